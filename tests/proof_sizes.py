@@ -39,9 +39,9 @@ def serving(motherlode, data):
         service.wait(timeout=60)
 
 
-def proof_of(console, round_id):
+def proof_of(console, round_id, brief):
     """The proof's text, by the call in JSON."""
-    body = json.dumps({"roundId": round_id}).encode()
+    body = json.dumps({"roundId": round_id, "withoutOutcomes": brief}).encode()
     request = urllib.request.Request(
         f"{console}/v1/ProofService/GetRoundProof", body, {"content-type": "application/json"}
     )
@@ -67,12 +67,15 @@ def main():
         sizes = {}
         for each in ended:
             if each["state"] == "settled":
-                sizes.setdefault(each["game"], []).append(at_ten_million(proof_of(console, each["round_id"])))
-    for game, of in sorted(sizes.items()):
+                for brief in (False, True):
+                    size = at_ten_million(proof_of(console, each["round_id"], brief))
+                    sizes.setdefault((each["game"], brief), []).append(size)
+    for (game, brief), of in sorted(sizes.items()):
         of.sort()
         within = sum(size <= AIM for size in of) / len(of)
         tenths = [of[len(of) * part // 100] for part in (50, 90, 99)]
-        print(f"{game}: {len(of)} rounds, bytes at 50, 90 and 99 %: {tenths}, at most {of[-1]}, {within:.1%} within {AIM}")
+        how = "without outcomes" if brief else "whole"
+        print(f"{game}, {how}: {len(of)} rounds, bytes at 50, 90 and 99 %: {tenths}, at most {of[-1]}, {within:.1%} within {AIM}")
 
 
 if __name__ == "__main__":

@@ -133,6 +133,13 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
     assert len(short) < len(file.read_text())
     _, _, _, drawn = verify_round.verify(short, vkey)
     assert [(str(draw), where) for draw, _, where in drawn] == [(sealed[1], None)]
+    # Outcomes follow by the game's rules, which the tool has.
+    brief = motherlode("proof", rounds[7], "--without-outcomes", "--target", f"http://{service.address}")
+    assert len(brief) < len(file.read_text())
+    (tmp_path / "brief").write_text(brief)
+    assert "gives the very bytes of its record" in motherlode("verify", tmp_path / "brief", "--key", vkey)
+    with pytest.raises(verify_round.Unproven, match="outcomes are left out"):
+        verify_round.verify(brief, vkey)
     # The cosignature is of the witness's key, by the foreign verifier's judgement.
     log = reader.TilesReader(backend.make_backend(prefix(service)))
     noted = log.get_checkpoint().__class__.from_text(file.read_text().split("\n\n", 1)[1])

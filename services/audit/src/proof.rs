@@ -4,13 +4,13 @@
 //! which its draw was sealed, so the last vouches for those before it; one that none names has its own proof of inclusion. The
 //! records say how the round was played, and each step is resolved again from them. Each draw is held against its seal, which stands in
 //! the step before or in an earlier record of the player's ([`RoundRecords::sealing`]). What a record repeats is
-//! copied into it before anything is hashed. Cost: a signature (a tenth of a millisecond), some thirty hashes,
-//! and the resolving.
+//! copied into it, and an outcome that was left out is worked out and put in, before anything is hashed. Cost: a signature (a tenth of a
+//! millisecond), some thirty hashes, and the resolving.
 
 use crate::replay::{Replayed, resolved};
 use motherlode_books::{Commit, Event, StreamId, number};
 use motherlode_log::{Position, hash};
-use motherlode_proofs::restored;
+use motherlode_proofs::{restored, whole, work_out};
 use motherlode_proto::{
     convert::{
         play::hex,
@@ -113,8 +113,9 @@ pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Resu
     let malformed = |what: &str| Unproven::Records(what.to_owned());
     let extra = RoundRecords::decode(&*proof.extra).map_err(|_| malformed("the proof's extra is none of a round"))?;
     let mut before = None;
-    let sealing = read(&extra.sealing, &mut before)?;
-    let records = read(&extra.records, &mut before)?;
+    let mut sealing = read(&extra.sealing, &mut before)?;
+    let mut records = read(&extra.records, &mut before)?;
+    fill(sealing.iter_mut().chain(&mut records).collect())?;
     let Some(last) = records.last() else { return Err(malformed("the proof has no records")) };
     let named_so = match &*extra.round_id {
         "" => Some((last.logged.commit.stream.clone(), extra.round)),
@@ -197,6 +198,8 @@ fn player_and_number(round: &str) -> Option<(StreamId, u64)> {
 /// A record of a proof, put together again.
 struct Shown<'r> {
     logged: Logged,
+    /// Its bytes as they travel, where outcomes are left out of them.
+    short: Option<Vec<u8>>,
     /// The entry of the tree: the hash of all its bytes.
     entry: Hash,
     path: &'r [Vec<u8>],
@@ -210,18 +213,35 @@ impl Shown<'_> {
 
 /// Reads records, each of which may copy from the one before it.
 fn read<'r>(records: &'r [ProvenRecord], before: &mut Option<Vec<u8>>) -> Result<Vec<Shown<'r>>, Unproven> {
-    let read = records.iter().zip(1..).map(|(ProvenRecord { position, record, path, copied }, count)| {
+    let read = records.iter().zip(1..).map(|(proven, count)| {
+        let ProvenRecord { position, record, path, copied, without_outcomes } = proven;
         let at = |what: &dyn Display| Unproven::Records(format!("record {count}: {what}"));
         let bytes = restored(record, copied, before.as_deref()).ok_or_else(|| at(&"what it copies is not there"))?;
         let logged = record::decode(&bytes).map_err(|error| at(&error))?;
         if *position > 0 && logged.commit.position != *position {
             return Err(at(&format!("it is not of position {position}")));
         }
-        let entry = hash(&bytes);
+        let (entry, short) = (hash(&bytes), without_outcomes.then(|| bytes.clone()));
         *before = Some(bytes);
-        Ok(Shown { logged, entry, path })
+        Ok(Shown { logged, short, entry, path })
     });
     read.collect()
+}
+
+/// Puts the outcomes in that were left out.
+fn fill(mut shown: Vec<&mut Shown>) -> Result<(), Unproven> {
+    if shown.iter().all(|record| record.short.is_none()) {
+        return Ok(());
+    }
+    let logged = shown.iter_mut().map(|record| &mut record.logged).collect();
+    work_out(logged)
+        .map_err(|error| Unproven::Records(format!("outcomes were left out, and can't be worked out: {error}")))?;
+    for record in shown {
+        if let Some(bytes) = record.short.as_deref().and_then(|short| whole(short, &record.logged)) {
+            record.entry = hash(&bytes);
+        }
+    }
+    Ok(())
 }
 
 /// The records must be the player's, of the checkpoint's log, and in order.
@@ -258,7 +278,7 @@ fn included<'r>(
         return Err(Unproven::NotIncluded(record.position()));
     }
     let (mut known, mut named) = (BTreeSet::new(), vec![]);
-    for Shown { logged, entry, path } in records.into_iter().rev() {
+    for Shown { logged, entry, path, .. } in records.into_iter().rev() {
         let position = logged.commit.position;
         let is_in = |path: &[Hash]| is_included(&leaf(entry), position.saturating_sub(1), *size, path, root);
         let path: Option<Vec<Hash>> = path.iter().map(|hash| hash.as_slice().try_into().ok()).collect();

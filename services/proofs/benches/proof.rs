@@ -120,7 +120,7 @@ fn proofs(criterion: &mut Criterion) {
     let mut note = checkpoint.sign(&signer).unwrap();
     let number = 12_345;
     let with = |note: &Note, sealing: &[Record]| {
-        proof_of(&files, &checkpoint, note, number, slice::from_ref(&round), sealing).unwrap().to_string()
+        proof_of(&files, &checkpoint, note, number, slice::from_ref(&round), sealing, false).unwrap().to_string()
     };
     let make = |note: &Note| with(note, slice::from_ref(&before));
     let (file, without) = (make(&note), with(&note, &[]).len());

@@ -123,7 +123,8 @@ impl ProofApi {
         let last = places.round.last().copied().unwrap_or_default();
         let signed = self.best(&partition, last).await?;
         let verifier_key = partition.verifier.to_string();
-        let read = move || prove(&partition, &ledger, &signed, round, &places);
+        let brief = request.without_outcomes;
+        let read = move || prove(&partition, &ledger, &signed, (round, brief), &places);
         let proof = self.ledgers.reads().run(caller, read).await??;
         Ok(wire::GetRoundProofResponse { proof, verifier_key })
     }
@@ -162,7 +163,7 @@ fn prove(
     partition: &Partition,
     ledger: &Handle,
     signed: &Signed,
-    round: u64,
+    (round, brief): (u64, bool),
     places: &Places,
 ) -> Result<String, Refusal> {
     let read = |positions: &[Position]| {
@@ -173,7 +174,7 @@ fn prove(
         positions.iter().map(one).collect::<Result<Vec<_>, _>>()
     };
     let (records, sealing) = (read(&places.round)?, read(&places.sealing)?);
-    let proof = proof_of(&partition.files, &signed.checkpoint, &signed.note, round, &records, &sealing);
+    let proof = proof_of(&partition.files, &signed.checkpoint, &signed.note, round, &records, &sealing, brief);
     proof.map(|proof| proof.to_string()).map_err(|error| unreadable(&error))
 }
 

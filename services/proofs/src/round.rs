@@ -1,6 +1,6 @@
 //! The proof of a round: the inclusion of its last record under a checkpoint, and of all before by the hashes that records name.
 
-use crate::{copied::shortened, files::Files};
+use crate::{copied::shortened, files::Files, outcomes::without_outcomes};
 use motherlode_log::{Hash, Record, hash};
 use motherlode_proto::{
     convert::record::decode,
@@ -13,7 +13,7 @@ use std::{collections::BTreeSet, io};
 
 /// Proves that a round's records, in their order, are in the tree of a checkpoint, and so are the records in which its draws
 /// were sealed. The proof is that of the round's last one; `extra` has all of them ([`RoundRecords`]), each without what it
-/// repeats. A record has a path of its own where none of those after it names its hash: where it ended without a
+/// repeats, and where `brief` says so without outcomes. A record has a path of its own where none of those after it names its hash: where it ended without a
 /// step, where steps of another round of the player's came between that aren't shown, and in older logs.
 ///
 /// # Errors
@@ -25,6 +25,7 @@ pub fn proof_of(
     round: u64,
     records: &[Record],
     sealing: &[Record],
+    brief: bool,
 ) -> io::Result<Proof> {
     let Some(last) = records.last() else { return Err(io::ErrorKind::InvalidInput.into()) };
     let size = checkpoint.size;
@@ -38,13 +39,19 @@ pub fn proof_of(
         }
     };
     let mut extra = RoundRecords { round, ..RoundRecords::default() };
+    let damaged = |malformed| io::Error::new(io::ErrorKind::InvalidData, malformed);
+    let all: Vec<_> = sealing.iter().chain(records).collect();
+    let short = match brief {
+        true => without_outcomes(&all).map_err(damaged)?,
+        false => vec![None; all.len()],
+    };
     let mut before = None;
-    for (records, proven) in [(sealing, &mut extra.sealing), (records, &mut extra.records)] {
-        for Record { bytes, .. } in records {
-            let (record, copied) = shortened(bytes, before);
-            proven.push(ProvenRecord { record, copied, ..ProvenRecord::default() });
-            before = Some(bytes);
-        }
+    for (place, (record, short)) in all.into_iter().zip(&short).enumerate() {
+        let bytes = short.as_deref().unwrap_or(&record.bytes);
+        let (record, copied) = shortened(bytes, before);
+        let proven = ProvenRecord { record, copied, without_outcomes: short.is_some(), ..ProvenRecord::default() };
+        if place < sealing.len() { &mut extra.sealing } else { &mut extra.records }.push(proven);
+        before = Some(bytes);
     }
     let (mut named, mut path) = (BTreeSet::new(), vec![]);
     let all = sealing.iter().zip(&mut extra.sealing).chain(records.iter().zip(&mut extra.records));
@@ -57,8 +64,7 @@ pub fn proof_of(
         } else if !named.contains(&entry) {
             proven.path = path_of(index, &entry)?.iter().map(|hash| hash.to_vec()).collect();
         }
-        let logged =
-            decode(&record.bytes).map_err(|malformed| io::Error::new(io::ErrorKind::InvalidData, malformed))?;
+        let logged = decode(&record.bytes).map_err(damaged)?;
         named.extend(draws::sealed_by(&logged.commit.events));
     }
     Ok(Proof { extra: extra.encode_to_vec(), index: last.position.saturating_sub(1), path, checkpoint: note.clone() })

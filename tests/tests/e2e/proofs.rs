@@ -42,11 +42,17 @@ async fn proofs(server: &Server) -> Proofs {
 
 pub(crate) async fn proof_of(proofs: &mut Proofs, round: &str) -> (String, VerifierKey) {
     let answer = proofs
-        .get_round_proof(GetRoundProofRequest { round_id: round.to_owned(), without_seals: false })
+        .get_round_proof(GetRoundProofRequest { round_id: round.to_owned(), ..GetRoundProofRequest::default() })
         .await
         .unwrap()
         .into_inner();
     (answer.proof, answer.verifier_key.parse().unwrap())
+}
+
+/// A round's proof without its outcomes.
+async fn brief(proofs: &mut Proofs, round: &str) -> Proof {
+    let request = GetRoundProofRequest { round_id: round.to_owned(), without_outcomes: true, ..Default::default() };
+    proofs.get_round_proof(request).await.unwrap().into_inner().proof.parse().unwrap()
 }
 
 /// A folder's log of one partition in segment files, whatever else the tests keep their logs in.
@@ -114,6 +120,13 @@ async fn pl_06_a_round_of_every_game_is_proven_by_its_file_and_a_key_and_nothing
                 proven.positions.len()
             );
             assert!(bytes <= 2_500 || whole > 1_000, "{round}: {bytes} bytes");
+            let brief = brief(&mut proofs, round).await;
+            let short = verify(&brief, &key, None).unwrap();
+            assert_eq!((&short.replayed, &short.draws), (&proven.replayed, &proven.draws), "{round}: worked out");
+            let length = bytes_at_ten_million(&brief);
+            assert!(length <= bytes, "{round}: {length} bytes without outcomes, {bytes} with them");
+            assert!(length <= 2_500 || proven.positions.len() > 1, "{round}: {length} bytes of one record");
+            files.push((brief, key.clone()));
             several += usize::from(proven.positions.len() > 1);
             files.push((proof, key));
         }
@@ -242,7 +255,8 @@ async fn pl_06_a_proof_without_seals_is_short_and_older_ones_say_that_they_show_
         assert!(
             at < proven.positions[0] && Some(sealed.seal) == proven.replayed.view.steps[0].draw.as_ref().unwrap().seal
         );
-        let request = GetRoundProofRequest { round_id: round.clone(), without_seals: true };
+        let request =
+            GetRoundProofRequest { round_id: round.clone(), without_seals: true, ..GetRoundProofRequest::default() };
         let short: Proof = proofs.get_round_proof(request).await.unwrap().into_inner().proof.parse().unwrap();
         let proven = verify(&short, &key, None).unwrap();
         assert!(proven.replayed.matches() && proven.draws == [ShownDraw::NotShown(sealed.number)]);
@@ -274,10 +288,12 @@ async fn np_12_an_open_round_is_not_proven_and_nothing_is_that_is_not_there() {
     let mut request = bet("open", &account, "0.01");
     request.offer_double = true;
     let round = client.spin(request, Some(Force::Open)).await.unwrap().round_id;
-    let refused =
-        proofs.get_round_proof(GetRoundProofRequest { round_id: round, without_seals: false }).await.unwrap_err();
+    let refused = proofs
+        .get_round_proof(GetRoundProofRequest { round_id: round, ..GetRoundProofRequest::default() })
+        .await
+        .unwrap_err();
     assert_eq!((refused.code(), reason(&refused)), (Code::FailedPrecondition, "ROUND_OPEN".into()));
-    let unknown = GetRoundProofRequest { round_id: "acme/ann/9".into(), without_seals: false };
+    let unknown = GetRoundProofRequest { round_id: "acme/ann/9".into(), ..GetRoundProofRequest::default() };
     let refused = proofs.get_round_proof(unknown).await.unwrap_err();
     assert_eq!((refused.code(), reason(&refused)), (Code::NotFound, "ROUND_UNKNOWN".into()));
     let refused = proofs.get_checkpoint(GetCheckpointRequest { partition: 1 }).await.unwrap_err();

@@ -150,7 +150,10 @@ async fn pl_30_of_processes_that_write_partitions_each_proves_its_own_and_says_w
         let refused = [
             elsewhere.get_checkpoint(GetCheckpointRequest { partition }).await.map(|_| ()),
             elsewhere.get_consistency(GetConsistencyRequest { partition, old_size: 1 }).await.map(|_| ()),
-            elsewhere.get_round_proof(GetRoundProofRequest { round_id: round, without_seals: false }).await.map(|_| ()),
+            elsewhere
+                .get_round_proof(GetRoundProofRequest { round_id: round, ..GetRoundProofRequest::default() })
+                .await
+                .map(|_| ()),
         ];
         for refused in refused {
             let refused = refused.unwrap_err();

@@ -13,7 +13,7 @@ const PROOF_MAX: usize = 64_000;
 pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure> {
     let round_id = name(named);
     let path = format!("/round/{round_id}");
-    let request = GetRoundProofRequest { round_id: round_id.clone(), without_seals: false };
+    let request = GetRoundProofRequest { round_id: round_id.clone(), ..GetRoundProofRequest::default() };
     let GetRoundProofResponse { proof, verifier_key } = visit.api.proof().get_round_proof(request).await?.into_inner();
     let fits = proof.len() <= PROOF_MAX;
     let content = html! {

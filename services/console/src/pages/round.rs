@@ -188,7 +188,7 @@ pub(crate) async fn json(named: Named, visit: Visit) -> Result<Response, Failure
 pub(crate) async fn proof(named: Named, visit: Visit) -> Result<Response, Failure> {
     let round_id = name(named);
     let file = format!("{round_id}.tlog-proof");
-    let request = GetRoundProofRequest { round_id, without_seals: false };
+    let request = GetRoundProofRequest { round_id, ..GetRoundProofRequest::default() };
     let proof = visit.api.proof().get_round_proof(request).await?.into_inner().proof;
     Ok(document::file("text/plain; charset=utf-8", &file, proof))
 }

@@ -294,7 +294,7 @@ pub const ROWS: &[Row] = &[
     plain("/motherlode.report.v1.ReportService/GetVitals", None, |_| vec![]),
     plain("/motherlode.proof.v1.ProofService/GetCheckpoint", None, |_| vec![]),
     row("/motherlode.proof.v1.ProofService/GetRoundProof", NO_ROUND, |it| {
-        proof::GetRoundProofRequest { round_id: it.round.clone(), without_seals: false }.encode_to_vec()
+        proof::GetRoundProofRequest { round_id: it.round.clone(), ..Default::default() }.encode_to_vec()
     }),
     plain("/motherlode.proof.v1.ProofService/GetConsistency", None, |_| {
         proof::GetConsistencyRequest { partition: 0, old_size: 1 }.encode_to_vec()

@@ -1,0 +1,109 @@
+//! Records of a proof without the outcomes of their steps, which follow from the rest: a feature of many free spins makes a record of
+//! kilobytes, and each window of it follows from the seed. Whoever verifies works them out by the game's rules, puts them in, and
+//! hashes the whole, so nothing is believed for having been left out.
+
+use motherlode_books::{Event, StepResolved};
+use motherlode_log::Record;
+use motherlode_proto::{
+    convert::{Malformed, record::Logged, record::encode},
+    log::v1::Commit,
+};
+use motherlode_rounds::{Fold, Live, RoundView, Unresolvable, view::StepView};
+use motherlode_slots::{Outcome, Seed};
+use prost::Message as _;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Why what was left out can't be worked out.
+#[derive(Debug, thiserror::Error)]
+pub enum NotWorkedOut {
+    /// A record is none of a round's.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    /// A step can't be resolved.
+    #[error(transparent)]
+    Unresolvable(#[from] Unresolvable),
+}
+
+/// The rounds that begin in these records of one player.
+fn rounds<'r>(records: impl Iterator<Item = &'r Logged> + Clone) -> Result<Vec<RoundView>, Malformed> {
+    let begun = records.clone().flat_map(|logged| &logged.commit.events).filter_map(|event| match event {
+        Event::RoundStarted(started) => Some(started.round),
+        _ => None,
+    });
+    let told = begun.collect::<BTreeSet<_>>().into_iter().map(|number| {
+        let mut fold = Fold::new(number);
+        records.clone().try_for_each(|logged| fold.add(logged))?;
+        Ok(fold.view())
+    });
+    told.filter_map(Result::transpose).collect()
+}
+
+/// The first steps of a round, as far as the draws are revealed.
+fn drawn(round: &RoundView) -> impl Iterator<Item = (&StepView, Seed)> {
+    round.steps.iter().map_while(|step| Some((step, step.seed?)))
+}
+
+fn steps(logged: &mut Logged) -> impl Iterator<Item = &mut StepResolved> {
+    logged.commit.events.iter_mut().filter_map(|event| match event {
+        Event::StepResolved(step) => Some(step),
+        _ => None,
+    })
+}
+
+/// Records of one player, in their order, without the outcomes that follow from them; `None` for one that is to be told whole.
+///
+/// # Errors
+/// A record is no commit, or its round can't be read.
+pub fn without_outcomes(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
+    let decoded = |record: &&Record| motherlode_proto::convert::record::decode(&record.bytes);
+    let mut logged = records.iter().map(decoded).collect::<Result<Vec<_>, _>>()?;
+    let rounds = rounds(logged.iter())?;
+    let known: BTreeSet<_> = rounds.iter().flat_map(|round| drawn(round).map(|(step, _)| key(&step.logged))).collect();
+    let short = records.iter().zip(&mut logged).map(|(record, logged)| {
+        let previous = previous(&record.bytes)?;
+        // In older logs a record may be written in another way than it would be now.
+        if encode(&previous, logged) != record.bytes {
+            return None;
+        }
+        let left_out = steps(logged).filter(|step| known.contains(&key(step)) && !step.outcome.is_empty());
+        (left_out.map(|step| step.outcome.clear()).count() > 0).then(|| encode(&previous, logged).to_vec())
+    });
+    Ok(short.collect())
+}
+
+/// Works the outcomes out that were left out of records of one player, in their order.
+///
+/// # Errors
+/// [`NotWorkedOut`]: a round can't be read, or a step of it can't be resolved.
+pub fn work_out(mut records: Vec<&mut Logged>) -> Result<(), NotWorkedOut> {
+    let rounds = rounds(records.iter().map(|logged| &**logged).collect::<Vec<_>>().into_iter())?;
+    let mut outcomes = BTreeMap::new();
+    for round in &rounds {
+        let mut live = Live::open(&round.started)?;
+        for (step, seed) in drawn(round) {
+            let (mut outcome, mut bytes) = (Outcome::default(), vec![]);
+            live.logged(&step.logged, seed, &mut outcome)?;
+            live.write(&outcome, &mut bytes);
+            outcomes.insert(key(&step.logged), bytes);
+        }
+    }
+    for step in records.iter_mut().flat_map(|logged| steps(logged)).filter(|step| step.outcome.is_empty()) {
+        step.outcome = outcomes.get(&key(step)).cloned().unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// The whole record, put together again from what is left of it and what was worked out.
+#[must_use]
+pub fn whole(short: &[u8], logged: &Logged) -> Option<Vec<u8>> {
+    Some(encode(&previous(short)?, logged).to_vec())
+}
+
+fn key(step: &StepResolved) -> (u64, u32) {
+    (step.round, step.step)
+}
+
+/// The hash that a record names as that of the record before it in the log.
+fn previous(record: &[u8]) -> Option<[u8; 32]> {
+    Commit::decode(record).ok()?.previous_hash.as_slice().try_into().ok()
+}
