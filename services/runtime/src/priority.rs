@@ -44,7 +44,8 @@ pub async fn apart<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Sen
     over.await.map_err(|_| io::Error::other(format!("the thread {name:?} ended in a panic")))
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
 
