@@ -127,11 +127,11 @@ impl AsyncWrite for Greeted {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{
-        config::Limits,
-        connections::{Bounds, Table},
+    use super::{
+        super::table::{Bounds, Table},
+        *,
     };
+    use crate::config::Limits;
     use std::io::{Read, Write};
     use tokio::io::AsyncWriteExt;
 
