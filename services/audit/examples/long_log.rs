@@ -1,6 +1,7 @@
 //! Writes a log of spins of any length into a data folder, for measurements of what must not grow with a log: records as the
-//! service writes them with sealed draws, which audit and serve, but without the service. The draw key is the tests' own: a service
-//! seals a player's next draw anew. Of many players 100,000 play at a time, and then the next: so many are in memory.
+//! service writes them with sealed draws, which audit and serve, but without the service. The draw key, the tests' own, is left in the
+//! folder, so that a service goes on with the draws that are sealed. Of many players 100,000 play at a time, and then the next: so many
+//! are in memory. They have picked no witch: `loadtest --existing player- --operator acme` plays another game with them.
 //!
 //! `cargo run --release -p motherlode-audit --example long_log ROUNDS PLAYERS FOLDER`
 
@@ -10,8 +11,15 @@ mod common;
 use common::Tale;
 use motherlode_books::Hand;
 use motherlode_log::{SegmentStore, Store, hash};
-use motherlode_proto::convert::record;
-use std::{env, path::PathBuf, time::Instant};
+use motherlode_proto::convert::{play::hex, record};
+use std::{
+    env,
+    fs::{self, File},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
 
 /// Spins between two commits of the pool.
 const POOL_EVERY: u64 = 1_000;
@@ -72,5 +80,15 @@ fn main() {
     }
     tale.tend();
     append(&mut tale, 1);
+    leave_key(&folder, &tale.key.expect("a key")).expect("a draw key");
     println!("{rounds} rounds of {players} players, {bytes} bytes of records, in {:.1?}", begun.elapsed());
+}
+
+/// Leaves the draw key where a service looks for it; made now, for one of yesterday would be followed by another at once (PL-28).
+fn leave_key(data: &Path, key: &[u8; 32]) -> io::Result<()> {
+    let folder = data.join("keys");
+    fs::create_dir_all(&folder)?;
+    let made = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?.as_millis();
+    let mut file = File::options().create_new(true).write(true).mode(0o600).open(folder.join("draws"))?;
+    writeln!(file, "{made} {}", hex(key))
 }

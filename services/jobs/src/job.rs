@@ -6,7 +6,7 @@ use crate::{
 };
 use motherlode_ledger::fields::timestamp;
 use motherlode_proto::job::v1::{self as wire, job::State};
-use motherlode_runtime::{Clock, Refusal, Stop, lower_priority};
+use motherlode_runtime::{Clock, Refusal, Stop, lowest_priority};
 use parking_lot::Mutex;
 use std::{
     collections::VecDeque,
@@ -114,7 +114,7 @@ impl Job {
 
     fn run(&self, clock: &Clock) {
         // Threads that it starts have this one's priority.
-        lower_priority();
+        lowest_priority();
         let ended = catch_unwind(AssertUnwindSafe(|| self.work.run(&self.going)));
         let ended = ended.unwrap_or_else(|_| Ended::failed("the job's thread failed: the log of the process says why"));
         *self.ended.lock() = Some((clock(), ended));
@@ -170,6 +170,30 @@ mod tests {
         let par = latest("neptune").unwrap().par(&rounds(1).stake().unwrap()).unwrap();
         let hits = told.figures.iter().find(|figure| figure.name == "hit_frequency").unwrap();
         assert_eq!(hits.exact, motherlode_slots::par::decimal(&par.hit_frequency, 9));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn uf_03_all_threads_of_a_job_stand_behind_bets() {
+        use std::fs;
+        let jobs = jobs();
+        // A name that no other test's threads have.
+        jobs.0.jobs.lock().1 = 7_700;
+        let job = jobs.start("a", String::new(), rounds(100_000_000)).unwrap();
+        while job.going.done.load(Ordering::Relaxed) == 0 {
+            thread::yield_now();
+        }
+        let threads = fs::read_dir("/proc/self/task").unwrap().filter_map(|task| {
+            // One that ends meanwhile is none.
+            let stat = fs::read_to_string(task.unwrap().path().join("stat")).ok()?;
+            let (name, rest) = stat.split_once(" (")?.1.rsplit_once(") ")?;
+            // The 19th field of proc_pid_stat(5); the first of `rest` is the third.
+            let niceness = rest.split(' ').nth(16)?.parse::<i32>().ok()?;
+            (name == "job 7701").then_some(niceness)
+        });
+        let niceness: Vec<_> = threads.collect();
+        jobs.cancel(job.id);
+        assert!(niceness.len() > 1 && niceness.iter().all(|of| *of == 19), "{niceness:?}");
     }
 
     #[test]

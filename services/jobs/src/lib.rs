@@ -1,7 +1,7 @@
 //! Long work on demand (PL-21, PL-23): audits of the log and simulations of a game's rounds, started, watched and cancelled while the
 //! service plays on.
 //!
-//! One audit and one simulation run at a time, on threads of low priority; what was done last is kept in memory, so much of it.
+//! One audit and one simulation run at a time, on threads of the lowest priority; what was done last is kept in memory, so much of it.
 //! Nothing of a job is logged, and none outlives the process. The command line plays simulations by the same [`simulation`].
 //!
 //! Costs: an audit has a reading thread, one that resolves and one that folds, and a few batches of records between them; a simulation

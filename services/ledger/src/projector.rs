@@ -2,7 +2,8 @@
 //!
 //! Rounds and awards are put as they come; balances, the rest of the rounds, and the mark of what is on the disk every
 //! [`Options::mark_commits`](crate::Options::mark_commits) and at the end, and [snapshots](crate::snapshot) now and
-//! then.
+//! then. A replay marks nothing before its end, for what it reads may not be durable yet: it puts balances and rounds of
+//! [`NOTED_MAX`] players without a mark.
 //!
 //! The index never stops the log. When it can't be written it's closed, with a warning, and after a pause that doubles
 //! it's opened again, or made anew, and catches up by reading the log. Commits handed over by the writer only save
@@ -35,6 +36,8 @@ use std::{
 const GATHER_FOR: Duration = Duration::from_millis(20);
 /// Commits that are put at once: for so long readers of the index wait.
 const TOGETHER_MAX: usize = 512;
+/// Players whose balances or rounds may be in memory only: some 300 bytes each. Who comes again after they were put costs another put.
+const NOTED_MAX: usize = 1 << 19;
 /// Before the index is tried again for the first time, and at the most.
 const RETRY_MIN: Duration = Duration::from_millis(100);
 const RETRY_MAX: Duration = Duration::from_secs(10);
@@ -80,6 +83,7 @@ pub(crate) struct Projector {
     projected: Arc<Projected>,
     folder: PathBuf,
     mark_commits: usize,
+    noted_max: usize,
     balances: Balances,
     /// Commits since the mark.
     unmarked: usize,
@@ -99,6 +103,7 @@ impl Projector {
             projected: Arc::new(Projected::new(projection)),
             folder: folder.to_owned(),
             mark_commits,
+            noted_max: NOTED_MAX,
             balances: Balances::default(),
             unmarked: 0,
             trouble: None,
@@ -113,7 +118,7 @@ impl Projector {
     /// the index fails, it's closed.
     pub(crate) fn take<L: Borrow<Logged>>(&mut self, logged: &[L]) {
         for some in logged.chunks(TOGETHER_MAX) {
-            let put = self.projected.write(|projection| put(projection, &mut self.balances, some));
+            let put = self.projected.write(|projection| put(projection, &mut self.balances, self.noted_max, some));
             match put {
                 None => return,
                 Some(Ok(put)) => self.unmarked += put,
@@ -229,10 +234,11 @@ impl Projector {
     }
 }
 
-/// Puts commits that follow what is there; answers how many.
+/// Puts commits that follow what is there; answers how many. Balances and rounds of fewer than `noted_max` players stay in memory.
 fn put<L: Borrow<Logged>>(
     projection: &mut Projection,
     balances: &mut Balances,
+    noted_max: usize,
     logged: &[L],
 ) -> Result<usize, IndexError> {
     let Projection { index, trails } = projection;
@@ -247,7 +253,19 @@ fn put<L: Borrow<Logged>>(
     }
     index.put_awards(new.iter().copied())?;
     put_all(index, &portions, vec![])?;
-    Ok(new.len())
+    let put = new.len();
+    if balances.0.len().max(trails.pending_groups()) >= noted_max {
+        put_noted(projection, balances)?;
+    }
+    Ok(put)
+}
+
+/// Puts what is in memory only.
+fn put_noted(projection: &mut Projection, balances: &mut Balances) -> Result<(), IndexError> {
+    let Projection { index, trails } = projection;
+    let (portions, opens) = trails.take_rest();
+    put_all(index, &portions, opens)?;
+    balances.put(index)
 }
 
 fn put_all(index: &Index, portions: &[Portion], more: Vec<Change>) -> Result<(), IndexError> {
@@ -259,10 +277,52 @@ fn put_all(index: &Index, portions: &[Portion], more: Vec<Change>) -> Result<(),
 }
 
 fn mark(projection: &mut Projection, balances: &mut Balances, held: Held) -> Result<(), IndexError> {
+    put_noted(projection, balances)?;
     let Projection { index, trails } = projection;
-    let (portions, opens) = trails.take_rest();
-    put_all(index, &portions, opens)?;
-    balances.put(index)?;
     index.sync(held)?;
     index.apply(trails.take_over())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_books::{Commit, Event};
+    use motherlode_log::{MemoryStore, Store};
+
+    fn logged(position: u64) -> Logged {
+        let currency = Currency::EUR;
+        let commit = Commit {
+            partition: 0,
+            position,
+            stream: StreamId::player("acme", format!("p{position}")),
+            version: 1,
+            previous: 0,
+            request_id: "a".into(),
+            fingerprint: [0; 16],
+            time_ms: 1,
+            events: vec![Event::AccountOpened { currency }, Event::Deposited { currency, amount: Minor(7) }],
+        };
+        Logged { commit, balances_after: vec![(currency, Minor(7))] }
+    }
+
+    /// A replay of ten million players must not hold them all.
+    #[test]
+    fn pl_11_what_is_noted_of_too_many_players_is_put_and_marks_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (projection, held) = Projection::open(&*MemoryStore::new(0).reader(), folder.path()).unwrap();
+        assert_eq!(held, Held::NOTHING);
+        let mut projector = Projector { noted_max: 3, ..Projector::new(projection, folder.path(), 1_000) };
+        for position in 1..=8 {
+            projector.take(&[logged(position)]);
+            assert!(projector.balances.0.len() < 3, "{position}");
+        }
+        let found = |projector: &Projector| {
+            let found = |of: &mut Projection| (of.index.balances().count(), of.index.mark().unwrap().held());
+            projector.projected.write(found).unwrap()
+        };
+        assert_eq!(found(&projector), (6, None));
+        let held = Held { position: 8, hash: [8; 32] };
+        projector.mark(held);
+        assert_eq!(found(&projector), (8, Some(held)));
+    }
 }

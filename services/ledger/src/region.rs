@@ -7,7 +7,7 @@ use std::{fs::File, io, os::unix::fs::FileExt};
 /// Bytes that are gathered before they are written.
 const GATHER: usize = 256 << 10;
 /// Bytes after which they are synced: the log's own syncs are not to wait for more.
-const SYNC_EVERY: u64 = 8 << 20;
+const SYNC_EVERY: u64 = 1 << 20;
 
 /// A part of a file that is written from its first byte to its last.
 pub(crate) struct Region<'a> {
@@ -24,8 +24,14 @@ impl<'a> Region<'a> {
     }
 
     pub(crate) fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.gathered.extend_from_slice(bytes);
-        if self.gathered.len() < GATHER { Ok(()) } else { self.write() }
+        // Piece by piece, so that a long part is synced on its way, too.
+        for bytes in bytes.chunks(GATHER) {
+            self.gathered.extend_from_slice(bytes);
+            if self.gathered.len() >= GATHER {
+                self.write()?;
+            }
+        }
+        Ok(())
     }
 
     fn write(&mut self) -> io::Result<()> {

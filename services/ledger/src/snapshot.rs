@@ -17,6 +17,7 @@ use crate::{
     error::{ImageError, OpenError},
     images::{Images, LOOKED_AT, Named, Written, each_once},
     index::Held,
+    region::Region,
     requests::Tail,
     shared::Shared,
 };
@@ -27,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
     fs::{self, File},
-    io::{self, Write},
+    io,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -349,10 +350,12 @@ fn folder(index: &Path) -> PathBuf {
 fn replace(index: &Path, parts: &[&[u8]]) -> io::Result<()> {
     let (file, new) = (file(index), index.with_extension("snapshot.new"));
     let digest = parts.iter().fold(Sha256::new(), |digest, part| digest.chain_update(part)).finalize();
-    let written = File::create(&new).and_then(|mut written| {
+    let written = File::create(&new).and_then(|written| {
+        let mut region = Region::new(&written, 0);
         for part in [&MAGIC, &digest[..]].iter().chain(parts) {
-            written.write_all(part)?;
+            region.put(part)?;
         }
+        region.end()?;
         written.sync_all()
     });
     if let Err(error) = written.and_then(|()| fs::rename(&new, &file)) {

@@ -124,6 +124,11 @@ impl Trails {
         None
     }
 
+    /// How many groups have something that is yet to be put.
+    pub(crate) fn pending_groups(&self) -> usize {
+        self.pending.len()
+    }
+
     /// Takes all that is in memory only, to be put at a mark.
     pub(crate) fn take_rest(&mut self) -> (Vec<Portion>, Vec<Change>) {
         let rest = std::mem::take(&mut self.pending).into_iter();

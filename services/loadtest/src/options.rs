@@ -31,6 +31,9 @@ pub struct Options {
     pub connections: usize,
     /// Players; each plays one round at a time, so at least as many as rounds in flight.
     pub players: usize,
+    /// The players are there already: these characters and eight digits, from 00000000 on. They've played the game before and have the
+    /// money. `None` for new ones.
+    pub existing: Option<String>,
     /// Rounds begun a second; `None` for a closed loop.
     pub rate: Option<f64>,
     /// Plays over PlayStream, one stream a connection, instead of unary calls.
@@ -82,6 +85,7 @@ impl Default for Options {
             concurrency: 64,
             connections: 4,
             players: 1_000,
+            existing: None,
             rate: None,
             stream: false,
             game: game.name().to_owned(),

@@ -48,6 +48,8 @@ pub(crate) struct Table {
     pub(crate) stake: Stake,
     /// Its players pick a witch before their first spin (BW-05).
     pub(crate) witches: bool,
+    /// Before the number in a request's name: nobody had it before.
+    pub(crate) run: String,
     pub(crate) tally: Tally,
     pub(crate) start: Instant,
 }
@@ -78,7 +80,7 @@ impl Player {
         for step in 1.. {
             jackpots.extend(played.jackpot.take());
             let Some(choice) = next_choice(&played) else { break };
-            let choose = || lane.clone().ask(Call::Choose(self.choice(&played.round_id, step, choice.clone())));
+            let choose = || lane.clone().ask(Call::Choose(self.choice(table, &played.round_id, step, choice.clone())));
             let from = table.start.elapsed();
             played = timed(table, Kind::Choose, from, insist(&table.tally.retries, choose)).await?;
         }
@@ -90,7 +92,7 @@ impl Player {
 
     fn bet(&self, table: &Table) -> SpinRequest {
         SpinRequest {
-            request_id: format!("r{}", self.round),
+            request_id: format!("{}r{}", table.run, self.round),
             account: Some(self.account.clone()),
             game: table.game.clone(),
             stake: Some(table.stake.clone()),
@@ -99,9 +101,9 @@ impl Player {
         }
     }
 
-    fn choice(&self, round_id: &str, step: u32, kind: choice::Kind) -> ChooseRequest {
+    fn choice(&self, table: &Table, round_id: &str, step: u32, kind: choice::Kind) -> ChooseRequest {
         ChooseRequest {
-            request_id: format!("r{}.{step}", self.round),
+            request_id: format!("{}r{}.{step}", table.run, self.round),
             round_id: round_id.to_owned(),
             choice: Some(Choice { kind: Some(kind) }),
             ..ChooseRequest::default()

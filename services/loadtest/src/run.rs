@@ -58,8 +58,12 @@ pub fn run<'a>(options: &'a Options, progress: &'a dyn Fn(u64)) -> LocalBoxFutur
             retries: AtomicU64::new(0),
         };
 
-        let mut players = service.players(options.players, deposit).await?;
-        let table = Arc::new(table(options));
+        let run = run_name()?;
+        let mut players = match &options.existing {
+            None => service.players(options.players, &run, deposit).await?,
+            Some(prefix) => service.existing(options.players, prefix).await?,
+        };
+        let table = Arc::new(table(options, run));
         // One round each way first: no connection or stream is opened on the clock. The pool's figure after them is exact,
         // while before them contributions of others may have been waiting to be pooled.
         for (player, lane) in players.iter_mut().zip(&lanes) {
@@ -74,6 +78,7 @@ pub fn run<'a>(options: &'a Options, progress: &'a dyn Fn(u64)) -> LocalBoxFutur
             game: table.game.clone(),
             stake: table.stake.clone(),
             witches: table.witches,
+            run: table.run.clone(),
         };
         let table = Arc::new(again());
         let accounts: Vec<_> = players.iter().map(|player| player.account.clone()).collect();
@@ -109,11 +114,21 @@ fn used_by_both(service: u32) -> std::io::Result<[Usage; 2]> {
     Ok([Usage::of(service)?, Usage::of(std::process::id())?])
 }
 
-fn table(options: &Options) -> Table {
+/// A name that no run had before.
+fn run_name() -> Result<String, Error> {
+    let mut run = [0; 8];
+    getrandom::fill(&mut run).map_err(Error::Entropy)?;
+    Ok(format!("{:016x}", u64::from_be_bytes(run)))
+}
+
+fn table(options: &Options, run: String) -> Table {
     let Options { lines, coins_per_line, buy_feature, .. } = *options;
     let stake = Stake { coin_value: options.coin_value.to_string(), lines, coins_per_line, buy_feature };
-    let witches = latest(&options.game).is_some_and(|game| game.info().witches);
-    Table { game: options.game.clone(), stake, witches, tally: Tally::new(), start: Instant::now() }
+    let is_new = options.existing.is_none();
+    let witches = is_new && latest(&options.game).is_some_and(|game| game.info().witches);
+    // Requests of new players have new names anyway.
+    let run = if is_new { String::new() } else { run + "-" };
+    Table { game: options.game.clone(), stake, witches, run, tally: Tally::new(), start: Instant::now() }
 }
 
 /// Waits for something, calling `look` some times a second.
@@ -176,22 +191,29 @@ impl Service {
     }
 
     /// Opens and funds players that nobody had before.
-    async fn players(&self, count: usize, deposit: i64) -> Result<Vec<Player>, Error> {
-        let mut run = [0; 8];
-        getrandom::fill(&mut run).map_err(Error::Entropy)?;
-        let run = u64::from_be_bytes(run);
+    async fn players(&self, count: usize, run: &str, deposit: i64) -> Result<Vec<Player>, Error> {
         let opened = (0..count).map(async |number| {
-            let account = Account {
-                operator_id: self.operator.clone(),
-                player_id: format!("{run:016x}-{number}"),
-                currency_code: Currency::EUR.to_string(),
-            };
-            let mut player = Player::new(account, self.seamless);
+            let mut player = Player::new(self.account(format!("{run}-{number}")), self.seamless);
             self.fund(number, &mut player, deposit).await?;
             Ok(player)
         });
         let players = stream::iter(opened).buffer_unordered(self.concurrency).try_collect();
         players.await.map_err(Error::setup("opening and funding the players"))
+    }
+
+    /// Players that are there, with what they have: that is as good as deposited.
+    async fn existing(&self, count: usize, prefix: &str) -> Result<Vec<Player>, Error> {
+        let found = (0..count).map(async |number| {
+            let mut player = Player::new(self.account(format!("{prefix}{number:08}")), self.seamless);
+            player.expected.deposits = self.actual(number, &player).await?.balance;
+            Ok(player)
+        });
+        let players = stream::iter(found).buffer_unordered(self.concurrency).try_collect();
+        players.await.map_err(Error::setup("looking the players up"))
+    }
+
+    fn account(&self, player_id: String) -> Account {
+        Account { operator_id: self.operator.clone(), player_id, currency_code: Currency::EUR.to_string() }
     }
 
     async fn fund(&self, which: usize, player: &mut Player, amount_minor: i64) -> Result<(), Status> {
@@ -249,25 +271,27 @@ impl Service {
         let players = &*players;
         let sums = Sums::of(players);
         let pool = self.pool(&options.game, &sums).await?;
-        let found = stream::iter(players.iter().enumerate().map(|(which, player)| self.found(which, player)));
+        let found = stream::iter(players.iter().enumerate().map(async |(which, player)| {
+            let actual = self.actual(which, player).await?;
+            Ok::<_, Status>((&player.expected, actual))
+        }));
         let accounts: Vec<(&Expected, Actual)> = found.buffer_unordered(self.concurrency).try_collect().await?;
         let pooled = pooled(options, before, &pool, &sums)?;
         Ok(books::check(&accounts, sums.bets - warm.bets, pooled))
     }
 
-    async fn found<'a>(&self, which: usize, player: &'a Player) -> Result<(&'a Expected, Actual), Status> {
+    async fn actual(&self, which: usize, player: &Player) -> Result<Actual, Status> {
         let response = insist(&self.retries, || {
             let request = GetAccountRequest { account: Some(player.account.clone()) };
             let mut ledger = self.ledger(which);
             async move { ledger.get_account(request).await }
         });
         let account = response.await?.into_inner();
-        let found = Actual {
+        Ok(Actual {
             player: player.account.player_id.clone(),
             balance: account.balance.map_or(0, |balance| balance.amount_minor),
             open_rounds: account.open_round_ids,
-        };
-        Ok((&player.expected, found))
+        })
     }
 
     /// Waits for the awards that were pending in answers; those that do not come stay pending.

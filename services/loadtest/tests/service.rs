@@ -3,7 +3,14 @@
 use motherlode_ledger::Options as LedgerOptions;
 use motherlode_loadtest::{Options, PoolCheck, Report, Thresholds, run};
 use motherlode_log::{MemoryStore, Store};
-use motherlode_runtime::Config;
+use motherlode_proto::{
+    ledger::v1::{DepositRequest, OpenAccountRequest, ledger_service_client::LedgerServiceClient},
+    round::v1::Account,
+};
+use motherlode_runtime::{
+    Config,
+    connect::{Credentials, connect},
+};
 use motherlode_server::Server;
 use motherlode_spin::Dealer;
 use std::{cell::Cell, path::Path, time::Duration};
@@ -50,6 +57,33 @@ async fn unary_calls_and_streams_play_all_rounds_and_the_books_agree() {
         assert_eq!(report.books.balances.bets_minor, 302 * 150);
         assert_eq!(report.books.pool.told_eur, "2.25");
         assert!(seen.get() <= 300);
+    }
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn players_that_are_there_play_on_run_after_run() {
+    let data = tempfile::tempdir().unwrap();
+    let server = serve(data.path()).await;
+    let existing = Options { existing: Some("old-".to_owned()), game: "neptune".to_owned(), ..options(&server) };
+    let error = run(&existing, &|_| ()).await.unwrap_err();
+    assert!(error.to_string().starts_with("looking the players up: "), "{error}");
+    let connection = connect(&existing.target, &Credentials::default(), None).await.unwrap();
+    let mut ledger = LedgerServiceClient::new(connection);
+    for number in 0..20 {
+        let account = Some(Account {
+            operator_id: "loadtest".to_owned(),
+            player_id: format!("old-{number:08}"),
+            currency_code: "EUR".to_owned(),
+        });
+        let (request_id, amount_minor) = ("a".to_owned(), 1_000_000);
+        ledger.open_account(OpenAccountRequest { request_id: "o".to_owned(), account: account.clone() }).await.unwrap();
+        ledger.deposit(DepositRequest { request_id, account, amount_minor }).await.unwrap();
+    }
+    for _ in 0..2 {
+        let report = run(&existing, &|_| ()).await.unwrap();
+        assert!(report.ok, "{report}");
+        assert_eq!((report.rounds, report.books.players), (300, 20));
     }
     server.stop().await.unwrap();
 }

@@ -4,8 +4,9 @@ use crate::commands::{
     Failure, audit, config, copy, export, follow, health, key, loadtest, log, par, play, proof, replay, rng, rounds,
     serve, simulate, token, verify, watch, witness,
 };
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use motherlode_ledger::DrawKeys;
+use motherlode_runtime::lowest_priority;
 use motherlode_spin::Dealer;
 use std::process::ExitCode;
 
@@ -30,21 +31,21 @@ enum Command {
     /// Ask whether a service takes calls; for probes.
     Health(health::Args),
     /// Keep an independent copy of a running service's log current.
-    Follow(follow::Args),
+    Follow(Long<follow::Args>),
     /// List rounds that wait for their players, or close one.
     Rounds(rounds::Args),
     /// Print a game's exact mathematics: return by part, spread, paytable, features.
     Par(par::Args),
     /// Play many rounds without a service and hold them against the exact mathematics.
-    Simulate(simulate::Args),
+    Simulate(Long<simulate::Args>),
     /// Play many rounds at a running service at once, time them, and check its books.
     Loadtest(loadtest::Args),
     /// Make a token for an operator, and what the configuration stores of it.
     Token(token::Args),
     /// Verify a log, or an operator's copy of one, from its first byte to its last, without a service and believing nothing.
-    Audit(audit::Args),
+    Audit(Long<audit::Args>),
     /// Resolve one round of a log again and show it step by step.
-    Replay(replay::Args),
+    Replay(Long<replay::Args>),
     /// Make a key for the log's checkpoints or for a witness, or show its public half.
     Key(key::Args),
     /// Print the proof of a round: that it is in the log, and how it was played.
@@ -54,13 +55,33 @@ enum Command {
     /// Cosign the checkpoints of logs, if each continues the one before.
     Witness(witness::Args),
     /// Copy a log to another place, byte for byte, or follow a running service's.
-    Copy(copy::Args),
+    Copy(Long<copy::Args>),
     /// Write rounds, transactions, revenue or events as CSV, JSON Lines or Parquet.
-    Export(export::Args),
+    Export(Long<export::Args>),
     /// Look into a log: its last records, one of them, or whether the chain is sound.
-    Log(log::Args),
+    Log(Long<log::Args>),
     /// Write what the service's random generator gives, raw or scaled, for statistical tests.
     Rng(rng::Args),
+}
+
+/// A command that reads a log from end to end or plays for long: it stands behind a service on the same machine.
+#[derive(Args)]
+struct Long<Of: Args> {
+    #[command(flatten)]
+    args: Of,
+    /// Take as much of the processors as a service on this machine does; without it, what that and others leave (nice 19).
+    #[arg(long, global = true)]
+    full_speed: bool,
+}
+
+impl<Of: Args> Long<Of> {
+    fn run(&self, command: fn(&Of) -> Result<(), Failure>) -> Result<(), Failure> {
+        if !self.full_speed {
+            // This thread's, and so that of all that the command starts.
+            lowest_priority();
+        }
+        command(&self.args)
+    }
 }
 
 /// Parses the command line and runs the command; `serve` plays with the dealer that is made of its draw keys. Exit codes: 0 done, 1 it failed
@@ -73,21 +94,21 @@ pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
         Command::Play(args) => play::run(&args),
         Command::Watch(args) => watch::run(&args),
         Command::Health(args) => health::run(&args),
-        Command::Follow(args) => follow::run(&args),
+        Command::Follow(args) => args.run(follow::run),
         Command::Rounds(args) => rounds::run(&args),
         Command::Par(args) => par::run(&args),
-        Command::Simulate(args) => simulate::run(&args),
+        Command::Simulate(args) => args.run(simulate::run),
         Command::Loadtest(args) => loadtest::run(&args),
         Command::Token(args) => token::run(&args),
-        Command::Audit(args) => audit::run(&args),
-        Command::Replay(args) => replay::run(&args),
+        Command::Audit(args) => args.run(audit::run),
+        Command::Replay(args) => args.run(replay::run),
         Command::Key(args) => key::run(&args),
         Command::Proof(args) => proof::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Witness(args) => witness::run(&args),
-        Command::Copy(args) => copy::run(&args),
-        Command::Export(args) => export::run(&args),
-        Command::Log(args) => log::run(&args),
+        Command::Copy(args) => args.run(copy::run),
+        Command::Export(args) => args.run(export::run),
+        Command::Log(args) => args.run(log::run),
         Command::Rng(args) => rng::run(&args),
     };
     match done {

@@ -10,7 +10,7 @@ use crate::{
 use futures_util::future::{BoxFuture, join_all, pending, select_all};
 use motherlode_ledger::{DrawKeys, Handle};
 use motherlode_log::Position;
-use motherlode_runtime::Config;
+use motherlode_runtime::{Config, apart};
 use motherlode_tiles::{Checkpoint, Hash, Malformed, Note, Signature, SignerKey, VerifierKey};
 use parking_lot::Mutex;
 use std::{
@@ -21,7 +21,7 @@ use std::{
     },
     time::Duration,
 };
-use tokio::{sync::watch, task::spawn_blocking, time::sleep};
+use tokio::{sync::watch, time::sleep};
 
 /// From one checkpoint to the next, at least.
 const EVERY: Duration = Duration::from_secs(1);
@@ -249,7 +249,7 @@ impl Partition {
 
     async fn check(self: &Arc<Self>) {
         let partition = Arc::clone(self);
-        match spawn_blocking(move || partition.check_now()).await {
+        match apart("proofs", move || partition.check_now()).await {
             Ok(true) => {}
             // What fails is said, and tried again as the log grows.
             Ok(false) => drop(self.grow(self.ledger.durable()).await),
@@ -289,11 +289,10 @@ impl Partition {
         self.growing.lock().size() < end
     }
 
-    /// Takes the log up to a position and signs, on a thread where that may take its time.
+    /// Takes the log up to a position and signs, apart from the threads that answer.
     async fn grow(self: &Arc<Self>, to: Position) -> Result<(), GrowError> {
         let partition = Arc::clone(self);
-        let grown = spawn_blocking(move || partition.grow_now(to)).await;
-        grown.unwrap_or_else(|error| Err(std::io::Error::other(error).into()))
+        apart("proofs", move || partition.grow_now(to)).await?
     }
 
     fn grow_now(&self, to: Position) -> Result<(), GrowError> {

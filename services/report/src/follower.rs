@@ -10,7 +10,7 @@ use crate::{
 use futures_util::future::{BoxFuture, join_all};
 use motherlode_ledger::{FetchError, Handle, Ledgers, rounds};
 use motherlode_proto::convert::record::Logged;
-use motherlode_runtime::{Caller, Refusal, config::Report, lower_priority};
+use motherlode_runtime::{Caller, Refusal, apart, config::Report};
 use parking_lot::{RwLock, RwLockReadGuard};
 use std::{
     collections::BTreeMap,
@@ -21,11 +21,10 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    thread,
     time::Duration,
 };
 use tokio::{
-    sync::{Notify, oneshot, watch},
+    sync::{Notify, watch},
     time::{sleep, timeout},
 };
 use tonic::Code;
@@ -93,16 +92,15 @@ impl Follower {
         })
     }
 
-    /// Folds what a partition's log has at the start on a thread of its own, of a lower priority than those that answer. What it
-    /// doesn't come to, because the log can't be read or nobody waits for it any more, is folded later.
+    /// Folds what a partition's log has at the start, apart from the threads that answer. What it doesn't come to, because the log can't
+    /// be read or nobody waits for it any more, is folded later.
     async fn fold_past(&self, at: usize) {
-        let (over, folded) = oneshot::channel();
-        let follower = self.clone();
+        let waiting = Arc::new(());
+        let (follower, waits) = (self.clone(), Arc::downgrade(&waiting));
         let folding = move || {
-            lower_priority();
             let Follower { partitions, grown, .. } = &follower;
             let partition = &partitions[at];
-            while !over.is_closed() && *partition.position.borrow() < partition.past {
+            while waits.strong_count() > 0 && *partition.position.borrow() < partition.past {
                 let from = *partition.position.borrow() + 1;
                 match partition.ledger.read(from, BATCH) {
                     Ok(commits) if !commits.is_empty() => match partition.fold(&commits, grown) {
@@ -112,14 +110,10 @@ impl Follower {
                     _ => break,
                 }
             }
-            // Whoever waited may have gone.
-            let _ = over.send(());
         };
-        if let Err(error) = thread::Builder::new().name("reports".to_owned()).spawn(folding) {
-            tracing::warn!(%error, "no thread for the reports");
+        if let Err(error) = apart("reports", folding).await {
+            tracing::warn!(%error, "the reports fold the log behind the service");
         }
-        // It ends without an answer where the thread could not be started.
-        let _ = folded.await;
     }
 
     /// Follows a partition's log as it grows.
@@ -150,20 +144,8 @@ impl Follower {
             return;
         }
         let follower = self.clone();
-        let keeping = move || {
-            lower_priority();
-            follower.partitions[at].keep();
-        };
-        // A thread of its own: its priority stays low.
-        let (over, kept) = oneshot::channel();
-        let thread = thread::Builder::new().name("reports".to_owned()).spawn(move || {
-            keeping();
-            // Whoever waited may have gone.
-            let _ = over.send(());
-        });
-        match thread {
-            Ok(_) => drop(kept.await),
-            Err(error) => tracing::warn!(%error, "no thread for the reports"),
+        if let Err(error) = apart("reports", move || follower.partitions[at].keep()).await {
+            tracing::warn!(%error, "the figures of reports were not kept");
         }
     }
 
@@ -340,9 +322,8 @@ impl Follower {
     pub(crate) async fn returns(&self, wanted: Wanted) -> Result<(Found, u64), Refusal> {
         let (returns, position) =
             self.read(|figures| Returns::of_all(figures.iter().map(|figures| &figures.returns))).await?;
-        let report = tokio::task::spawn_blocking(move || returns.report(&wanted));
-        let report = report.await.map_err(|error| Refusal::new(Code::Internal, "INTERNAL", error.to_string()))?;
-        Ok((report, position))
+        let report = apart("reports", move || returns.report(&wanted)).await;
+        Ok((report.map_err(|error| Refusal::new(Code::Internal, "INTERNAL", error.to_string()))?, position))
     }
 }
 

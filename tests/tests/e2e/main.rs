@@ -45,6 +45,7 @@ mod partitions_jackpot;
 mod partitions_jetstream;
 mod play;
 mod power;
+mod priority;
 mod profiles;
 mod proofs;
 mod proofs_apart;

@@ -36,6 +36,9 @@ pub struct Args {
     /// Players; each plays one round at a time.
     #[arg(long, value_name = "P", default_value_t = 1_000)]
     players: usize,
+    /// Play with players that are there and have played the game before, PREFIX00000000 and so on, instead of new ones.
+    #[arg(long, value_name = "PREFIX")]
+    existing: Option<String>,
     /// Rounds begun a second, each timed from when it was due; without it, as many as the service can do.
     #[arg(long, value_name = "R")]
     rate: Option<f64>,
@@ -83,6 +86,7 @@ impl Args {
             concurrency: self.concurrency,
             connections: self.connections,
             players: self.players,
+            existing: self.existing.clone(),
             rate: self.rate,
             stream: self.stream,
             game: self.game.clone(),

@@ -10,7 +10,7 @@
 //! these.
 
 use super::{table::network, tls::Acceptor};
-use crate::reads::lower_priority;
+use crate::priority::lower_priority;
 use opentelemetry::{KeyValue, global, metrics::Counter};
 use parking_lot::Mutex;
 use std::{
