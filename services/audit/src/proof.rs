@@ -10,7 +10,7 @@
 use crate::replay::{Replayed, resolved};
 use motherlode_books::{Commit, Event, StreamId, number};
 use motherlode_log::{Position, hash};
-use motherlode_proofs::{restored, whole, work_out};
+use motherlode_proofs::{is_plain, restored, whole, work_out};
 use motherlode_proto::{
     convert::{
         play::hex,
@@ -220,6 +220,9 @@ fn read<'r>(records: &'r [ProvenRecord], before: &mut Option<Vec<u8>>) -> Result
         let logged = record::decode(&bytes).map_err(|error| at(&error))?;
         if *position > 0 && logged.commit.position != *position {
             return Err(at(&format!("it is not of position {position}")));
+        }
+        if *without_outcomes && !is_plain(&bytes, &logged) {
+            return Err(at(&"it is not in the plain form"));
         }
         let (entry, short) = (hash(&bytes), without_outcomes.then(|| bytes.clone()));
         *before = Some(bytes);
