@@ -234,7 +234,7 @@ async fn pl_27_no_action_is_done_without_the_word_of_its_session_or_for_another_
 async fn pl_27_a_part_that_is_shared_is_for_those_with_the_same_rights_and_a_token_that_is_good() {
     let service = service().await;
     rounds(&service).await;
-    let path = "/live/log?partition=0";
+    let path = &format!("/live/log?partition={}", service.server.ledger_of("alice").partition());
     let mut acme = Browser::logged_in(service.server.console(), "acme-all").await;
     let mut same = Browser::logged_in(service.server.console(), "acme-two").await;
     let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
