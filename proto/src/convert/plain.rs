@@ -127,17 +127,6 @@ impl<'a> In<'a> {
         Some(Some(In { bytes: self.run(rest)?, depth }))
     }
 
-    /// How many messages, one after the other, have a number.
-    #[inline]
-    pub(super) fn count(&self, number: u8) -> usize {
-        let mut left = In { bytes: self.bytes, depth: self.depth };
-        let mut counted = 0;
-        while left.next(number, LENGTH).is_some_and(|rest| left.run(rest).is_some()) {
-            counted += 1;
-        }
-        counted
-    }
-
     /// The message that is the only field, and its number.
     #[inline]
     pub(super) fn only(&mut self) -> Option<(u8, In<'a>)> {

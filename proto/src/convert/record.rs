@@ -73,7 +73,7 @@ fn read(bytes: &[u8]) -> Result<Logged, Malformed> {
         events: take(&mut fields, 10, "events")?,
     };
     let balances_after = take(&mut fields, 11, "balances_after")?;
-    fields.end().ok_or(Malformed::Field("that is unknown"))?;
+    fields.ended("that is unknown")?;
     Ok(Logged { commit, balances_after })
 }
 

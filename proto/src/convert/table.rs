@@ -92,7 +92,8 @@ macro_rules! events {
                     })?,)*
                     _ => return Err(Malformed::Field("event.kind")),
                 };
-                fields.end().map(|()| event).ok_or(Malformed::Field("event.kind"))
+                fields.ended("event.kind")?;
+                Ok(event)
             }
         }
 

@@ -9,9 +9,6 @@ use motherlode_books::{
 };
 use std::num::NonZeroU32;
 
-/// Messages that room is made for before they are read: what is more may be no messages at all.
-const COUNTED_MAX: usize = 16;
-
 pub(super) type Result<T> = std::result::Result<T, Malformed>;
 
 /// A field that must be there. The fault is made where there is one: made for each field, it would be dropped for each.
@@ -20,6 +17,17 @@ pub(super) fn needed<T>(field: Option<T>, name: &'static str) -> Result<T> {
     match field {
         Some(field) => Ok(field),
         None => Err(Malformed::Field(name)),
+    }
+}
+
+impl In<'_> {
+    /// Sees to it that nothing is left.
+    ///
+    /// # Errors
+    /// [`Malformed`] names this field.
+    #[inline]
+    pub(super) fn ended(&self, name: &'static str) -> Result<()> {
+        needed(self.end(), name)
     }
 }
 
@@ -55,7 +63,8 @@ pub(super) trait Message: Sized {
     #[inline]
     fn read_whole(mut fields: In) -> Result<Self> {
         let read = Self::read(&mut fields)?;
-        needed(fields.end().map(|()| read), "that is unknown")
+        fields.ended("that is unknown")?;
+        Ok(read)
     }
 }
 
@@ -321,7 +330,7 @@ impl<T: Message> Value for Vec<T> {
 
     #[inline]
     fn take(fields: &mut In, number: u8) -> Option<Self> {
-        let mut all = Self::with_capacity(fields.count(number).min(COUNTED_MAX));
+        let mut all = vec![];
         while let Some(message) = fields.nested(number)? {
             all.push(T::read_whole(message).ok()?);
         }

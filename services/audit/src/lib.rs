@@ -11,7 +11,7 @@
 //!
 //! Costs: a few microseconds a commit in all, on as many threads as there are cores and two more: one reads and chains, some decode,
 //! judge and resolve, each for its own players, one folds what all share. Memory grows with players, open rounds and awards, not with the length of the
-//! log: between the threads are at most 6 batches of 128 commits.
+//! log: between the threads are at most 6 batches of 512 commits.
 
 #[cfg(test)]
 extern crate self as motherlode_audit;

@@ -17,7 +17,7 @@ use std::{
 };
 
 /// Commits handed on at once.
-const BATCH: usize = 128;
+const BATCH: usize = 512;
 
 /// Records of a batch that are one thread's, with their hashes.
 pub(crate) struct Part {

@@ -5,7 +5,7 @@ use crate::events::Refused;
 use crate::state::UnpaidAward;
 use crate::values::{Account, Currency, Minor};
 
-impl<'s> Transition<'s> {
+impl<'s> Transition<'s, '_> {
     pub fn pay_jackpot(
         &mut self,
         account: Account<'s>,

@@ -4,7 +4,7 @@ use super::transition::Transition;
 use crate::events::{Campaign, Refused};
 use crate::state::CampaignState;
 
-impl Transition<'_> {
+impl Transition<'_, '_> {
     pub fn grant(&mut self, campaign: &Campaign) -> Result<(), Refused> {
         let commit = self.commit;
         self.check_real(campaign.currency)?;

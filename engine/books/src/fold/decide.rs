@@ -3,8 +3,6 @@
 //! [`decide`] checks the commit's place, then runs its events in order over a copy of the commit's stream. It returns a
 //! [`Delta`] only when all of the commit was found right.
 
-use std::sync::Arc;
-
 use super::delta::Delta;
 use super::price::TakenBack;
 use super::transition::Transition;
@@ -13,13 +11,16 @@ use crate::events::{Commit, Event, Refused};
 use crate::state::SettledRound;
 use crate::values::{Account, End, HOME, Head, Nano, Posting, StreamId};
 
-/// Decides a commit: its consequences and its postings, or the first invariant that it breaks.
+/// Decides a commit into a fresh delta, its consequences: its postings, or the first invariant that it breaks, and then the delta says
+/// nothing.
 pub(super) fn decide<'s>(
     view: View<'s>,
     commit: &'s Commit,
     recalled: Option<&'s SettledRound>,
-) -> Result<(Delta, Vec<Posting<'s>>), Refused> {
-    let mut transition = place(view, commit, recalled)?;
+    delta: &mut Delta,
+) -> Result<Vec<Posting<'s>>, Refused> {
+    place(view, commit, delta)?;
+    let mut transition = Transition::new(view, commit, recalled, delta);
     for event in &commit.events {
         transition.event(event)?;
     }
@@ -35,22 +36,18 @@ pub(super) fn decide<'s>(
         return Err(Refused::RevealMissing { round: due.round });
     }
     sum_to_zero(&transition.postings)?;
-    Ok((transition.delta, transition.postings))
+    Ok(transition.postings)
 }
 
 /// Checks the commit's place in the log and in its stream, and copies the stream's state.
-fn place<'s>(
-    view: View<'s>,
-    commit: &'s Commit,
-    recalled: Option<&'s SettledRound>,
-) -> Result<Transition<'s>, Refused> {
+fn place(view: View<'_>, commit: &Commit, delta: &mut Delta) -> Result<(), Refused> {
     let end = view.end(commit.partition);
     let expected = end.position + 1;
     if commit.position != expected {
         return Err(Refused::WrongPosition { expected, found: commit.position });
     }
-    let mut delta = Delta::new(End { position: commit.position, time_ms: commit.time_ms });
-    let head = copy_stream(&mut delta, view, commit);
+    delta.end = End { position: commit.position, time_ms: commit.time_ms };
+    let head = copy_stream(delta, view, commit);
     if commit.version != head.version + 1 {
         return Err(Refused::WrongVersion { expected: head.version + 1, found: commit.version });
     }
@@ -69,19 +66,7 @@ fn place<'s>(
     if head.version == 0 && !commit.stream.is_valid() {
         return Err(Refused::BadStream);
     }
-    let postings = Vec::with_capacity(8);
-    Ok(Transition {
-        view,
-        commit,
-        recalled,
-        delta,
-        postings,
-        stepped: None,
-        decided: false,
-        debited: None,
-        approved: None,
-        reveal: None,
-    })
+    Ok(())
 }
 
 /// Copies the state of the commit's stream and moves the copy's head to the commit. Returns the head before.
@@ -89,10 +74,8 @@ fn copy_stream(delta: &mut Delta, view: View<'_>, commit: &Commit) -> Head {
     let head = commit.head();
     match &commit.stream {
         StreamId::Player { .. } => {
-            let mut player = view.player(&commit.stream).cloned().unwrap_or_default();
-            let before = std::mem::replace(&mut player.head, head);
-            delta.player = Some(Arc::new(player));
-            before
+            let player = delta.player.insert(view.player(&commit.stream).cloned().unwrap_or_default());
+            std::mem::replace(&mut player.head, head)
         }
         StreamId::Pool(name) => {
             delta.pool = view.pool(name).cloned().map(Box::new);
@@ -110,7 +93,7 @@ fn copy_stream(delta: &mut Delta, view: View<'_>, commit: &Commit) -> Head {
     }
 }
 
-impl<'s> Transition<'s> {
+impl<'s> Transition<'s, '_> {
     fn event(&mut self, event: &'s Event) -> Result<(), Refused> {
         if self.approved.take().is_some_and(|approved| *approved != event.as_proposed()) {
             return Err(Refused::NotAsProposed);

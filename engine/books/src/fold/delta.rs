@@ -8,11 +8,11 @@ use crate::state::{
 };
 use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 
-/// The consequences of one commit. States replace those of the books, totals add to them.
+/// The consequences of one commit. States replace those of the books, totals add to them. It's large, and filled in where it lies.
+#[derive(Default)]
 pub(super) struct Delta {
     pub end: End,
-    /// Its one owner may change it.
-    pub player: Option<Arc<PlayerState>>,
+    pub player: Option<PlayerState>,
     /// Whether the commit sealed the player's next draw.
     pub sealed: bool,
     pub pool: Option<Box<PoolState>>,
@@ -47,33 +47,10 @@ pub(super) struct PendingDelta {
 }
 
 impl Delta {
-    pub fn new(end: End) -> Self {
-        Self {
-            end,
-            player: None,
-            sealed: false,
-            pool: None,
-            rates: None,
-            system: None,
-            pending: Vec::new(),
-            awarded: Vec::new(),
-            paid: Vec::new(),
-            operator: OperatorTotals::default(),
-            exchange: PerCurrency::default(),
-            transfer: Nano::ZERO,
-            interpartition: Nano::ZERO,
-        }
-    }
-
-    /// The stream's player, to be changed: nobody else has it yet.
-    pub fn player_mut(&mut self) -> Option<&mut PlayerState> {
-        self.player.as_mut().map(Arc::make_mut)
-    }
-
     /// Takes up the hash of the commit's record, by which the next draw names where it was sealed.
     pub fn recorded(&mut self, hash: RecordHash) {
         if self.sealed
-            && let Some(draw) = self.player_mut().and_then(|player| player.draw.as_mut())
+            && let Some(draw) = self.player.as_mut().and_then(|player| player.draw.as_mut())
         {
             draw.sealed_by = Some(hash);
         }
@@ -103,7 +80,7 @@ impl Delta {
             }
             if let Some(operator) = books.operators.get_mut(operator) {
                 operator.totals.add(&self.operator);
-                operator.put(name, player, books.watch);
+                operator.put(name, Arc::new(player), books.watch);
             }
         }
         books.exchange.add(&self.exchange);

@@ -7,7 +7,7 @@ use crate::events::{DrawSealed, Refused, SealReason, StepResolved};
 use crate::state::{Drawn, NextDraw};
 use crate::values::draw;
 
-impl Transition<'_> {
+impl Transition<'_, '_> {
     pub fn seal_draw(&mut self, sealed: &DrawSealed) -> Result<(), Refused> {
         let DrawSealed { number, epoch, seal, reason } = *sealed;
         let player = self.player()?;
@@ -28,7 +28,7 @@ impl Transition<'_> {
     /// an older log, and the step holds its seed.
     pub fn draw(&mut self, step: &StepResolved) -> Result<Drawn, Refused> {
         let request_id = &self.commit.request_id;
-        let player = self.delta.player_mut().ok_or(Refused::WrongStream)?;
+        let player = self.delta.player.as_mut().ok_or(Refused::WrongStream)?;
         let (next, draw) = match (player.draw, &step.draw, step.seed) {
             (None, None, Some(seed)) => return Ok(Drawn::Seed(seed)),
             (None, None, None) => return Err(Refused::DrawMissing { number: 0 }),

@@ -8,7 +8,7 @@ use crate::events::{Decision, PartitionReported, PoolMirrored, PoolStatus, Refus
 use crate::state::{Pending, PoolState, UnpaidAward};
 use crate::values::{Account, Currency, Head, Nano, StreamId};
 
-impl<'s> Transition<'s> {
+impl<'s> Transition<'s, '_> {
     /// Another partition's stretch leaves its contributions and its decision where this partition's own bets leave them.
     pub fn report(&mut self, name: &'s str, report: &'s PartitionReported) -> Result<(), Refused> {
         let PartitionReported { partition, from, to, contributions, ref end } = *report;

@@ -8,7 +8,7 @@ use crate::events::{Award, Decision, MirroredAward, PoolStatus, PoolTerms, Refus
 use crate::state::{PoolState, UnpaidAward};
 use crate::values::{Account, Currency, Nano};
 
-impl<'s> Transition<'s> {
+impl<'s> Transition<'s, '_> {
     /// The pool's copy.
     pub fn pool(&mut self, name: &str) -> Result<&mut PoolState, Refused> {
         let pool = self.delta.pool.as_deref_mut();

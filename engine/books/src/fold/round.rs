@@ -10,7 +10,7 @@ use crate::events::{Commit, Contribution, Decision, Hit, PoolStatus, Refused, Ro
 use crate::state::{OpenRound, PlayerState, Step};
 use crate::values::{Account, Currency, Minor, Nano, Rates, contribution};
 
-impl<'s> Transition<'s> {
+impl<'s> Transition<'s, '_> {
     pub fn start_round(
         &mut self,
         account: Account<'s>,

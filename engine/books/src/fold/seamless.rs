@@ -10,7 +10,7 @@ use crate::events::{Commit, DebitAsked, Event, InternalRequest, Refused};
 use crate::state::{Debit, Due, Wallet};
 use crate::values::{Account, Currency, Minor, is_id};
 
-impl<'s> Transition<'s> {
+impl<'s> Transition<'s, '_> {
     /// The operator keeps the player's money, from the first account of real money on.
     pub fn choose_seamless(&mut self) -> Result<(), Refused> {
         let opened = |event: &Event| matches!(event, Event::AccountOpened { currency } if currency.is_real());

@@ -3,7 +3,7 @@
 use super::transition::{Transition, expect_positive};
 use crate::events::{Refused, SessionName, SessionOpened};
 
-impl Transition<'_> {
+impl Transition<'_, '_> {
     /// The latest session of a game takes its seat. The service decides who may open a session.
     pub fn open_session(&mut self, opened: &SessionOpened) -> Result<(), Refused> {
         self.check_account(opened.currency)?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 
 use super::decide::decide;
-use super::delta::Left;
+use super::delta::{Delta, Left};
 use crate::events::{Commit, Event, Refused};
 use crate::state::{
     AwardKey, Books, CurrentRates, OperatorTotals, PlayerState, PoolState, SettledRound, System, UnpaidAward,
@@ -73,8 +73,9 @@ impl Share {
     ) -> Result<Left, Refused> {
         let Self(books) = self;
         books.ends.insert(commit.partition, End { position: commit.position.saturating_sub(1), ..End::EMPTY });
-        let (mut delta, _) = decide(books.view(), commit, recalled)?;
-        let player = delta.player.as_deref().ok_or(Refused::WrongStream)?;
+        let mut delta = Delta::default();
+        decide(books.view(), commit, recalled, &mut delta)?;
+        let player = delta.player.as_ref().ok_or(Refused::WrongStream)?;
         let hash = record(player);
         delta.recorded(hash);
         let left = delta.merge_player(books, commit);

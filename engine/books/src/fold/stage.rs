@@ -78,7 +78,8 @@ impl Stage {
         commit: &Commit,
         recalled: Option<&SettledRound>,
     ) -> Result<(), Refused> {
-        let (delta, _) = decide(self.over(books), commit, recalled)?;
+        let mut delta = Delta::default();
+        decide(self.over(books), commit, recalled, &mut delta)?;
         self.take(delta, commit);
         Ok(())
     }
@@ -95,8 +96,9 @@ impl Stage {
         recalled: Option<&SettledRound>,
         record: impl FnOnce(Option<&PlayerState>) -> RecordHash,
     ) -> Result<(), Refused> {
-        let (mut delta, _) = decide(self.over(books), commit, recalled)?;
-        delta.recorded(record(delta.player.as_deref()));
+        let mut delta = Delta::default();
+        decide(self.over(books), commit, recalled, &mut delta)?;
+        delta.recorded(record(delta.player.as_ref()));
         self.take(delta, commit);
         Ok(())
     }
@@ -200,7 +202,8 @@ impl Books {
     /// # Errors
     /// As [`Books::apply`].
     pub fn apply_recalling(&mut self, commit: &Commit, recalled: Option<&SettledRound>) -> Result<(), Refused> {
-        let (delta, _) = decide(self.view(), commit, recalled)?;
+        let mut delta = Delta::default();
+        decide(self.view(), commit, recalled, &mut delta)?;
         delta.merge_into(self, commit);
         Ok(())
     }
@@ -215,7 +218,8 @@ impl Books {
         recalled: Option<&SettledRound>,
         record: RecordHash,
     ) -> Result<(), Refused> {
-        let (mut delta, _) = decide(self.view(), commit, recalled)?;
+        let mut delta = Delta::default();
+        decide(self.view(), commit, recalled, &mut delta)?;
         delta.recorded(record);
         delta.merge_into(self, commit);
         Ok(())
@@ -230,6 +234,6 @@ impl Books {
         commit: &'a Commit,
         recalled: Option<&'a SettledRound>,
     ) -> Result<Vec<Posting<'a>>, Refused> {
-        Ok(decide(self.view(), commit, recalled)?.1)
+        decide(self.view(), commit, recalled, &mut Delta::default())
     }
 }

@@ -6,7 +6,7 @@ use crate::events::{Commit, Event, Refused};
 use crate::state::SwitchedOff;
 use crate::values::{Currency, HOME, operator_of};
 
-impl Transition<'_> {
+impl Transition<'_, '_> {
     pub fn rates_event(&mut self, event: &Event) -> Result<(), Refused> {
         match (event, &mut self.delta.rates) {
             (Event::RateSet { currency: currency @ (Currency::EUR | Currency::PLAY), .. }, _) => {

@@ -12,12 +12,12 @@ use crate::state::{PendingTotals, SettledRound};
 use crate::values::{Account, Currency, Minor, MoneyError, Nano, Posting};
 
 /// A commit being decided. Its events change the delta alone; the books stay as they are.
-pub(super) struct Transition<'s> {
+pub(super) struct Transition<'s, 'd> {
     pub view: View<'s>,
     pub commit: &'s Commit,
     /// The settled round that the commit voids, read back from the log.
     pub recalled: Option<&'s SettledRound>,
-    pub delta: Delta,
+    pub delta: &'d mut Delta,
     pub postings: Vec<Posting<'s>>,
     /// The round of the latest step in this commit. Only this round can hit.
     pub stepped: Option<u64>,
@@ -31,7 +31,24 @@ pub(super) struct Transition<'s> {
     pub approved: Option<Box<Event>>,
 }
 
-impl<'s> Transition<'s> {
+impl<'s, 'd> Transition<'s, 'd> {
+    /// Before the first event.
+    pub fn new(view: View<'s>, commit: &'s Commit, recalled: Option<&'s SettledRound>, delta: &'d mut Delta) -> Self {
+        let postings = Vec::with_capacity(8);
+        Self {
+            view,
+            commit,
+            recalled,
+            delta,
+            postings,
+            stepped: None,
+            decided: false,
+            debited: None,
+            reveal: None,
+            approved: None,
+        }
+    }
+
     /// Moves money from one account to another. The handlers of events keep the balances of players and the figures of
     /// pools.
     pub fn transfer(&mut self, from: Account<'s>, to: Account<'s>, currency: Currency, amount: Nano) {

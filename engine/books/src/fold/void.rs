@@ -6,7 +6,7 @@ use crate::events::{Decision, Refused, RoundStarted, TakeBack};
 use crate::state::SettledRound;
 use crate::values::{Account, Currency, Minor};
 
-impl<'s> Transition<'s> {
+impl<'s> Transition<'s, '_> {
     pub fn void(
         &mut self,
         account: Account<'s>,

@@ -7,10 +7,10 @@ use crate::events::{Event, Refused};
 use crate::state::PlayerState;
 use crate::values::{Account, Currency, Minor};
 
-impl<'s> Transition<'s> {
+impl<'s> Transition<'s, '_> {
     /// The player's copy; a player exists from the first account on.
     pub fn player(&mut self) -> Result<&mut PlayerState, Refused> {
-        let player = self.delta.player_mut().ok_or(Refused::WrongStream)?;
+        let player = self.delta.player.as_mut().ok_or(Refused::WrongStream)?;
         if player.balances.is_empty() {
             return Err(Refused::UnknownPlayer);
         }
@@ -25,7 +25,7 @@ impl<'s> Transition<'s> {
     }
 
     pub fn open_account(&mut self, currency: Currency) -> Result<(), Refused> {
-        let player = self.delta.player_mut().ok_or(Refused::WrongStream)?;
+        let player = self.delta.player.as_mut().ok_or(Refused::WrongStream)?;
         if player.balance(currency).is_some() {
             return Err(Refused::AccountExists { currency });
         }

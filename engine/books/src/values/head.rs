@@ -26,3 +26,9 @@ impl End {
     /// The end of an empty log.
     pub(crate) const EMPTY: Self = Self { position: 0, time_ms: i64::MIN };
 }
+
+impl Default for End {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
