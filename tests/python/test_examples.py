@@ -2,7 +2,8 @@
 
 import subprocess
 
-from conftest import EXAMPLES
+import pytest
+from conftest import EXAMPLES, STORE
 
 
 def printed(name, *arguments):
@@ -10,6 +11,7 @@ def printed(name, *arguments):
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
+@pytest.mark.skipif(bool(STORE), reason="the example audits a log in a folder")
 def test_a_first_round_is_played_once_however_often_it_is_asked_for_and_then_audited(start, tmp_path):
     service = start()
     first = printed("play", f"http://{service.address}")
