@@ -41,11 +41,8 @@ async fn proofs(server: &Server) -> Proofs {
 }
 
 pub(crate) async fn proof_of(proofs: &mut Proofs, round: &str) -> (String, VerifierKey) {
-    let answer = proofs
-        .get_round_proof(GetRoundProofRequest { round_id: round.to_owned(), ..GetRoundProofRequest::default() })
-        .await
-        .unwrap()
-        .into_inner();
+    let request = GetRoundProofRequest { round_id: round.to_owned(), ..Default::default() };
+    let answer = proofs.get_round_proof(request).await.unwrap().into_inner();
     (answer.proof, answer.verifier_key.parse().unwrap())
 }
 
