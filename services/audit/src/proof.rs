@@ -236,7 +236,7 @@ fn fill(mut shown: Vec<&mut Shown>) -> Result<(), Unproven> {
     if shown.iter().all(|record| record.short.is_none()) {
         return Ok(());
     }
-    let logged = shown.iter_mut().map(|record| &mut record.logged).collect();
+    let logged = shown.iter_mut().map(|record| (&mut record.logged, record.short.is_some())).collect();
     work_out(logged)
         .map_err(|error| Unproven::Records(format!("outcomes were left out, and can't be worked out: {error}")))?;
     for record in shown {

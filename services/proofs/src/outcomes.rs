@@ -71,12 +71,13 @@ pub fn without_outcomes(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Mal
     Ok(short.collect())
 }
 
-/// Works the outcomes out that were left out of records of one player, in their order.
+/// Works the outcomes out that were left out of records of one player, in their order: of those that are said to lack theirs. All others
+/// stay as they are, and so does an outcome that a log has empty.
 ///
 /// # Errors
 /// [`NotWorkedOut`]: a round can't be read, or a step of it can't be resolved.
-pub fn work_out(mut records: Vec<&mut Logged>) -> Result<(), NotWorkedOut> {
-    let rounds = rounds(records.iter().map(|logged| &**logged).collect::<Vec<_>>().into_iter())?;
+pub fn work_out(mut records: Vec<(&mut Logged, bool)>) -> Result<(), NotWorkedOut> {
+    let rounds = rounds(records.iter().map(|(logged, _)| &**logged))?;
     let mut outcomes = BTreeMap::new();
     for round in &rounds {
         let mut live = Live::open(&round.started)?;
@@ -87,7 +88,8 @@ pub fn work_out(mut records: Vec<&mut Logged>) -> Result<(), NotWorkedOut> {
             outcomes.insert(key(&step.logged), bytes);
         }
     }
-    for step in records.iter_mut().flat_map(|logged| steps(logged)).filter(|step| step.outcome.is_empty()) {
+    let lacking = records.iter_mut().filter(|(_, lacks)| *lacks).flat_map(|(logged, _)| steps(logged));
+    for step in lacking.filter(|step| step.outcome.is_empty()) {
         step.outcome = outcomes.get(&key(step)).cloned().unwrap_or_default();
     }
     Ok(())
@@ -112,4 +114,55 @@ fn key(step: &StepResolved) -> (u64, u32) {
 /// The hash that a record names as that of the record before it in the log.
 fn previous(record: &[u8]) -> Option<[u8; 32]> {
     Commit::decode(record).ok()?.previous_hash.as_slice().try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_log::hash;
+    use motherlode_proto::convert::record::decode;
+    use std::{fs, path::Path};
+
+    /// Records of one player's who has played rounds, as a log has them.
+    fn records() -> Vec<Record> {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/linked.hex");
+        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+        let lines = fs::read_to_string(golden).unwrap();
+        let records = lines.lines().map(|line| line.as_bytes().chunks(2).map(byte).collect::<Vec<_>>());
+        let records: Vec<_> = records.map(|bytes| (decode(&bytes).unwrap().commit, bytes)).collect();
+        let played = |events: &[Event]| events.iter().any(|event| matches!(event, Event::StepResolved(_)));
+        let player = records.iter().find(|(commit, _)| played(&commit.events)).unwrap().0.stream.clone();
+        let of_player = records.into_iter().filter(|(commit, _)| commit.stream == player);
+        of_player.map(|(commit, bytes)| Record { position: commit.position, bytes: bytes.into() }).collect()
+    }
+
+    fn outcomes(logged: &mut Logged) -> Vec<usize> {
+        steps(logged).map(|step| step.outcome.len()).collect()
+    }
+
+    #[test]
+    fn pl_06_what_was_left_out_is_worked_out_to_the_last_byte() {
+        let records = records();
+        let short = without_outcomes(&records.iter().collect::<Vec<_>>()).unwrap();
+        assert!(short.iter().flatten().count() > 0);
+        let bytes = |place: usize| short[place].as_deref().unwrap_or(&records[place].bytes);
+        let mut logged: Vec<_> = (0..records.len()).map(|place| decode(bytes(place)).unwrap()).collect();
+        work_out(logged.iter_mut().zip(&short).map(|(logged, short)| (logged, short.is_some())).collect()).unwrap();
+        for (place, record) in records.iter().enumerate().filter(|(place, _)| short[*place].is_some()) {
+            assert!(bytes(place).len() < record.bytes.len() && is_plain(bytes(place), &decode(bytes(place)).unwrap()));
+            assert_eq!(hash(&whole(bytes(place), &logged[place]).unwrap()), hash(&record.bytes));
+        }
+    }
+
+    /// Else a log whose record has no outcome would be taken for one that has the right one.
+    #[test]
+    fn pl_06_nothing_is_put_into_a_record_that_lacks_nothing() {
+        let records = records();
+        let short = without_outcomes(&records.iter().collect::<Vec<_>>()).unwrap();
+        let mut logged: Vec<_> = short.iter().flatten().map(|bytes| decode(bytes).unwrap()).collect();
+        assert!(logged.len() > 1);
+        work_out(logged.iter_mut().enumerate().map(|(place, logged)| (logged, place > 0)).collect()).unwrap();
+        assert!(outcomes(&mut logged[0]).iter().all(|length| *length == 0), "as it was");
+        assert!(outcomes(&mut logged[1]).iter().all(|length| *length > 0), "worked out");
+    }
 }
