@@ -2,11 +2,7 @@
 //!
 //! Each partition's log is folded by itself, so that what comes of it depends on nothing but that log.
 
-use crate::{
-    figures::Figures,
-    kept,
-    returns::{Found, Returns, Wanted},
-};
+use crate::{figures::Figures, kept, returns::Returns};
 use futures_util::future::{BoxFuture, join_all};
 use motherlode_ledger::{FetchError, Handle, Ledgers, rounds};
 use motherlode_proto::convert::record::Logged;
@@ -318,12 +314,9 @@ impl Follower {
         })
     }
 
-    /// The returns that are wanted.
-    pub(crate) async fn returns(&self, wanted: Wanted) -> Result<(Found, u64), Refusal> {
-        let (returns, position) =
-            self.read(|figures| Returns::of_all(figures.iter().map(|figures| &figures.returns))).await?;
-        let report = apart("reports", move || returns.report(&wanted)).await;
-        Ok((report.map_err(|error| Refusal::new(Code::Internal, "INTERNAL", error.to_string()))?, position))
+    /// The returns of all partitions. To report on them takes its time: not for a thread that answers.
+    pub(crate) async fn returns(&self) -> Result<(Returns, u64), Refusal> {
+        self.read(|figures| Returns::of_all(figures.iter().map(|figures| &figures.returns))).await
     }
 }
 

@@ -11,6 +11,7 @@ use motherlode_proto::{
     convert::play::hex,
     report::v1::{self as wire, r#return::Weighting},
 };
+use motherlode_runtime::apart;
 use motherlode_slots::games;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
@@ -169,7 +170,8 @@ impl SelfCheck {
     /// Logs every return that is out of its band (PL-23), once an hour while it is.
     pub async fn alert(&self) {
         let wanted = Wanted { game: String::new(), operator: None, out_of_band_only: true, days: false };
-        let Ok((returns, _)) = self.follower.returns(wanted).await else { return };
+        let Ok((returns, _)) = self.follower.returns().await else { return };
+        let Ok(returns) = apart("reports", move || returns.report(&wanted)).await else { return };
         for of in returns.levels.into_iter().chain(returns.totals) {
             let bets = match (&of.bet, of.weighting()) {
                 (Some(bet), _) => format!("at a bet of {} {} minor units", bet.amount_minor, bet.currency_code),

@@ -253,8 +253,10 @@ impl ReportService for ReportApi {
             let ((), position) = self.follower.read(|_| ()).await?;
             return Ok(Response::new(wire::ListReturnsResponse { position, ..wire::ListReturnsResponse::default() }));
         }
-        let (returns, position) = self.follower.returns(Wanted { game, operator, out_of_band_only, days }).await?;
-        let Found { levels: returns, totals } = returns;
+        let (returns, position) = self.follower.returns().await?;
+        let wanted = Wanted { game, operator, out_of_band_only, days };
+        let found = self.follower.ledgers().reads().run(&caller, move || returns.report(&wanted)).await?;
+        let Found { levels: returns, totals } = found;
         Ok(Response::new(wire::ListReturnsResponse { returns, position, totals }))
     }
 
