@@ -13,8 +13,9 @@ use std::{collections::BTreeSet, io};
 
 /// Proves that a round's records, in their order, are in the tree of a checkpoint, and so are the records in which its draws
 /// were sealed. The proof is that of the round's last one; `extra` has all of them ([`RoundRecords`]), each without what it
-/// repeats, and where `brief` says so without outcomes. A record has a path of its own where none of those after it names its hash: where it ended without a
-/// step, where steps of another round of the player's came between that aren't shown, and in older logs.
+/// repeats, and, where it is to be `brief`, without the outcomes that follow. A record has a path of its own where none of
+/// those after it names its hash: where it ended without a step, where steps of another round of the player's came between
+/// that aren't shown, and in older logs.
 ///
 /// # Errors
 /// The tree can't be read; or its files are damaged, so that nothing can be proven by them.
