@@ -157,7 +157,7 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
     if (data / "log").is_dir():
         file.write_text(motherlode("proof", rounds[9], "--data", data, "--log-key", vkey))
         assert "gives the very bytes of its record" in motherlode("verify", file, "--key", vkey)
-        brief = motherlode("proof", rounds[9], "--data", data, "--without-outcomes")
+        brief = motherlode("proof", rounds[9], "--data", data, "--log-key", vkey, "--without-outcomes")
         assert len(brief) < len(file.read_text())
         file.write_text(brief)
         assert "gives the very bytes of its record" in motherlode("verify", file, "--key", vkey)
