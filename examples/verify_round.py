@@ -118,7 +118,7 @@ def records_of(extra, *kinds):
     for kind in kinds:
         found.append([])
         for message in parts(extra, kind):
-            check(not one(message, 5), "its outcomes are left out, which takes the game's rules: ask for the proof with them")
+            check(not one(message, 5), "its outcomes are left out, which takes the games' rules: ask for the whole proof")
             own, copied = one(message, 2) or b"", one(message, 4) or b""
             runs, at, begun = [], 0, len(text)
             while at < len(copied):

@@ -41,7 +41,7 @@ def serving(motherlode, data):
 
 def proof_of(console, round_id, brief):
     """The proof's text, by the call in JSON."""
-    body = json.dumps({"roundId": round_id, "withoutOutcomes": brief}).encode()
+    body = json.dumps({"roundId": round_id, "brief": brief}).encode()
     request = urllib.request.Request(
         f"{console}/v1/ProofService/GetRoundProof", body, {"content-type": "application/json"}
     )
@@ -74,7 +74,7 @@ def main():
         of.sort()
         within = sum(size <= AIM for size in of) / len(of)
         tenths = [of[len(of) * part // 100] for part in (50, 90, 99)]
-        how = "without outcomes" if brief else "whole"
+        how = "brief" if brief else "whole"
         print(f"{game}, {how}: {len(of)} rounds, bytes at 50, 90 and 99 %: {tenths}, at most {of[-1]}, {within:.1%} within {AIM}")
 
 

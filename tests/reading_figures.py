@@ -276,7 +276,7 @@ def readers(motherlode, address, console):
 @contextmanager
 def spinning(_motherlode, _address, _console):
     """Two of the lowest priority that do nothing but count."""
-    count = "import os\nos.nice(19)\nprint(flush=True)\nwhile True: pass"
+    count = "import os\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\nprint(flush=True)\nwhile True: pass"
     counting = [subprocess.Popen([sys.executable, "-c", count], stdout=subprocess.PIPE) for _ in range(2)]
     [one.stdout.readline() for one in counting]
     try:

@@ -133,8 +133,8 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
     assert len(short) < len(file.read_text())
     _, _, _, drawn = verify_round.verify(short, vkey)
     assert [(str(draw), where) for draw, _, where in drawn] == [(sealed[1], None)]
-    # Outcomes follow by the game's rules, which the tool has.
-    brief = motherlode("proof", rounds[7], "--without-outcomes", "--target", f"http://{service.address}")
+    # What follows by the game's rules the tool works out.
+    brief = motherlode("proof", rounds[7], "--brief", "--target", f"http://{service.address}")
     assert len(brief) < len(file.read_text())
     (tmp_path / "brief").write_text(brief)
     assert "gives the very bytes of its record" in motherlode("verify", tmp_path / "brief", "--key", vkey)
@@ -157,7 +157,7 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
     if (data / "log").is_dir():
         file.write_text(motherlode("proof", rounds[9], "--data", data, "--log-key", vkey))
         assert "gives the very bytes of its record" in motherlode("verify", file, "--key", vkey)
-        brief = motherlode("proof", rounds[9], "--data", data, "--log-key", vkey, "--without-outcomes")
+        brief = motherlode("proof", rounds[9], "--data", data, "--log-key", vkey, "--brief")
         assert len(brief) < len(file.read_text())
         file.write_text(brief)
         assert "gives the very bytes of its record" in motherlode("verify", file, "--key", vkey)

@@ -4,13 +4,13 @@
 //! which its draw was sealed, so the last vouches for those before it; one that none names has its own proof of inclusion. The
 //! records say how the round was played, and each step is resolved again from them. Each draw is held against its seal, which stands in
 //! the step before or in an earlier record of the player's ([`RoundRecords::sealing`]). What a record repeats is
-//! copied into it, and an outcome that was left out is worked out and put in, before anything is hashed. Cost: a signature (a tenth of a
+//! copied into it, and what follows from the rest and was left out is worked out and put in, before anything is hashed. Cost: a signature (a tenth of a
 //! millisecond), some thirty hashes, and the resolving.
 
 use crate::replay::{Replayed, resolved};
 use motherlode_books::{Commit, Event, StreamId, number};
 use motherlode_log::{Position, hash};
-use motherlode_proofs::{is_plain, restored, whole, work_out};
+use motherlode_proofs::{restored, whole};
 use motherlode_proto::{
     convert::{
         play::hex,
@@ -112,10 +112,8 @@ pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Resu
     let cosigned = cosigned.map(|(name, time)| (name.to_owned(), time)).collect();
     let malformed = |what: &str| Unproven::Records(what.to_owned());
     let extra = RoundRecords::decode(&*proof.extra).map_err(|_| malformed("the proof's extra is none of a round"))?;
-    let mut before = None;
-    let mut sealing = read(&extra.sealing, &mut before)?;
-    let mut records = read(&extra.records, &mut before)?;
-    fill(sealing.iter_mut().chain(&mut records).collect())?;
+    let mut sealing = read(extra.sealing.iter().chain(&extra.records))?;
+    let records = sealing.split_off(extra.sealing.len());
     let Some(last) = records.last() else { return Err(malformed("the proof has no records")) };
     let named_so = match &*extra.round_id {
         "" => Some((last.logged.commit.stream.clone(), extra.round)),
@@ -198,8 +196,6 @@ fn player_and_number(round: &str) -> Option<(StreamId, u64)> {
 /// A record of a proof, put together again.
 struct Shown<'r> {
     logged: Logged,
-    /// Its bytes as they travel, where outcomes are left out of them.
-    short: Option<Vec<u8>>,
     /// The entry of the tree: the hash of all its bytes.
     entry: Hash,
     path: &'r [Vec<u8>],
@@ -211,40 +207,26 @@ impl Shown<'_> {
     }
 }
 
-/// Reads records, each of which may copy from the one before it.
-fn read<'r>(records: &'r [ProvenRecord], before: &mut Option<Vec<u8>>) -> Result<Vec<Shown<'r>>, Unproven> {
-    let read = records.iter().zip(1..).map(|(proven, count)| {
-        let ProvenRecord { position, record, path, copied, without_outcomes } = proven;
-        let at = |what: &dyn Display| Unproven::Records(format!("record {count}: {what}"));
-        let bytes = restored(record, copied, before.as_deref()).ok_or_else(|| at(&"what it copies is not there"))?;
-        let logged = record::decode(&bytes).map_err(|error| at(&error))?;
+/// Reads records, each of which may copy from the one before it, and may lack what follows from all.
+fn read<'r>(records: impl Iterator<Item = &'r ProvenRecord> + Clone) -> Result<Vec<Shown<'r>>, Unproven> {
+    let at = |count: usize, what: &dyn Display| Unproven::Records(format!("record {count}: {what}"));
+    let (mut before, mut travelled) = (None, vec![]);
+    for (ProvenRecord { record, copied, brief, .. }, count) in records.clone().zip(1..) {
+        let bytes = restored(record, copied, before.as_deref());
+        let bytes = bytes.ok_or_else(|| at(count, &"what it copies is not there"))?;
+        before = Some(bytes.clone());
+        travelled.push((bytes, *brief));
+    }
+    let whole = whole(travelled)
+        .map_err(|error| Unproven::Records(format!("what was left out can't be worked out: {error}")))?;
+    let read = records.zip(whole).zip(1..).map(|((ProvenRecord { position, path, .. }, bytes), count)| {
+        let logged = record::decode(&bytes).map_err(|error| at(count, &error))?;
         if *position > 0 && logged.commit.position != *position {
-            return Err(at(&format!("it is not of position {position}")));
+            return Err(at(count, &format!("it is not of position {position}")));
         }
-        if *without_outcomes && !is_plain(&bytes, &logged) {
-            return Err(at(&"it is not in the plain form"));
-        }
-        let (entry, short) = (hash(&bytes), without_outcomes.then(|| bytes.clone()));
-        *before = Some(bytes);
-        Ok(Shown { logged, short, entry, path })
+        Ok(Shown { logged, entry: hash(&bytes), path })
     });
     read.collect()
-}
-
-/// Puts the outcomes in that were left out.
-fn fill(mut shown: Vec<&mut Shown>) -> Result<(), Unproven> {
-    if shown.iter().all(|record| record.short.is_none()) {
-        return Ok(());
-    }
-    let logged = shown.iter_mut().map(|record| (&mut record.logged, record.short.is_some())).collect();
-    work_out(logged)
-        .map_err(|error| Unproven::Records(format!("outcomes were left out, and can't be worked out: {error}")))?;
-    for record in shown {
-        if let Some(bytes) = record.short.as_deref().and_then(|short| whole(short, &record.logged)) {
-            record.entry = hash(&bytes);
-        }
-    }
-    Ok(())
 }
 
 /// The records must be the player's, of the checkpoint's log, and in order.

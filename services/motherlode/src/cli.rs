@@ -69,7 +69,7 @@ enum Command {
 struct Long<Of: Args> {
     #[command(flatten)]
     args: Of,
-    /// Take as much of the processors as a service on this machine does; without it, what that and others leave (nice 19).
+    /// Take as much of the processors as a service on this machine does; without it, what that and others leave (SCHED_IDLE).
     #[arg(long, global = true)]
     full_speed: bool,
 }

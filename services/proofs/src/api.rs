@@ -123,7 +123,7 @@ impl ProofApi {
         let last = places.round.last().copied().unwrap_or_default();
         let signed = self.best(&partition, last).await?;
         let verifier_key = partition.verifier.to_string();
-        let brief = request.without_outcomes;
+        let brief = request.brief;
         let read = move || prove(&partition, &ledger, &signed, (round, brief), &places);
         let proof = self.ledgers.reads().run(caller, read).await??;
         Ok(wire::GetRoundProofResponse { proof, verifier_key })

@@ -16,12 +16,12 @@
 //! Costs: about half a microsecond and 42 bytes a record; a signature a second (30 microseconds).
 
 mod api;
+mod brief;
 mod copied;
 mod files;
 mod growing;
 mod http1;
 mod key;
-mod outcomes;
 mod proofs;
 mod round;
 mod sorted;
@@ -31,11 +31,11 @@ mod witness;
 mod witnesses;
 
 pub use api::ProofApi;
+pub use brief::{NotWorkedOut, whole};
 pub use copied::{COPIED_MAX, restored, shortened};
 pub use files::{Files, FilesError, proofs_folder};
 pub use growing::Contradiction;
 pub use key::{KeyError, key_file, load, load_or_make, make, of_partition, origin};
-pub use outcomes::{NotWorkedOut, is_plain, whole, work_out};
 pub use proofs::{Proofs, ProofsError};
 pub use round::proof_of;
 pub use static_files::serve_tiles;

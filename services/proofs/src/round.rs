@@ -1,6 +1,6 @@
 //! The proof of a round: the inclusion of its last record under a checkpoint, and of all before by the hashes that records name.
 
-use crate::{copied::shortened, files::Files, outcomes::without_outcomes};
+use crate::{brief::brief, copied::shortened, files::Files};
 use motherlode_log::{Hash, Record, hash};
 use motherlode_proto::{
     convert::record::decode,
@@ -26,7 +26,7 @@ pub fn proof_of(
     round: u64,
     records: &[Record],
     sealing: &[Record],
-    brief: bool,
+    is_brief: bool,
 ) -> io::Result<Proof> {
     let Some(last) = records.last() else { return Err(io::ErrorKind::InvalidInput.into()) };
     let size = checkpoint.size;
@@ -42,15 +42,15 @@ pub fn proof_of(
     let mut extra = RoundRecords { round, ..RoundRecords::default() };
     let damaged = |malformed| io::Error::new(io::ErrorKind::InvalidData, malformed);
     let all: Vec<_> = sealing.iter().chain(records).collect();
-    let short = match brief {
-        true => without_outcomes(&all).map_err(damaged)?,
+    let short = match is_brief {
+        true => brief(&all).map_err(damaged)?,
         false => vec![None; all.len()],
     };
     let mut before = None;
     for (place, (record, short)) in all.into_iter().zip(&short).enumerate() {
         let bytes = short.as_deref().unwrap_or(&record.bytes);
         let (record, copied) = shortened(bytes, before);
-        let proven = ProvenRecord { record, copied, without_outcomes: short.is_some(), ..ProvenRecord::default() };
+        let proven = ProvenRecord { record, copied, brief: short.is_some(), ..ProvenRecord::default() };
         if place < sealing.len() { &mut extra.sealing } else { &mut extra.records }.push(proven);
         before = Some(bytes);
     }

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 /// The niceness of work that somebody waits for, or that holds what others wait for: such a thread gets a tenth of a processor that
 /// another one wants too.
 const LOWER: i32 = 10;
-/// That of work that lasts as long as a log is long: it gets a seventieth.
+/// That of work that lasts as long as a log is long.
 const LOWEST: i32 = 19;
 
 /// Lowers the calling thread's priority below that of the threads that answer.
@@ -15,8 +15,19 @@ pub fn lower_priority() {
     be_nicer(LOWER);
 }
 
-/// Lowers the calling thread's priority as far as it goes. Not for what holds a lock that answers wait for.
+/// Lowers the calling thread's priority as far as it goes: it has a processor while nobody else wants it. Not for what holds a lock that
+/// answers wait for.
+///
+/// A thread that is nice only keeps its processor for a slice of some milliseconds after another one is woken; one of SCHED_IDLE gives it
+/// up at once.
 pub fn lowest_priority() {
+    #[cfg(target_os = "linux")]
+    {
+        use thread_priority::{NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy, unix};
+        let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
+        // What is refused is done without.
+        let _ = unix::set_thread_priority_and_policy(unix::thread_native_id(), ThreadPriority::Min, idle);
+    }
     be_nicer(LOWEST);
 }
 
@@ -49,8 +60,17 @@ pub async fn apart<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Sen
 mod tests {
     use super::*;
 
+    /// SCHED_IDLE of sched(7).
+    const IDLE: &str = "5";
+
     fn niceness() -> i32 {
         rustix::process::getpriority_process(None).unwrap()
+    }
+
+    /// The scheduling policy: the 41st field of proc_pid_stat(5).
+    fn policy() -> String {
+        let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+        stat.rsplit_once(") ").unwrap().1.split(' ').nth(38).unwrap().to_owned()
     }
 
     #[tokio::test]
@@ -59,10 +79,11 @@ mod tests {
         assert_eq!(apart("apart", niceness).await.unwrap(), (before + LOWER).min(19));
         let lowest = thread::spawn(|| {
             lowest_priority();
-            thread::spawn(niceness).join().unwrap()
+            thread::spawn(|| (niceness(), policy())).join().unwrap()
         });
-        assert_eq!(lowest.join().unwrap(), 19, "and what such a thread starts");
+        assert_eq!(lowest.join().unwrap(), (19, IDLE.to_owned()), "and what such a thread starts");
         assert_eq!(niceness(), before, "it's a thread's, not the process's");
+        assert_ne!(policy(), IDLE);
     }
 
     #[tokio::test]

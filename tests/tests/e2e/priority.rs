@@ -8,26 +8,30 @@ use std::{
     thread,
 };
 
-/// The niceness of each thread of a process: the 19th field of `proc_pid_stat(5)`, behind the name, which may have anything in it.
-fn niceness(process: u32) -> Vec<i32> {
+/// The niceness and the scheduling policy of each thread of a process: the 19th and the 41st field of `proc_pid_stat(5)`, behind the name,
+/// which may have anything in it.
+fn priorities(process: u32) -> Vec<(i32, u32)> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-    let nice = threads.filter_map(|thread| {
+    let told = threads.filter_map(|thread| {
         let stat = fs::read_to_string(thread.path().join("stat")).ok()?;
-        stat.rsplit_once(") ")?.1.split(' ').nth(16)?.parse().ok()
+        let fields: Vec<_> = stat.rsplit_once(") ")?.1.split(' ').collect();
+        Some((fields.get(16)?.parse().ok()?, fields.get(38)?.parse().ok()?))
     });
-    nice.collect()
+    told.collect()
 }
 
 #[test]
-fn uf_03_a_command_that_runs_long_is_nicer_than_a_service_unless_told_otherwise() {
-    let own = rustix::process::getpriority_process(None).unwrap();
-    for (more, expected) in [(None, 19), (Some("--full-speed"), own)] {
+fn uf_03_a_command_that_runs_long_stands_behind_a_service_unless_told_otherwise() {
+    // The first of this process's is as any other.
+    let own = priorities(std::process::id())[0];
+    // The second of it is SCHED_IDLE of sched(7).
+    for (more, expected) in [(None, (19, 5)), (Some("--full-speed"), own)] {
         let mut command = Command::new(PROGRAM);
         command.args(["simulate", "neptune", "--rounds", "10_000_000_000", "--threads", "2"]).args(more);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // It has said how nice it is before it starts another thread.
+        // It has said what it gives way to before it starts another thread.
         let found = loop {
-            let found = niceness(child.id());
+            let found = priorities(child.id());
             if found.len() > 1 || child.try_wait().unwrap().is_some() {
                 break found;
             }

@@ -10,6 +10,7 @@ use motherlode_log::{Options as StoreOptions, SegmentStore, Store, genesis, hash
 use motherlode_proofs::{Files, Witness, load, make, of_partition, proofs_folder, restored};
 use motherlode_proto::{
     convert::record,
+    log::v1::Commit,
     proof::v1::{
         GetCheckpointRequest, GetConsistencyRequest, GetRoundProofRequest, RoundRecords,
         proof_service_client::ProofServiceClient,
@@ -46,9 +47,9 @@ pub(crate) async fn proof_of(proofs: &mut Proofs, round: &str) -> (String, Verif
     (answer.proof, answer.verifier_key.parse().unwrap())
 }
 
-/// A round's proof without its outcomes.
+/// A round's proof without what follows from the rest.
 async fn brief(proofs: &mut Proofs, round: &str) -> Proof {
-    let request = GetRoundProofRequest { round_id: round.to_owned(), without_outcomes: true, ..Default::default() };
+    let request = GetRoundProofRequest { round_id: round.to_owned(), brief: true, ..Default::default() };
     proofs.get_round_proof(request).await.unwrap().into_inner().proof.parse().unwrap()
 }
 
@@ -121,9 +122,9 @@ async fn pl_06_a_round_of_every_game_is_proven_by_its_file_and_a_key_and_nothing
             let short = verify(&brief, &key, None).unwrap();
             assert_eq!((&short.replayed, &short.draws), (&proven.replayed, &proven.draws), "{round}: worked out");
             let length = bytes_at_ten_million(&brief);
-            assert!(length < bytes, "{round}: {length} bytes without outcomes, {bytes} with them");
+            assert!(length < bytes, "{round}: {length} bytes in brief, {bytes} whole");
             let records = RoundRecords::decode(&*brief.extra).unwrap().records;
-            assert!(records.iter().any(|record| record.without_outcomes), "{round}: its outcomes are left out");
+            assert!(records.iter().any(|record| record.brief), "{round}: what follows is left out");
             files.push((brief, key.clone()));
             several += usize::from(proven.positions.len() > 1);
             files.push((proof, key));
@@ -227,7 +228,7 @@ fn older_form(proof: &Proof, round: &str) -> (RoundRecords, Vec<Vec<u8>>) {
     for record in extra.sealing.iter_mut().chain(&mut extra.records) {
         record.record = restored(&record.record, &record.copied, whole.last().map(|before| &before[..])).unwrap();
         record.copied.clear();
-        record.position = record::decode(&record.record).unwrap().commit.position;
+        record.position = Commit::decode(&*record.record).unwrap().position;
         whole.push(record.record.clone());
     }
     (extra, whole)

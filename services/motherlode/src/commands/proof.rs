@@ -33,9 +33,9 @@ pub struct Args {
     /// Leaves out the earlier records of the player in which the round's draws were sealed: a shorter file, which shows no seals.
     #[arg(long)]
     without_seals: bool,
-    /// Leaves out the outcomes, which follow by the game's rules: a shorter file, which only a program with those rules can verify.
+    /// Leaves out what follows from the rest, outcomes and seals: a shorter file, which only a program with the games' rules can verify.
     #[arg(long)]
-    without_outcomes: bool,
+    brief: bool,
     #[command(flatten)]
     target: Target,
 }
@@ -57,8 +57,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 async fn from_service(args: &Args) -> Result<String, Failure> {
     let client = ProofServiceClient::new(args.target.connect().await?);
-    let Args { without_seals, without_outcomes, .. } = *args;
-    let request = GetRoundProofRequest { round_id: args.round.to_string(), without_seals, without_outcomes };
+    let Args { without_seals, brief, .. } = *args;
+    let request = GetRoundProofRequest { round_id: args.round.to_string(), without_seals, brief };
     let answered = insist(&request, |request| {
         let mut client = client.clone();
         async move { client.get_round_proof(request).await }
@@ -114,7 +114,7 @@ fn from_log(args: &Args, data: &Path) -> Result<String, Failure> {
         ))),
         Some(_) => {
             let files = Files::open_unchanged(&folder).map_err(Failure::found)?;
-            let proof = proof_of(&files, &checkpoint, &note, *number, &records, &sealing, args.without_outcomes);
+            let proof = proof_of(&files, &checkpoint, &note, *number, &records, &sealing, args.brief);
             Ok(proof.map_err(Failure::found)?.to_string())
         }
     }
