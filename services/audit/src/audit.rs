@@ -5,7 +5,6 @@
 //! see every batch up to it, so that the first divergence of the log is reported whichever stage finds it, however many there are.
 
 use crate::{
-    days::Days,
     divergence::{Divergence, Fault, Unusable, open},
     facts::FactSender,
     fold::Fold,
@@ -116,11 +115,9 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
         let played: Vec<Checked> = playing.into_iter().map(join).collect();
         Ok::<_, Unusable>((read?, join(folding), played))
     })?;
-    let mut days = Days::default();
     let mut plays = vec![];
-    for Players { judge, plays: played, days: added, .. } in players {
+    for Players { judge, plays: played, .. } in players {
         fold.join(judge);
-        days.join(added);
         plays.push(played);
     }
     let (position, head) = scan.verified();
@@ -132,7 +129,9 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     if found.is_empty() {
         let whole =
             || unreadable.map_or(Ok(()), Err).and_then(|()| tree.map_or(Ok(()), |mut tree| tree.end(position, head)));
-        let end = || reaches(held, position).and_then(|()| fold.end(&days)).and_then(|()| whole());
+        let end = || {
+            reaches(held, position).and_then(|()| fold.end(plays.iter().flat_map(Plays::days))).and_then(|()| whole())
+        };
         match end() {
             Ok(()) => fold.send_end(position),
             Err(fault) => found.push(fault.at(options.partition, position)),

@@ -10,7 +10,6 @@
 //! platform's own log, see [`digest`]. One thread; some microseconds a commit; memory grows with players and requests.
 
 use crate::{
-    days::Days,
     divergence::{Divergence, Fault, Unusable, open},
     fold::Fold,
     judge::Judge,
@@ -144,7 +143,7 @@ pub fn audit_copy(folder: &Path) -> Result<CopyReport, Unusable> {
     copy.fold.join(std::mem::replace(&mut copy.judge, Judge::new(0, None, &recalled)));
     if divergence.is_none() {
         let (partition, position) = (copy.partition, copy.digest.position);
-        divergence = copy.fold.end(&copy.days).err().map(|fault| fault.at(partition, position));
+        divergence = copy.fold.end(copy.plays.days()).err().map(|fault| fault.at(partition, position));
     }
     let (_, head) = scan.verified();
     if copy.last.is_none() && divergence.is_none() {
@@ -178,7 +177,6 @@ struct Auditing<'a> {
     judge: Judge<'a>,
     fold: Fold,
     plays: Plays<'a>,
-    days: Days,
     digest: Digesting,
 }
 
@@ -195,7 +193,6 @@ impl<'a> Auditing<'a> {
             judge: Judge::new(0, None, recalled),
             fold: Fold::new(0, VecDeque::new()),
             plays: Plays::new(recalled),
-            days: Days::default(),
             digest: Digesting::new(),
         }
     }
@@ -328,7 +325,6 @@ impl<'a> Auditing<'a> {
             events,
             ..commit.clone()
         };
-        self.days.take(&commit)?;
         let logged = Logged { commit, balances_after: balances_after.clone() };
         self.fold.judged_by(&mut self.judge, &logged, record)
     }

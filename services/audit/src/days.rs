@@ -3,13 +3,13 @@
 
 use crate::divergence::Fault;
 use motherlode_books::{Books, Commit, Currency, Event, Minor, RoundStarted, StreamId};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Of every player, with play money and with real money.
+/// A player's, with play money and with real money.
 #[derive(Default)]
-pub(crate) struct Days(HashMap<StreamId, [Day; 2]>);
+pub(crate) struct Days([Day; 2]);
 
 /// A player's day.
 #[derive(Default)]
@@ -65,21 +65,9 @@ impl Day {
 }
 
 impl Days {
+    /// Takes a commit of the player's.
     pub(crate) fn take(&mut self, commit: &Commit) -> Result<(), Fault> {
-        if !matches!(commit.stream, StreamId::Player { .. }) {
-            return Ok(());
-        }
-        let is_session = |event: &Event| matches!(event, Event::SessionOpened(_));
-        let is_round = |event: &Event| {
-            matches!(event, Event::RoundStarted(_) | Event::RoundSettled { .. } | Event::RoundVoided { .. })
-        };
-        if !commit.events.iter().any(|event| is_round(event) || is_session(event)) {
-            return Ok(());
-        }
-        let days = match self.0.get_mut(&commit.stream) {
-            Some(days) => days,
-            None => self.0.entry(commit.stream.clone()).or_default(),
-        };
+        let days = &mut self.0;
         let number = commit.time_ms.div_euclid(DAY_MS);
         for event in &commit.events {
             match event {
@@ -103,15 +91,11 @@ impl Days {
         Ok(())
     }
 
-    /// Adds the days of other players.
-    pub(crate) fn join(&mut self, others: Self) {
-        self.0.extend(others.0);
-    }
-
-    /// Whether the books have come to the same.
-    pub(crate) fn agree(&self, books: &Books) -> Result<(), Fault> {
-        let sorted: BTreeMap<_, _> = self.0.iter().collect();
-        let each = sorted.into_iter().flat_map(|(stream, days)| [(stream, false, &days[0]), (stream, true, &days[1])]);
+    /// Whether the books have come to the same for all players.
+    pub(crate) fn agree<'d>(all: impl Iterator<Item = (&'d StreamId, &'d Self)>, books: &Books) -> Result<(), Fault> {
+        let sorted: BTreeMap<_, _> = all.collect();
+        let each =
+            sorted.into_iter().flat_map(|(stream, Self([play, real]))| [(stream, false, play), (stream, true, real)]);
         for (stream, real, day) in each {
             let now_ms = day.number * DAY_MS;
             for (currency, net) in &day.net {

@@ -181,10 +181,10 @@ impl Fold {
     }
 
     /// Checks the properties of the whole log, with the days of all its players.
-    pub(crate) fn end(&self, days: &Days) -> Result<(), Fault> {
+    pub(crate) fn end<'d>(&self, days: impl Iterator<Item = (&'d StreamId, &'d Days)>) -> Result<(), Fault> {
         self.trial_balance()?;
         self.campaigns.agree(&self.books)?;
-        days.agree(&self.books)?;
+        Days::agree(days, &self.books)?;
         self.demo.agree(&self.books)?;
         for operator in self.books.operators() {
             let mut sums = PerCurrency::<i128>::default();

@@ -3,10 +3,11 @@
 //! A step of a sealed draw is resolved when its dealt value is revealed: with its commit where that ends the round, else with
 //! the commit that does, and until then what its commit says is taken as it stands.
 //!
-//! It needs no books: a round is its bet and its steps. A round that settles in the commit of its bet never leaves the
+//! A player's days are added up on the way. It needs no books: a round is its bet and its steps. A round that settles in the commit of its bet never leaves the
 //! stack; others are kept until they settle or are voided. Cost: about a microsecond a spin.
 
 use crate::{
+    days::Days,
     divergence::{Divergence, Fault},
     outcome::difference,
     playing::{Held, Player, Playing},
@@ -71,16 +72,20 @@ impl<'a> Plays<'a> {
     }
 
     pub(crate) fn commit(&mut self, commit: &Commit) -> Result<(), Fault> {
-        match &commit.stream {
-            StreamId::Player { .. } => match self.players.get_mut(&commit.stream) {
-                Some(player) => self.replay.player_commit(player, commit),
-                None => {
-                    let player = self.players.entry(commit.stream.clone()).or_default();
-                    self.replay.player_commit(player, commit)
-                }
-            },
-            _ => Ok(()),
+        if !matches!(commit.stream, StreamId::Player { .. }) {
+            return Ok(());
         }
+        let player = match self.players.get_mut(&commit.stream) {
+            Some(player) => player,
+            None => self.players.entry(commit.stream.clone()).or_default(),
+        };
+        player.days.take(commit)?;
+        self.replay.player_commit(player, commit)
+    }
+
+    /// The days of all players.
+    pub(crate) fn days(&self) -> impl Iterator<Item = (&StreamId, &Days)> {
+        self.players.iter().map(|(stream, player)| (stream, &player.days))
     }
 
     /// The returns so far, in the order in which the log begins them, without awards.

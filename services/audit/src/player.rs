@@ -2,7 +2,6 @@
 //! days.
 
 use crate::{
-    days::Days,
     divergence::{Divergence, Fault},
     judge::Judge,
     play::Plays,
@@ -31,7 +30,6 @@ pub(crate) struct Judged {
 pub(crate) struct Players<'a> {
     pub(crate) judge: Judge<'a>,
     pub(crate) plays: Plays<'a>,
-    pub(crate) days: Days,
     partition: u32,
     /// Whether partitions are compared.
     compared: bool,
@@ -40,8 +38,7 @@ pub(crate) struct Players<'a> {
 impl<'a> Players<'a> {
     pub(crate) fn new(partition: u32, partitions: Option<u32>, recalled: &'a Recalled) -> Self {
         let judge = Judge::new(partition, partitions, recalled);
-        let (plays, days) = (Plays::new(recalled), Days::default());
-        Self { judge, plays, days, partition, compared: partitions.is_some() }
+        Self { judge, plays: Plays::new(recalled), partition, compared: partitions.is_some() }
     }
 
     /// Takes parts of batches until they end or one has a fault; hands the commits on, those of the part with a fault too. Keeps so
@@ -88,7 +85,7 @@ impl<'a> Players<'a> {
     ) -> Result<(), Fault> {
         let mut logged = self.decode(of_partition, record)?;
         let left = self.judge.commit(&logged, hash)?;
-        let checked = self.days.take(&logged.commit).and_then(|()| self.plays.commit(&logged.commit));
+        let checked = self.plays.commit(&logged.commit);
         if !self.compared && matches!(logged.commit.stream, StreamId::Player { .. }) {
             logged.commit.events = vec![];
         }

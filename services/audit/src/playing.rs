@@ -1,6 +1,6 @@
 //! A player: rounds that are open, and the figures that go from round to round.
 
-use crate::divergence::Fault;
+use crate::{days::Days, divergence::Fault};
 use motherlode_books::{Event, Minor, SmolStr, StepResolved};
 use motherlode_rounds::{Live, collection};
 use motherlode_slots::{Carried, Game};
@@ -12,6 +12,7 @@ pub(crate) type Place = (&'static str, SmolStr);
 /// A player.
 #[derive(Default)]
 pub(crate) struct Player {
+    pub(crate) days: Days,
     /// By number.
     pub(crate) open: BTreeMap<u64, Playing>,
     carried: BTreeMap<Place, Carried>,
