@@ -39,6 +39,6 @@ pub use statement::{
 };
 pub use values::{
     ANYONE, Account, Ceiling, CoinValue, Currency, Dealt, End, Epoch, FxRate, HOME, Head, Minor, MoneyError, Nano,
-    NotAStream, PerCurrency, Posting, Rates, RecordHash, Seal, StreamId, Switch, cash, contribution, date, draw, is_id,
-    is_name, is_text, is_visible, number,
+    NotAStream, PerCurrency, Posting, Rates, RecordHash, Seal, StreamId, Switch, cash, contribution, date, digits,
+    draw, is_id, is_name, is_text, is_visible, number,
 };
