@@ -23,7 +23,7 @@ pub use events::{
     PartitionReported, PoolMirrored, PoolStatus, PoolTerms, Refused, RoundStarted, RoundTerms, SealReason, SessionName,
     SessionOpened, StepResolved, StretchEnd, TakeBack,
 };
-pub use fold::{Left, Share, Shared, Stage, Totals, figure, price};
+pub use fold::{Left, Share, Shared, Stage, Subject, Totals, figure, price};
 pub use play::{
     Autospin, AutospinLimits, AutospinStop, FinishedRound, LossStop, Profile, Quota, SessionId, SessionLimits,
     SessionOf, SessionRefused, Sessions, WinStop,
