@@ -1,6 +1,7 @@
 //! Compiles the protos with a compiler written in Rust, so that a fresh machine needs no protoc.
 
 use prost::Message;
+use prost_build::ServiceGenerator;
 use prost_types::{FileDescriptorSet, MethodDescriptorProto};
 use std::{
     collections::BTreeSet,
@@ -42,19 +43,36 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let contract = Contract::of(&descriptors);
     fs::write(out.join("calls.rs"), contract.calls()?)?;
     fs::write(out.join("messages.rs"), contract.messages())?;
+    let mut config = prost_build::Config::new();
+    // clients.rs has the clients.
+    let served = tonic_prost_build::configure().build_client(false).service_generator();
+    config.service_generator(Box::new(Served(served)));
     tonic_prost_build::configure()
-        // clients.rs has them.
         .build_client(false)
+        .build_server(false)
         // tonic-types has these messages; generating them again would split the type in two.
         .extern_path(".google.rpc", "::tonic_types::pb")
         // By far its largest answer, and moved through many hands.
         .boxed(".motherlode.spin.v1.PlayStreamResponse.answer.played")
-        .compile_fds(descriptors)?;
+        .compile_fds_with_config(descriptors, config)?;
     for service in &contract.0 {
         let generated = out.join(format!("{}.rs", service.package));
         OpenOptions::new().append(true).open(generated)?.write_all(service.client()?.as_bytes())?;
     }
     Ok(())
+}
+
+/// The call that has a trait and a codec of its own, in `src/play_stream.rs`.
+const PLAY_STREAM: &str = "PlayStream";
+
+/// Generates services as tonic does, but for [`PLAY_STREAM`].
+struct Served(Box<dyn ServiceGenerator>);
+
+impl ServiceGenerator for Served {
+    fn generate(&mut self, mut service: prost_build::Service, code: &mut String) {
+        service.methods.retain(|method| method.proto_name != PLAY_STREAM);
+        self.0.generate(service, code);
+    }
 }
 
 /// The services.
@@ -101,8 +119,13 @@ impl Contract {
         let mut list = String::new();
         for Service { package, name, methods } in &self.0 {
             let module = path(package);
-            writeln!(list, "served! {{ {module}::{}_server::{name}, {name}Calls, \"{package}.{name}\",", snake(name))?;
+            let mut traits = vec![format!("{module}::{}_server::{name}", snake(name))];
+            if methods.iter().any(|method| method.name == PLAY_STREAM) {
+                traits.push(format!("crate::play_stream::{PLAY_STREAM}"));
+            }
+            writeln!(list, "served! {{ [{}], {name}Calls, \"{package}.{name}\",", traits.join(", "))?;
             for Method { kind, name: method, .. } in methods {
+                let kind = if method == PLAY_STREAM { "play_stream" } else { kind };
                 writeln!(list, "    \"/{package}.{name}/{method}\" {kind} {}", snake(method))?;
             }
             list.push_str("}\n");

@@ -1,6 +1,6 @@
 //! Services as they are served: one copy of tonic's calls, for bytes, and of each call only what decodes its request and encodes
 //! its answer. The servers that tonic generates have framing, deadlines and trailers compiled again for every method: 10,000
-//! lines of the compiler's code each. A call whose requests are a stream keeps its types all the way: it's for those in a hurry.
+//! lines of the compiler's code each. A call whose requests are a stream keeps its types all the way; PlayStream has its own.
 
 use std::{
     convert::Infallible,
@@ -11,7 +11,11 @@ use std::{
     task::{Context, Poll},
 };
 
-use crate::wire::Wire;
+use crate::{
+    play_stream::{PlayStreamCodec, StreamAnswers},
+    spin::v1::PlayStreamRequest,
+    wire::Wire,
+};
 use bytes::{Buf as _, BufMut as _, Bytes};
 use prost::Message;
 use tonic::{
@@ -91,9 +95,34 @@ impl<T: Send + Sync + 'static> Serving<T> {
         S: Stream<Item = Result<R, Status>> + Send + 'static,
         F: Future<Output = Result<Response<S>, Status>> + Send + 'static,
     {
+        self.streaming_by(ProstCodec::<R, M>::default(), request, call)
+    }
+
+    /// PlayStream.
+    fn play_stream<F>(
+        &self,
+        request: http::Request<Body>,
+        call: fn(Arc<T>, Request<Streaming<PlayStreamRequest>>) -> F,
+    ) -> Answer
+    where
+        F: Future<Output = Result<Response<StreamAnswers>, Status>> + Send + 'static,
+    {
+        self.streaming_by(PlayStreamCodec, request, call)
+    }
+
+    fn streaming_by<C, S, F>(
+        &self,
+        codec: C,
+        request: http::Request<Body>,
+        call: fn(Arc<T>, Request<Streaming<C::Decode>>) -> F,
+    ) -> Answer
+    where
+        C: Codec + Send + 'static,
+        S: Stream<Item = Result<C::Encode, Status>> + Send + 'static,
+        F: Future<Output = Result<Response<S>, Status>> + Send + 'static,
+    {
         let service = Arc::clone(&self.service);
         let call = Call::new(move |request| Box::pin(call(Arc::clone(&service), request)));
-        let codec = ProstCodec::<R, M>::default();
         let mut grpc = Grpc::new(codec).apply_max_message_size_config(Some(self.request_bytes_max), None);
         Box::pin(async move { Ok(grpc.streaming(call, request).await) })
     }
@@ -185,9 +214,9 @@ impl Decoder for Encoded {
     }
 }
 
-/// Declares what serves a service: its trait, the name of the type, the service's name, and each call with its path and kind.
+/// Declares what serves a service: its traits, the name of the type, the service's name, and each call with its path and kind.
 macro_rules! served {
-    ($service:path, $calls:ident, $name:literal, $($path:literal $kind:ident $method:ident)+) => {
+    ([$($service:path),+], $calls:ident, $name:literal, $($path:literal $kind:ident $method:ident)+) => {
         #[doc = concat!("Serves `", $name, "`.")]
         pub struct $calls<T>(Serving<T>);
 
@@ -215,7 +244,7 @@ macro_rules! served {
             const NAME: &'static str = $name;
         }
 
-        impl<T: $service> Service<http::Request<Body>> for $calls<T> {
+        impl<T: $($service +)+> Service<http::Request<Body>> for $calls<T> {
             type Response = http::Response<Body>;
             type Error = Infallible;
             type Future = Answer;

@@ -7,6 +7,7 @@
 pub mod calls;
 pub mod clients;
 pub mod convert;
+pub mod play_stream;
 pub mod wire;
 
 /// Words that all services share.

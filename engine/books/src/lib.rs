@@ -23,7 +23,7 @@ pub use events::{
     PartitionReported, PoolMirrored, PoolStatus, PoolTerms, Refused, RoundStarted, RoundTerms, SealReason, SessionName,
     SessionOpened, StepResolved, StretchEnd, TakeBack,
 };
-pub use fold::{Left, Share, Shared, Stage, Totals, figure, price};
+pub use fold::{Left, Share, Shared, Stage, Subject, Totals, figure, price};
 pub use play::{
     Autospin, AutospinLimits, AutospinStop, FinishedRound, LossStop, Profile, Quota, SessionId, SessionLimits,
     SessionOf, SessionRefused, Sessions, WinStop,
@@ -39,6 +39,6 @@ pub use statement::{
 };
 pub use values::{
     ANYONE, Account, Ceiling, CoinValue, Currency, Dealt, End, Epoch, FxRate, HOME, Head, Minor, MoneyError, Nano,
-    NotAStream, PerCurrency, Posting, Rates, RecordHash, Seal, StreamId, Switch, cash, contribution, date, draw, is_id,
-    is_name, is_text, is_visible, number,
+    NotAStream, PerCurrency, Posting, Rates, RecordHash, Seal, StreamId, Switch, cash, contribution, date, digits,
+    draw, is_id, is_name, is_text, is_visible, number,
 };

@@ -46,10 +46,16 @@ impl Out<'_> {
     #[inline]
     pub(super) fn bytes(&mut self, number: u8, value: &[u8]) {
         if !value.is_empty() {
-            self.key(number, LENGTH);
-            self.packed(value.len() as u64);
-            self.0.extend_from_slice(value);
+            self.encoded(number, value);
         }
+    }
+
+    /// A message that is encoded already, or one of several runs of bytes: there even when it's empty.
+    #[inline]
+    pub(super) fn encoded(&mut self, number: u8, value: &[u8]) {
+        self.key(number, LENGTH);
+        self.packed(value.len() as u64);
+        self.0.extend_from_slice(value);
     }
 
     /// A message, there even when it's empty. Its length is known when it's written: room is made for it then.
@@ -62,11 +68,12 @@ impl Out<'_> {
         if let Some(short) = u8::try_from(length).ok().filter(|short| *short < 0x80) {
             self.0[start] = short;
         } else {
-            let mut prefix = [0; 10];
-            let mut unused = &mut prefix[..];
-            prost::encoding::encode_varint(length as u64, &mut unused);
-            let used = 10 - unused.len();
-            self.0.splice(start..=start, prefix.into_iter().take(used));
+            let end = self.0.len();
+            self.0.extend_from_slice(&[0; 9]);
+            let used = prost::encoding::encoded_len_varint(length as u64);
+            self.0.copy_within(start + 1..end, start + used);
+            self.0.truncate(end + used - 1);
+            prost::encoding::encode_varint(length as u64, &mut &mut self.0[start..start + used]);
         }
     }
 }

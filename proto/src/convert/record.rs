@@ -26,15 +26,19 @@ pub struct Logged {
 /// Encodes a record that follows the one with hash `previous`.
 #[must_use]
 pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
-    encode_commit(previous, &logged.commit, &logged.balances_after)
+    let mut bytes = vec![];
+    write_commit(previous, &logged.commit, &logged.balances_after, &mut bytes);
+    bytes.into()
 }
 
-/// Encodes the record of a commit, with the balances after it, that follows the one with hash `previous`.
-#[must_use]
-pub fn encode_commit(previous: &[u8; 32], commit: &Commit, balances_after: &Vec<(Currency, Minor)>) -> Bytes {
-    // Room for a round's.
-    let mut bytes = Vec::with_capacity(768);
-    let out = &mut Out(&mut bytes);
+/// Writes the record of a commit, with the balances after it, that follows the one with hash `previous`, after what `bytes` hold.
+pub fn write_commit(
+    previous: &[u8; 32],
+    commit: &Commit,
+    balances_after: &Vec<(Currency, Minor)>,
+    bytes: &mut Vec<u8>,
+) {
+    let out = &mut Out(bytes);
     previous.put(out, 1);
     commit.position.put(out, 2);
     commit.partition.put(out, 3);
@@ -46,7 +50,6 @@ pub fn encode_commit(previous: &[u8; 32], commit: &Commit, balances_after: &Vec<
     out.varint(9, commit.time_ms.cast_unsigned());
     commit.events.put(out, 10);
     balances_after.put(out, 11);
-    bytes.into()
 }
 
 /// Decodes a record.

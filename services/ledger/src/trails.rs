@@ -210,7 +210,12 @@ pub(crate) fn portion_key(group: &[u8], round: u64) -> Vec<u8> {
 
 /// The key of a player's rounds of a game in a currency, but for the number.
 pub(crate) fn group(stream: &StreamId, currency: Currency, game: &str) -> Vec<u8> {
-    key(b'G', &[stream, &currency.code(), &game], &[])
+    let StreamId::Player { operator, player } = stream else {
+        return key(b'G', &[stream, &currency.code(), &game], &[]);
+    };
+    // The same without the machinery of formatting: each round that is over has one.
+    let parts = ["Gplayer/", operator, "/", player, "\0", currency.code(), "\0", game, "\0"];
+    parts.concat().into_bytes()
 }
 
 fn open_key(stream: &StreamId, round: u64) -> Vec<u8> {

@@ -22,7 +22,8 @@ use crate::{
     shared::{Appended, Handed, Shared, Standing, is_by},
     trouble::Trouble,
 };
-use motherlode_books::{Books, Commit, Head, SettledRound, Stage, StreamId};
+use bytes::{Bytes, BytesMut};
+use motherlode_books::{Books, Commit, Head, SettledRound, Stage, StreamId, Subject};
 use motherlode_log::{AppendError as Failed, Chained, Position};
 use motherlode_proto::convert::record::{self, Logged};
 use parking_lot::{Condvar, Mutex};
@@ -52,6 +53,8 @@ struct Staged {
     end: Held,
     /// The oldest first: each is a group of the stage, and has a commit.
     groups: VecDeque<Group>,
+    /// Where their records are.
+    room: Room,
     /// So many of them, the oldest, are durable and not published yet.
     durable: usize,
     /// Whether the oldest of the others is being appended.
@@ -81,6 +84,29 @@ struct Waiter {
     reply: Reply,
     verdict: Verdict,
     _slot: QueueSlot,
+}
+
+/// Memory for records, which lie side by side in it: a hundred of them cost one allocation.
+#[derive(Default)]
+struct Room {
+    block: BytesMut,
+    /// The record that is being written.
+    record: Vec<u8>,
+}
+
+impl Room {
+    const BLOCK: usize = 64 << 10;
+
+    /// Takes a record up.
+    fn hold(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
+        self.record.clear();
+        write(&mut self.record);
+        if self.block.capacity() < self.record.len() {
+            self.block = BytesMut::with_capacity(Self::BLOCK.max(self.record.len()));
+        }
+        self.block.extend_from_slice(&self.record);
+        self.block.split().freeze()
+    }
 }
 
 /// Publishes groups when it's told that they are durable.
@@ -122,6 +148,7 @@ impl Writer {
             stage: Stage::new(),
             end: *shared.head.borrow(),
             groups: VecDeque::new(),
+            room: Room::default(),
             durable: 0,
             appending: false,
             waiting: 0,
@@ -176,7 +203,9 @@ impl Writer {
                 known.push((reply, Err(error)));
                 continue;
             }
-            let mut head = staged.stage.head(&books, &proposal.stream);
+            let mut subject = Subject::default();
+            staged.stage.copy(&books, &proposal.stream, &mut subject);
+            let mut head = subject.head();
             // Who decided has read the player, so it's mostly here.
             if head.version == 0 {
                 drop(books);
@@ -189,10 +218,11 @@ impl Writer {
                         continue;
                     }
                 };
-                head = staged.stage.head(&books, &proposal.stream);
+                staged.stage.copy(&books, &proposal.stream, &mut subject);
+                head = subject.head();
             }
             let judging = Judging { books: &books, shared: &self.shared, time_ms, name, recalled, head };
-            let verdict = judging.judge(&mut staged, proposal, checked_to, self.batch_commits_max);
+            let verdict = judging.judge(&mut staged, subject, proposal, checked_to, self.batch_commits_max);
             match staged.groups.back_mut() {
                 Some(youngest) => {
                     youngest.waiters.push(Waiter { name, reply, verdict, _slot: slot });
@@ -399,7 +429,14 @@ struct Judging<'a> {
 impl Judging<'_> {
     /// The order of the checks is the documented one: request id, version, what new commits are held to, the books'
     /// invariants.
-    fn judge(self, staged: &mut Staged, proposal: Proposal, checked_to: Position, batch_commits_max: usize) -> Verdict {
+    fn judge(
+        self,
+        staged: &mut Staged,
+        subject: Subject,
+        proposal: Proposal,
+        checked_to: Position,
+        batch_commits_max: usize,
+    ) -> Verdict {
         let Self { books, shared, time_ms, name, recalled, head } = self;
         let Head { version, position: previous, .. } = head;
         // What the request made is on this stream: where that has not moved on, there is nothing to find.
@@ -437,13 +474,13 @@ impl Judging<'_> {
         if begins {
             staged.stage.seal();
         }
-        staged.stage.admit(books, &commit)?;
-        let Staged { stage, groups, end, .. } = staged;
+        staged.stage.admit(&subject, books, &commit)?;
+        let Staged { stage, groups, room, end, .. } = staged;
         let Held { position: after, hash: before } = *end;
         let (mut balances_after, mut chained) = (vec![], Ok(()));
-        stage.apply_recorded(books, &commit, recalled, |player| {
+        stage.apply_to(subject, books, &commit, recalled, |player| {
             balances_after = player.map(|player| player.balances().collect()).unwrap_or_default();
-            let record = record::encode_commit(&before, &commit, &balances_after);
+            let record = room.hold(|bytes| record::write_commit(&before, &commit, &balances_after, bytes));
             if begins {
                 groups.push_back(Group::after(*end));
             }

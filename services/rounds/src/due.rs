@@ -1,6 +1,6 @@
 //! The events that a step's outcome demands of the commit that it stands in.
 
-use motherlode_books::{Event, Minor, RoundStarted};
+use motherlode_books::{Event, Minor, SmolStr};
 use motherlode_slots::{Awaiting, Outcome};
 use std::num::TryFromIntError;
 
@@ -36,15 +36,14 @@ impl Due {
         })
     }
 
-    /// Adds the events that follow the step.
-    pub fn add_to(self, started: &RoundStarted, events: &mut Vec<Event>) {
-        let round = started.round;
+    /// Adds the events that follow the step of a round; `pool`: the one that its bet contributed to.
+    pub fn add_to(self, round: u64, pool: Option<SmolStr>, events: &mut Vec<Event>) {
         events.extend(self.collection);
         if let Some(amount) = self.credit {
             events.push(Event::WinCredited { round, amount });
         }
-        if let Some(given) = started.contribution.as_ref().filter(|_| self.hit) {
-            events.push(Event::JackpotHit { round, pool: given.pool.clone() });
+        if let Some(pool) = pool.filter(|_| self.hit) {
+            events.push(Event::JackpotHit { round, pool });
         }
         if self.over {
             events.push(Event::RoundSettled { round, win: self.win });

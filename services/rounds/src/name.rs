@@ -1,7 +1,6 @@
 //! The name of a round, which its seeds follow from too.
 
-use motherlode_books::StreamId;
-use std::fmt::Write as _;
+use motherlode_books::{StreamId, digits};
 
 /// The name of a player's round.
 #[must_use]
@@ -11,8 +10,7 @@ pub fn round_name(stream: &StreamId, number: u64) -> String {
             // Twenty digits at the most.
             let mut name = String::with_capacity(operator.len() + player.len() + 22);
             [operator, "/", player, "/"].into_iter().for_each(|part| name.push_str(part));
-            // Writing to memory doesn't fail.
-            let _ = write!(name, "{number}");
+            name.push_str(digits(number, &mut [0; 20]));
             name
         }
         other => format!("{other}/{number}"),

@@ -36,6 +36,14 @@ pub fn complete<'a>(
     Ok(())
 }
 
+/// Whether [`add`] may add anything: only these outcomes have more to show than the log holds of them.
+#[must_use]
+pub fn adds(resolved: &slots::Outcome, over: bool) -> bool {
+    resolved.mean_coin.is_some()
+        || (over && !resolved.unopened.is_empty())
+        || resolved.marks.iter().any(|mark| mark.kind == slots::MarkKind::Mystery)
+}
+
 /// Adds to an outcome's message what its log does not hold of it. `over` as in [`complete`].
 pub fn add(game: &dyn Game, resolved: &slots::Outcome, outcome: &mut v1::Outcome, over: bool) {
     name_special_wins(game, outcome);

@@ -12,7 +12,7 @@ use crate::layers::{
 use bytes::{BufMut, Bytes};
 use http::request::Parts;
 use motherlode_ledger::Ledgers;
-use motherlode_proto::spin::v1::{ChooseRequest, ChooseResponse, Played, SpinRequest, SpinResponse};
+use motherlode_proto::{convert::asked::read_spin, spin::v1::ChooseRequest};
 use motherlode_runtime::{
     Refusal,
     access::Access,
@@ -20,7 +20,10 @@ use motherlode_runtime::{
     connections::{Direct, DirectCalls, Peer},
 };
 use motherlode_spin::{Call, Calls, Play, SpinApi};
-use prost::Message;
+use prost::{
+    Message,
+    encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len},
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     future::Future,
@@ -125,7 +128,7 @@ impl DirectCalls for Playing {
             }
             let Waiting { method, begun, bytes, .. } = waiting;
             let answer = played.and_then(|played| {
-                let answer = framed(method, played);
+                let answer = framed(&played.into_bytes());
                 bytes.map_or(Ok(answer.clone()), |bytes| bytes.answer(answer))
             });
             let answer = answer.map_err(Status::from);
@@ -150,7 +153,7 @@ impl Playing {
         let malformed =
             |error: prost::DecodeError| Refusal::new(Code::InvalidArgument, "MESSAGE_MALFORMED", error.to_string());
         let play = match waiting.method {
-            SPIN => Play::Spin(SpinRequest::decode(message).map_err(malformed)?),
+            SPIN => Play::Spin(read_spin(&message).map_err(malformed)?),
             _ => Play::Choose(ChooseRequest::decode(message).map_err(malformed)?),
         };
         waiting.until = until;
@@ -176,21 +179,33 @@ impl Playing {
     }
 }
 
-/// An answer with its length before it, as gRPC sends it.
-fn framed(method: &str, played: Box<Played>) -> Bytes {
-    let played = Some(*played);
-    match method {
-        SPIN => with_length(&SpinResponse { played }),
-        _ => with_length(&ChooseResponse { played }),
-    }
-}
-
-fn with_length(message: &impl Message) -> Bytes {
-    let length = message.encoded_len();
+/// An answer with its length before it, as gRPC sends it. [`SpinResponse`](motherlode_proto::spin::v1::SpinResponse) and
+/// [`ChooseResponse`](motherlode_proto::spin::v1::ChooseResponse) have it as their field 1, and nothing else.
+fn framed(played: &[u8]) -> Bytes {
+    let length = key_len(1) + encoded_len_varint(played.len() as u64) + played.len();
     let mut framed = Vec::with_capacity(5 + length);
     framed.put_u8(0);
     framed.put_u32(u32::try_from(length).unwrap_or(u32::MAX));
-    // There is room: a vector grows.
-    let _ = message.encode(&mut framed);
+    encode_key(1, WireType::LengthDelimited, &mut framed);
+    encode_varint(played.len() as u64, &mut framed);
+    framed.put_slice(played);
     framed.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_proto::spin::v1::{ChooseResponse, Played, SpinResponse};
+
+    #[test]
+    fn what_is_framed_is_either_answer() {
+        for round_id in ["", "acme/alice/7", &"x".repeat(300)] {
+            let played = Played { round_id: round_id.into(), ..Played::default() };
+            let framed = framed(&played.encode_to_vec());
+            let (head, message) = framed.split_at(5);
+            assert_eq!(head, [&[0], &(u32::try_from(message.len()).unwrap()).to_be_bytes()[..]].concat());
+            assert_eq!(message, SpinResponse { played: Some(played.clone()) }.encode_to_vec());
+            assert_eq!(message, ChooseResponse { played: Some(played) }.encode_to_vec());
+        }
+    }
 }

@@ -1,71 +1,103 @@
-//! The answer to a step: made once, where the step is decided or read from the log, and completed by what only the
-//! log knows.
+//! The answer to a step: what is known of it where the step is decided or read from the log. The rest, most of it, is in the step's
+//! commit, and the answer is written from there.
 
-use motherlode_books::{Currency, Event, RoundStarted, Seal, StepResolved};
-use motherlode_ledger::{balance_after, fields::money};
+use motherlode_books::{Currency, Dealt, Event, Minor, RoundStarted, Seal, SmolStr, StepResolved};
+use motherlode_ledger::{balance_after, fields::round_name};
 use motherlode_proto::{
-    convert::record::Logged,
+    convert::{self, record::Logged},
     round::v1::{JackpotWin, Outcome, RoundState},
     spin::v1::Played,
 };
+use prost::Message;
 
-/// The answer to a step, but for its position, the balance and the jackpot.
+/// The answer to a step, but for what its commit says.
 pub(crate) struct Answer {
     /// The seal that the step's commit holds.
     seal: Option<Seal>,
     round: u64,
+    step: u32,
     currency: Currency,
-    played: Box<Played>,
+    bet: Minor,
+    campaign: Option<SmolStr>,
+    state: RoundState,
+    /// The outcome as it's shown, where that is more than the log has of it.
+    shown: Option<Box<Outcome>>,
+}
+
+/// A [`Played`], encoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlayedBytes(pub(crate) Vec<u8>);
+
+impl PlayedBytes {
+    /// Its bytes.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+
+    /// The message.
+    pub(crate) fn message(&self) -> Played {
+        // It was written here.
+        Played::decode(&*self.0).unwrap_or_default()
+    }
 }
 
 impl Answer {
-    /// To a step of the round of this name, with its outcome as it's shown; `over`: it settled the round.
-    pub(crate) fn of(
-        round_id: String,
-        started: &RoundStarted,
-        step: &StepResolved,
-        outcome: Outcome,
-        over: bool,
-    ) -> Self {
-        let currency = started.currency;
-        let played = Box::new(Played {
-            round_id,
+    /// To a step of a round; `shown`: its outcome, where more is shown of it than the log has; `over`: it settled the round.
+    pub(crate) fn of(started: &RoundStarted, step: &StepResolved, shown: Option<Box<Outcome>>, over: bool) -> Self {
+        Self {
+            seal: sealed(step),
+            round: step.round,
             step: step.step,
-            outcome: Some(outcome),
-            bet: Some(money(started.bet, currency)),
-            win: Some(money(step.win, currency)),
-            state: if over { RoundState::Settled } else { RoundState::Open }.into(),
-            campaign_id: started.campaign.clone().unwrap_or_default().into(),
-            ..Played::default()
-        });
-        Self { seal: sealed(step), round: step.round, currency, played }
+            currency: started.currency,
+            bet: started.bet,
+            campaign: started.campaign.clone(),
+            state: if over { RoundState::Settled } else { RoundState::Open },
+            shown,
+        }
     }
 
     /// Whether it's the answer to the step that the log has: another attempt of the request may have come first, on another
     /// draw. Each draw has a seal of its own.
     pub(crate) fn is_to(&self, step: &StepResolved) -> bool {
-        self.seal.is_some() && (self.seal, self.round, self.played.step) == (sealed(step), step.round, step.step)
+        self.seal.is_some() && (self.seal, self.round, self.step) == (sealed(step), step.round, step.step)
     }
 
-    /// Completed by the step's commit.
-    pub(crate) fn completed(mut self, logged: &Logged, jackpot: Option<JackpotWin>) -> Box<Played> {
-        let balance = match logged.commit.events.first() {
+    /// Completed by the commit of its step.
+    pub(crate) fn completed(&self, logged: &Logged, step: &StepResolved, jackpot: Option<&JackpotWin>) -> PlayedBytes {
+        let commit = &logged.commit;
+        let balance = match commit.events.first() {
             // The operator keeps the money: what its wallet told before any win.
             Some(Event::DebitConfirmed { told, .. }) => *told,
             _ => balance_after(logged, self.currency),
         };
-        let played = &mut *self.played;
-        played.balance = Some(money(balance, self.currency));
-        played.position = logged.commit.position;
-        played.jackpot = jackpot;
-        played.seal = self.seal.map_or_else(Vec::new, |seal| seal.to_vec());
-        let dealt = logged.commit.events.iter().find_map(|event| match event {
-            Event::DrawsRevealed { dealt, .. } => Some(dealt.iter().map(|dealt| dealt.to_vec()).collect()),
-            _ => None,
-        });
-        played.dealt = dealt.unwrap_or_default();
-        self.played
+        let shown = self.shown.as_ref().map(|outcome| outcome.encode_to_vec());
+        let answer = convert::played::Played {
+            round_id: &round_name(&commit.stream, self.round),
+            step: self.step,
+            outcome: shown.as_deref().unwrap_or(&step.outcome),
+            currency: self.currency,
+            bet: self.bet,
+            win: step.win,
+            balance,
+            state: self.state,
+            position: commit.position,
+            jackpot,
+            campaign_id: self.campaign.as_deref().unwrap_or_default(),
+            seal: self.seal.as_ref(),
+            dealt: revealed(&commit.events),
+        };
+        PlayedBytes(answer.written())
     }
+}
+
+/// The dealt values that a commit reveals.
+fn revealed(events: &[Event]) -> &[Dealt] {
+    let dealt = events.iter().find_map(|event| match event {
+        Event::DrawsRevealed { dealt, .. } => Some(dealt.as_slice()),
+        _ => None,
+    });
+    dealt.unwrap_or_default()
 }
 
 /// The seal of the draw after a step's; none of older logs.

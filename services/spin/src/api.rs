@@ -1,6 +1,7 @@
 //! The spin service as the calls share it: what it plays on, and how a step is decided, logged and answered.
 
 use crate::{
+    answer::PlayedBytes,
     bet::{Bet, DrawnFor, Move},
     dealer::{Dealer, Undecided},
     debited::Debited,
@@ -13,7 +14,7 @@ use crate::{
 };
 use motherlode_books::{Books, Minor, Nano, Refused, SessionId, SessionLimits, StreamId};
 use motherlode_ledger::{AppendError, Ledgers, fields::RoundId, offer};
-use motherlode_proto::spin::v1::{ChooseRequest, Played, SpinRequest};
+use motherlode_proto::spin::v1::{ChooseRequest, SpinRequest};
 use motherlode_runtime::{Caller, Profiles, Refusal, Stop};
 use motherlode_slots::{Ladders, Outcome};
 use motherlode_wallet::Wallets;
@@ -127,12 +128,12 @@ impl SpinApi {
         caller: &Caller,
         request: &SpinRequest,
         metadata: &MetadataMap,
-    ) -> Result<Box<Played>, Refusal> {
+    ) -> Result<PlayedBytes, Refusal> {
         self.bet(&Bet::parse(caller, &self.ledgers, &self.ladders, request)?, metadata).await
     }
 
     /// Bets and spins, once checked.
-    pub(crate) async fn bet(&self, bet: &Bet, metadata: &MetadataMap) -> Result<Box<Played>, Refusal> {
+    pub(crate) async fn bet(&self, bet: &Bet, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
         if let Some(wallet) = self.wallets.of(&bet.account.stream) {
             return self.bet_seamless(wallet, bet, metadata).await;
         }
@@ -145,7 +146,7 @@ impl SpinApi {
         bet: &Bet,
         metadata: &MetadataMap,
         debited: Option<Debited>,
-    ) -> Result<Box<Played>, Refusal> {
+    ) -> Result<PlayedBytes, Refusal> {
         let (rules, ledger) = (self.rules_for(bet), self.ledgers.of(&bet.account.stream)?);
         let state = |books: &Books| State::of_bet(books, bet);
         let decide = |state: &State, from: &Drawing<'_>| {
@@ -167,13 +168,13 @@ impl SpinApi {
         caller: &Caller,
         request: &ChooseRequest,
         metadata: &MetadataMap,
-    ) -> Result<Box<Played>, Refusal> {
+    ) -> Result<PlayedBytes, Refusal> {
         let play = Move::parse(caller, request)?;
         self.move_on(&play, metadata).await
     }
 
     /// Goes on with a round, once checked.
-    pub(crate) async fn move_on(&self, play: &Move, metadata: &MetadataMap) -> Result<Box<Played>, Refusal> {
+    pub(crate) async fn move_on(&self, play: &Move, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
         let session = self.act(play.session, &play.round);
         let state = |books: &Books| State::of_player(books, &play.round.stream);
         let decide = |state: &State, from: &Drawing<'_>| {
@@ -212,7 +213,7 @@ impl SpinApi {
         named: &Named<'_>,
         metadata: &MetadataMap,
         (state, decide): (&(dyn Fn(&Books) -> State + Sync), &Decide<'_>),
-    ) -> Result<Box<Played>, Refusal> {
+    ) -> Result<PlayedBytes, Refusal> {
         let Named { stream, request_id, fingerprint, drawn } = *named;
         let ledger = self.ledgers.of(stream)?;
         loop {

@@ -262,7 +262,7 @@ impl Series {
         {
             return Ok(self.over(AutospinStop::Player));
         }
-        let played = *self.api.bet(&self.bet, &self.metadata).await?;
+        let played = self.api.bet(&self.bet, &self.metadata).await?.message();
         if let Some(finished) = finished_at_once(&played)? {
             return Ok(self.count(Some(played), finished));
         }

@@ -6,7 +6,7 @@
 //! semantics.
 
 use crate::{
-    answer::Answer,
+    answer::{Answer, PlayedBytes},
     api::{SpinApi, is_stale},
     bet::{Bet, DrawnFor},
     dealer::Undecided,
@@ -17,7 +17,7 @@ use crate::{
 };
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use motherlode_ledger::{AppendError, Proposal, Verdict, Verdicts};
-use motherlode_proto::spin::v1::{ChooseRequest, Played, SpinRequest};
+use motherlode_proto::spin::v1::{ChooseRequest, SpinRequest};
 use motherlode_runtime::{Caller, Refusal, until::within};
 use motherlode_slots::Outcome;
 use std::{
@@ -81,11 +81,13 @@ pub struct Call {
 }
 
 /// The number of a call, and its answer.
-pub type Answered = (u64, Result<Box<Played>, Refusal>);
+pub type Answered = (u64, Result<PlayedBytes, Refusal>);
 
 /// A bet that was proposed.
 struct Waiting {
-    call: Call,
+    number: u64,
+    bet: Bet,
+    until: Option<Instant>,
     answer: Answer,
     since: Instant,
 }
@@ -131,9 +133,10 @@ impl Calls {
             return self.play(call);
         }
         let Ok(Decided { proposal, answer }) = self.decide(&bet) else { return self.play(call) };
+        let Call { number, until, .. } = call;
         self.tickets += 1;
-        self.decided.push((self.tickets, proposal, call.until));
-        self.bets.insert(self.tickets, Box::new(Waiting { call, answer, since: Instant::now() }));
+        self.decided.push((self.tickets, proposal, until));
+        self.bets.insert(self.tickets, Box::new(Waiting { number, bet, until, answer, since: Instant::now() }));
         if self.decided.len() == TOGETHER_MAX {
             self.hand_in();
         }
@@ -184,44 +187,46 @@ impl Calls {
     }
 
     /// Makes the answer to a bet from its verdict; `None` if the bet takes a way of its own.
-    fn conclude(&mut self, bet: Waiting, verdict: Verdict) -> Option<Answered> {
-        let Waiting { call, answer, .. } = bet;
+    fn conclude(&mut self, waiting: Waiting, verdict: Verdict) -> Option<Answered> {
+        let Waiting { number, bet, until, answer, .. } = waiting;
         match verdict {
             Ok(logged) => {
                 self.api.pace.taken(&logged.commit, || self.api.ledgers.ticks_ms());
-                let number = call.number;
                 if hit_pool(&logged.commit).is_none() {
                     // Nothing to wait for.
-                    let answer = self.api.answer_to(&logged, Some(answer));
-                    return Some((number, answer.map(|answer| answer.completed(&logged, None))));
+                    return Some((number, self.api.answer_to(&logged, Some(answer), None)));
                 }
                 let api = Arc::clone(&self.api);
                 self.others.push(async move { (number, api.played(&logged, Some(answer)).await) }.boxed());
                 None
             }
             Err(error) if is_stale(&error) => {
-                self.play(call);
+                let api = Arc::clone(&self.api);
+                self.wait_for(until, async move { (number, api.bet(&bet, &MetadataMap::new()).await) });
                 None
             }
-            Err(error) => Some((call.number, Err(error.into()))),
+            Err(error) => Some((number, Err(error.into()))),
         }
     }
 
     /// Plays a call on its own.
     fn play(&mut self, call: Call) {
         let api = Arc::clone(&self.api);
-        let until = call.until;
-        let played = async move {
+        self.wait_for(call.until, async move {
             let metadata = call.metadata.map_or_else(MetadataMap::new, |metadata| *metadata);
             let played = match &call.play {
                 Play::Spin(spin) => api.spin(&call.caller, spin, &metadata).await,
                 Play::Choose(choose) => api.choose(&call.caller, choose, &metadata).await,
             };
             (call.number, played)
-        };
+        });
+    }
+
+    /// Has an answer come another way, by a deadline if there is one.
+    fn wait_for(&mut self, until: Option<Instant>, answered: impl Future<Output = Answered> + Send + 'static) {
         self.others.push(match until {
-            Some(until) => within(until, played).boxed(),
-            None => played.boxed(),
+            Some(until) => within(until, answered).boxed(),
+            None => answered.boxed(),
         });
     }
 
@@ -237,7 +242,7 @@ impl Calls {
             }
             if due <= Instant::now() {
                 let bet = self.bets.remove(&ticket)?;
-                return Some((bet.call.number, Err(AppendError::Late.into())));
+                return Some((bet.number, Err(AppendError::Late.into())));
             }
             patience.as_mut().reset(due);
         }

@@ -107,7 +107,7 @@ impl Dealer {
         };
         let round = round_name(step.stream, step.round);
         let seed = draw::seed(&dealt, draw.client_seed(step.request_id), &round, step.step);
-        Ok(Dealing { round, seed, dealt, draw })
+        Ok(Dealing { seed, dealt, draw })
     }
 
     /// The dealt values of draws of a player, as [`motherlode_rounds::draws::DealtOf`].
@@ -201,8 +201,6 @@ pub(crate) struct Asked<'a> {
 
 /// A draw of a step.
 pub(crate) struct Dealing {
-    /// The name of the step's round.
-    pub(crate) round: String,
     pub(crate) seed: Seed,
     /// For the reveal, and never to be logged before.
     pub(crate) dealt: Dealt,

@@ -51,11 +51,7 @@ pub(crate) fn spin(
     let dealing = from.dealer.deal(player, &from.to(stream, &bet.request_id, (started.round, 1)))?;
     live.resolve(&Choice::Spin, dealing.seed, outcome).map_err(|refused| internal(&refused))?;
     let step = Step { number: 1, choice: &Choice::Spin, dealing, why: None };
-    let (mut events, answer) = resolved(stream, player, &live, (&started, None), (step, from.dealer), outcome)?;
-    events.insert(0, Event::RoundStarted(started));
-    if let Some(witch) = witch {
-        events.insert(0, witch);
-    }
+    let (events, answer) = resolved(stream, player, &live, Of::Bet(started, witch), (step, from.dealer), outcome)?;
     Ok(Decided { proposal: proposal(stream, player, &bet.request_id, bet.fingerprint, events), answer })
 }
 
@@ -181,7 +177,7 @@ pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<D
     let mut outcome = Outcome::default();
     live.resolve(&play.choice, dealing.seed, &mut outcome).map_err(|refused| refused_choice(refused, &name))?;
     let step = Step { number, choice: &play.choice, dealing, why: None };
-    let (events, answer) = resolved(stream, player, &live, (&open.started, Some(open)), (step, from.dealer), &outcome)?;
+    let (events, answer) = resolved(stream, player, &live, Of::Open(open), (step, from.dealer), &outcome)?;
     Ok(Decided { proposal: proposal(stream, player, &play.request_id, play.fingerprint, events), answer })
 }
 
@@ -203,8 +199,7 @@ pub(crate) fn automatic(state: &State, asked: &Asked, dealer: &Dealer) -> Option
         let dealing = dealer.deal(player, &from.to(stream, &asked.request_id, (asked.round.number, number)))?;
         live.resolve(&choice, dealing.seed, &mut outcome).map_err(|refused| internal(&refused))?;
         let step = Step { number, choice: &choice, dealing, why: Some(why) };
-        let (mut events, answer) =
-            resolved(stream, player, &live, (&open.started, Some(open)), (step, dealer), &outcome)?;
+        let (mut events, answer) = resolved(stream, player, &live, Of::Open(open), (step, dealer), &outcome)?;
         events.extend(asked.acted.clone());
         Ok(Decided { proposal: proposal(stream, player, &asked.request_id, asked.fingerprint, events), answer })
     };
@@ -231,6 +226,14 @@ struct Step<'a> {
     why: Option<Automatic>,
 }
 
+/// The round of a step.
+enum Of<'a> {
+    /// Begun in the same commit, perhaps with the pick of a witch before it.
+    Bet(RoundStarted, Option<Event>),
+    /// Begun before.
+    Open(&'a OpenRound),
+}
+
 /// The sources of a step that a request asks for.
 pub(crate) struct Drawing<'a> {
     pub(crate) dealer: &'a Dealer,
@@ -247,16 +250,21 @@ impl Drawing<'_> {
     }
 }
 
-/// The events of a resolved step, and its answer. The outcome's bytes are made once: the log has them, and the answer
-/// is read from them.
+/// The events of a resolved step, those of its bet before it, and its answer. The outcome's bytes are made once: the log has them, and the answer has them
+/// from there.
 fn resolved(
     stream: &StreamId,
     player: &PlayerState,
     live: &Live,
-    (started, earlier): (&RoundStarted, Option<&OpenRound>),
+    of: Of<'_>,
     (step, dealer): (Step, &Dealer),
     outcome: &Outcome,
 ) -> Result<(Vec<Event>, Answer), Refusal> {
+    let (started, earlier) = match &of {
+        Of::Bet(started, _) => (started, None),
+        Of::Open(open) => (&open.started, Some(*open)),
+    };
+    let round = started.round;
     let collection = outcome.carried.and_then(|after| {
         let scope = collection::scope(live.game, started.currency, started.bet);
         let before = collection::carried_by(live.game, player, &scope);
@@ -266,12 +274,12 @@ fn resolved(
     let mut bytes = Vec::with_capacity(128);
     live.write(outcome, &mut bytes);
     let revealed = match due.over {
-        true => Some(dealer.revealed(stream, started.round, earlier, step.dealing.dealt)?),
+        true => Some(dealer.revealed(stream, round, earlier, step.dealing.dealt)?),
         false => None,
     };
-    let Step { number, choice, dealing: Dealing { round, draw, .. }, why } = step;
+    let Step { number, choice, dealing: Dealing { draw, .. }, why } = step;
     let step = StepResolved {
-        round: started.round,
+        round,
         step: number,
         seed: None,
         draw: Some(draw),
@@ -280,13 +288,24 @@ fn resolved(
         win: due.win,
         automatic: why,
     };
-    let mut shown = wire::Outcome::decode(step.outcome.as_slice()).map_err(|error| internal(&error))?;
-    shown::add(live.game, outcome, &mut shown, due.over);
-    let answer = Answer::of(round, started, &step, shown, due.over);
-    // With the round's start, and without what is rare.
-    let mut events = Vec::with_capacity(5);
+    let shown = match shown::adds(outcome, due.over) {
+        true => {
+            let mut shown = wire::Outcome::decode(step.outcome.as_slice()).map_err(|error| internal(&error))?;
+            shown::add(live.game, outcome, &mut shown, due.over);
+            Some(Box::new(shown))
+        }
+        false => None,
+    };
+    let answer = Answer::of(started, &step, shown, due.over);
+    let pool = started.contribution.as_ref().map(|given| given.pool.clone());
+    // All but what is rare.
+    let mut events = Vec::with_capacity(4);
+    if let Of::Bet(started, witch) = of {
+        events.extend(witch);
+        events.push(Event::RoundStarted(started));
+    }
     events.push(Event::StepResolved(step));
-    due.add_to(started, &mut events);
+    due.add_to(round, pool, &mut events);
     events.extend(revealed);
     Ok((events, answer))
 }

@@ -67,7 +67,7 @@ impl SpinApi {
         };
         let mut played = vec![];
         for logged in finisher.finish(round, first).await? {
-            played.push(*self.played(&logged, None).await?);
+            played.push(self.played(&logged, None).await?.message());
         }
         Ok(played)
     }

@@ -36,6 +36,7 @@ mod stream;
 mod sweeper;
 mod waits;
 
+pub use answer::PlayedBytes;
 pub use api::SpinApi;
 pub use calls::{Answered, Call, Calls, Play};
 pub use dealer::{Dealer, RENEW_EVERY, Resolve, Script};

@@ -1,12 +1,15 @@
 //! Answers: what a commit did, said the same way each time it is asked for (PL-11).
 
-use crate::{answer::Answer, api::SpinApi, debited::ended};
+use crate::{
+    answer::{Answer, PlayedBytes},
+    api::SpinApi,
+    debited::ended,
+};
 use motherlode_books::{Commit, Event, InternalRequest, StepResolved};
-use motherlode_ledger::{FetchError, fields::round_name, rounds};
+use motherlode_ledger::{FetchError, rounds};
 use motherlode_proto::{
     convert::record::Logged,
     round::v1::{JackpotWin, RoundState},
-    spin::v1::Played,
 };
 use motherlode_rounds::{view::JackpotView, wire};
 use motherlode_runtime::Refusal;
@@ -15,28 +18,33 @@ use std::sync::Arc;
 impl SpinApi {
     /// Makes the answer to a commit of this service; `answer` was made when its proposal was decided. After a jackpot
     /// hit it waits for the award, for a bounded time; then it says "pending", and the award still comes.
-    pub(crate) async fn played(&self, logged: &Arc<Logged>, answer: Option<Answer>) -> Result<Box<Played>, Refusal> {
-        let answer = self.answer_to(logged, answer)?;
+    pub(crate) async fn played(&self, logged: &Arc<Logged>, answer: Option<Answer>) -> Result<PlayedBytes, Refusal> {
         let jackpot = match hit_pool(&logged.commit) {
             Some(pool) => Some(self.award(logged, pool).await?),
             None => None,
         };
-        Ok(answer.completed(logged, jackpot))
+        self.answer_to(logged, answer, jackpot.as_ref())
     }
 
-    /// The answer to a commit of this service, but for what only the log knows.
-    pub(crate) fn answer_to(&self, logged: &Arc<Logged>, answer: Option<Answer>) -> Result<Answer, Refusal> {
+    /// The same, where the jackpot is known.
+    pub(crate) fn answer_to(
+        &self,
+        logged: &Arc<Logged>,
+        answer: Option<Answer>,
+        jackpot: Option<&JackpotWin>,
+    ) -> Result<PlayedBytes, Refusal> {
         let commit = &logged.commit;
         let step = commit.events.iter().find_map(|event| match event {
             Event::StepResolved(step) => Some(step),
             _ => None,
         });
         let step = step.ok_or_else(|| ended(commit))?;
-        match answer.filter(|answer| answer.is_to(step)) {
-            Some(answer) => Ok(answer),
+        let answer = match answer.filter(|answer| answer.is_to(step)) {
+            Some(answer) => answer,
             // The step of an earlier call, or of another process.
-            None => self.read_back(logged, step),
-        }
+            None => self.read_back(logged, step)?,
+        };
+        Ok(answer.completed(logged, step, jackpot))
     }
 
     /// The answer to a step as its commit has it.
@@ -49,7 +57,7 @@ impl SpinApi {
         let over = view.state() != RoundState::Open;
         let found = view.steps.into_iter().find(|of| of.logged.step == step.step);
         let found = found.ok_or(FetchError::Missing(logged.commit.position))?;
-        Ok(Answer::of(round_name(stream, step.round), &view.started, step, found.outcome, over))
+        Ok(Answer::of(&view.started, step, Some(Box::new(found.outcome)), over))
     }
 
     async fn award(&self, logged: &Logged, pool: &str) -> Result<JackpotWin, Refusal> {

@@ -6,11 +6,12 @@
 //! payer ([`motherlode_wallet::Payer`]). Which of the two comes first is for the log to say: the request has one commit.
 
 use crate::{
-    api::SpinApi, bet::Bet, dealer::Undecided, debited::Debited, decide, pace::Now, play_rules::PlayRules, state::State,
+    answer::PlayedBytes, api::SpinApi, bet::Bet, dealer::Undecided, debited::Debited, decide, pace::Now,
+    play_rules::PlayRules, state::State,
 };
 use motherlode_books::{Books, DebitAsked, Event, InternalRequest, Minor, PlayerState, Refused, Wallet};
 use motherlode_ledger::{AppendError, Handle, Proposal};
-use motherlode_proto::{convert::record::Logged, spin::v1::Played};
+use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::{Refusal, until::until};
 use motherlode_wallet::{Answer, OperatorWallet, Transaction, roll_back};
 use std::{sync::Arc, time::Duration};
@@ -46,7 +47,7 @@ impl SpinApi {
         wallet: &Arc<OperatorWallet>,
         bet: &Bet,
         metadata: &MetadataMap,
-    ) -> Result<Box<Played>, Refusal> {
+    ) -> Result<PlayedBytes, Refusal> {
         let (stream, currency) = (&bet.account.stream, bet.account.currency);
         let ledger = self.ledgers.of(stream)?;
         let place = wallet.admit();
@@ -180,7 +181,7 @@ impl SpinApi {
     }
 
     /// How a bet ended, as its commit has it. One that the wallet has refused is offered the minimum bet (BW-29).
-    async fn ended_bet(&self, logged: &Arc<Logged>, bet: &Bet) -> Result<Box<Played>, Refusal> {
+    async fn ended_bet(&self, logged: &Arc<Logged>, bet: &Bet) -> Result<PlayedBytes, Refusal> {
         self.played(logged, None).await.map_err(|refusal| match (refusal.reason(), decide::minimum_bet(bet)) {
             ("INSUFFICIENT_FUNDS", Some(minimum)) => {
                 refusal.with("minimum_bet_minor", minimum).with("currency_code", bet.account.currency)

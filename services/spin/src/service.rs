@@ -2,8 +2,11 @@
 
 use crate::{api::SpinApi, describe};
 use motherlode_books::PoolStatus;
-use motherlode_proto::spin::v1::{
-    self as wire, ChooseRequest, ChooseResponse, SpinRequest, SpinResponse, spin_service_server::SpinService,
+use motherlode_proto::{
+    play_stream::{PlayStream, StreamAnswers},
+    spin::v1::{
+        self as wire, ChooseRequest, ChooseResponse, SpinRequest, SpinResponse, spin_service_server::SpinService,
+    },
 };
 use motherlode_runtime::Caller;
 use std::{pin::Pin, sync::Arc};
@@ -11,26 +14,27 @@ use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
 
 #[tonic::async_trait]
+impl PlayStream for SpinApi {
+    async fn play_stream(
+        &self,
+        request: Request<Streaming<wire::PlayStreamRequest>>,
+    ) -> Result<Response<StreamAnswers>, Status> {
+        Ok(Response::new(Box::pin(self.clone().play_all(Caller::of(&request), request.into_inner()))))
+    }
+}
+
+#[tonic::async_trait]
 impl SpinService for SpinApi {
     #[tracing::instrument(name = "spin", level = "debug", skip_all, err(Debug, level = "debug"))]
     async fn spin(&self, request: Request<SpinRequest>) -> Result<Response<SpinResponse>, Status> {
         let played = self.spin(&Caller::of(&request), request.get_ref(), request.metadata()).await?;
-        Ok(Response::new(SpinResponse { played: Some(*played) }))
+        Ok(Response::new(SpinResponse { played: Some(played.message()) }))
     }
 
     #[tracing::instrument(name = "choose", level = "debug", skip_all, err(Debug, level = "debug"))]
     async fn choose(&self, request: Request<ChooseRequest>) -> Result<Response<ChooseResponse>, Status> {
         let played = self.choose(&Caller::of(&request), request.get_ref(), request.metadata()).await?;
-        Ok(Response::new(ChooseResponse { played: Some(*played) }))
-    }
-
-    type PlayStreamStream = Pin<Box<dyn Stream<Item = Result<wire::PlayStreamResponse, Status>> + Send>>;
-
-    async fn play_stream(
-        &self,
-        request: Request<Streaming<wire::PlayStreamRequest>>,
-    ) -> Result<Response<Self::PlayStreamStream>, Status> {
-        Ok(Response::new(Box::pin(self.clone().play_all(Caller::of(&request), request.into_inner()))))
+        Ok(Response::new(ChooseResponse { played: Some(played.message()) }))
     }
 
     type AutospinStream = Pin<Box<dyn Stream<Item = Result<wire::AutospinResponse, Status>> + Send>>;

@@ -47,11 +47,12 @@ pub(crate) fn offered(
     coin: CoinValue,
     granted: bool,
 ) -> Result<(), Refusal> {
-    if !ladders.enabled(currency.code()) {
-        return Err(offer::not_offered(ladders, currency));
-    }
-    if granted || ladders.offers(game, currency.code(), coin.0) {
+    let code = currency.code();
+    if if granted { ladders.enabled(code) } else { ladders.offers(game, code, coin.0) } {
         return Ok(());
+    }
+    if !ladders.enabled(code) {
+        return Err(offer::not_offered(ladders, currency));
     }
     Err(invalid_stake(game, ladders, currency, &format_args!("a coin of {coin} {currency} is not offered")))
 }

@@ -4,12 +4,14 @@
 //! flow control passes on to the caller. Answers come as they are ready, each with its request's tag.
 
 use crate::{
+    answer::PlayedBytes,
     api::SpinApi,
     calls::{Answered, Call, Calls, Play},
 };
 use futures_util::{FutureExt, Stream, StreamExt, future::BoxFuture, stream};
-use motherlode_proto::spin::v1::{
-    PlayStreamRequest, PlayStreamResponse, play_stream_request::Call as Asked, play_stream_response::Answer as Said,
+use motherlode_proto::{
+    play_stream::StreamAnswer,
+    spin::v1::{PlayStreamRequest, play_stream_request::Call as Asked},
 };
 use motherlode_runtime::{Caller, Refusal};
 use prost::Message;
@@ -28,7 +30,7 @@ impl SpinApi {
         self,
         caller: Caller,
         calls: Streaming<PlayStreamRequest>,
-    ) -> impl Stream<Item = Result<PlayStreamResponse, Status>> {
+    ) -> impl Stream<Item = Result<StreamAnswer, Status>> {
         let requests = calls.take_until(self.stop.clone().requested()).fuse().boxed();
         let api = Arc::new(self);
         let calls = Calls::new(Arc::clone(&api));
@@ -56,7 +58,7 @@ struct Playing {
 type Came = (Vec<PlayStreamRequest>, Result<(), Refusal>);
 
 impl Playing {
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<PlayStreamResponse, Status>>> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<StreamAnswer, Status>>> {
         if let Poll::Ready(answered) = self.calls.poll_answer(context) {
             return Poll::Ready(Some(Ok(answer(answered))));
         }
@@ -127,12 +129,9 @@ impl Playing {
     }
 }
 
-fn answer((tag, played): Answered) -> PlayStreamResponse {
-    let answer = match played {
-        Ok(played) => Said::Played(played),
-        Err(refusal) => Said::Error(status_message(&refusal.into())),
-    };
-    PlayStreamResponse { tag, answer: Some(answer) }
+fn answer((tag, played): Answered) -> StreamAnswer {
+    let answer = played.map(PlayedBytes::into_bytes).map_err(|refusal| status_message(&refusal.into()));
+    StreamAnswer { tag, answer }
 }
 
 /// A status as the message that gRPC itself carries in its trailers.

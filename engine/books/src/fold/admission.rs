@@ -8,7 +8,7 @@
 //! commit; a replay never asks. So logs from before there were ceilings still fold, and a ceiling can change without a second
 //! rule for old logs. Nothing enters the log but by the writer.
 
-use super::stage::Stage;
+use super::stage::{Stage, Subject};
 use super::view::View;
 use crate::events::{ChangeProposed, Commit, Event, PoolTerms, Refused};
 use crate::state::{Books, Changes, PlayerState, Wallet};
@@ -37,12 +37,13 @@ impl Ceiling {
 }
 
 impl Stage {
-    /// Admits a new commit after what is staged, or not. Commits of the log are never asked (see the module's words).
+    /// Admits a new commit after what is staged, or not; `subject` is a copy of its stream. Commits of the log are never asked (see the
+    /// module's words).
     ///
     /// # Errors
     /// The first limit that an event passes.
-    pub fn admit(&self, books: &Books, commit: &Commit) -> Result<(), Refused> {
-        Admission { view: self.over(books), commit }.admit()
+    pub fn admit(&self, subject: &Subject, books: &Books, commit: &Commit) -> Result<(), Refused> {
+        Admission { view: self.over(books), player: subject.0.player.as_ref(), commit }.admit()
     }
 }
 
@@ -52,13 +53,16 @@ impl Books {
     /// # Errors
     /// As [`Stage::admit`].
     pub fn admit(&self, commit: &Commit) -> Result<(), Refused> {
-        Admission { view: self.view(), commit }.admit()
+        let view = self.view();
+        Admission { view, player: view.player(&commit.stream), commit }.admit()
     }
 }
 
 /// A new commit, and the state that it comes after.
 struct Admission<'a> {
     view: View<'a>,
+    /// Whose stream it is, if it's a player's.
+    player: Option<&'a PlayerState>,
     commit: &'a Commit,
 }
 
@@ -112,12 +116,8 @@ impl Admission<'_> {
         }
     }
 
-    fn player(&self) -> Option<&PlayerState> {
-        self.view.player(&self.commit.stream)
-    }
-
     fn deposit(&self, currency: Currency, amount: Minor) -> Result<(), Refused> {
-        let balance = self.player().and_then(|player| player.balance(currency)).unwrap_or_default();
+        let balance = self.player.and_then(|player| player.balance(currency)).unwrap_or_default();
         let ceiling = currency.ceiling().balance;
         let fits = balance.checked_add(amount).is_some_and(|after| after <= ceiling);
         if fits { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
@@ -126,7 +126,7 @@ impl Admission<'_> {
     /// A win has room on top of the balance. Credits that are due to an operator's wallet that doesn't answer are bounded: no
     /// further round adds to it (PL-31).
     fn bet(&self, currency: Currency) -> Result<(), Refused> {
-        let (player, ceiling) = (self.player(), BET_BALANCE_MAX);
+        let (player, ceiling) = (self.player, BET_BALANCE_MAX);
         let balance = player.and_then(|player| player.balance(currency)).unwrap_or_default();
         let wallet = player.and_then(PlayerState::wallet);
         if balance > ceiling {

@@ -19,6 +19,17 @@ pub(super) fn decide<'s>(
     recalled: Option<&'s SettledRound>,
     delta: &mut Delta,
 ) -> Result<Vec<Posting<'s>>, Refused> {
+    delta.copy(view, &commit.stream);
+    decide_on(view, commit, recalled, delta)
+}
+
+/// The same into a delta that has the state of the commit's stream already.
+pub(super) fn decide_on<'s>(
+    view: View<'s>,
+    commit: &'s Commit,
+    recalled: Option<&'s SettledRound>,
+    delta: &mut Delta,
+) -> Result<Vec<Posting<'s>>, Refused> {
     place(view, commit, delta)?;
     let mut transition = Transition::new(view, commit, recalled, delta);
     for event in &commit.events {
@@ -39,7 +50,7 @@ pub(super) fn decide<'s>(
     Ok(transition.postings)
 }
 
-/// Checks the commit's place in the log and in its stream, and copies the stream's state.
+/// Checks the commit's place in the log and in its stream, and moves the head of the stream's copy there.
 fn place(view: View<'_>, commit: &Commit, delta: &mut Delta) -> Result<(), Refused> {
     let end = view.end(commit.partition);
     let expected = end.position + 1;
@@ -47,7 +58,7 @@ fn place(view: View<'_>, commit: &Commit, delta: &mut Delta) -> Result<(), Refus
         return Err(Refused::WrongPosition { expected, found: commit.position });
     }
     delta.end = End { position: commit.position, time_ms: commit.time_ms };
-    let head = copy_stream(delta, view, commit);
+    let head = delta.head_mut().map_or_else(Head::default, |head| std::mem::replace(head, commit.head()));
     if commit.version != head.version + 1 {
         return Err(Refused::WrongVersion { expected: head.version + 1, found: commit.version });
     }
@@ -67,30 +78,6 @@ fn place(view: View<'_>, commit: &Commit, delta: &mut Delta) -> Result<(), Refus
         return Err(Refused::BadStream);
     }
     Ok(())
-}
-
-/// Copies the state of the commit's stream and moves the copy's head to the commit. Returns the head before.
-fn copy_stream(delta: &mut Delta, view: View<'_>, commit: &Commit) -> Head {
-    let head = commit.head();
-    match &commit.stream {
-        StreamId::Player { .. } => {
-            let player = delta.player.insert(view.player(&commit.stream).cloned().unwrap_or_default());
-            std::mem::replace(&mut player.head, head)
-        }
-        StreamId::Pool(name) => {
-            delta.pool = view.pool(name).cloned().map(Box::new);
-            let before = delta.pool.as_mut().map(|pool| std::mem::replace(&mut pool.head, head));
-            before.unwrap_or_default()
-        }
-        StreamId::Rates => {
-            let rates = delta.rates.insert(Box::new(view.rates().clone()));
-            std::mem::replace(&mut rates.head, head)
-        }
-        StreamId::System => {
-            let system = delta.system.insert(Box::new(view.system().clone()));
-            std::mem::replace(&mut system.head, head)
-        }
-    }
 }
 
 impl<'s> Transition<'s, '_> {

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::view::View;
 use crate::events::{Commit, Decision};
 use crate::state::{
     AwardKey, Books, CurrentRates, Operator, OperatorTotals, PendingTotals, PlayerState, PoolState, System, UnpaidAward,
 };
-use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
+use crate::values::{End, Head, Nano, PerCurrency, RecordHash, StreamId};
 
 /// The consequences of one commit. States replace those of the books, totals add to them. It's large, and filled in where it lies.
 #[derive(Default)]
@@ -47,6 +48,26 @@ pub(super) struct PendingDelta {
 }
 
 impl Delta {
+    /// Copies the state of a stream, to work on.
+    pub fn copy(&mut self, view: View<'_>, stream: &StreamId) {
+        match stream {
+            StreamId::Player { .. } => self.player = Some(view.player(stream).cloned().unwrap_or_default()),
+            StreamId::Pool(name) => self.pool = view.pool(name).cloned().map(Box::new),
+            StreamId::Rates => self.rates = Some(Box::new(view.rates().clone())),
+            StreamId::System => self.system = Some(Box::new(view.system().clone())),
+        }
+    }
+
+    /// The head of the stream that was copied; none of a pool that is yet to be opened.
+    pub fn head_mut(&mut self) -> Option<&mut Head> {
+        let Self { player, pool, rates, system, .. } = self;
+        let player = player.as_mut().map(|player| &mut player.head);
+        player
+            .or(pool.as_mut().map(|pool| &mut pool.head))
+            .or(rates.as_mut().map(|rates| &mut rates.head))
+            .or(system.as_mut().map(|system| &mut system.head))
+    }
+
     /// Takes up the hash of the commit's record, by which the next draw names where it was sealed.
     pub fn recorded(&mut self, hash: RecordHash) {
         if self.sealed

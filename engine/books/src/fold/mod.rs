@@ -30,4 +30,4 @@ mod wallet;
 pub use delta::Left;
 pub use price::{figure, price};
 pub use share::{Share, Shared, Totals};
-pub use stage::Stage;
+pub use stage::{Stage, Subject};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::decide::decide;
+use super::decide::{decide, decide_on};
 use super::delta::Delta;
 use super::view::{NOTHING, Overlay, View};
 use crate::events::{Commit, Refused};
@@ -41,6 +41,17 @@ pub struct Stage {
     groups: VecDeque<Overlay>,
     /// Whether the next commit begins a group.
     sealed: bool,
+}
+
+/// The state of a stream after all groups of a stage, copied to work a commit out on. It's looked for once.
+#[derive(Default)]
+pub struct Subject(pub(super) Delta);
+
+impl Subject {
+    /// The stream's head.
+    pub fn head(&mut self) -> Head {
+        self.0.head_mut().copied().unwrap_or_default()
+    }
 }
 
 impl Stage {
@@ -84,6 +95,11 @@ impl Stage {
         Ok(())
     }
 
+    /// Copies the state of a stream after all groups.
+    pub fn copy(&self, books: &Books, stream: &StreamId, subject: &mut Subject) {
+        subject.0.copy(self.over(books), stream);
+    }
+
     /// Adds a commit as [`Stage::apply_recalling`] does, with its record. Once the commit is found right, `record` makes its record
     /// from the player of its stream, as that is after it, and gives the record's hash.
     ///
@@ -96,8 +112,24 @@ impl Stage {
         recalled: Option<&SettledRound>,
         record: impl FnOnce(Option<&PlayerState>) -> RecordHash,
     ) -> Result<(), Refused> {
-        let mut delta = Delta::default();
-        decide(self.over(books), commit, recalled, &mut delta)?;
+        let mut subject = Subject::default();
+        self.copy(books, &commit.stream, &mut subject);
+        self.apply_to(subject, books, commit, recalled, record)
+    }
+
+    /// The same on a copy of the commit's stream that was made since the last commit.
+    ///
+    /// # Errors
+    /// As [`Stage::apply_recorded`].
+    pub fn apply_to(
+        &mut self,
+        Subject(mut delta): Subject,
+        books: &Books,
+        commit: &Commit,
+        recalled: Option<&SettledRound>,
+        record: impl FnOnce(Option<&PlayerState>) -> RecordHash,
+    ) -> Result<(), Refused> {
+        decide_on(self.over(books), commit, recalled, &mut delta)?;
         delta.recorded(record(delta.player.as_ref()));
         self.take(delta, commit);
         Ok(())

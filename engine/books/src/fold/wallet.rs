@@ -10,7 +10,7 @@ use crate::values::{Account, Currency, Minor};
 impl<'s> Transition<'s, '_> {
     /// The player's copy; a player exists from the first account on.
     pub fn player(&mut self) -> Result<&mut PlayerState, Refused> {
-        let player = self.delta.player.as_mut().ok_or(Refused::WrongStream)?;
+        let Some(player) = &mut self.delta.player else { return Err(Refused::WrongStream) };
         if player.balances.is_empty() {
             return Err(Refused::UnknownPlayer);
         }

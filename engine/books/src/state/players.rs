@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
 use smol_str::SmolStr;
 
 use super::age::Watch;
@@ -17,6 +18,9 @@ use super::player::PlayerState;
 
 /// A player by name.
 type Named = (SmolStr, Arc<PlayerState>);
+
+/// Players whose names have the same hash, in order of their names: hardly ever more than one.
+type Place = SmallVec<[Slot; 1]>;
 
 /// A player in memory.
 #[derive(Debug, Clone)]
@@ -44,7 +48,7 @@ impl<'a> Name<'a> {
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Players {
-    places: BTreeMap<u64, Vec<Slot>>,
+    places: BTreeMap<u64, Place>,
     count: usize,
     /// Places of players that have changed in this age, or were not written in one before. Some may be named twice.
     changed: Vec<u64>,
@@ -61,7 +65,7 @@ impl Players {
     /// Sets a player's state. Returns the state before.
     pub fn replace(&mut self, name: &str, state: Arc<PlayerState>, watch: Watch) -> Option<Arc<PlayerState>> {
         let place = hash(name);
-        let alike = self.places.entry(place).or_insert_with(|| Vec::with_capacity(1));
+        let alike = self.places.entry(place).or_default();
         let Some(slot) = alike.iter_mut().find(|slot| *slot.name == *name) else {
             let slot = Slot { name: name.into(), state, changed: watch.age, used: watch.age };
             alike.insert(alike.partition_point(|of| *of.name < *name), slot);
@@ -84,7 +88,7 @@ impl Players {
 
     /// Adds a player as a snapshot has it, unless one is there.
     pub fn load(&mut self, name: &str, state: PlayerState, watch: Watch) {
-        let alike = self.places.entry(hash(name)).or_insert_with(|| Vec::with_capacity(1));
+        let alike = self.places.entry(hash(name)).or_default();
         if !alike.iter().any(|slot| *slot.name == *name) {
             let slot = Slot { name: name.into(), state: Arc::new(state), changed: 0, used: watch.age };
             alike.insert(alike.partition_point(|of| *of.name < *name), slot);
@@ -173,6 +177,7 @@ fn hash(name: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use smallvec::smallvec;
 
     fn player(rounds_started: u64) -> Arc<PlayerState> {
         let mut player = PlayerState::default();
@@ -199,7 +204,7 @@ mod tests {
     #[test]
     fn names_with_the_same_hash_are_different_players() {
         let slot = |name: &str, rounds| Slot { name: name.into(), state: player(rounds), changed: 0, used: 0 };
-        let places = BTreeMap::from([(hash("b"), vec![slot("a", 1), slot("c", 3)])]);
+        let places = BTreeMap::from([(hash("b"), smallvec![slot("a", 1), slot("c", 3)])]);
         let mut players = Players { places, count: 2, ..Players::default() };
         assert_eq!(players.get(Name::of("b")), None);
         assert_eq!(put(&mut players, "b", 2, Watch::default()), None);

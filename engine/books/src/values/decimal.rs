@@ -23,6 +23,21 @@ pub(crate) fn parse(text: &str, places: u32) -> Option<i128> {
     Some(if negative { -value } else { value })
 }
 
+/// The digits of a number, in room for the longest: without the machinery of formatting, for names that are made in every round.
+#[must_use]
+pub fn digits(number: u64, room: &mut [u8; 20]) -> &str {
+    let (mut start, mut left) = (room.len(), number);
+    loop {
+        start -= 1;
+        room[start] = b'0' + u8::try_from(left % 10).unwrap_or_default();
+        left /= 10;
+        if left == 0 {
+            break;
+        }
+    }
+    std::str::from_utf8(&room[start..]).unwrap_or_default()
+}
+
 /// Formats an integer of `10^-places`, trailing zeros trimmed down to `keep` decimals.
 pub(crate) fn format(value: i128, places: u32, keep: usize) -> String {
     let sign = if value < 0 { "-" } else { "" };
@@ -39,8 +54,11 @@ pub(crate) fn divide_half_even(numerator: i128, denominator: i128) -> Option<i12
     if denominator <= 0 {
         return None;
     }
-    let quotient = numerator.div_euclid(denominator);
-    let remainder = numerator.rem_euclid(denominator);
+    // What fits in 64 bits, as nearly all does, is divided in a tenth of the time.
+    let (quotient, remainder) = match (i64::try_from(numerator), i64::try_from(denominator)) {
+        (Ok(numerator), Ok(by)) => (numerator.div_euclid(by).into(), numerator.rem_euclid(by).into()),
+        _ => (numerator.div_euclid(denominator), numerator.rem_euclid(denominator)),
+    };
     // remainder < denominator, so `denominator - remainder` cannot overflow where `2 * remainder` might.
     let up = match remainder.cmp(&(denominator - remainder)) {
         core::cmp::Ordering::Less => false,
@@ -48,4 +66,29 @@ pub(crate) fn divide_half_even(numerator: i128, denominator: i128) -> Option<i12
         core::cmp::Ordering::Equal => quotient % 2 != 0,
     };
     quotient.checked_add(i128::from(up))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_those_of_formatting() {
+        let powers = (0..20).map(|power| 10_u64.pow(power)).flat_map(|power| [power - 1, power, power + 1]);
+        for number in powers.chain([u64::MAX]) {
+            assert_eq!(digits(number, &mut [7; 20]), number.to_string());
+        }
+    }
+
+    #[test]
+    fn a_division_is_the_same_in_64_bits_and_in_more() {
+        for numerator in [0, 1, 4, 5, 6, 14, 15, 16, 25, 35, i128::from(i64::MAX)] {
+            for signed in [numerator, -numerator] {
+                // Both sides times as much: the same quotient, past 64 bits.
+                let wide = divide_half_even(signed << 60, 10 << 60);
+                assert_eq!(divide_half_even(signed, 10), wide, "{signed} / 10");
+            }
+        }
+        assert_eq!([25, 35, -25, -35].map(|of| divide_half_even(of, 10)), [Some(2), Some(4), Some(-2), Some(-4)]);
+    }
 }

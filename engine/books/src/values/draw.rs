@@ -8,11 +8,10 @@
 //! Every hash is SHA-256 of a few lines of text, bytes written as hexadecimal digits: `printf` and `sha256sum` give the same,
 //! and no two inputs have the same bytes. The tags differ, so that no seal tells of a seed. Cost: about half a microsecond each.
 
-use core::fmt::{self, Display, Write};
-
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
 
+use super::decimal::digits;
 use super::stream::StreamId;
 
 /// The value of a draw that only its key gives, until it's revealed.
@@ -31,7 +30,7 @@ pub const CLIENT_SEED_MAX: usize = 64;
 /// The name of a draw key.
 #[must_use]
 pub fn epoch(key: &[u8; 32]) -> Epoch {
-    let digest = Lines::of("motherlode/epoch/v1").hex(key).hash();
+    let digest = Lines::new().text("motherlode/epoch/v1").hex(key).hash();
     [digest[0], digest[1], digest[2], digest[3]]
 }
 
@@ -55,20 +54,23 @@ impl DealKey {
     /// As [`deal`].
     #[must_use]
     pub fn deal(&self, stream: &StreamId, number: u64) -> Dealt {
-        self.0.of(&Lines::of("motherlode/deal/v1").line(stream).line(number).0)
+        let mut lines = Lines::new();
+        lines.text("motherlode/deal/v1").stream(stream).number(number);
+        self.0.of(&lines.0)
     }
 }
 
 /// The seal of a dealt value.
 #[must_use]
 pub fn seal(dealt: &Dealt) -> Seal {
-    Lines::of("motherlode/seal/v1").hex(dealt).hash()
+    Lines::new().text("motherlode/seal/v1").hex(dealt).hash()
 }
 
 /// The seed of a step. `round` is the round's name, `operator/player/number`.
 #[must_use]
 pub fn seed(dealt: &Dealt, client_seed: &[u8], round: &str, step: u32) -> [u8; 32] {
-    Lines::of("motherlode/seed/v1").hex(dealt).hex(client_seed).text(round).line(step).hash()
+    let mut lines = Lines::new();
+    lines.text("motherlode/seed/v1").hex(dealt).hex(client_seed).text(round).number(step.into()).hash()
 }
 
 /// Room for the lines of a seed, the longest that are hashed: a player's and an operator's names are 64 characters at the most.
@@ -79,47 +81,51 @@ const ROOM: usize = 512;
 struct Lines(SmallVec<[u8; ROOM]>);
 
 impl Lines {
-    /// The first line, which says what is hashed.
-    fn of(tag: &str) -> Self {
-        let mut lines = Self(SmallVec::new());
-        lines.text(tag);
-        lines
+    #[inline]
+    fn new() -> Self {
+        Self(SmallVec::new())
     }
 
     fn text(&mut self, text: &str) -> &mut Self {
-        self.0.extend_from_slice(text.as_bytes());
+        self.texts(&[text])
+    }
+
+    /// A line of texts that follow each other.
+    #[inline]
+    fn texts(&mut self, texts: &[&str]) -> &mut Self {
+        texts.iter().for_each(|text| self.0.extend_from_slice(text.as_bytes()));
         self.0.push(b'\n');
         self
     }
 
     /// Bytes as lower-case hexadecimal digits.
     fn hex(&mut self, bytes: &[u8]) -> &mut Self {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let start = self.0.len();
-        self.0.resize(start + 2 * bytes.len(), 0);
-        for (digits, byte) in self.0[start..].chunks_exact_mut(2).zip(bytes) {
-            digits[0] = DIGITS[usize::from(byte >> 4)];
-            digits[1] = DIGITS[usize::from(byte & 15)];
+        let digit = |half: u8| half + if half < 10 { b'0' } else { b'a' - 10 };
+        for some in bytes.chunks(32) {
+            let mut digits = [0; 64];
+            for (digits, byte) in digits.chunks_exact_mut(2).zip(some) {
+                (digits[0], digits[1]) = (digit(byte >> 4), digit(byte & 15));
+            }
+            self.0.extend_from_slice(&digits[..2 * some.len()]);
         }
         self.0.push(b'\n');
         self
     }
 
-    fn line(&mut self, value: impl Display) -> &mut Self {
-        // Writing to memory doesn't fail.
-        let _ = writeln!(self, "{value}");
-        self
+    /// A stream's name, without the machinery of formatting for a player's.
+    fn stream(&mut self, stream: &StreamId) -> &mut Self {
+        match stream {
+            StreamId::Player { operator, player } => self.texts(&["player/", operator, "/", player]),
+            other => self.text(&other.to_string()),
+        }
+    }
+
+    fn number(&mut self, number: u64) -> &mut Self {
+        self.text(digits(number, &mut [0; 20]))
     }
 
     fn hash(&self) -> [u8; 32] {
         Sha256::digest(&self.0).into()
-    }
-}
-
-impl Write for Lines {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.extend_from_slice(text.as_bytes());
-        Ok(())
     }
 }
 
@@ -162,10 +168,7 @@ mod tests {
             ),
         ];
         for (key, message, digest) in cases {
-            assert_eq!(
-                Lines(SmallVec::new()).hex(&Hmac::new(key).of(message)).0[..],
-                *format!("{digest}\n").as_bytes()
-            );
+            assert_eq!(Lines::new().hex(&Hmac::new(key).of(message)).0[..], *format!("{digest}\n").as_bytes());
         }
     }
 

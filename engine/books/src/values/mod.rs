@@ -20,6 +20,7 @@ pub use account::{Account, Posting};
 pub use actor::ANYONE;
 pub use ceiling::Ceiling;
 pub use currency::Currency;
+pub use decimal::digits;
 pub use draw::{Dealt, Epoch, RecordHash, Seal};
 pub use error::MoneyError;
 pub use head::{End, Head};

@@ -128,7 +128,9 @@ impl Tale {
         let previous = self.head.unwrap_or_else(|| genesis(self.partition));
         let applied = stage.apply_recorded(&self.books, &commit, recalled, |player| {
             balances_after = player.map(|player| player.balances().collect()).unwrap_or_default();
-            *self.head.insert(hash(&record::encode_commit(&previous, &commit, &balances_after)))
+            let mut bytes = vec![];
+            record::write_commit(&previous, &commit, &balances_after, &mut bytes);
+            *self.head.insert(hash(&bytes))
         });
         applied.expect("the tale is sound");
         self.books.absorb(stage);

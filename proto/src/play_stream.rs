@@ -1,0 +1,116 @@
+//! PlayStream as it's served. An answer is encoded once, by whoever played, and goes from there into the connection's buffer.
+
+use crate::{convert::asked::read_call, spin::v1::PlayStreamRequest};
+use bytes::{Buf as _, BufMut};
+use prost::encoding::{WireType, encode_key, encode_varint, message, uint64};
+use std::pin::Pin;
+use tonic::{
+    Request, Response, Status, Streaming,
+    codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
+    codegen::tokio_stream::Stream,
+};
+use tonic_types::pb;
+
+/// A [`PlayStreamResponse`](crate::spin::v1::PlayStreamResponse), most of it encoded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamAnswer {
+    /// The number of the request that it answers.
+    pub tag: u64,
+    /// What happened: a [`Played`](crate::spin::v1::Played), encoded. Or why nothing happened.
+    pub answer: Result<Vec<u8>, pb::Status>,
+}
+
+impl StreamAnswer {
+    fn write(&self, out: &mut impl BufMut) {
+        if self.tag != 0 {
+            uint64::encode(1, &self.tag, out);
+        }
+        match &self.answer {
+            Ok(played) => {
+                encode_key(2, WireType::LengthDelimited, out);
+                encode_varint(played.len() as u64, out);
+                out.put_slice(played);
+            }
+            Err(status) => message::encode(3, status, out),
+        }
+    }
+}
+
+/// Answers, as they come.
+pub type StreamAnswers = Pin<Box<dyn Stream<Item = Result<StreamAnswer, Status>> + Send>>;
+
+/// Serves PlayStream.
+#[tonic::async_trait]
+pub trait PlayStream: Send + Sync + 'static {
+    /// Begins the calls as they come, and answers them in the order of completion.
+    async fn play_stream(
+        &self,
+        request: Request<Streaming<PlayStreamRequest>>,
+    ) -> Result<Response<StreamAnswers>, Status>;
+}
+
+/// The codec of PlayStream.
+pub(crate) struct PlayStreamCodec;
+
+impl Codec for PlayStreamCodec {
+    type Encode = StreamAnswer;
+    type Decode = PlayStreamRequest;
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self {
+        Self
+    }
+
+    fn decoder(&mut self) -> Self {
+        Self
+    }
+}
+
+impl Encoder for PlayStreamCodec {
+    type Item = StreamAnswer;
+    type Error = Status;
+
+    fn encode(&mut self, answer: StreamAnswer, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        answer.write(buffer);
+        Ok(())
+    }
+}
+
+impl Decoder for PlayStreamCodec {
+    type Item = PlayStreamRequest;
+    type Error = Status;
+
+    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<PlayStreamRequest>, Status> {
+        // It lies in one piece.
+        let message = buffer.chunk();
+        let (read, length) = (read_call(message), message.len());
+        buffer.advance(length);
+        // As tonic's codec has it.
+        read.map(Some).map_err(|error| Status::internal(error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spin::v1::{PlayStreamResponse, Played, play_stream_response::Answer};
+    use prost::Message;
+
+    #[test]
+    fn what_is_written_is_the_message() {
+        let played = Played { round_id: "acme/alice/7".into(), position: 9, ..Played::default() };
+        let status = pb::Status { code: 9, message: "no".into(), details: vec![] };
+        for tag in [0, 1, u64::MAX] {
+            for (answer, wanted) in [
+                (Ok(played.encode_to_vec()), Answer::Played(Box::new(played.clone()))),
+                (Ok(vec![]), Answer::Played(Box::default())),
+                (Err(status.clone()), Answer::Error(status.clone())),
+            ] {
+                let mut written = vec![];
+                StreamAnswer { tag, answer }.write(&mut written);
+                assert_eq!(written, PlayStreamResponse { tag, answer: Some(wanted) }.encode_to_vec());
+            }
+        }
+    }
+}
