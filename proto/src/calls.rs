@@ -32,6 +32,8 @@ use tonic_prost::ProstCodec;
 
 type Answer = BoxFuture<http::Response<Body>, Infallible>;
 type BoxStream = Pin<Box<dyn Stream<Item = Result<Bytes, Status>> + Send>>;
+/// Answers a call whose requests are a stream.
+type Streamed<T, M, F> = fn(Arc<T>, Request<Streaming<M>>) -> F;
 
 /// An implementation of a service, and the longest request that is read, bytes.
 struct Serving<T> {
@@ -110,12 +112,7 @@ impl<T: Send + Sync + 'static> Serving<T> {
         self.streaming_by(PlayStreamCodec, request, call)
     }
 
-    fn streaming_by<C, S, F>(
-        &self,
-        codec: C,
-        request: http::Request<Body>,
-        call: fn(Arc<T>, Request<Streaming<C::Decode>>) -> F,
-    ) -> Answer
+    fn streaming_by<C, S, F>(&self, codec: C, request: http::Request<Body>, call: Streamed<T, C::Decode, F>) -> Answer
     where
         C: Codec + Send + 'static,
         S: Stream<Item = Result<C::Encode, Status>> + Send + 'static,
