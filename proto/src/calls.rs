@@ -32,7 +32,8 @@ use tonic_prost::ProstCodec;
 
 type Answer = BoxFuture<http::Response<Body>, Infallible>;
 type BoxStream = Pin<Box<dyn Stream<Item = Result<Bytes, Status>> + Send>>;
-/// Answers a call whose requests are a stream.
+
+/// An implementation's answer to a stream of requests.
 type Streamed<T, M, F> = fn(Arc<T>, Request<Streaming<M>>) -> F;
 
 /// An implementation of a service, and the longest request that is read, bytes.
@@ -86,11 +87,7 @@ impl<T: Send + Sync + 'static> Serving<T> {
     }
 
     /// A call with a stream of requests and one of answers.
-    fn streaming<M, R, S, F>(
-        &self,
-        request: http::Request<Body>,
-        call: fn(Arc<T>, Request<Streaming<M>>) -> F,
-    ) -> Answer
+    fn streaming<M, R, S, F>(&self, request: http::Request<Body>, call: Streamed<T, M, F>) -> Answer
     where
         M: Message + Default + 'static,
         R: Message + 'static,
@@ -101,11 +98,7 @@ impl<T: Send + Sync + 'static> Serving<T> {
     }
 
     /// PlayStream.
-    fn play_stream<F>(
-        &self,
-        request: http::Request<Body>,
-        call: fn(Arc<T>, Request<Streaming<PlayStreamRequest>>) -> F,
-    ) -> Answer
+    fn play_stream<F>(&self, request: http::Request<Body>, call: Streamed<T, PlayStreamRequest, F>) -> Answer
     where
         F: Future<Output = Result<Response<StreamAnswers>, Status>> + Send + 'static,
     {

@@ -16,7 +16,7 @@ use tonic_types::pb;
 pub struct StreamAnswer {
     /// The number of the request that it answers.
     pub tag: u64,
-    /// What happened: a [`Played`](crate::spin::v1::Played), encoded. Or why nothing happened.
+    /// A [`Played`](crate::spin::v1::Played), encoded; or why nothing happened.
     pub answer: Result<Vec<u8>, pb::Status>,
 }
 

@@ -227,6 +227,7 @@ struct Step<'a> {
 }
 
 /// The round of a step.
+#[allow(clippy::large_enum_variant, reason = "most steps are of a bet")]
 enum Of<'a> {
     /// Begun in the same commit, perhaps with the pick of a witch before it.
     Bet(RoundStarted, Option<Event>),

@@ -48,7 +48,8 @@ pub(crate) fn offered(
     granted: bool,
 ) -> Result<(), Refusal> {
     let code = currency.code();
-    if if granted { ladders.enabled(code) } else { ladders.offers(game, code, coin.0) } {
+    let is_offered = if granted { ladders.enabled(code) } else { ladders.offers(game, code, coin.0) };
+    if is_offered {
         return Ok(());
     }
     if !ladders.enabled(code) {

@@ -32,9 +32,9 @@ pub(crate) async fn waiting(api: &SpinApi, player: &str) -> Played {
         ..SpinRequest::default()
     };
     let none = tonic::metadata::MetadataMap::new();
-    let played = api.spin(&Caller::anyone(), &request, &none).await.unwrap();
+    let played = api.spin(&Caller::anyone(), &request, &none).await.unwrap().message();
     assert_eq!(played.outcome.as_ref().unwrap().awaiting(), Awaiting::Feature);
-    *played
+    played
 }
 
 fn causes(ledger: &Handle, round: &RoundId) -> Vec<i32> {
