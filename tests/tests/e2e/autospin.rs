@@ -8,7 +8,7 @@ use motherlode_proto::{
         AutospinRequest, AutospinResponse, AutospinStop, Played, SpinRequest, spin_service_server::SpinService,
     },
 };
-use motherlode_tests::{Client, EUR, bet, config, dealer, next_choice, reason, start, start_fresh};
+use motherlode_tests::{Client, EUR, bet, config, dealer, next_choice, reason, start, start_fresh, until};
 use prost::Message;
 use std::time::Duration;
 use tokio_stream::StreamExt;
@@ -195,6 +195,8 @@ async fn pl_07_pl_11_a_series_that_was_cancelled_goes_on_where_it_was() {
     // And once more after a restart: nothing is left to play.
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
+    // Where the operator keeps the money, its wallet is still being paid.
+    until("every credit", async || alice(&server).wallet().is_none_or(|wallet| wallet.dues.is_empty())).await;
     let before = alice(&server);
     assert_eq!(play(&mut client, request.clone()).await, answers);
     // A series of that name with other content is another request.
