@@ -1,4 +1,5 @@
-//! Answers to steps ([`v1::Played`](crate::spin::v1::Played)), written without the message in between: an outcome goes into its answer as the log has it.
+//! Answers to steps ([`v1::Played`](crate::spin::v1::Played)), written without the message in between: an outcome goes into its answer as
+//! the log has it.
 
 use super::plain::Out;
 use crate::round::v1::{JackpotWin, RoundState};

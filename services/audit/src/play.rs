@@ -3,8 +3,8 @@
 //! A step of a sealed draw is resolved when its dealt value is revealed: with its commit where that ends the round, else with
 //! the commit that does, and until then what its commit says is taken as it stands.
 //!
-//! A player's days are added up on the way. It needs no books: a round is its bet and its steps. A round that settles in the commit of its bet never leaves the
-//! stack; others are kept until they settle or are voided. Cost: about a microsecond a spin.
+//! A player's days are added up on the way. It needs no books: a round is its bet and its steps. A round that settles in the commit of
+//! its bet never leaves the stack; others are kept until they settle or are voided. Cost: about a microsecond a spin.
 
 use crate::{
     days::Days,

@@ -227,3 +227,17 @@ fn parse_open_key(key: &[u8]) -> Option<(StreamId, u64)> {
     let stream = std::str::from_utf8(name.strip_suffix(&[0])?).ok()?.parse().ok()?;
     Some((stream, u64::from_be_bytes(*round)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_groups_are_as_those_of_all_else() {
+        for stream in [StreamId::player("acme", "alice"), StreamId::player("a", "~b.c-1"), StreamId::pool("bewitched")]
+        {
+            let formatted = key(b'G', &[&stream, &Currency::EUR.code(), &"neptune"], &[]);
+            assert_eq!(group(&stream, Currency::EUR, "neptune"), formatted, "{stream}");
+        }
+    }
+}

@@ -499,3 +499,20 @@ impl Judging<'_> {
         Ok(logged)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_what_was_written_wherever_they_lie() {
+        let lengths = [1, 0, 700, Room::BLOCK - 701, 1, Room::BLOCK, Room::BLOCK + 1, 40_000, 40_000, 5];
+        let (mut room, mut held) = (Room::default(), vec![]);
+        for (length, byte) in lengths.into_iter().zip(1..) {
+            let record = vec![byte; length];
+            held.push((room.hold(|bytes| bytes.extend_from_slice(&record)), record));
+        }
+        // None was written over by a later one.
+        assert!(held.iter().all(|(held, record)| held == record));
+    }
+}

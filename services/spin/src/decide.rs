@@ -251,8 +251,8 @@ impl Drawing<'_> {
     }
 }
 
-/// The events of a resolved step, those of its bet before it, and its answer. The outcome's bytes are made once: the log has them, and the answer has them
-/// from there.
+/// The events of a resolved step, those of its bet before it, and its answer. The outcome's bytes are made once: the log has them, and the
+/// answer has them from there.
 fn resolved(
     stream: &StreamId,
     player: &PlayerState,

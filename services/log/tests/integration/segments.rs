@@ -53,6 +53,31 @@ fn the_segment_store_conforms_on_the_simulated_disk() {
     });
 }
 
+/// Who has the store tended between appends never waits for zeros in one.
+#[test]
+fn zeros_are_written_before_an_append_needs_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = open(&dir);
+    let last =
+        |dir: &TempDir| segments(dir).pop().map(|name| (fs::metadata(dir.path().join(&name)).unwrap().len(), name));
+    let (mut within, mut grown) = (0, 0);
+    for _ in 0..60 {
+        let before = last(&dir);
+        append(&mut store, &[&[7; 100]]);
+        let after = last(&dir);
+        // Where the segment is the same.
+        if let (Some(before), Some(after)) = (&before, &after)
+            && before.1 == after.1
+        {
+            assert_eq!(before.0, after.0, "the append found room");
+            within += 1;
+        }
+        store.tend().unwrap();
+        grown += usize::from(last(&dir) > after);
+    }
+    assert!(within > 40 && grown > 5, "{within} and {grown}");
+}
+
 #[test]
 fn a_log_goes_on_where_it_was_after_reopening() {
     let dir = tempfile::tempdir().unwrap();

@@ -143,6 +143,33 @@ fn dm_12_the_mean_coin_value_is_stated_with_its_free_spins() {
     }
 }
 
+/// Who is told that nothing is added takes the logged bytes as they are.
+#[test]
+fn pl_11_nothing_is_added_where_it_is_said_that_nothing_is() {
+    let (mut nothing, mut something) = (0, BTreeSet::new());
+    for game in games() {
+        let coin = *game.info().limits.coin_values_micros.last().unwrap();
+        for number in 0..400 {
+            let buys = game.name() == "mystery-elves" && number % 2 == 0;
+            let round = played(*game, coin, buys, Carried::default(), number);
+            let (mut live, mut resolved) = (Live::open(&round.started).unwrap(), slots::Outcome::default());
+            for (step, logged) in round.steps.iter().zip(&round.outcomes) {
+                live.again(step.seed.unwrap(), &step.choice, &mut resolved).unwrap();
+                for over in [false, true] {
+                    let mut outcome = logged.clone();
+                    shown::add(live.game, &resolved, &mut outcome, over);
+                    if outcome != *logged {
+                        assert!(shown::adds(&resolved, over), "{} {number}: {outcome:?}", game.name());
+                        something.insert(game.name());
+                    }
+                    nothing += usize::from(!shown::adds(&resolved, over));
+                }
+            }
+        }
+    }
+    assert!(nothing > 0 && something.len() > 1, "{nothing}, {something:?}");
+}
+
 #[test]
 fn me_05_special_wins_are_named() {
     for game in versions("mystery-elves") {
