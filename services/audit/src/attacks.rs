@@ -14,6 +14,7 @@ use crate::{
     fold::Fold,
     judge::Judge,
     play::Plays,
+    playing::Players,
     recalled::Recalled,
     tree::{Checkpoints, TreeCheck},
     verify,
@@ -152,12 +153,18 @@ fn judged(log: &[Logged]) -> Option<Box<Divergence>> {
 fn judged_with(log: &[(Logged, Bytes)]) -> Option<Box<Divergence>> {
     let recalled = Recalled::new(PathBuf::new(), |_| None);
     let (mut fold, mut judge) = (Fold::new(0, VecDeque::new()), Judge::new(0, None, &recalled));
+    let mut players = Players::default();
     let fold = |(logged, bytes): &(Logged, Bytes)| {
-        let judged = fold.judged_by(&mut judge, logged, hash(bytes));
+        let judged = fold.judged_by(&mut judge, &mut players, logged, hash(bytes));
         judged.map_err(|fault| fault.at(0, logged.commit.position))
     };
     let folded = log.iter().try_for_each(fold).err();
-    let played = Plays::new(&recalled).batch(log.iter().map(|(logged, _)| logged)).err();
+    let (mut plays, mut players) = (Plays::new(&recalled), Players::default());
+    let play = |(Logged { commit, .. }, _): &(Logged, Bytes)| {
+        let played = plays.take(&mut players, commit);
+        played.map_err(|fault| fault.at(0, commit.position))
+    };
+    let played = log.iter().try_for_each(play).err();
     [folded, played].into_iter().flatten().min_by_key(|divergence| divergence.position)
 }
 

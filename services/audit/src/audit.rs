@@ -9,12 +9,12 @@ use crate::{
     facts::FactSender,
     fold::Fold,
     play::Plays,
-    player::{Judged, Players},
     projection::{self, Projection},
     reading::{Reading, Route},
     recalled::Recalled,
     report::{Comparison, Report},
     tree::{Checkpoints, TreeCheck},
+    worker::{Judged, Worker},
 };
 use motherlode_books::Shared;
 use motherlode_ledger::Held;
@@ -92,14 +92,14 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
         count => count,
     };
     let count = count.clamp(1, THREADS_MAX);
-    let mut players: Vec<_> = (0..count).map(|_| Players::new(options.partition, partitions, &recalled)).collect();
+    let mut workers: Vec<_> = (0..count).map(|_| Worker::new(options.partition, partitions, &recalled)).collect();
     let (read, folded, played) = scope(|threads| {
         let (mut to_players, mut from_players, mut playing, mut followers) = (vec![], vec![], vec![], vec![]);
-        for (number, players) in players.iter_mut().enumerate() {
+        for (number, worker) in workers.iter_mut().enumerate() {
             let (to, parts) = sync_channel(BEHIND);
             let (to_fold, judged) = sync_channel(BEHIND);
             let (follower, shared) = sync_channel(BEHIND);
-            let run = move || players.run(&parts, &shared, &to_fold, DONE);
+            let run = move || worker.run(&parts, &shared, &to_fold, DONE);
             playing.push(start(threads, format!("play {number}"), run)?);
             to_players.push(to);
             from_players.push(judged);
@@ -115,9 +115,9 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
         let played: Vec<Checked> = playing.into_iter().map(join).collect();
         Ok::<_, Unusable>((read?, join(folding), played))
     })?;
-    let mut plays = vec![];
-    for Players { judge, plays: played, .. } in players {
-        fold.join(judge);
+    let (mut plays, mut days) = (vec![], vec![]);
+    for Worker { players, judge, plays: played, .. } in workers {
+        days.extend(fold.join(judge, players));
         plays.push(played);
     }
     let (position, head) = scan.verified();
@@ -130,7 +130,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
         let whole =
             || unreadable.map_or(Ok(()), Err).and_then(|()| tree.map_or(Ok(()), |mut tree| tree.end(position, head)));
         let end = || {
-            reaches(held, position).and_then(|()| fold.end(plays.iter().flat_map(Plays::days))).and_then(|()| whole())
+            reaches(held, position).and_then(|()| fold.end(&days)).and_then(|()| whole())
         };
         match end() {
             Ok(()) => fold.send_end(position),

@@ -14,6 +14,7 @@ use crate::{
     fold::Fold,
     judge::Judge,
     play::Plays,
+    playing::Players,
     recalled::Recalled,
     report::Return,
 };
@@ -140,10 +141,10 @@ pub fn audit_copy(folder: &Path) -> Result<CopyReport, Unusable> {
         };
         divergence = checked.err();
     }
-    copy.fold.join(std::mem::replace(&mut copy.judge, Judge::new(0, None, &recalled)));
+    let days = copy.fold.join(copy.judge, copy.players);
     if divergence.is_none() {
         let (partition, position) = (copy.partition, copy.digest.position);
-        divergence = copy.fold.end(copy.plays.days()).err().map(|fault| fault.at(partition, position));
+        divergence = copy.fold.end(&days).err().map(|fault| fault.at(partition, position));
     }
     let (_, head) = scan.verified();
     if copy.last.is_none() && divergence.is_none() {
@@ -176,6 +177,7 @@ struct Auditing<'a> {
     jackpots: PerCurrency<i128>,
     judge: Judge<'a>,
     fold: Fold,
+    players: Players,
     plays: Plays<'a>,
     digest: Digesting,
 }
@@ -192,6 +194,7 @@ impl<'a> Auditing<'a> {
             jackpots: PerCurrency::default(),
             judge: Judge::new(0, None, recalled),
             fold: Fold::new(0, VecDeque::new()),
+            players: Players::default(),
             plays: Plays::new(recalled),
             digest: Digesting::new(),
         }
@@ -210,7 +213,7 @@ impl<'a> Auditing<'a> {
             .and_then(|()| self.jackpots(commit))
             .and_then(|()| self.fold(&logged, hash(&copied.record)));
         checked.map_err(|fault| fault.at(partition, position))?;
-        self.plays.batch(&[logged])?;
+        self.plays.take(&mut self.players, &logged.commit).map_err(|fault| fault.at(partition, position))?;
         self.digest.add(position, &copied.record);
         Ok(())
     }
@@ -315,8 +318,8 @@ impl<'a> Auditing<'a> {
             return Ok(());
         }
         let books = &self.fold.books;
-        let player = self.judge.share.player(&commit.stream);
-        let (head, end) = (player.map_or_else(|| books.head(&commit.stream), |player| player.head), books.end(0));
+        let player = self.players.get(&commit.stream);
+        let (head, end) = (player.map_or_else(|| books.head(&commit.stream), |player| player.state.head), books.end(0));
         let commit = Commit {
             partition: 0,
             position: end.position + 1,
@@ -326,7 +329,7 @@ impl<'a> Auditing<'a> {
             ..commit.clone()
         };
         let logged = Logged { commit, balances_after: balances_after.clone() };
-        self.fold.judged_by(&mut self.judge, &logged, record)
+        self.fold.judged_by(&mut self.judge, &mut self.players, &logged, record)
     }
 }
 

@@ -2,8 +2,7 @@
 //! sessions, and at the end the books have the same sums.
 
 use crate::divergence::Fault;
-use motherlode_books::{Books, Commit, Currency, Event, Minor, RoundStarted, StreamId};
-use std::collections::BTreeMap;
+use motherlode_books::{Books, Commit, Currency, Event, Minor, PerCurrency, RoundStarted, StreamId};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -16,9 +15,9 @@ pub(crate) struct Days([Day; 2]);
 struct Day {
     number: i64,
     /// Wins minus bets.
-    net: BTreeMap<Currency, i128>,
+    net: PerCurrency<i128>,
     /// The lowest limits of the day's sessions: on losses, and on a round's price.
-    limits: BTreeMap<Currency, [Option<Minor>; 2]>,
+    limits: PerCurrency<[Option<Minor>; 2]>,
     /// Rounds that are open: what comes back of them counts for the day of their bet.
     open: Vec<(u64, i64, Currency, Minor)>,
 }
@@ -27,26 +26,26 @@ impl Day {
     fn roll(&mut self, number: i64) {
         if self.number != number {
             self.number = number;
-            self.net.clear();
-            self.limits.clear();
+            self.net = PerCurrency::default();
+            self.limits = PerCurrency::default();
         }
     }
 
     fn restrict(&mut self, index: usize, limits: &[(Currency, Minor)]) {
         for (currency, limit) in limits {
-            let least = &mut self.limits.entry(*currency).or_default()[index];
+            let least = &mut self.limits.entry(*currency)[index];
             *least = least.iter().copied().chain([*limit]).min();
         }
     }
 
     fn bet(&mut self, started: &RoundStarted) -> Result<(), Fault> {
         let (currency, charged) = (started.currency, started.charged());
-        let net = self.net.entry(currency).or_default();
+        let net = self.net.entry(currency);
         *net -= i128::from(charged.0);
         // What other currencies have limited takes a rate: the books' own check has it.
-        let [loss_max, bet_max] = self.limits.get(&currency).copied().unwrap_or_default();
+        let [loss_max, bet_max] = self.limits.get(currency).copied().unwrap_or_default();
         let lost = loss_max.is_some_and(|limit| charged > Minor::ZERO && *net + i128::from(limit.0) < 0);
-        if lost && self.net.len() == 1 || bet_max.is_some_and(|limit| started.bet > limit) {
+        if lost && self.net.iter().count() == 1 || bet_max.is_some_and(|limit| started.bet > limit) {
             let expected = format!("at most {loss_max:?} lost in the day and {bet_max:?} bet on a round");
             let found = format!("a bet of {} {currency} minor units in round {}", started.bet, started.round);
             return Err(Fault::new("PL-26: a bet past a limit of the player's day", expected, found));
@@ -59,7 +58,7 @@ impl Day {
         let Some(place) = self.open.iter().position(|(number, ..)| *number == round) else { return };
         let (_, day, currency, charged) = self.open.swap_remove(place);
         if day == self.number {
-            *self.net.entry(currency).or_default() += i128::from(amount(charged).0);
+            *self.net.entry(currency) += i128::from(amount(charged).0);
         }
     }
 }
@@ -92,19 +91,20 @@ impl Days {
     }
 
     /// Whether the books have come to the same for all players.
-    pub(crate) fn agree<'d>(all: impl Iterator<Item = (&'d StreamId, &'d Self)>, books: &Books) -> Result<(), Fault> {
-        let sorted: BTreeMap<_, _> = all.collect();
+    pub(crate) fn agree(all: &[(StreamId, Self)], books: &Books) -> Result<(), Fault> {
+        let mut sorted: Vec<_> = all.iter().collect();
+        sorted.sort_unstable_by_key(|(stream, _)| stream);
         let each =
             sorted.into_iter().flat_map(|(stream, Self([play, real]))| [(stream, false, play), (stream, true, real)]);
         for (stream, real, day) in each {
             let now_ms = day.number * DAY_MS;
-            for (currency, net) in &day.net {
+            for (currency, net) in day.net.iter() {
                 // With no rates a day counts what is in the currency alone.
-                let own = |of: Currency| (of == *currency).then_some(motherlode_books::FxRate::ONE);
+                let own = |of: Currency| (of == currency).then_some(motherlode_books::FxRate::ONE);
                 // An action of a later day has begun that one.
-                let booked = books.player(stream).map(|player| player.day(*currency));
+                let booked = books.player(stream).map(|player| player.day(currency));
                 let booked = booked.filter(|booked| currency.is_real() == real && booked.number() <= day.number);
-                let booked = booked.map(|booked| booked.net(*currency, &own, now_ms));
+                let booked = booked.map(|booked| booked.net(currency, &own, now_ms));
                 if booked.is_some_and(|booked| booked != *net) {
                     let what = format!("PL-26: the day of {stream} did not come to its bets and wins in {currency}");
                     return Err(Fault::new(what, net, format!("{booked:?}")));

@@ -12,6 +12,7 @@ use crate::{
     divergence::Fault,
     facts::FactSender,
     judge::{Judge, cash, other_balances},
+    playing::{Player, Players},
     report::{Seals, Voids},
 };
 use motherlode_books::{Award, Books, Currency, Event, Left, Minor, Nano, PerCurrency, Shared, StreamId, Totals};
@@ -93,8 +94,18 @@ impl Fold {
     }
 
     /// Takes the next commit, whose record has this hash, where one judge has all players.
-    pub(crate) fn judged_by(&mut self, judge: &mut Judge, logged: &Logged, hash: Hash) -> Result<(), Fault> {
-        let left = judge.commit(logged, hash)?;
+    pub(crate) fn judged_by(
+        &mut self,
+        judge: &mut Judge,
+        players: &mut Players,
+        logged: &Logged,
+        hash: Hash,
+    ) -> Result<(), Fault> {
+        let stream = &logged.commit.stream;
+        let left = match stream {
+            StreamId::Player { .. } => players.of(stream, |player| judge.commit(&mut player.state, logged, hash))?,
+            _ => Left::default(),
+        };
         self.commit(logged, &left)?;
         if Shared::is_changed_by(&logged.commit) {
             judge.share.follow(&self.books.shared());
@@ -102,15 +113,19 @@ impl Fold {
         Ok(())
     }
 
-    /// Takes over the players of a judge and what was counted of them.
-    pub(crate) fn join(&mut self, judge: Judge) {
+    /// Takes over what a judge has counted, and its players; their days are left.
+    pub(crate) fn join(&mut self, judge: Judge, players: Players) -> Vec<(StreamId, Days)> {
         let Judge { mut share, campaigns, demo, voids, seals, .. } = judge;
         self.books.take_totals(&share.take_totals());
-        self.books.join(share);
         self.campaigns.join(campaigns);
         self.demo.join(demo);
         voids.iter().for_each(|(currency, of)| self.voids.entry(currency).add(of));
         self.seals.add(&seals);
+        let join = |(stream, Player { state, days, .. }): (StreamId, Player)| {
+            self.books.join(stream.clone(), state);
+            (stream, days)
+        };
+        players.into_iter().map(join).collect()
     }
 
     fn note_awards(&mut self, events: &[Event]) {
@@ -181,7 +196,7 @@ impl Fold {
     }
 
     /// Checks the properties of the whole log, with the days of all its players.
-    pub(crate) fn end<'d>(&self, days: impl Iterator<Item = (&'d StreamId, &'d Days)>) -> Result<(), Fault> {
+    pub(crate) fn end(&self, days: &[(StreamId, Days)]) -> Result<(), Fault> {
         self.trial_balance()?;
         self.campaigns.agree(&self.books)?;
         Days::agree(days, &self.books)?;

@@ -43,15 +43,12 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Takes a commit, whose record has this hash. Those of other streams are the [fold](crate::fold)'s.
-    pub(crate) fn commit(&mut self, logged: &Logged, hash: Hash) -> Result<Left, Fault> {
+    /// Takes a commit of a player, whose record has this hash.
+    pub(crate) fn commit(&mut self, player: &mut PlayerState, logged: &Logged, hash: Hash) -> Result<Left, Fault> {
         let Logged { commit, balances_after } = logged;
-        if !matches!(commit.stream, StreamId::Player { .. }) {
-            return Ok(Left::default());
-        }
         self.placed(commit)?;
         let mut agree = true;
-        let left = self.apply(commit, |player| {
+        let left = self.apply(player, commit, |player| {
             agree = player.balances().eq(balances_after.iter().copied());
             hash
         })?;
@@ -60,7 +57,7 @@ impl<'a> Judge<'a> {
         if agree {
             return Ok(left);
         }
-        let booked: Vec<_> = self.share.player(&commit.stream).into_iter().flat_map(PlayerState::balances).collect();
+        let booked: Vec<_> = player.balances().collect();
         Err(other_balances(&booked, balances_after))
     }
 
@@ -76,21 +73,28 @@ impl<'a> Judge<'a> {
     }
 
     /// Applies a commit; `seen` sees the player after it and gives the record's hash.
-    fn apply(&mut self, commit: &Commit, mut seen: impl FnMut(&PlayerState) -> Hash) -> Result<Left, Fault> {
+    fn apply(
+        &mut self,
+        player: &mut PlayerState,
+        commit: &Commit,
+        mut seen: impl FnMut(&PlayerState) -> Hash,
+    ) -> Result<Left, Fault> {
         let void = commit.events.iter().find_map(|event| match event {
             Event::RoundVoided { round, refund, win_taken_back, .. } => Some((*round, *refund, *win_taken_back)),
             _ => None,
         });
         let Some((round, refund, win_taken_back)) = void else {
-            let left = self.share.apply_recorded(commit, None, seen)?;
+            let left = self.share.apply_recorded(player, commit, None, seen)?;
             return self.campaigns.take(commit, None).map(|()| left);
         };
-        let open = self.share.player(&commit.stream).and_then(|player| player.open_round(round));
+        let before = player.clone();
+        let open = before.open_round(round);
         let of = open.map(|open| (open.started.clone(), open.credited));
-        let (left, of) = match self.share.apply_recorded(commit, None, &mut seen) {
+        let (left, of) = match self.share.apply_recorded(player, commit, None, &mut seen) {
             Err(Refused::RecallNeeded { .. }) => {
                 let settled = self.recalled.round(&commit.stream, round)?;
-                let left = self.share.apply_recorded(commit, Some(settled), seen)?;
+                *player = before;
+                let left = self.share.apply_recorded(player, commit, Some(settled), seen)?;
                 (left, Some((settled.started.clone(), settled.win)))
             }
             applied => (applied?, of),

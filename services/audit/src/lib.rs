@@ -31,7 +31,6 @@ mod fold;
 mod judge;
 mod outcome;
 mod play;
-mod player;
 mod playing;
 mod projection;
 mod proof;
@@ -41,6 +40,7 @@ mod replay;
 mod report;
 mod tree;
 mod whole;
+mod worker;
 
 pub use audit::{Options, audit};
 pub use copy::{CopyReport, Digest, NOT_CHECKED, audit_copy, digest};

@@ -7,32 +7,25 @@
 //! its bet never leaves the stack; others are kept until they settle or are voided. Cost: about a microsecond a spin.
 
 use crate::{
-    days::Days,
-    divergence::{Divergence, Fault},
+    divergence::Fault,
     outcome::difference,
-    playing::{Held, Player, Playing},
+    playing::{Held, Player, Players, Playing},
     recalled::Recalled,
     report::Return,
 };
 use motherlode_books::{Commit, Dealt, Event, Minor, RoundStarted, StepResolved, StreamId, cash, draw};
 use motherlode_log::Position;
-use motherlode_proto::{convert::record::Logged, round::v1::Witch};
+use motherlode_proto::round::v1::Witch;
 use motherlode_rounds::{
     Live,
     collection::{self, Led},
     gamble_max_minor, round_name,
 };
 use motherlode_slots::{self as slots, Carried, Game, Outcome, Seed};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-/// Every player, and the returns of what they play.
+/// Resolves players' steps, and adds up what they come to.
 pub(crate) struct Plays<'a> {
-    players: HashMap<StreamId, Player>,
-    replay: Replay<'a>,
-}
-
-/// Resolves steps, and adds up what they come to.
-struct Replay<'a> {
     recalled: &'a Recalled,
     returns: Vec<Return>,
     /// Positions of the first rounds of `returns`.
@@ -54,50 +47,40 @@ struct Due {
 
 impl<'a> Plays<'a> {
     pub(crate) fn new(recalled: &'a Recalled) -> Self {
-        let replay = Replay {
+        Self {
             recalled,
             returns: vec![],
             first: vec![],
             hits: BTreeMap::new(),
             outcome: Outcome::default(),
             bytes: vec![],
-        };
-        Self { players: HashMap::new(), replay }
-    }
-
-    pub(crate) fn batch<'b>(&mut self, batch: impl IntoIterator<Item = &'b Logged>) -> Result<(), Box<Divergence>> {
-        batch.into_iter().try_for_each(|Logged { commit, .. }| {
-            self.commit(commit).map_err(|fault| fault.at(commit.partition, commit.position))
-        })
-    }
-
-    pub(crate) fn commit(&mut self, commit: &Commit) -> Result<(), Fault> {
-        if !matches!(commit.stream, StreamId::Player { .. }) {
-            return Ok(());
         }
-        let player = match self.players.get_mut(&commit.stream) {
-            Some(player) => player,
-            None => self.players.entry(commit.stream.clone()).or_default(),
-        };
-        player.days.take(commit)?;
-        self.replay.player_commit(player, commit)
     }
 
-    /// The days of all players.
-    pub(crate) fn days(&self) -> impl Iterator<Item = (&StreamId, &Days)> {
-        self.players.iter().map(|(stream, player)| (stream, &player.days))
+    /// Takes a commit, where one has all players. There is nothing to play in those of other streams.
+    pub(crate) fn take(&mut self, players: &mut Players, commit: &Commit) -> Result<(), Fault> {
+        match &commit.stream {
+            StreamId::Player { .. } => players.of(&commit.stream, |player| self.commit(player, commit)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes a commit of a player.
+    pub(crate) fn commit(&mut self, player: &mut Player, commit: &Commit) -> Result<(), Fault> {
+        player.days.take(commit)?;
+        self.player_commit(player, commit)
     }
 
     /// The returns so far, in the order in which the log begins them, without awards.
     pub(crate) fn into_returns(self) -> Vec<Return> {
-        self.replay.returns
+        self.returns
     }
 
     /// The returns of all players, some of whom each of these has followed, in the order in which the log begins them, with the
     /// awards of their hits.
     pub(crate) fn joined(all: Vec<Self>, awarded: &[(Position, Minor)]) -> Vec<Return> {
         let mut joined: Vec<(Position, Return)> = vec![];
-        for Self { replay: mut plays, .. } in all {
+        for mut plays in all {
             for (hit, amount) in awarded {
                 if let Some(of) = plays.hits.remove(hit) {
                     plays.returns[of].awarded += i128::from(amount.0);
@@ -116,9 +99,7 @@ impl<'a> Plays<'a> {
         joined.sort_by_key(|(first, _)| *first);
         joined.into_iter().map(|(_, of)| of).collect()
     }
-}
 
-impl Replay<'_> {
     fn player_commit(&mut self, player: &mut Player, commit: &Commit) -> Result<(), Fault> {
         let Commit { stream, position, events, .. } = commit;
         let mut playing: Option<Playing> = None;

@@ -1,17 +1,48 @@
-//! A player: rounds that are open, and the figures that go from round to round.
+//! A player: as the books have it, rounds that are open, and the figures that go from round to round.
 
 use crate::{days::Days, divergence::Fault};
-use motherlode_books::{Event, Minor, SmolStr, StepResolved};
+use foldhash::fast::RandomState;
+use motherlode_books::{Event, Minor, PlayerState, SmolStr, StepResolved, StreamId};
 use motherlode_rounds::{Live, collection};
 use motherlode_slots::{Carried, Game};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Game and scope of a collection.
 pub(crate) type Place = (&'static str, SmolStr);
 
+/// Players by their streams, each looked up once a commit, for all judges.
+#[derive(Default)]
+pub(crate) struct Players(HashMap<StreamId, Player, RandomState>);
+
+impl Players {
+    /// Hands out the player of a stream, who begins with its first commit.
+    pub(crate) fn of<T>(&mut self, stream: &StreamId, judge: impl FnOnce(&mut Player) -> T) -> T {
+        match self.0.get_mut(stream) {
+            Some(player) => judge(player),
+            None => judge(self.0.entry(stream.clone()).or_default()),
+        }
+    }
+
+    /// A player that had a commit.
+    pub(crate) fn get(&self, stream: &StreamId) -> Option<&Player> {
+        self.0.get(stream)
+    }
+}
+
+/// In no order.
+impl IntoIterator for Players {
+    type Item = (StreamId, Player);
+    type IntoIter = std::collections::hash_map::IntoIter<StreamId, Player>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
 /// A player.
 #[derive(Default)]
 pub(crate) struct Player {
+    pub(crate) state: PlayerState,
     pub(crate) days: Days,
     /// By number.
     pub(crate) open: BTreeMap<u64, Playing>,

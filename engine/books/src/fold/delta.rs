@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+use smol_str::SmolStr;
+
 use super::view::View;
 use crate::events::{Commit, Decision};
 use crate::state::{
@@ -19,7 +22,7 @@ pub(super) struct Delta {
     pub pool: Option<Box<PoolState>>,
     pub rates: Option<Box<CurrentRates>>,
     pub system: Option<Box<System>>,
-    pub pending: Vec<PendingDelta>,
+    pub pending: PendingDeltas,
     pub awarded: Vec<(AwardKey, UnpaidAward)>,
     pub paid: Vec<AwardKey>,
     /// The totals of the operator that the commit's stream belongs to.
@@ -32,15 +35,19 @@ pub(super) struct Delta {
 /// The part of a commit that is for pools, and of awards.
 #[derive(Debug, Clone, Default)]
 pub struct Left {
-    pub(super) pending: Vec<PendingDelta>,
+    pub(super) pending: PendingDeltas,
     pub(super) awarded: Vec<(AwardKey, UnpaidAward)>,
     pub(super) paid: Vec<AwardKey>,
 }
 
+/// The parts of a commit that wait for pools: hardly ever more than one.
+pub(super) type PendingDeltas = SmallVec<[PendingDelta; 1]>;
+
 /// The part of a commit that waits for a pool.
 #[derive(Debug, Clone)]
 pub(super) struct PendingDelta {
-    pub pool: Arc<str>,
+    /// A copy: threads that share a name would wait for each other to count it.
+    pub pool: SmolStr,
     pub totals: PendingTotals,
     /// Partition, position and amount.
     pub contribution: Option<(u32, u64, Nano)>,
@@ -93,15 +100,17 @@ impl Delta {
         }
     }
 
-    /// Writes the player and the totals into books; what is left is for the pools.
+    /// Writes the totals into books, and the player, unless that was taken out; what is left is for the pools.
     pub fn merge_player(self, books: &mut Books, commit: &Commit) -> Left {
-        if let (StreamId::Player { operator, player: name }, Some(player)) = (&commit.stream, self.player) {
+        if let StreamId::Player { operator, player: name } = &commit.stream {
             if !books.operators.contains_key(operator) {
                 books.operators.insert(operator.clone(), Operator::default());
             }
             if let Some(operator) = books.operators.get_mut(operator) {
                 operator.totals.add(&self.operator);
-                operator.put(name, Arc::new(player), books.watch);
+                if let Some(player) = self.player {
+                    operator.put(name, Arc::new(player), books.watch);
+                }
             }
         }
         books.exchange.add(&self.exchange);
@@ -115,9 +124,9 @@ impl Left {
     /// Writes it into books, which need not have the player.
     pub(super) fn merge_into(&self, books: &mut Books) {
         for delta in &self.pending {
-            let pending = match books.pending.get_mut(&delta.pool) {
+            let pending = match books.pending.get_mut(&*delta.pool) {
                 Some(pending) => pending,
-                None => books.pending.entry(Arc::clone(&delta.pool)).or_default(),
+                None => books.pending.entry(Arc::from(&*delta.pool)).or_default(),
             };
             pending.totals.add(delta.totals);
             if let Some((partition, position, amount)) = delta.contribution {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
-use super::decide::decide;
+use super::decide::decide_on;
 use super::delta::{Delta, Left};
 use crate::events::{Commit, Event, Refused};
 use crate::state::{
@@ -16,7 +16,7 @@ use crate::state::{
 };
 use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 
-/// The books of some of the players, beside the books of everything else.
+/// The books of some of the players, beside the books of everything else. The players themselves are with who judges them.
 ///
 /// A share judges the commits of its players. The [`Books`] judge those of other streams, take up what each player's commit has
 /// [left](Left) in the log's order, and the shares' [`Totals`]. Where a commit of another stream has changed what players are judged
@@ -60,33 +60,32 @@ impl Shared {
 }
 
 impl Share {
-    /// Applies a durable commit of a player. Once it is found right, `record` gives the hash of its record, and sees the player as that is
-    /// after it.
+    /// Applies a durable commit to its player, in place. Once it is found right, `record` gives the hash of its record, and sees the
+    /// player as that is after it.
     ///
     /// # Errors
-    /// The first invariant that it breaks; the share is then as before. Its place among all is for [`Books::take_left`] to judge.
+    /// The first invariant that it breaks; the share is then as before, and the player is lost. Its place among all is for
+    /// [`Books::take_left`] to judge.
     pub fn apply_recorded(
         &mut self,
+        player: &mut PlayerState,
         commit: &Commit,
         recalled: Option<&SettledRound>,
         record: impl FnOnce(&PlayerState) -> RecordHash,
     ) -> Result<Left, Refused> {
         let Self(books) = self;
+        if !matches!(commit.stream, StreamId::Player { .. }) {
+            return Err(Refused::WrongStream);
+        }
         books.ends.insert(commit.partition, End { position: commit.position.saturating_sub(1), ..End::EMPTY });
-        let mut delta = Delta::default();
-        decide(books.view(), commit, recalled, &mut delta)?;
-        let player = delta.player.as_ref().ok_or(Refused::WrongStream)?;
-        let hash = record(player);
+        let mut delta = Delta { player: Some(std::mem::take(player)), ..Delta::default() };
+        decide_on(books.view(), commit, recalled, &mut delta)?;
+        let hash = record(delta.player.get_or_insert_default());
         delta.recorded(hash);
+        *player = delta.player.take().unwrap_or_default();
         let left = delta.merge_player(books, commit);
         left.note_awards(books);
         Ok(left)
-    }
-
-    /// One of its players, by stream.
-    #[must_use]
-    pub fn player(&self, stream: &StreamId) -> Option<&PlayerState> {
-        self.0.player(stream)
     }
 
     /// Goes on from what all players are judged by as of a commit of another stream.
@@ -147,13 +146,10 @@ impl Books {
         self.interpartition.0 += totals.interpartition.0;
     }
 
-    /// Takes over the players of a share whose totals were taken up. Others have none of them.
-    pub fn join(&mut self, Share(books): Share) {
-        for (name, operator) in books.operators {
-            let own = self.operators.entry(name).or_default();
-            for (name, player) in operator.players.into_states() {
-                own.put(&name, player, self.watch);
-            }
+    /// Takes over a player that a share has judged, once the share's totals were taken up.
+    pub fn join(&mut self, stream: StreamId, player: PlayerState) {
+        if let StreamId::Player { operator, player: name } = stream {
+            self.operators.entry(operator).or_default().put(&name, Arc::new(player), self.watch);
         }
     }
 }

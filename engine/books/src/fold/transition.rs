@@ -2,8 +2,6 @@
 //!
 //! The files beside this one add to [`Transition`] the events that they are about.
 
-use std::sync::Arc;
-
 use super::delta::{Delta, PendingDelta};
 use super::reveal::RevealDue;
 use super::view::View;
@@ -81,11 +79,8 @@ impl<'s, 'd> Transition<'s, 'd> {
         let index = match self.delta.pending.iter().position(|delta| &*delta.pool == pool) {
             Some(index) => index,
             None => {
-                let name = self.view.pool(pool).map_or_else(|| Arc::from(pool), |pool| Arc::clone(&pool.name));
-                // Hardly ever more than one, and they are large.
-                self.delta.pending.reserve_exact(1);
                 self.delta.pending.push(PendingDelta {
-                    pool: name,
+                    pool: pool.into(),
                     totals: PendingTotals::default(),
                     contribution: None,
                     decision: None,

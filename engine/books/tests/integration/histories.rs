@@ -380,6 +380,7 @@ proptest! {
         }
         let mut books = Books::new();
         let mut shares: Vec<_> = (0..count).map(|_| Share::default()).collect();
+        let mut players = BTreeMap::<StreamId, PlayerState>::new();
         for commit in &world.log {
             let Some(at) = PLAYERS.iter().position(|(name, _)| commit.stream == player(name)) else {
                 books.apply(commit).unwrap();
@@ -391,12 +392,13 @@ proptest! {
             };
             let share = &mut shares[at % count];
             let recalled = recall(&world.log, commit);
-            let left = share.apply_recorded(commit, recalled.as_ref(), |_| [0; 32]).unwrap();
+            let judged = players.entry(commit.stream.clone()).or_default();
+            let left = share.apply_recorded(judged, commit, recalled.as_ref(), |_| [0; 32]).unwrap();
             books.take_left(commit, &left).unwrap();
             books.take_totals(&share.take_totals());
             prop_assert_eq!(books.trial_balance(), PerCurrency::default());
         }
-        shares.into_iter().for_each(|share| books.join(share));
+        players.into_iter().for_each(|(stream, player)| books.join(stream, player));
         prop_assert_eq!(books, world.books);
     }
 

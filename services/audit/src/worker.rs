@@ -5,6 +5,7 @@ use crate::{
     divergence::{Divergence, Fault},
     judge::Judge,
     play::Plays,
+    playing::Players,
     reading::{Part, name_of},
     recalled::Recalled,
 };
@@ -26,8 +27,9 @@ pub(crate) struct Judged {
     pub(crate) totals: Totals,
 }
 
-/// The players of one thread.
-pub(crate) struct Players<'a> {
+/// One of these threads.
+pub(crate) struct Worker<'a> {
+    pub(crate) players: Players,
     pub(crate) judge: Judge<'a>,
     pub(crate) plays: Plays<'a>,
     partition: u32,
@@ -35,10 +37,11 @@ pub(crate) struct Players<'a> {
     compared: bool,
 }
 
-impl<'a> Players<'a> {
+impl<'a> Worker<'a> {
     pub(crate) fn new(partition: u32, partitions: Option<u32>, recalled: &'a Recalled) -> Self {
         let judge = Judge::new(partition, partitions, recalled);
-        Self { judge, plays: Plays::new(recalled), partition, compared: partitions.is_some() }
+        let (players, plays) = (Players::default(), Plays::new(recalled));
+        Self { players, judge, plays, partition, compared: partitions.is_some() }
     }
 
     /// Takes parts of batches until they end or one has a fault; hands the commits on, those of the part with a fault too. Keeps so
@@ -84,9 +87,16 @@ impl<'a> Players<'a> {
         commits: &mut Vec<(Logged, Left)>,
     ) -> Result<(), Fault> {
         let mut logged = self.decode(of_partition, record)?;
-        let left = self.judge.commit(&logged, hash)?;
-        let checked = self.plays.commit(&logged.commit);
-        if !self.compared && matches!(logged.commit.stream, StreamId::Player { .. }) {
+        let Self { players, judge, plays, compared, .. } = self;
+        if !matches!(logged.commit.stream, StreamId::Player { .. }) {
+            commits.push((logged, Left::default()));
+            return Ok(());
+        }
+        let (left, checked) = players.of(&logged.commit.stream, |player| {
+            let left = judge.commit(&mut player.state, &logged, hash)?;
+            Ok::<_, Fault>((left, plays.commit(player, &logged.commit)))
+        })?;
+        if !*compared {
             logged.commit.events = vec![];
         }
         commits.push((logged, left));
