@@ -199,7 +199,7 @@ impl Story {
             5 | 6 => {
                 let started = self.start(&stream, currency, choose)?;
                 let (round, win) = (started.round, amount(choose)?);
-                let mut events = vec![Event::RoundStarted(started)];
+                let mut events = vec![Event::RoundStarted(started.into())];
                 if choose.ratio(3, 4)? {
                     events.push(step(round, 1, win));
                     if choose.ratio(1, 3)? {
@@ -335,7 +335,7 @@ fn choose_events(log: &[record::Logged]) -> Vec<Event> {
 }
 
 fn step(round: u64, step: u32, win: Minor) -> Event {
-    Event::StepResolved(StepResolved {
+    let step = StepResolved {
         round,
         step,
         seed: Some([9; 32]),
@@ -344,7 +344,8 @@ fn step(round: u64, step: u32, win: Minor) -> Event {
         win,
         automatic: None,
         draw: None,
-    })
+    };
+    Event::StepResolved(step.into())
 }
 
 fn amount(choose: &mut Unstructured<'_>) -> Result<Minor> {

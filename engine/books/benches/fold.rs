@@ -44,31 +44,37 @@ fn spin(round: u64) -> Vec<Event> {
     let amount = contribution(Minor(100), Currency::EUR, FxRate::ONE, 5_000).expect("a small bet");
     let contribution = Contribution { pool: POOL.into(), terms_version: 1, amount };
     vec![
-        Event::RoundStarted(RoundStarted {
-            round,
-            game: POOL.into(),
-            rules_version: "1.6".into(),
-            model_hash: [7; 32],
-            currency: Currency::EUR,
-            bet: Minor(100),
-            coin_value: CoinValue(100_000),
-            stake: LoggedTerms::Terms(RoundTerms::default()),
-            rate: FxRate::ONE,
-            contribution: Some(contribution),
-            session: None,
-            jurisdiction: "".into(),
-            campaign: None,
-        }),
-        Event::StepResolved(StepResolved {
-            round,
-            step: 1,
-            seed: Some([9; 32]),
-            choice: vec![0],
-            outcome: vec![0; 40],
-            win: Minor(50),
-            automatic: None,
-            draw: None,
-        }),
+        Event::RoundStarted(
+            RoundStarted {
+                round,
+                game: POOL.into(),
+                rules_version: "1.6".into(),
+                model_hash: [7; 32],
+                currency: Currency::EUR,
+                bet: Minor(100),
+                coin_value: CoinValue(100_000),
+                stake: LoggedTerms::Terms(RoundTerms::default()),
+                rate: FxRate::ONE,
+                contribution: Some(contribution),
+                session: None,
+                jurisdiction: "".into(),
+                campaign: None,
+            }
+            .into(),
+        ),
+        Event::StepResolved(
+            StepResolved {
+                round,
+                step: 1,
+                seed: Some([9; 32]),
+                choice: vec![0],
+                outcome: vec![0; 40],
+                win: Minor(50),
+                automatic: None,
+                draw: None,
+            }
+            .into(),
+        ),
         Event::RoundSettled { round, win: Minor(50) },
     ]
 }

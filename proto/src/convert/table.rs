@@ -17,6 +17,7 @@ use motherlode_books::{
     RoundStarted, RoundTerms, SessionOpened, StepResolved, StretchEnd, TakeBack,
 };
 use prost::Message as _;
+use std::sync::Arc;
 
 /// Writes a field.
 macro_rules! put {
@@ -109,8 +110,8 @@ events! {
     2 Deposited { 1 currency, 2 amount };
     3 Withdrawn { 1 currency, 2 amount };
     4 CollectionChanged { 1 game, 2 scope, 3 changes };
-    5 RoundStarted(started: RoundStarted);
-    6 StepResolved(step: StepResolved);
+    5 RoundStarted(started: Arc<RoundStarted>);
+    6 StepResolved(step: Box<StepResolved>);
     7 JackpotHit { 1 round, 2 pool };
     8 RoundSettled { 1 round, 2 win };
     9 RoundVoided { 1 round, 2 reason, 3 actor, 4 refund, 5 win_taken_back };
@@ -119,7 +120,7 @@ events! {
     12 PoolOpened { 1 pool, 2 terms };
     13 ContributionsPooled { 1 partition, 2 from, 3 to, 4 amount };
     14 ContributionTakenBack { 1 partition, 2 position, 3 amount, 4 from_increments, 5 from_reserve, 6 from_house };
-    15 JackpotAwarded(award: Award);
+    15 JackpotAwarded(award: Box<Award>);
     16 PoolTermsChanged { 1 terms };
     17 PoolSuspended { 1 reason, 2 actor };
     18 PoolResumed { 1 actor };
@@ -134,8 +135,8 @@ events! {
     28 ChangeProposed(change: ChangeProposed);
     29 ChangeApproved { 1 change, 2 proposed_by, 3 actor };
     30 ChangeRejected { 1 change, 2 actor, 3 reason };
-    31 PartitionReported(report: PartitionReported);
-    32 PoolMirrored(mirror: PoolMirrored);
+    31 PartitionReported(report: Box<PartitionReported>);
+    32 PoolMirrored(mirror: Box<PoolMirrored>);
     33 AwardSetAside { 1 round, 2 pool, 3 hit, 4 amount, 5 currency, 6 reason };
     34 ActedBy { 1 actor, 2 reference };
     38 SessionOpened(opened: SessionOpened);

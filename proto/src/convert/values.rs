@@ -7,7 +7,7 @@ use super::{
 use motherlode_books::{
     CoinValue, CollisionShare, Currency, FxRate, Minor, Nano, SealReason, SessionName, SmolStr, StreamId, Switch,
 };
-use std::num::NonZeroU32;
+use std::{num::NonZeroU32, sync::Arc};
 
 pub(super) type Result<T> = std::result::Result<T, Malformed>;
 
@@ -296,6 +296,16 @@ impl<T: Message> Value for T {
 }
 
 impl<T: Message> Message for Box<T> {
+    fn write(&self, out: &mut Out) {
+        (**self).write(out);
+    }
+
+    fn read(fields: &mut In) -> Result<Self> {
+        T::read(fields).map(Self::new)
+    }
+}
+
+impl<T: Message> Message for Arc<T> {
     fn write(&self, out: &mut Out) {
         (**self).write(out);
     }

@@ -40,31 +40,37 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             scope: text.clone().into(),
             changes: vec![(text.clone().into(), amount)],
         },
-        Event::RoundStarted(RoundStarted {
-            round,
-            game: text.clone().into(),
-            rules_version: text.clone().into(),
-            model_hash: [9; 32],
-            currency,
-            bet: minor,
-            coin_value: CoinValue(200_000),
-            stake: LoggedTerms::Unreadable(vec![1, 2, 3]),
-            rate,
-            contribution: Some(Contribution { pool: text.clone().into(), terms_version: 3, amount: nano }),
-            session: None,
-            jurisdiction: "".into(),
-            campaign: None,
-        }),
-        Event::StepResolved(StepResolved {
-            round,
-            step: 2,
-            seed: Some([5; 32]),
-            choice: vec![4],
-            outcome: vec![0, 255],
-            win: minor,
-            automatic: None,
-            draw: None,
-        }),
+        Event::RoundStarted(
+            RoundStarted {
+                round,
+                game: text.clone().into(),
+                rules_version: text.clone().into(),
+                model_hash: [9; 32],
+                currency,
+                bet: minor,
+                coin_value: CoinValue(200_000),
+                stake: LoggedTerms::Unreadable(vec![1, 2, 3]),
+                rate,
+                contribution: Some(Contribution { pool: text.clone().into(), terms_version: 3, amount: nano }),
+                session: None,
+                jurisdiction: "".into(),
+                campaign: None,
+            }
+            .into(),
+        ),
+        Event::StepResolved(
+            StepResolved {
+                round,
+                step: 2,
+                seed: Some([5; 32]),
+                choice: vec![4],
+                outcome: vec![0, 255],
+                win: minor,
+                automatic: None,
+                draw: None,
+            }
+            .into(),
+        ),
         Event::JackpotHit { round, pool: pool.clone().into() },
         Event::RoundSettled { round, win: minor },
         Event::RoundVoided { round, reason: text.clone(), actor: actor.clone(), refund: minor, win_taken_back: minor },
@@ -80,23 +86,26 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             from_reserve: nano,
             from_house: nano,
         },
-        Event::JackpotAwarded(Award {
-            hit: 99,
-            partition: 1,
-            stream: StreamId::player("acme", "alice"),
-            round,
-            cycle: 6,
-            collision: amount % 2 == 0,
-            currency,
-            coin_value: CoinValue(200_000),
-            rate,
-            amount: minor,
-            increments: nano,
-            seed_from_reserve: nano,
-            seed_from_house: nano,
-            to_reserve: nano,
-            paid: nano,
-        }),
+        Event::JackpotAwarded(
+            Award {
+                hit: 99,
+                partition: 1,
+                stream: StreamId::player("acme", "alice"),
+                round,
+                cycle: 6,
+                collision: amount % 2 == 0,
+                currency,
+                coin_value: CoinValue(200_000),
+                rate,
+                amount: minor,
+                increments: nano,
+                seed_from_reserve: nano,
+                seed_from_house: nano,
+                to_reserve: nano,
+                paid: nano,
+            }
+            .into(),
+        ),
         Event::PoolTermsChanged { terms },
         Event::PoolSuspended { reason: text.clone(), actor: actor.clone() },
         Event::PoolResumed { actor: actor.clone() },
@@ -113,21 +122,24 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             reason: text.clone(),
             actor: text.clone(),
         },
-        Event::RoundStarted(RoundStarted {
-            round,
-            game: text.clone().into(),
-            rules_version: text.clone().into(),
-            model_hash: [9; 32],
-            currency,
-            bet: minor,
-            coin_value: CoinValue(200_000),
-            stake: LoggedTerms::Unreadable(vec![1, 2, 3]),
-            rate,
-            contribution: None,
-            session: Some([6; 16]),
-            jurisdiction: text.clone().into(),
-            campaign: None,
-        }),
+        Event::RoundStarted(
+            RoundStarted {
+                round,
+                game: text.clone().into(),
+                rules_version: text.clone().into(),
+                model_hash: [9; 32],
+                currency,
+                bet: minor,
+                coin_value: CoinValue(200_000),
+                stake: LoggedTerms::Unreadable(vec![1, 2, 3]),
+                rate,
+                contribution: None,
+                session: Some([6; 16]),
+                jurisdiction: text.clone().into(),
+                campaign: None,
+            }
+            .into(),
+        ),
         automatic(Automatic::Skipped),
         automatic(Automatic::TimeOver),
         automatic(Automatic::Closed { actor, reason: text.clone() }),
@@ -152,21 +164,24 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             expires_ms: amount,
         }),
         Event::CampaignCancelled { campaign: text.clone().into(), reason: text.clone(), actor: text.clone() },
-        Event::RoundStarted(RoundStarted {
-            round,
-            game: text.clone().into(),
-            rules_version: text.clone().into(),
-            model_hash: [9; 32],
-            currency,
-            bet: minor,
-            coin_value: CoinValue(200_000),
-            stake: LoggedTerms::Unreadable(vec![1, 2, 3]),
-            rate,
-            contribution: None,
-            session: None,
-            jurisdiction: "".into(),
-            campaign: Some("spring".into()),
-        }),
+        Event::RoundStarted(
+            RoundStarted {
+                round,
+                game: text.clone().into(),
+                rules_version: text.clone().into(),
+                model_hash: [9; 32],
+                currency,
+                bet: minor,
+                coin_value: CoinValue(200_000),
+                stake: LoggedTerms::Unreadable(vec![1, 2, 3]),
+                rate,
+                contribution: None,
+                session: None,
+                jurisdiction: "".into(),
+                campaign: Some("spring".into()),
+            }
+            .into(),
+        ),
         Event::PlayMoneyGiven { amount: minor },
         reported(nano, StretchEnd::Standing { open_rounds: 3, mirrored: 41 }),
         reported(
@@ -246,16 +261,19 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
 fn sealed_step(client_seed: Vec<u8>, sealed_by: Option<RecordHash>) -> Event {
     let (epoch, next_epoch) = ([1, 2, 3, 4], [5, 6, 7, 8]);
     let draw = Draw { number: 77, epoch, client_seed, next_epoch, next_seal: [9; 32], sealed_by };
-    Event::StepResolved(StepResolved {
-        round: 7,
-        step: 3,
-        seed: None,
-        choice: vec![4],
-        outcome: vec![0, 255],
-        win: Minor(50),
-        automatic: None,
-        draw: Some(draw),
-    })
+    Event::StepResolved(
+        StepResolved {
+            round: 7,
+            step: 3,
+            seed: None,
+            choice: vec![4],
+            outcome: vec![0, 255],
+            win: Minor(50),
+            automatic: None,
+            draw: Some(draw),
+        }
+        .into(),
+    )
 }
 
 fn sealed(number: u64, reason: SealReason) -> Event {
@@ -268,14 +286,14 @@ fn terms(stake: Vec<u8>) -> LoggedTerms {
     let (model_hash, currency) = (vec![0; 32], "EUR".to_owned());
     let started = v1::RoundStarted { stake, rate, model_hash, currency, ..Default::default() };
     match event::from_log(v1::Event { kind: Some(v1::event::Kind::RoundStarted(started)) }) {
-        Ok(Event::RoundStarted(started)) => started.stake,
+        Ok(Event::RoundStarted(started)) => started.stake.clone(),
         other => panic!("{other:?}"),
     }
 }
 
 /// A report of partition 2.
 fn reported(contributions: Nano, end: StretchEnd) -> Event {
-    Event::PartitionReported(PartitionReported { partition: 2, from: 4, to: 12, contributions, end })
+    Event::PartitionReported(PartitionReported { partition: 2, from: 4, to: 12, contributions, end }.into())
 }
 
 /// A mirror with an award.
@@ -283,35 +301,41 @@ fn mirrored(collision_share: CollisionShare, nano: Nano, status: PoolStatus) -> 
     let (base_coin, stream) = (CoinValue(10_000_000), StreamId::player("acme", "alice"));
     let (round, currency) = (7, Currency::SEK);
     let award = MirroredAward { hit: 11, stream, round, amount: Minor(30), currency, paid: nano };
-    Event::PoolMirrored(PoolMirrored {
-        home_position: 44,
-        terms: PoolTerms {
-            version: 3,
-            contribution_ppm: 5_000,
-            seed: nano,
-            base_coin,
-            refresh_ms: 3_000,
-            collision_share,
-        },
-        status,
-        pooled_to: 12,
-        decided_to: 11,
-        awards: vec![award],
-    })
+    Event::PoolMirrored(
+        PoolMirrored {
+            home_position: 44,
+            terms: PoolTerms {
+                version: 3,
+                contribution_ppm: 5_000,
+                seed: nano,
+                base_coin,
+                refresh_ms: 3_000,
+                collision_share,
+            },
+            status,
+            pooled_to: 12,
+            decided_to: 11,
+            awards: vec![award],
+        }
+        .into(),
+    )
 }
 
 /// A step that the game's rule chose.
 fn automatic(automatic: Automatic) -> Event {
-    Event::StepResolved(StepResolved {
-        round: 7,
-        step: 3,
-        seed: Some([5; 32]),
-        choice: vec![4],
-        outcome: vec![0, 255],
-        win: Minor(50),
-        automatic: Some(automatic),
-        draw: None,
-    })
+    Event::StepResolved(
+        StepResolved {
+            round: 7,
+            step: 3,
+            seed: Some([5; 32]),
+            choice: vec![4],
+            outcome: vec![0, 255],
+            win: Minor(50),
+            automatic: Some(automatic),
+            draw: None,
+        }
+        .into(),
+    )
 }
 
 /// A commit as a message of the contract.
@@ -400,7 +424,7 @@ fn rounds() -> impl Strategy<Value = Logged> {
             automatic: [None, Some(Automatic::Skipped), Some(Automatic::TimeOver), Some(closed)][balances].clone(),
             draw,
         };
-        let mut events = vec![Event::RoundStarted(started), Event::StepResolved(step)];
+        let mut events = vec![Event::RoundStarted(started.into()), Event::StepResolved(step.into())];
         events.push(Event::RoundSettled { round: wide[4], win: Minor(signed[2]) });
         events.push(Event::JackpotHit { round: wide[4], pool: text.clone().into() });
         events.push(Event::DrawsRevealed { round: wide[4], dealt: vec![[four[2]; 32]; balances] });

@@ -129,9 +129,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     if found.is_empty() {
         let whole =
             || unreadable.map_or(Ok(()), Err).and_then(|()| tree.map_or(Ok(()), |mut tree| tree.end(position, head)));
-        let end = || {
-            reaches(held, position).and_then(|()| fold.end(&days)).and_then(|()| whole())
-        };
+        let end = || reaches(held, position).and_then(|()| fold.end(&days)).and_then(|()| whole());
         match end() {
             Ok(()) => fold.send_end(position),
             Err(fault) => found.push(fault.at(options.partition, position)),

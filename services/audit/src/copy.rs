@@ -29,6 +29,7 @@ use sha2::{Digest as _, Sha256};
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     path::Path,
+    sync::Arc,
 };
 
 /// Properties that no copy of one operator's records can show.
@@ -337,7 +338,7 @@ impl<'a> Auditing<'a> {
 fn without_pools(event: &Event) -> Option<Event> {
     let mut event = event.clone();
     match &mut event {
-        Event::RoundStarted(started) => started.contribution = None,
+        Event::RoundStarted(started) => Arc::make_mut(started).contribution = None,
         Event::JackpotHit { .. } | Event::AwardSetAside { .. } | Event::ChangeApproved { .. } => return None,
         Event::JackpotPaid { amount, currency, .. } => {
             let (amount, currency) = (*amount, *currency);

@@ -145,7 +145,7 @@ impl Fold {
     fn pool_commit(&mut self, name: &str, events: &[Event]) -> Result<(), Fault> {
         for event in events {
             if let Event::JackpotAwarded(award) = event {
-                self.awards.entry(name.to_owned()).or_default().push(award.clone());
+                self.awards.entry(name.to_owned()).or_default().push((**award).clone());
             }
         }
         match self.books.pool(name) {

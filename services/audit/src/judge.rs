@@ -99,7 +99,7 @@ impl<'a> Judge<'a> {
             }
             applied => (applied?, of),
         };
-        self.campaigns.take(commit, of.as_ref().map(|(started, _)| started))?;
+        self.campaigns.take(commit, of.as_ref().map(|(started, _)| &**started))?;
         if let Some((started, win)) = of {
             let voids = self.voids.entry(started.currency);
             voids.rounds += 1;

@@ -186,7 +186,7 @@ impl Steward {
             let Some(report) = report.filter(|_| again || waits || joins()) else { return Ok(()) };
             again = false;
             let request = InternalRequest::ReportPartition { pool, partition, to: report.to };
-            let reported = vec![Event::PartitionReported(report)];
+            let reported = vec![Event::PartitionReported(report.into())];
             match home.append(proposal(StreamId::pool(pool), Some(version), request, reported)).await {
                 // Somebody changed the pool meanwhile: what to say next is asked again.
                 Err(AppendError::Conflict { .. }) => again = all,
@@ -227,7 +227,7 @@ impl Steward {
         });
         let Some(mirrored) = mirrored else { return Ok(()) };
         let request = InternalRequest::MirrorPool { pool, home_position: mirrored.home_position };
-        let mirrored = vec![Event::PoolMirrored(mirrored)];
+        let mirrored = vec![Event::PoolMirrored(mirrored.into())];
         match other.append(proposal(StreamId::pool(pool), Some(version), request, mirrored)).await {
             // Another steward was there first.
             Ok(_) | Err(AppendError::Conflict { .. }) => Ok(()),

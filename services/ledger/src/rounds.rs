@@ -44,7 +44,7 @@ pub fn as_of(handle: &Handle, from: &Arc<Logged>, round: u64) -> Result<RoundVie
 
 fn bet_of(logged: &Logged, round: u64) -> Option<&RoundStarted> {
     logged.commit.events.iter().find_map(|event| match event {
-        Event::RoundStarted(started) if started.round == round => Some(started),
+        Event::RoundStarted(started) if started.round == round => Some(&**started),
         _ => None,
     })
 }

@@ -49,7 +49,9 @@ fn rounds_of_one_step() -> [Record; 2] {
     let before = encode(&[1; 32], &before);
     (round.commit.position, round.commit.previous) = (POSITIONS[1], POSITIONS[0]);
     for event in &mut round.commit.events {
-        if let Event::StepResolved(StepResolved { draw: Some(draw), .. }) = event {
+        if let Event::StepResolved(step) = event
+            && let Some(draw) = &mut step.draw
+        {
             draw.sealed_by = Some(hash(&before));
         }
     }

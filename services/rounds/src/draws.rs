@@ -89,7 +89,8 @@ pub struct Sealed {
 /// The draws that a commit's events sealed, in order.
 pub fn sealed(events: &[Event]) -> impl Iterator<Item = Sealed> {
     events.iter().filter_map(|event| match event {
-        Event::StepResolved(StepResolved { draw: Some(draw), .. }) => {
+        Event::StepResolved(step) => {
+            let draw = step.draw.as_ref()?;
             let number = draw.number.saturating_add(1);
             Some(Sealed { number, epoch: draw.next_epoch, seal: draw.next_seal, reason: None })
         }
@@ -104,7 +105,7 @@ pub fn sealed(events: &[Event]) -> impl Iterator<Item = Sealed> {
 /// The numbers of the draws that a round's steps among a commit's events used.
 pub fn used(events: &[Event], round: u64) -> impl Iterator<Item = u64> {
     events.iter().filter_map(move |event| match event {
-        Event::StepResolved(StepResolved { round: of, draw: Some(draw), .. }) if *of == round => Some(draw.number),
+        Event::StepResolved(step) if step.round == round => Some(step.draw.as_ref()?.number),
         _ => None,
     })
 }
@@ -112,7 +113,7 @@ pub fn used(events: &[Event], round: u64) -> impl Iterator<Item = u64> {
 /// The records in which the draws of a commit's steps were sealed, as far as its steps name them.
 pub fn sealed_by(events: &[Event]) -> impl Iterator<Item = RecordHash> {
     events.iter().filter_map(|event| match event {
-        Event::StepResolved(StepResolved { draw: Some(draw), .. }) => draw.sealed_by,
+        Event::StepResolved(step) => step.draw.as_ref()?.sealed_by,
         _ => None,
     })
 }
@@ -121,5 +122,5 @@ pub fn sealed_by(events: &[Event]) -> impl Iterator<Item = RecordHash> {
 /// an older log still hides (NP-12).
 #[must_use]
 pub fn may_be_shown(events: &[Event]) -> bool {
-    !events.iter().any(|event| matches!(event, Event::StepResolved(StepResolved { seed: Some(_), .. })))
+    !events.iter().any(|event| matches!(event, Event::StepResolved(step) if step.seed.is_some()))
 }

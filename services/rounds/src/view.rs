@@ -199,7 +199,7 @@ impl RoundView {
                 self.steps.push(StepView {
                     position: commit.position,
                     time_ms: commit.time_ms,
-                    logged: step.clone(),
+                    logged: (**step).clone(),
                     seed: step.seed,
                     draw: StepDraw::of(step, &commit.request_id),
                     choice: v1::Choice::decode(step.choice.as_slice())?,

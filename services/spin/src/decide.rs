@@ -263,7 +263,7 @@ fn resolved(
 ) -> Result<(Vec<Event>, Answer), Refusal> {
     let (started, earlier) = match &of {
         Of::Bet(started, _) => (started, None),
-        Of::Open(open) => (&open.started, Some(*open)),
+        Of::Open(open) => (&*open.started, Some(*open)),
     };
     let round = started.round;
     let collection = outcome.carried.and_then(|after| {
@@ -303,9 +303,9 @@ fn resolved(
     let mut events = Vec::with_capacity(4);
     if let Of::Bet(started, witch) = of {
         events.extend(witch);
-        events.push(Event::RoundStarted(started));
+        events.push(Event::RoundStarted(started.into()));
     }
-    events.push(Event::StepResolved(step));
+    events.push(Event::StepResolved(step.into()));
     due.add_to(round, pool, &mut events);
     events.extend(revealed);
     Ok((events, answer))

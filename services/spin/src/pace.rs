@@ -159,7 +159,7 @@ mod tests {
             events: vec![
                 Event::AccountOpened { currency },
                 Event::Deposited { currency, amount: Minor(1) },
-                Event::RoundStarted(started),
+                Event::RoundStarted(started.into()),
             ],
         }
     }

@@ -363,7 +363,8 @@ fn rewritten(records: &[Bytes], at: usize) -> Vec<Bytes> {
             logged.commit.request_id = format!("{}x", logged.commit.request_id).into();
         }
         for event in &mut logged.commit.events {
-            if let Event::StepResolved(StepResolved { draw: Some(draw), .. }) = event {
+            let Event::StepResolved(step) = event else { continue };
+            if let Some(draw) = &mut step.draw {
                 draw.sealed_by = sealed_by.get(&logged.commit.stream).copied();
             }
         }

@@ -270,7 +270,7 @@ async fn pl_23_a_return_out_of_its_band_is_an_alert() {
     for batch in 0..40_u64 {
         for number in 0..250 {
             let round = ledger.player(&stream).unwrap().unwrap().rounds_started + 1;
-            let started = motherlode_books::RoundStarted { round, ..template.clone() };
+            let started = motherlode_books::RoundStarted { round, ..(*template).clone() };
             let win = motherlode_books::Minor(3 * started.bet.0);
             let draw = ledger.player(&stream).unwrap().unwrap().draw.unwrap();
             let (next_epoch, next_seal) = ledger.draws().seal(&stream, draw.number + 1).unwrap();
@@ -290,7 +290,7 @@ async fn pl_23_a_return_out_of_its_band_is_an_alert() {
             };
             let revealed = Event::DrawsRevealed { round, dealt };
             let settled = Event::RoundSettled { round, win };
-            let events = vec![Event::RoundStarted(started), Event::StepResolved(step), settled, revealed];
+            let events = vec![Event::RoundStarted(started.into()), Event::StepResolved(step.into()), settled, revealed];
             let request_id = format!("forged/{batch}/{number}");
             let proposal = Proposal {
                 stream: stream.clone(),

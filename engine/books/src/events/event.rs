@@ -2,6 +2,8 @@
 //!
 //! Events of old logs are read for ever. So a released variant or field keeps its meaning, and a new meaning gets a new one.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
@@ -14,7 +16,8 @@ use super::session::{SessionName, SessionOpened};
 use super::wallet::DebitAsked;
 use crate::values::{Currency, Dealt, FxRate, Minor, Nano, StreamId, Switch, operator_of};
 
-/// One thing that happened. The comments name the stream that it stands in.
+/// One thing that happened. The comments name the stream that it stands in. Large ones are behind pointers, since events are moved
+/// about; the bet is shared with the round that it opens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// Player: an account in a currency exists from here on, with balance 0 (PL-15).
@@ -51,9 +54,9 @@ pub enum Event {
         changes: Vec<(SmolStr, i64)>,
     },
     /// Player: a bet was accepted and the round is open (PL-02).
-    RoundStarted(RoundStarted),
+    RoundStarted(Arc<RoundStarted>),
     /// Player: one resolution inside an open round.
-    StepResolved(StepResolved),
+    StepResolved(Box<StepResolved>),
     /// Player: the step before it in this commit won the jackpot (BW-15). At most one a commit.
     JackpotHit {
         /// The player's round.
@@ -262,7 +265,7 @@ pub enum Event {
         from_house: Nano,
     },
     /// Pool: a hit was priced (BW-16, BW-17).
-    JackpotAwarded(Award),
+    JackpotAwarded(Box<Award>),
     /// Pool: other terms, from the next cycle on (BW-20).
     PoolTermsChanged {
         /// The terms to come; their version is one above the latest.
@@ -301,9 +304,9 @@ pub enum Event {
         reserve: Nano,
     },
     /// Pool, at home: another partition reported a stretch of its log.
-    PartitionReported(PartitionReported),
+    PartitionReported(Box<PartitionReported>),
     /// Pool, in another partition: the decisions at home were copied. The only event there.
-    PoolMirrored(PoolMirrored),
+    PoolMirrored(Box<PoolMirrored>),
     /// System: the master generator took fresh entropy (PL-28).
     GeneratorReseeded,
     /// System: a part of the service takes no new rounds from here on, or takes them again (PL-25).

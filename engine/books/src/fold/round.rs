@@ -15,7 +15,7 @@ impl<'s> Transition<'s, '_> {
         &mut self,
         account: Account<'s>,
         operator: &'s str,
-        started: &'s RoundStarted,
+        started: &'s Arc<RoundStarted>,
     ) -> Result<(), Refused> {
         let (house, currency) = (Account::House(operator), started.currency);
         self.check_switches(operator, started)?;
@@ -40,7 +40,7 @@ impl<'s> Transition<'s, '_> {
         player.rounds_started = expected;
         player.count_bet(started, commit.time_ms);
         player.open.push(Arc::new(OpenRound {
-            started: started.clone(),
+            started: Arc::clone(started),
             opened_at: commit.position,
             opened_ms: commit.time_ms,
             last_ms: commit.time_ms,

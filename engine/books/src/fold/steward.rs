@@ -121,7 +121,7 @@ impl Stretch<'_> {
 
 fn decide(pool: &PoolState, decision: &Decision) -> Result<Event, MoneyError> {
     Ok(match decision {
-        Decision::Hit(hit) => Event::JackpotAwarded(price(pool, hit)?),
+        Decision::Hit(hit) => Event::JackpotAwarded(price(pool, hit)?.into()),
         Decision::TakeBack(void) => {
             let split = take_back(pool, void);
             Event::ContributionTakenBack {

@@ -1,5 +1,7 @@
 //! A player's round: open, or settled and read back from the log.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use smol_str::SmolStr;
@@ -11,7 +13,7 @@ use crate::values::{Epoch, Minor, Seal};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenRound {
     /// The bet and its terms.
-    pub started: RoundStarted,
+    pub started: Arc<RoundStarted>,
     /// Position of the bet.
     pub opened_at: u64,
     /// Time of the bet, Unix ms.
@@ -72,7 +74,7 @@ impl OpenRound {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettledRound {
     /// The bet and its terms.
-    pub started: RoundStarted,
+    pub started: Arc<RoundStarted>,
     /// Position of the bet.
     pub opened_at: u64,
     /// The settled win, jackpot excluded.

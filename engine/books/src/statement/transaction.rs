@@ -206,7 +206,7 @@ impl Statement {
             Event::DebitConfirmed { amount, .. } => {
                 // The round that it pays is in the commit.
                 let started = commit.events.iter().find_map(|event| match event {
-                    Event::RoundStarted(started) => Some(started),
+                    Event::RoundStarted(started) => Some(&**started),
                     _ => None,
                 });
                 let Some(RoundStarted { round, game, currency, .. }) = started else { return Ok(()) };

@@ -34,7 +34,7 @@ fn free(world: &World) -> RoundStarted {
 
 fn whole(started: RoundStarted, win: i64) -> Vec<Event> {
     let round = started.round;
-    vec![Event::RoundStarted(started), step(round, 1, win), settled(round, win)]
+    vec![Event::RoundStarted(started.into()), step(round, 1, win), settled(round, win)]
 }
 
 fn left(world: &World) -> u64 {
@@ -97,7 +97,7 @@ fn pl_18_a_campaign_expires_by_the_logs_time() {
     world.now_ms = EXPIRES - 1;
     let started = free(&world);
     let round = started.round;
-    world.write(player("alice"), vec![Event::RoundStarted(started), step(round, 1, 0)]);
+    world.write(player("alice"), vec![Event::RoundStarted(started.into()), step(round, 1, 0)]);
     world.now_ms = EXPIRES;
     // What began in time is played to its end.
     world.write(player("alice"), vec![step(round, 2, 50), settled(round, 50)]);
@@ -116,7 +116,7 @@ fn pl_18_a_free_round_adds_to_no_pool_and_wins_none() {
     let refused = world.try_write(player("alice"), whole(contributes, 0));
     assert_eq!(refused, Err(Refused::FreeRoundPooled { round }));
     let hit = Event::JackpotHit { round, pool: POOL.into() };
-    let events = vec![Event::RoundStarted(free(&world)), step(round, 1, 0), hit, settled(round, 0)];
+    let events = vec![Event::RoundStarted(free(&world).into()), step(round, 1, 0), hit, settled(round, 0)];
     assert_eq!(world.try_write(player("alice"), events), Err(Refused::HitUnfounded { round }));
     // A paid round still can't pass the pool by.
     let paid = RoundStarted { campaign: None, ..free(&world) };
@@ -195,7 +195,7 @@ fn pl_18_a_void_takes_the_win_back_and_gives_the_round_back() {
     assert_eq!(world.books.holding(Account::Promotion("acme"), EUR), Nano::ZERO);
     // The round that was given back, voided while it's open.
     let started = free(&world);
-    world.write(player("alice"), vec![Event::RoundStarted(started), step(2, 1, 0)]);
+    world.write(player("alice"), vec![Event::RoundStarted(started.into()), step(2, 1, 0)]);
     assert_eq!(left(&world), 0);
     world.void("alice", 2, 0, 0).unwrap();
     assert_eq!((world.balance("alice", EUR), left(&world)), (before, 1));
@@ -219,7 +219,7 @@ fn pl_18_a_free_round_loses_nothing_in_its_session() {
     world.write(player("alice"), whole(paid, 0));
     assert_eq!(net(&world), Some(-260));
     let started = RoundStarted { session, ..free(&world) };
-    world.write(player("alice"), vec![Event::RoundStarted(started), step(4, 1, 9)]);
+    world.write(player("alice"), vec![Event::RoundStarted(started.into()), step(4, 1, 9)]);
     world.void("alice", 4, 0, 0).unwrap();
     assert_eq!(net(&world), Some(-260));
 }

@@ -65,7 +65,7 @@ fn uf_01_what_is_in_an_old_log_folds_whatever_the_ceilings() {
     world.write(StreamId::Rates, vec![set.clone()]);
 
     // None of it is taken any more.
-    let bet = Event::RoundStarted(world.start("alice", POOL, EUR, 100, "0.2"));
+    let bet = Event::RoundStarted(world.start("alice", POOL, EUR, 100, "0.2").into());
     let refused = admitted(&mut world, player("alice"), bet);
     assert!(matches!(refused, Err(Refused::BalanceAboveCeiling { .. })), "{refused:?}");
     let refused = admitted(&mut world, StreamId::Rates, set);

@@ -113,7 +113,7 @@ fn pl_27_terms_and_retirements_are_approved_as_of_then() {
     let change = world.write(StreamId::System, vec![proposal(pool_stream(), &retired(&world), "ann")]);
     world.write(pool_stream(), vec![Event::PoolResumed { actor: "ann".into() }]);
     let started = world.start("alice", POOL, Currency::EUR, 100, "0.2");
-    world.write(player("alice"), vec![Event::RoundStarted(started), step(1, 1, 0), settled(1, 0)]);
+    world.write(player("alice"), vec![Event::RoundStarted(started.into()), step(1, 1, 0), settled(1, 0)]);
     world.settle_pool();
     world.write(pool_stream(), vec![suspension()]);
     let due = retired(&world);

@@ -36,7 +36,7 @@ fn log(world: &mut World, event: Event) -> Result<(), Refused> {
 fn round(world: &mut World, bet: i64, win: i64) -> Result<(), Refused> {
     let started = world.start("alice", POOL, Currency::EUR, bet, "0.2");
     let (number, settled) = (started.round, Event::RoundSettled { round: started.round, win: Minor(win) });
-    world.try_write(player("alice"), vec![Event::RoundStarted(started), step(number, 1, win), settled])
+    world.try_write(player("alice"), vec![Event::RoundStarted(started.into()), step(number, 1, win), settled])
 }
 
 fn net(world: &World) -> i128 {
@@ -74,7 +74,7 @@ fn uf_06_what_was_lost_in_a_day_is_kept_over_sessions_and_the_stricter_limit_hol
 fn uf_06_a_win_counts_for_the_day_of_its_bet() {
     let mut world = given();
     let started = world.start("alice", POOL, Currency::EUR, 400, "0.2");
-    world.write(player("alice"), vec![Event::RoundStarted(started), step(1, 1, 9_000)]);
+    world.write(player("alice"), vec![Event::RoundStarted(started.into()), step(1, 1, 9_000)]);
     world.now_ms += DAY;
     log(&mut world, opened(ONE, loss(100))).unwrap();
     world.write(player("alice"), vec![Event::RoundSettled { round: 1, win: Minor(9_000) }]);
@@ -97,7 +97,7 @@ fn uf_06_losses_of_all_currencies_count_and_are_converted_against_the_player() {
     let lost = RoundStarted { rate, ..lost };
     world.write(
         player("alice"),
-        vec![Event::RoundStarted(lost), step(1, 1, 0), Event::RoundSettled { round: 1, win: Minor(0) }],
+        vec![Event::RoundStarted(lost.into()), step(1, 1, 0), Event::RoundSettled { round: 1, win: Minor(0) }],
     );
     assert_eq!(net(&world), -801, "rounded against the player");
     assert!(round(&mut world, 200, 0).is_err());
@@ -201,6 +201,6 @@ fn pl_17_play_money_has_days_of_its_own_and_the_seconds_a_round_are_the_players(
     log(&mut world, opened(ONE, loss(100))).unwrap();
     let started = RoundStarted { contribution: None, ..world.start("alice", POOL, Currency::PLAY, 5_000, "0.2") };
     let settled = Event::RoundSettled { round: 1, win: Minor(0) };
-    world.write(player("alice"), vec![Event::RoundStarted(started), step(1, 1, 0), settled]);
+    world.write(player("alice"), vec![Event::RoundStarted(started.into()), step(1, 1, 0), settled]);
     assert_eq!((net(&world), alice(&world).last_bet_ms()), (0, Some(world.now_ms)));
 }

@@ -18,7 +18,7 @@ fn demo(world: &World) -> RoundStarted {
 
 fn whole(started: RoundStarted, win: i64) -> Vec<Event> {
     let round = started.round;
-    vec![Event::RoundStarted(started), step(round, 1, win), settled(round, win)]
+    vec![Event::RoundStarted(started.into()), step(round, 1, win), settled(round, win)]
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn pl_17_nothing_turns_money_into_play_money_or_back() {
         assert_eq!(world.try_write(player("alice"), events), Err(Refused::PlayMoney));
     }
     let hit = Event::JackpotHit { round: 1, pool: POOL.into() };
-    let won = vec![Event::RoundStarted(demo(&world)), step(1, 1, 0), hit, settled(1, 0)];
+    let won = vec![Event::RoundStarted(demo(&world).into()), step(1, 1, 0), hit, settled(1, 0)];
     assert_eq!(world.try_write(player("alice"), won), Err(Refused::HitUnfounded { round: 1 }));
     let rate = Event::RateSet { currency: PLAY, rate: FxRate::ONE, source: "test".into() };
     assert_eq!(world.try_write(StreamId::Rates, vec![rate]), Err(Refused::WrongRate { currency: PLAY }));
@@ -77,10 +77,10 @@ fn pl_17_rounds_and_sessions_of_demo_and_real_play_know_nothing_of_each_other() 
     let (ours, theirs) = (Some([1; 16]), Some([2; 16]));
     world.now_ms = 5_000;
     let real = RoundStarted { session: ours, ..world.start("alice", POOL, Currency::EUR, 300, "0.2") };
-    world.write(player("alice"), vec![Event::RoundStarted(real), step(1, 1, 0)]);
+    world.write(player("alice"), vec![Event::RoundStarted(real.into()), step(1, 1, 0)]);
     world.now_ms = 6_000;
     let played = RoundStarted { session: theirs, ..demo(&world) };
-    world.write(player("alice"), vec![Event::RoundStarted(played), step(2, 1, 0)]);
+    world.write(player("alice"), vec![Event::RoundStarted(played.into()), step(2, 1, 0)]);
     let again = world.try_write(player("alice"), whole(demo(&world), 0));
     assert_eq!(again, Err(Refused::RoundOpen { round: 2 }), "one of each");
     let state = world.books.player(&player("alice")).unwrap();

@@ -32,7 +32,7 @@ fn drawn(round: u64, number: u32, of: u64, win: i64) -> StepResolved {
     let epoch = draw::epoch(&KEY);
     let (client_seed, next_seal) = (vec![1], seal_of(of + 1));
     let draw = Draw { number: of, epoch, client_seed, next_epoch: epoch, next_seal, sealed_by: None };
-    StepResolved { seed: None, draw: Some(draw), ..plain }
+    StepResolved { seed: None, draw: Some(draw), ..*plain }
 }
 
 fn revealed(round: u64, numbers: impl IntoIterator<Item = u64>) -> Event {
@@ -40,7 +40,7 @@ fn revealed(round: u64, numbers: impl IntoIterator<Item = u64>) -> Event {
 }
 
 fn started(world: &World) -> Event {
-    Event::RoundStarted(world.start("alice", POOL, Currency::EUR, 100, "0.2"))
+    Event::RoundStarted(world.start("alice", POOL, Currency::EUR, 100, "0.2").into())
 }
 
 /// Alice with her first draw sealed.
@@ -54,8 +54,8 @@ fn world() -> World {
 fn open() -> World {
     let mut world = world();
     let started = started(&world);
-    world.write(alice(), vec![started, Event::StepResolved(drawn(1, 1, 1, 30))]);
-    world.write(alice(), vec![Event::StepResolved(drawn(1, 2, 2, 40))]);
+    world.write(alice(), vec![started, Event::StepResolved(drawn(1, 1, 1, 30).into())]);
+    world.write(alice(), vec![Event::StepResolved(drawn(1, 2, 2, 40).into())]);
     world
 }
 
@@ -99,7 +99,7 @@ fn pl_06_epochs_dealt_values_seals_and_seeds_are_those_of_another_implementation
 fn a_step_uses_the_draw_that_was_sealed_and_seals_the_next() {
     let mut world = world();
     let started = started(&world);
-    let events = vec![started, Event::StepResolved(drawn(1, 1, 1, 30)), settled(1, 30), revealed(1, [1])];
+    let events = vec![started, Event::StepResolved(drawn(1, 1, 1, 30).into()), settled(1, 30), revealed(1, [1])];
     world.write(alice(), events);
     let draw = world.books.player(&alice()).unwrap().draw.unwrap();
     assert_eq!((draw.number, draw.seal), (2, seal_of(2)));
@@ -115,7 +115,7 @@ fn no_draw_is_used_twice_left_out_or_of_another_key() {
     let mut world = world();
     let started = started(&world);
     let mut refused = |step: StepResolved| {
-        let events = vec![started.clone(), Event::StepResolved(step), settled(1, 30), revealed(1, [1])];
+        let events = vec![started.clone(), Event::StepResolved(step.into()), settled(1, 30), revealed(1, [1])];
         world.try_write(alice(), events).unwrap_err()
     };
     let step = drawn(1, 1, 1, 30);
@@ -132,7 +132,7 @@ fn no_draw_is_used_twice_left_out_or_of_another_key() {
     let long = step.draw.clone().map(|draw| Draw { client_seed: vec![1; 65], ..draw });
     assert_eq!(refused(StepResolved { draw: long, ..step.clone() }), Refused::ClientSeedTooLong { bytes: 65 });
     let longest = step.draw.clone().map(|draw| Draw { client_seed: vec![1; 64], ..draw });
-    let events = vec![started, Event::StepResolved(StepResolved { draw: longest, ..step })];
+    let events = vec![started, Event::StepResolved(StepResolved { draw: longest, ..step }.into())];
     world.write(alice(), events);
 }
 
@@ -147,7 +147,7 @@ fn pl_06_a_step_names_the_record_in_which_its_draw_was_sealed_or_none() {
     let step = |of: u64, sealed_by: Option<RecordHash>| {
         let step = drawn(1, u32::try_from(of).unwrap(), of, 30);
         let draw = step.draw.clone().map(|draw| Draw { sealed_by, ..draw });
-        Event::StepResolved(StepResolved { draw, ..step })
+        Event::StepResolved(StepResolved { draw, ..step }.into())
     };
     let first = |named| at(&books).next(alice(), vec![bet.clone(), step(1, named)]);
     let elsewhere = Refused::SealedElsewhere { number: 1 };
@@ -182,17 +182,17 @@ fn pl_06_a_step_names_the_record_in_which_its_draw_was_sealed_or_none() {
 fn pl_01_a_player_of_an_older_log_plays_as_ever_until_a_draw_is_sealed() {
     let mut world = World::with_players(&["alice"]);
     let bet = started(&world);
-    let unsealed = world.try_write(alice(), vec![bet.clone(), Event::StepResolved(drawn(1, 1, 1, 30))]);
+    let unsealed = world.try_write(alice(), vec![bet.clone(), Event::StepResolved(drawn(1, 1, 1, 30).into())]);
     assert_eq!(unsealed, Err(Refused::WrongDraw { expected: 0, found: 1 }));
     let Event::StepResolved(plain) = step(1, 1, 30) else { panic!("a step") };
     let neither =
-        world.try_write(alice(), vec![bet.clone(), Event::StepResolved(StepResolved { seed: None, ..plain })]);
+        world.try_write(alice(), vec![bet.clone(), Event::StepResolved(StepResolved { seed: None, ..*plain }.into())]);
     assert_eq!(neither, Err(Refused::DrawMissing { number: 0 }));
     world.write(alice(), vec![bet, step(1, 1, 30)]);
     // The round that was open goes on with sealed draws, and those alone are revealed.
     world.write(alice(), vec![sealed(1, SealReason::Unsealed)]);
     assert_eq!(world.try_write(alice(), vec![step(1, 2, 30)]), Err(Refused::DrawMissing { number: 1 }));
-    world.write(alice(), vec![Event::StepResolved(drawn(1, 2, 1, 50)), settled(1, 50), revealed(1, [1])]);
+    world.write(alice(), vec![Event::StepResolved(drawn(1, 2, 1, 50).into()), settled(1, 50), revealed(1, [1])]);
     // And one of logged seeds alone ends as ever.
     let mut old = World::with_players(&["alice"]);
     let bet = started(&old);
@@ -202,7 +202,7 @@ fn pl_01_a_player_of_an_older_log_plays_as_ever_until_a_draw_is_sealed() {
 #[test]
 fn pl_06_the_end_of_a_round_reveals_every_dealt_value_under_its_seal() {
     let mut world = open();
-    let last = Event::StepResolved(drawn(1, 3, 3, 50));
+    let last = Event::StepResolved(drawn(1, 3, 3, 50).into());
     let mut refused = |reveal: Vec<Event>| {
         let events = [last.clone(), settled(1, 50)].into_iter().chain(reveal).collect();
         world.try_write(alice(), events).unwrap_err()
@@ -237,7 +237,7 @@ fn pl_04_a_void_reveals_or_says_that_it_cant() {
     // What a settled round dealt is known: its void reveals nothing again.
     let mut world = world();
     let bet = started(&world);
-    world.write(alice(), vec![bet, Event::StepResolved(drawn(1, 1, 1, 30)), settled(1, 30), revealed(1, [1])]);
+    world.write(alice(), vec![bet, Event::StepResolved(drawn(1, 1, 1, 30).into()), settled(1, 30), revealed(1, [1])]);
     let again = world.try_write(alice(), vec![voided(1, 100, 30), revealed(1, [1])]);
     assert_eq!(again, Err(Refused::RevealUnfounded { round: 1 }));
     world.write(alice(), vec![voided(1, 100, 30)]);
@@ -262,9 +262,9 @@ fn a_draw_is_sealed_apart_from_a_step_for_a_reason_that_is_true() {
     }
     world.write(alice(), vec![sealed(2, SealReason::KeyLost)]);
     let bet = started(&world);
-    let used = world.try_write(alice(), vec![bet.clone(), Event::StepResolved(drawn(1, 1, 1, 30))]);
+    let used = world.try_write(alice(), vec![bet.clone(), Event::StepResolved(drawn(1, 1, 1, 30).into())]);
     assert_eq!(used, Err(Refused::WrongDraw { expected: 2, found: 1 }));
-    world.write(alice(), vec![bet, Event::StepResolved(drawn(1, 1, 2, 30)), settled(1, 30), revealed(1, [2])]);
+    world.write(alice(), vec![bet, Event::StepResolved(drawn(1, 1, 2, 30).into()), settled(1, 30), revealed(1, [2])]);
     let nobody = world.try_write(player("nobody"), vec![sealed(1, SealReason::Opened)]);
     assert_eq!(nobody, Err(Refused::UnknownPlayer));
 }

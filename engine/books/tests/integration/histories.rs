@@ -204,7 +204,7 @@ fn play(world: &mut World, name: &str, currency: Currency, x: u64) -> Result<(),
     let started = world.start(name, game, currency, i64::try_from(x).unwrap(), coin);
     let (round, pools) = (started.round, started.contribution.is_some());
     let win = i64::try_from(x % 11 * 20).unwrap();
-    let mut events = vec![Event::RoundStarted(started), step(round, 1, win)];
+    let mut events = vec![Event::RoundStarted(started.into()), step(round, 1, win)];
     if pools && x.is_multiple_of(6) {
         events.push(Event::JackpotHit { round, pool: POOL.into() });
     }
@@ -237,7 +237,7 @@ fn free(world: &mut World, name: &str, currency: Currency, x: u64) -> Result<(),
     let paid = world.start(name, &game, currency, bet.0, &coin_value.to_string());
     let started = RoundStarted { contribution: None, campaign: Some(id.into()), ..paid };
     let (round, win) = (started.round, i64::try_from(x % 11 * 20).unwrap());
-    let mut events = vec![Event::RoundStarted(started), step(round, 1, win)];
+    let mut events = vec![Event::RoundStarted(started.into()), step(round, 1, win)];
     if !x.is_multiple_of(4) {
         events.push(settled(round, win));
     }
@@ -291,7 +291,7 @@ fn spoil(world: &World, (_, who, x): Op) -> Commit {
             None => started.bet.0 = -1,
         },
     }
-    let events = vec![Event::RoundStarted(started), step(round, 1, 0), settled(round, win)];
+    let events = vec![Event::RoundStarted(started.into()), step(round, 1, 0), settled(round, win)];
     let mut commit = world.next(player(name), events);
     commit.version += u64::from(x % 80 == 9);
     commit

@@ -89,7 +89,7 @@ impl History {
         let started = world.start(&name, POOL, Currency::EUR, i64::try_from(x).unwrap(), coin);
         let (round, pools) = (started.round, started.contribution.is_some());
         let win = i64::try_from(x % 11 * 20).unwrap();
-        let mut events = vec![Event::RoundStarted(started), step(round, 1, win)];
+        let mut events = vec![Event::RoundStarted(started.into()), step(round, 1, win)];
         if pools && x.is_multiple_of(5) {
             events.push(Event::JackpotHit { round, pool: POOL.into() });
         }
@@ -135,7 +135,8 @@ impl History {
     fn under_way(&self) -> i128 {
         let mirrors: Vec<Vec<&PoolMirrored>> = (self.parts.0.iter())
             .map(|world| {
-                events(&world.log).filter_map(|event| if let Event::PoolMirrored(m) = event { Some(m) } else { None })
+                events(&world.log)
+                    .filter_map(|event| if let Event::PoolMirrored(m) = event { Some(&**m) } else { None })
             })
             .map(Iterator::collect)
             .collect();
@@ -143,7 +144,8 @@ impl History {
         let mut sum = 0;
         for event in events(&self.parts.home().log) {
             match event {
-                Event::PartitionReported(PartitionReported { partition, to, contributions, end, .. }) => {
+                Event::PartitionReported(report) => {
+                    let PartitionReported { partition, to, contributions, end, .. } = &**report;
                     let last = of(*partition).last();
                     if last.is_none_or(|mirror| mirror.pooled_to < *to) {
                         sum -= contributions.0;
@@ -203,7 +205,10 @@ impl Model {
         self.told += 1;
         for event in &commit.events {
             match event {
-                Event::RoundStarted(RoundStarted { round, coin_value, contribution: Some(given), .. }) => {
+                Event::RoundStarted(started) => {
+                    let RoundStarted { round, coin_value, contribution: Some(given), .. } = &**started else {
+                        continue;
+                    };
                     self.k += given.amount.0;
                     self.contributed += given.amount.0;
                     let round_of = (i128::from(coin_value.0), given.amount.0, self.told);

@@ -112,7 +112,7 @@ fn bw_20_a_pool_is_retired_when_all_partitions_are_done() {
     parts.0[0].write(StreamId::pool("heir"), vec![Event::PoolOpened { pool: "heir".into(), terms: terms(1) }]);
     let actor = || "ops".to_owned();
     let started = parts.0[2].start("p2", POOL, Currency::EUR, 2_000, "1");
-    parts.0[2].write(player("p2"), vec![Event::RoundStarted(started), step(1, 1, 0)]);
+    parts.0[2].write(player("p2"), vec![Event::RoundStarted(started.into()), step(1, 1, 0)]);
     parts.settle();
     let retire = |parts: &mut Parts| {
         let (increments, reserve) = (parts.pool().increments, parts.pool().reserve);
@@ -174,11 +174,11 @@ fn pl_09_a_spoilt_report_is_refused() {
     parts.settle();
     parts.0[1].void("p1", round, 2_000, 0).unwrap();
     let Some(Event::PartitionReported(void)) = parts.report_of(1) else { panic!("a void waits") };
-    let standing = PartitionReported { end: StretchEnd::Standing { open_rounds: 0, mirrored: 0 }, ..void.clone() };
+    let standing = PartitionReported { end: StretchEnd::Standing { open_rounds: 0, mirrored: 0 }, ..*void.clone() };
     let refuse = |report: &PartitionReported, spoil: fn(&mut PartitionReported)| {
         let mut report = report.clone();
         spoil(&mut report);
-        parts.0[0].clone().try_write(pool_stream(), vec![Event::PartitionReported(report)]).unwrap_err()
+        parts.0[0].clone().try_write(pool_stream(), vec![Event::PartitionReported(report.into())]).unwrap_err()
     };
     assert!(matches!(refuse(&void, |report| report.from += 1), Refused::WrongStretch { .. }));
     assert!(matches!(refuse(&void, |report| report.partition = 0), Refused::BadReport { .. }));

@@ -36,11 +36,14 @@ impl Parts {
 
     pub fn report_of(&self, at: usize) -> Option<Event> {
         let report = self.home().books.partition_report(POOL, number(at), &self.0[at].books);
-        report.map(Event::PartitionReported)
+        report.map(|report| Event::PartitionReported(report.into()))
     }
 
     pub fn mirror_of(&self, at: usize) -> Option<Event> {
-        self.home().books.pool_mirror(POOL, number(at), &self.0[at].books).map(Event::PoolMirrored)
+        self.home()
+            .books
+            .pool_mirror(POOL, number(at), &self.0[at].books)
+            .map(|mirror| Event::PoolMirrored(mirror.into()))
     }
 
     /// Reports a partition's next stretch; whether there was one.

@@ -30,7 +30,7 @@ fn bw_11_a_foreign_bet_is_converted_at_its_recorded_rate() {
     world.open_account("kenji", Currency::JPY, 1_000_000);
     let started = world.start("kenji", POOL, Currency::JPY, 157, "1");
     let round = started.round;
-    world.write(player("kenji"), vec![Event::RoundStarted(started), step(round, 1, 0), settled(round, 0)]);
+    world.write(player("kenji"), vec![Event::RoundStarted(started.into()), step(round, 1, 0), settled(round, 0)]);
     world.write(StreamId::Rates, vec![set("0.007")]);
     world.settle_pool();
     // 157 yen x 0.006123 x 0.005 = 0.004806555 EUR; the later rate has no say.
@@ -50,7 +50,7 @@ fn bw_11_a_contribution_that_is_not_the_bets_is_refused() {
     let mut world = World::with_players(&["alice"]);
     let mut started = world.start("alice", POOL, Currency::EUR, 100, "0.2");
     started.contribution.as_mut().unwrap().amount.0 += 1;
-    let refused = world.try_write(player("alice"), vec![Event::RoundStarted(started)]);
+    let refused = world.try_write(player("alice"), vec![Event::RoundStarted(started.into())]);
     let (expected, found) = (nano("0.005"), nano("0.005000001"));
     assert_eq!(refused, Err(Refused::ContributionWrong { expected, found }));
 }
@@ -59,7 +59,7 @@ fn bw_11_a_contribution_that_is_not_the_bets_is_refused() {
 fn bw_11_free_spins_are_steps_and_add_nothing() {
     let mut world = World::with_players(&["alice"]);
     let started = world.start("alice", POOL, Currency::EUR, 100, "0.2");
-    world.write(player("alice"), vec![Event::RoundStarted(started), step(1, 1, 0)]);
+    world.write(player("alice"), vec![Event::RoundStarted(started.into()), step(1, 1, 0)]);
     let before = world.books.pending_contributions(POOL, 0, u64::MAX);
     world.write(player("alice"), vec![step(1, 2, 50), step(1, 3, 90)]);
     assert_eq!(world.books.pending_contributions(POOL, 0, u64::MAX), before);
@@ -139,10 +139,10 @@ fn bw_16_a_foreign_win_is_the_figure_of_its_coin_and_the_rate_cancels() {
 fn bw_16_no_coin_is_worth_more_than_the_base_coin() {
     let mut world = World::with_players(&["alice"]);
     let started = world.start("alice", POOL, Currency::EUR, 1_001, "10.01");
-    let refused = world.try_write(player("alice"), vec![Event::RoundStarted(started)]);
+    let refused = world.try_write(player("alice"), vec![Event::RoundStarted(started.into())]);
     assert_eq!(refused, Err(Refused::CoinTooLarge));
     let started = world.start("alice", POOL, Currency::EUR, 1_000, "10");
-    world.write(player("alice"), vec![Event::RoundStarted(started)]);
+    world.write(player("alice"), vec![Event::RoundStarted(started.into())]);
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn bw_17_order_decides_and_nothing_else() {
     let hits: Vec<_> = world.books.pending_hits(POOL).cloned().collect();
     assert_eq!(hits.iter().map(|hit| hit.position).collect::<Vec<_>>(), [first, second]);
     let early = price(world.pool(), &hits[1]).unwrap();
-    let refused = world.try_write(pool_stream(), vec![Event::JackpotAwarded(early)]);
+    let refused = world.try_write(pool_stream(), vec![Event::JackpotAwarded(early.into())]);
     assert_eq!(refused, Err(Refused::NothingToDecide { position: second }));
     assert_eq!(world.settle_pool().iter().map(|award| award.hit).collect::<Vec<_>>(), [first, second]);
 }
@@ -323,14 +323,14 @@ fn bw_15_a_hit_needs_its_step_and_a_contribution() {
     let started = world.start("alice", POOL, Currency::EUR, 100, "0.2");
     // A game without a pool of its name contributes to none.
     let without = RoundStarted { contribution: None, ..world.start("alice", "unpooled", Currency::EUR, 100, "0.2") };
-    let skipped = vec![Event::RoundStarted(RoundStarted { contribution: None, ..started.clone() })];
+    let skipped = vec![Event::RoundStarted(RoundStarted { contribution: None, ..started.clone() }.into())];
     let missing = Err(Refused::ContributionMissing { pool: POOL.into() });
     assert_eq!(world.try_write(player("alice"), skipped), missing, "bw_11: every bet adds to the active pool");
     let unfounded = Err(Refused::HitUnfounded { round: 1 });
     let alice = || player("alice");
-    let events = vec![Event::RoundStarted(without), step(1, 1, 0), hit(1)];
+    let events = vec![Event::RoundStarted(without.into()), step(1, 1, 0), hit(1)];
     assert_eq!(world.try_write(alice(), events), unfounded);
-    let events = vec![Event::RoundStarted(started), hit(1)];
+    let events = vec![Event::RoundStarted(started.into()), hit(1)];
     assert_eq!(world.try_write(alice(), events.clone()), unfounded);
     let twice = vec![events[0].clone(), step(1, 1, 0), hit(1), hit(1)];
     assert_eq!(world.try_write(alice(), twice), Err(Refused::SecondDecision));
@@ -428,7 +428,7 @@ fn bw_20_new_terms_wait_for_the_next_cycle() {
     assert_eq!((&world.pool().terms, world.pool().base()), (&new, nano("30000")));
     let mut stale = world.start("alice", POOL, Currency::EUR, 1_000, "1");
     stale.contribution.as_mut().unwrap().terms_version = 1;
-    let refused = world.try_write(player("alice"), vec![Event::RoundStarted(stale)]);
+    let refused = world.try_write(player("alice"), vec![Event::RoundStarted(stale.into())]);
     assert_eq!(refused, Err(Refused::WrongTerms { expected: 2, found: 1 }));
     world.play("alice", 1_000, "1", 0);
     world.settle_pool();
@@ -460,7 +460,7 @@ fn bw_20_a_suspended_pool_takes_nothing_new_and_resumes_with_the_same_figures() 
     let contributing = world.start("alice", POOL, Currency::EUR, 1_000, "1");
     let suspended = Event::PoolSuspended { reason: "audit".into(), actor: "ops-1".into() };
     world.write(pool_stream(), vec![suspended]);
-    let refused = world.try_write(player("alice"), vec![Event::RoundStarted(contributing)]);
+    let refused = world.try_write(player("alice"), vec![Event::RoundStarted(contributing.into())]);
     assert_eq!(refused, Err(Refused::PoolStatus { status: PoolStatus::Suspended }));
     world.play("alice", 1_000, "1", 0); // without a contribution the game goes on
     assert_eq!(world.books.pool_step(POOL), Ok(None));
@@ -494,7 +494,7 @@ fn bw_20_a_retired_pool_hands_its_money_over_once() {
     assert_eq!(refused, Err(Refused::PoolStatus { status: PoolStatus::Active }));
     let started = world.start("alice", "another", Currency::EUR, 100, "1");
     let round = started.round;
-    world.write(player("alice"), vec![Event::RoundStarted(started)]);
+    world.write(player("alice"), vec![Event::RoundStarted(started.into())]);
     let suspended = Event::PoolSuspended { reason: "closing".into(), actor: "ops-1".into() };
     world.write(pool_stream(), vec![suspended]);
     world.settle_pool();

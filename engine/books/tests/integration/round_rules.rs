@@ -100,7 +100,7 @@ fn pl_09_a_balance_that_does_not_fit_is_refused() {
 fn pl_09_every_event_of_a_win_has_its_postings() {
     let mut world = World::with_players(&["alice"]);
     let started = world.start("alice", POOL, Currency::EUR, 200, "0.2");
-    let commit = world.next(alice(), vec![Event::RoundStarted(started), step(1, 1, 350), settled(1, 350)]);
+    let commit = world.next(alice(), vec![Event::RoundStarted(started.into()), step(1, 1, 350), settled(1, 350)]);
     let postings = world.books.postings(&commit, None).unwrap();
     let lines: Vec<_> = postings.iter().map(|p| format!("{} {} {}", p.account, p.currency, p.amount)).collect();
     assert_eq!(
@@ -140,7 +140,7 @@ fn pl_10_bw_29_a_bet_above_the_balance_is_refused_and_nothing_is_played() {
     let currency = Currency::EUR;
     world.open_account("alice", currency, 99);
     let started = world.start("alice", POOL, currency, 100, "0.2");
-    let refused = world.try_write(alice(), vec![Event::RoundStarted(started)]);
+    let refused = world.try_write(alice(), vec![Event::RoundStarted(started.into())]);
     let short = Refused::InsufficientFunds { currency, balance: Minor(99), needed: Minor(100) };
     assert_eq!(refused, Err(short));
     assert_eq!((state(&world).rounds_started, state(&world).open_rounds().count()), (0, 0));
@@ -151,13 +151,13 @@ fn pl_02_a_round_waits_open_with_all_that_continues_it() {
     let mut world = World::with_players(&["alice"]);
     world.now_ms = 5_000;
     let started = world.start("alice", POOL, Currency::EUR, 100, "0.2");
-    let opened = world.write(alice(), vec![Event::RoundStarted(started.clone()), step(1, 1, 30)]);
+    let opened = world.write(alice(), vec![Event::RoundStarted(started.clone().into()), step(1, 1, 30)]);
     world.now_ms = 9_000;
     let last = world.write(alice(), vec![step(1, 2, 80)]);
     let open = state(&world).open_round(1).unwrap();
     let times = (open.opened_at, open.opened_ms, open.last_position, open.last_ms);
     assert_eq!(times, (opened, 5_000, last, 9_000));
-    assert_eq!((&open.started, open.win, open.steps.len()), (&started, Minor(80), 2));
+    assert_eq!((&*open.started, open.win, open.steps.len()), (&started, Minor(80), 2));
     assert_eq!(open.steps[1], Step { drawn: Drawn::Seed([9; 32]), choice: vec![4].into() });
     assert!(matches!(world.try_write(alice(), vec![settled(1, 30)]), Err(Refused::WrongAmount { .. })));
     world.write(alice(), vec![settled(1, 80)]);
@@ -170,12 +170,12 @@ fn pl_02_a_round_waits_open_with_all_that_continues_it() {
 fn pl_03_a_round_says_whether_its_latest_step_was_automatic() {
     let mut world = World::with_players(&["alice"]);
     let started = world.start("alice", POOL, Currency::EUR, 100, "0.2");
-    world.write(alice(), vec![Event::RoundStarted(started), step(1, 1, 30)]);
+    world.write(alice(), vec![Event::RoundStarted(started.into()), step(1, 1, 30)]);
     assert_eq!(state(&world).open_round(1).unwrap().automatic, None);
     for why in [Some(Automatic::TimeOver), None] {
         let number = 1 + u32::try_from(state(&world).open_round(1).unwrap().steps.len()).unwrap();
         let Event::StepResolved(next) = step(1, number, 30) else { panic!("a step") };
-        world.write(alice(), vec![Event::StepResolved(StepResolved { automatic: why.clone(), ..next })]);
+        world.write(alice(), vec![Event::StepResolved(StepResolved { automatic: why.clone(), ..*next }.into())]);
         assert_eq!(state(&world).open_round(1).unwrap().automatic, why);
     }
 }
@@ -186,7 +186,7 @@ fn pl_20_an_operators_open_rounds_are_known_the_oldest_bet_first() {
     let mut opened = vec![];
     for name in ["carl", "alice", "bob"] {
         let started = world.start(name, POOL, Currency::EUR, 100, "0.2");
-        opened.push((world.write(player(name), vec![Event::RoundStarted(started), step(1, 1, 30)]), name));
+        opened.push((world.write(player(name), vec![Event::RoundStarted(started.into()), step(1, 1, 30)]), name));
     }
     let listed = |world: &World, after| {
         let open = world.books.open_rounds("acme", after);
@@ -209,10 +209,10 @@ fn pl_02_steps_and_rounds_are_dense() {
     let mut world = World::with_players(&["alice"]);
     let mut started = world.start("alice", POOL, Currency::EUR, 100, "0.2");
     started.round = 2;
-    let refused = world.try_write(alice(), vec![Event::RoundStarted(started.clone())]);
+    let refused = world.try_write(alice(), vec![Event::RoundStarted(started.clone().into())]);
     assert_eq!(refused, Err(Refused::WrongRound { expected: 1, found: 2 }));
     started.round = 1;
-    world.write(alice(), vec![Event::RoundStarted(started)]);
+    world.write(alice(), vec![Event::RoundStarted(started.into())]);
     assert_eq!(world.try_write(alice(), vec![settled(1, 0)]), Err(Refused::NothingResolved { round: 1 }));
     let refused = world.try_write(alice(), vec![step(1, 2, 0)]);
     assert_eq!(refused, Err(Refused::WrongStep { expected: 1, found: 2 }));
@@ -226,14 +226,14 @@ fn pl_02_steps_and_rounds_are_dense() {
 fn pl_20_a_game_has_one_open_round_a_player() {
     let mut world = World::with_players(&["alice"]);
     let first = world.start("alice", POOL, Currency::EUR, 100, "0.2");
-    world.write(alice(), vec![Event::RoundStarted(first)]);
+    world.write(alice(), vec![Event::RoundStarted(first.into())]);
     for bet in [100, 900_000_000] {
         let second = world.start("alice", POOL, Currency::EUR, bet, "0.2");
-        let refused = world.try_write(alice(), vec![Event::RoundStarted(second)]);
+        let refused = world.try_write(alice(), vec![Event::RoundStarted(second.into())]);
         assert_eq!(refused, Err(Refused::RoundOpen { round: 1 }), "whatever the balance");
     }
     let other = world.start("alice", "neptune", Currency::EUR, 100, "0.2");
-    world.write(alice(), vec![Event::RoundStarted(other)]);
+    world.write(alice(), vec![Event::RoundStarted(other.into())]);
     let open: Vec<_> = state(&world).open_rounds().map(|round| round.started.round).collect();
     assert_eq!(open, [1, 2], "the oldest first");
     assert_eq!(state(&world).open_round_of("neptune", Currency::EUR).unwrap().started.round, 2);
@@ -243,7 +243,7 @@ fn pl_20_a_game_has_one_open_round_a_player() {
 fn bw_28_a_void_of_an_unsettled_round_refunds_the_bet() {
     let mut world = World::with_players(&["alice"]);
     let started = world.start("alice", POOL, Currency::EUR, 100, "0.2");
-    world.write(alice(), vec![Event::RoundStarted(started), step(1, 1, 500)]);
+    world.write(alice(), vec![Event::RoundStarted(started.into()), step(1, 1, 500)]);
     assert!(matches!(world.void("alice", 1, 99, 0), Err(Refused::WrongAmount { .. })));
     assert!(matches!(world.void("alice", 1, 100, 500), Err(Refused::WrongAmount { .. })));
     world.void("alice", 1, 100, 0).unwrap();
@@ -265,7 +265,7 @@ fn pl_04_a_settled_round_is_voided_with_what_the_log_says_of_it() {
     assert_eq!(world.books.clone().apply(&void), Err(Refused::RecallNeeded { round }));
     let recalled = world.recall(&void).unwrap();
     assert_eq!((recalled.started.bet, recalled.win, recalled.opened_at), (Minor(100), Minor(350), opened_at));
-    let other = SettledRound { started: RoundStarted { round: 2, ..recalled.started.clone() }, ..recalled };
+    let other = SettledRound { started: RoundStarted { round: 2, ..(*recalled.started).clone() }.into(), ..recalled };
     let refused = world.books.clone().apply_recalling(&void, Some(&other));
     assert_eq!(refused, Err(Refused::RecallNeeded { round }), "another round's facts do not do");
     world.void("alice", round, 100, 350).unwrap();
@@ -351,14 +351,14 @@ fn pl_09_a_bet_records_the_current_rate() {
     world.open_account("alice", currency, 100_000);
     let stale = world.start("alice", POOL, currency, 100, "1");
     world.write(StreamId::Rates, set(currency, "3.1"));
-    let refused = world.try_write(alice(), vec![Event::RoundStarted(stale)]);
+    let refused = world.try_write(alice(), vec![Event::RoundStarted(stale.into())]);
     assert_eq!(refused, Err(Refused::WrongRate { currency }));
     let refused = world.try_write(StreamId::Rates, set(Currency::EUR, "1.1"));
     assert_eq!(refused, Err(Refused::WrongRate { currency: Currency::EUR }));
     let usd = Currency::USD;
     world.open_account("bob", usd, 100_000);
     let started = RoundStarted { currency: usd, ..world.start("alice", POOL, currency, 100, "1") };
-    let refused = world.try_write(player("bob"), vec![Event::RoundStarted(started)]);
+    let refused = world.try_write(player("bob"), vec![Event::RoundStarted(started.into())]);
     assert_eq!(refused, Err(Refused::NoRate { currency: usd }));
 }
 
@@ -367,7 +367,7 @@ fn a_batch_is_read_by_nobody_before_it_is_absorbed_and_dropped_without_a_trace()
     let mut world = World::with_players(&["alice"]);
     let before = world.books.clone();
     let first = world.start("alice", POOL, Currency::EUR, 100, "0.2");
-    let commit = world.next(alice(), vec![Event::RoundStarted(first), step(1, 1, 0)]);
+    let commit = world.next(alice(), vec![Event::RoundStarted(first.into()), step(1, 1, 0)]);
     let mut stage = Stage::new();
     stage.apply(&world.books, &commit).unwrap();
     assert_eq!(world.books, before);
@@ -392,7 +392,7 @@ fn a_batch_is_read_by_nobody_before_it_is_absorbed_and_dropped_without_a_trace()
 fn a_group_is_judged_by_those_before_it_and_becomes_durable_after_them() {
     let mut world = World::with_players(&["alice"]);
     let first = world.start("alice", POOL, Currency::EUR, 100, "0.2");
-    let bet = world.next(alice(), vec![Event::RoundStarted(first), step(1, 1, 0)]);
+    let bet = world.next(alice(), vec![Event::RoundStarted(first.into()), step(1, 1, 0)]);
     let settle = Commit {
         position: bet.position + 1,
         version: bet.version + 1,
@@ -422,7 +422,7 @@ fn a_group_is_judged_by_those_before_it_and_becomes_durable_after_them() {
 fn a_pool_takes_up_only_what_was_durable_before_the_batch() {
     let mut world = World::with_players(&["alice"]);
     let started = world.start("alice", POOL, Currency::EUR, 100, "0.2");
-    let bet = world.next(alice(), vec![Event::RoundStarted(started)]);
+    let bet = world.next(alice(), vec![Event::RoundStarted(started.into())]);
     let pooled = |to| Event::ContributionsPooled { partition: 0, from: 1, to, amount: nano("0.005") };
     let mut pooling = world.next(pool_stream(), vec![pooled(bet.position)]);
     pooling.position += 1;
@@ -466,7 +466,7 @@ fn pl_21_pl_26_a_session_is_counted_by_its_own_bets_wins_and_refunds() {
         world.now_ms += 1_000;
         let started = RoundStarted { session, ..world.start("alice", "neptune", Currency::EUR, bet, "0.2") };
         let round = started.round;
-        world.write(alice(), vec![Event::RoundStarted(started), step(round, 1, 70)]);
+        world.write(alice(), vec![Event::RoundStarted(started.into()), step(round, 1, 70)]);
         round
     };
     assert_eq!((net(&world, one), state(&world).last_bet_ms()), (None, None));

@@ -172,7 +172,8 @@ impl Model {
                 let started = self.world.start("alice", POOL, Currency::EUR, BET, "0.2");
                 let number = started.round;
                 let confirmed = Event::DebitConfirmed { amount: Minor(BET), told: Minor(0) };
-                let events = vec![confirmed, Event::RoundStarted(started), step(number, 1, WIN), settled(number, WIN)];
+                let events =
+                    vec![confirmed, Event::RoundStarted(started.into()), step(number, 1, WIN), settled(number, WIN)];
                 self.commit("r", events);
             }
             Answer::DebitRefused => self.commit("r", vec![Event::DebitRefused { reason: "poor".into() }]),

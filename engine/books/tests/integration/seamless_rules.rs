@@ -63,7 +63,7 @@ fn confirmed(amount: i64) -> Event {
 fn round(world: &World, bet: i64, win: i64) -> Vec<Event> {
     let started = world.start("alice", POOL, EUR, bet, "0.2");
     let number = started.round;
-    vec![Event::RoundStarted(started), step(number, 1, win), settled(number, win)]
+    vec![Event::RoundStarted(started.into()), step(number, 1, win), settled(number, win)]
 }
 
 fn bet(world: &mut World, request_id: &str, amount: i64, win: i64) -> Result<(), Refused> {
@@ -178,7 +178,7 @@ fn pl_31_a_jackpot_is_due_with_its_payment() {
     let started = world.start("alice", POOL, EUR, 100, "0.2");
     let number = started.round;
     let hit = Event::JackpotHit { round: number, pool: POOL.into() };
-    let events = vec![confirmed(100), Event::RoundStarted(started), step(number, 1, 0), hit, settled(number, 0)];
+    let events = vec![confirmed(100), Event::RoundStarted(started.into()), step(number, 1, 0), hit, settled(number, 0)];
     named(&mut world, "r", events).unwrap();
     let award = world.settle_pool().pop().unwrap();
     named(&mut world, "award/bewitched/0/9", vec![paid(&award)]).unwrap();

@@ -85,8 +85,9 @@ fn house(books: &Books, log: &[Commit], currency: Currency) -> i128 {
     for commit in log {
         for event in &commit.events {
             match event {
-                Event::RoundStarted(RoundStarted { round, contribution: Some(of), .. }) => {
-                    given.insert((&commit.stream, *round), of.amount.0);
+                Event::RoundStarted(started) => {
+                    let of = started.contribution.as_ref();
+                    given.extend(of.map(|of| ((&commit.stream, started.round), of.amount.0)));
                 }
                 Event::RoundVoided { round, .. } => _ = given.remove(&(&commit.stream, *round)),
                 _ => {}

@@ -17,7 +17,7 @@ fn set(world: &mut World, switch: &Switch, on: bool) -> Result<(), Refused> {
 /// Tries to begin a round of a game.
 fn bet(world: &mut World, game: &str) -> Result<(), Refused> {
     let started = world.start("alice", game, Currency::EUR, 100, "0.2");
-    world.try_write(player("alice"), vec![Event::RoundStarted(started)])
+    world.try_write(player("alice"), vec![Event::RoundStarted(started.into())])
 }
 
 /// Refused because of a switch; any other fault fails.
@@ -61,7 +61,7 @@ fn pl_25_open_rounds_conclude_and_money_moves_while_all_is_off() {
     let mut world = World::with_players(&["alice", "bob"]);
     for name in ["alice", "bob"] {
         let started = world.start(name, POOL, Currency::EUR, 100, "0.2");
-        world.write(player(name), vec![Event::RoundStarted(started), step(1, 1, 50)]);
+        world.write(player(name), vec![Event::RoundStarted(started.into()), step(1, 1, 50)]);
     }
     set(&mut world, &Switch::default(), false).unwrap();
     world.write(player("alice"), vec![step(1, 2, 70), settled(1, 70)]);
@@ -116,7 +116,7 @@ fn pl_25_a_switch_holds_for_bets_of_the_same_batch() {
     let started = world.start("alice", POOL, Currency::EUR, 100, "0.2");
     let (switch, reason, actor) = (Switch::default(), "test".into(), "ann".into());
     let off = world.next(StreamId::System, vec![Event::SwitchSet { switch, on: false, reason, actor }]);
-    let mut bet = world.next(player("alice"), vec![Event::RoundStarted(started)]);
+    let mut bet = world.next(player("alice"), vec![Event::RoundStarted(started.into())]);
     bet.position += 1;
     let mut stage = Stage::new();
     stage.apply(&world.books, &off).unwrap();

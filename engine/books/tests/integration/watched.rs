@@ -164,7 +164,7 @@ fn pl_30_the_hand_comes_round_and_drops_all_that_a_snapshot_has_but_players_with
     let mut world = super::common::World::with_players(&["alice", "bob"]);
     let started = world.start("alice", super::common::POOL, Currency::EUR, 50, "0.01");
     world.books.watch();
-    world.write(super::common::player("alice"), vec![Event::RoundStarted(started)]);
+    world.write(super::common::player("alice"), vec![Event::RoundStarted(started.into())]);
     world.play("bob", 50, "0.01", 10);
     let (mut hand, names) =
         (Hand::default(), |books: &Books| books.players().map(|(_, name, _)| name.to_owned()).collect::<Vec<_>>());

@@ -15,7 +15,7 @@ fn gambling() -> (World, u64) {
     world.open_account("eve", EUR, 1_000);
     let started = world.start("eve", "mystery-elves", EUR, 100, "0.1");
     let round = started.round;
-    world.write(player("eve"), vec![Event::RoundStarted(started), step(round, 1, 51)]);
+    world.write(player("eve"), vec![Event::RoundStarted(started.into()), step(round, 1, 51)]);
     assert_eq!(world.balance("eve", EUR), 900);
     (world, round)
 }

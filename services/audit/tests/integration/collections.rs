@@ -6,6 +6,7 @@ use motherlode_books::{Currency, Event, LoggedTerms, Minor, RoundTerms};
 use motherlode_proto::convert::record::Logged;
 use motherlode_slots::{Awaiting, Card, Choice, Outcome, Stake};
 use prost::Message;
+use std::sync::Arc;
 
 /// Places of Dwarf Mine's figures: red crystals, the sum of their coin values, those that were a gift, the gift given.
 const RED: usize = 3;
@@ -82,6 +83,7 @@ fn replace(logged: &mut Logged, with: Event) {
 
 fn change_terms(logged: &mut Logged, change: impl FnOnce(&mut RoundTerms)) {
     let Event::RoundStarted(started) = &mut logged.commit.events[0] else { unreachable!() };
+    let started = Arc::make_mut(started);
     let LoggedTerms::Terms(terms) = &mut started.stake else { unreachable!() };
     change(terms);
 }

@@ -69,7 +69,7 @@ impl Tales {
         let there = &self.0[partition as usize].books;
         let mut report = self.0[0].books.partition_report(POOL, partition, there).expect("something to report");
         spoil(&mut report);
-        self.0[0].write(pool(), vec![Event::PartitionReported(report)])
+        self.0[0].write(pool(), vec![Event::PartitionReported(report.into())])
     }
 
     /// The next mirror of a partition, honest or not; its position there.
@@ -77,7 +77,7 @@ impl Tales {
         let there = &self.0[partition as usize].books;
         let mut mirror = self.0[0].books.pool_mirror(POOL, partition, there).expect("something to mirror");
         spoil(&mut mirror);
-        self.0[partition as usize].write(pool(), vec![Event::PoolMirrored(mirror)])
+        self.0[partition as usize].write(pool(), vec![Event::PoolMirrored(mirror.into())])
     }
 
     /// The steward's work, until there is none.

@@ -12,7 +12,7 @@ use motherlode_proto::{
 use motherlode_rounds::{Award, draws::no_key, wire};
 use motherlode_slots::Awaiting;
 use prost::Message;
-use std::fs;
+use std::{fs, sync::Arc};
 
 fn replayed(log: &[Logged], stream: &StreamId, number: u64) -> Option<Replayed> {
     let folder = tempfile::tempdir().unwrap();
@@ -121,6 +121,7 @@ fn pl_01_a_round_of_an_unknown_model_is_shown_as_logged_and_does_not_match() {
     let round = tale.plain_spin("alice");
     let at = tale.log.len() - 1;
     let Event::RoundStarted(started) = &mut tale.log[at].commit.events[0] else { unreachable!() };
+    let started = Arc::make_mut(started);
     started.model_hash = [0xAB; 32];
     let round = replayed(&tale.log, &player("alice"), round).unwrap();
     assert!(round.differs[0].as_deref().unwrap().contains("abab"));

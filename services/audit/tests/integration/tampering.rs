@@ -6,7 +6,7 @@ use motherlode_books::{Event, Nano, PoolTerms, StreamId, Switch};
 use motherlode_proto::{convert::record::Logged, round::v1::Outcome};
 use motherlode_slots::Awaiting;
 use prost::Message;
-use std::fs;
+use std::{fs, sync::Arc};
 
 fn first_step(tale: &Tale) -> usize {
     tale.find(|event| matches!(event, Event::StepResolved(step) if step.win.0 > 0))
@@ -97,6 +97,7 @@ fn bw_02_a_bet_that_is_not_its_coins_is_found_even_when_the_books_agree() {
     let at = tale.find(|event| matches!(event, Event::RoundStarted(_)));
     let found = found(&tale, at, |logged| {
         let Event::RoundStarted(started) = &mut logged.commit.events[0] else { unreachable!() };
+        let started = Arc::make_mut(started);
         started.bet.0 -= 50;
         started.contribution.as_mut().unwrap().amount = Nano(5_000_000);
         logged.balances_after[0].1.0 += 50;
@@ -111,6 +112,7 @@ fn bw_11_a_changed_or_dropped_contribution_is_found() {
     let change = |change: fn(&mut Option<motherlode_books::Contribution>)| {
         found(&tale, at, |logged| {
             let Event::RoundStarted(started) = &mut logged.commit.events[0] else { unreachable!() };
+            let started = Arc::make_mut(started);
             change(&mut started.contribution);
         })
     };
@@ -126,6 +128,7 @@ fn pl_01_a_model_that_this_program_lacks_stops_the_audit_with_its_name() {
     let at = tale.find(|event| matches!(event, Event::RoundStarted(_)));
     let found = found(&tale, at, |logged| {
         let Event::RoundStarted(started) = &mut logged.commit.events[0] else { unreachable!() };
+        let started = Arc::make_mut(started);
         started.model_hash = [0xAB; 32];
     });
     assert!(found.found.contains(&"ab".repeat(32)), "{found}");

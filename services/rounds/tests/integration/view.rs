@@ -25,7 +25,7 @@ fn forged(bet: i64, credited: i64, win: i64, refund: i64, taken_back: i64, after
     };
     let (reason, actor) = (String::new(), String::new());
     let events = vec![
-        Event::RoundStarted(started),
+        Event::RoundStarted(started.into()),
         Event::WinCredited { round: 1, amount: Minor(credited) },
         Event::RoundSettled { round: 1, win: Minor(win) },
         Event::RoundVoided { round: 1, reason, actor, refund: Minor(refund), win_taken_back: Minor(taken_back) },

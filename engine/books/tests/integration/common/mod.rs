@@ -137,7 +137,7 @@ impl World {
     pub fn play(&mut self, name: &str, bet: i64, coin_value: &str, win: i64) -> (u64, u64) {
         let started = self.start(name, POOL, Currency::EUR, bet, coin_value);
         let round = started.round;
-        let events = vec![Event::RoundStarted(started), step(round, 1, win), settled(round, win)];
+        let events = vec![Event::RoundStarted(started.into()), step(round, 1, win), settled(round, win)];
         (round, self.write(player(name), events))
     }
 
@@ -146,7 +146,7 @@ impl World {
         let started = self.start(name, POOL, currency, bet, coin_value);
         let round = started.round;
         let hit = Event::JackpotHit { round, pool: POOL.into() };
-        let events = vec![Event::RoundStarted(started), step(round, 1, 0), hit, settled(round, 0)];
+        let events = vec![Event::RoundStarted(started.into()), step(round, 1, 0), hit, settled(round, 0)];
         (round, self.write(player(name), events))
     }
 
@@ -160,7 +160,7 @@ impl World {
         while let Some(events) = self.books.pool_step(POOL).unwrap() {
             assert!(awards.len() <= self.log.len(), "the pool goes round in circles");
             awards.extend(events.iter().filter_map(|event| match event {
-                Event::JackpotAwarded(award) => Some(award.clone()),
+                Event::JackpotAwarded(award) => Some((**award).clone()),
                 _ => None,
             }));
             self.write(pool_stream(), events);
@@ -190,16 +190,19 @@ pub fn recall(log: &[Commit], commit: &Commit) -> Option<SettledRound> {
 }
 
 pub fn step(round: u64, step: u32, win: i64) -> Event {
-    Event::StepResolved(StepResolved {
-        round,
-        step,
-        seed: Some([9; 32]),
-        choice: vec![4],
-        outcome: vec![5, 6],
-        win: Minor(win),
-        automatic: None,
-        draw: None,
-    })
+    Event::StepResolved(
+        StepResolved {
+            round,
+            step,
+            seed: Some([9; 32]),
+            choice: vec![4],
+            outcome: vec![5, 6],
+            win: Minor(win),
+            automatic: None,
+            draw: None,
+        }
+        .into(),
+    )
 }
 
 pub fn settled(round: u64, win: i64) -> Event {

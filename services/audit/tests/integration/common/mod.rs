@@ -203,7 +203,7 @@ impl Tale {
             jurisdiction: "".into(),
             campaign: self.campaign.as_deref().map(SmolStr::new),
         };
-        let mut events = vec![Event::RoundStarted(started.clone())];
+        let mut events = vec![Event::RoundStarted(started.clone().into())];
         events.extend(self.resolve(&stream, &started, &[], Choice::Spin, wish));
         self.write(stream, events);
         number
@@ -260,7 +260,7 @@ impl Tale {
         let round = started.round;
         let seed = sealed.is_none().then_some(seed);
         let step = StepResolved { round, step, seed, choice, outcome: bytes, win, automatic: None, draw: sealed };
-        let mut events = vec![Event::StepResolved(step)];
+        let mut events = vec![Event::StepResolved(step.into())];
         if let Some(after) = &outcome.carried {
             let scope = collection::scope(game, started.currency, started.bet);
             let before = self.books.player(stream).expect("a player");
@@ -374,7 +374,9 @@ pub fn linked(log: &[Logged]) -> Vec<(Logged, Bytes)> {
     chaining(log, |logged, before| {
         let mut sealing = sealed_by.get(&logged.commit.stream).copied();
         for event in &mut logged.commit.events {
-            if let Event::StepResolved(StepResolved { draw: Some(Draw { sealed_by: Some(named), .. }), .. }) = event {
+            if let Event::StepResolved(step) = event
+                && let Some(Draw { sealed_by: Some(named), .. }) = &mut step.draw
+            {
                 *named = sealing.take().unwrap_or(*named);
             }
         }

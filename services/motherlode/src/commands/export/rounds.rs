@@ -12,7 +12,7 @@ use motherlode_tables::{
     Kind::{Count, Place, Text, Time},
     Rows, Value, column,
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 pub(super) const COLUMNS: &[Column] = &[
     column("time", Time),
@@ -41,7 +41,7 @@ pub(super) const COLUMNS: &[Column] = &[
 
 /// A round that is under way.
 struct Open {
-    started: RoundStarted,
+    started: Arc<RoundStarted>,
     time_ms: i64,
     partition: u32,
     position: u64,
@@ -71,7 +71,7 @@ impl<'a> Rounds<'a> {
             match event {
                 Event::RoundStarted(started) if self.wanted.day(commit.time_ms) => {
                     let open = Open {
-                        started: started.clone(),
+                        started: Arc::clone(started),
                         time_ms: commit.time_ms,
                         partition: commit.partition,
                         position: commit.position,
