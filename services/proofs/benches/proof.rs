@@ -8,7 +8,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use ed25519_dalek::{Signer, SigningKey, Verifier};
-use motherlode_books::{Commit, Event, StepResolved, draw};
+use motherlode_books::{Commit, Event, draw};
 use motherlode_log::{Record, hash};
 use motherlode_proofs::{Files, proof_of, restored};
 use motherlode_proto::{

@@ -4,7 +4,7 @@
 use crate::upgrade;
 use bytes::Bytes;
 use motherlode_audit::{Checkpoints, Options as Audited, ShownDraw, Unproven, audit, verify};
-use motherlode_books::{Event, HOME, StepResolved};
+use motherlode_books::{Event, HOME};
 use motherlode_ledger::Options;
 use motherlode_log::{Options as StoreOptions, SegmentStore, Store, genesis, hash};
 use motherlode_proofs::{Files, Witness, load, make, of_partition, proofs_folder, restored};
@@ -362,12 +362,11 @@ fn rewritten(records: &[Bytes], at: usize) -> Vec<Bytes> {
         if index == at {
             logged.commit.request_id = format!("{}x", logged.commit.request_id).into();
         }
-        for event in &mut logged.commit.events {
-            let Event::StepResolved(step) = event else { continue };
-            if let Some(draw) = &mut step.draw {
-                draw.sealed_by = sealed_by.get(&logged.commit.stream).copied();
-            }
-        }
+        let steps = logged.commit.events.iter_mut().filter_map(|event| match event {
+            Event::StepResolved(step) => step.draw.as_mut(),
+            _ => None,
+        });
+        steps.for_each(|draw| draw.sealed_by = sealed_by.get(&logged.commit.stream).copied());
         let bytes = record::encode(&head, &logged);
         head = hash(&bytes);
         if draws::sealed(&logged.commit.events).next().is_some() {
