@@ -43,6 +43,7 @@ struct State {
     no_descriptors: bool,
     faults: Option<Faults>,
     write_limit: Option<usize>,
+    bytes_read: u64,
 }
 
 /// Operations that fail by chance.
@@ -86,6 +87,12 @@ impl SimDisk {
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.0.lock().operations
+    }
+
+    /// How many bytes have been read.
+    #[must_use]
+    pub fn bytes_read(&self) -> u64 {
+        self.0.lock().bytes_read
     }
 
     /// Stops the user of this disk at an operation, counted from 0: that one is done in part or not, and it and
@@ -401,11 +408,12 @@ impl File for SimFile {
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let state = self.disk.0.lock();
+        let mut state = self.disk.0.lock();
         let live = &state.contents[self.content].live;
         let rest = live.get(place(offset)?..).unwrap_or_default();
         let read = rest.len().min(buffer.len());
         buffer[..read].copy_from_slice(&rest[..read]);
+        state.bytes_read += read as u64;
         Ok(read)
     }
 

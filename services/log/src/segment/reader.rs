@@ -1,7 +1,8 @@
 //! Random access: reads of the durable part while the writer appends.
 //!
-//! Costs: a look into the index, then one read of 64 KiB to 1 MiB, or of the longer block in which the position
-//! lies. Every block that something is answered from is checked whole. A read ends with its segment.
+//! Costs: a look into the index, then a read of 64 KiB, which mostly has the block in which the position lies; where more is asked
+//! for, each further read is twice as long, up to 1 MiB. Every block that something is answered from is checked whole. A read ends
+//! with its segment.
 
 use std::{
     io,
@@ -45,7 +46,7 @@ impl Reader for Shared {
         let from = from.max(1);
         let found = self.index.read().find(from);
         let Some(lookup) = found.filter(|_| max_records > 0) else { return Ok(Vec::new()) };
-        let mut blocks = Blocks::open(self, lookup, (max_bytes as u64).clamp(READ_MIN, READ_MAX))?;
+        let mut blocks = Blocks::open(self, lookup)?;
         let mut limit = Limit::new(max_records, max_bytes);
         let mut read = Vec::new();
         while let Some(block) = blocks.next(from)? {
@@ -73,11 +74,12 @@ struct Blocks<'a> {
     /// The first position of the block at which the window stands.
     position: Position,
     window: Window,
+    /// The length of the next read.
     ahead: u64,
 }
 
 impl<'a> Blocks<'a> {
-    fn open(shared: &'a Shared, lookup: Lookup, ahead: u64) -> Result<Self, ReadError> {
+    fn open(shared: &'a Shared, lookup: Lookup) -> Result<Self, ReadError> {
         let file = match &lookup.file {
             Some(file) => Arc::clone(file),
             None => {
@@ -86,14 +88,13 @@ impl<'a> Blocks<'a> {
             }
         };
         let (position, window) = (lookup.position, Window::new(file, lookup.offset));
-        Ok(Self { shared, lookup, position, window, ahead })
+        Ok(Self { shared, lookup, position, window, ahead: READ_MIN })
     }
 
     /// The next block that reaches position `from`, checked; `None` at the end of the durable part.
     fn next(&mut self, from: Position) -> Result<Option<Block>, ReadError> {
         while self.window.offset < self.lookup.used {
-            let ahead = self.ahead.min(self.lookup.used - self.window.offset);
-            self.window.fill(BLOCK_HEADER, ahead).map_err(|error| of(&self.file(), &error))?;
+            self.fill(BLOCK_HEADER)?;
             let header = BlockHeader::decode(&self.window.bytes).ok_or_else(|| self.damage("no sound block header"))?;
             let next = header.first.saturating_add(header.records.into());
             if next <= from {
@@ -101,13 +102,23 @@ impl<'a> Blocks<'a> {
                 self.position = next;
                 continue;
             }
-            self.window.fill(header.bytes(), ahead).map_err(|error| of(&self.file(), &error))?;
+            self.fill(header.bytes())?;
             let block = decode_block(&self.window.bytes, self.position).map_err(|reason| self.damage(reason))?;
             self.window.advance(block.bytes);
             self.position = next;
             return Ok(Some(block));
         }
         Ok(None)
+    }
+
+    /// Sees to it that the window has so many bytes.
+    fn fill(&mut self, needed: usize) -> Result<(), ReadError> {
+        if self.window.bytes.len() < needed {
+            let ahead = self.ahead.min(self.lookup.used - self.window.offset);
+            self.window.fill(needed, ahead).map_err(|error| of(&self.file(), &error))?;
+            self.ahead = READ_MAX.min(2 * self.ahead);
+        }
+        Ok(())
     }
 
     fn file(&self) -> PathBuf {

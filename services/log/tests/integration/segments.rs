@@ -211,6 +211,29 @@ fn any_position_can_be_read_in_any_size() {
     }
 }
 
+/// Between two marks are 64 KiB: a record, however much of the log may be asked for with it, takes a read of as much, and one more where
+/// its block begins there. What is read to the end takes longer reads, and hardly any byte twice.
+#[test]
+fn a_record_is_read_without_what_follows_it() {
+    const MARKS: u64 = 64 << 10;
+    let disk = Arc::new(SimDisk::new());
+    let mut store = SegmentStore::open_on(disk.clone(), Path::new("p"), 3, Options::default()).unwrap();
+    for n in 0..4_000_u32 {
+        append(&mut store, &[&[n.to_le_bytes(); 125].concat()]);
+    }
+    let (reader, length) = (store.reader(), 4_000 * 500);
+    let read = |from, records| {
+        let before = disk.bytes_read();
+        assert_eq!(reader.read(from, records, usize::MAX).unwrap().len(), records);
+        disk.bytes_read() - before
+    };
+    let singles: Vec<_> = (1..=store.end()).map(|position| read(position, 1)).collect();
+    assert!(singles.iter().all(|bytes| *bytes <= 3 * MARKS), "{singles:?}");
+    assert!(singles.iter().sum::<u64>() <= singles.len() as u64 * MARKS * 11 / 10, "hardly any takes two reads");
+    let all = read(1, 4_000);
+    assert!((length..length * 3 / 2).contains(&all), "{all} bytes for {length}");
+}
+
 #[test]
 fn a_scan_that_is_resumed_goes_on_through_segments_that_are_being_written() {
     const APPENDS: u64 = 200;
