@@ -63,7 +63,7 @@ impl JobService for JobApi {
 
     async fn list_jobs(&self, _: Request<wire::ListJobsRequest>) -> Result<Response<wire::ListJobsResponse>, Status> {
         let jobs = self.jobs.all().iter().map(|job| job.to_wire()).collect();
-        Ok(Response::new(wire::ListJobsResponse { jobs }))
+        Ok(Response::new(wire::ListJobsResponse { jobs, audits_elsewhere: self.parts.is_empty() }))
     }
 
     async fn cancel_job(

@@ -16,7 +16,7 @@ use maud::{Markup, html};
 use motherlode_picture::par::plot;
 use motherlode_proto::{
     job::v1::{
-        Audit, CancelJobRequest, Job, ListJobsRequest, Simulation, StartJobRequest,
+        Audit, CancelJobRequest, Job, ListJobsRequest, ListJobsResponse, Simulation, StartJobRequest,
         job::{Figure, State},
         start_job_request::Work,
     },
@@ -35,17 +35,21 @@ pub(super) async fn audits(visit: &Visit) -> Result<Markup, Failure> {
     if !visit.may("StartJob") {
         return Ok(Markup::default());
     }
-    let id = request_id()?;
+    let (id, all) = (request_id()?, listed(visit).await?);
     Ok(html! {
         section {
             h2 { "Audits" }
             p { "An audit reads the log from its first record to its last, believes nothing, and resolves every step again. It runs behind "
                 "the service, which plays on." }
-            (audit_jobs(visit).await?)
-            form.act method="post" action="/jobs/audit" {
-                (layout::word(visit))
-                input type="hidden" name="request" value=(id);
-                button type="submit" { "Audit the log now" }
+            (audit_jobs(visit, &all))
+            @if all.audits_elsewhere {
+                p.note { "The log is not in this process's data folder. " code { "motherlode audit" } " audits a copy of it." }
+            } @else {
+                form.act method="post" action="/jobs/audit" {
+                    (layout::word(visit))
+                    input type="hidden" name="request" value=(id);
+                    button type="submit" { "Audit the log now" }
+                }
             }
         }
     })
@@ -53,11 +57,11 @@ pub(super) async fn audits(visit: &Visit) -> Result<Markup, Failure> {
 
 /// The part of it that goes on by itself.
 pub(crate) async fn audits_part(visit: Visit) -> Result<Response, Failure> {
-    Ok(live::answer(audit_jobs(&visit).await?))
+    Ok(live::answer(audit_jobs(&visit, &listed(&visit).await?)))
 }
 
-async fn audit_jobs(visit: &Visit) -> Result<Markup, Failure> {
-    shown(visit, "/live/audits", |job| job.simulation.is_none()).await
+fn audit_jobs(visit: &Visit, all: &ListJobsResponse) -> Markup {
+    shown(visit, "/live/audits", all, |job| job.simulation.is_none())
 }
 
 /// Simulations of a game: those that were run last, and a form that starts one.
@@ -65,12 +69,12 @@ pub(super) async fn simulations(visit: &Visit, game: &str, rules_version: &str) 
     if !visit.may("StartJob") {
         return Ok(Markup::default());
     }
-    let id = request_id()?;
+    let (id, all) = (request_id()?, listed(visit).await?);
     Ok(html! {
         section {
             h2 { "Simulations" }
             p { "Whole rounds through the code that serves players, held against the exact mathematics." }
-            (simulation_jobs(visit, game).await?)
+            (simulation_jobs(visit, game, &all))
             form.act method="post" action="/jobs/simulation" {
                 (layout::word(visit))
                 input type="hidden" name="request" value=(id);
@@ -90,24 +94,27 @@ pub(super) async fn simulations(visit: &Visit, game: &str, rules_version: &str) 
 
 /// The part of it that goes on by itself.
 pub(crate) async fn simulations_part(Path(game): Path<String>, visit: Visit) -> Result<Response, Failure> {
-    Ok(live::answer(simulation_jobs(&visit, &game).await?))
+    Ok(live::answer(simulation_jobs(&visit, &game, &listed(&visit).await?)))
 }
 
-async fn simulation_jobs(visit: &Visit, game: &str) -> Result<Markup, Failure> {
+fn simulation_jobs(visit: &Visit, game: &str, all: &ListJobsResponse) -> Markup {
     let of_game = |job: &Job| job.simulation.as_ref().is_some_and(|of| of.game == game);
-    shown(visit, &format!("/live/simulations/{game}"), of_game).await
+    shown(visit, &format!("/live/simulations/{game}"), all, of_game)
+}
+
+async fn listed(visit: &Visit) -> Result<ListJobsResponse, Failure> {
+    Ok(visit.api.job().list_jobs(ListJobsRequest {}).await?.into_inner())
 }
 
 /// The latest jobs of a kind; asked for again while one of them runs.
-async fn shown(visit: &Visit, address: &str, wanted: impl Fn(&Job) -> bool) -> Result<Markup, Failure> {
-    let jobs = visit.api.job().list_jobs(ListJobsRequest {}).await?.into_inner().jobs;
-    let jobs: Vec<_> = jobs.iter().filter(|job| wanted(job)).take(SHOWN).collect();
+fn shown(visit: &Visit, address: &str, all: &ListJobsResponse, wanted: impl Fn(&Job) -> bool) -> Markup {
+    let jobs: Vec<_> = all.jobs.iter().filter(|job| wanted(job)).take(SHOWN).collect();
     let runs = jobs.iter().any(|job| job.state() == State::Running);
     let content = html! {
         @if jobs.is_empty() { p { "None was run since the process started." } }
         @for job in jobs { (card(visit, job)) }
     };
-    Ok(live::part(visit, Some(address).filter(|_| runs), LOOK_S, content))
+    live::part(visit, Some(address).filter(|_| runs), LOOK_S, content)
 }
 
 fn card(visit: &Visit, job: &Job) -> Markup {

@@ -1,10 +1,14 @@
 //! The console as a process of its own, in front of services that are elsewhere.
 
 use super::{Browser, rounds, service};
+use crate::apart::Installation;
+use motherlode_proto::job::v1::{
+    Audit, ListJobsRequest, StartJobRequest, job_service_client::JobServiceClient, start_job_request::Work,
+};
 use motherlode_runtime::{Config, config::Role};
 use motherlode_server::{Phase, serve};
 use motherlode_spin::Dealer;
-use motherlode_tests::operators::Service;
+use motherlode_tests::{operators::Service, reason};
 use std::{
     net::SocketAddr,
     sync::mpsc::{Sender, channel},
@@ -77,4 +81,25 @@ async fn pl_12_a_console_of_its_own_says_that_nobody_answers() {
     let page = Browser::new(console.address).get("/login").await;
     assert_eq!(page.status, 503, "{}", page.body);
     assert!(page.body.contains("Not available"), "{}", page.body);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_21_where_a_process_has_a_part_of_the_log_no_audit_is_offered() {
+    let data = tempfile::tempdir().unwrap();
+    let (installation, [at_a, at_b]) = Installation::new(data.path());
+    let (a, b) = tokio::join!(installation.start(0, at_a), installation.start(1, at_b));
+    let target = format!("http://{}", a.address());
+    let mut jobs = JobServiceClient::connect(target.clone()).await.unwrap();
+    assert!(jobs.list_jobs(ListJobsRequest {}).await.unwrap().into_inner().audits_elsewhere);
+    let audit = StartJobRequest { request_id: "audit".into(), work: Some(Work::Audit(Audit {})) };
+    assert_eq!(reason(&jobs.start_job(audit).await.unwrap_err()), "AUDIT_ELSEWHERE");
+    let console = Apart::start(target);
+    let mut browser = Browser::new(console.address);
+    browser.post("/login", &[]).await;
+    let page = browser.get("/trust").await;
+    assert_eq!(page.status, 200, "{}", page.body);
+    assert!(page.body.contains("audits a copy of it") && !page.body.contains("/jobs/audit"), "{}", page.body);
+    for server in [a, b] {
+        server.stop().await.unwrap();
+    }
 }
