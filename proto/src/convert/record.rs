@@ -57,17 +57,25 @@ pub fn write_commit(
 /// # Errors
 /// [`Malformed`] names the first field at fault.
 pub fn decode(bytes: &[u8]) -> Result<Logged, Malformed> {
-    read(bytes).or_else(|_| read(&v1::Commit::decode(bytes)?.encode_to_vec()))
+    decode_known(bytes, None)
+}
+
+/// The same, where a stream is known by its name: a record that has this name is spared its parsing.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_known(bytes: &[u8], known: Option<(&[u8], &StreamId)>) -> Result<Logged, Malformed> {
+    read(bytes, known).or_else(|_| read(&v1::Commit::decode(bytes)?.encode_to_vec(), None))
 }
 
 /// Reads a record in the plain form.
-fn read(bytes: &[u8]) -> Result<Logged, Malformed> {
+fn read(bytes: &[u8], known: Option<(&[u8], &StreamId)>) -> Result<Logged, Malformed> {
     let mut fields = In::new(bytes);
     fields.bytes(1).ok_or(Malformed::Field("previous_hash"))?;
     let commit = Commit {
         position: take(&mut fields, 2, "position")?,
         partition: take(&mut fields, 3, "partition")?,
-        stream: take(&mut fields, 4, "stream")?,
+        stream: needed(fields.bytes(4).and_then(|name| named(name, known)), "stream")?,
         version: take(&mut fields, 5, "version")?,
         previous: take(&mut fields, 6, "previous_position")?,
         request_id: take(&mut fields, 7, "request_id")?,
@@ -78,6 +86,14 @@ fn read(bytes: &[u8]) -> Result<Logged, Malformed> {
     let balances_after = take(&mut fields, 11, "balances_after")?;
     fields.ended("that is unknown")?;
     Ok(Logged { commit, balances_after })
+}
+
+/// The stream of a name.
+fn named(name: &[u8], known: Option<(&[u8], &StreamId)>) -> Option<StreamId> {
+    match known {
+        Some((of, stream)) if of == name => Some(stream.clone()),
+        _ => std::str::from_utf8(name).ok()?.parse().ok(),
+    }
 }
 
 fn take<T: Value>(fields: &mut In, number: u8, name: &'static str) -> Result<T, Malformed> {

@@ -525,9 +525,12 @@ proptest! {
         }
         let end = cut.map_or(bytes.len(), |cut| cut.index(bytes.len()));
         let decoded = record::decode(&bytes[..end]).ok();
-        if let Some(logged) = &decoded {
-            prop_assert_eq!(&record::stream(&bytes[..end]).unwrap(), &logged.commit.stream);
+        if let Some(decoded) = &decoded {
+            prop_assert_eq!(&record::stream(&bytes[..end]).unwrap(), &decoded.commit.stream);
         }
+        let name = logged.commit.stream.to_string();
+        let known = record::decode_known(&bytes[..end], Some((name.as_bytes(), &logged.commit.stream))).ok();
+        prop_assert_eq!(&known, &decoded, "what is known spares work and changes nothing");
         prop_assert_eq!(decoded, by_message(&bytes[..end]));
     }
 

@@ -115,9 +115,9 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
         let played: Vec<Checked> = playing.into_iter().map(join).collect();
         Ok::<_, Unusable>((read?, join(folding), played))
     })?;
-    let (mut plays, mut days) = (vec![], vec![]);
+    let mut plays = vec![];
     for Worker { players, judge, plays: played, .. } in workers {
-        days.extend(fold.join(judge, players));
+        fold.join(judge, players);
         plays.push(played);
     }
     let (position, head) = scan.verified();
@@ -129,8 +129,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     if found.is_empty() {
         let whole =
             || unreadable.map_or(Ok(()), Err).and_then(|()| tree.map_or(Ok(()), |mut tree| tree.end(position, head)));
-        let end = || reaches(held, position).and_then(|()| fold.end(&days)).and_then(|()| whole());
-        match end() {
+        match reaches(held, position).and_then(|()| fold.end()).and_then(|()| whole()) {
             Ok(()) => fold.send_end(position),
             Err(fault) => found.push(fault.at(options.partition, position)),
         }

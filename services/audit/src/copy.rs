@@ -142,10 +142,10 @@ pub fn audit_copy(folder: &Path) -> Result<CopyReport, Unusable> {
         };
         divergence = checked.err();
     }
-    let days = copy.fold.join(copy.judge, copy.players);
+    copy.fold.join(copy.judge, copy.players);
     if divergence.is_none() {
         let (partition, position) = (copy.partition, copy.digest.position);
-        divergence = copy.fold.end(&days).err().map(|fault| fault.at(partition, position));
+        divergence = copy.fold.end().err().map(|fault| fault.at(partition, position));
     }
     let (_, head) = scan.verified();
     if copy.last.is_none() && divergence.is_none() {
@@ -319,8 +319,10 @@ impl<'a> Auditing<'a> {
             return Ok(());
         }
         let books = &self.fold.books;
-        let player = self.players.get(&commit.stream);
-        let (head, end) = (player.map_or_else(|| books.head(&commit.stream), |player| player.state.head), books.end(0));
+        let (head, end) = match &commit.stream {
+            StreamId::Player { .. } => (self.players.of(&commit.stream).state.head, books.end(0)),
+            stream => (books.head(stream), books.end(0)),
+        };
         let commit = Commit {
             partition: 0,
             position: end.position + 1,

@@ -2,7 +2,7 @@
 //! sessions, and at the end the books have the same sums.
 
 use crate::divergence::Fault;
-use motherlode_books::{Books, Commit, Currency, Event, Minor, PerCurrency, RoundStarted, StreamId};
+use motherlode_books::{Commit, Currency, Event, Minor, PerCurrency, PlayerState, RoundStarted, StreamId};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -90,21 +90,18 @@ impl Days {
         Ok(())
     }
 
-    /// Whether the books have come to the same for all players.
-    pub(crate) fn agree(all: &[(StreamId, Self)], books: &Books) -> Result<(), Fault> {
-        let mut sorted: Vec<_> = all.iter().collect();
-        sorted.sort_unstable_by_key(|(stream, _)| stream);
-        let each =
-            sorted.into_iter().flat_map(|(stream, Self([play, real]))| [(stream, false, play), (stream, true, real)]);
-        for (stream, real, day) in each {
+    /// Whether the books have come to the same for the player.
+    pub(crate) fn agree(&self, stream: &StreamId, player: &PlayerState) -> Result<(), Fault> {
+        let Self([play, real]) = self;
+        for (real, day) in [(false, play), (true, real)] {
             let now_ms = day.number * DAY_MS;
             for (currency, net) in day.net.iter() {
                 // With no rates a day counts what is in the currency alone.
                 let own = |of: Currency| (of == currency).then_some(motherlode_books::FxRate::ONE);
                 // An action of a later day has begun that one.
-                let booked = books.player(stream).map(|player| player.day(currency));
-                let booked = booked.filter(|booked| currency.is_real() == real && booked.number() <= day.number);
-                let booked = booked.map(|booked| booked.net(currency, &own, now_ms));
+                let booked = player.day(currency);
+                let is_of = currency.is_real() == real && booked.number() <= day.number;
+                let booked = is_of.then(|| booked.net(currency, &own, now_ms));
                 if booked.is_some_and(|booked| booked != *net) {
                     let what = format!("PL-26: the day of {stream} did not come to its bets and wins in {currency}");
                     return Err(Fault::new(what, net, format!("{booked:?}")));

@@ -7,7 +7,6 @@
 
 use crate::{
     campaigns::Campaigns,
-    days::Days,
     demo::Demo,
     divergence::Fault,
     facts::FactSender,
@@ -32,6 +31,8 @@ pub(crate) struct Fold {
     pub(crate) partition: u32,
     campaigns: Campaigns,
     demo: Demo,
+    /// The first player whose days are not the books', and how.
+    days: Option<(StreamId, Fault)>,
     pub(crate) voids: PerCurrency<Voids>,
     pub(crate) seals: Seals,
     /// Sends the facts that other partitions are compared with.
@@ -53,6 +54,7 @@ impl Fold {
             partition,
             campaigns: Campaigns::default(),
             demo: Demo::default(),
+            days: None,
             facts: None,
             projected,
         }
@@ -103,7 +105,7 @@ impl Fold {
     ) -> Result<(), Fault> {
         let stream = &logged.commit.stream;
         let left = match stream {
-            StreamId::Player { .. } => players.of(stream, |player| judge.commit(&mut player.state, logged, hash))?,
+            StreamId::Player { .. } => judge.commit(&mut players.of(stream).state, logged, hash)?,
             _ => Left::default(),
         };
         self.commit(logged, &left)?;
@@ -113,19 +115,22 @@ impl Fold {
         Ok(())
     }
 
-    /// Takes over what a judge has counted, and its players; their days are left.
-    pub(crate) fn join(&mut self, judge: Judge, players: Players) -> Vec<(StreamId, Days)> {
+    /// Takes over what a judge has counted, and its players, whose days are held against the books.
+    pub(crate) fn join(&mut self, judge: Judge, players: Players) {
         let Judge { mut share, campaigns, demo, voids, seals, .. } = judge;
         self.books.take_totals(&share.take_totals());
         self.campaigns.join(campaigns);
         self.demo.join(demo);
         voids.iter().for_each(|(currency, of)| self.voids.entry(currency).add(of));
         self.seals.add(&seals);
-        let join = |(stream, Player { state, days, .. }): (StreamId, Player)| {
-            self.books.join(stream.clone(), state);
-            (stream, days)
-        };
-        players.into_iter().map(join).collect()
+        for Player { stream, state, days, .. } in players.into_all() {
+            if let Err(fault) = days.agree(&stream, &state)
+                && self.days.as_ref().is_none_or(|(first, _)| stream < *first)
+            {
+                self.days = Some((stream.clone(), fault));
+            }
+            self.books.join(stream, state);
+        }
     }
 
     fn note_awards(&mut self, events: &[Event]) {
@@ -195,11 +200,11 @@ impl Fold {
         }
     }
 
-    /// Checks the properties of the whole log, with the days of all its players.
-    pub(crate) fn end(&self, days: &[(StreamId, Days)]) -> Result<(), Fault> {
+    /// Checks the properties of the whole log.
+    pub(crate) fn end(&mut self) -> Result<(), Fault> {
         self.trial_balance()?;
         self.campaigns.agree(&self.books)?;
-        Days::agree(days, &self.books)?;
+        self.days.take().map_or(Ok(()), |(_, fault)| Err(fault))?;
         self.demo.agree(&self.books)?;
         for operator in self.books.operators() {
             let mut sums = PerCurrency::<i128>::default();

@@ -16,7 +16,7 @@ use motherlode_books::{Commit, Currency, Event, Left, Minor, PerCurrency, Player
 use motherlode_log::Hash;
 use motherlode_proto::convert::record::Logged;
 
-/// The books of some of the players.
+/// The books beside some players, who are with who [hands their commits in](crate::worker).
 pub(crate) struct Judge<'a> {
     pub(crate) share: Share,
     pub(crate) campaigns: Campaigns,

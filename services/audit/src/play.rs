@@ -60,7 +60,7 @@ impl<'a> Plays<'a> {
     /// Takes a commit, where one has all players. There is nothing to play in those of other streams.
     pub(crate) fn take(&mut self, players: &mut Players, commit: &Commit) -> Result<(), Fault> {
         match &commit.stream {
-            StreamId::Player { .. } => players.of(&commit.stream, |player| self.commit(player, commit)),
+            StreamId::Player { .. } => self.commit(players.of(&commit.stream), commit),
             _ => Ok(()),
         }
     }

@@ -10,38 +10,32 @@ use std::collections::{BTreeMap, HashMap};
 /// Game and scope of a collection.
 pub(crate) type Place = (&'static str, SmolStr);
 
-/// Players by their streams, each looked up once a commit, for all judges.
+/// Players by the names of their streams, each looked up once a commit, for all judges. The table has room to spare: players are large,
+/// and beside it.
 #[derive(Default)]
-pub(crate) struct Players(HashMap<StreamId, Player, RandomState>);
+pub(crate) struct Players(HashMap<Box<[u8]>, Box<Player>, RandomState>);
 
 impl Players {
-    /// Hands out the player of a stream, who begins with its first commit.
-    pub(crate) fn of<T>(&mut self, stream: &StreamId, judge: impl FnOnce(&mut Player) -> T) -> T {
-        match self.0.get_mut(stream) {
-            Some(player) => judge(player),
-            None => judge(self.0.entry(stream.clone()).or_default()),
-        }
+    /// The player of a stream, who begins with its first commit.
+    pub(crate) fn of(&mut self, stream: &StreamId) -> &mut Player {
+        let name = stream.to_string().into_bytes().into();
+        self.0.entry(name).or_insert_with(|| Box::new(Player::new(stream.clone())))
     }
 
-    /// A player that had a commit.
-    pub(crate) fn get(&self, stream: &StreamId) -> Option<&Player> {
-        self.0.get(stream)
+    /// A player that had a commit, by the stream's name.
+    pub(crate) fn named(&mut self, name: &[u8]) -> Option<&mut Player> {
+        self.0.get_mut(name).map(AsMut::as_mut)
     }
-}
 
-/// In no order.
-impl IntoIterator for Players {
-    type Item = (StreamId, Player);
-    type IntoIter = std::collections::hash_map::IntoIter<StreamId, Player>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
+    /// All of them, in no order.
+    pub(crate) fn into_all(self) -> impl Iterator<Item = Player> {
+        self.0.into_values().map(|player| *player)
     }
 }
 
 /// A player.
-#[derive(Default)]
 pub(crate) struct Player {
+    pub(crate) stream: StreamId,
     pub(crate) state: PlayerState,
     pub(crate) days: Days,
     /// By number.
@@ -76,6 +70,11 @@ pub(crate) struct Held {
 }
 
 impl Player {
+    fn new(stream: StreamId) -> Self {
+        let (open, carried) = (BTreeMap::new(), BTreeMap::new());
+        Self { stream, state: PlayerState::default(), days: Days::default(), open, carried }
+    }
+
     pub(crate) fn keep(&mut self, round: Option<Playing>) {
         if let Some(round) = round {
             self.open.insert(round.number, round);

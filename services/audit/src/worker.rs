@@ -9,7 +9,7 @@ use crate::{
     reading::{Part, name_of},
     recalled::Recalled,
 };
-use motherlode_books::{Left, Shared, StreamId, Totals};
+use motherlode_books::{Commit, Left, Shared, StreamId, Totals};
 use motherlode_log::{Hash, Record};
 use motherlode_proto::convert::record::{self, Logged};
 use std::{
@@ -86,51 +86,35 @@ impl<'a> Worker<'a> {
         hash: Hash,
         commits: &mut Vec<(Logged, Left)>,
     ) -> Result<(), Fault> {
-        let mut logged = self.decode(of_partition, record)?;
-        let Self { players, judge, plays, compared, .. } = self;
-        if !matches!(logged.commit.stream, StreamId::Player { .. }) {
+        let Self { players, judge, plays, partition, compared } = self;
+        let Record { position, bytes } = record;
+        let name = name_of(bytes);
+        let known = players.named(&name);
+        let logged = record::decode_known(bytes, known.as_deref().map(|player| (&*name, &player.stream)));
+        let mut logged = logged.map_err(|malformed| Fault::new("the record is no commit", "a commit", malformed))?;
+        let Commit { stream, .. } = &logged.commit;
+        if !of_partition || logged.commit.partition != *partition {
+            return Err(Fault::new("the record is another partition's", partition, logged.commit.partition));
+        }
+        if logged.commit.position != *position {
+            return Err(Fault::new("the record names another position", position, logged.commit.position));
+        }
+        if !matches!(stream, StreamId::Player { .. }) {
             commits.push((logged, Left::default()));
             return Ok(());
         }
-        let (left, checked) = players.of(&logged.commit.stream, |player| {
-            let left = judge.commit(&mut player.state, &logged, hash)?;
-            Ok::<_, Fault>((left, plays.commit(player, &logged.commit)))
-        })?;
+        let player = match known {
+            Some(player) if player.stream == *stream => player,
+            None if *name == *stream.to_string().as_bytes() => players.of(stream),
+            // Another thread may have what came before of the player.
+            _ => return Err(Fault::new("the record names two streams", String::from_utf8_lossy(&name), stream)),
+        };
+        let left = judge.commit(&mut player.state, &logged, hash)?;
+        let checked = plays.commit(player, &logged.commit);
         if !*compared {
             logged.commit.events = vec![];
         }
         commits.push((logged, left));
         checked
     }
-
-    fn decode(&self, of_partition: bool, record: &Record) -> Result<Logged, Fault> {
-        let Record { position, bytes } = record;
-        let logged =
-            record::decode(bytes).map_err(|malformed| Fault::new("the record is no commit", "a commit", malformed))?;
-        let Logged { commit, .. } = &logged;
-        if !of_partition || commit.partition != self.partition {
-            return Err(Fault::new("the record is another partition's", self.partition, commit.partition));
-        }
-        if commit.position != *position {
-            return Err(Fault::new("the record names another position", position, commit.position));
-        }
-        match &commit.stream {
-            StreamId::Player { operator, player } if !is_named(bytes, operator, player) => {
-                let (first, last) = (name_of(bytes), commit.stream.to_string());
-                if *first == *last.as_bytes() {
-                    return Ok(logged);
-                }
-                // Another thread may have what came before of the player.
-                Err(Fault::new("the record names two streams", String::from_utf8_lossy(&first), last))
-            }
-            _ => Ok(logged),
-        }
-    }
-}
-
-/// Whether a record is handed out by its player's name.
-fn is_named(record: &[u8], operator: &str, player: &str) -> bool {
-    let name =
-        record::stream_name(record).and_then(|name| name.strip_prefix(b"player/")?.strip_prefix(operator.as_bytes()));
-    name.and_then(|name| name.strip_prefix(b"/")) == Some(player.as_bytes())
 }
