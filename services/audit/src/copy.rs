@@ -319,13 +319,13 @@ impl<'a> Auditing<'a> {
             return Ok(());
         }
         let books = &self.fold.books;
-        let (head, end) = match &commit.stream {
-            StreamId::Player { .. } => (self.players.of(&commit.stream).state.head, books.end(0)),
-            stream => (books.head(stream), books.end(0)),
+        let head = match &commit.stream {
+            StreamId::Player { .. } => self.players.of(&commit.stream).state.head,
+            stream => books.head(stream),
         };
         let commit = Commit {
             partition: 0,
-            position: end.position + 1,
+            position: books.end(0).position + 1,
             version: head.version + 1,
             previous: head.position,
             events,
