@@ -6,7 +6,8 @@ kinds of readers, and bets by the log's length.
 MOTHERLODE and SCRIPTED are the service and the one with the tests' dealer, LONG_LOG the example of services/audit that writes logs; all of
 the same build. ROUNDS is the length of the log for Find, 10,000,000 by default; what comes after it are the figures to take, all but `spinning` and
 `lengths` by default. `spinning` is the control of `readers`: in their place are two processes of the lowest priority that do nothing but count, so it says what
-a machine of two cores can show at all. `lengths` plays on logs that are in the folders of FIGURES_LOGS, divided by colons, the shortest first. FIGURES_TURNS is how many turns
+a machine of two cores can show at all. Those who read are clients that stand for other machines: they have what bets, and the service, leave (SCHED_IDLE), unless
+FIGURES_READERS is `equal`. `lengths` plays on logs that are in the folders of FIGURES_LOGS, divided by colons, the shortest first. FIGURES_TURNS is how many turns
 the bets have, 9 by default, and FIGURES_SECONDS how long each part of a turn is, 40 by default: p99 is that of all bets of a part, so that a pause of the machine's is one part of it and not its verdict. It needs the packages of tests/python and its generated
 stubs (tests/run python makes both): run it by tests/.venv/bin/python.
 """
@@ -41,6 +42,8 @@ TURNS = int(os.environ.get("FIGURES_TURNS", 9))
 SECONDS = int(os.environ.get("FIGURES_SECONDS", 40))
 # The most that bets may be slower at their 99th percentile beside others: by the median of the turns.
 RATIO_MAX = 1.2
+# Whether the clients that read have as much of the processors as all others.
+EQUAL = os.environ.get("FIGURES_READERS") == "equal"
 
 
 @contextmanager
@@ -224,6 +227,11 @@ def readers(motherlode, address, console):
     """Everybody who reads, at once: an audit, a copy that follows, four who page through histories, reports."""
     over = threading.Event()
 
+    def stand_behind():
+        """Of the calling thread; the follower does so by itself."""
+        if not EQUAL:
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+
     def call(method, message):
         body = json.dumps(message).encode()
         request = urllib.request.Request(f"http://{console}/v1/{method}", body, {"content-type": "application/json"})
@@ -261,7 +269,12 @@ def readers(motherlode, address, console):
         follow = [motherlode, "follow", "--target", f"http://{address}", "--to", copy]
         subprocess.run([*follow, "--once"], check=True, capture_output=True)
         follower = subprocess.Popen(follow, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        reading = [threading.Thread(target=one) for one in [audits, reports, *[histories] * 4]]
+
+        def behind(read):
+            stand_behind()
+            read()
+
+        reading = [threading.Thread(target=behind, args=(one,)) for one in [audits, reports, *[histories] * 4]]
         [one.start() for one in reading]
         try:
             yield

@@ -1,6 +1,8 @@
 //! The figures of a partition's log that reports are made of: one fold, commit by commit.
 
-use crate::{open_round::OpenRound, pools::Pools, returns::Returns, significant::Significant};
+use crate::{
+    events::files::EventFiles, open_round::OpenRound, pools::Pools, returns::Returns, significant::Significant,
+};
 use motherlode_books::{Bet, Event, Revenue, RoundKey, Statement, StreamId, UnknownBet, date};
 use motherlode_proto::convert::record::Logged;
 use motherlode_rounds::is_gamble;
@@ -38,6 +40,24 @@ impl Figures {
     /// The same with these thresholds, which are not kept with them.
     pub(crate) fn with(self, config: &Report) -> Self {
         Self { significant: self.significant.with(config), ..self }
+    }
+
+    /// Finds the files of the significant events that are not kept with them; false where that are not their files.
+    pub(crate) fn read_events(&mut self, files: &mut EventFiles) -> bool {
+        let events = &mut self.significant.events;
+        if events.away().count == 0 {
+            return true;
+        }
+        match files.reader(events.away()) {
+            Ok(reader) => {
+                events.read_by(reader);
+                true
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the files of significant events cannot be used: they are made anew from the log");
+                false
+            }
+        }
     }
 
     /// Rounds that wait for their players.

@@ -2,12 +2,12 @@
 //!
 //! Each partition's log is folded by itself, so that what comes of it depends on nothing but that log.
 
-use crate::{figures::Figures, kept, returns::Returns};
+use crate::{events::files::EventFiles, figures::Figures, kept, returns::Returns};
 use futures_util::future::{BoxFuture, join_all};
 use motherlode_ledger::{FetchError, Handle, Ledgers, rounds};
 use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::{Caller, Refusal, apart, config::Report};
-use parking_lot::{RwLock, RwLockReadGuard};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::{
     collections::BTreeMap,
     io,
@@ -61,6 +61,8 @@ struct Partition {
     file: PathBuf,
     /// As of here they're kept.
     kept: AtomicU64,
+    /// Have the events that are not among the latest.
+    events: Mutex<EventFiles>,
 }
 
 impl Follower {
@@ -100,7 +102,7 @@ impl Follower {
                 let from = *partition.position.borrow() + 1;
                 match partition.ledger.read(from, BATCH) {
                     Ok(commits) if !commits.is_empty() => match partition.fold(&commits, grown) {
-                        Ok(()) => {}
+                        Ok(()) => partition.put_away(),
                         Err(_) => break,
                     },
                     _ => break,
@@ -119,6 +121,7 @@ impl Follower {
         loop {
             match partition.catch_up(&self.grown).await {
                 Ok(()) => {
+                    self.put_away(at).await;
                     self.keep(at, KEEP_EVERY).await;
                     let _ = timeout(GATHER_FOR, partition.wanted.notified()).await;
                     if head.changed().await.is_err() {
@@ -130,6 +133,17 @@ impl Follower {
                     sleep(PAUSE).await;
                 }
             }
+        }
+    }
+
+    /// Puts a partition's significant events away where there are many in memory, apart from the threads that answer.
+    async fn put_away(&self, at: usize) {
+        if !self.partitions[at].figures.read().significant.events.are_many() {
+            return;
+        }
+        let follower = self.clone();
+        if let Err(error) = apart("reports", move || follower.partitions[at].put_away()).await {
+            tracing::warn!(%error, "significant events stay in memory");
         }
     }
 
@@ -211,15 +225,40 @@ impl Follower {
 
 impl Partition {
     fn new(ledger: Handle, config: &Report, file: PathBuf) -> Self {
-        let past = ledger.durable();
-        let (position, figures) = kept::read(&file, &ledger, config).unwrap_or_else(|| (0, Figures::new(config)));
-        let (figures, kept) = (RwLock::new(figures), AtomicU64::new(position));
+        let (past, mut files) = (ledger.durable(), EventFiles::new(&file));
+        let kept = kept::read(&file, &ledger, config);
+        let kept =
+            kept.and_then(|(position, mut figures)| figures.read_events(&mut files).then_some((position, figures)));
+        let (position, figures) = kept.unwrap_or_else(|| {
+            // Events of other figures are none of these.
+            if let Err(error) = files.delete() {
+                tracing::warn!(%error, "the files of significant events cannot be made anew");
+            }
+            (0, Figures::new(config))
+        });
+        let (figures, kept, events) = (RwLock::new(figures), AtomicU64::new(position), Mutex::new(files));
         let (position, wanted) = (watch::Sender::new(position), Notify::new());
-        Self { ledger, past, figures, position, wanted, config: config.clone(), file, kept }
+        Self { ledger, past, figures, position, wanted, config: config.clone(), file, kept, events }
+    }
+
+    /// Puts events into files where so many are in memory; where that fails, they stay, and it's tried again when there are more.
+    fn put_away(&self) {
+        let Some((first, events)) = self.figures.read().significant.events.to_put_away() else { return };
+        // Nobody else puts any away: whoever folds waits for this.
+        match self.events.lock().append(first, &events) {
+            Ok((away, files)) => self.figures.write().significant.events.put_away(away, files),
+            Err(error) => {
+                tracing::warn!(%error, "significant events stay in memory");
+                self.figures.write().significant.events.wait_for_more();
+            }
+        }
     }
 
     /// Keeps the figures as they are; where that fails, the next start folds more of the log, and nothing else is different.
     fn keep(&self) {
+        if !self.events.lock().are_sound() {
+            return;
+        }
         let (position, figures) = {
             let figures = self.figures.read();
             // Whoever folds has it kept, and waits for that: the position is that of the figures.

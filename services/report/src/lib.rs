@@ -5,10 +5,11 @@
 //! every figure is folded from the log, in memory, and is the same after a restart. A start begins at the figures that were [kept] last;
 //! while what came after them is read, calls wait a bounded time and then say REPORT_BEHIND.
 //!
-//! Costs: one decoding of each commit, and of at most 200,000 again at a start; a few hundred bytes a significant event, a few per
-//! game and bet and per pool and day.
+//! Costs: one decoding of each commit, and of at most 200,000 again at a start; a fifth of a byte of memory a significant event,
+//! which files have, and a few hundred bytes per game and bet and per pool and day.
 
 mod band;
+mod events;
 mod features;
 mod figures;
 mod follower;

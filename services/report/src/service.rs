@@ -1,6 +1,7 @@
 //! The report service over gRPC.
 
 use crate::{
+    events::{Filter, Look, Name, files::Unreadable, is_for, name, order},
     figures::Figures,
     follower::Follower,
     identity::SelfCheck,
@@ -18,7 +19,7 @@ use motherlode_ledger::{
 use motherlode_picture::round as picture;
 use motherlode_proto::report::v1::{self as wire, SignificantEvent, report_service_server::ReportService};
 use motherlode_runtime::{Caller, Refusal, Stop};
-use std::{cmp::Reverse, iter, pin::Pin, sync::Arc};
+use std::{cmp::Reverse, collections::VecDeque, iter, pin::Pin, sync::Arc};
 use tonic::{Request, Response, Status};
 
 /// Events a page, unless the caller says otherwise.
@@ -61,28 +62,10 @@ impl ReportApi {
             [partition, position, number] if partition > 0 => Some(named(partition, position, number)?),
             _ => return Err(fields::page_token_unknown()),
         };
-        let (reader, kinds) = (caller.clone(), request.kinds.clone());
-        let page = move |partitions: &[&Figures]| -> Option<Vec<_>> {
-            let all = || partitions.iter().map(|figures| figures.significant.events());
-            let before = match last {
-                None => None,
-                Some(last) => {
-                    let found = all().flatten().find(|event| name(event) == last && is_for(&reader, event));
-                    Some(order(found?))
-                }
-            };
-            let wanted = |event: &&Arc<SignificantEvent>| {
-                is_for(&reader, event)
-                    && before.is_none_or(|before| order(event) < before)
-                    && (kinds.is_empty() || kinds.contains(&event.kind))
-            };
-            let mut events: Vec<_> =
-                all().flat_map(|events| events.iter().rev().filter(wanted).take(size + 1)).collect();
-            events.sort_by_key(|event| Reverse(order(event)));
-            Some(events.into_iter().take(size + 1).map(|event| SignificantEvent::clone(event)).collect())
-        };
-        let (events, position) = self.follower.read_apart(caller, page).await?;
-        let mut events = events.ok_or_else(fields::page_token_unknown)?;
+        let (looks, position) = self.follower.read(looks).await?;
+        let filter = Filter { own: caller.own().map(str::to_owned), kinds: request.kinds.clone(), before: None };
+        let read = move || page(&looks, filter, last, size + 1);
+        let mut events = self.follower.ledgers().reads().run(caller, read).await??;
         let more = events.len() > size;
         events.truncate(size);
         let next_page_token = events.last().filter(|_| more).map(page_token).unwrap_or_default();
@@ -133,9 +116,27 @@ impl ReportApi {
     }
 }
 
-/// Whether an event is the caller's to see: its own, and what concerns all.
-fn is_for(caller: &Caller, event: &SignificantEvent) -> bool {
-    event.operator_id.is_empty() || caller.sees(&event.operator_id)
+/// The significant events of all partitions as they are now.
+fn looks(partitions: &[&Figures]) -> Vec<Look> {
+    partitions.iter().map(|figures| figures.significant.events.look()).collect()
+}
+
+/// The latest `most` events that are wanted, of those before the one that the last page ended with.
+fn page(looks: &[Look], filter: Filter, last: Option<Name>, most: usize) -> Result<Vec<SignificantEvent>, Refusal> {
+    let before = match last {
+        None => None,
+        Some(last) => {
+            let found: Result<Vec<_>, Unreadable> =
+                looks.iter().filter_map(|look| look.named(last).transpose()).collect();
+            let found = found?.into_iter().find(|event| is_for(filter.own.as_deref(), event));
+            Some(order(&*found.ok_or_else(fields::page_token_unknown)?))
+        }
+    };
+    let filter = Filter { before, ..filter };
+    let found: Result<Vec<_>, _> = looks.iter().flat_map(|look| look.back(&filter).take(most)).collect();
+    let mut events = found?;
+    events.sort_by_key(|event| Reverse(order(event)));
+    Ok(events.into_iter().take(most).map(Arc::unwrap_or_clone).collect())
 }
 
 /// Who makes a call; none where there are no operators.
@@ -144,17 +145,6 @@ fn who(caller: &Caller) -> Option<wire::Caller> {
     let (operator_id, roles) = (caller.operator().to_string(), roles.to_string());
     let roles = roles.split_whitespace().map(str::to_owned).collect();
     Some(wire::Caller { operator_id, credential: credential.to_owned(), roles })
-}
-
-/// Names an event: partition, position and number.
-fn name(event: &SignificantEvent) -> (u32, u64, u32) {
-    (event.partition, event.position, event.number)
-}
-
-/// Events of all partitions go by their logged times.
-fn order(event: &SignificantEvent) -> (i64, i32, (u32, u64, u32)) {
-    let time = event.time.unwrap_or_default();
-    (time.seconds, time.nanos, name(event))
 }
 
 /// Names an event; one of partition 0 as it was named when there was no other.
@@ -166,7 +156,7 @@ fn page_token(event: &SignificantEvent) -> String {
 }
 
 /// The name of an event in a page token.
-fn named(partition: u64, position: u64, number: u64) -> Result<(u32, u64, u32), Refusal> {
+fn named(partition: u64, position: u64, number: u64) -> Result<Name, Refusal> {
     let small = |number| u32::try_from(number).map_err(|_| fields::page_token_unknown());
     Ok((small(partition)?, position, small(number)?))
 }
@@ -176,33 +166,65 @@ struct Watch {
     caller: Caller,
     follower: Follower,
     stop: Stop,
-    /// Of each partition, events sent or passed over, and the position after which they begin.
-    passed: Vec<(usize, u64)>,
+    /// By partition.
+    watched: Vec<Watched>,
+    /// Events to be sent.
+    found: VecDeque<Arc<SignificantEvent>>,
+}
+
+/// How far a partition's events were sent, or passed over.
+struct Watched {
+    /// The log position after which they begin.
+    after: u64,
+    /// The number of the next; none before the first look.
+    next: Option<u64>,
+}
+
+impl Watched {
+    /// Takes those that the caller wants of the next events.
+    fn take(&mut self, caller: &Caller, events: &[Arc<SignificantEvent>], found: &mut VecDeque<Arc<SignificantEvent>>) {
+        let wanted = events.iter().filter(|event| event.position > self.after && is_for(caller.own(), event));
+        found.extend(wanted.cloned());
+        self.next = self.next.map(|next| next + events.len() as u64);
+    }
 }
 
 impl Watch {
     /// The next event; none when the service stops.
-    async fn next(&mut self) -> Option<Arc<SignificantEvent>> {
+    async fn next(&mut self) -> Result<Option<Arc<SignificantEvent>>, Refusal> {
         let mut grown = self.follower.grown();
         loop {
-            let (caller, passed) = (&self.caller, &mut self.passed);
-            let found = self.follower.now(|partitions, _| {
-                partitions.iter().zip(passed).find_map(|(figures, (passed, after))| {
-                    let events = figures.significant.events();
-                    let unwanted = |event: &&Arc<SignificantEvent>| event.position <= *after || !is_for(caller, event);
-                    *passed += events.iter().skip(*passed).take_while(unwanted).count();
-                    let event = events.get(*passed)?;
-                    *passed += 1;
-                    Some(Arc::clone(event))
-                })
-            });
-            if found.is_some() {
-                return found;
+            if let Some(event) = self.found.pop_front() {
+                return Ok(Some(event));
             }
-            tokio::select! {
-                biased;
-                () = self.stop.clone().requested() => return None,
-                changed = grown.changed() => changed.ok()?,
+            let (caller, watched, found) = (&self.caller, &mut self.watched, &mut self.found);
+            let away = self.follower.now(|partitions, _| {
+                let each = partitions.iter().zip(watched).enumerate();
+                let mut away = each.filter_map(|(at, (figures, watched))| {
+                    let events = &figures.significant.events;
+                    let next = *watched.next.get_or_insert_with(|| events.number_near(watched.after));
+                    match events.latest_from(next) {
+                        Some(latest) => {
+                            watched.take(caller, latest, found);
+                            None
+                        }
+                        None => Some((at, next, events.look())),
+                    }
+                });
+                away.next()
+            });
+            if let Some((at, next, look)) = away {
+                let events = self.follower.ledgers().reads().run(caller, move || look.from(next)).await??;
+                self.watched[at].take(caller, &events, found);
+            } else if found.is_empty() {
+                tokio::select! {
+                    biased;
+                    () = self.stop.clone().requested() => return Ok(None),
+                    changed = grown.changed() => match changed {
+                        Ok(()) => {}
+                        Err(_) => return Ok(None),
+                    },
+                }
             }
         }
     }
@@ -228,12 +250,11 @@ impl ReportService for ReportApi {
         follower.ledgers().whole()?;
         let wire::WatchSignificantEventsRequest { after_position, after_positions } = request.get_ref();
         let after = [*after_position].into_iter().chain(after_positions.iter().copied()).chain(iter::repeat(0));
-        let passed = follower.ledgers().all().zip(after).map(|(_, after)| (0, after)).collect();
-        let watch = Watch { caller: Caller::of(&request), follower, stop, passed };
-        let events = stream::unfold(watch, |mut watch| async {
-            let event = watch.next().await?;
-            let event = Some(SignificantEvent::clone(&event));
-            Some((Ok(wire::WatchSignificantEventsResponse { event }), watch))
+        let watched = follower.ledgers().all().zip(after).map(|(_, after)| Watched { after, next: None }).collect();
+        let watch = Watch { caller: Caller::of(&request), follower, stop, watched, found: VecDeque::new() };
+        let events = stream::try_unfold(watch, |mut watch| async {
+            let event = watch.next().await?.map(Arc::unwrap_or_clone);
+            Ok(event.map(|event| (wire::WatchSignificantEventsResponse { event: Some(event) }, watch)))
         });
         Ok(Response::new(Box::pin(events)))
     }

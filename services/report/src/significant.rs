@@ -1,6 +1,6 @@
 //! Significant events: which events of the log they are, with before, after, actor and reason (PL-22; GLI-19 2.8.8).
 
-use crate::open_round::OpenRound;
+use crate::{events::Events, open_round::OpenRound};
 use motherlode_books::{
     ChangeProposed, Commit, Currency, Event, FxRate, HOME, Minor, Nano, PoolTerms, SealReason, StreamId, contribution,
 };
@@ -11,10 +11,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::config::{PLATFORM, Report};
 use serde::{Deserialize, Serialize};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// EUR in billionths.
 const EUR: i128 = 1_000_000_000;
@@ -25,8 +22,7 @@ const KINDS_END: i32 = 128;
 /// All significant events so far, and what is needed to say what was before the next.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Significant {
-    #[serde(with = "crate::kept::messages")]
-    events: Vec<Arc<SignificantEvent>>,
+    pub(crate) events: Events,
     #[serde(skip)]
     thresholds: Report,
     terms: BTreeMap<String, PoolTerms>,
@@ -59,7 +55,7 @@ impl Content {
 impl Significant {
     pub(crate) fn new(config: &Report) -> Self {
         Self {
-            events: vec![],
+            events: Events::default(),
             thresholds: config.clone(),
             terms: BTreeMap::new(),
             rates: BTreeMap::new(),
@@ -72,18 +68,12 @@ impl Significant {
         Self { thresholds: config.clone(), ..self }
     }
 
-    /// All so far, in log order.
-    pub(crate) fn events(&self) -> &[Arc<SignificantEvent>] {
-        &self.events
-    }
-
     /// How many so far, by kind: of each there is.
     pub(crate) fn counts(&self) -> Vec<(String, u64)> {
         let all = (1..KINDS_END).filter_map(|number| Kind::try_from(number).ok());
         let mut counts: BTreeMap<_, _> = all.map(|kind| (kind, 0)).collect();
-        for event in &self.events {
-            *counts.entry(event.kind()).or_default() += 1;
-        }
+        let told = self.events.counts();
+        counts.extend(told.filter_map(|(kind, count)| Some((Kind::try_from(kind).ok()?, count))));
         let name = |kind: Kind| kind.as_str_name().trim_start_matches("SIGNIFICANT_KIND_").to_lowercase();
         counts.into_iter().map(|(kind, count)| (name(kind), count)).collect()
     }
@@ -114,7 +104,7 @@ impl Significant {
             Some((proposed_by, approver)) => (in_the_name(&actor, proposed_by), approver.to_owned()),
             None => (acted(commit, actor), String::new()),
         };
-        self.events.push(Arc::new(SignificantEvent {
+        self.events.push(SignificantEvent {
             position: commit.position,
             partition: commit.partition,
             number,
@@ -127,7 +117,7 @@ impl Significant {
             actor,
             reason,
             approver,
-        }));
+        });
     }
 
     /// Takes in a copy of home's decision: the event is reported from home's own log, and only rates are kept of the

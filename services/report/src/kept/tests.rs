@@ -1,7 +1,7 @@
 //! Kept figures: the same as of the log alone, wherever they were kept, and never those of something else.
 
 use super::*;
-use crate::follower::Follower;
+use crate::{events::Filter, follower::Follower};
 use motherlode_books::{Bet, Currency, Event, FxRate, RoundKey, StreamId};
 use motherlode_ledger::{Options, Proposal};
 use motherlode_log::SegmentStore;
@@ -56,7 +56,7 @@ fn pl_22_pl_23_pl_24_figures_that_were_kept_anywhere_go_on_to_those_of_the_whole
             assert_eq!(again.significant.counts(), whole.significant.counts());
             assert_eq!((again.returns.rounds(), again.open_rounds()), (whole.returns.rounds(), whole.open_rounds()));
         }
-        assert!(!so_far.significant.events().is_empty() || so_far.open_rounds() > 0, "there is something to keep");
+        assert!(so_far.significant.events.count() > 0 || so_far.open_rounds() > 0, "there is something to keep");
     }
 }
 
@@ -105,9 +105,13 @@ async fn shown(folder: &Folder, ledger: &Handle, config: &Report) -> (u64, Vec<S
     let began = follower.counts().positions[0];
     let running = tokio::spawn(follower.clone().run());
     let event = |event: &motherlode_proto::report::v1::SignificantEvent| format!("{} to {}", event.before, event.after);
-    let read = |figures: &[&Figures]| figures[0].significant.events().iter().map(|of| event(of)).collect();
-    let events: Vec<_> = follower.read(read).await.unwrap().0;
+    let look = follower.read(|figures| figures[0].significant.events.look()).await.unwrap().0;
     running.abort();
+    // Its files are let go of.
+    let _ = running.await;
+    let all = Filter { own: None, kinds: vec![], before: None };
+    let mut events: Vec<_> = look.back(&all).map(|of| event(&of.unwrap())).collect();
+    events.reverse();
     (began, events)
 }
 
@@ -149,4 +153,42 @@ async fn pl_22_a_start_goes_on_from_what_was_kept_of_this_very_log_and_begins_an
     assert_eq!(shown(&other, &another, &config).await.0, 0, "of another log");
     ledger.close().await;
     another.close().await;
+}
+
+/// Events that were put away are not folded again, nor believed once their files are not those that were written.
+#[tokio::test]
+async fn pl_22_a_start_finds_the_events_that_were_put_away_or_makes_them_anew() {
+    let (folder, config) = (Folder::new(), Report::default());
+    let ledger = folder.ledger();
+    for rates in (1_000..4_000).step_by(500) {
+        futures_util::future::join_all((rates..rates + 500).map(|rate| set_rates(&ledger, rate..rate + 1))).await;
+    }
+    let follower = folder.follower(&ledger, &config);
+    let running = tokio::spawn(follower.clone().run());
+    let (away, all) = follower
+        .read(|figures| {
+            let events = &figures[0].significant.events;
+            (events.away().count, events.count())
+        })
+        .await
+        .unwrap()
+        .0;
+    assert!(all == 3_000 && away > 1_000, "{away} of {all} are in files");
+    follower.keep_now();
+    running.abort();
+    let _ = running.await;
+    drop(follower);
+    let (began, events) = shown(&folder, &ledger, &config).await;
+    assert_eq!((began, events.len()), (3_000, 3_000));
+    let files = folder.0.path().join("0.events");
+    let anew = |(began, found): (u64, Vec<String>)| assert!(began == 0 && found == events, "{began}");
+
+    fs::remove_dir_all(&files).unwrap();
+    anew(shown(&folder, &ledger, &config).await);
+    assert!(files.exists() && !folder.file().exists(), "figures rest on files that are there");
+    // Figures of other thresholds leave no events behind for these.
+    let stricter = Report { large_win_eur: 2, ..Report::default() };
+    anew(shown(&folder, &ledger, &stricter).await);
+    anew(shown(&folder, &ledger, &config).await);
+    ledger.close().await;
 }
