@@ -181,15 +181,12 @@ impl SelfCheck {
                 (None, _) => format!("at all bets of {}", of.currency_code),
             };
             let finding = format!("{} {} {bets} returns more or less than it must", of.game, of.rules_version);
-            tracing::warn!(
-                finding,
-                rounds = of.rounds,
-                rtp = of.rtp,
-                band = of.band,
-                "a game's return is out of its band"
-            );
-            if let Err(error) = log(self.follower.ledgers().home(), "return", &finding).await {
-                tracing::error!(%error, "an alert was not logged");
+            let (rounds, rtp, band) = (of.rounds, of.rtp, of.band);
+            match log(self.follower.ledgers().home(), "return", &finding).await {
+                Ok(true) => tracing::warn!(finding, rounds, rtp, band, "a game's return is out of its band"),
+                // It was said within the hour.
+                Ok(false) => {}
+                Err(error) => tracing::error!(%error, finding, rounds, rtp, band, "an alert was not logged"),
             }
         }
     }
@@ -300,11 +297,12 @@ fn books(ledger: &Handle) -> Vec<String> {
     })
 }
 
-/// Logs that something is not as it must be (PL-22): once an hour at most for the same finding.
+/// Logs that something is not as it must be (PL-22): once an hour at most for the same finding. Answers whether it did now.
 ///
 /// # Errors
 /// As of any proposal.
-pub async fn log(ledger: &Handle, check: &str, finding: &str) -> Result<(), AppendError> {
+pub async fn log(ledger: &Handle, check: &str, finding: &str) -> Result<bool, AppendError> {
+    let before = ledger.durable();
     let hour = ledger.now_ms().div_euclid(3_600_000);
     let digest: [u8; 32] = Sha256::digest(finding).into();
     let proposal = Proposal {
@@ -314,7 +312,7 @@ pub async fn log(ledger: &Handle, check: &str, finding: &str) -> Result<(), Appe
         fingerprint: InternalRequest::FINGERPRINT,
         events: vec![Event::IntegrityFailed { check: check.to_owned(), finding: finding.to_owned() }],
     };
-    ledger.append(proposal).await.map(|_| ())
+    ledger.append(proposal).await.map(|logged| logged.commit.position > before)
 }
 
 #[cfg(test)]
@@ -332,6 +330,19 @@ mod tests {
                 piece.len()
             })
         }
+    }
+
+    #[tokio::test]
+    async fn pl_22_a_finding_is_logged_and_told_once_an_hour() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = motherlode_log::MemoryStore::new(0);
+        let options = motherlode_ledger::Options::on_clock(|| 1_700_000_000_000);
+        let ledger = motherlode_ledger::open(Box::new(store), folder.path(), options).unwrap();
+        assert!(log(&ledger, "return", "too much").await.unwrap());
+        assert!(!log(&ledger, "return", "too much").await.unwrap());
+        assert!(log(&ledger, "return", "too little").await.unwrap());
+        assert_eq!(ledger.durable(), 2);
+        ledger.close().await;
     }
 
     #[test]
