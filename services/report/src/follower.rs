@@ -164,6 +164,14 @@ impl Follower {
         self.partitions.iter().for_each(Partition::keep);
     }
 
+    /// Waits until what it runs has let go of its files; its task has ended.
+    #[cfg(test)]
+    pub(crate) async fn end(self) {
+        while Arc::strong_count(&self.partitions) > 1 {
+            tokio::task::yield_now().await;
+        }
+    }
+
     pub(crate) fn ledgers(&self) -> &Ledgers {
         &self.ledgers
     }

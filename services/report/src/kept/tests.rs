@@ -107,8 +107,8 @@ async fn shown(folder: &Folder, ledger: &Handle, config: &Report) -> (u64, Vec<S
     let event = |event: &motherlode_proto::report::v1::SignificantEvent| format!("{} to {}", event.before, event.after);
     let look = follower.read(|figures| figures[0].significant.events.look()).await.unwrap().0;
     running.abort();
-    // Its files are let go of.
     let _ = running.await;
+    follower.end().await;
     let all = Filter { own: None, kinds: vec![], before: None };
     let mut events: Vec<_> = look.back(&all).map(|of| event(&of.unwrap())).collect();
     events.reverse();
@@ -177,7 +177,7 @@ async fn pl_22_a_start_finds_the_events_that_were_put_away_or_makes_them_anew() 
     follower.keep_now();
     running.abort();
     let _ = running.await;
-    drop(follower);
+    follower.end().await;
     let (began, events) = shown(&folder, &ledger, &config).await;
     assert_eq!((began, events.len()), (3_000, 3_000));
     let files = folder.0.path().join("0.events");
