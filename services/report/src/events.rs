@@ -5,8 +5,7 @@
 
 pub(crate) mod files;
 
-use files::{EventReader, Unreadable};
-use motherlode_log::Hash;
+use files::{Away, EventReader, Unreadable};
 use motherlode_proto::report::v1::SignificantEvent;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
@@ -37,14 +36,7 @@ pub(crate) struct Events {
     patience: usize,
 }
 
-/// How many events are in files, and the hash of the record of the last one: so files are known to be the right ones.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Away {
-    pub(crate) count: u64,
-    pub(crate) head: Hash,
-}
-
-/// What is known of [`STRETCH`] events without reading them.
+/// A summary of [`STRETCH`] events, by which most that nobody asked for are not read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Stretch {
     /// The log position of the first.

@@ -45,7 +45,7 @@ struct Args {
     /// Calls in flight.
     #[arg(long, value_delimiter = ',', default_value = "1,64,256")]
     in_flight: Vec<usize>,
-    /// Folder, on the disk to measure, for the log and the plain file; both are removed afterwards.
+    /// Folder, on the disk to measure, for the log and the plain file, made where it is missing; both are removed afterwards.
     #[arg(long, default_value = "target")]
     folder: PathBuf,
     /// Connections.
@@ -141,6 +141,7 @@ fn ended(done: Result<(), Box<dyn Error>>) -> ExitCode {
 
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
     // Not the system's folder for temporary files: where that is in memory, a sync is nothing.
+    std::fs::create_dir_all(&args.folder)?;
     let data = tempfile::tempdir_in(&args.folder)?;
     let identity = if args.guarded { Some(Identity::make()?) } else { None };
     let keys = tempfile::tempdir()?;

@@ -7,12 +7,12 @@
 //!
 //! Cost: a write and a sync for a thousand events or more; files of [`SEGMENT`] bytes.
 
-use super::Away;
 use bytes::Bytes;
 use motherlode_log::{AppendError, Chained, Hash, OpenError, Options, ReadError, Reader, SegmentStore, Store, hash};
 use motherlode_proto::report::v1::SignificantEvent;
 use motherlode_runtime::Refusal;
 use prost::Message;
+use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -36,6 +36,13 @@ struct Stored {
     previous: Vec<u8>,
     #[prost(message, optional, tag = "2")]
     event: Option<SignificantEvent>,
+}
+
+/// How many events are in files, and the hash of the record of the last one: so files are known to be the right ones.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Away {
+    pub(crate) count: u64,
+    pub(crate) head: Hash,
 }
 
 /// The files of a partition's events. They're opened when there is something to write or read.
