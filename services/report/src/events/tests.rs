@@ -33,7 +33,8 @@ fn some(count: usize, chance: &mut Chance) -> Vec<SignificantEvent> {
             time: Some(timestamp(seconds * 1_000)),
             // Some kinds and operators are rare, so that whole stretches are without them.
             kind: if chance.below(400) == 0 { 54 } else { 1 + i32::try_from(chance.below(3)).unwrap() },
-            operator_id: OPERATORS[if chance.below(300) == 0 { 4 } else { chance.below(4) as usize }].into(),
+            operator_id: OPERATORS[if chance.below(300) == 0 { 4 } else { usize::try_from(chance.below(4)).unwrap() }]
+                .into(),
             subject: format!("round {position}"),
             ..SignificantEvent::default()
         }
@@ -89,7 +90,7 @@ fn pl_22_events_in_files_and_in_memory_are_read_as_one_list() {
         assert_eq!(look.named(name(event)).unwrap().as_deref(), Some(event));
         let near = usize::try_from(events.number_near(event.position)).unwrap();
         assert!(all[..near].iter().all(|earlier| earlier.position <= event.position), "none after it is passed over");
-        assert!(all[near..].iter().filter(|other| other.position <= event.position).count() < 2 * STRETCH as usize);
+        assert!(all[near..].iter().filter(|other| other.position <= event.position).count() as u64 <= 2 * STRETCH);
     }
     let (_, position, number) = name(&all[9]);
     for none in [(0, position, number), (3, position, number + 99), (3, position + 1_000_000, 1), (3, 0, 1)] {
