@@ -214,6 +214,10 @@ impl Watch {
                 away.next()
             });
             if let Some((at, next, look)) = away {
+                // There may be years of them.
+                if self.stop.is_requested() {
+                    return Ok(None);
+                }
                 let events = self.follower.ledgers().reads().run(caller, move || look.from(next)).await??;
                 self.watched[at].take(caller, &events, found);
             } else if found.is_empty() {

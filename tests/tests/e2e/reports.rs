@@ -124,6 +124,64 @@ async fn pl_22_significant_events_say_before_after_actor_and_reason_and_survive_
     server.stop().await.unwrap();
 }
 
+/// Lists all significant events, by the largest pages.
+async fn all_events(reports: &mut Reports) -> Vec<SignificantEvent> {
+    let (mut all, mut page_token) = (vec![], String::new());
+    loop {
+        let request = ListSignificantEventsRequest { page_size: 500, page_token, ..Default::default() };
+        let page = reports.list_significant_events(request).await.unwrap().into_inner();
+        all.extend(page.events);
+        page_token = page.next_page_token;
+        if page_token.is_empty() {
+            return all;
+        }
+    }
+}
+
+/// Most of them lie in files by then.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_22_thousands_of_significant_events_are_listed_and_streamed_as_a_few_are() {
+    const RATES: usize = 2_600;
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let client = Client::connect(server.address()).await;
+    for rates in (0..RATES).collect::<Vec<_>>().chunks(50) {
+        let set = rates.iter().map(|rate| {
+            let mut ledger = client.ledger.clone();
+            let (currency_code, eur_per_unit) = ("SEK".to_owned(), format!("0.{}", 10_000 + rate));
+            let request = SetExchangeRateRequest {
+                request_id: format!("r{rate}"),
+                currency_code,
+                eur_per_unit,
+                source: "ECB".into(),
+            };
+            async move { ledger.set_exchange_rate(request).await.map(drop) }
+        });
+        futures_util::future::try_join_all(set).await.unwrap();
+    }
+    let mut reports = reports(&server).await;
+    let all = all_events(&mut reports).await;
+    let files = data.path().join("index/0.events");
+    assert!(all.len() > RATES && files.is_dir(), "{} events", all.len());
+    // Each rate was that of the event before it: none is missing, twice or in another's place.
+    let rates: Vec<_> = all.iter().filter(|event| event.subject == "rate SEK").collect();
+    assert!(rates.len() == RATES && rates.windows(2).all(|pair| pair[0].before == pair[1].after));
+    let watch = |after_position| WatchSignificantEventsRequest { after_position, ..Default::default() };
+    let (middle, oldest_first) = (all[all.len() / 2].position, all.iter().rev());
+    for after in [0, middle] {
+        let mut stream = reports.watch_significant_events(watch(after)).await.unwrap().into_inner();
+        for event in oldest_first.clone().filter(|event| event.position > after) {
+            assert_eq!(stream.message().await.unwrap().unwrap().event.as_ref(), Some(event));
+        }
+    }
+    server.stop().await.unwrap();
+
+    let server = start(data.path()).await;
+    let mut again = ReportServiceClient::connect(format!("http://{}", server.address())).await.unwrap();
+    assert_eq!(all_events(&mut again).await, all, "the same after a restart");
+    server.stop().await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_22_significant_events_are_streamed_from_a_position_on_and_as_they_happen() {
     let data = tempfile::tempdir().unwrap();
