@@ -49,6 +49,8 @@ pub(crate) struct Away {
 pub(crate) struct EventFiles {
     folder: PathBuf,
     store: Option<SegmentStore>,
+    /// Whether there may be files that should have been deleted.
+    of_others: bool,
     trust: Arc<Trust>,
 }
 
@@ -77,6 +79,8 @@ pub(crate) enum Unwritten {
     Read(#[from] ReadError),
     #[error("they end before event {0}, which was put there")]
     Shorter(u64),
+    #[error("files of others are in their place and cannot be deleted")]
+    OfOthers,
 }
 
 /// Why events can't be read from files.
@@ -101,10 +105,13 @@ impl EventFiles {
     /// Beside the file of the kept figures that rest on them.
     pub(crate) fn new(kept: &Path) -> Self {
         let trust = Trust { kept: kept.to_owned(), lost: AtomicBool::new(false) };
-        Self { folder: kept.with_extension("events"), store: None, trust: Arc::new(trust) }
+        Self { folder: kept.with_extension("events"), store: None, of_others: false, trust: Arc::new(trust) }
     }
 
-    fn open(&mut self) -> Result<&mut SegmentStore, OpenError> {
+    fn open(&mut self) -> Result<&mut SegmentStore, Unwritten> {
+        if self.of_others {
+            return Err(Unwritten::OfOthers);
+        }
         let store = match self.store.take() {
             Some(store) => store,
             None => {
@@ -133,8 +140,10 @@ impl EventFiles {
     pub(crate) fn delete(&mut self) -> io::Result<()> {
         self.store = None;
         let absent = |error: io::Error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) };
-        fs::remove_file(&self.trust.kept).or_else(absent)?;
-        fs::remove_dir_all(&self.folder).or_else(absent)
+        let deleted = fs::remove_file(&self.trust.kept).or_else(absent);
+        let deleted = deleted.and_then(|()| fs::remove_dir_all(&self.folder).or_else(absent));
+        self.of_others = deleted.is_err();
+        deleted
     }
 
     /// Appends events, the first of which has this number; those that are there already are passed over.
