@@ -31,7 +31,7 @@ pub(crate) struct Events {
     /// Reads the files, where there are any.
     #[serde(skip)]
     files: Option<EventReader>,
-    /// So many more are waited for, since files could not be written.
+    /// So many more than [`LATEST_MAX`] are waited for, since files could not be written.
     #[serde(skip)]
     patience: usize,
 }
@@ -93,7 +93,7 @@ impl Filter {
     }
 }
 
-/// Whether an event may be seen by an operator: its own, and what concerns all; by none, who may see all.
+/// Whether an operator may see an event: its own, and what concerns all. `None` is whoever sees all.
 pub(crate) fn is_for(own: Option<&str>, event: &SignificantEvent) -> bool {
     event.operator_id.is_empty() || own.is_none_or(|own| own == event.operator_id)
 }
@@ -151,7 +151,7 @@ impl Events {
         Some(self.latest.get(skip..).unwrap_or_default())
     }
 
-    /// The number of an event that none after a log position comes before, and few of the others after.
+    /// A number to begin at for the events after a log position: none of them comes before it, and few others after it.
     pub(crate) fn number_near(&self, position: u64) -> u64 {
         let begun = self.stretches.partition_point(|stretch| stretch.first <= position);
         begun.saturating_sub(1) as u64 * STRETCH
