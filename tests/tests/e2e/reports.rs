@@ -102,17 +102,7 @@ async fn pl_22_significant_events_say_before_after_actor_and_reason_and_survive_
     assert!(found[7].after.contains("5000 ppm"));
     assert_eq!(found[0].operator_id, "acme");
 
-    let mut paged = vec![];
-    let mut page_token = String::new();
-    loop {
-        let request = ListSignificantEventsRequest { page_size: 3, page_token, ..Default::default() };
-        let page = first.list_significant_events(request).await.unwrap().into_inner();
-        paged.extend(page.events);
-        page_token = page.next_page_token;
-        if page_token.is_empty() {
-            break;
-        }
-    }
+    let paged = all_events(&mut first, 3).await;
     assert_eq!(paged, all, "pages are the whole, in the same order");
     let switched = events(&mut first, &[Kind::Switched]).await;
     assert_eq!(switched.len(), 4);
@@ -124,11 +114,11 @@ async fn pl_22_significant_events_say_before_after_actor_and_reason_and_survive_
     server.stop().await.unwrap();
 }
 
-/// Lists all significant events, by the largest pages.
-async fn all_events(reports: &mut Reports) -> Vec<SignificantEvent> {
+/// Lists all significant events, by pages.
+async fn all_events(reports: &mut Reports, page_size: i32) -> Vec<SignificantEvent> {
     let (mut all, mut page_token) = (vec![], String::new());
     loop {
-        let request = ListSignificantEventsRequest { page_size: 500, page_token, ..Default::default() };
+        let request = ListSignificantEventsRequest { page_size, page_token, ..Default::default() };
         let page = reports.list_significant_events(request).await.unwrap().into_inner();
         all.extend(page.events);
         page_token = page.next_page_token;
@@ -160,7 +150,7 @@ async fn pl_22_thousands_of_significant_events_are_listed_and_streamed_as_a_few_
         futures_util::future::try_join_all(set).await.unwrap();
     }
     let mut reports = reports(&server).await;
-    let all = all_events(&mut reports).await;
+    let all = all_events(&mut reports, 500).await;
     let files = data.path().join("index/0.events");
     assert!(all.len() > RATES && files.is_dir(), "{} events", all.len());
     // Each rate was that of the event before it: none is missing, twice or in another's place.
@@ -178,7 +168,7 @@ async fn pl_22_thousands_of_significant_events_are_listed_and_streamed_as_a_few_
 
     let server = start(data.path()).await;
     let mut again = ReportServiceClient::connect(format!("http://{}", server.address())).await.unwrap();
-    assert_eq!(all_events(&mut again).await, all, "the same after a restart");
+    assert_eq!(all_events(&mut again, 500).await, all, "the same after a restart");
     server.stop().await.unwrap();
 }
 
