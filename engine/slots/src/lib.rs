@@ -33,6 +33,7 @@ pub use contract::outcome::{
     Awaiting, Card, Mark, MarkKind, MeanCoin, Outcome, PickOffer, Prize, Spin, SpinKind, Win, WinKind,
 };
 pub use contract::par::{Par, PartName};
+pub use contract::pool::{JackpotReturn, OutOfSpan, PoolTerms};
 pub use contract::round::{Choice, ChoiceRefused, Picked, Round, Terms};
 pub use contract::stake::{Stake, StakeRefused};
 pub use games::ladders::{LadderRefused, Ladders};

@@ -9,6 +9,7 @@ pub mod highest_win;
 pub mod info;
 pub mod outcome;
 pub mod par;
+pub mod pool;
 pub mod round;
 pub mod rounding;
 pub mod stake;

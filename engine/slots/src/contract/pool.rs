@@ -1,0 +1,82 @@
+//! The return of a progressive jackpot at the terms of its pool (BW-21, PL-43).
+//!
+//! A pool's terms can change, so the jackpot's share is no part of a rules version. It follows from the game's chance of
+//! a jackpot and from three figures of the terms. All results are exact fractions.
+
+use thiserror::Error;
+
+use crate::contract::info::GameInfo;
+use crate::contract::par::{Exact, Par, decimal, exact, ratio};
+
+/// The figures of a pool's terms that a game's return depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolTerms {
+    /// Seed in billionths of a EUR.
+    pub seed_nanos: u64,
+    /// Contribution of a bet, in millionths of it.
+    pub contribution_ppm: u32,
+    /// Coin value that the whole pool belongs to, in millionths of a EUR.
+    pub base_coin_micros: u64,
+}
+
+/// A jackpot's share of the return at a pool's terms, in bets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JackpotReturn {
+    /// Share of the seed, the same at every coin value.
+    pub seed: Exact,
+    /// Share of the increments at a coin worth one EUR; in proportion to the coin's worth.
+    pub increments_per_eur: Exact,
+    /// Share of the increments at the coin that the whole pool belongs to, the highest that can be bet.
+    pub increments_max: Exact,
+}
+
+/// Pool terms that move a game's return out of its published span.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("the return would be {lowest} to {highest}, outside the published span of {span_min} to {span_max}")]
+pub struct OutOfSpan {
+    /// Return at the lowest coin values.
+    pub lowest: String,
+    /// Return at the highest coin value.
+    pub highest: String,
+    /// Lower end of the published span.
+    pub span_min: String,
+    /// Upper end of the published span.
+    pub span_max: String,
+}
+
+impl Par {
+    /// Computes the jackpot's share of the return at a pool's terms; `None` for a game without a jackpot, and for terms
+    /// without a base coin.
+    #[must_use]
+    pub fn jackpot_return(&self, terms: &PoolTerms) -> Option<JackpotReturn> {
+        let chance = self.rate("jackpot")?;
+        if terms.base_coin_micros == 0 {
+            return None;
+        }
+        let base_coin = ratio(terms.base_coin_micros, 1_000_000);
+        // A win at coin value c pays seed x c / base coin, and the bet is so many coins of c.
+        let seed = ratio(terms.seed_nanos, 1_000_000_000) / (&base_coin * exact(self.bet_coins));
+        let increments_max = ratio(terms.contribution_ppm, 1_000_000);
+        Some(JackpotReturn { seed: chance * seed, increments_per_eur: &increments_max / base_coin, increments_max })
+    }
+
+    /// Checks that the return stays within the game's published span at a pool's terms, for every coin value (PL-43).
+    /// A game without a jackpot or without a published span accepts all terms.
+    ///
+    /// # Errors
+    /// The returns at the lowest and the highest coin values, with the span.
+    pub fn check_pool_terms(&self, info: &GameInfo, terms: &PoolTerms) -> Result<(), OutOfSpan> {
+        let (Some((min, max)), Some(jackpot)) = (info.rtp_span_micros, self.jackpot_return(terms)) else {
+            return Ok(());
+        };
+        let (min, max) = (ratio(min, 1_000_000), ratio(max, 1_000_000));
+        let lowest = &self.rtp_without_jackpot + &jackpot.seed;
+        let highest = &lowest + &jackpot.increments_max;
+        if min <= lowest && highest <= max {
+            return Ok(());
+        }
+        let [lowest, highest] = [lowest, highest].map(|rtp| decimal(&rtp, 6));
+        let [span_min, span_max] = [min, max].map(|rtp| decimal(&rtp, 4));
+        Err(OutOfSpan { lowest, highest, span_min, span_max })
+    }
+}
