@@ -27,7 +27,7 @@ pub use math::simulate;
 pub use contract::carried::{Carried, CarriedScope, Carries};
 pub use contract::draws::{Draws, Seed};
 pub use contract::game::Game;
-pub use contract::highest_win::HighestWin;
+pub use contract::highest_win::{CollectedTop, GambleTop, HighestWin, TopWindows};
 pub use contract::info::{AutoplayLoss, Fact, GameInfo, PayRow, PrizeInfo, SpecialInfo, SymbolInfo, SymbolRole};
 pub use contract::outcome::{
     Awaiting, Card, Mark, MarkKind, MeanCoin, Outcome, PickOffer, Prize, Spin, SpinKind, Win, WinKind,
@@ -39,6 +39,7 @@ pub use contract::stake::{Stake, StakeRefused};
 pub use games::ladders::{LadderRefused, Ladders};
 pub use games::list::{add_games, game, games, latest, latest_games, standard, standard_pool};
 pub use math::cash::{CashReturn, cash_return};
+pub use math::highest_paid::{HighestPaid, Reach, chance_of_gambled};
 pub use math::simulate::{Tally, simulate, warm_up};
 pub use parts::ladder::{Ladder, LadderData};
 pub use parts::worth::CoinWorth;

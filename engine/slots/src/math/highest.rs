@@ -11,7 +11,7 @@
 
 use num_traits::ToPrimitive;
 
-use crate::contract::par::{Exact, float};
+use crate::contract::par::{Exact, exact, float};
 
 /// A free spin with what it may win and award.
 #[derive(Clone, Debug)]
@@ -29,7 +29,15 @@ impl FreeSpin {
     /// all of them at their most.
     #[must_use]
     pub fn log_chance_of_most(&self, spins: u32) -> f64 {
+        self.log_chance_of(spins, &(exact(spins) * &self.most))
+    }
+
+    /// Decimal logarithm of a bound of the chance: a series that starts with so many free spins wins so many bets.
+    #[must_use]
+    pub fn log_chance_of(&self, spins: u32, bets: &Exact) -> f64 {
         let share = float(&self.mean) / float(&self.most);
+        // In the most of a spin; rounded down by more than its error.
+        let wanted = float(bets) / float(&self.most) * (1.0 - 1e-12);
         let highest = self.awards.iter().map(|of| of.0).max().unwrap_or(0);
         let awarding: f64 = self.awards.iter().map(|of| of.1).sum();
         // For a c, the most that t M may be.
@@ -37,7 +45,7 @@ impl FreeSpin {
             let awards: f64 = self.awards.iter().map(|&(spins, chance)| chance * (c * f64::from(spins)).exp()).sum();
             let room = c.exp() - (1.0 - awarding + awards);
             let most = (1.0 + (room / share) * (-c * f64::from(highest)).exp()).ln();
-            f64::from(spins) * (c - most.max(0.0))
+            c * f64::from(spins) - wanted * most.max(0.0)
         };
         let tried = (1..=400).map(|step| bound(f64::from(step) / 1_000.0)).filter(|bound| bound.is_finite());
         tried.fold(0.0, f64::min) / std::f64::consts::LN_10

@@ -3,7 +3,9 @@
 //! It stands on [`crate::contract`] and [`crate::parts`], and serves every game.
 
 pub mod cash;
+pub mod first_spins;
 pub mod highest;
+pub mod highest_paid;
 pub mod moments;
 mod pairs;
 pub(crate) mod run;

@@ -202,13 +202,20 @@ pub(crate) fn wins(of: &Windows, line: &[u8; REELS], columns: [&Column; 3]) -> b
 /// many windows win it. A search over the reels that leaves out what can't reach the best so far.
 #[must_use]
 pub fn max_win(of: &Windows, lines: u32) -> (u64, u64) {
-    let mut search = Search { of, lines: first(of, lines).len(), best: 0, windows: 0 };
+    max_win_at(of, lines, |_, _| true)
+}
+
+/// As [`max_win`], of the windows whose stops are all among those named: by reel and stop.
+#[must_use]
+pub fn max_win_at(of: &Windows, lines: u32, stops: impl Fn(usize, usize) -> bool) -> (u64, u64) {
+    let mut search = Search { of, stops: &stops, lines: first(of, lines).len(), best: 0, windows: 0 };
     search.from(0, &[Run::Wilds; crate::parts::lines::LINES_MAX], 0);
     (search.best, search.windows)
 }
 
 struct Search<'a> {
     of: &'a Windows,
+    stops: &'a dyn Fn(usize, usize) -> bool,
     lines: usize,
     best: u64,
     windows: u64,
@@ -229,7 +236,8 @@ impl Search<'_> {
             self.best = reach;
             return;
         }
-        for (stop, column) in self.of.reels.columns(reel).iter().enumerate() {
+        let stops = self.of.reels.columns(reel).iter().enumerate();
+        for (stop, column) in stops.filter(|(stop, _)| (self.stops)(reel, *stop)) {
             let mut next = *runs;
             for (run, rows) in next.iter_mut().zip(lines.rows()).take(self.lines) {
                 *run = run.read(reel, column[usize::from(rows[reel])], lines);

@@ -1,7 +1,15 @@
 //! WF-04, PL-13: the highest win of a round, and the bound of its chance.
 
+use motherlode_slots::contract::outcome::Outcome;
 use motherlode_slots::contract::par::{Exact, exact, ratio};
-use motherlode_slots::{Carried, Game, HighestWin, Stake, latest, latest_games, simulate};
+use motherlode_slots::{
+    Carried, Choice, CoinWorth, Draws, GambleTop, Game, HighestWin, Reach, Stake, Terms, games, latest, latest_games,
+    simulate,
+};
+
+use crate::common::{Naive, seed};
+
+const WITCH: &str = include_str!("../../games/witch-feature/1.0.1.toml");
 
 /// All lines, one coin a line, as descriptions have it.
 fn stake(game: &dyn Game) -> Stake {
@@ -54,14 +62,30 @@ fn me_21_the_highest_feature_of_mystery_elves() {
     assert!(bought.bets >= ratio(feature, 70) && bought.bets < ratio(feature, 70) + exact(100));
 }
 
-/// All Wilds are 500 times the bet, times 10 at most: after each of ten free spins and once in the base game.
+/// The round that wins so much, put together from windows of the strips: a paid spin that starts free spins and a High
+/// Symbols Respin of Wilds alone; ten free spins, which show no Free Spins symbol and are each followed by the same Wilds
+/// times 10. Windows are valued by the rules, without the game's code; `tests/independent` searches for higher ones.
 #[test]
-fn wf_04_win_up_to_of_witch_feature() {
-    let of = highest("witch-feature");
-    let features = exact(11 * 5_000);
-    assert!(of.bets >= &features + window("witch-feature"));
-    // Each of the eleven windows before the features wins at most what all Wilds do.
-    assert!(of.bets <= &features + exact(11 * 500));
+fn wf_04_win_up_to_of_witch_feature_is_reached() {
+    for file in [WITCH, include_str!("../../games/witch-feature/1.0.toml")] {
+        let base = Naive::of(file);
+        let free = base.on_strips(file, "free_reels");
+        let free_spins = |naive: &Naive, stops: &[usize; 5], reel: usize| {
+            (0..4).any(|row| naive.roles[naive.cell(reel, stops[reel], row)] == "free-spins")
+        };
+        let value = |naive: &Naive, stops: &[usize; 5]| (0..50).map(|line| naive.line(line, stops)).sum::<u64>();
+        let (paid, each) = ([20, 3, 23, 14, 6], [10, 7, 23, 14, 27]);
+        assert!([0, 4].iter().all(|&reel| free_spins(&base, &paid, reel)));
+        assert!(!(0..5).any(|reel| free_spins(&free, &each, reel)));
+        let wilds = exact(base.pays[0][4]);
+        assert_eq!((base.codes[0].as_str(), &wilds), ("Wi", &exact(500)));
+        let in_bets = |coins: u64| ratio(coins, 50);
+        let reached =
+            in_bets(value(&base, &paid)) + &wilds + exact(10) * (in_bets(value(&free, &each)) + exact(10) * &wilds);
+        assert_eq!(highest("witch-feature").bets, reached);
+        // The audit's bound took the highest window for the paid spin, too, which starts no free spins.
+        assert!(reached > exact(50_869) && reached < exact(50_884));
+    }
 }
 
 /// One Treasure bonus in the paid spin and in each of ten free spins, 2,500 coins for each coin on a line.
@@ -76,4 +100,114 @@ fn np_11_the_highest_round_of_neptune() {
 fn bw_06_the_highest_round_of_bewitched() {
     let window = window("bewitched");
     assert_eq!(highest("bewitched").bets, &window + exact(80) * (exact(2) * &window + exact(300)));
+}
+
+/// A round of Dwarf Mine that completes all four colours, each of four crystals at 2 EUR and one at 0.004 EUR: the mean
+/// is 1.6008 EUR, 400.2 times the bet's coin.
+#[test]
+fn mf_d1_crystals_of_the_highest_coin_value_are_in_the_highest_win() {
+    for game in games().iter().filter(|game| game.name() == "dwarf-mine") {
+        let highest = game.highest_win(&stake(*game)).unwrap();
+        let top = highest.collected.clone().unwrap();
+        let reach = |coin_micros, carried_micros| Reach {
+            bet_coins: 25,
+            coin_micros,
+            carried_micros,
+            minor_micros: 10_000,
+            gamble_max_minor: 0,
+        };
+        let mixed = highest.paid(&reach(4_000, 2_000_000));
+        // In minor units, window by window: 0.4 and 160.08 a coin.
+        let paid = |micros: u64, of: &[motherlode_slots::TopWindows]| -> u64 {
+            of.iter().map(|of| CoinWorth::new(micros, 10_000).minor(of.coins) * u64::from(of.windows)).sum()
+        };
+        assert_eq!(mixed.minor, (paid(4_000, &top.own) + paid(1_600_800, &top.collected)).into());
+        // The audit saw 347,647 bets of 10 cents.
+        assert!(mixed.minor > 3_476_470.into(), "{}", mixed.minor);
+        assert!(mixed.chance_exponent < -30);
+        // At one coin value of whole cents: as stated without collections.
+        let own = highest.paid(&reach(2_000_000, 2_000_000));
+        assert_eq!(exact(own.minor), &highest.bets * exact(5_000));
+        // A lower coin value than the bet's is no more.
+        assert_eq!(highest.paid(&reach(2_000_000, 4_000)), highest.paid(&reach(2_000_000, 2_000_000)));
+    }
+}
+
+/// Completions at 0.004 EUR of what was collected at 2 EUR pass what was stated before and stay below what is stated.
+#[test]
+fn mf_d1_completed_collections_stay_below_what_is_stated() {
+    let game = latest("dwarf-mine").unwrap();
+    // Four crystals of each colour at 2 EUR; the gift is given and used up.
+    let carried = Carried([4, 4, 4, 4, 8_000_000, 8_000_000, 8_000_000, 8_000_000, 0, 1, 0, 0]);
+    let stake = Stake { coin_value_micros: 4_000, ..stake(game) };
+    let (mut most, mut completions) = (0, 0);
+    let mut out = Outcome::default();
+    for number in 0..40_000 {
+        let mut draws = Draws::from_seed(seed(number));
+        let mut round = game.open(&stake, &Terms::plain(carried)).unwrap();
+        while let Some(choice) = round.automatic() {
+            completions += u32::from(choice == Choice::StartFreeSpins);
+            round.resolve(&choice, &mut draws, &mut out).unwrap();
+        }
+        most = most.max(out.round_win_minor);
+    }
+    let highest = game.highest_win(&stake).unwrap();
+    let stated = highest.paid(&Reach {
+        bet_coins: 25,
+        coin_micros: 4_000,
+        carried_micros: 2_000_000,
+        minor_micros: 10_000,
+        gamble_max_minor: 0,
+    });
+    assert!(completions > 500, "{completions}");
+    assert!(num_bigint::BigInt::from(most) < stated.minor);
+    assert!(exact(most) / exact(10) > highest.bets, "{most} passes what was stated without what is carried");
+}
+
+/// Gambles at their most, by trying every choice on small numbers: double, or halve and double.
+#[test]
+fn mf_d1_gambles_are_in_the_highest_win() {
+    fn most(at_risk: u64, cards: u32, first: bool, limit: u64, on_result: bool) -> u64 {
+        let may_double = at_risk <= if on_result { limit / 2 } else { limit };
+        if at_risk == 0 || cards == 0 || !(first || may_double) {
+            return at_risk;
+        }
+        let halved =
+            if at_risk >= 2 { at_risk - at_risk / 2 + most(at_risk / 2, cards, first, limit, on_result) } else { 0 };
+        let doubled = if may_double { most(at_risk * 2, cards - 1, false, limit, on_result) } else { 0 };
+        at_risk.max(halved).max(doubled)
+    }
+    for (limit, on_result) in [(10u64, false), (64, false), (100, false), (10, true), (64, true)] {
+        let top = HighestWin {
+            gamble: Some(GambleTop::Win { turns: 10, limit_on_result: on_result }),
+            ..HighestWin::new(exact(1), -1, false)
+        };
+        for highest in [1u64, 7, 50, 64, 100, 1_000] {
+            let reach = Reach {
+                bet_coins: highest,
+                coin_micros: 1,
+                carried_micros: 1,
+                minor_micros: 1,
+                gamble_max_minor: limit,
+            };
+            let offered = (1..=highest.min(limit)).map(|win| most(win, 10, true, limit, on_result)).max().unwrap();
+            let stated = top.paid(&reach).gambled_minor;
+            assert!(stated >= highest.max(offered).into(), "{limit} {highest}: {stated} below {offered}");
+            assert!(stated <= (3 * highest.max(offered)).into(), "{limit} {highest}: {stated} far above {offered}");
+        }
+    }
+    // Five right guesses on the highest line wins.
+    let bewitched = latest("bewitched").unwrap();
+    let stake = stake(bewitched);
+    let of = bewitched.highest_win(&stake).unwrap();
+    let reach = Reach {
+        bet_coins: 15,
+        coin_micros: 10_000,
+        carried_micros: 10_000,
+        minor_micros: 10_000,
+        gamble_max_minor: 12_500_000,
+    };
+    let paid = of.paid(&reach);
+    assert_eq!(exact(paid.minor.clone()), (&of.bets * exact(15)).ceil());
+    assert_eq!(exact(paid.gambled_minor), exact(paid.minor) + exact(31) * window("bewitched") * exact(15));
 }

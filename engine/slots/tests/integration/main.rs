@@ -18,6 +18,7 @@ mod mathematics;
 mod mystery_elves;
 mod neptune;
 mod neptune_mathematics;
+mod new_player;
 mod pool_terms;
 mod rng;
 mod rules;

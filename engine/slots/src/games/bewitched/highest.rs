@@ -3,9 +3,9 @@
 
 use num_traits::ToPrimitive;
 
-use super::model::Model;
+use super::model::{DOUBLES_MAX, Model};
 use super::moments::{WheelMoments, Window};
-use crate::contract::highest_win::HighestWin;
+use crate::contract::highest_win::{GambleTop, HighestWin};
 use crate::contract::info::PrizeInfo;
 use crate::contract::par::exact;
 use crate::contract::stake::{Stake, StakeRefused};
@@ -38,11 +38,10 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
         awards,
     };
     let awarded = spins + windows.scatters.free_spins.iter().max().copied().unwrap_or(0);
-    Ok(HighestWin {
-        bets: highest + exact(awarded) * &spin.most,
-        chance_exponent: exponent(spin.log_chance_of_most(awarded)),
-        unlimited: true,
-    })
+    let chance_exponent = exponent(spin.log_chance_of_most(awarded));
+    // Scatter wins may be among those of the highest window: more than its lines win.
+    let gamble = Some(GambleTop::Lines { bets: highest.clone(), turns: DOUBLES_MAX });
+    Ok(HighestWin { gamble, ..HighestWin::new(highest + exact(awarded) * &spin.most, chance_exponent, true) })
 }
 
 /// Free spins that a free spin awards, by scatters and by the bonus that its window starts, with their chances.

@@ -6,6 +6,7 @@ pub mod data;
 mod highest;
 pub mod model;
 pub mod moments;
+mod new_player;
 pub mod paid_spin;
 pub mod par;
 pub mod round;

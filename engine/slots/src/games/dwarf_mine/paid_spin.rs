@@ -65,6 +65,32 @@ impl PaidSpin {
         all
     }
 
+    /// The highest win in coins of a window that shows every Bonus symbol and every crystal, and its chance: 0 and 0
+    /// where no window does.
+    #[must_use]
+    pub fn highest_complete(model: &Model) -> (u64, Exact) {
+        let symbols = model.regular();
+        let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
+        let laws = Laws::of(model, &symbols);
+        let draws = CellDraws::of(model, NEW_ROWS_MAX);
+        let stops: BigInt = (0..REELS).map(|reel| BigInt::from(model.base.columns(reel).len())).product();
+        let (mut best, mut sum) = (0, BigInt::zero());
+        for (crystals, times) in draws.patterns() {
+            if crystals.iter().sum::<usize>() < CRYSTALS {
+                continue;
+            }
+            for bonus in bonuses(NEW_ROWS_MAX) {
+                let reels = std::array::from_fn(|reel| laws.at(reel, bonus[reel], NEW_ROWS_MAX - crystals[reel]));
+                let Some((coins, weight)) = ways_moments::highest(reels, &paying, best.max(1)) else { continue };
+                if coins > best {
+                    (best, sum) = (coins, BigInt::zero());
+                }
+                sum += weight * &times;
+            }
+        }
+        (best, Exact::new(sum, draws.unit() * stops))
+    }
+
     /// Adds the windows that grow by so many rows.
     fn add(&mut self, model: &Model, paying: &Paying, laws: &Laws, rows: usize) {
         let draws = CellDraws::of(model, rows);

@@ -4,6 +4,7 @@ use num_traits::Zero;
 
 use super::model::{BASE_WAYS, BET_COINS, COLLECTIONS, FREE_SPINS, Model, PARTS};
 use super::moments::{FreeSpin, Returns, of_ways};
+use super::new_player;
 use crate::contract::game::Game;
 use crate::contract::par::{Combination, Exact, Par, Part, Rate, ReelSet, exact, ratio};
 use crate::contract::stake::{Stake, StakeRefused};
@@ -35,8 +36,8 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
         max_win_probability: returns.paid.highest_chance.clone(),
         reel_sets: returns.reel_sets(),
         rates: returns.rates(),
-        conditional_rtps: Vec::new(),
-        exactness: "exact fractions",
+        conditional_rtps: new_player::returns(model, &returns),
+        exactness: "exact fractions; the returns of a new player's first spins within 10^-30",
     })
 }
 

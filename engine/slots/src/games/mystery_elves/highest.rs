@@ -1,13 +1,14 @@
 //! The highest win of a round of Mystery Elves: the highest line wins of the paid spin, and the highest Hold and Win:
 //! Bonus symbols on all positions, those of the middle reel multiplying or paying, whichever is more.
 
-use super::model::Model;
+use super::model::{GAMBLES_MAX, Model};
 use super::moments::{MIDDLE, OUTER, Window};
-use crate::contract::highest_win::HighestWin;
+use crate::contract::highest_win::{GambleTop, HighestWin};
 use crate::contract::par::{Exact, exact, ratio};
 use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::highest::{exponent, log_chance};
 use crate::math::moments;
+use crate::parts::gamble::LimitOn;
 use crate::parts::hold_and_win::{Bonus, FACTOR_BESIDE_GRAND, FULL_SCREEN, VALUE_MAX};
 use crate::parts::weights::Weights;
 
@@ -31,12 +32,11 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
     let best = best.max_by_key(Filled::bets).unwrap_or(Filled { special: 0, factor: 1, factors: 0 });
     let lines = exact(moments::max_win(windows, u32::MAX).0) / exact(windows.lines.rows().len());
     let starts = Window::of(windows, feature.symbol).starts(feature.needs);
-    Ok(HighestWin {
-        bets: (lines + exact(best.bets())) / price,
-        // No round wins as much unless the feature starts and every position carries just this.
-        chance_exponent: exponent(log_chance(&starts) + best.log_chance(model)),
-        unlimited: false,
-    })
+    // No round wins as much unless the feature starts and every position carries just this.
+    let chance_exponent = exponent(log_chance(&starts) + best.log_chance(model));
+    let limit_on_result = model.gamble.limit_on == LimitOn::Result;
+    let gamble = Some(GambleTop::Win { turns: GAMBLES_MAX, limit_on_result });
+    Ok(HighestWin { gamble, ..HighestWin::new((lines + exact(best.bets())) / price, chance_exponent, false) })
 }
 
 /// A full screen whose middle reel has so many Multiplying Bonus symbols of a factor; all others are this special win.

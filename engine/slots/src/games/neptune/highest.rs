@@ -26,9 +26,6 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
         awards: awards.iter().copied().zip(chances).filter(|&(spins, chance)| spins > 0 && chance > 0.0).collect(),
     };
     let awarded = awards.iter().max().copied().unwrap_or(0);
-    Ok(HighestWin {
-        bets: highest + treasure + exact(awarded) * &spin.most,
-        chance_exponent: exponent(spin.log_chance_of_most(awarded)),
-        unlimited: true,
-    })
+    let chance_exponent = exponent(spin.log_chance_of_most(awarded));
+    Ok(HighestWin::new(highest + treasure + exact(awarded) * &spin.most, chance_exponent, true))
 }

@@ -14,6 +14,7 @@ pub mod moments;
 pub mod par;
 pub mod potions;
 pub mod round;
+mod unlocking;
 mod variance;
 
 use crate::contract::carried::{Carried, CarriedScope, Carries};

@@ -292,18 +292,7 @@ fn win_chance(of: &Windows, with_free_spins_on: Option<usize>) -> Exact {
 
 /// How often a paid spin completes each combination, in the long run: the four features', and all others together.
 fn combinations(model: &Model) -> [Exact; 5] {
-    // What a reel brings: nothing, or a Potion.
-    let some = chance(model.potion_chance);
-    let colour = |of: Potion| &some * share(&model.colours, |&potion| potion == of);
-    let brings: Vec<(Option<Potion>, Exact)> = std::iter::once((None, Exact::one() - &some))
-        .chain(Potion::ALL.into_iter().map(|potion| (Some(potion), colour(potion))))
-        .collect();
-    // States are what is on the shelf, sorted: none, one, or two Potions.
-    let mut states: Vec<Vec<Potion>> = vec![vec![]];
-    for first in Potion::ALL {
-        states.push(vec![first]);
-        states.extend(Potion::ALL.into_iter().filter(|&second| first <= second).map(|second| vec![first, second]));
-    }
+    let (brings, states) = (brings(model), shelves());
     let place = |shelf: &[Potion]| states.iter().position(|state| state == shelf).unwrap_or(0);
     let mut moves = vec![vec![Exact::zero(); states.len()]; states.len()];
     let mut completes: Vec<[Exact; 5]> = vec![std::array::from_fn(|_| Exact::zero()); states.len()];
@@ -330,8 +319,26 @@ fn combinations(model: &Model) -> [Exact; 5] {
     std::array::from_fn(|kind| long_run.iter().zip(&completes).map(|(share, of)| share * &of[kind]).sum())
 }
 
+/// The Potions of one reel and spin, with their chances: none, or one.
+pub(super) fn brings(model: &Model) -> Vec<(Option<Potion>, Exact)> {
+    let some = chance(model.potion_chance);
+    let colour = |of: Potion| &some * share(&model.colours, |&potion| potion == of);
+    let potions = Potion::ALL.into_iter().map(|potion| (Some(potion), colour(potion)));
+    std::iter::once((None, Exact::one() - &some)).chain(potions).collect()
+}
+
+/// The states of the shelf, its Potions sorted: none, one, or two. The first is the empty one.
+pub(super) fn shelves() -> Vec<Vec<Potion>> {
+    let mut states: Vec<Vec<Potion>> = vec![vec![]];
+    for first in Potion::ALL {
+        states.push(vec![first]);
+        states.extend(Potion::ALL.into_iter().filter(|&second| first <= second).map(|second| vec![first, second]));
+    }
+    states
+}
+
 /// The place of three Potions among the combinations: the features in their order, then all others.
-fn kind(potions: &[Potion]) -> usize {
+pub(super) fn kind(potions: &[Potion]) -> usize {
     let count = |of: Potion| potions.iter().filter(|&&potion| potion == of).count();
     match Potion::ALL.map(count) {
         [1, 1, 1] => 0,

@@ -5,6 +5,7 @@ use num_traits::{One, Signed, Zero};
 
 use super::model::{Model, PARTS};
 use super::moments::{Means, chance, highest_window, shows_free_spins};
+use super::unlocking::Chain;
 use super::variance;
 use crate::contract::game::Game;
 use crate::contract::info::Fact;
@@ -13,6 +14,10 @@ use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
 use crate::parts::file::ModelError;
 use crate::parts::windows::Windows;
+
+/// Meanings of the figures of unlocking.
+const UNLOCK_SPINS: &str = "spins until all features are unlocked, on average, for a new player at a bet level";
+const UNLOCK_COST: &str = "bets that those spins return less than with all features unlocked, on average";
 
 /// Proves that a model returns what it promises, all features unlocked.
 ///
@@ -36,6 +41,7 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
 pub fn facts(model: &Model) -> Vec<Fact> {
     let means = Means::of(model);
     let rtp = |unlocked| decimal(&means.rtp(model, unlocked), 4);
+    let unlocking = Chain::new(model, &means).unlocking(&means.rtp(model, 4));
     vec![
         Fact {
             key: "highest_window_bets",
@@ -45,6 +51,8 @@ pub fn facts(model: &Model) -> Vec<Fact> {
         Fact { key: "rtp_unlocked_1", title: "return while only High Symbols is unlocked", value: rtp(1) },
         Fact { key: "rtp_unlocked_2", title: "return while two features are unlocked", value: rtp(2) },
         Fact { key: "rtp_unlocked_3", title: "return while three features are unlocked", value: rtp(3) },
+        Fact { key: "unlock_spins", title: UNLOCK_SPINS, value: decimal(&unlocking.spins, 1) },
+        Fact { key: "unlock_cost_bets", title: UNLOCK_COST, value: decimal(&unlocking.cost_bets, 1) },
     ]
 }
 
@@ -57,6 +65,10 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     let (max_win, max_windows) = moments::max_win(&model.base, stake.lines);
     let conditional = |key, title, unlocked| ConditionalRtp { key, title, rtp: means.rtp(model, unlocked) };
     let mut rates = rates(model, &means);
+    let chain = Chain::new(model, &means);
+    let unlocking = chain.unlocking(&rtp);
+    rates.push(Rate::new("unlock_spins", UNLOCK_SPINS, unlocking.spins));
+    rates.push(Rate::new("unlock_cost_bets", UNLOCK_COST, unlocking.cost_bets));
     rates.push(Rate::new(
         "std_dev_standard_error",
         "standard error of the standard deviation, from sampled second moments",
@@ -80,12 +92,16 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
             reel_set("free spins", &model.free),
         ],
         rates,
-        conditional_rtps: vec![
+        conditional_rtps: [
             conditional("unlocked_1", "while only High Symbols is unlocked, in the long run", 1),
             conditional("unlocked_2", "while High Symbols and Random Wilds are unlocked, in the long run", 2),
             conditional("unlocked_3", "while all but Mega Wild are unlocked, in the long run", 3),
-        ],
-        exactness: "returns, chances and rates: exact fractions. Standard deviation: exact but for the second moments of \
+        ]
+        .into_iter()
+        .chain(chain.first_spins())
+        .collect(),
+        exactness: "returns, chances and rates: exact fractions; the returns of a new player's first spins within 10^-30. \
+                    Standard deviation: exact but for the second moments of \
                     High Symbols, Random Wilds, Mega Wild and the Explosion, sampled from 100,000 windows each",
     })
 }

@@ -110,6 +110,15 @@ impl Naive {
         }
     }
 
+    /// The same game on another set of strips of its file.
+    pub fn on_strips(&self, file: &str, set: &str) -> Self {
+        let table: toml::Table = file.parse().unwrap();
+        let strips = table[set]["strips"].as_array().unwrap().iter();
+        let place = |code: &str| self.codes.iter().position(|c| c == code).unwrap();
+        let strips = strips.map(|s| s.as_str().unwrap().split_whitespace().map(place).collect()).collect();
+        Self { strips, ..Self::of(file) }
+    }
+
     /// The symbol of a reel and row when the reel's strip position `stop` is in the top row.
     pub fn cell(&self, reel: usize, stop: usize, row: usize) -> usize {
         let strip = &self.strips[reel];

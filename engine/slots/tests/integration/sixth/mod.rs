@@ -179,7 +179,7 @@ impl Game for Lantern {
         let (max_win, max_windows) = moments::max_win(&self.windows, 1);
         let chance = exact(max_windows) / exact(self.windows.reels.cycle()) * ratio(1, self.sparks.needs);
         let bets = exact(max_win) + exact(self.sparks.pays_bets);
-        Ok(HighestWin { bets, chance_exponent: exponent(log_chance(&chance)), unlimited: false })
+        Ok(HighestWin::new(bets, exponent(log_chance(&chance)), false))
     }
 }
 

@@ -1,0 +1,171 @@
+//! A new player of Witch Feature at a bet level: how long the unlocking of all features takes, what it costs, and what the
+//! first spins return (WF-11, WF-21, PL-43).
+//!
+//! The state between spins is the number of unlocked features and the Potions on the shelf: a Markov chain. The length
+//! and the cost are exact: three systems of ten equations, one for each number of unlocked features below four. The
+//! returns of the first spins follow from the chain's distribution after each spin, in fixed-point numbers.
+
+use std::collections::BTreeMap;
+
+use num_traits::{One, Zero};
+
+use super::model::Model;
+use super::moments::{Means, brings, chance, kind, shelves};
+use super::potions::{FEATURES, Potion};
+use crate::contract::par::{ConditionalRtp, Exact, exact};
+use crate::math::first_spins::{FIRST_SPINS, Fixed};
+
+/// Unlocked features of a new player.
+const FIRST: usize = 1;
+/// All features.
+const ALL: usize = FEATURES as usize;
+
+/// The way of a new player to all features.
+pub(super) struct Unlocking {
+    /// Mean number of spins until the spin that unlocks the last feature, with it.
+    pub(super) spins: Exact,
+    /// Bets that those spins return less than as many with all features unlocked, on average.
+    pub(super) cost_bets: Exact,
+}
+
+/// The chain of one number of unlocked features.
+struct Level {
+    /// For each shelf: the next numbers of unlocked features and shelves, with their chances.
+    moves: Vec<BTreeMap<(usize, usize), Exact>>,
+    /// For each shelf, the mean win of the next spin in bets.
+    wins: Vec<Exact>,
+}
+
+/// The chains of all numbers of unlocked features, from 1.
+pub(super) struct Chain(Vec<Level>);
+
+impl Chain {
+    pub(super) fn new(model: &Model, means: &Means) -> Self {
+        let (shelves, brings) = (shelves(), brings(model));
+        let explosion = chance(model.explosion) * &means.explosion;
+        let always = &means.base + &means.trigger * &means.free_spins;
+        let level = |unlocked: usize| {
+            let mut level =
+                Level { moves: vec![BTreeMap::new(); shelves.len()], wins: vec![always.clone(); shelves.len()] };
+            for (from, shelf) in shelves.iter().enumerate() {
+                for (a, p) in &brings {
+                    for (b, q) in &brings {
+                        for (c, r) in &brings {
+                            let ways = p * q * r;
+                            let (kind, shelf) = collected(shelf, [*a, *b, *c]);
+                            let triggered = kind.filter(|&kind| kind < unlocked);
+                            level.wins[from] += match (kind, triggered) {
+                                (_, Some(feature)) => &ways * &means.features[feature],
+                                (Some(_), None) => &ways * &explosion,
+                                (None, None) => Exact::zero(),
+                            };
+                            // The first trigger of a feature unlocks the next.
+                            let next = triggered.map_or(unlocked, |feature| unlocked.max((feature + 2).min(ALL)));
+                            let to = shelves.iter().position(|of| *of == shelf).unwrap_or(0);
+                            *level.moves[from].entry((next, to)).or_insert_with(Exact::zero) += ways;
+                        }
+                    }
+                }
+            }
+            level
+        };
+        Self((FIRST..=ALL).map(level).collect())
+    }
+
+    fn level(&self, unlocked: usize) -> &Level {
+        &self.0[unlocked - FIRST]
+    }
+
+    /// The mean number of spins and the mean shortfall against a return, until all features are unlocked.
+    pub(super) fn unlocking(&self, rtp: &Exact) -> Unlocking {
+        let shelves = self.level(ALL).wins.len();
+        // For each shelf: spins, and bets. Nothing is left once all is unlocked.
+        let mut later: BTreeMap<usize, Vec<[Exact; 2]>> = BTreeMap::new();
+        later.insert(ALL, vec![[Exact::zero(), Exact::zero()]; shelves]);
+        for unlocked in (FIRST..ALL).rev() {
+            let level = self.level(unlocked);
+            let rows = (0..shelves).map(|from| {
+                let mut row = vec![Exact::zero(); shelves + 2];
+                row[from] = Exact::one();
+                (row[shelves], row[shelves + 1]) = (Exact::one(), rtp - &level.wins[from]);
+                for ((next, to), ways) in &level.moves[from] {
+                    match later.get(next) {
+                        None => row[*to] -= ways,
+                        Some(of) => {
+                            row[shelves] += ways * &of[*to][0];
+                            row[shelves + 1] += ways * &of[*to][1];
+                        }
+                    }
+                }
+                row
+            });
+            later.insert(unlocked, solved(rows.collect()));
+        }
+        let [spins, cost_bets] = later.remove(&FIRST).and_then(|of| of.into_iter().next()).unwrap_or_default();
+        Unlocking { spins, cost_bets }
+    }
+
+    /// The returns of the first spins.
+    pub(super) fn first_spins(&self) -> Vec<ConditionalRtp> {
+        let titles = [
+            ("new_player_100", "of the first 100 spins of a new player at a bet level"),
+            ("new_player_500", "of the first 500 spins of a new player at a bet level"),
+            ("new_player_1000", "of the first 1,000 spins of a new player at a bet level"),
+        ];
+        let mut shares = BTreeMap::from([((FIRST, 0), Fixed::one())]);
+        let (mut at, mut won) = (0, Fixed::zero());
+        let mut all = Vec::new();
+        for ((key, title), spins) in titles.into_iter().zip(FIRST_SPINS) {
+            for _ in at..spins {
+                let mut next = BTreeMap::new();
+                for ((unlocked, shelf), share) in &shares {
+                    let level = self.level(*unlocked);
+                    won += &share.times(&level.wins[*shelf]);
+                    for (to, ways) in &level.moves[*shelf] {
+                        *next.entry(*to).or_insert_with(Fixed::zero) += &share.times(ways);
+                    }
+                }
+                shares = next;
+            }
+            at = spins;
+            all.push(ConditionalRtp { key, title, rtp: won.exact() / exact(spins) });
+        }
+        all
+    }
+}
+
+/// The shelf after the Potions of a spin, and the place of the combination that they complete.
+fn collected(shelf: &[Potion], potions: [Option<Potion>; 3]) -> (Option<usize>, Vec<Potion>) {
+    let (mut shelf, mut completes) = (shelf.to_vec(), None);
+    for potion in potions.into_iter().flatten() {
+        shelf.push(potion);
+        if shelf.len() == 3 {
+            completes = Some(kind(&shelf));
+            shelf.clear();
+        }
+    }
+    shelf.sort_unstable();
+    (completes, shelf)
+}
+
+/// Solves equations whose rows end with two right sides, by elimination; they have one solution.
+fn solved(mut rows: Vec<Vec<Exact>>) -> Vec<[Exact; 2]> {
+    for pivot in 0..rows.len() {
+        let Some(found) = (pivot..rows.len()).find(|&row| !rows[row][pivot].is_zero()) else { continue };
+        rows.swap(pivot, found);
+        let scale = rows[pivot][pivot].recip();
+        for value in &mut rows[pivot] {
+            *value *= &scale;
+        }
+        let by = rows[pivot].clone();
+        for (_, row) in rows.iter_mut().enumerate().filter(|(row, _)| *row != pivot) {
+            let factor = row[pivot].clone();
+            if !factor.is_zero() {
+                for (value, by) in row.iter_mut().zip(&by) {
+                    *value -= &factor * by;
+                }
+            }
+        }
+    }
+    rows.into_iter().map(|row| row.last_chunk::<2>().cloned().unwrap_or_default()).collect()
+}

@@ -1,0 +1,109 @@
+//! The highest win of a round in cash (PL-43): with crystals collected at other coin values, and with the gamble.
+//!
+//! Exact, or a bound that no round passes. A round that plays some windows at the mean of earlier coin values wins the
+//! most when all of those were the highest on offer in the currency. A window's win is rounded on its own (DM-17).
+
+use num_bigint::BigInt;
+
+use crate::contract::highest_win::{CollectedTop, GambleTop, HighestWin, TopWindows};
+use crate::contract::outcome::MeanCoin;
+use crate::contract::par::{Exact, exact, ratio};
+use crate::math::highest::exponent;
+use crate::parts::worth::CoinWorth;
+
+/// The stake of a round and all that its player can bring into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// Coins of the bet.
+    pub bet_coins: u64,
+    /// Coin value of the bet in millionths of the major unit.
+    pub coin_micros: u64,
+    /// The highest coin value of earlier rounds in the same currency, in millionths of the major unit.
+    pub carried_micros: u64,
+    /// Worth of a minor unit in millionths of the major unit.
+    pub minor_micros: u64,
+    /// Limit of the gamble in minor units (ME-14); 0 where no gamble is offered.
+    pub gamble_max_minor: u64,
+}
+
+/// The highest win of a round in minor units.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HighestPaid {
+    /// Without the gamble.
+    pub minor: BigInt,
+    /// With the gamble; as `minor` where none is offered.
+    pub gambled_minor: BigInt,
+    /// Decimal exponent of a bound of the chance of a round that wins `minor` or more.
+    pub chance_exponent: i32,
+}
+
+impl HighestWin {
+    /// Computes the highest win in minor units.
+    #[must_use]
+    pub fn paid(&self, reach: &Reach) -> HighestPaid {
+        let bet = ratio(reach.bet_coins, 1) * ratio(reach.coin_micros, reach.minor_micros.max(1));
+        let (minor, chance_exponent) = match &self.collected {
+            Some(collected) => collected.paid(reach),
+            None => ((&self.bets * &bet).ceil().to_integer(), self.chance_exponent),
+        };
+        let gambled = self.gamble.as_ref().map(|gamble| gamble.most(&minor, &bet, reach.gamble_max_minor));
+        HighestPaid {
+            gambled_minor: gambled.unwrap_or_else(|| minor.clone()).max(minor.clone()),
+            minor,
+            chance_exponent,
+        }
+    }
+}
+
+impl CollectedTop {
+    /// Minor units, and the exponent of the bound of their chance.
+    fn paid(&self, reach: &Reach) -> (BigInt, i32) {
+        let Reach { coin_micros, minor_micros, .. } = *reach;
+        let carried = reach.carried_micros.max(coin_micros);
+        let mean = MeanCoin {
+            sum_micros: carried.saturating_mul(u64::from(self.earlier)).saturating_add(coin_micros),
+            count: u64::from(self.earlier) + 1,
+        };
+        let own = (&self.own, CoinWorth::new(coin_micros, minor_micros), coin_micros >= minor_micros);
+        let at_mean = mean.sum_micros / mean.count >= minor_micros;
+        let collected = (&self.collected, CoinWorth::mean(mean, minor_micros), at_mean);
+        let (mut minor, mut log) = (BigInt::ZERO, 0.0);
+        for (windows, worth, apart) in [own, collected] {
+            for TopWindows { windows, coins, log_chance, log_chance_rounded } in windows {
+                minor += BigInt::from(worth.minor(*coins)) * *windows;
+                // A coin of a minor unit or more: another number of coins is other minor units.
+                log += f64::from(*windows) * if apart { log_chance } else { log_chance_rounded };
+            }
+        }
+        (minor, exponent(log))
+    }
+}
+
+impl GambleTop {
+    /// The most that a round of at most `minor` can come to.
+    ///
+    /// A gamble of a whole win stakes at most the limit, and one that goes on after its card at most half of it. So all
+    /// cards but the last add at most half of the limit each, whatever is secured in between.
+    fn most(&self, minor: &BigInt, bet: &Exact, limit: u64) -> BigInt {
+        let doubled = |turns: u8| (BigInt::from(1) << turns) - 1;
+        match self {
+            _ if limit == 0 => minor.clone(),
+            Self::Lines { bets, turns } => minor + (bets * bet).ceil().to_integer() * doubled(*turns),
+            Self::Win { turns, limit_on_result } => {
+                let win = minor.min(&BigInt::from(limit)).clone();
+                let last = if *limit_on_result { limit / 2 } else { limit };
+                let cards = BigInt::from(limit / 2) * turns.saturating_sub(1) + last;
+                let gained: BigInt = &win * doubled(*turns);
+                let gained = gained.min(cards);
+                minor.clone().max(win + gained)
+            }
+        }
+    }
+}
+
+/// A bound of the chance that a fair gamble brings a round to so many bets or more, the return of the round given in
+/// bets: by Markov's inequality, since the gamble keeps the mean.
+#[must_use]
+pub fn chance_of_gambled(rtp: &Exact, bets: &Exact) -> Exact {
+    if *bets <= exact(0) { exact(1) } else { (rtp / bets).min(exact(1)) }
+}
