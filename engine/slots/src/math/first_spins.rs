@@ -1,6 +1,6 @@
 //! The first spins of a new player, where a game lets players carry something (PL-43).
 //!
-//! What a player carries after so many spins is the distribution of a Markov chain. Its exact fractions grow by the
+//! The figures carried after so many spins are a Markov chain. Its exact fractions grow by the
 //! chain's denominator with each spin, so shares are kept as fixed-point numbers of [`BITS`] binary places, rounded
 //! down. A share of a thousand spins is off by less than 10^-40.
 
