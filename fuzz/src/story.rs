@@ -4,7 +4,7 @@ use crate::{golden, message};
 use arbitrary::{Result, Unstructured};
 use motherlode_books::{
     Books, CoinValue, Commit, Contribution, Currency, Event, FxRate, LoggedTerms, Minor, Nano, PoolStatus, PoolTerms,
-    RoundStarted, SettledRound, SmolStr, Stage, StepResolved, StreamId, contribution,
+    RoundStarted, SettledRound, SmolStr, Stage, StepResolved, StreamId, VoidedJackpot, contribution,
 };
 use motherlode_ledger::fuzzing::{sealed_snapshot, snapshot_body};
 use motherlode_proto::{
@@ -293,6 +293,12 @@ impl Story {
             actor: "fuzz".to_owned(),
             refund: if choose.ratio(7, 8)? { bet.unwrap_or_default() } else { amount(choose)? },
             win_taken_back: if choose.ratio(7, 8)? { win } else { amount(choose)? },
+            jackpot: *choose.choose(&[
+                VoidedJackpot::TakenBack,
+                VoidedJackpot::Kept,
+                VoidedJackpot::Charged,
+                VoidedJackpot::Lost,
+            ])?,
         })
     }
 

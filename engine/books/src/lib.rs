@@ -19,9 +19,10 @@ mod values;
 
 pub use events::{
     Automatic, Award, Campaign, CampaignOver, ChangeProposed, CollisionShare, Commit, Contribution, DayLimits,
-    DebitAsked, Decision, Draw, DrawSealed, Event, Hit, InternalRequest, LiabilityReserved, LoggedTerms, MirroredAward,
-    PartitionReported, PoolMirrored, PoolStatus, PoolTerms, Refused, RoundStarted, RoundTerms, SealReason, SessionName,
-    SessionOpened, StepResolved, StretchEnd, TakeBack,
+    DebitAsked, Decision, Draw, DrawSealed, Event, Hit, Incident, InternalRequest, LiabilityReserved, LoggedTerms,
+    MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, Refused, ReportedVoids, Reversal,
+    RoundStarted, RoundTerms, SealReason, SessionName, SessionOpened, StepResolved, StretchEnd, TakeBack, VoidReturn,
+    VoidedJackpot,
 };
 pub use fold::{Left, Share, Shared, Stage, Subject, Totals, figure, price};
 pub use play::{
@@ -32,7 +33,8 @@ pub use play::{
 pub use smol_str::SmolStr;
 pub use state::{
     BREAK_MS, Books, CampaignState, Collection, Day, Debit, Drawn, Due, Frozen, Hand, NextDraw, OpenRound,
-    PendingChange, PlayerState, PoolState, Seat, SettledRound, Step, SwitchedOff, UnpaidAward, Wallet,
+    PendingChange, PlayerState, PoolState, RoundJackpot, Seat, SettledRound, Step, SwitchedOff, UnpaidAward,
+    VOID_HOLD_MS, VoidProposal, VoidSum, Wallet,
 };
 pub use statement::{
     Bet, Revenue, RevenueKey, RevenueSums, RoundKey, Statement, Transaction, TransactionKind, UnknownBet, rounds_named,

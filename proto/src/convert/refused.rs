@@ -134,6 +134,15 @@ reasons! {
     77 DebitUnused;
     78 NoSuchDue;
     79 SealedElsewhere { number };
+    300 VoidUnapproved { round };
+    301 VoidedJackpotWrong { round };
+    302 AwardPending { hit };
+    303 AwardHeld { hit };
+    304 VoidProposedBefore { round };
+    305 BadIncident { reason };
+    306 IncidentExists { id };
+    307 UnknownIncident { id };
+    308 TooManyIncidents { most };
     200 AmountAboveCeiling { currency, amount, ceiling };
     201 BalanceAboveCeiling { currency, balance, ceiling };
     202 RateOutOfBounds { currency };

@@ -8,13 +8,13 @@
 use super::{
     Malformed,
     plain::{In, Out},
-    values::{As, Message, OrDefault, Result, Time, Value, needed},
+    values::{As, Message, OrDefault, OrZero, Result, Time, Value, needed},
 };
 use crate::log::v1;
 use motherlode_books::{
     Award, Campaign, ChangeProposed, Contribution, DayLimits, DebitAsked, Decision, Draw, DrawSealed, Event, Hit,
-    LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms,
-    RoundStarted, RoundTerms, SessionOpened, StepResolved, StretchEnd, TakeBack,
+    Incident, LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms,
+    ReportedVoids, Reversal, RoundStarted, RoundTerms, SessionOpened, StepResolved, StretchEnd, TakeBack, VoidReturn,
 };
 use prost::Message as _;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ events! {
     6 StepResolved(step: Box<StepResolved>);
     7 JackpotHit { 1 round, 2 pool };
     8 RoundSettled { 1 round, 2 win };
-    9 RoundVoided { 1 round, 2 reason, 3 actor, 4 refund, 5 win_taken_back };
+    9 RoundVoided { 1 round, 2 reason, 3 actor, 4 refund, 5 win_taken_back, 6 jackpot };
     10 JackpotPaid { 1 round, 2 pool, 3 hit, 4 amount, 5 currency };
     11 RateSet { 1 currency, 2 rate, 3 source };
     12 PoolOpened { 1 pool, 2 terms };
@@ -157,6 +157,13 @@ events! {
     53 CreditPaid { 1 request_id, 2 currency, 3 amount };
     54 WalletOverdue { 1 operator, 2 partition, 3 players, 4 oldest_ms as Time };
     58 LiabilityReserved(reserved: LiabilityReserved);
+    63 VoidProposed { 1 round, 2 reason, 3 actor };
+    64 AwardReversed { 1 partition, 2 position, 3 amount, 4 to_house };
+    65 IncidentDeclared(incident: Box<Incident>);
+    66 ContributionsReturned {
+        1 incident, 2 partition, 3 voids, 4 amount, 5 from_increments, 6 from_reserve, 7 from_house
+    };
+    67 HitsReleased { 1 reason, 2 actor };
 }
 
 messages! {
@@ -184,13 +191,25 @@ messages! {
     }
     "LiabilityReserved" LiabilityReserved { 1 operator, 2 campaign, 3 players, 4 highest, 5 expires_ms as Time, 6 cap }
     "ChangeProposed" ChangeProposed { 1 stream, 2 change, 3 actor, 4 lapses_ms as Time }
-    "PartitionReported" PartitionReported { 1 partition, 2 from, 3 to, 4 contributions, 5-7 end } then placed
+    "IncidentDeclared" Incident {
+        1 id, 2 operator, 3 game, 4 rules_version, 5 from_ms as Time, 6 until_ms as Time, 7 reason, 8 actor
+    }
+    "PartitionReported" PartitionReported {
+        1 partition, 2 from, 3 to, 4 contributions, 5-8 end, 9 voids, 10 cycle
+    } then placed
     "PartitionReported.Hit" Hit {
         1 time_ms as Time, 2 stream, 3 round, 4 currency, 5 coin_value, 6 rate
     } beside { partition, position }
     "PartitionReported.TakeBack" TakeBack { 1 contributed_at, 2 amount } beside { partition, position }
-    "PoolMirrored" PoolMirrored { 1 home_position, 2 terms, 3-4 status, 5 pooled_to, 6 decided_to, 7 awards }
-    "PoolMirrored.Award" MirroredAward { 1 hit, 2 stream, 3 round, 4 amount, 5 currency, 6 paid }
+    "PartitionReported.Reversal" Reversal { 1 amount, 2 to_house } beside { partition, position }
+    "PartitionReported.Voids" ReportedVoids {
+        1 operator, 2 game, 3 rules_version, 4 minute, 5 voids, 6 in_stretch, 7 in_cycle, 8 earlier
+    }
+    "PoolMirrored" PoolMirrored { 1 home_position, 2 terms, 3-4 status, 5 pooled_to, 6 decided_to, 7 awards, 8 returns }
+    "PoolMirrored.Award" MirroredAward {
+        1 hit, 2 stream, 3 round, 4 amount, 5 currency, 6 paid, 7 seed_from_house as OrZero
+    }
+    "PoolMirrored.Return" VoidReturn { 1 operator, 2 amount }
     "SessionOpened" SessionOpened { 1 session, 2 game, 3 currency, 4 jurisdiction, 5 idle_ms, 6 limits as OrDefault }
     "DayLimits" DayLimits { 1 reality_check_ms, 2 time_ms_max, 3 loss_eur_max, 4 losses_max, 5 bets_max }
 }
@@ -223,6 +242,7 @@ impl Value for StretchEnd {
             Self::Decision(Decision::Hit(hit)) => hit.put(out, number),
             Self::Decision(Decision::TakeBack(take_back)) => take_back.put(out, number + 1),
             Self::Standing { open_rounds, mirrored } => (*open_rounds, *mirrored).put(out, number + 2),
+            Self::Decision(Decision::Reversal(reversal)) => reversal.put(out, number + 3),
         }
     }
 
@@ -233,16 +253,21 @@ impl Value for StretchEnd {
         if let Some(take_back) = Value::take(fields, number + 1)? {
             return Some(Self::Decision(Decision::TakeBack(take_back)));
         }
-        let (open_rounds, mirrored) = Value::take(fields, number + 2)?;
-        Some(Self::Standing { open_rounds, mirrored })
+        let standing = <Option<(u64, u64)> as Value>::take(fields, number + 2)?;
+        match (standing, Value::take(fields, number + 3)?) {
+            (Some((open_rounds, mirrored)), None) => Some(Self::Standing { open_rounds, mirrored }),
+            (None, Some(reversal)) => Some(Self::Decision(Decision::Reversal(reversal))),
+            _ => None,
+        }
     }
 }
 
 /// The place of a hit or void is the end of the stretch: it's written once.
 fn placed(mut report: PartitionReported) -> PartitionReported {
     if let StretchEnd::Decision(decision) = &mut report.end {
-        let (Decision::Hit(Hit { partition, position, .. }) | Decision::TakeBack(TakeBack { partition, position, .. })) =
-            decision;
+        let (Decision::Hit(Hit { partition, position, .. })
+        | Decision::TakeBack(TakeBack { partition, position, .. })
+        | Decision::Reversal(Reversal { partition, position, .. })) = decision;
         (*partition, *position) = (report.partition, report.to);
     }
     report

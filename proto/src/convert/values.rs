@@ -6,6 +6,7 @@ use super::{
 };
 use motherlode_books::{
     CoinValue, CollisionShare, Currency, FxRate, Minor, Nano, SealReason, SessionName, SmolStr, StreamId, Switch,
+    VoidedJackpot,
 };
 use std::{num::NonZeroU32, sync::Arc};
 
@@ -102,6 +103,24 @@ impl<T: Message + Default> As<T> for OrDefault {
     }
 }
 
+/// An amount of which nothing is written when it's zero.
+pub(super) struct OrZero;
+
+impl As<Nano> for OrZero {
+    fn put(value: &Nano, out: &mut Out, number: u8) {
+        if *value != Nano::ZERO {
+            value.put(out, number);
+        }
+    }
+
+    fn take(fields: &mut In, number: u8) -> Option<Nano> {
+        match fields.bytes(number)? {
+            [] => Some(Nano::ZERO),
+            bytes => Some(Nano(i128::from_be_bytes(bytes.try_into().ok()?))),
+        }
+    }
+}
+
 fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)).cast_unsigned()
 }
@@ -146,6 +165,18 @@ varints! {
         1 => Some(SealReason::Opened),
         2 => Some(SealReason::Unsealed),
         3 => Some(SealReason::KeyLost),
+        _ => None,
+    };
+    VoidedJackpot: value match value {
+        VoidedJackpot::TakenBack => 0,
+        VoidedJackpot::Kept => 1,
+        VoidedJackpot::Charged => 2,
+        VoidedJackpot::Lost => 3,
+    }, match value {
+        0 => Some(VoidedJackpot::TakenBack),
+        1 => Some(VoidedJackpot::Kept),
+        2 => Some(VoidedJackpot::Charged),
+        3 => Some(VoidedJackpot::Lost),
         _ => None,
     };
     CollisionShare: value u64::from(*value == CollisionShare::Proportional), match value {

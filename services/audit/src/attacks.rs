@@ -179,7 +179,14 @@ fn tale() -> Tale {
     tale.double = false;
     let pick = tale.spin("bob", |outcome| outcome.awaiting == Awaiting::Pick);
     let (reason, actor) = (String::from("reel 3 stuck"), String::from("support"));
-    let voided = Event::RoundVoided { round: pick, reason, actor, refund: Minor(150), win_taken_back: Minor(0) };
+    let voided = Event::RoundVoided {
+        round: pick,
+        reason,
+        actor,
+        refund: Minor(150),
+        win_taken_back: Minor(0),
+        jackpot: motherlode_books::VoidedJackpot::TakenBack,
+    };
     let revealed = tale.revealed("bob", pick).expect("an open round");
     tale.write(player("bob"), vec![voided, revealed]);
     tale.spin("alice", |outcome| outcome.awaiting == Awaiting::Pick);

@@ -11,7 +11,7 @@ use crate::{
     exchange::{Exchange, past_end},
     facts::{Control, Disconnected, Fact, FactReceiver},
 };
-use motherlode_books::{Event, HOME, Nano, PartitionReported, PoolState, StreamId};
+use motherlode_books::{Event, HOME, Nano, PartitionReported, PoolState, StreamId, VoidReturn};
 use motherlode_log::Position;
 use std::collections::BTreeMap;
 
@@ -83,6 +83,15 @@ impl Comparison {
                 Event::JackpotAwarded(award) => {
                     let other = self.others.iter_mut().find(|other| other.partition == award.partition);
                     other.into_iter().for_each(|other| other.exchange(&state.name).award(position, award));
+                }
+                Event::ContributionsReturned { incident, partition, amount, .. } => {
+                    let declared = state.incidents().find(|declared| declared.id == *incident);
+                    let operator = declared.map(|declared| declared.operator.clone()).unwrap_or_default();
+                    let other = self.others.iter_mut().find(|other| other.partition == *partition);
+                    let returned = VoidReturn { operator, amount: *amount };
+                    other
+                        .into_iter()
+                        .for_each(|other| other.exchange(&state.name).give_back(position, returned.clone()));
                 }
                 _ => {}
             }

@@ -4,13 +4,16 @@
 //! Memory: entries of one side that the other has not answered yet, and eight bytes for each commit of the pool that
 //! the partition has not mirrored.
 
-use crate::{divergence::Fault, facts::Contributed};
+use crate::{
+    divergence::Fault,
+    facts::{Contributed, KeptContribution},
+};
 use motherlode_books::{
     Award, Decision, HOME, MirroredAward, Nano, PartitionReported, PoolMirrored, PoolState, PoolStatus, PoolTerms,
-    StretchEnd,
+    StretchEnd, VoidReturn,
 };
 use motherlode_log::Position;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// One other partition and one pool.
 #[derive(Debug, Default)]
@@ -31,6 +34,9 @@ pub(crate) struct Exchange {
     contributions: VecDeque<(Position, Nano)>,
     voids: VecDeque<(Position, Nano)>,
     awards: VecDeque<(Position, MirroredAward)>,
+    reversals: VecDeque<(Position, Nano)>,
+    /// Contributions of voids that home returned, by its positions, and the mirrors lack.
+    returns: VecDeque<(Position, VoidReturn)>,
 }
 
 /// A pool as a partition sees it.
@@ -50,9 +56,16 @@ impl Exchange {
 
     /// Home awards one of the partition's hits.
     pub(crate) fn award(&mut self, position: Position, award: &Award) {
-        let Award { hit, round, amount, currency, paid, .. } = *award;
-        let mirrored = MirroredAward { hit, stream: award.stream.clone(), round, amount, currency, paid };
+        let Award { hit, round, amount, currency, paid, seed_from_house, .. } = *award;
+        let stream = award.stream.clone();
+        // Older logs do not say it.
+        let mirrored = MirroredAward { hit, stream, round, amount, currency, paid, seed_from_house };
         self.awards.push_back((position, mirrored));
+    }
+
+    /// Home returns contributions of voids in the partition.
+    pub(crate) fn give_back(&mut self, position: Position, returned: VoidReturn) {
+        self.returns.push_back((position, returned));
     }
 
     /// Home's pool after one of its commits.
@@ -70,12 +83,16 @@ impl Exchange {
 
     /// Compares a report with the partition's log, whose facts were received up to the report's end.
     pub(crate) fn report(&mut self, report: &PartitionReported) -> Result<(), Fault> {
-        let PartitionReported { to, contributions, ref end, .. } = *report;
+        let PartitionReported { to, contributions, ref end, ref voids, .. } = *report;
         self.joined = true;
-        let (mut sum, mut decisions) = (Nano::ZERO, vec![]);
+        let (mut sum, mut decisions, mut kept) = (Nano::ZERO, vec![], BTreeMap::new());
         while let Some(effect) = self.unreported.pop_front_if(|effect| effect.position <= to) {
             sum.0 += effect.contribution.0;
             decisions.extend(effect.decision);
+            if let Some(KeptContribution { operator, game, rules_version, minute, amount }) = effect.kept {
+                let sum = kept.entry((operator, game, rules_version, minute)).or_insert((0, 0));
+                *sum = (sum.0 + 1, sum.1 + amount.0);
+            }
             self.open_rounds = effect.open_rounds;
         }
         while let Some((_, mirrored)) = self.mirrors.pop_front_if(|(position, _)| *position <= to) {
@@ -84,6 +101,16 @@ impl Exchange {
         if contributions != sum {
             let what = "the report has other contributions than the partition's log";
             return Err(Fault::new(what, format!("{sum} EUR"), format!("{contributions} EUR")));
+        }
+        let mut reported = BTreeMap::new();
+        for of in voids {
+            let key = (of.operator.clone(), of.game.clone(), of.rules_version.clone(), of.minute);
+            let sum = reported.entry(key).or_insert((0, 0));
+            *sum = (sum.0 + of.voids, sum.1 + of.in_stretch.0 + of.in_cycle.0 + of.earlier.0);
+        }
+        if reported != kept {
+            let what = "the report has other voids than the partition's log";
+            return Err(Fault::new(what, format!("{kept:?}"), format!("{reported:?}")));
         }
         let standing = StretchEnd::Standing { open_rounds: self.open_rounds, mirrored: self.mirrored };
         let expected = decisions.first().map_or(standing, |first| StretchEnd::Decision(first.clone()));
@@ -95,6 +122,9 @@ impl Exchange {
         if let StretchEnd::Decision(Decision::TakeBack(void)) = end {
             self.voids.push_back((to, void.amount));
         }
+        if let StretchEnd::Decision(Decision::Reversal(reversal)) = end {
+            self.reversals.push_back((to, reversal.amount));
+        }
         Ok(())
     }
 
@@ -105,7 +135,8 @@ impl Exchange {
         mirrored: &PoolMirrored,
         home_end: Position,
     ) -> Result<(), Fault> {
-        let PoolMirrored { home_position, ref terms, ref status, pooled_to, decided_to, ref awards } = *mirrored;
+        let PoolMirrored { home_position, ref terms, ref status, pooled_to, decided_to, ref awards, ref returns } =
+            *mirrored;
         if home_position > home_end {
             return Err(past_end(HOME, home_position, home_end));
         }
@@ -127,14 +158,26 @@ impl Exchange {
                 return Err(Fault::new(what, expected, format!("{found:?}")));
             }
         }
-        let mut due = vec![];
+        let mut due: Vec<MirroredAward> = vec![];
         while let Some((_, award)) = self.awards.pop_front_if(|(awarded_at, _)| *awarded_at <= home_position) {
             due.push(award);
+        }
+        if awards.iter().all(|award| award.seed_from_house == Nano::ZERO) {
+            due.iter_mut().for_each(|award| award.seed_from_house = Nano::ZERO);
         }
         if due != *awards {
             let what = "the mirror has other awards than the pool made";
             return Err(Fault::new(what, format!("{due:?}"), format!("{awards:?}")));
         }
+        let mut due = vec![];
+        while let Some((_, returned)) = self.returns.pop_front_if(|(at, _)| *at <= home_position) {
+            due.push(returned);
+        }
+        if due != *returns {
+            let what = "the mirror has other returns of contributions than the pool made";
+            return Err(Fault::new(what, format!("{due:?}"), format!("{returns:?}")));
+        }
+        while self.reversals.pop_front_if(|(to, _)| *to <= decided_to).is_some() {}
         while self.contributions.pop_front_if(|(to, _)| *to <= pooled_to).is_some() {}
         while self.voids.pop_front_if(|(to, _)| *to <= decided_to).is_some() {}
         Ok(())
@@ -146,7 +189,9 @@ impl Exchange {
         let contributions: i128 = self.contributions.iter().map(|(_, amount)| amount.0).sum();
         let voids: i128 = self.voids.iter().map(|(_, amount)| amount.0).sum();
         let awards: i128 = self.awards.iter().map(|(_, award)| award.paid.0).sum();
-        Nano(voids + awards - contributions)
+        let returns: i128 = self.returns.iter().map(|(_, returned)| returned.amount.0).sum();
+        let reversals: i128 = self.reversals.iter().map(|(_, amount)| amount.0).sum();
+        Nano(voids + awards + returns - reversals - contributions)
     }
 }
 
@@ -168,6 +213,9 @@ fn stretch_end(end: &StretchEnd) -> String {
         }
         StretchEnd::Decision(Decision::TakeBack(void)) => {
             format!("the void at {} of {} EUR contributed at {}", void.position, void.amount, void.contributed_at)
+        }
+        StretchEnd::Decision(Decision::Reversal(reversal)) => {
+            format!("the void at {} with {} EUR of awards", reversal.position, reversal.amount)
         }
         StretchEnd::Standing { open_rounds, mirrored } => {
             format!("no hit or void, {open_rounds} rounds open, position {mirrored} of home mirrored")

@@ -1,6 +1,6 @@
 //! The facts by which partitions are compared, on their way from each partition's fold to the comparison.
 
-use motherlode_books::{Books, Commit, Decision, Event, HOME, Nano, PoolState, StreamId};
+use motherlode_books::{Books, Commit, Decision, Event, HOME, Nano, PoolState, SmolStr, StreamId};
 use motherlode_log::Position;
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -27,8 +27,21 @@ pub(crate) struct Contributed {
     pub(crate) pool: String,
     pub(crate) contribution: Nano,
     pub(crate) decision: Option<Decision>,
+    /// Of a voided round, where it stays in the pool.
+    pub(crate) kept: Option<KeptContribution>,
     /// Rounds open after it that contributed and can still hit.
     pub(crate) open_rounds: u64,
+}
+
+/// The contribution of a voided round that stays in the pool (PL-38).
+#[derive(Debug)]
+pub(crate) struct KeptContribution {
+    pub(crate) operator: SmolStr,
+    pub(crate) game: SmolStr,
+    pub(crate) rules_version: SmolStr,
+    /// The minute of the bet, Unix time.
+    pub(crate) minute: i64,
+    pub(crate) amount: Nano,
 }
 
 /// Rates and switches that were set in one commit.
@@ -98,12 +111,20 @@ impl FactSender {
             true => books.pending_decisions(pool).last().filter(|last| last.position() == commit.position).cloned(),
             false => None,
         };
+        let kept = books.void_at(pool, commit.position).map(|void| KeptContribution {
+            operator: void.operator,
+            game: void.game,
+            rules_version: void.rules_version,
+            minute: void.minute,
+            amount: void.in_stretch,
+        });
         let open_rounds = books.contributing_rounds(pool);
         let opened_or_closed = self.open_rounds.get(pool).copied().unwrap_or_default() != open_rounds;
-        if contribution != Nano::ZERO || decision.is_some() || opened_or_closed {
+        if contribution != Nano::ZERO || decision.is_some() || kept.is_some() || opened_or_closed {
             self.open_rounds.insert(pool.to_owned(), open_rounds);
             let (position, pool) = (commit.position, pool.to_owned());
-            self.batch.push(Fact::Contributed(Contributed { position, pool, contribution, decision, open_rounds }));
+            let contributed = Contributed { position, pool, contribution, decision, kept, open_rounds };
+            self.batch.push(Fact::Contributed(contributed));
         }
     }
 

@@ -69,7 +69,7 @@ fn is_play(event: &Event) -> Option<u64> {
     match event {
         Event::RoundStarted(started) => Some(started.round),
         Event::StepResolved(step) => Some(step.round),
-        Event::RoundSettled { round, .. } => Some(*round),
+        Event::RoundSettled { round, .. } | Event::JackpotPaid { round, .. } => Some(*round),
         _ => None,
     }
 }

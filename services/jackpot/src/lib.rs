@@ -8,6 +8,7 @@
 
 mod copies;
 mod counters;
+mod payments;
 mod proposal;
 mod service;
 mod steward;

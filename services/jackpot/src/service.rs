@@ -2,7 +2,7 @@
 
 use crate::{
     counters::Watch,
-    steward::{in_the_way, payment},
+    payments::{in_the_way, payment},
     wire as message,
 };
 use motherlode_books::{Award, Event, Minor, PoolState, Refused, StreamId, UnpaidAward};
@@ -50,7 +50,11 @@ impl JackpotApi {
     fn shown(&self, pool_id: &str) -> Result<Option<wire::Pool>, Refusal> {
         let stream = StreamId::pool(pool_id);
         let Some((pool, position)) = self.ledgers.home().books(|books| {
-            books.pool(pool_id).map(|pool| (message::pool(pool, self.ledgers.count()), pool.head.position))
+            let waiting_hits = u32::try_from(books.pending_hits(pool_id).count()).unwrap_or(u32::MAX);
+            books.pool(pool_id).map(|pool| {
+                let shown = message::pool(pool, self.ledgers.count());
+                (wire::Pool { waiting_hits, ..shown }, pool.head.position)
+            })
         }) else {
             return Ok(None);
         };
@@ -152,6 +156,56 @@ impl JackpotApi {
         Ok(wire::RetirePoolResponse { pool, change_id })
     }
 
+    async fn release_hits(
+        &self,
+        caller: &Caller,
+        request: &wire::ReleaseHitsRequest,
+    ) -> Result<wire::ReleaseHitsResponse, Refusal> {
+        let reason = fields::text("reason", &request.reason, 256)?.to_owned();
+        let reference = fields::reference("actor", &request.actor)?;
+        let change = Event::HitsReleased { reason, actor: caller.signature() };
+        self.pool(&request.pool_id, |_| ())?;
+        let (asked, id) = (("release_hits", request), &request.request_id);
+        let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, (change, reference)).await?;
+        Ok(wire::ReleaseHitsResponse { pool, change_id })
+    }
+
+    async fn declare_incident(
+        &self,
+        caller: &Caller,
+        request: &wire::DeclareIncidentRequest,
+    ) -> Result<wire::DeclareIncidentResponse, Refusal> {
+        let incident = message::parse_incident(request.incident.as_ref(), caller.signature())?;
+        let reference = fields::reference("actor", &request.actor)?;
+        self.pool(&request.pool_id, |_| ())?;
+        let change = Event::IncidentDeclared(incident.into());
+        let (asked, id) = (("declare_incident", request), &request.request_id);
+        let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, (change, reference)).await?;
+        Ok(wire::DeclareIncidentResponse { pool, change_id })
+    }
+
+    fn incidents(
+        &self,
+        caller: &Caller,
+        request: &wire::ListIncidentsRequest,
+    ) -> Result<wire::ListIncidentsResponse, Refusal> {
+        let incidents = self.pool(&request.pool_id, |pool| {
+            let own = pool.incidents().filter(|incident| caller.sees(&incident.operator));
+            own.map(message::incident).collect()
+        })?;
+        let pool = &request.pool_id;
+        let not_returned = self.ledgers.home().books(|books| {
+            let own = books.voids_not_returned(pool).into_iter().filter(|(operator, _)| caller.sees(operator));
+            let shown = own.map(|(operator, sum)| wire::VoidsNotReturned {
+                operator_id: operator.to_string(),
+                voids: sum.voids,
+                contributions_eur: sum.amount().to_string(),
+            });
+            shown.collect()
+        });
+        Ok(wire::ListIncidentsResponse { incidents, not_returned })
+    }
+
     /// Tries to pay awards that are set aside, as the call's documentation says.
     async fn resolve(
         &self,
@@ -173,6 +227,8 @@ impl JackpotApi {
                         let in_the_way = Some(fields::money(in_the_way, award.currency));
                         answer.waiting.push(wire::SetAsideAward { in_the_way, ..shown });
                     }
+                    // Held by a proposed void of its round (PL-38).
+                    Err(AppendError::Refused(Refused::AwardHeld { .. })) => answer.waiting.push(shown),
                     Err(error) => return Err(error.into()),
                 }
             }
@@ -299,6 +355,27 @@ impl JackpotService for JackpotApi {
         request: Request<wire::ResumePoolRequest>,
     ) -> Result<Response<wire::ResumePoolResponse>, Status> {
         Ok(Response::new(self.resume(&Caller::of(&request), request.get_ref()).await?))
+    }
+
+    async fn release_hits(
+        &self,
+        request: Request<wire::ReleaseHitsRequest>,
+    ) -> Result<Response<wire::ReleaseHitsResponse>, Status> {
+        Ok(Response::new(self.release_hits(&Caller::of(&request), request.get_ref()).await?))
+    }
+
+    async fn declare_incident(
+        &self,
+        request: Request<wire::DeclareIncidentRequest>,
+    ) -> Result<Response<wire::DeclareIncidentResponse>, Status> {
+        Ok(Response::new(self.declare_incident(&Caller::of(&request), request.get_ref()).await?))
+    }
+
+    async fn list_incidents(
+        &self,
+        request: Request<wire::ListIncidentsRequest>,
+    ) -> Result<Response<wire::ListIncidentsResponse>, Status> {
+        Ok(Response::new(self.incidents(&Caller::of(&request), request.get_ref())?))
     }
 
     async fn retire_pool(

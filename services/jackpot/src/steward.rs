@@ -6,22 +6,27 @@
 //! follows from durable state alone, so a restart repeats none and misses none. A partition that takes no commits at
 //! the moment does not hold up the others.
 //!
-//! A proposal that the books refuse delays nothing else: other pools and awards go on, and so does a start of the
-//! service. The refusal is logged as a failed integrity check (PL-22) and the proposal is tried again each time. An
-//! award that its account has no room for is set aside.
+//! A proposal that the books refuse delays nothing else: other pools and awards go on. The refusal is logged as a failed
+//! integrity check (PL-22) and the proposal is tried again each time. An award that its account has no room for is set aside.
+//!
+//! A backlog delays no award: decisions are made in batches, and awards are paid between them ([`payments`](crate::payments)).
 
-use crate::{copies::Copies, proposal::proposal};
-use futures_util::future::{BoxFuture, select_all};
-use motherlode_books::{
-    Books, CoinValue, CollisionShare, Event, InternalRequest, Nano, PoolStatus, PoolTerms, Refused, StreamId,
-    UnpaidAward,
+use crate::{
+    copies::Copies,
+    payments::{Fault, Payments},
+    proposal::proposal,
 };
-use motherlode_ledger::{AppendError, Handle, Ledgers, Proposal};
+use futures_util::future::{BoxFuture, select_all};
+use motherlode_books::{CoinValue, CollisionShare, Event, InternalRequest, Nano, PoolStatus, PoolTerms, StreamId};
+use motherlode_ledger::{AppendError, Handle, Ledgers};
 use std::{collections::BTreeSet, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
 /// Contributions without a hit are pooled this often: one commit for all bets of the time between.
 pub const POOL_EVERY: Duration = Duration::from_millis(200);
+
+/// Reports of one partition in a row; then awards are paid.
+const REPORTS_MAX: usize = 64;
 
 /// Waits after an append that failed.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -43,21 +48,19 @@ pub fn standard_terms() -> PoolTerms {
 pub struct Steward {
     ledgers: Ledgers,
     copies: Copies,
+    payments: Payments,
+    /// Whether work was left for the next pass.
+    left: bool,
     /// The faults that this steward has reported.
     reported: BTreeSet<String>,
-}
-
-/// Something that the books refuse, and that waits alone.
-struct Fault {
-    what: String,
-    why: Refused,
 }
 
 impl Steward {
     /// A steward of all pools of the ledgers.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>) -> Self {
-        Self { ledgers: ledgers.into(), copies: Copies::default(), reported: BTreeSet::new() }
+        let (copies, payments) = (Copies::default(), Payments::default());
+        Self { ledgers: ledgers.into(), copies, payments, left: false, reported: BTreeSet::new() }
     }
 
     /// Opens a pool with the standard terms where it was never opened.
@@ -102,6 +105,7 @@ impl Steward {
                         tracing::warn!(%error, "the pools are behind the log");
                         tokio::time::sleep(PAUSE).await;
                     }
+                    Ok(()) if self.left => {}
                     // Either something comes to decide on, or it's time to pool what has come so far.
                     Ok(()) => {
                         let changed = select_all(decisions.iter_mut().map(|waiting| Box::pin(waiting.changed())));
@@ -121,12 +125,9 @@ impl Steward {
     /// # Errors
     /// When a ledger takes no appends.
     pub async fn keep_up(&mut self, pool_all: bool) -> Result<(), AppendError> {
-        let (mut result, mut faults) = (Ok(()), vec![]);
-        let mut note = |what: String, done: Result<(), AppendError>| match done {
-            Err(AppendError::Refused(why)) => faults.push(Fault { what, why }),
-            done if result.is_ok() => result = done,
-            _ => {}
-        };
+        let mut notes = Notes { result: Ok(()), faults: vec![] };
+        let mut note = |what: String, done: Result<(), AppendError>| notes.add(what, done);
+        self.left = false;
         let home = self.ledgers.home();
         for other in self.ledgers.others() {
             note(format!("copies/{}", other.partition()), self.copies.bring_to(home, other).await);
@@ -134,25 +135,50 @@ impl Steward {
         let pools = home.books(|books| books.pools().map(|pool| pool.name.to_string()).collect::<Vec<_>>());
         for pool in &pools {
             for other in self.ledgers.others() {
-                note(format!("report/{pool}/{}", other.partition()), self.report(pool, other, pool_all).await);
+                let reported = self.report(pool, other, pool_all).await;
+                self.left |= matches!(reported, Ok(true));
+                note(format!("report/{pool}/{}", other.partition()), reported.map(|_| ()));
             }
             note(format!("pool/{pool}"), self.decide(pool, pool_all).await);
+            if pool_all {
+                note(format!("incidents/{pool}"), self.return_contributions(pool).await);
+            }
             for other in self.ledgers.others() {
                 note(format!("mirror/{pool}/{}", other.partition()), self.mirror(pool, other).await);
             }
             note(format!("hand-over/{pool}"), self.hand_over(pool).await);
         }
-        let mut faults_of_awards = vec![];
         for ledger in self.ledgers.all() {
-            let mut refused = vec![];
-            note(String::new(), pay(ledger, &mut refused).await);
-            faults_of_awards.append(&mut refused);
+            let paid = self.payments.pay(ledger, &mut notes.faults).await;
+            self.left |= matches!(paid, Ok(true));
+            notes.add(String::new(), paid.map(|_| ()));
         }
-        faults.append(&mut faults_of_awards);
-        for fault in faults {
+        for fault in notes.faults {
             self.report_fault(fault).await;
         }
-        result
+        notes.result
+    }
+
+    /// Brings each partition what its bets are judged by: rates, switches and the pools' mirrors. A start needs no more; the rest
+    /// is done while it serves.
+    ///
+    /// # Errors
+    /// When a ledger takes no appends.
+    pub async fn prepare(&mut self) -> Result<(), AppendError> {
+        let home = self.ledgers.home();
+        let pools = home.books(|books| books.pools().map(|pool| pool.name.to_string()).collect::<Vec<_>>());
+        let mut notes = Notes { result: Ok(()), faults: vec![] };
+        for other in self.ledgers.others() {
+            notes.add(format!("copies/{}", other.partition()), self.copies.bring_to(home, other).await);
+            for pool in &pools {
+                notes.add(format!("join/{pool}/{}", other.partition()), self.join(pool, other).await);
+                notes.add(format!("mirror/{pool}/{}", other.partition()), self.mirror(pool, other).await);
+            }
+        }
+        for fault in notes.faults {
+            self.report_fault(fault).await;
+        }
+        notes.result
     }
 
     /// Reports once, in the log and to whoever watches, what the books refuse.
@@ -169,11 +195,29 @@ impl Steward {
         let _ = self.ledgers.append(proposal(StreamId::System, None, request, vec![failed])).await;
     }
 
-    /// Reports a partition's contributions to a pool, up to its last hit or void; to its end when all is to be pooled.
-    async fn report(&self, pool: &str, other: &Handle, all: bool) -> Result<(), AppendError> {
+    /// Has a partition join a pool, where it has not.
+    async fn join(&self, pool: &str, other: &Handle) -> Result<(), AppendError> {
+        let (home, partition) = (self.ledgers.home(), other.partition());
+        let (version, report) = home.books(|books| {
+            let report = other.books(|other| books.partition_report(pool, partition, other));
+            (books.pool(pool).map_or(0, |pool| pool.head.version), report)
+        });
+        let Some(report) = report.filter(|report| report.to == 0) else { return Ok(()) };
+        let request = InternalRequest::ReportPartition { pool, partition, to: 0 };
+        let reported = vec![Event::PartitionReported(report.into())];
+        match home.append(proposal(StreamId::pool(pool), Some(version), request, reported)).await {
+            // Another steward was there first.
+            Ok(_) | Err(AppendError::Conflict { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reports a partition's contributions to a pool, up to its last hit or void; to its end when all is to be pooled. Returns
+    /// whether more is left than one pass reports.
+    async fn report(&self, pool: &str, other: &Handle, all: bool) -> Result<bool, AppendError> {
         let (home, partition) = (self.ledgers.home(), other.partition());
         let mut again = all;
-        loop {
+        for _ in 0..REPORTS_MAX {
             let (version, reported_to, report) = home.books(|books| {
                 let report = other.books(|other| books.partition_report(pool, partition, other));
                 let (version, to) =
@@ -183,7 +227,7 @@ impl Steward {
             let waits =
                 other.books(|books| books.pending_decisions(pool).any(|decision| decision.position() > reported_to));
             let joins = || other.books(|books| books.pool(pool).is_none());
-            let Some(report) = report.filter(|_| again || waits || joins()) else { return Ok(()) };
+            let Some(report) = report.filter(|_| again || waits || joins()) else { return Ok(false) };
             again = false;
             let request = InternalRequest::ReportPartition { pool, partition, to: report.to };
             let reported = vec![Event::PartitionReported(report.into())];
@@ -193,16 +237,53 @@ impl Steward {
                 done => done.map(|_| ())?,
             }
         }
+        Ok(true)
     }
 
-    /// Decides the hits and voids that wait for a pool; pools each partition's contributions when that is due.
+    /// Decides the hits and voids that wait for a pool; pools each partition's contributions when that is due. Awards are paid after
+    /// each commit.
     async fn decide(&self, pool: &str, pool_all: bool) -> Result<(), AppendError> {
         let decides = || self.ledgers.home().books(|books| books.pending_decisions(pool).next().is_some());
         let mut left = if pool_all { self.ledgers.count() } else { 0 };
         while (left > 0 || decides()) && self.step(pool).await? {
             left = left.saturating_sub(1);
+            self.pay_between(pool).await;
         }
         Ok(())
+    }
+
+    /// Pays awards in the middle of other work. What fails is tried again, and reported, at the end of the pass.
+    async fn pay_between(&self, pool: &str) {
+        for other in self.ledgers.others() {
+            let awards = self
+                .ledgers
+                .home()
+                .books(|books| books.pool(pool).is_some_and(|pool| pool.awards_for(other.partition())));
+            if awards && let Err(error) = self.mirror(pool, other).await {
+                tracing::warn!(%error, pool, partition = other.partition(), "the awards of a partition wait");
+            }
+        }
+        for ledger in self.ledgers.all() {
+            if let Err(error) = self.payments.pay(ledger, &mut vec![]).await {
+                tracing::warn!(%error, partition = ledger.partition(), "awards wait");
+            }
+        }
+    }
+
+    /// Returns the contributions of voided rounds of approved incidents (PL-38).
+    async fn return_contributions(&self, pool: &str) -> Result<(), AppendError> {
+        let home = self.ledgers.home();
+        loop {
+            let (version, returned) =
+                home.books(|books| (books.pool(pool).map_or(0, |pool| pool.head.version), books.pool_return(pool)));
+            let Some(returned) = returned else { return Ok(()) };
+            let request = InternalRequest::PoolStep { version: version + 1 };
+            match home.append(proposal(StreamId::pool(pool), Some(version), request, vec![returned])).await {
+                // Another commit changed the pool meanwhile: what is due is computed again.
+                Ok(_) | Err(AppendError::Conflict { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Appends a pool's next step; false when nothing waited.
@@ -249,62 +330,20 @@ impl Steward {
     }
 }
 
-/// Pays the awards that wait in a partition, in the order of their hits. An award that its account has no room for is
-/// set aside, and paid once there is room, so that it delays no other. Other refusals are returned.
-///
-/// # Errors
-/// When the ledger takes no appends.
-async fn pay(ledger: &Handle, refused: &mut Vec<Fault>) -> Result<(), AppendError> {
-    let unpaid: Vec<(u32, u64, UnpaidAward)> = ledger
-        .books(|books| books.unpaid_awards().map(|(partition, hit, award)| (partition, hit, award.clone())).collect());
-    let mut busy = Ok(());
-    for (partition, hit, award) in unpaid {
-        // An award whose player can't be read waits, and delays no other.
-        if award.set_aside && !ledger.books_of(&award.stream, |books| in_the_way(books, &award) == 0).unwrap_or(false) {
-            continue;
-        }
-        let done = match ledger.append(payment(partition, hit, &award, None)).await {
-            Ok(_) => {
-                tracing::info!(partition, hit, pool = %award.pool, amount = %award.amount.to_decimal(award.currency),
-                    currency = %award.currency, "a jackpot was paid");
-                Ok(())
-            }
-            Err(AppendError::Refused(Refused::Money(error))) if !award.set_aside => {
-                tracing::error!(%error, partition, hit, pool = %award.pool, "an award is set aside");
-                ledger.append(setting_aside(partition, hit, &award, error.to_string())).await.map(|_| ())
-            }
-            Err(error) => Err(error),
-        };
+/// The results of a pass.
+struct Notes {
+    /// The first error.
+    result: Result<(), AppendError>,
+    /// The proposals that the books refuse.
+    faults: Vec<Fault>,
+}
+
+impl Notes {
+    fn add(&mut self, what: String, done: Result<(), AppendError>) {
         match done {
-            Ok(()) => {}
-            Err(AppendError::Refused(why)) => {
-                refused.push(Fault { what: format!("award/{}/{partition}/{hit}", award.pool), why });
-            }
-            // The winner's operator has no place in the queue: others have.
-            Err(AppendError::Busy) => busy = Err(AppendError::Busy),
-            Err(error) => return Err(error),
+            Err(AppendError::Refused(why)) => self.faults.push(Fault { what, why }),
+            done if self.result.is_ok() => self.result = done,
+            _ => {}
         }
     }
-    busy
-}
-
-/// Minor units that must be withdrawn before an award can be paid.
-pub(crate) fn in_the_way(books: &Books, award: &UnpaidAward) -> i64 {
-    let balance = books.player(&award.stream).and_then(|player| player.balance(award.currency)).unwrap_or_default();
-    award.amount.0.saturating_sub(i64::MAX - balance.0.max(0)).max(0)
-}
-
-/// The payment of an award, under the name that makes it come once.
-pub(crate) fn payment(partition: u32, hit: u64, award: &UnpaidAward, acted: Option<Event>) -> Proposal {
-    let UnpaidAward { round, amount, currency, .. } = *award;
-    let paid = Event::JackpotPaid { round, pool: award.pool.to_string().into(), hit, amount, currency };
-    let request = InternalRequest::PayAward { pool: &award.pool, partition, hit };
-    proposal(award.stream.clone(), None, request, [paid].into_iter().chain(acted).collect())
-}
-
-fn setting_aside(partition: u32, hit: u64, award: &UnpaidAward, reason: String) -> Proposal {
-    let UnpaidAward { round, amount, currency, .. } = *award;
-    let request = InternalRequest::SetAwardAside { pool: &award.pool, partition, hit };
-    let waits = Event::AwardSetAside { round, pool: award.pool.to_string().into(), hit, amount, currency, reason };
-    proposal(award.stream.clone(), None, request, vec![waits])
 }

@@ -1,6 +1,6 @@
 //! Pools and awards as messages, and terms from messages.
 
-use motherlode_books::{Award, CollisionShare, PoolState, PoolStatus, PoolTerms, UnpaidAward};
+use motherlode_books::{Award, CollisionShare, Incident, PoolState, PoolStatus, PoolTerms, UnpaidAward};
 use motherlode_ledger::fields::{self, money, round_name, timestamp};
 use motherlode_proto::{convert::record::Logged, jackpot::v1 as wire};
 use motherlode_runtime::Refusal;
@@ -22,6 +22,7 @@ pub(crate) fn pool(pool: &PoolState, partitions: u32) -> wire::Pool {
         pooled_position: pool.pooled_to(pool.head.partition),
         pending_partitions: vec![],
         pooled_positions: (0..partitions).map(|partition| pool.pooled_to(partition)).collect(),
+        waiting_hits: 0,
     }
 }
 
@@ -93,5 +94,40 @@ pub(crate) fn award(logged: &Logged, award: &Award) -> wire::Award {
         paid_eur: award.paid.to_string(),
         time: Some(timestamp(logged.commit.time_ms)),
         hit_partition: award.partition,
+    }
+}
+
+/// Converts an incident from a message, with its interval widened to whole minutes; the books check it.
+pub(crate) fn parse_incident(incident: Option<&wire::Incident>, actor: String) -> Result<Incident, Refusal> {
+    let incident = incident.ok_or_else(|| Refusal::field("incident", "is required"))?;
+    let id = |field, value: &String| fields::id(field, value).map(|id| id.to_owned().into());
+    let time = |field, time: Option<&_>| fields::time_ms(field, time);
+    let from_ms = time("incident.from_time", incident.from_time.as_ref())?;
+    let until_ms = time("incident.until_time", incident.until_time.as_ref())?;
+    let minute = Incident::RESOLUTION_MS;
+    Ok(Incident {
+        id: id("incident.incident_id", &incident.incident_id)?,
+        operator: id("incident.operator_id", &incident.operator_id)?,
+        game: id("incident.game", &incident.game)?,
+        rules_version: fields::optional_id("incident.rules_version", &incident.rules_version)?.to_owned().into(),
+        from_ms: from_ms.div_euclid(minute) * minute,
+        until_ms: until_ms.saturating_add(minute - 1).div_euclid(minute) * minute,
+        reason: fields::text("incident.reason", &incident.reason, 256)?.to_owned(),
+        actor,
+    })
+}
+
+/// An incident.
+pub(crate) fn incident(incident: &Incident) -> wire::Incident {
+    let Incident { id, operator, game, rules_version, from_ms, until_ms, reason, actor } = incident.clone();
+    wire::Incident {
+        incident_id: id.to_string(),
+        operator_id: operator.to_string(),
+        game: game.to_string(),
+        rules_version: rules_version.to_string(),
+        from_time: Some(timestamp(from_ms)),
+        until_time: Some(timestamp(until_ms)),
+        reason,
+        actor,
     }
 }

@@ -137,6 +137,18 @@ fn refused_by_books(refused: &Refused) -> Refusal {
         }
         Refused::PoolStatus { .. } => Refusal::precondition("POOL_STATUS", message),
         Refused::WrongFigure { .. } => Refusal::new(Code::Aborted, "POOL_FIGURE_STALE", message),
+        Refused::AwardPending { .. } => {
+            Refusal::new(Code::Unavailable, "AWARD_PENDING", message).retry_after(Duration::from_secs(1))
+        }
+        Refused::AwardHeld { .. } => Refusal::precondition("AWARD_HELD", message),
+        Refused::VoidProposedBefore { .. } => Refusal::precondition("VOID_PROPOSED_BEFORE", message),
+        Refused::VoidUnapproved { .. } => Refusal::precondition("VOID_UNAPPROVED", message),
+        Refused::AlreadyVoided { .. } => Refusal::precondition("ALREADY_VOIDED", message),
+        Refused::BadIncident { .. } => Refusal::new(Code::InvalidArgument, "INVALID_INCIDENT", message),
+        Refused::IncidentExists { .. } => Refusal::new(Code::AlreadyExists, "INCIDENT_EXISTS", message),
+        Refused::TooManyIncidents { most } => {
+            Refusal::new(Code::ResourceExhausted, "TOO_MANY_INCIDENTS", message).with("incidents_max", most)
+        }
         Refused::PoolOutstanding => Refusal::precondition("POOL_OUTSTANDING", message),
         Refused::PlayMoney => Refusal::precondition("PLAY_MONEY", message),
         Refused::SeamlessWallet => Refusal::precondition("SEAMLESS_WALLET", message),

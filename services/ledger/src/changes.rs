@@ -11,13 +11,17 @@ use crate::{
     fields::{self, timestamp},
     handle::Handle,
     ledgers::Ledgers,
+    void,
 };
 use motherlode_books::{
-    Books, ChangeProposed, Commit, Event, InternalRequest, PendingChange, Refused, SmolStr, StreamId,
+    Books, ChangeProposed, Commit, Event, InternalRequest, PendingChange, Refused, SmolStr, StreamId, VoidProposal,
 };
-use motherlode_proto::{convert::event::to_log, ledger::v1 as wire};
-use motherlode_runtime::{Caller, Refusal};
-use std::time::Duration;
+use motherlode_proto::{
+    convert::{event::to_log, record::Logged},
+    ledger::v1 as wire,
+};
+use motherlode_runtime::{Caller, Refusal, config::PLATFORM};
+use std::{sync::Arc, time::Duration};
 
 /// The longest time that a pool's retirement waits for the partitions' reports.
 const COLLECTING_WAIT: Duration = Duration::from_secs(2);
@@ -164,15 +168,50 @@ fn would_be_taken(books: &Books, partition: u32, stream: &StreamId, change: &Eve
     Ok(())
 }
 
-/// Those that the caller's actors can approve; for the platform, all.
-pub(crate) fn list(ledger: &Handle, caller: &Caller) -> wire::ListChangesResponse {
+/// Most proposed voids that one answer lists.
+const VOIDS_MAX: usize = 256;
+
+/// Those that the caller's actors can approve; for the platform, all. Proposed voids come after the others.
+///
+/// # Errors
+/// A player with a proposed void cannot be read.
+pub(crate) fn list(ledgers: &Ledgers, caller: &Caller) -> Result<wire::ListChangesResponse, Refusal> {
+    let ledger = ledgers.home();
     let now_ms = ledger.now_ms();
-    let changes = ledger.books(|books| {
+    let mut changes: Vec<_> = ledger.books(|books| {
         let waiting = books.pending_changes().filter(|(_, change)| now_ms < change.proposed.lapses_ms);
         let waiting = waiting.filter(|(_, change)| concerns(caller, &change.proposed));
         waiting.map(to_wire).collect()
     });
-    wire::ListChangesResponse { changes }
+    for ledger in ledgers.all() {
+        let now_ms = ledger.now_ms();
+        let proposed: Vec<_> = ledger.books(|books| {
+            let operators = books.operators().filter(|operator| caller.sees(operator));
+            let all = operators.flat_map(|operator| {
+                let voids = books.proposed_voids(operator, now_ms);
+                voids.map(move |(player, round)| (StreamId::player(operator, player), round))
+            });
+            all.take(VOIDS_MAX).collect()
+        });
+        for (stream, round) in proposed {
+            let player = ledger.player(&stream)?;
+            let proposal = player.as_ref().and_then(|player| player.waiting_void(round, now_ms));
+            changes.extend(proposal.map(|proposal| void_to_wire(ledger.partition(), &stream, proposal)));
+        }
+    }
+    Ok(wire::ListChangesResponse { changes })
+}
+
+fn void_to_wire(partition: u32, stream: &StreamId, proposal: &VoidProposal) -> wire::Change {
+    let VoidProposal { round, position, time_ms, actor, reason, .. } = proposal.clone();
+    wire::Change {
+        change_id: void::change_id(partition, position),
+        stream: stream.to_string(),
+        event: Some(to_log(&Event::VoidProposed { round, reason, actor: actor.clone() })),
+        actor,
+        propose_time: Some(timestamp(time_ms)),
+        lapse_time: Some(timestamp(proposal.lapses_ms())),
+    }
 }
 
 fn to_wire((change_id, pending): (u64, &PendingChange)) -> wire::Change {
@@ -193,6 +232,9 @@ pub(crate) async fn approve(
     request: &wire::ApproveChangeRequest,
 ) -> Result<wire::ApproveChangeResponse, Refusal> {
     let ledger = ledgers.home();
+    if let Some(proposed) = proposed_void(ledgers, caller, request.change_id)? {
+        return approve_void(ledgers, caller, request, &proposed).await;
+    }
     let request_id = &scoped(caller, fields::id("request_id", &request.request_id)?);
     let ChangeProposed { stream, change, actor: proposed_by, .. } = proposal(ledger, caller, request.change_id)?;
     let fingerprint = fingerprint("approve_change", request);
@@ -209,15 +251,73 @@ pub(crate) async fn approve(
     Ok(wire::ApproveChangeResponse { position, pending_partitions })
 }
 
+/// A proposed void by its name, waiting or not, where the caller may see it.
+fn proposed_void(ledgers: &Ledgers, caller: &Caller, change_id: u64) -> Result<Option<Arc<Logged>>, Refusal> {
+    let (partition, position) = void::place(change_id);
+    let Some(ledger) = ledgers.all().find(|ledger| ledger.partition() == partition) else { return Ok(None) };
+    if !(1..=ledger.durable()).contains(&position) {
+        return Ok(None);
+    }
+    let logged = ledger.fetch(position)?;
+    let is_seen = matches!(&logged.commit.stream, StreamId::Player { operator, .. } if caller.sees(operator));
+    let is_void = matches!(logged.commit.events.first(), Some(Event::VoidProposed { .. }));
+    Ok(Some(logged).filter(|_| is_seen && is_void))
+}
+
+/// A request's name on a player's stream, where the platform's own can't be a caller's.
+fn of_platform(request_id: &str) -> String {
+    InternalRequest::OfOperator { operator: PLATFORM, request_id }.to_string()
+}
+
+async fn approve_void(
+    ledgers: &Ledgers,
+    caller: &Caller,
+    request: &wire::ApproveChangeRequest,
+    proposed: &Logged,
+) -> Result<wire::ApproveChangeResponse, Refusal> {
+    let request_id = of_platform(fields::id("request_id", &request.request_id)?);
+    let Some(Event::VoidProposed { round, reason, actor: proposed_by }) = proposed.commit.events.first() else {
+        return Err(unknown_change(request.change_id));
+    };
+    let stream = &proposed.commit.stream;
+    if caller.own().is_some() {
+        return Err(Refused::OtherActors { change: request.change_id }).map_err(AppendError::from)?;
+    }
+    let cost = wire::AwardCost::try_from(request.award_cost);
+    let cost = cost.map_err(|_| Refusal::field("award_cost", "is not one of those who can bear an award"))?;
+    let change = proposed.commit.position;
+    let event = Event::ChangeApproved { change, proposed_by: proposed_by.clone(), actor: actor(caller)? };
+    let asked = (request_id.as_str(), fingerprint("approve_change", request));
+    let approval = void::Approval { event, cost };
+    let ledger = ledgers.of(stream)?;
+    let position = void::approve(ledger, caller, asked, (stream, *round, reason, proposed_by), approval).await?;
+    Ok(wire::ApproveChangeResponse { position, pending_partitions: vec![] })
+}
+
 pub(crate) async fn reject(
-    ledger: &Handle,
+    ledgers: &Ledgers,
     caller: &Caller,
     request: &wire::RejectChangeRequest,
 ) -> Result<wire::RejectChangeResponse, Refusal> {
-    let request_id = &scoped(caller, fields::id("request_id", &request.request_id)?);
+    let ledger = ledgers.home();
     let reason = fields::text("reason", &request.reason, 256)?.to_owned();
-    proposal(ledger, caller, request.change_id)?;
     let fingerprint = fingerprint("reject_change", request);
+    if let Some(proposed) = proposed_void(ledgers, caller, request.change_id)? {
+        let name = fields::id("request_id", &request.request_id)?;
+        let request_id = if caller.own().is_some() { name.to_owned() } else { of_platform(name) };
+        let (stream, change) = (&proposed.commit.stream, proposed.commit.position);
+        let ledger = ledgers.of(stream)?;
+        let position = match ledger.find(stream, &request_id, fingerprint)? {
+            Some(rejected) => rejected.commit.position,
+            None => {
+                let event = Event::ChangeRejected { change, actor: actor(caller)?, reason };
+                append(ledger, stream, &request_id, fingerprint, vec![event]).await?
+            }
+        };
+        return Ok(wire::RejectChangeResponse { position });
+    }
+    let request_id = &scoped(caller, fields::id("request_id", &request.request_id)?);
+    proposal(ledger, caller, request.change_id)?;
     let position = match ledger.find(&StreamId::System, request_id, fingerprint)? {
         // Perhaps there were operators then, and are none now.
         Some(rejected) => rejected.commit.position,
@@ -247,7 +347,7 @@ fn concerns(caller: &Caller, proposed: &ChangeProposed) -> bool {
 /// A change that was once proposed, waiting or not: a repeated request is about one that no longer does. Another operator's is
 /// refused as an unknown one is (PL-27).
 fn proposal(ledger: &Handle, caller: &Caller, change_id: u64) -> Result<ChangeProposed, Refusal> {
-    let unknown = || Refusal::not_found("CHANGE_UNKNOWN", "no such change waits").with("change_id", change_id);
+    let unknown = || unknown_change(change_id);
     if !(1..=ledger.durable()).contains(&change_id) {
         return Err(unknown());
     }
@@ -255,4 +355,8 @@ fn proposal(ledger: &Handle, caller: &Caller, change_id: u64) -> Result<ChangePr
         Some(Event::ChangeProposed(proposed)) if concerns(caller, proposed) => Ok(proposed.clone()),
         _ => Err(unknown()),
     }
+}
+
+fn unknown_change(change_id: u64) -> Refusal {
+    Refusal::not_found("CHANGE_UNKNOWN", "no such change waits").with("change_id", change_id)
 }

@@ -45,6 +45,20 @@ pub fn optional_id<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> 
     if value.is_empty() { Ok(value) } else { id(field, value) }
 }
 
+/// A time in Unix milliseconds, from 1970 to 9999.
+///
+/// # Errors
+/// Names the field.
+pub fn time_ms(field: &str, time: Option<&prost_types::Timestamp>) -> Result<i64, Refusal> {
+    const LAST_S: i64 = 253_402_300_799;
+    let time = time.ok_or_else(|| Refusal::field(field, "is required"))?;
+    let is_time = (0..=LAST_S).contains(&time.seconds) && (0..1_000_000_000).contains(&time.nanos);
+    match is_time {
+        true => Ok(time.seconds * 1_000 + i64::from(time.nanos) / 1_000_000),
+        false => Err(Refusal::field(field, "must be a time from 1970 on")),
+    }
+}
+
 /// The numbers of a page token, as many as it has, divided by dots; none for the first page.
 ///
 /// # Errors

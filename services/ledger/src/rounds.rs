@@ -6,7 +6,7 @@
 
 use crate::{error::FetchError, fields::round_name, handle::Handle, projected::Found};
 use motherlode_books::{
-    Bet, Event, InternalRequest, Minor, RoundKey, RoundStarted, SettledRound, StreamId, rounds_named,
+    Bet, Books, Event, InternalRequest, Minor, RoundKey, RoundStarted, SettledRound, StreamId, rounds_named,
 };
 use motherlode_log::Position;
 use motherlode_proto::{
@@ -188,8 +188,32 @@ pub(crate) fn gather(
 /// # Errors
 /// When the log or the index cannot be read, or the index is behind.
 pub(crate) fn recall(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<SettledRound>, FetchError> {
-    let commits = commits(handle, stream, number)?.unwrap_or_default();
+    let mut commits = commits(handle, stream, number)?.unwrap_or_default();
+    let hits = commits.iter().flat_map(|logged| {
+        let position = logged.commit.position;
+        logged.commit.events.iter().filter_map(move |event| match event {
+            Event::JackpotHit { round, pool } if *round == number => Some((pool.clone(), position)),
+            _ => None,
+        })
+    });
+    for (pool, hit) in hits.collect::<Vec<_>>() {
+        commits.extend(payment(handle, stream, &pool, hit)?);
+    }
     Ok(SettledRound::recall(number, commits.iter().map(|logged| &logged.commit)))
+}
+
+/// The commit that paid the award of a player's hit.
+fn payment(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Result<Option<Arc<Logged>>, FetchError> {
+    let id = InternalRequest::PayAward { pool, partition: handle.partition(), hit }.to_string();
+    let position = handle.find_position(stream, &id).map_err(|_| FetchError::Missing(hit))?;
+    position.map(|position| handle.fetch(position)).transpose()
+}
+
+/// Whether the void of a round is proposed, which holds its awards (PL-38).
+fn is_held(handle: &Handle, stream: &StreamId, number: u64) -> Result<bool, FetchError> {
+    let now_ms = handle.now_ms();
+    let is_held = |books: &Books| books.player(stream)?.waiting_void(number, now_ms).map(|_| ());
+    Ok(handle.books_of(stream, is_held)?.is_some())
 }
 
 /// The bets of the rounds that a commit moves money of and that began before it, with what was credited of each until then (PL-34).
@@ -257,7 +281,12 @@ pub(crate) fn view(
 ) -> Result<Round, FetchError> {
     let mut view = folded(handle, number, commits)?;
     for jackpot in &mut view.jackpots {
-        jackpot.award = award(handle, stream, &jackpot.pool, jackpot.hit)?;
+        let is_void = jackpot.award == Award::Voided;
+        jackpot.award = match award(handle, stream, &jackpot.pool, jackpot.hit)? {
+            Award::Pending if is_void => Award::Voided,
+            Award::Pending | Award::SetAside(..) if is_held(handle, stream, number)? => Award::Held,
+            award => award,
+        };
     }
     // A round of a version that this program does not have is shown as it was logged.
     let dealt_of = |number, epoch| handle.draws().dealt(stream, number, epoch);
@@ -305,11 +334,9 @@ fn hide(round: &mut Round) {
 /// # Errors
 /// When the log cannot be read.
 pub fn award(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Result<Award, FetchError> {
-    let id = InternalRequest::PayAward { pool, partition: handle.partition(), hit }.to_string();
-    let Some(position) = handle.find_position(stream, &id).map_err(|_| FetchError::Missing(hit))? else {
+    let Some(paid) = payment(handle, stream, pool, hit)? else {
         return Ok(set_aside(handle, hit).unwrap_or_default());
     };
-    let paid = handle.fetch(position)?;
     Ok(paid.commit.events.iter().find_map(|event| Award::of(event, hit)).unwrap_or_default())
 }
 

@@ -436,7 +436,7 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::ListChangesRequest>,
     ) -> Result<Response<wire::ListChangesResponse>, Status> {
-        Ok(Response::new(changes::list(self.ledgers.home(), &Caller::of(&request))))
+        Ok(Response::new(changes::list(&self.ledgers, &Caller::of(&request))?))
     }
 
     async fn approve_change(
@@ -450,7 +450,7 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::RejectChangeRequest>,
     ) -> Result<Response<wire::RejectChangeResponse>, Status> {
-        Ok(Response::new(changes::reject(self.ledgers.home(), &Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(changes::reject(&self.ledgers, &Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn get_log_status(

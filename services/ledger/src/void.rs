@@ -1,8 +1,12 @@
 //! Voids (PL-04): a round that was played on a malfunction counts as not played.
 //!
 //! The bet is refunded, a free round given back to its campaign (PL-18); of a settled round the win, of an open one what was credited of
-//! it (ME-16), is taken back as far as the balance goes, the rest is the house's loss (PL-09: a balance is never negative). The contribution is taken back by the pool in its turn (BW-19), a jackpot
-//! stands. What the round changed in a collection is changed back in the same commit.
+//! it (ME-16), is taken back as far as the balance goes, the rest is the house's loss (PL-09: a balance is never negative). What the
+//! round changed in a collection is changed back in the same commit.
+//!
+//! The contribution to a pool stays there until the platform declares an incident (PL-38). The void of a round that hit the
+//! jackpot is only proposed where there are operators: `VoidProposed` holds the round's unpaid awards, and `ApproveChange` of the
+//! platform makes the void on the player's stream, in one commit with the approval.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
@@ -11,10 +15,14 @@ use crate::{
     ledgers::Ledgers,
     rounds,
 };
-use motherlode_books::{Event, Minor, PlayerState, SettledRound};
-use motherlode_proto::ledger::v1::{VoidRoundRequest, VoidRoundResponse};
+use motherlode_books::{Event, Minor, PlayerState, RoundJackpot, SettledRound, StreamId, VoidedJackpot};
+use motherlode_proto::{
+    convert::record::Logged,
+    ledger::v1::{AwardCost, VoidRoundRequest, VoidRoundResponse},
+};
 use motherlode_rounds::{Unresolvable, collection};
 use motherlode_runtime::{Caller, Refusal};
+use std::sync::Arc;
 use tonic::Code;
 
 /// Voids a round, open or settled.
@@ -30,19 +38,90 @@ pub(crate) async fn void_round(
     let id = fields::round_id(caller, &request.round_id)?;
     let reason = fields::text("reason", &request.reason, 256)?;
     let by = By { actor: &caller.signature(), reference: fields::reference("actor", &request.actor)? };
-    let fingerprint = fingerprint("void_round", request);
+    let ask = Ask { request_id, fingerprint: fingerprint("void_round", request), reason, by };
     let ledger = ledgers.of(&id.stream)?;
+    let way = if caller.actor().is_some() { Way::Proposed } else { Way::AtOnce };
+    let voided = make(ledger, &id, &ask, &way).await?;
+    match voided.commit.events.first() {
+        Some(Event::VoidProposed { .. }) => {
+            let change_id = change_id(voided.commit.partition, voided.commit.position);
+            Ok(VoidRoundResponse { position: voided.commit.position, change_id, ..VoidRoundResponse::default() })
+        }
+        _ => answer(ledger, &id),
+    }
+}
+
+/// Positions of a partition's proposals are below it in their names.
+const PARTITION_STEP: u64 = 1 << 48;
+
+/// The name of a proposal: its position, and its partition above.
+pub(crate) fn change_id(partition: u32, position: u64) -> u64 {
+    u64::from(partition) * PARTITION_STEP + position
+}
+
+/// The partition and the position that a proposal's name consists of.
+pub(crate) fn place(change_id: u64) -> (u32, u64) {
+    (u32::try_from(change_id / PARTITION_STEP).unwrap_or(u32::MAX), change_id % PARTITION_STEP)
+}
+
+/// An approval of a proposed void.
+pub(crate) struct Approval {
+    /// The `ChangeApproved` event.
+    pub(crate) event: Event,
+    /// Bearer of paid awards.
+    pub(crate) cost: AwardCost,
+}
+
+/// Makes a proposed void on its player's stream, with the platform's approval.
+///
+/// # Errors
+/// [`Refusal`] says why; the proposal then still waits.
+pub(crate) async fn approve(
+    ledger: &Handle,
+    caller: &Caller,
+    (request_id, fingerprint): (&str, [u8; 16]),
+    (stream, round, reason, proposed_by): (&StreamId, u64, &str, &str),
+    approval: Approval,
+) -> Result<u64, Refusal> {
+    let id = RoundId { stream: stream.clone(), number: round };
+    let by = By { actor: proposed_by, reference: "" };
+    let ask = Ask { request_id, fingerprint, reason, by };
+    let way = Way::Approved(approval, fields::acted_by(caller, ""));
+    Ok(make(ledger, &id, &ask, &way).await?.commit.position)
+}
+
+/// A request for a void.
+struct Ask<'a> {
+    request_id: &'a str,
+    fingerprint: [u8; 16],
+    reason: &'a str,
+    by: By<'a>,
+}
+
+/// How the void of a round that hit the jackpot is made.
+enum Way {
+    /// It needs the platform's approval, and is proposed.
+    Proposed,
+    /// Without operators it needs none.
+    AtOnce,
+    /// It's approved, by the actor of the second event.
+    Approved(Approval, Event),
+}
+
+/// Appends a void, or the proposal of one.
+async fn make(ledger: &Handle, id: &RoundId, ask: &Ask<'_>, way: &Way) -> Result<Arc<Logged>, Refusal> {
+    let Ask { request_id, fingerprint, .. } = *ask;
     loop {
         let player = ledger.player(&id.stream)?.filter(|player| id.number <= player.rounds_started);
         let decided = match player {
-            Some(player) => decide(ledger, &player, &id, reason, &by).map(|decided| (player.head.version, decided)),
-            None => Err(unknown_round(&request.round_id)),
+            Some(player) => decide(ledger, &player, id, ask, way).map(|decided| (player.head.version, decided)),
+            None => Err(unknown_round(&round_name(&id.stream, id.number))),
         };
         let (version, Decided { recalled, events }) = match decided {
             Ok(decided) => decided,
             // What was done once is refused now: a repetition gets its answer all the same.
             Err(refusal) => match ledger.find(&id.stream, request_id, fingerprint)? {
-                Some(_) => return answer(ledger, &id),
+                Some(made) => return Ok(made),
                 None => return Err(refusal),
             },
         };
@@ -56,7 +135,7 @@ pub(crate) async fn void_round(
         match ledger.append_recalling(proposal, recalled).await {
             Err(AppendError::Conflict { .. }) => {}
             Err(error) => return Err(error.into()),
-            Ok(_) => return answer(ledger, &id),
+            Ok(made) => return Ok(made),
         }
     }
 }
@@ -73,7 +152,8 @@ struct By<'a> {
     reference: &'a str,
 }
 
-fn decide(ledger: &Handle, player: &PlayerState, id: &RoundId, reason: &str, by: &By<'_>) -> Result<Decided, Refusal> {
+fn decide(ledger: &Handle, player: &PlayerState, id: &RoundId, ask: &Ask<'_>, way: &Way) -> Result<Decided, Refusal> {
+    let Ask { reason, ref by, .. } = *ask;
     let name = || round_name(&id.stream, id.number);
     if player.voided_at(id.number).is_some() {
         return Err(Refusal::precondition("ALREADY_VOIDED", "the round is void").with("round_id", name()));
@@ -83,11 +163,18 @@ fn decide(ledger: &Handle, player: &PlayerState, id: &RoundId, reason: &str, by:
         Some(_) => None,
         None => Some(rounds::recall(ledger, &id.stream, id.number)?.ok_or_else(|| unknown_round(&name()))?),
     };
-    let (started, win, collected) = match (open, &recalled) {
-        (_, Some(SettledRound { started, win, collected, .. })) => (started, *win, Some(collected.as_slice())),
-        (Some(open), None) => (&open.started, open.credited, None),
+    let (started, win, collected, jackpots) = match (open, &recalled) {
+        (_, Some(settled)) => {
+            let SettledRound { started, win, collected, jackpots, .. } = settled;
+            (started, *win, Some(collected.as_slice()), jackpots)
+        }
+        (Some(open), None) => (&open.started, open.credited, None, &open.jackpots),
         (None, None) => return Err(unknown_round(&name())),
     };
+    if !jackpots.is_empty() && matches!(way, Way::Proposed) {
+        let proposed = Event::VoidProposed { round: id.number, reason: reason.to_owned(), actor: by.actor.to_owned() };
+        return Ok(Decided { recalled: None, events: vec![proposed, acted(by)] });
+    }
     let undone = collection::undo(player, started, collected).map_err(unresolvable)?;
     let other = player.open_round_of(&started.game, started.currency).filter(|other| other.started.round != id.number);
     if let (Some(_), Some(other)) = (&undone, other) {
@@ -103,6 +190,7 @@ fn decide(ledger: &Handle, player: &PlayerState, id: &RoundId, reason: &str, by:
         actor: by.actor.to_owned(),
         refund: started.charged(),
         win_taken_back: win.min(held),
+        jackpot: effect(jackpots, way)?,
     };
     let revealed = match open.filter(|open| open.draws().next().is_some()) {
         None => None,
@@ -115,9 +203,31 @@ fn decide(ledger: &Handle, player: &PlayerState, id: &RoundId, reason: &str, by:
             None => Event::DrawsLost { round: id.number },
         }),
     };
-    let acted = Event::ActedBy { actor: by.actor.to_owned(), reference: by.reference.to_owned() };
-    let events = [voided].into_iter().chain(revealed).chain(undone).chain([acted]).collect();
+    let (approval, acted) = match way {
+        Way::Approved(approval, acted) => (Some(approval.event.clone()), acted.clone()),
+        _ => (None, acted(by)),
+    };
+    let events = approval.into_iter().chain([voided]).chain(revealed).chain(undone).chain([acted]).collect();
     Ok(Decided { recalled: recalled.map(Box::new), events })
+}
+
+fn acted(by: &By<'_>) -> Event {
+    Event::ActedBy { actor: by.actor.to_owned(), reference: by.reference.to_owned() }
+}
+
+/// The effect on the pool: a paid award is charged or lost.
+fn effect(jackpots: &[RoundJackpot], way: &Way) -> Result<VoidedJackpot, Refusal> {
+    if jackpots.iter().all(|jackpot| jackpot.paid.is_none()) {
+        return Ok(VoidedJackpot::Kept);
+    }
+    match way {
+        Way::Approved(Approval { cost: AwardCost::Operator, .. }, _) => Ok(VoidedJackpot::Charged),
+        Way::Approved(Approval { cost: AwardCost::Unspecified, .. }, _) => {
+            let message = "must say who bears the award: it was paid, and stays with the player";
+            Err(Refusal::field("award_cost", message))
+        }
+        _ => Ok(VoidedJackpot::Lost),
+    }
 }
 
 /// The void's effect. It stays the same for ever, since a round is voided once.
@@ -131,6 +241,7 @@ fn answer(ledger: &Handle, id: &RoundId) -> Result<VoidRoundResponse, Refusal> {
         position: void.position,
         win_taken_back: void.win_taken_back,
         win_left: void.win_left,
+        change_id: 0,
     })
 }
 

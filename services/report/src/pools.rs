@@ -111,6 +111,17 @@ impl Meters {
                 self.reserve -= from_reserve.0;
                 self.house_funding += from_house.0;
             }
+            Event::ContributionsReturned { amount, from_increments, from_reserve, from_house, .. } => {
+                self.contributions -= amount.0;
+                self.increments -= from_increments.0;
+                self.reserve -= from_reserve.0;
+                self.house_funding += from_house.0;
+            }
+            Event::AwardReversed { amount, to_house, .. } => {
+                self.paid -= amount.0;
+                self.house_funding -= to_house.0;
+                self.reserve += amount.0 - to_house.0;
+            }
             Event::JackpotAwarded(award) => {
                 self.house_funding += award.seed_from_house.0;
                 self.paid += award.paid.0;

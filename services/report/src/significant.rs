@@ -2,7 +2,8 @@
 
 use crate::{events::Events, open_round::OpenRound};
 use motherlode_books::{
-    ChangeProposed, Commit, Currency, Event, FxRate, HOME, Minor, Nano, PoolTerms, SealReason, StreamId, contribution,
+    ChangeProposed, Commit, Currency, Event, FxRate, HOME, Incident, Minor, Nano, PoolTerms, SealReason, StreamId,
+    VoidedJackpot, contribution,
 };
 use motherlode_ledger::fields::{round_name, timestamp};
 use motherlode_proto::{
@@ -97,7 +98,10 @@ impl Significant {
         let operator_id = match event {
             Event::SwitchSet { switch, .. } => switch.operator.clone(),
             Event::ChangeProposed(proposed) => proposed.operator().unwrap_or(PLATFORM).into(),
-            Event::ChangeRejected { actor, .. } => actor.split_once('/').map_or(PLATFORM, |(of, _)| of).into(),
+            Event::IncidentDeclared(incident) => incident.operator.clone(),
+            Event::ChangeRejected { actor, .. } if operator.is_empty() => {
+                actor.split_once('/').map_or(PLATFORM, |(of, _)| of).into()
+            }
             _ => operator.into(),
         };
         let (actor, approver) = match approval(logged, number) {
@@ -177,10 +181,23 @@ impl Significant {
                 let (before, after) = ("sealed draws", "never revealed");
                 Some(Content::new(Kind::DrawKeyLost, round_name(stream, *number), before, after).by("", "KEY_LOST"))
             }
-            Event::RoundVoided { round: number, reason, actor, refund, win_taken_back } => {
+            Event::RoundVoided { round: number, reason, actor, refund, win_taken_back, jackpot } => {
                 let before = if round.is_some() { "open" } else { "settled" };
-                let after = format!("void: {refund} minor units refunded, {win_taken_back} taken back");
+                let paid = match jackpot {
+                    VoidedJackpot::TakenBack | VoidedJackpot::Kept => "",
+                    VoidedJackpot::Charged => ", paid jackpot charged to the operator",
+                    VoidedJackpot::Lost => ", paid jackpot is the platform's loss",
+                };
+                let after = format!("void: {refund} minor units refunded, {win_taken_back} taken back{paid}");
                 Some(Content::new(Kind::Void, round_name(stream, *number), before, after).by(actor, reason))
+            }
+            Event::VoidProposed { round: number, reason, actor } => {
+                let name = round_name(stream, *number);
+                Some(Content::new(Kind::VoidProposed, name, "hit the jackpot", "void proposed").by(actor, reason))
+            }
+            Event::ChangeRejected { change, actor, reason } => {
+                let subject = format!("void proposed at {change} of {stream}");
+                Some(Content::new(Kind::ChangeRejected, subject, "proposed", "rejected").by(actor, reason))
             }
             _ => None,
         }
@@ -200,6 +217,17 @@ impl Significant {
             }
             Event::PoolSuspended { reason, actor } => {
                 Some(Content::new(Kind::Switched, subject, "active", "suspended").by(actor, reason))
+            }
+            Event::IncidentDeclared(incident) => {
+                let Incident { id, operator, game, rules_version, from_ms, until_ms, reason, actor } = &**incident;
+                let (from, until) = (time_text(*from_ms), time_text(*until_ms));
+                let version = if rules_version.is_empty() { "every version" } else { rules_version };
+                let after = format!("incident {id}: {game} {version} of {operator}, bets from {from} to {until}");
+                Some(Content::new(Kind::IncidentDeclared, subject, "", after).by(actor, reason))
+            }
+            Event::HitsReleased { reason, actor } => {
+                let (before, after) = ("hits wait", "hits so far are awarded");
+                Some(Content::new(Kind::Switched, subject, before, after).by(actor, reason))
             }
             Event::PoolResumed { actor } => {
                 Some(Content::new(Kind::Switched, subject, "suspended", "active").by(actor, ""))
@@ -294,6 +322,11 @@ fn acted(commit: &Commit, actor: String) -> String {
 /// A credential, and in whose name it asked, where that was said and is another.
 fn in_the_name(actor: &str, credential: &str) -> String {
     if actor.is_empty() || actor == credential { credential.to_owned() } else { format!("{credential} for {actor}") }
+}
+
+/// A time in Unix milliseconds, as text.
+fn time_text(time_ms: i64) -> String {
+    timestamp(time_ms).to_string()
 }
 
 fn cash(amount: Minor, currency: Currency) -> String {

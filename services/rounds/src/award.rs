@@ -12,6 +12,10 @@ pub enum Award {
     SetAside(Minor, Currency),
     /// Paid.
     Paid(Minor, Currency),
+    /// Held: the void of its round is proposed (PL-38).
+    Held,
+    /// Never paid: its round is void, and its money went back to the pool.
+    Voided,
 }
 
 impl Award {

@@ -10,7 +10,7 @@ use crate::{
     terms::terms_of,
 };
 use motherlode_books::{
-    Automatic, Currency, Dealt, Event, Minor, RoundStarted, RoundTerms, SmolStr, StepResolved, draw,
+    Automatic, Currency, Dealt, Event, Minor, RoundStarted, RoundTerms, SmolStr, StepResolved, VoidedJackpot, draw,
 };
 use motherlode_proto::{
     convert::{Malformed, record::Logged},
@@ -216,7 +216,11 @@ impl RoundView {
             }
             Event::RoundSettled { round, win } if *round == number => self.settled = Some(*win),
             Event::DrawsRevealed { round, dealt } if *round == number => self.reveal(dealt),
-            Event::RoundVoided { round, reason, actor, refund, win_taken_back } if *round == number => {
+            Event::RoundVoided { round, reason, actor, refund, win_taken_back, jackpot } if *round == number => {
+                if *jackpot != VoidedJackpot::TakenBack {
+                    let unpaid = self.jackpots.iter_mut().filter(|jackpot| !matches!(jackpot.award, Award::Paid(..)));
+                    unpaid.for_each(|jackpot| jackpot.award = Award::Voided);
+                }
                 self.voided = Some(VoidView {
                     reason: reason.clone(),
                     actor: actor.clone(),

@@ -40,6 +40,8 @@ pub fn account_of(stream: &StreamId, currency: Currency) -> Account {
 pub fn jackpot(of: &JackpotView) -> JackpotWin {
     let (state, amount) = match of.award {
         Award::Pending => (jackpot_win::State::Pending, None),
+        Award::Held => (jackpot_win::State::Held, None),
+        Award::Voided => (jackpot_win::State::Voided, None),
         Award::SetAside(amount, currency) => (jackpot_win::State::SetAside, Some(money(amount, currency))),
         Award::Paid(amount, currency) => (jackpot_win::State::Paid, Some(money(amount, currency))),
     };

@@ -133,7 +133,7 @@ pub(crate) async fn open_pools(ledgers: Ledgers) -> Result<Ledgers, ServeError> 
             let opened = steward.ensure_pool(pool).await;
             opened.map_err(|source| ServeError::Pool { pool: Box::new(StreamId::pool(pool)), source })?;
         }
-        steward.keep_up(true).await.map_err(ServeError::Behind)
+        steward.prepare().await.map_err(ServeError::Behind)
     };
     let opened = opening.await;
     drop(steward);

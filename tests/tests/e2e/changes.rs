@@ -88,7 +88,7 @@ async fn propose(client: &mut Client, request: SetSwitchRequest) -> u64 {
 }
 
 async fn approve(client: &mut Client, request_id: &str, change_id: u64) -> Result<u64, Status> {
-    let request = ApproveChangeRequest { request_id: request_id.into(), change_id };
+    let request = ApproveChangeRequest { request_id: request_id.into(), change_id, award_cost: 0 };
     Ok(client.ledger.approve_change(request).await?.into_inner().position)
 }
 

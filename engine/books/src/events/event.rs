@@ -13,6 +13,7 @@ use super::partition::{PartitionReported, PoolMirrored};
 use super::pool::{Award, PoolTerms};
 use super::round::{RoundStarted, StepResolved};
 use super::session::{SessionName, SessionOpened};
+use super::void::{Incident, VoidedJackpot};
 use super::wallet::DebitAsked;
 use crate::values::{Currency, Dealt, FxRate, Minor, Nano, StreamId, Switch, operator_of};
 
@@ -95,8 +96,8 @@ pub enum Event {
         /// The last step's win; the jackpot is paid apart.
         win: Minor,
     },
-    /// Player: malfunction; the round counts as not played (PL-04, BW-28). A jackpot that it hit stands, awarded or not yet,
-    /// and is taken back only by a recorded decision of its own (BW-19).
+    /// Player: malfunction; the round counts as not played (PL-04, BW-28). Where the round hit the jackpot, the approval stands
+    /// before it in the commit (PL-38).
     RoundVoided {
         /// The player's round, open or settled.
         round: u64,
@@ -109,6 +110,18 @@ pub enum Event {
         /// The win, of an open round what was credited of it (ME-16), as far as the balance with the refund gives it back
         /// (PL-09: never negative).
         win_taken_back: Minor,
+        /// The effect on the pool that the round contributed to.
+        jackpot: VoidedJackpot,
+    },
+    /// Player: the void of a round that hit the jackpot is proposed. Its unpaid awards are held until the platform approves or
+    /// rejects the void, at most [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) of logged time (PL-38). Its position names the proposal.
+    VoidProposed {
+        /// The player's round, open or settled.
+        round: u64,
+        /// The reason.
+        reason: String,
+        /// The actor.
+        actor: String,
     },
     /// Player: an award reached the player's account.
     JackpotPaid {
@@ -264,6 +277,43 @@ pub enum Event {
         /// Part that the house pays as seed funding.
         from_house: Nano,
     },
+    /// Pool: awards of a voided round went back to the pool (PL-38).
+    AwardReversed {
+        /// The partition of the round.
+        partition: u32,
+        /// Position of the void.
+        position: u64,
+        /// The money that went back, EUR.
+        amount: Nano,
+        /// The part of it that reduces the house's seed funding; the rest joined the reserve.
+        to_house: Nano,
+    },
+    /// Pool: the platform approved an incident (PL-38).
+    IncidentDeclared(Box<Incident>),
+    /// Pool: the contributions of all voids of an incident in a partition were returned. The only event of its commit.
+    ContributionsReturned {
+        /// The incident's name.
+        incident: SmolStr,
+        /// The partition of the rounds.
+        partition: u32,
+        /// Number of voids.
+        voids: u64,
+        /// Sum of their contributions, EUR; the three parts add up to it.
+        amount: Nano,
+        /// Part out of the increments.
+        from_increments: Nano,
+        /// Part out of the reserve.
+        from_reserve: Nano,
+        /// Part that the house pays as seed funding.
+        from_house: Nano,
+    },
+    /// Pool: the platform decided that hits so far are awarded although the pool is suspended (BW-20).
+    HitsReleased {
+        /// The reason.
+        reason: String,
+        /// The actor.
+        actor: String,
+    },
     /// Pool: a hit was priced (BW-16, BW-17).
     JackpotAwarded(Box<Award>),
     /// Pool: other terms, from the next cycle on (BW-20).
@@ -334,7 +384,8 @@ pub enum Event {
     },
     /// System: an actor asks for a change that needs a second one (PL-27). Its position names it.
     ChangeProposed(ChangeProposed),
-    /// Pool or system: a second actor approves a proposed change, which is the next event of this commit (PL-27).
+    /// Pool or system: a second actor approves a proposed change, which is the next event of this commit (PL-27). Player: the
+    /// platform approves a proposed void, which is the next event (PL-38).
     ChangeApproved {
         /// Position of the proposal.
         change: u64,
@@ -344,6 +395,7 @@ pub enum Event {
         actor: String,
     },
     /// System: a proposed change will not be made: another actor rejects it, or the one who proposed it takes it back (PL-27).
+    /// Player: the same of a proposed void (PL-38).
     ChangeRejected {
         /// Position of the proposal.
         change: u64,
@@ -400,6 +452,7 @@ impl Event {
             (StreamId::Pool(name), Self::PoolOpened { pool, .. }) => pool == name,
             (StreamId::Pool(_), Self::PoolTermsChanged { .. } | Self::PoolSuspended { .. }) => true,
             (StreamId::Pool(_), Self::PoolResumed { .. } | Self::PoolRetired { .. }) => true,
+            (StreamId::Pool(_), Self::IncidentDeclared(_) | Self::HitsReleased { .. }) => true,
             (StreamId::System, Self::SwitchSet { .. }) => true,
             _ => false,
         }

@@ -10,6 +10,7 @@ mod pool;
 mod refused;
 mod round;
 mod session;
+mod void;
 mod wallet;
 
 pub use campaign::{Campaign, CampaignOver, LiabilityReserved};
@@ -22,4 +23,5 @@ pub use pool::{Award, CollisionShare, Decision, Hit, PoolStatus, PoolTerms, Take
 pub use refused::Refused;
 pub use round::{Automatic, Contribution, LoggedTerms, RoundStarted, RoundTerms, StepResolved};
 pub use session::{DayLimits, SessionName, SessionOpened};
+pub use void::{Incident, ReportedVoids, Reversal, VoidReturn, VoidedJackpot};
 pub use wallet::DebitAsked;

@@ -15,6 +15,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::pool::{Award, Decision, PoolStatus, PoolTerms};
+use super::void::{ReportedVoids, VoidReturn};
 use crate::values::{Currency, Minor, Nano, StreamId};
 
 /// At home: the contributions and the decision that a stretch of another partition leaves for the pool. Stretches are dense.
@@ -33,6 +34,10 @@ pub struct PartitionReported {
     pub contributions: Nano,
     /// The end of the stretch.
     pub end: StretchEnd,
+    /// Voids of the stretch whose contributions stay in the pool (PL-38).
+    pub voids: Vec<ReportedVoids>,
+    /// The pool's cycle that the voids' sums rest on; 0 without voids.
+    pub cycle: u64,
 }
 
 /// The end of a reported stretch: a decision to be taken, or the end of the partition at that time.
@@ -64,6 +69,8 @@ pub struct PoolMirrored {
     pub decided_to: u64,
     /// The awards of this partition's hits since the last mirroring, in order of the hits.
     pub awards: Vec<MirroredAward>,
+    /// Contributions that were returned to houses of this partition since the last mirroring (PL-38).
+    pub returns: Vec<VoidReturn>,
 }
 
 /// The part of an [`Award`] that the winner's partition needs to pay it.
@@ -81,13 +88,15 @@ pub struct MirroredAward {
     pub currency: Currency,
     /// The amount booked as paid, EUR.
     pub paid: Nano,
+    /// The house's share of the seed, EUR; 0 in older logs.
+    pub seed_from_house: Nano,
 }
 
 impl MirroredAward {
     /// The part of an award that its winner's partition must know.
     pub(crate) fn of(award: &Award) -> Self {
-        let Award { hit, round, amount, currency, paid, .. } = *award;
-        Self { hit, stream: award.stream.clone(), round, amount, currency, paid }
+        let Award { hit, round, amount, currency, paid, seed_from_house, .. } = *award;
+        Self { hit, stream: award.stream.clone(), round, amount, currency, paid, seed_from_house }
     }
 
     /// Whether it can be the price of a hit.

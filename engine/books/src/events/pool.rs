@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
+use super::void::Reversal;
 use crate::values::{CoinValue, Currency, FxRate, Minor, Nano, StreamId};
 
 /// A pool's parameters, versioned like rules (BW-12, BW-17, BW-20).
@@ -57,6 +58,8 @@ pub enum Decision {
     Hit(Hit),
     /// A contribution to take back.
     TakeBack(TakeBack),
+    /// Awards of a voided round that go back to the pool.
+    Reversal(Reversal),
 }
 
 impl Decision {
@@ -66,6 +69,7 @@ impl Decision {
         match self {
             Self::Hit(hit) => hit.partition,
             Self::TakeBack(take_back) => take_back.partition,
+            Self::Reversal(reversal) => reversal.partition,
         }
     }
 
@@ -75,6 +79,7 @@ impl Decision {
         match self {
             Self::Hit(hit) => hit.position,
             Self::TakeBack(take_back) => take_back.position,
+            Self::Reversal(reversal) => reversal.position,
         }
     }
 }

@@ -257,6 +257,33 @@ pub enum Refused {
     /// No award of this hit waits to be paid: unknown, another player's, or paid before.
     #[error("no unpaid award of the hit at {hit}")]
     NoSuchAward { hit: u64 },
+    /// A round that hit the jackpot is voided only with the platform's approval (PL-38).
+    #[error("the void of round {round}, which hit the jackpot, is not approved")]
+    VoidUnapproved { round: u64 },
+    /// The void says something else about the round's awards than the log: a paid one to be charged or lost, or none.
+    #[error("the void of round {round} states another effect on its awards than the log makes it")]
+    VoidedJackpotWrong { round: u64 },
+    /// The award of the round's hit is not priced yet.
+    #[error("the award of the hit at {hit} is not priced yet")]
+    AwardPending { hit: u64 },
+    /// The award is held, since the void of its round is proposed.
+    #[error("the award of the hit at {hit} is held: the void of its round is proposed")]
+    AwardHeld { hit: u64 },
+    /// The void of the round is proposed already, or such a proposal was rejected or has lapsed.
+    #[error("the void of round {round} was proposed before")]
+    VoidProposedBefore { round: u64 },
+    /// An incident that cannot be.
+    #[error("incident not allowed: {reason}")]
+    BadIncident { reason: String },
+    /// An incident of the name was declared before.
+    #[error("an incident named {id} exists")]
+    IncidentExists { id: SmolStr },
+    /// No incident of the name, or its commit has other events.
+    #[error("no incident named {id} to return contributions for")]
+    UnknownIncident { id: SmolStr },
+    /// More incidents of a pool than fit.
+    #[error("the pool has {most} incidents")]
+    TooManyIncidents { most: usize },
     /// A pool with open rounds, contributions or decisions outstanding cannot be retired.
     #[error("pool has rounds, contributions or decisions outstanding")]
     PoolOutstanding,

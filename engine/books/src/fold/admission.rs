@@ -10,9 +10,9 @@
 
 use super::stage::{Stage, Subject};
 use super::view::View;
-use crate::events::{ChangeProposed, Commit, Event, PoolTerms, Refused};
+use crate::events::{Award, ChangeProposed, Commit, Decision, Event, PoolTerms, Refused, VoidedJackpot};
 use crate::state::{Books, Changes, PlayerState, Wallet};
-use crate::values::{Ceiling, CoinValue, Currency, FxRate, HOME, Minor, Nano, Switch, operator_of};
+use crate::values::{Ceiling, CoinValue, Currency, FxRate, HOME, Minor, Nano, StreamId, Switch, operator_of};
 
 /// Above this no bet is taken, in any currency: only deposits from before there were ceilings lead there, and what is won on
 /// top must have room. An eighth of what 64 bits hold.
@@ -24,6 +24,9 @@ const MINOR_WORTH: (i128, i128) = (1, 10_000 * Nano::PER_MAJOR);
 
 /// The largest seed of a pool, in EUR: its figure in any currency stays far below what an account can hold.
 const SEED_MAX: Nano = Nano::major(100_000_000);
+
+/// Most proposed voids of one operator that wait for the platform.
+const VOID_PROPOSALS_MAX: usize = 256;
 
 /// The largest base coin of a pool: 1,000 EUR.
 const BASE_COIN_MAX: CoinValue = CoinValue(1_000_000_000);
@@ -84,6 +87,12 @@ impl Admission<'_> {
                 Event::CampaignGranted(campaign) => {
                     campaign.currency.ceiling().admits(campaign.currency, campaign.bet)?;
                 }
+                // Older logs alone take a contribution back without the platform (PL-38).
+                Event::RoundVoided { round, jackpot: VoidedJackpot::TakenBack, .. } => {
+                    return Err(Refused::VoidedJackpotWrong { round: *round });
+                }
+                Event::VoidProposed { .. } => self.propose_void()?,
+                Event::JackpotAwarded(award) => self.award(award)?,
                 other => self.admit_of_platform(other)?,
             }
         }
@@ -101,6 +110,29 @@ impl Admission<'_> {
             Event::ChangeProposed(ChangeProposed { change, actor, .. }) => {
                 self.view.system().changes.admit(actor, self.commit.time_ms)?;
                 self.admit_of_platform(change)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// An operator's proposed voids that wait for the platform are bounded.
+    fn propose_void(&self) -> Result<(), Refused> {
+        let StreamId::Player { operator, .. } = &self.commit.stream else { return Err(Refused::WrongStream) };
+        let waiting = self.view.durable.proposed_voids(operator, self.commit.time_ms).count();
+        let most = VOID_PROPOSALS_MAX;
+        if waiting < most { Ok(()) } else { Err(Refused::TooManyChanges { most }) }
+    }
+
+    /// BW-20: while the pool is suspended, a hit that came after the suspension waits.
+    fn award(&self, award: &Award) -> Result<(), Refused> {
+        let StreamId::Pool(name) = &self.commit.stream else { return Err(Refused::WrongStream) };
+        let Some(pool) = self.view.pool(name) else { return Ok(()) };
+        let pending = self.view.durable_pending(name).into_iter();
+        let mut waiting =
+            pending.flat_map(|pending| pending.decisions_after(award.partition, award.hit.saturating_sub(1)));
+        match waiting.next() {
+            Some(Decision::Hit(hit)) if hit.position == award.hit && !pool.awards_now(hit) => {
+                Err(Refused::PoolStatus { status: pool.status.clone() })
             }
             _ => Ok(()),
         }

@@ -1,8 +1,10 @@
 //! Events that bring a jackpot's award to its player.
 
+use std::sync::Arc;
+
 use super::transition::{Transition, add_cash, expect_amount};
 use crate::events::Refused;
-use crate::state::UnpaidAward;
+use crate::state::{RoundJackpot, UnpaidAward};
 use crate::values::{Account, Currency, Minor};
 
 impl<'s> Transition<'s, '_> {
@@ -16,6 +18,15 @@ impl<'s> Transition<'s, '_> {
         currency: Currency,
     ) -> Result<(), Refused> {
         let award = self.unpaid(round, pool, hit, amount, currency)?;
+        let now_ms = self.commit.time_ms;
+        let player = self.player()?;
+        if player.waiting_void(round, now_ms).is_some() {
+            return Err(Refused::AwardHeld { hit });
+        }
+        if let Some(open) = player.open_round_mut(round) {
+            let started = Arc::clone(&open.started);
+            RoundJackpot::pay(&mut open.jackpots, hit, &started, amount);
+        }
         self.delta.paid.push((self.commit.partition, hit));
         self.transfer(Account::JackpotPayable(pool), Account::Exchange, Currency::EUR, award.paid);
         self.pay_player(Account::Exchange, account, currency, amount)

@@ -40,7 +40,7 @@ pub(super) fn decide_on<'s>(
     {
         transition.make_due(operator, Account::Player { operator, player })?;
     }
-    if transition.approved.is_some() {
+    if transition.approved.is_some() || transition.approved_void.is_some() {
         return Err(Refused::NotAsProposed);
     }
     if let Some(due) = &transition.reveal {
@@ -85,7 +85,16 @@ impl<'s> Transition<'s, '_> {
         if self.approved.take().is_some_and(|approved| *approved != event.as_proposed()) {
             return Err(Refused::NotAsProposed);
         }
+        if let Some(approved) = self.approved_void.take() {
+            self.void_approved = matches!(event, Event::RoundVoided { round, .. } if *round == approved);
+            if !self.void_approved {
+                return Err(Refused::NotAsProposed);
+            }
+        }
         match (event, &self.commit.stream) {
+            (Event::ChangeApproved { change, proposed_by, actor }, StreamId::Player { .. }) => {
+                self.approve_void(*change, proposed_by, actor)
+            }
             (Event::ChangeApproved { change, proposed_by, actor }, _) => self.approve(*change, proposed_by, actor),
             (Event::ActedBy { .. }, _) => Ok(()),
             (_, StreamId::Player { operator, player }) => {
@@ -121,9 +130,9 @@ impl<'s> Transition<'s, '_> {
             Event::JackpotHit { round, pool } => self.hit(*round, pool),
             Event::WinCredited { round, amount } => self.credit(account, house, *round, *amount),
             Event::RoundSettled { round, win } => self.settle(account, house, *round, *win),
-            Event::RoundVoided { round, refund, win_taken_back, .. } => {
-                self.void(account, operator, *round, *refund, *win_taken_back)
-            }
+            Event::RoundVoided { .. } => self.void(account, operator, event),
+            Event::VoidProposed { round, reason, actor } => self.propose_void(*round, reason, actor),
+            Event::ChangeRejected { change, .. } => self.reject_void(*change),
             Event::SessionOpened(opened) => self.open_session(opened),
             Event::SessionEnded { session, hold_ms } => self.end_session(*session, *hold_ms),
             Event::RealityCheckAcknowledged { session } => self.acknowledge(*session),
@@ -168,6 +177,24 @@ impl<'s> Transition<'s, '_> {
                 };
                 self.take_back(name, *partition, *position, *amount, split)
             }
+            Event::ContributionsReturned {
+                incident,
+                partition,
+                voids,
+                amount,
+                from_increments,
+                from_reserve,
+                from_house,
+            } => {
+                let (from_increments, from_reserve, from_house) = (*from_increments, *from_reserve, *from_house);
+                let split = TakenBack { from_increments, from_reserve, from_house };
+                self.return_contributions(name, (incident, *partition, *voids), *amount, split)
+            }
+            Event::AwardReversed { partition, position, amount, to_house } => {
+                self.reverse(name, (*partition, *position), *amount, *to_house)
+            }
+            Event::IncidentDeclared(incident) => self.declare(name, incident),
+            Event::HitsReleased { .. } => self.release_hits(name),
             Event::JackpotAwarded(award) => self.award(name, award),
             Event::PoolTermsChanged { terms } => self.change_terms(name, terms),
             Event::PoolSuspended { .. } => self.suspend(name),

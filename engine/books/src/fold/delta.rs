@@ -1,5 +1,6 @@
 //! The consequences of one commit, once it is found right, and how books take them over.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -8,9 +9,10 @@ use smol_str::SmolStr;
 use super::view::View;
 use crate::events::{Commit, Decision};
 use crate::state::{
-    AwardKey, Books, CurrentRates, Operator, OperatorTotals, PendingTotals, PlayerState, PoolState, System, UnpaidAward,
+    AwardKey, Books, CurrentRates, Operator, OperatorTotals, PendingTotals, PendingVoid, PlayerState, PoolState,
+    System, UnpaidAward, VoidKey, VoidSum,
 };
-use crate::values::{End, Head, Nano, PerCurrency, RecordHash, StreamId};
+use crate::values::{Currency, End, Head, Nano, PerCurrency, RecordHash, StreamId};
 
 /// The consequences of one commit. States replace those of the books, totals add to them. It's large, and filled in where it lies.
 #[derive(Default)]
@@ -25,8 +27,14 @@ pub(super) struct Delta {
     pub pending: PendingDeltas,
     pub awarded: Vec<(AwardKey, UnpaidAward)>,
     pub paid: Vec<AwardKey>,
+    /// Contributions of voids that a pool took up: the sums after the commit.
+    pub void_sums: BTreeMap<VoidKey, VoidSum>,
+    /// The sums whose contributions were returned.
+    pub returned: Vec<VoidKey>,
     /// The totals of the operator that the commit's stream belongs to.
     pub operator: OperatorTotals,
+    /// On a pool's stream: EUR that operators' houses received.
+    pub houses: Vec<(SmolStr, Nano)>,
     pub exchange: PerCurrency<Nano>,
     pub transfer: Nano,
     pub interpartition: Nano,
@@ -52,6 +60,8 @@ pub(super) struct PendingDelta {
     /// Partition, position and amount.
     pub contribution: Option<(u32, u64, Nano)>,
     pub decision: Option<Box<Decision>>,
+    /// Voids whose contributions stay in the pool.
+    pub voids: Vec<PendingVoid>,
 }
 
 impl Delta {
@@ -94,6 +104,13 @@ impl Delta {
             books.system = *system;
         }
         let pool = self.pool.take();
+        for (operator, amount) in std::mem::take(&mut self.houses) {
+            books.operators.entry(operator).or_default().totals.house.post(Currency::EUR, amount);
+        }
+        books.void_sums.append(&mut self.void_sums);
+        for key in &self.returned {
+            books.void_sums.remove(key);
+        }
         self.merge_player(books, commit).merge_into(books);
         if let Some(pool) = pool {
             books.put_pool(*pool);
@@ -134,6 +151,9 @@ impl Left {
             }
             if let Some(decision) = &delta.decision {
                 pending.decisions.entry(decision.partition()).or_default().push_back((**decision).clone());
+            }
+            for void in &delta.voids {
+                pending.voids.entry(void.partition).or_default().push_back(void.clone());
             }
         }
         self.note_awards(books);

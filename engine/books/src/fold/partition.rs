@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use super::pool::check_terms;
 use super::transition::{Transition, add_figure};
-use crate::events::{Decision, PartitionReported, PoolMirrored, PoolStatus, Refused, StretchEnd};
-use crate::state::{Pending, PoolState, UnpaidAward};
+use crate::events::{
+    Decision, PartitionReported, PoolMirrored, PoolStatus, Refused, ReportedVoids, StretchEnd, VoidReturn,
+};
+use crate::state::{BetPlace, Pending, PendingVoid, PoolState, UnpaidAward};
 use crate::values::{Account, Currency, Head, Nano, StreamId};
 
 impl<'s> Transition<'s, '_> {
     /// Another partition's stretch leaves its contributions and its decision where this partition's own bets leave them.
     pub fn report(&mut self, name: &'s str, report: &'s PartitionReported) -> Result<(), Refused> {
-        let PartitionReported { partition, from, to, contributions, ref end } = *report;
+        let PartitionReported { partition, from, to, contributions, ref end, ref voids, cycle } = *report;
         let position = self.commit.position;
         if self.decided {
             return Err(Refused::SecondDecision);
@@ -21,7 +23,11 @@ impl<'s> Transition<'s, '_> {
         if partition == self.commit.partition {
             return Err(Refused::BadReport { reason: "a partition does not report to itself".to_owned() });
         }
-        let reports = &mut self.pool(name)?.reports;
+        let pool = self.pool(name)?;
+        if cycle != if voids.is_empty() { 0 } else { pool.cycle } {
+            return Err(Refused::BadReport { reason: "its voids rest on another cycle".to_owned() });
+        }
+        let reports = &mut pool.reports;
         let expected = reports.get(&partition).map_or(1, |reported| reported.to + 1);
         let joins = !reports.contains_key(&partition);
         if from != expected || joins != (to < from) {
@@ -37,16 +43,22 @@ impl<'s> Transition<'s, '_> {
             }
             (reported.open_rounds, reported.mirrored) = (open_rounds, mirrored);
             reported.awards.retain(|(awarded_at, _)| *awarded_at > mirrored);
+            reported.returns.retain(|(returned_at, _)| *returned_at > mirrored);
         }
         if joins {
             return Ok(());
         }
-        self.pending(name).contribution = Some((partition, to, contributions));
+        let pending = self.pending(name);
+        pending.contribution = Some((partition, to, contributions));
+        pending.voids = voids.iter().flat_map(|voids| pending_voids(voids, partition, to, cycle)).collect();
         let due = Account::ContributionsDue(name);
         self.transfer(Account::Interpartition, due, Currency::EUR, contributions);
         if let StretchEnd::Decision(decision) = end {
             if let Decision::TakeBack(void) = decision {
                 self.transfer(due, Account::Interpartition, Currency::EUR, void.amount);
+            }
+            if let Decision::Reversal(reversal) = decision {
+                self.transfer(Account::Interpartition, due, Currency::EUR, reversal.amount);
             }
             self.pending(name).decision = Some(Box::new(decision.clone()));
         }
@@ -84,12 +96,13 @@ impl<'s> Transition<'s, '_> {
         let pooled = Nano(pooled.map(|amount| amount.0).sum());
         let mut decided = before.decided_to;
         let mut awards = mirrored.awards.iter();
-        let (mut taken_back, mut awarded) = (Nano::ZERO, Nano::ZERO);
+        let (mut taken_back, mut awarded, mut reversed) = (Nano::ZERO, Nano::ZERO, Nano::ZERO);
         let decisions = pending.decisions_after(partition, before.decided_to);
         for decision in decisions.take_while(|decision| decision.position() <= decided_to) {
             decided = decision.position();
             match decision {
                 Decision::TakeBack(void) => taken_back = add_figure(taken_back, void.amount)?,
+                Decision::Reversal(reversal) => reversed = add_figure(reversed, reversal.amount)?,
                 Decision::Hit(_) => {
                     let award = awards.next().filter(|award| award.is_of(decision));
                     let award = award.ok_or(Refused::NoSuchAward { hit: decided })?;
@@ -107,7 +120,14 @@ impl<'s> Transition<'s, '_> {
         }
         let due = Account::ContributionsDue(name);
         self.transfer(due, Account::Interpartition, Currency::EUR, pooled);
+        self.transfer(due, Account::Interpartition, Currency::EUR, reversed);
         self.transfer(Account::Interpartition, due, Currency::EUR, taken_back);
+        for VoidReturn { operator, amount } in &mirrored.returns {
+            if *amount <= Nano::ZERO {
+                return Err(Refused::BadReport { reason: "a return of nothing".to_owned() });
+            }
+            self.transfer(Account::Interpartition, Account::House(operator), Currency::EUR, *amount);
+        }
         self.transfer(Account::Interpartition, Account::JackpotPayable(name), Currency::EUR, awarded);
         Ok(())
     }
@@ -137,10 +157,41 @@ impl<'s> Transition<'s, '_> {
     }
 }
 
+/// The voids of a reported sum, by the place of their bets.
+fn pending_voids(
+    voids: &ReportedVoids,
+    partition: u32,
+    to: u64,
+    cycle: u64,
+) -> impl Iterator<Item = PendingVoid> + use<> {
+    let ReportedVoids { operator, game, rules_version, minute, voids: count, in_stretch, in_cycle, earlier } =
+        voids.clone();
+    let parts = [(BetPlace::InStretch, in_stretch), (BetPlace::InCycle(cycle), in_cycle), (BetPlace::Earlier, earlier)];
+    // The number is that of all three: it stands with the first.
+    let counts = [count, 0, 0];
+    parts.into_iter().zip(counts).filter(|((_, amount), count)| *amount != Nano::ZERO || *count > 0).map(
+        move |((bet, amount), voids)| PendingVoid {
+            position: to,
+            partition,
+            minute,
+            operator: operator.clone(),
+            game: game.clone(),
+            rules_version: rules_version.clone(),
+            voids,
+            bet,
+            amount,
+        },
+    )
+}
+
 /// Checks a report by itself, whatever was reported before.
 fn check_report(report: &PartitionReported) -> Result<(), Refused> {
-    let PartitionReported { partition, to, contributions, ref end, .. } = *report;
+    let PartitionReported { partition, to, contributions, ref end, ref voids, .. } = *report;
+    let is_sum = |voids: &ReportedVoids| {
+        voids.voids > 0 && [voids.in_stretch, voids.in_cycle, voids.earlier].iter().all(|part| *part >= Nano::ZERO)
+    };
     let reason = match end {
+        _ if !voids.iter().all(is_sum) || (to == 0 && !voids.is_empty()) => "sums of voids that cannot be",
         _ if contributions < Nano::ZERO => "contributions below 0",
         StretchEnd::Standing { open_rounds, mirrored }
             if to == 0 && (contributions, *open_rounds, *mirrored) != (Nano::ZERO, 0, 0) =>
@@ -153,6 +204,11 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
         }
         StretchEnd::Decision(Decision::TakeBack(void)) if void.amount < Nano::ZERO || void.contributed_at >= to => {
             "a void of what was not contributed before"
+        }
+        StretchEnd::Decision(Decision::Reversal(reversal))
+            if reversal.amount <= Nano::ZERO || !(Nano::ZERO..=reversal.amount).contains(&reversal.to_house) =>
+        {
+            "a reversal of nothing"
         }
         StretchEnd::Decision(Decision::Hit(hit)) if !matches!(hit.stream, StreamId::Player { .. }) => {
             "a hit that is no player's"

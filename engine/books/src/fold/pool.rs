@@ -64,12 +64,13 @@ impl<'s> Transition<'s, '_> {
         pool.increments = add_figure(pool.increments, amount)?;
         pool.contributions = add_figure(pool.contributions, amount)?;
         pool.marks_mut(partition).pooled_to = to;
+        self.sum_voids(name, partition, (from, to))?;
         self.transfer(Account::ContributionsDue(name), Account::Increments(name), Currency::EUR, amount);
         Ok(())
     }
 
     /// The oldest decision of a partition, if it stands at a position and everything up to it is pooled.
-    fn next_decision(&mut self, name: &str, partition: u32, position: u64) -> Result<&'s Decision, Refused> {
+    pub(super) fn next_decision(&mut self, name: &str, partition: u32, position: u64) -> Result<&'s Decision, Refused> {
         let pending = self.view.durable_pending(name);
         let marks = self.pool(name)?.marks(partition);
         let next = pending.and_then(|pending| pending.decisions_after(partition, marks.decided_to).next());
@@ -177,15 +178,23 @@ impl<'s> Transition<'s, '_> {
 
     /// BW-20.
     pub fn suspend(&mut self, name: &str) -> Result<(), Refused> {
-        let position = self.commit.position;
+        let (home, position) = (self.commit.partition, self.commit.position);
         let pool = self.pool_in(name, &PoolStatus::Active)?;
         (pool.status, pool.suspended_at) = (PoolStatus::Suspended, position);
+        pool.release_hits(home, position);
         Ok(())
     }
 
     /// BW-20.
     pub fn resume(&mut self, name: &str) -> Result<(), Refused> {
         self.pool_in(name, &PoolStatus::Suspended)?.status = PoolStatus::Active;
+        Ok(())
+    }
+
+    /// BW-20: hits so far are awarded although the pool is suspended.
+    pub fn release_hits(&mut self, name: &str) -> Result<(), Refused> {
+        let (home, position) = (self.commit.partition, self.commit.position);
+        self.pool_in(name, &PoolStatus::Suspended)?.release_hits(home, position);
         Ok(())
     }
 

@@ -136,8 +136,14 @@ pub struct TakenBack {
 #[must_use]
 pub fn take_back(pool: &PoolState, void: &TakeBack) -> TakenBack {
     let running = void.contributed_at > pool.marks(void.partition).cycle_from;
-    let from_increments = if running { void.amount.min(pool.increments) } else { Nano::ZERO };
-    let rest = Nano(void.amount.0 - from_increments.0);
+    split(pool, void.amount, if running { void.amount } else { Nano::ZERO })
+}
+
+/// Splits contributions to be given back by a pool, of which a part belongs to the running cycle.
+#[must_use]
+pub(super) fn split(pool: &PoolState, amount: Nano, in_cycle: Nano) -> TakenBack {
+    let from_increments = in_cycle.min(pool.increments);
+    let rest = Nano(amount.0 - from_increments.0);
     let from_reserve = rest.min(pool.reserve);
     TakenBack { from_increments, from_reserve, from_house: Nano(rest.0 - from_reserve.0) }
 }

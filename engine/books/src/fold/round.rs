@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::reveal::RevealDue;
 use super::transition::{Transition, add_cash, expect_amount, expect_positive};
 use crate::events::{Commit, Contribution, Decision, Hit, PoolStatus, Refused, RoundStarted, StepResolved};
-use crate::state::{OpenRound, PlayerState, Step};
+use crate::state::{OpenRound, PlayerState, RoundJackpot, Step};
 use crate::values::{Account, Currency, Minor, Nano, Rates, contribution};
 
 impl<'s> Transition<'s, '_> {
@@ -49,6 +49,7 @@ impl<'s> Transition<'s, '_> {
             win: Minor::ZERO,
             credited: Minor::ZERO,
             automatic: None,
+            jackpots: vec![],
         }));
         match &started.campaign {
             None => self.charge_player(account, house, currency, started.bet)?,
@@ -146,7 +147,8 @@ impl<'s> Transition<'s, '_> {
     pub fn hit(&mut self, number: u64, pool: &'s str) -> Result<(), Refused> {
         let commit = self.commit;
         let stepped = self.stepped == Some(number);
-        let round = self.player()?.open_round(number).ok_or(Refused::NoSuchRound { round: number })?;
+        let round = self.player()?.open_round_mut(number).ok_or(Refused::NoSuchRound { round: number })?;
+        round.jackpots.push(RoundJackpot { hit: commit.position, paid: None });
         let started = &round.started;
         let contributed = started.contribution.as_ref().is_some_and(|given| given.pool == pool);
         if !(stepped && contributed) {

@@ -51,7 +51,11 @@ impl Shared {
         let takes_up = |event: &Event| {
             matches!(
                 event,
-                Event::ContributionsPooled { .. } | Event::ContributionTakenBack { .. } | Event::PartitionReported(_)
+                Event::ContributionsPooled { .. }
+                    | Event::ContributionTakenBack { .. }
+                    | Event::ContributionsReturned { .. }
+                    | Event::AwardReversed { .. }
+                    | Event::PartitionReported(_)
             )
         };
         let is_player = matches!(commit.stream, StreamId::Player { .. });

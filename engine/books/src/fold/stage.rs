@@ -144,6 +144,10 @@ impl Stage {
         over.rates_changed |= delta.rates.is_some();
         over.system_changed |= delta.system.is_some();
         over.paid.extend(&delta.paid);
+        for key in delta.void_sums.keys() {
+            over.returned.remove(key);
+        }
+        over.returned.extend(delta.returned.iter().cloned());
         delta.merge_into(&mut over.books, commit);
     }
 
@@ -189,7 +193,8 @@ impl Books {
     /// Takes over the oldest group of a stage, once it has become durable; the groups after it stay over these books. The stage
     /// must have been built over them, unchanged since but for groups absorbed before.
     pub fn absorb_oldest(&mut self, stage: &mut Stage) {
-        let Some(Overlay { books: over, rates_changed, system_changed, paid }) = stage.groups.pop_front() else {
+        let Some(Overlay { books: over, rates_changed, system_changed, paid, returned }) = stage.groups.pop_front()
+        else {
             return;
         };
         self.ends.extend(over.ends);
@@ -202,6 +207,10 @@ impl Books {
         }
         for (name, pending) in over.pending {
             self.pending.entry(name).or_default().join(pending);
+        }
+        self.void_sums.extend(over.void_sums);
+        for key in &returned {
+            self.void_sums.remove(key);
         }
         for pool in over.pools.into_values() {
             self.put_pool(pool);

@@ -1,14 +1,19 @@
 //! The pool's steward: the next events of a pool's stream. It's a pure function of the books, so a rerun after a crash comes
 //! to the same events. The fold checks them like any others.
 
+use std::collections::BTreeMap;
+
 use super::price::{price, take_back};
-use crate::events::{Decision, Event, PartitionReported, PoolMirrored, PoolStatus, StretchEnd};
-use crate::state::{Books, Pending, PoolState};
+use crate::events::{
+    Decision, Event, PartitionReported, PoolMirrored, PoolStatus, ReportedVoids, Reversal, StretchEnd,
+};
+use crate::state::{BetPlace, Books, Pending, PendingVoid, PoolState};
 use crate::values::{MoneyError, Nano};
 
 impl Books {
     /// The events of the next commit on a pool's stream: contributions up to the next hit or void of a partition, or to
-    /// its end, and the decision about that hit or void. `None` when nothing waits.
+    /// its end, and the decision about that hit or void. Voids that follow each other are decided together, up to
+    /// [`DECISIONS_MAX`]; a hit is the last of its commit. `None` when nothing waits.
     ///
     /// Of several partitions, one with a decision comes first, then the one that is furthest behind.
     ///
@@ -23,10 +28,18 @@ impl Books {
         let others = state.reports.iter().map(|(&partition, reported)| (partition, reported.to));
         let waiting = own.chain(others).filter_map(|(partition, end)| {
             let marks = state.marks(partition);
-            let decision = pending.decisions_after(partition, marks.decided_to).next();
+            let first = pending.decisions_after(partition, marks.decided_to).next();
             let from = marks.pooled_to + 1;
-            let to = decision.map_or(end, Decision::position);
-            let waits = decision.is_some() || pending.contributions(partition, from, to).next().is_some();
+            let decision = first.filter(|decision| is_decided_now(state, decision));
+            let to = match (first, decision) {
+                (None, _) => end,
+                (Some(_), Some(decision)) => decision.position(),
+                // A hit waits, with the bets of its stretch: they are pooled with it.
+                (Some(hit), None) => pending.last_before(partition, hit.position())?,
+            };
+            let waits = decision.is_some()
+                || pending.contributions(partition, from, to).next().is_some()
+                || pending.voids(partition, from, to).next().is_some();
             waits.then_some(Stretch { partition, from, to, decision })
         });
         let next = waiting.max_by_key(|stretch| (stretch.decision.is_some(), stretch.to.saturating_sub(stretch.from)));
@@ -40,7 +53,8 @@ impl Books {
         let state = self.pool(pool).filter(|state| state.head.partition != partition)?;
         let Some(reported) = state.reports.get(&partition) else {
             let end = StretchEnd::Standing { open_rounds: 0, mirrored: 0 };
-            return Some(PartitionReported { partition, from: 1, to: 0, contributions: Nano::ZERO, end });
+            let (contributions, voids, cycle) = (Nano::ZERO, vec![], 0);
+            return Some(PartitionReported { partition, from: 1, to: 0, contributions, end, voids, cycle });
         };
         let nothing = Pending::default();
         let pending = there.pending.get(pool).unwrap_or(&nothing);
@@ -48,6 +62,7 @@ impl Books {
         let decision = pending.decisions_after(partition, reported.to).next();
         let to = decision.map_or(there.end(partition).position, Decision::position);
         let contributions = Nano(pending.contributions(partition, from, to).map(|amount| amount.0).sum());
+        let voids = reported_voids(state, pending.voids(partition, from, to), from);
         let open_rounds = there.contributing_rounds(pool);
         let mirrored = there.pool(pool).map_or(0, |mirror| mirror.home_position);
         let suspended_at = state.suspended_at;
@@ -56,10 +71,16 @@ impl Books {
             || mirrored >= suspended_at && (open_rounds != reported.open_rounds || reported.mirrored < suspended_at);
         let end = match decision {
             Some(decision) => StretchEnd::Decision(decision.clone()),
-            None if contributions == Nano::ZERO && !(state.status == PoolStatus::Suspended && stands()) => return None,
+            None if contributions == Nano::ZERO
+                && voids.is_empty()
+                && !(state.status == PoolStatus::Suspended && stands()) =>
+            {
+                return None;
+            }
             None => StretchEnd::Standing { open_rounds, mirrored },
         };
-        (to >= from).then_some(PartitionReported { partition, from, to, contributions, end })
+        let cycle = if voids.is_empty() { 0 } else { state.cycle };
+        (to >= from).then_some(PartitionReported { partition, from, to, contributions, end, voids, cycle })
     }
 
     /// The next event of a partition's mirror of a pool: terms, status, new awards, and how far the pool has taken the partition
@@ -74,12 +95,16 @@ impl Books {
         let since = mirror.map_or(0, |mirror| mirror.home_position);
         let awards = reported.awards.iter().filter(|(awarded_at, _)| *awarded_at > since);
         let awards: Vec<_> = awards.map(|(_, award)| award.clone()).collect();
+        let returns = reported.returns.iter().filter(|(returned_at, _)| *returned_at > since);
+        let returns: Vec<_> = returns.map(|(_, returned)| returned.clone()).collect();
         let is_current = mirror.is_some_and(|mirror| {
             let (known, pending) = (mirror.marks(partition), there.pending.get(pool));
             let pooled = pending.and_then(|p| p.contributions(partition, known.pooled_to + 1, marks.pooled_to).next());
+            let void = pending.and_then(|p| p.voids(partition, known.pooled_to + 1, marks.pooled_to).next());
             let decided = pending.and_then(|p| p.decisions_after(partition, known.decided_to).next());
             let decided = decided.is_some_and(|decision| decision.position() <= marks.decided_to);
-            (&mirror.terms, &mirror.status) == (&state.terms, &state.status) && pooled.is_none() && !decided
+            let is_same = (&mirror.terms, &mirror.status) == (&state.terms, &state.status);
+            is_same && pooled.is_none() && void.is_none() && !decided && returns.is_empty()
         });
         let mirrored = || PoolMirrored {
             home_position: state.head.position,
@@ -87,10 +112,37 @@ impl Books {
             status: state.status.clone(),
             pooled_to: marks.pooled_to,
             decided_to: marks.decided_to,
-            awards,
+            awards: awards.clone(),
+            returns: returns.clone(),
         };
         (!is_current).then(mirrored)
     }
+}
+
+/// The voids of a stretch, summed by operator, game, version and minute.
+fn reported_voids<'a>(pool: &PoolState, voids: impl Iterator<Item = &'a PendingVoid>, from: u64) -> Vec<ReportedVoids> {
+    let mut sums = BTreeMap::<_, ReportedVoids>::new();
+    for void in voids {
+        let PendingVoid { partition, minute, ref operator, ref game, ref rules_version, .. } = *void;
+        let sum = sums.entry((minute, operator, game, rules_version)).or_insert_with(|| ReportedVoids {
+            operator: operator.clone(),
+            game: game.clone(),
+            rules_version: rules_version.clone(),
+            minute,
+            voids: 0,
+            in_stretch: Nano::ZERO,
+            in_cycle: Nano::ZERO,
+            earlier: Nano::ZERO,
+        });
+        let part = match void.bet {
+            BetPlace::At(position) if position >= from => &mut sum.in_stretch,
+            BetPlace::At(position) if position > pool.marks(partition).cycle_from => &mut sum.in_cycle,
+            _ => &mut sum.earlier,
+        };
+        part.0 += void.amount.0;
+        sum.voids += void.voids;
+    }
+    sums.into_values().collect()
 }
 
 /// The part of a partition's log that a pool takes up in one step.
@@ -104,24 +156,83 @@ struct Stretch<'a> {
 impl Stretch<'_> {
     fn events(&self, pool: &PoolState, pending: &Pending) -> Result<Vec<Event>, MoneyError> {
         let Self { partition, from, to, decision } = *self;
-        let amount = Nano(pending.contributions(partition, from, to).map(|amount| amount.0).sum());
         let mut events = Vec::with_capacity(2);
-        if to >= from {
-            events.push(Event::ContributionsPooled { partition, from, to, amount });
-        }
-        if let Some(decision) = decision {
-            // The decision is made on the figures as of its place: with this stretch's contributions.
-            let mut as_of = pool.clone();
-            as_of.increments = as_of.increments.checked_add(amount).ok_or(MoneyError::OutOfRange)?;
-            events.push(decide(&as_of, decision)?);
+        // Each decision is made on the figures as of its place: with the contributions of its stretch.
+        let mut as_of = pool.clone();
+        let Some(_) = decision else {
+            pool_stretch(&mut as_of, pending, (partition, from, to), &mut events)?;
+            return Ok(events);
+        };
+        let mut next = from;
+        let decisions = pending.decisions_after(partition, pool.marks(partition).decided_to);
+        for decision in decisions.take(DECISIONS_MAX).take_while(|decision| is_decided_now(pool, decision)) {
+            pool_stretch(&mut as_of, pending, (partition, next, decision.position()), &mut events)?;
+            next = next.max(decision.position() + 1);
+            let decided = decide(&as_of, decision)?;
+            let is_award = matches!(decided, Event::JackpotAwarded(_));
+            as_of.give_back(&decided);
+            events.push(decided);
+            if is_award {
+                break;
+            }
         }
         Ok(events)
+    }
+}
+
+/// Most decisions in one commit.
+const DECISIONS_MAX: usize = 256;
+
+/// Whether the pool decides it now: a hit waits while the pool is suspended (BW-20).
+fn is_decided_now(pool: &PoolState, decision: &Decision) -> bool {
+    match decision {
+        Decision::Hit(hit) => pool.awards_now(hit),
+        Decision::TakeBack(_) | Decision::Reversal(_) => true,
+    }
+}
+
+/// Adds the contributions of a stretch to the increments.
+fn pool_stretch(
+    pool: &mut PoolState,
+    pending: &Pending,
+    (partition, from, to): (u32, u64, u64),
+    events: &mut Vec<Event>,
+) -> Result<(), MoneyError> {
+    if to >= from {
+        let amount = Nano(pending.contributions(partition, from, to).map(|amount| amount.0).sum());
+        pool.increments = pool.increments.checked_add(amount).ok_or(MoneyError::OutOfRange)?;
+        events.push(Event::ContributionsPooled { partition, from, to, amount });
+    }
+    Ok(())
+}
+
+impl PoolState {
+    /// The figures that the next decision rests on, after a void's.
+    fn give_back(&mut self, decided: &Event) {
+        match decided {
+            Event::ContributionTakenBack { from_increments, from_reserve, from_house, .. } => {
+                self.increments.0 -= from_increments.0;
+                self.reserve.0 -= from_reserve.0;
+                self.house_funding.0 += from_house.0;
+            }
+            Event::AwardReversed { amount, to_house, .. } => {
+                self.house_funding.0 -= to_house.0;
+                self.reserve.0 += amount.0 - to_house.0;
+            }
+            _ => {}
+        }
     }
 }
 
 fn decide(pool: &PoolState, decision: &Decision) -> Result<Event, MoneyError> {
     Ok(match decision {
         Decision::Hit(hit) => Event::JackpotAwarded(price(pool, hit)?.into()),
+        Decision::Reversal(Reversal { partition, position, amount, to_house }) => Event::AwardReversed {
+            partition: *partition,
+            position: *position,
+            amount: *amount,
+            to_house: (*to_house).min(pool.house_funding),
+        },
         Decision::TakeBack(void) => {
             let split = take_back(pool, void);
             Event::ContributionTakenBack {

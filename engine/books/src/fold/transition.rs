@@ -27,6 +27,10 @@ pub(super) struct Transition<'s, 'd> {
     pub reveal: Option<RevealDue>,
     /// The change that the event before approved. The next event must be this change (PL-27).
     pub approved: Option<Box<Event>>,
+    /// The round whose void the event before approved. The next event must be this void (PL-38).
+    pub approved_void: Option<u64>,
+    /// Whether this event is the void that the event before approved.
+    pub void_approved: bool,
 }
 
 impl<'s, 'd> Transition<'s, 'd> {
@@ -44,6 +48,8 @@ impl<'s, 'd> Transition<'s, 'd> {
             debited: None,
             reveal: None,
             approved: None,
+            approved_void: None,
+            void_approved: false,
         }
     }
 
@@ -61,7 +67,8 @@ impl<'s, 'd> Transition<'s, 'd> {
         match account {
             Account::Player { .. } => self.delta.operator.players.post(currency, amount),
             Account::External(_) => self.delta.operator.external.post(currency, amount),
-            Account::House(_) => self.delta.operator.house.post(currency, amount),
+            Account::House(_) if self.delta.player.is_some() => self.delta.operator.house.post(currency, amount),
+            Account::House(operator) => self.delta.houses.push((operator.into(), amount)),
             Account::Promotion(_) => self.delta.operator.promotion.post(currency, amount),
             Account::Transit(_) => self.delta.operator.transit.post(currency, amount),
             Account::ContributionsDue(pool) => self.pending(pool).totals.due.0 += amount.0,
@@ -84,6 +91,7 @@ impl<'s, 'd> Transition<'s, 'd> {
                     totals: PendingTotals::default(),
                     contribution: None,
                     decision: None,
+                    voids: vec![],
                 });
                 self.delta.pending.len() - 1
             }

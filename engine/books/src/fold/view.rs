@@ -1,8 +1,11 @@
 //! The state that a commit is judged by: the durable books, and over them the changes of the groups before it.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
-use crate::state::{AwardKey, Books, CurrentRates, Name, Pending, PlayerState, PoolState, System, UnpaidAward};
+use crate::state::{
+    AwardKey, Books, CurrentRates, Name, Pending, PlayerState, PoolState, System, UnpaidAward, VoidKey, VoidSum,
+};
 use crate::values::{End, Head, StreamId};
 
 /// The changes of a group. States (players, pools, ends) replace those beneath; totals and pending entries add to them.
@@ -15,6 +18,8 @@ pub(super) struct Overlay {
     pub system_changed: bool,
     /// Awards that the group has paid.
     pub paid: BTreeSet<AwardKey>,
+    /// Sums of voids whose contributions the group has returned.
+    pub returned: BTreeSet<VoidKey>,
 }
 
 /// A view of the books, with or without groups over them. Every look-up asks the groups first, the youngest of them before
@@ -90,6 +95,26 @@ impl<'a> View<'a> {
             }
         }
         self.durable.unpaid.get(&key)
+    }
+
+    /// A sum of voids whose contributions were not returned.
+    pub fn void_sum(self, key: &VoidKey) -> Option<VoidSum> {
+        for group in self.groups() {
+            if group.returned.contains(key) {
+                return None;
+            }
+            if let Some(sum) = group.books.void_sums.get(key) {
+                return Some(*sum);
+            }
+        }
+        self.durable.void_sums.get(key).copied()
+    }
+
+    /// The keys of a pool's sums of voids, by minutes from the first to before the last.
+    pub fn void_keys(self, pool: &Arc<str>, (first, last): (i64, i64)) -> BTreeSet<&'a VoidKey> {
+        let range = VoidKey::first(pool, first)..VoidKey::first(pool, last.max(first));
+        let all = self.staged().chain([self.durable]);
+        all.flat_map(|books| books.void_sums.range(range.clone())).map(|(key, _)| key).collect()
     }
 
     /// The durable contributions and decisions that wait for a pool. A pool takes up no others.

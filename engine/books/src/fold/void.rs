@@ -2,19 +2,15 @@
 
 use super::reveal::RevealDue;
 use super::transition::{Transition, expect_amount};
-use crate::events::{Decision, Refused, RoundStarted, TakeBack};
-use crate::state::SettledRound;
-use crate::values::{Account, Currency, Minor};
+use crate::events::{Decision, Event, Incident, Refused, Reversal, RoundStarted, TakeBack, VoidedJackpot};
+use crate::state::{BetPlace, PendingVoid, RoundJackpot, SettledRound};
+use crate::values::{ANYONE, Account, Currency, Nano};
 
 impl<'s> Transition<'s, '_> {
-    pub fn void(
-        &mut self,
-        account: Account<'s>,
-        operator: &'s str,
-        number: u64,
-        refund: Minor,
-        win_taken_back: Minor,
-    ) -> Result<(), Refused> {
+    pub fn void(&mut self, account: Account<'s>, operator: &'s str, event: &'s Event) -> Result<(), Refused> {
+        let Event::RoundVoided { round: number, refund, win_taken_back, ref actor, jackpot, .. } = *event else {
+            return Err(Refused::WrongStream);
+        };
         let (house, position) = (Account::House(operator), self.commit.position);
         let player = self.player()?;
         if number == 0 || number > player.rounds_started {
@@ -30,16 +26,17 @@ impl<'s> Transition<'s, '_> {
         let reveal = open.as_ref().and_then(|open| RevealDue::of(open, true));
         player.mark_voided(number, position);
         self.reveal = reveal;
-        let (started, opened_at, win) = match (&open, self.recalled) {
+        let (started, opened_at, opened_ms, jackpots, win) = match (&open, self.recalled) {
             (Some(open), _) => {
                 if let Some(given) = &open.started.contribution {
                     self.pending(&given.pool).totals.open_rounds -= 1;
                 }
                 // Nothing was paid yet but what HALVE credited (ME-16).
-                (&open.started, open.opened_at, open.credited)
+                (&open.started, open.opened_at, open.opened_ms, &open.jackpots, open.credited)
             }
-            (None, Some(SettledRound { started, opened_at, win, .. })) if started.round == number => {
-                (started, *opened_at, *win)
+            (None, Some(settled)) if settled.started.round == number => {
+                let SettledRound { started, opened_at, opened_ms, jackpots, win, .. } = settled;
+                (started, *opened_at, *opened_ms, jackpots, *win)
             }
             (None, _) => return Err(Refused::RecallNeeded { round: number }),
         };
@@ -54,7 +51,75 @@ impl<'s> Transition<'s, '_> {
         let balance = self.check_account(started.currency)?;
         expect_amount(win.min(balance), win_taken_back)?;
         self.charge_player(account, house, started.currency, win_taken_back)?;
-        self.give_back(house, started, opened_at)
+        self.drop_proposals(number)?;
+        if jackpot == VoidedJackpot::TakenBack {
+            return self.give_back(house, started, opened_at);
+        }
+        let is_approved = std::mem::take(&mut self.void_approved) || actor == ANYONE;
+        if !jackpots.is_empty() && !is_approved {
+            return Err(Refused::VoidUnapproved { round: number });
+        }
+        self.void_awards(operator, started, jackpots, jackpot)?;
+        self.keep_contribution(operator, started, (opened_at, opened_ms));
+        Ok(())
+    }
+
+    /// The contribution stays in the pool: the house that gave the bet back bears it (PL-38).
+    fn keep_contribution(&mut self, operator: &str, started: &RoundStarted, (opened_at, opened_ms): (u64, i64)) {
+        let Some(given) = &started.contribution else { return };
+        let void = PendingVoid {
+            position: self.commit.position,
+            partition: self.commit.partition,
+            minute: Incident::minute_of(opened_ms),
+            operator: operator.into(),
+            game: started.game.clone(),
+            rules_version: started.rules_version.clone(),
+            voids: 1,
+            bet: BetPlace::At(opened_at),
+            amount: given.amount,
+        };
+        self.pending(&given.pool).voids.push(void);
+    }
+
+    /// The awards of a voided round: unpaid ones go back to the pool, paid ones stay with the player and are charged to the
+    /// operator's house or lost (PL-38).
+    fn void_awards(
+        &mut self,
+        operator: &'s str,
+        started: &RoundStarted,
+        jackpots: &[RoundJackpot],
+        effect: VoidedJackpot,
+    ) -> Result<(), Refused> {
+        let wrong = Err(Refused::VoidedJackpotWrong { round: started.round });
+        let paid = Nano(jackpots.iter().filter_map(|jackpot| jackpot.paid).map(|paid| paid.0).sum());
+        let has_paid = jackpots.iter().any(|jackpot| jackpot.paid.is_some());
+        if has_paid == (effect == VoidedJackpot::Kept) {
+            return wrong;
+        }
+        let Some(given) = &started.contribution else { return Ok(()) };
+        let pool = self.view.pool(&given.pool);
+        let pool = pool.ok_or_else(|| Refused::UnknownPool { pool: given.pool.clone() })?;
+        let partition = self.commit.partition;
+        let (mut amount, mut to_house) = (Nano::ZERO, Nano::ZERO);
+        for RoundJackpot { hit, .. } in jackpots.iter().filter(|jackpot| jackpot.paid.is_none()) {
+            let key = (partition, *hit);
+            let award = self.view.unpaid(key).filter(|award| award.stream == self.commit.stream);
+            let award = award.ok_or(Refused::AwardPending { hit: *hit })?;
+            self.delta.paid.push(key);
+            amount.0 += award.paid.0;
+            to_house.0 += award.seed_from_house.min(award.paid).0;
+        }
+        let (payable, due) = (Account::JackpotPayable(&pool.name), Account::ContributionsDue(&pool.name));
+        self.transfer(payable, due, Currency::EUR, amount);
+        if effect == VoidedJackpot::Charged {
+            self.transfer(Account::House(operator), due, Currency::EUR, paid);
+            amount.0 += paid.0;
+        }
+        if amount == Nano::ZERO {
+            return Ok(());
+        }
+        let position = self.commit.position;
+        self.leave(&pool.name, Decision::Reversal(Reversal { partition, position, amount, to_house }))
     }
 
     /// A voided round's contribution goes back to the house at once; the pool takes it back in its turn (BW-19).

@@ -1,6 +1,6 @@
 //! The books: the state that the whole log amounts to, and its queries.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ use super::players::Name;
 use super::pool::PoolState;
 use super::round::OpenRound;
 use super::switches::{SwitchedOff, Switches};
-use crate::events::{Decision, Hit};
+use super::void_sums::{VoidKey, VoidSum};
+use crate::events::{Decision, Hit, ReportedVoids};
 use crate::values::{Account, Currency, End, FxRate, Head, Minor, Nano, PerCurrency, StreamId, Switch};
 
 /// Rates and where their stream stands.
@@ -65,6 +66,8 @@ pub struct Books {
     pub(crate) pools: BTreeMap<Arc<str>, PoolState>,
     pub(crate) pending: BTreeMap<Arc<str>, Pending>,
     pub(crate) unpaid: BTreeMap<AwardKey, UnpaidAward>,
+    /// At home: contributions of voided rounds that were not returned.
+    pub(crate) void_sums: BTreeMap<VoidKey, VoidSum>,
     pub(crate) rates: CurrentRates,
     pub(crate) system: System,
     pub(crate) exchange: PerCurrency<Nano>,
@@ -85,6 +88,11 @@ impl Books {
     pub(crate) fn put_pool(&mut self, pool: PoolState) {
         if let Some(pending) = self.pending.get_mut(&pool.name) {
             pending.forget(&pool);
+        }
+        let first = VoidKey::first(&pool.name, 0);
+        let old = self.void_sums.range(first..VoidKey::first(&pool.name, pool.returns_from));
+        for key in old.map(|(key, _)| key.clone()).collect::<Vec<_>>() {
+            self.void_sums.remove(&key);
         }
         self.pools.insert(Arc::clone(&pool.name), pool);
     }
@@ -214,7 +222,7 @@ impl Books {
     pub fn pending_hits(&self, pool: &str) -> impl Iterator<Item = &Hit> {
         self.pending_decisions(pool).filter_map(|decision| match decision {
             Decision::Hit(hit) => Some(hit),
-            Decision::TakeBack(_) => None,
+            Decision::TakeBack(_) | Decision::Reversal(_) => None,
         })
     }
 
@@ -242,6 +250,43 @@ impl Books {
     #[must_use]
     pub fn unpaid_award(&self, partition: u32, hit: u64) -> Option<&UnpaidAward> {
         self.unpaid.get(&(partition, hit))
+    }
+
+    /// The latest void of a round that contributed to a pool, if it stands at a position and the pool has not taken it up; its
+    /// contribution counts as one of the stretch.
+    #[must_use]
+    pub fn void_at(&self, pool: &str, position: u64) -> Option<ReportedVoids> {
+        let pending = self.pending.get(pool)?;
+        let mut latest = pending.voids.values().filter_map(VecDeque::back);
+        let void = latest.find(|void| void.position == position)?;
+        Some(ReportedVoids {
+            operator: void.operator.clone(),
+            game: void.game.clone(),
+            rules_version: void.rules_version.clone(),
+            minute: void.minute,
+            voids: void.voids,
+            in_stretch: void.amount,
+            in_cycle: Nano::ZERO,
+            earlier: Nano::ZERO,
+        })
+    }
+
+    /// Voids of rounds that contributed to a pool whose contributions were not returned, by operator (PL-38).
+    #[must_use]
+    pub fn voids_not_returned(&self, pool: &str) -> BTreeMap<SmolStr, VoidSum> {
+        let mut sums = BTreeMap::<_, VoidSum>::new();
+        for (key, sum) in self.void_sums.iter().filter(|(key, _)| &*key.pool == pool) {
+            sums.entry(key.operator.clone()).or_default().join(*sum, 0);
+        }
+        sums
+    }
+
+    /// An operator's proposed voids that wait for the platform (PL-38): names of players and rounds.
+    pub fn proposed_voids(&self, operator: &str, now_ms: i64) -> impl Iterator<Item = (&str, u64)> {
+        let operator = self.operators.get(operator).into_iter();
+        let after = (now_ms.saturating_add(1), SmolStr::default(), 0);
+        let waiting = operator.flat_map(move |operator| operator.void_proposals.range(after.clone()..));
+        waiting.map(|(_, player, round)| (player.as_str(), *round))
     }
 
     /// The holding of an account in a currency.

@@ -14,6 +14,8 @@ mod pool;
 mod round;
 mod seat;
 mod switches;
+mod void;
+mod void_sums;
 mod wallet;
 mod watch;
 
@@ -24,9 +26,11 @@ pub use day::{BREAK_MS, Day};
 pub use pending::UnpaidAward;
 pub use player::{Collection, NextDraw, PlayerState};
 pub use pool::PoolState;
-pub use round::{Drawn, OpenRound, SettledRound, Step};
+pub use round::{Drawn, OpenRound, RoundJackpot, SettledRound, Step};
 pub use seat::Seat;
 pub use switches::SwitchedOff;
+pub use void::{VOID_HOLD_MS, VoidProposal};
+pub use void_sums::VoidSum;
 pub use wallet::{Debit, Due, Wallet};
 pub use watch::{Frozen, Hand};
 
@@ -35,3 +39,4 @@ pub(crate) use changes::Changes;
 pub(crate) use operator::{Operator, OperatorTotals};
 pub(crate) use pending::{Pending, PendingTotals};
 pub(crate) use players::Name;
+pub(crate) use void_sums::{BetPlace, PendingVoid, RETURN_MINUTES, VoidKey};

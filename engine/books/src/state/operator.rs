@@ -10,6 +10,7 @@ use super::age::Watch;
 use super::player::PlayerState;
 use super::players::Players;
 use super::round::OpenRound;
+use super::void::VoidProposal;
 use super::wallet::Wallet;
 use crate::values::{Nano, PerCurrency};
 
@@ -28,6 +29,8 @@ pub(crate) struct Operator {
     pub owing: BTreeSet<SmolStr>,
     /// Debits that wait for their bets: when they were asked, and their players.
     pub waiting: BTreeSet<(i64, SmolStr)>,
+    /// Proposed voids that were not rejected: when they lapse, their players and rounds.
+    pub void_proposals: BTreeSet<(i64, SmolStr, u64)>,
 }
 
 impl Operator {
@@ -41,6 +44,14 @@ impl Operator {
             self.open.remove(&key(round));
         }
         self.open.extend(after.open.iter().map(key));
+        let before_proposals = before.as_ref().and_then(|before| before.void_proposals.as_deref());
+        if before_proposals.is_some() || after.void_proposals.is_some() {
+            let key = |proposal: &VoidProposal| (proposal.lapses_ms(), SmolStr::new(name), proposal.round);
+            for proposal in before_proposals.into_iter().flatten() {
+                self.void_proposals.remove(&key(proposal));
+            }
+            self.void_proposals.extend(after.void_proposals().filter(|proposal| !proposal.rejected).map(key));
+        }
         let before = before.as_ref().and_then(|before| before.wallet());
         if before.is_some() || after.wallet().is_some() {
             self.put_wallet(name, before, after.wallet());

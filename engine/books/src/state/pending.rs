@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::pool::PoolState;
+use super::void_sums::PendingVoid;
 use crate::events::{Decision, MirroredAward};
 use crate::values::{Currency, Minor, Nano, StreamId};
 
@@ -28,6 +29,8 @@ pub struct UnpaidAward {
     pub currency: Currency,
     /// The amount booked for it, EUR.
     pub paid: Nano,
+    /// The house's share of the seed, EUR; 0 where an older log does not say.
+    pub seed_from_house: Nano,
     /// Whether it waits for room on the account.
     pub set_aside: bool,
 }
@@ -35,8 +38,8 @@ pub struct UnpaidAward {
 impl UnpaidAward {
     /// An award of a pool that its winner has not received.
     pub(crate) fn new(award: &MirroredAward, pool: Arc<str>) -> Self {
-        let MirroredAward { stream, round, amount, currency, paid, .. } = award.clone();
-        Self { pool, stream, round, amount, currency, paid, set_aside: false }
+        let MirroredAward { stream, round, amount, currency, paid, seed_from_house, .. } = award.clone();
+        Self { pool, stream, round, amount, currency, paid, seed_from_house, set_aside: false }
     }
 }
 
@@ -47,6 +50,8 @@ pub(crate) struct Pending {
     /// By partition, ascending positions. Entries at or below the pool's marks are gone.
     pub contributions: BTreeMap<u32, VecDeque<(u64, Nano)>>,
     pub decisions: BTreeMap<u32, VecDeque<Decision>>,
+    /// Voids whose contributions stay in the pool, by partition, ascending positions.
+    pub voids: BTreeMap<u32, VecDeque<PendingVoid>>,
 }
 
 /// The figures of [`Pending`] that are sums, so that changes to them can be added.
@@ -92,6 +97,21 @@ impl Pending {
             .skip_while(move |decision| decision.position() <= decided_to)
     }
 
+    /// Position of the last contribution, or reported stretch of them, before a position.
+    pub fn last_before(&self, partition: u32, before: u64) -> Option<u64> {
+        let queue = self.contributions.get(&partition)?;
+        let end = queue.partition_point(|(position, _)| *position < before);
+        queue.get(end.checked_sub(1)?).map(|(position, _)| *position)
+    }
+
+    /// Voids at positions `from..=to`, ascending.
+    pub fn voids(&self, partition: u32, from: u64, to: u64) -> impl Iterator<Item = &PendingVoid> {
+        self.voids.get(&partition).into_iter().flat_map(move |queue| {
+            let start = queue.partition_point(|void| void.position < from);
+            queue.range(start..).take_while(move |void| void.position <= to)
+        })
+    }
+
     /// Whether anything of any partition waits beyond the pool's marks.
     pub fn waits(&self, pool: &PoolState) -> bool {
         let contributions = self.contributions.iter().any(|(partition, queue)| {
@@ -100,7 +120,10 @@ impl Pending {
         let decisions = self.decisions.iter().any(|(partition, queue)| {
             queue.back().is_some_and(|last| last.position() > pool.marks(*partition).decided_to)
         });
-        contributions || decisions
+        let voids = self.voids.iter().any(|(partition, queue)| {
+            queue.back().is_some_and(|last| last.position > pool.marks(*partition).pooled_to)
+        });
+        contributions || decisions || voids
     }
 
     /// Adds those of a batch.
@@ -111,6 +134,9 @@ impl Pending {
         }
         for (partition, mut queue) in more.decisions {
             self.decisions.entry(partition).or_default().append(&mut queue);
+        }
+        for (partition, mut queue) in more.voids {
+            self.voids.entry(partition).or_default().append(&mut queue);
         }
     }
 
@@ -124,6 +150,11 @@ impl Pending {
             }
             if let Some(queue) = self.decisions.get_mut(partition) {
                 while queue.front().is_some_and(|first| first.position() <= marks.decided_to) {
+                    queue.pop_front();
+                }
+            }
+            if let Some(queue) = self.voids.get_mut(partition) {
+                while queue.front().is_some_and(|first| first.position <= marks.pooled_to) {
                     queue.pop_front();
                 }
             }

@@ -13,6 +13,7 @@ use super::campaign::CampaignState;
 use super::day::Day;
 use super::round::OpenRound;
 use super::seat::{Seat, Seats};
+use super::void::VoidProposal;
 use super::wallet::{Debit, Wallet};
 use crate::events::{RoundStarted, SessionName};
 use crate::values::{Currency, Epoch, Head, Minor, PerCurrency, RecordHash, Seal};
@@ -57,6 +58,8 @@ pub struct PlayerState {
     /// In the order of their grants; few, so that one look at the memory finds one.
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
     voided: Option<Arc<BTreeMap<u64, u64>>>,
+    /// Hardly any player has one.
+    pub(crate) void_proposals: Option<Arc<Vec<VoidProposal>>>,
     /// By game, of play money and of real money.
     tallies: [Option<Arc<BTreeMap<SmolStr, Tally>>>; 2],
 }
@@ -199,6 +202,17 @@ impl PlayerState {
     #[must_use]
     pub fn voided_at(&self, round: u64) -> Option<u64> {
         self.voided.as_ref()?.get(&round).copied()
+    }
+
+    /// Proposed voids, lapsed ones among them (PL-38).
+    pub fn void_proposals(&self) -> impl Iterator<Item = &VoidProposal> {
+        self.void_proposals.iter().flat_map(|proposals| proposals.iter())
+    }
+
+    /// The proposed void of a round that waits for the platform, and holds the round's awards.
+    #[must_use]
+    pub fn waiting_void(&self, round: u64, now_ms: i64) -> Option<&VoidProposal> {
+        self.void_proposals().find(|proposal| proposal.round == round && proposal.waits(now_ms))
     }
 
     /// Wins minus bets of a session at a game so far, open rounds' bets included, in minor units of its currency. Jackpots

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-use crate::events::{MirroredAward, PoolStatus, PoolTerms};
+use crate::events::{Hit, Incident, MirroredAward, PoolStatus, PoolTerms, VoidReturn};
 use crate::values::{Head, Nano};
 
 /// The figures of a pool as of the last commit of its stream; EUR.
@@ -44,6 +44,12 @@ pub struct PoolState {
     pub(crate) received_from: BTreeSet<SmolStr>,
     /// Position of its last suspension; 0 for none.
     pub(crate) suspended_at: u64,
+    /// Hits up to these positions of the partitions are awarded although the pool is suspended (BW-20).
+    pub(crate) awarded_to: BTreeMap<u32, u64>,
+    /// Approved incidents, by name (PL-38).
+    pub(crate) incidents: Arc<BTreeMap<SmolStr, Incident>>,
+    /// The first minute whose voided contributions can be returned, Unix time.
+    pub(crate) returns_from: i64,
     /// At home: the reports of other partitions.
     pub(crate) reports: BTreeMap<u32, Reported>,
     /// The position at home that a mirror copies; 0 at home.
@@ -72,6 +78,8 @@ pub(crate) struct Reported {
     pub mirrored: u64,
     /// Awards of the partition's hits that its mirror may not have copied yet, with their positions at home.
     pub awards: Vec<(u64, MirroredAward)>,
+    /// Returns to houses of the partition, in the same way.
+    pub returns: Vec<(u64, VoidReturn)>,
 }
 
 impl Reported {
@@ -101,6 +109,9 @@ impl PoolState {
             marks: BTreeMap::new(),
             received_from: BTreeSet::new(),
             suspended_at: 0,
+            awarded_to: BTreeMap::new(),
+            incidents: Arc::default(),
+            returns_from: 0,
             reports: BTreeMap::new(),
             home_position: 0,
         }
@@ -135,6 +146,31 @@ impl PoolState {
     #[must_use]
     pub fn mirrors(&self) -> Option<u64> {
         (self.home_position > 0).then_some(self.home_position)
+    }
+
+    /// Whether a hit can be awarded now: one that came after the suspension waits until the pool resumes or the platform
+    /// releases it (BW-20).
+    #[must_use]
+    pub fn awards_now(&self, hit: &Hit) -> bool {
+        let awarded_to = || self.awarded_to.get(&hit.partition).copied().unwrap_or_default();
+        self.status != PoolStatus::Suspended || hit.position <= awarded_to()
+    }
+
+    /// The incidents for which contributions of voided rounds are returned, by name (PL-38).
+    pub fn incidents(&self) -> impl Iterator<Item = &Incident> {
+        self.incidents.values()
+    }
+
+    /// Whether another partition may not have copied all awards of its hits.
+    #[must_use]
+    pub fn awards_for(&self, partition: u32) -> bool {
+        self.reports.get(&partition).is_some_and(|reported| !reported.awards.is_empty())
+    }
+
+    /// From here on, hits so far are awarded although the pool is suspended.
+    pub(crate) fn release_hits(&mut self, home: u32, position: u64) {
+        let reported = self.reports.iter().map(|(partition, reported)| (*partition, reported.to));
+        self.awarded_to = reported.chain([(home, position)]).collect();
     }
 
     /// The version that a change of terms must carry.

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use smol_str::SmolStr;
 
 use crate::events::{Automatic, Commit, Event, RoundStarted};
-use crate::values::{Epoch, Minor, Seal};
+use crate::values::{Epoch, Minor, Nano, Seal, contribution};
 
 /// A round between its bet and its settlement, with everything needed to resolve it further (PL-02).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +30,27 @@ pub struct OpenRound {
     pub credited: Minor,
     /// Why the last step was automatic, if it was. Then whoever finishes the round for its player isn't done yet.
     pub automatic: Option<Automatic>,
+    /// Its hits of the jackpot.
+    pub jackpots: Vec<RoundJackpot>,
+}
+
+/// A hit of the jackpot by a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundJackpot {
+    /// Position of the hit.
+    pub hit: u64,
+    /// The paid award in EUR, at the rate of the bet; none while it's not paid.
+    pub paid: Option<Nano>,
+}
+
+impl RoundJackpot {
+    /// Records the payment of the award of a hit.
+    pub(crate) fn pay(all: &mut [Self], hit: u64, started: &RoundStarted, amount: Minor) {
+        if let Some(jackpot) = all.iter_mut().find(|jackpot| jackpot.hit == hit) {
+            // The whole of an amount is a contribution of a million parts of a million.
+            jackpot.paid = contribution(amount, started.currency, started.rate, 1_000_000).ok();
+        }
+    }
 }
 
 /// The inputs of a step: enough to resolve it again (PL-06).
@@ -77,6 +98,10 @@ pub struct SettledRound {
     pub started: Arc<RoundStarted>,
     /// Position of the bet.
     pub opened_at: u64,
+    /// Time of the bet, Unix ms.
+    pub opened_ms: i64,
+    /// Its hits of the jackpot.
+    pub jackpots: Vec<RoundJackpot>,
     /// The settled win, jackpot excluded.
     pub win: Minor,
     /// The changes of its steps to the collection that it was played with: keys and values, in log order.
@@ -85,16 +110,23 @@ pub struct SettledRound {
 
 impl SettledRound {
     /// Finds a round in commits of its player's stream, in log order. `None` unless both its start and its settlement
-    /// are among them. Found from the end of the stream by following [`Commit::previous`].
+    /// are among them. Found from the end of the stream by following [`Commit::previous`]. Payments of its awards are later
+    /// commits of the stream.
     pub fn recall<'a>(round: u64, commits: impl IntoIterator<Item = &'a Commit>) -> Option<Self> {
-        let mut found: Option<Self> = None;
+        let (mut found, mut is_settled) = (None::<Self>, false);
         for commit in commits {
             let mut steps = false;
             for event in &commit.events {
                 match (event, &mut found) {
                     (Event::RoundStarted(started), _) if started.round == round => {
-                        let (started, opened_at) = (started.clone(), commit.position);
-                        found = Some(Self { started, opened_at, win: Minor::ZERO, collected: Vec::new() });
+                        found = Some(Self {
+                            started: Arc::clone(started),
+                            opened_at: commit.position,
+                            opened_ms: commit.time_ms,
+                            jackpots: Vec::new(),
+                            win: Minor::ZERO,
+                            collected: Vec::new(),
+                        });
                     }
                     (Event::StepResolved(step), _) => steps = step.round == round,
                     // A change that belongs to no bet, like the pick of a witch, is no part of a round.
@@ -103,13 +135,19 @@ impl SettledRound {
                     {
                         facts.collected.extend(changes.iter().cloned());
                     }
-                    (Event::RoundSettled { round: settled, win }, _) if *settled == round => {
-                        return found.map(|facts| Self { win: *win, ..facts });
+                    (Event::JackpotHit { round: of, .. }, Some(facts)) if *of == round => {
+                        facts.jackpots.push(RoundJackpot { hit: commit.position, paid: None });
+                    }
+                    (Event::JackpotPaid { round: of, hit, amount, .. }, Some(facts)) if *of == round => {
+                        RoundJackpot::pay(&mut facts.jackpots, *hit, &facts.started, *amount);
+                    }
+                    (Event::RoundSettled { round: settled, win }, Some(facts)) if *settled == round => {
+                        (facts.win, is_settled) = (*win, true);
                     }
                     _ => {}
                 }
             }
         }
-        None
+        found.filter(|_| is_settled)
     }
 }

@@ -61,7 +61,7 @@ fn pl_27_the_fold_refuses_every_other_approval() {
         (pool_stream(), vec![by_bob(), by_bob()], Refused::NotAsProposed),
         (pool_stream(), vec![approval(change - 1, "bob"), suspension()], Refused::NoSuchChange { change: change - 1 }),
         (StreamId::System, vec![by_bob(), suspension()], Refused::WrongStream),
-        (player("alice"), vec![by_bob(), suspension()], Refused::WrongStream),
+        (player("alice"), vec![by_bob(), suspension()], Refused::NoSuchChange { change }),
     ];
     for (stream, events, refused) in cases {
         assert_eq!(world.try_write(stream, events.clone()), Err(refused), "{events:?}");

@@ -21,6 +21,16 @@ struct Model {
     /// In millionths of a euro.
     rates: BTreeMap<Currency, i128>,
     awards: Vec<(u64, i64)>,
+    /// By position.
+    hits: BTreeMap<u64, ModelHit>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ModelHit {
+    round: (StreamId, u64),
+    paid: i128,
+    from_house: i128,
+    is_paid: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +55,9 @@ impl Model {
                 }
                 Event::RoundStarted(started) => self.bet(commit, started),
                 Event::JackpotHit { round, .. } => self.hit(commit, *round),
-                Event::RoundVoided { round, .. } => self.void(commit, *round),
+                Event::RoundVoided { round, jackpot: VoidedJackpot::TakenBack, .. } => self.void(commit, *round),
+                Event::RoundVoided { round, jackpot, .. } => self.reverse(commit, *round, *jackpot),
+                Event::JackpotPaid { hit, .. } => self.hits.get_mut(hit).unwrap().is_paid = true,
                 _ => {}
             }
         }
@@ -98,6 +110,21 @@ impl Model {
         self.last_hit_at = commit.position;
         self.last_hit_ms = Some(commit.time_ms);
         self.awards.push((commit.position, i64::try_from(amount).unwrap()));
+        let round = (commit.stream.clone(), round);
+        self.hits.insert(commit.position, ModelHit { round, paid, from_house, is_paid: false });
+    }
+
+    /// PL-38: the contribution stays; an award that was not paid goes back, a paid one only where the operator bears it.
+    fn reverse(&mut self, commit: &Commit, round: u64, effect: VoidedJackpot) {
+        let round = (commit.stream.clone(), round);
+        for hit in self.hits.values().filter(|hit| hit.round == round) {
+            let to_house = if hit.is_paid { 0 } else { hit.from_house.min(hit.paid) };
+            if !hit.is_paid || effect == VoidedJackpot::Charged {
+                self.paid -= hit.paid;
+                self.h -= to_house;
+                self.r += hit.paid - to_house;
+            }
+        }
     }
 
     fn void(&mut self, commit: &Commit, round: u64) {
@@ -266,7 +293,7 @@ fn void(world: &mut World, stream: &StreamId, state: &PlayerState, x: u64) -> Re
     };
     let (bet, win, currency) = facts.unwrap_or((Minor(1), Minor(0), Currency::EUR));
     let back = win.0.min(state.balance(currency).unwrap_or_default().0 + bet.0);
-    world.try_write(stream.clone(), vec![voided(round, bet.0, back)])
+    world.try_write(stream.clone(), vec![voided_as(round, bet.0, back, effect(x / 3))])
 }
 
 /// A commit that would have been right, with one thing wrong.
@@ -307,6 +334,8 @@ proptest! {
         for op in ops {
             attempt(&mut world, op);
         }
+        // Hits of a suspended pool wait (BW-20).
+        let _ = world.try_write(pool_stream(), vec![Event::PoolResumed { actor: "ops".into() }]);
         world.settle_pool();
 
         let mut model = Model::default();

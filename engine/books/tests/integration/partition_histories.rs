@@ -16,7 +16,7 @@ const SEED: i128 = 20_000_000_000_000;
 type Op = (u8, usize, u64);
 
 fn ops() -> impl Strategy<Value = Vec<Op>> {
-    prop::collection::vec((0u8..22, 0usize..4, 0u64..10_000), 1..90)
+    prop::collection::vec((0u8..26, 0usize..4, 0u64..10_000), 1..110)
 }
 
 /// The partitions, and what a steward was about to write when it crashed: where, and what.
@@ -64,6 +64,29 @@ impl History {
             18 => {
                 self.parts.pay(at);
                 Ok(())
+            }
+            21 => {
+                self.parts.give_back();
+                Ok(())
+            }
+            22 => {
+                let now = home.now_ms.max(240_000) / 60_000 * 60_000;
+                let minutes = i64::try_from(x % 5).unwrap() + 1;
+                let incident = Incident {
+                    id: format!("i{}", home.log.len()).into(),
+                    operator: if x % 11 == 0 { "other" } else { "acme" }.into(),
+                    game: POOL.into(),
+                    rules_version: if x % 2 == 0 { "" } else { "1.6" }.into(),
+                    from_ms: (now - minutes * 60_000).max(0),
+                    until_ms: now + if x % 3 == 0 { 60_000 } else { 0 },
+                    reason: "test".into(),
+                    actor: actor(),
+                };
+                home.try_write(pool_stream(), vec![Event::IncidentDeclared(incident.into())])
+            }
+            23 => {
+                let reason = "test".into();
+                home.try_write(pool_stream(), vec![Event::HitsReleased { reason, actor: actor() }])
             }
             // The steward crashes before it writes, and writes it later, once or twice or never.
             19 if at > 0 => {
@@ -127,7 +150,7 @@ impl History {
         };
         let (bet, win) = facts.unwrap_or((Minor(1), Minor(0)));
         let back = win.0.min(state.balance(Currency::EUR).unwrap().0 + bet.0);
-        let _ = world.try_write(stream, vec![voided(round, bet.0, back)]);
+        let _ = world.try_write(stream, vec![voided_as(round, bet.0, back, effect(x / 3))]);
     }
 
     /// The money that was logged at home and not yet elsewhere, read from the logs: contributions that others owe, less what is owed
@@ -155,6 +178,11 @@ impl History {
                     {
                         sum += void.amount.0;
                     }
+                    if let StretchEnd::Decision(Decision::Reversal(reversal)) = end
+                        && last.is_none_or(|mirror| mirror.decided_to < *to)
+                    {
+                        sum -= reversal.amount.0;
+                    }
                 }
                 Event::JackpotAwarded(award) if award.partition > 0 => {
                     let mut mirrored = of(award.partition).iter().flat_map(|mirror| &mirror.awards);
@@ -162,22 +190,31 @@ impl History {
                         sum += award.paid.0;
                     }
                 }
+                Event::ContributionsReturned { partition, amount, .. } if *partition > 0 => sum += amount.0,
                 _ => {}
             }
+        }
+        for mirror in mirrors.iter().flatten() {
+            sum -= mirror.returns.iter().map(|returned| returned.amount.0).sum::<i128>();
         }
         sum
     }
 
-    /// The commits of all partitions in the order in which the pool has taken them up.
-    fn in_order(&self) -> Vec<&Commit> {
-        let mut order = vec![];
+    /// Has a model follow the commits of all partitions in the order in which the pool has taken them up, and what the pool's
+    /// stream says about incidents.
+    fn tell(&self, model: &mut Model) {
         for event in events(&self.parts.home().log) {
-            if let Event::ContributionsPooled { partition, from, to, .. } = event {
-                let log = &self.parts.0[*partition as usize].log;
-                order.extend(log.iter().filter(|commit| (*from..=*to).contains(&commit.position)));
+            match event {
+                Event::ContributionsPooled { partition, from, to, .. } => {
+                    let log = &self.parts.0[*partition as usize].log;
+                    let stretch = log.iter().filter(|commit| (*from..=*to).contains(&commit.position));
+                    stretch.for_each(|commit| model.tell(commit));
+                }
+                Event::IncidentDeclared(incident) => model.incidents.push((**incident).clone()),
+                Event::ContributionsReturned { incident, partition, .. } => model.give_back(incident, *partition),
+                _ => {}
             }
         }
-        order
     }
 }
 
@@ -198,6 +235,14 @@ struct Model {
     /// Coin in millionths, contribution, when it was told.
     rounds: BTreeMap<(StreamId, u64), (i128, i128, u64)>,
     awards: Vec<(u32, u64, i64)>,
+    incidents: Vec<Incident>,
+    /// Partition and time of the bets.
+    bets: BTreeMap<(StreamId, u64), (u32, i64)>,
+    /// Voided, and their contributions not returned.
+    kept: Vec<(StreamId, u64)>,
+    /// Round, paid, the house's share, and whether the player has it, by partition and position.
+    hits: BTreeMap<(u32, u64), ((StreamId, u64), i128, i128, bool)>,
+    returned: i128,
 }
 
 impl Model {
@@ -213,9 +258,17 @@ impl Model {
                     self.contributed += given.amount.0;
                     let round_of = (i128::from(coin_value.0), given.amount.0, self.told);
                     self.rounds.insert((commit.stream.clone(), *round), round_of);
+                    let bet = (commit.partition, commit.time_ms);
+                    self.bets.insert((commit.stream.clone(), *round), bet);
                 }
                 Event::JackpotHit { round, .. } => self.hit(commit, *round),
-                Event::RoundVoided { round, .. } => self.void(&(commit.stream.clone(), *round)),
+                Event::RoundVoided { round, jackpot: VoidedJackpot::TakenBack, .. } => {
+                    self.void(&(commit.stream.clone(), *round));
+                }
+                Event::RoundVoided { round, jackpot, .. } => {
+                    self.keep(&(commit.stream.clone(), *round), *jackpot == VoidedJackpot::Charged);
+                }
+                Event::JackpotPaid { hit, .. } => self.hits.get_mut(&(commit.partition, *hit)).unwrap().3 = true,
                 _ => {}
             }
         }
@@ -234,6 +287,48 @@ impl Model {
         self.paid += amount * 10_000_000;
         self.last_hit = Some((self.told, commit.time_ms));
         self.awards.push((commit.partition, commit.position, i64::try_from(amount).unwrap()));
+        let round = (commit.stream.clone(), round);
+        self.hits.insert((commit.partition, commit.position), (round, amount * 10_000_000, from_house, false));
+    }
+
+    /// PL-38: the contribution stays until an incident; awards that no player has go back, the others only where the operator
+    /// bears them.
+    fn keep(&mut self, round: &(StreamId, u64), charged: bool) {
+        if self.rounds.contains_key(round) {
+            self.kept.push(round.clone());
+        }
+        for (_, paid, from_house, is_paid) in self.hits.values().filter(|(of, ..)| of == round) {
+            let to_house = if *is_paid { 0 } else { (*from_house).min(*paid) };
+            if !is_paid || charged {
+                self.paid -= paid;
+                self.h -= to_house;
+                self.r += paid - to_house;
+            }
+        }
+    }
+
+    fn give_back(&mut self, id: &str, partition: u32) {
+        let incident = self.incidents.iter().find(|incident| incident.id == id).unwrap();
+        let (from_ms, until_ms, is_ours) = (incident.from_ms, incident.until_ms, incident.operator == "acme");
+        let (bets, rounds, last_hit) = (&self.bets, &self.rounds, self.last_hit);
+        let due: Vec<_> = self
+            .kept
+            .extract_if(.., |round| {
+                let (of, bet_ms) = bets[round];
+                is_ours && of == partition && (from_ms..until_ms).contains(&bet_ms)
+            })
+            .map(|round| rounds[&round])
+            .collect();
+        assert!(!due.is_empty(), "nothing to return");
+        let amount: i128 = due.iter().map(|(_, amount, _)| amount).sum();
+        let in_cycle = due.iter().filter(|(.., told)| last_hit.is_none_or(|(last, _)| *told > last));
+        let from_k = in_cycle.map(|(_, amount, _)| amount).sum::<i128>().min(self.k);
+        let from_r = (amount - from_k).min(self.r);
+        self.k -= from_k;
+        self.r -= from_r;
+        self.h += amount - from_k - from_r;
+        self.contributed -= amount;
+        self.returned += amount;
     }
 
     fn void(&mut self, round: &(StreamId, u64)) {
@@ -261,12 +356,15 @@ proptest! {
             history.attempt(op);
             prop_assert_eq!(history.parts.interpartition().0, history.under_way());
         }
+        // Hits of a suspended pool wait (BW-20).
+        let resumed = Event::PoolResumed { actor: "ops".into() };
+        let _ = history.parts.0[0].try_write(pool_stream(), vec![resumed]);
         history.parts.settle();
         prop_assert_eq!(history.parts.interpartition(), Nano::ZERO);
         prop_assert_eq!(history.under_way(), 0);
 
         let mut model = Model::default();
-        history.in_order().into_iter().for_each(|commit| model.tell(commit));
+        history.tell(&mut model);
         let pool = history.parts.pool();
         let figures = [pool.increments, pool.reserve, pool.house_funding, pool.contributions, pool.paid];
         prop_assert_eq!(figures.map(|figure| figure.0), [model.k, model.r, model.h, model.contributed, model.paid]);
@@ -278,7 +376,22 @@ proptest! {
         let paid: usize = (history.parts.0.iter())
             .map(|world| events(&world.log).filter(|event| matches!(event, Event::JackpotPaid { .. })).count())
             .sum();
-        prop_assert_eq!(paid, awards.len(), "each once, where it was won");
+        let mut left = model.hits.len() - paid;
+        for ((partition, hit), (round, ..)) in &model.hits {
+            let log = &history.parts.0[*partition as usize].log;
+            let is_paid = events(log).any(|event| matches!(event, Event::JackpotPaid { hit: of, .. } if of == hit));
+            let is_void = history.parts.0.iter().any(|world| {
+                world.books.player(&round.0).is_some_and(|player| player.voided_at(round.1).is_some())
+            });
+            prop_assert!(is_paid || is_void, "each is paid where it was won, but for those of voided rounds");
+            left -= usize::from(!is_paid);
+        }
+        prop_assert_eq!(left, 0, "each once");
+        // PL-38: the contributions of unapproved voids are in the pool to the nano.
+        let left: i128 = model.kept.iter().map(|round| model.rounds[round].1).sum();
+        let sums = history.parts.home().books.voids_not_returned(POOL);
+        prop_assert_eq!(sums.values().map(|sum| sum.amount().0).sum::<i128>(), left);
+
     }
 
     /// A replay, commit by commit or in batches, comes to the same books, partition by partition and in any order of them.

@@ -64,6 +64,12 @@ impl Parts {
         events.map(|events| self.0[0].write(pool_stream(), events)).is_some()
     }
 
+    /// Returns contributions of voided rounds of incidents; whether any were due.
+    pub fn give_back(&mut self) -> bool {
+        let returned = self.home().books.pool_return(POOL);
+        returned.map(|returned| self.0[0].write(pool_stream(), vec![returned])).is_some()
+    }
+
     /// Pays what a partition owes; how many awards.
     pub fn pay(&mut self, at: usize) -> usize {
         let world = &mut self.0[at];
@@ -87,6 +93,7 @@ impl Parts {
                 while self.report(at) {}
             }
             while self.step() {}
+            while self.give_back() {}
             for at in self.others() {
                 self.mirror(at);
             }

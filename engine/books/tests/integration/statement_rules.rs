@@ -79,22 +79,33 @@ fn counted(log: &[Commit]) -> BTreeMap<(i64, SmolStr, Currency), [i128; 5]> {
     sums
 }
 
-/// The holdings of the house, but for contributions: it has passed those on.
+/// The holdings of the house, but for contributions, which it has passed on, and for the awards of voided rounds that it bore.
 fn house(books: &Books, log: &[Commit], currency: Currency) -> i128 {
-    let mut given = BTreeMap::new();
+    let (mut given, mut rates, mut awards, mut charged) =
+        (BTreeMap::new(), BTreeMap::new(), BTreeMap::<_, i128>::new(), 0);
     for commit in log {
         for event in &commit.events {
             match event {
                 Event::RoundStarted(started) => {
+                    rates.insert((&commit.stream, started.round), started.rate);
                     let of = started.contribution.as_ref();
                     given.extend(of.map(|of| ((&commit.stream, started.round), of.amount.0)));
                 }
-                Event::RoundVoided { round, .. } => _ = given.remove(&(&commit.stream, *round)),
+                Event::RoundVoided { round, jackpot: VoidedJackpot::TakenBack, .. } => {
+                    given.remove(&(&commit.stream, *round));
+                }
+                Event::RoundVoided { round, jackpot: VoidedJackpot::Charged, .. } => {
+                    charged += awards.get(&(&commit.stream, *round)).copied().unwrap_or_default();
+                }
+                Event::JackpotPaid { round, amount, currency, .. } => {
+                    let eur = contribution(*amount, *currency, rates[&(&commit.stream, *round)], 1_000_000).unwrap();
+                    *awards.entry((&commit.stream, *round)).or_default() += eur.0;
+                }
                 _ => {}
             }
         }
     }
-    let passed_on = if currency == Currency::EUR { given.values().sum() } else { 0 };
+    let passed_on = if currency == Currency::EUR { given.values().sum::<i128>() + charged } else { 0 };
     books.holding(Account::House("acme"), currency).0 + passed_on
 }
 

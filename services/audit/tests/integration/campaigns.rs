@@ -24,7 +24,14 @@ fn granted(lines: u32, coins_per_line: u32) -> Tale {
 
 fn voided(round: u64, win: i64) -> Vec<Event> {
     let (reason, actor) = ("reel 3 stuck".into(), "support".into());
-    vec![Event::RoundVoided { round, reason, actor, refund: Minor(0), win_taken_back: Minor(win) }]
+    vec![Event::RoundVoided {
+        round,
+        reason,
+        actor,
+        refund: Minor(0),
+        win_taken_back: Minor(win),
+        jackpot: motherlode_books::VoidedJackpot::TakenBack,
+    }]
 }
 
 #[test]

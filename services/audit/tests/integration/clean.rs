@@ -52,7 +52,14 @@ fn pl_04_the_void_of_a_settled_round_is_checked_against_its_settlement() {
     tale.plain_spin("alice");
     let recalled = SettledRound::recall(round, tale.log.iter().map(|logged| &logged.commit)).unwrap();
     let (reason, actor) = ("wrong paytable".into(), "support".into());
-    let voided = Event::RoundVoided { round, reason, actor, refund: Minor(150), win_taken_back: recalled.win };
+    let voided = Event::RoundVoided {
+        round,
+        reason,
+        actor,
+        refund: Minor(150),
+        win_taken_back: recalled.win,
+        jackpot: motherlode_books::VoidedJackpot::TakenBack,
+    };
     tale.write_recalling(player("alice"), vec![voided], Some(&recalled));
     tale.tend();
 

@@ -60,7 +60,14 @@ fn mine() -> Tale {
         outcome.awaiting == Awaiting::FreeSpins && carries(outcome, &[(RED, 1), (RED_MICROS, 40_000), (GIVEN, 1)])
     });
     let (reason, actor) = ("reel 3 stuck".into(), "support".into());
-    let voided = Event::RoundVoided { round: open, reason, actor, refund: Minor(100), win_taken_back: Minor(0) };
+    let voided = Event::RoundVoided {
+        round: open,
+        reason,
+        actor,
+        refund: Minor(100),
+        win_taken_back: Minor(0),
+        jackpot: motherlode_books::VoidedJackpot::TakenBack,
+    };
     tale.write(player("dora"), vec![voided, changed(&[("red", 0), ("red_micros", 0)])]);
     tale.bet_on("dwarf-mine", "dora", mine_stake(40_000), |outcome| over(outcome) && outcome.carried.is_none());
     assert_eq!(tale.log.len(), AFTER + 1);
@@ -252,7 +259,14 @@ fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
     assert_eq!(none.what, "the outcome credits a part of the win");
     // A void of the open round takes the half back (PL-04).
     let (reason, actor) = ("reel 3 stuck".into(), "support".into());
-    let voided = Event::RoundVoided { round, reason, actor, refund: Minor(100), win_taken_back: Minor(25) };
+    let voided = Event::RoundVoided {
+        round,
+        reason,
+        actor,
+        refund: Minor(100),
+        win_taken_back: Minor(25),
+        jackpot: motherlode_books::VoidedJackpot::TakenBack,
+    };
     tale.write(player("eve"), vec![voided]);
     assert_eq!(audited(&tale.log).divergence, None);
 }

@@ -45,7 +45,14 @@ impl Tales {
 
     fn void(&mut self, partition: u32, round: u64) {
         let (reason, actor) = ("reel 3 stuck".into(), "support".into());
-        let voided = Event::RoundVoided { round, reason, actor, refund: Minor(150), win_taken_back: Minor(0) };
+        let voided = Event::RoundVoided {
+            round,
+            reason,
+            actor,
+            refund: Minor(150),
+            win_taken_back: Minor(0),
+            jackpot: motherlode_books::VoidedJackpot::TakenBack,
+        };
         self.0[partition as usize].write(crate::common::player(&waiter(partition)), vec![voided]);
     }
 
@@ -448,6 +455,7 @@ fn change(event: &mut Event, spoil: u8, copied: bool) {
             (StretchEnd::Standing { mirrored, .. }, _) => *mirrored = mirrored.saturating_sub(1),
             (StretchEnd::Decision(Decision::Hit(hit)), 4) => hit.coin_value.0 += 1,
             (StretchEnd::Decision(Decision::Hit(hit)), _) => hit.time_ms += 3_000,
+            (StretchEnd::Decision(Decision::Reversal(reversal)), _) => reversal.amount.0 += 1,
             (StretchEnd::Decision(Decision::TakeBack(void)), 4) => void.amount.0 -= 1,
             (StretchEnd::Decision(Decision::TakeBack(void)), _) => void.contributed_at -= 1,
         },

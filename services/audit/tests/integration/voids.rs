@@ -30,7 +30,14 @@ fn changed(changes: &[(&str, i64)]) -> Event {
 
 fn voided(round: u64, refund: Minor, win_taken_back: Minor) -> Event {
     let (reason, actor) = ("reel 3 stuck".into(), "support".into());
-    Event::RoundVoided { round, reason, actor, refund, win_taken_back }
+    Event::RoundVoided {
+        round,
+        reason,
+        actor,
+        refund,
+        win_taken_back,
+        jackpot: motherlode_books::VoidedJackpot::TakenBack,
+    }
 }
 
 /// Voids a settled round, with the change of a collection that it must make; its place in the log.

@@ -18,7 +18,7 @@ const PAGES_MAX: usize = 40;
 const ROWS_MAX: usize = 10_000;
 
 /// The kinds that can be asked for.
-const KINDS: [SignificantKind; 11] = [
+const KINDS: [SignificantKind; 13] = [
     SignificantKind::LargeWin,
     SignificantKind::Void,
     SignificantKind::ParameterChanged,
@@ -30,6 +30,8 @@ const KINDS: [SignificantKind; 11] = [
     SignificantKind::ClockSkewed,
     SignificantKind::DrawKeyLost,
     SignificantKind::WalletOverdue,
+    SignificantKind::VoidProposed,
+    SignificantKind::IncidentDeclared,
 ];
 
 fn asked(visit: &Visit) -> Vec<i32> {

@@ -177,7 +177,7 @@ pub(crate) async fn switch(form: Form) -> Result<Redirect, Failure> {
 
 /// Approves a change that another actor proposed.
 pub(crate) async fn approve(Path(change_id): Path<u64>, form: Form) -> Result<Redirect, Failure> {
-    let request = ApproveChangeRequest { request_id: form.fields.get("request").to_owned(), change_id };
+    let request = ApproveChangeRequest { request_id: form.fields.get("request").to_owned(), change_id, award_cost: 0 };
     form.visit.api.ledger().approve_change(request).await?;
     Ok(Redirect::to("/trust"))
 }

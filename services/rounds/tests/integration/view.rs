@@ -28,7 +28,14 @@ fn forged(bet: i64, credited: i64, win: i64, refund: i64, taken_back: i64, after
         Event::RoundStarted(started.into()),
         Event::WinCredited { round: 1, amount: Minor(credited) },
         Event::RoundSettled { round: 1, win: Minor(win) },
-        Event::RoundVoided { round: 1, reason, actor, refund: Minor(refund), win_taken_back: Minor(taken_back) },
+        Event::RoundVoided {
+            round: 1,
+            reason,
+            actor,
+            refund: Minor(refund),
+            win_taken_back: Minor(taken_back),
+            jackpot: motherlode_books::VoidedJackpot::TakenBack,
+        },
     ];
     let commit = Commit {
         position: 1,

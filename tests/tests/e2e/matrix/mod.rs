@@ -185,7 +185,7 @@ impl Service {
     /// Has the platform's second actor approve a change of the first.
     async fn approve(&self, change_id: u64) {
         let mut second = Client::on(self.connections["second"].clone());
-        let request = ApproveChangeRequest { request_id: format!("approve-{change_id}"), change_id };
+        let request = ApproveChangeRequest { request_id: format!("approve-{change_id}"), change_id, award_cost: 0 };
         second.ledger.approve_change(request).await.unwrap();
     }
 

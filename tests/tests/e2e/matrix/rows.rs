@@ -213,7 +213,8 @@ pub const ROWS: &[Row] = &[
     plain("/motherlode.ledger.v1.LedgerService/ListSwitches", None, |_| vec![]),
     plain("/motherlode.ledger.v1.LedgerService/ListChanges", None, |_| vec![]),
     row("/motherlode.ledger.v1.LedgerService/ApproveChange", NO_CHANGE, |it| {
-        ledger::ApproveChangeRequest { request_id: it.request.clone(), change_id: change(it) }.encode_to_vec()
+        ledger::ApproveChangeRequest { request_id: it.request.clone(), change_id: change(it), award_cost: 0 }
+            .encode_to_vec()
     }),
     row("/motherlode.ledger.v1.LedgerService/RejectChange", NO_CHANGE, |it| {
         let (request_id, reason) = (it.request.clone(), "test".to_owned());

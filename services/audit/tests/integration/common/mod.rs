@@ -346,7 +346,14 @@ impl Tale {
         tale.tend();
         let void = tale.spin("bob", |outcome| outcome.awaiting == Awaiting::Pick);
         let (reason, actor) = ("reel 3 stuck".into(), "support".into());
-        let voided = Event::RoundVoided { round: void, reason, actor, refund: Minor(150), win_taken_back: Minor(0) };
+        let voided = Event::RoundVoided {
+            round: void,
+            reason,
+            actor,
+            refund: Minor(150),
+            win_taken_back: Minor(0),
+            jackpot: motherlode_books::VoidedJackpot::TakenBack,
+        };
         let revealed = tale.revealed("bob", void);
         tale.write(player("bob"), [voided].into_iter().chain(revealed).collect());
         tale.tend();

@@ -1,0 +1,186 @@
+//! Events of a pool's stream about voided rounds (PL-38): incidents, the return of their contributions, and the reversal of
+//! awards.
+
+use std::sync::Arc;
+
+use super::price::{TakenBack, split};
+use super::transition::{Transition, add_figure, expect_figure};
+use super::view::View;
+use crate::events::{Decision, Event, Incident, Refused, VoidReturn};
+use crate::state::{Books, PoolState, RETURN_MINUTES, VoidKey, VoidSum};
+use crate::values::{Account, Currency, Nano};
+
+/// Most incidents of a pool whose contributions can still be returned.
+const INCIDENTS_MAX: usize = 256;
+
+/// The contributions of an incident's voids in a partition, summed.
+struct Due<'s> {
+    keys: Vec<&'s VoidKey>,
+    sum: VoidSum,
+}
+
+impl<'s> View<'s> {
+    fn due(self, pool: &PoolState, incident: &Incident, partition: Option<u32>) -> Due<'s> {
+        let (from, until) = incident.minutes();
+        let keys = self.void_keys(&pool.name, (from.max(pool.returns_from), until));
+        let is_due = |key: &&VoidKey| partition.is_none_or(|of| of == key.partition) && key.belongs_to(incident);
+        let mut due = Due { keys: vec![], sum: VoidSum::default() };
+        for key in keys.into_iter().filter(is_due) {
+            if let Some(sum) = self.void_sum(key) {
+                due.sum.join(sum, pool.cycle);
+                due.keys.push(key);
+            }
+        }
+        due
+    }
+}
+
+impl<'s> Transition<'s, '_> {
+    /// The voids of a stretch that the pool takes up join their sums. Those of bets that are too old are dropped.
+    pub fn sum_voids(&mut self, name: &str, partition: u32, (from, to): (u64, u64)) -> Result<(), Refused> {
+        let (view, now) = (self.view, Incident::minute_of(self.commit.time_ms));
+        let pool = self.pool(name)?;
+        pool.returns_from = pool.returns_from.max(now - RETURN_MINUTES);
+        if pool.incidents.values().any(|incident| incident.minutes().1 <= pool.returns_from) {
+            let returns_from = pool.returns_from;
+            Arc::make_mut(&mut pool.incidents).retain(|_, incident| incident.minutes().1 > returns_from);
+        }
+        let (pool_name, cycle, returns_from) = (Arc::clone(&pool.name), pool.cycle, pool.returns_from);
+        let cycle_from = pool.marks(partition).cycle_from;
+        let pending = view.durable_pending(name).into_iter();
+        for void in pending.flat_map(|pending| pending.voids(partition, from, to)) {
+            if void.minute >= returns_from {
+                let key = void.key(&pool_name);
+                let before = || view.void_sum(&key).unwrap_or_default();
+                let sum = self.delta.void_sums.get(&key).copied().unwrap_or_else(before);
+                let mut sum = sum;
+                sum.add(void, cycle, cycle_from);
+                self.delta.void_sums.insert(key, sum);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn declare(&mut self, name: &str, incident: &Incident) -> Result<(), Refused> {
+        let now_ms = self.commit.time_ms;
+        let pool = self.pool(name)?;
+        let Incident { from_ms, until_ms, .. } = *incident;
+        let whole = |time_ms: i64| time_ms.rem_euclid(Incident::RESOLUTION_MS) == 0;
+        let reason = if incident.id.is_empty() || incident.operator.is_empty() || incident.game.is_empty() {
+            "it needs a name, an operator and a game"
+        } else if incident.reason.is_empty() {
+            "it needs a reason"
+        } else if !whole(from_ms) || !whole(until_ms) {
+            "its interval is in whole minutes"
+        } else if from_ms >= until_ms {
+            "its interval is empty"
+        } else if until_ms > now_ms.saturating_add(Incident::RESOLUTION_MS) {
+            "its interval ends in the future"
+        } else if from_ms < 0 || now_ms / Incident::RESOLUTION_MS - from_ms / Incident::RESOLUTION_MS > RETURN_MINUTES {
+            "its interval begins more than 92 days ago"
+        } else if pool.incidents.contains_key(&incident.id) {
+            return Err(Refused::IncidentExists { id: incident.id.clone() });
+        } else if pool.incidents.len() >= INCIDENTS_MAX {
+            return Err(Refused::TooManyIncidents { most: INCIDENTS_MAX });
+        } else {
+            Arc::make_mut(&mut pool.incidents).insert(incident.id.clone(), incident.clone());
+            return Ok(());
+        };
+        Err(Refused::BadIncident { reason: reason.to_owned() })
+    }
+
+    /// The contributions of an incident's voids in a partition go back to the operator's house: from K in the same cycle,
+    /// else from R, else from H (BW-19).
+    pub fn return_contributions(
+        &mut self,
+        name: &'s str,
+        (incident, partition, voids): (&str, u32, u64),
+        amount: Nano,
+        found: TakenBack,
+    ) -> Result<(), Refused> {
+        let (view, home, position) = (self.view, self.commit.partition, self.commit.position);
+        let unknown = || Refused::UnknownIncident { id: incident.into() };
+        let declared = view.pool(name).and_then(|pool| pool.incidents.get(incident)).ok_or_else(unknown)?;
+        if self.commit.events.len() != 1 {
+            return Err(unknown());
+        }
+        let pool = self.pool(name)?;
+        let Due { keys, sum } = view.due(pool, declared, Some(partition));
+        if keys.is_empty() || sum.voids != voids {
+            return Err(unknown());
+        }
+        expect_figure(sum.amount(), amount)?;
+        let expected = split(pool, amount, sum.in_cycle(pool.cycle));
+        expect_figure(expected.from_increments, found.from_increments)?;
+        expect_figure(expected.from_reserve, found.from_reserve)?;
+        expect_figure(expected.from_house, found.from_house)?;
+        pool.contributions.0 -= amount.0;
+        pool.increments.0 -= found.from_increments.0;
+        pool.reserve.0 -= found.from_reserve.0;
+        pool.house_funding = add_figure(pool.house_funding, found.from_house)?;
+        let house = if partition == home {
+            Account::House(&declared.operator)
+        } else {
+            let reported = pool.reports.get_mut(&partition).ok_or_else(unknown)?;
+            reported.returns.push((position, VoidReturn { operator: declared.operator.clone(), amount }));
+            Account::Interpartition
+        };
+        self.delta.returned = keys.into_iter().cloned().collect();
+        self.transfer(Account::Increments(name), house, Currency::EUR, found.from_increments);
+        self.transfer(Account::Reserve(name), house, Currency::EUR, found.from_reserve);
+        self.transfer(Account::SeedFunding(name), house, Currency::EUR, found.from_house);
+        Ok(())
+    }
+
+    /// The awards of a voided round go back: the house's share of the seed to the house funding, the rest to the reserve.
+    pub fn reverse(
+        &mut self,
+        name: &'s str,
+        (partition, position): (u32, u64),
+        amount: Nano,
+        to_house: Nano,
+    ) -> Result<(), Refused> {
+        let Decision::Reversal(reversal) = self.next_decision(name, partition, position)? else {
+            return Err(Refused::NothingToDecide { position });
+        };
+        let pool = self.pool(name)?;
+        expect_figure(reversal.amount, amount)?;
+        expect_figure(reversal.to_house.min(pool.house_funding), to_house)?;
+        let to_reserve = Nano(amount.0 - to_house.0);
+        pool.paid.0 -= amount.0;
+        pool.house_funding.0 -= to_house.0;
+        pool.reserve = add_figure(pool.reserve, to_reserve)?;
+        pool.marks_mut(partition).decided_to = position;
+        let due = Account::ContributionsDue(name);
+        self.transfer(due, Account::Reserve(name), Currency::EUR, to_reserve);
+        self.transfer(due, Account::SeedFunding(name), Currency::EUR, to_house);
+        Ok(())
+    }
+}
+
+impl Books {
+    /// The next return of contributions of voided rounds for an approved incident of a pool; none where nothing is due.
+    #[must_use]
+    pub fn pool_return(&self, pool: &str) -> Option<Event> {
+        let (view, state) = (self.view(), self.pool(pool).filter(|state| state.mirrors().is_none())?);
+        if self.void_sums.is_empty() {
+            return None;
+        }
+        state.incidents().find_map(|incident| {
+            let first = view.due(state, incident, None).keys.first().map(|key| key.partition)?;
+            let Due { sum, .. } = view.due(state, incident, Some(first));
+            let amount = sum.amount();
+            let TakenBack { from_increments, from_reserve, from_house } =
+                split(state, amount, sum.in_cycle(state.cycle));
+            Some(Event::ContributionsReturned {
+                incident: incident.id.clone(),
+                partition: first,
+                voids: sum.voids,
+                amount,
+                from_increments,
+                from_reserve,
+                from_house,
+            })
+        })
+    }
+}

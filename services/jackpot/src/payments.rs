@@ -1,0 +1,128 @@
+//! Payments of awards: operators take turns, so that no operator's awards wait behind all of another's.
+//!
+//! An award that its account has no room for is set aside, and paid once there is room. An award of a round whose void is proposed
+//! is held, and skipped (PL-38).
+
+use crate::proposal::proposal;
+use futures_util::future::join_all;
+use motherlode_books::{Books, Event, InternalRequest, Refused, StreamId, UnpaidAward};
+use motherlode_ledger::{AppendError, Handle, Proposal};
+use std::collections::BTreeMap;
+
+/// Awards that are paid at the same time: they share the log's commit groups.
+const TOGETHER: usize = 32;
+
+/// Awards that are paid in one call.
+const AWARDS_MAX: usize = 256;
+
+/// A proposal that the books refuse. It delays no other.
+pub(crate) struct Fault {
+    pub(crate) what: String,
+    pub(crate) why: Refused,
+}
+
+/// Pays awards.
+#[derive(Default)]
+pub(crate) struct Payments;
+
+/// An award, by partition and position of its hit.
+type Unpaid = (u32, u64, UnpaidAward);
+
+impl Payments {
+    /// Pays the awards that wait in a partition, at most [`AWARDS_MAX`]. Returns whether more are left. Refusals are added to
+    /// `refused`.
+    ///
+    /// # Errors
+    /// When the ledger takes no appends.
+    pub(crate) async fn pay(&self, ledger: &Handle, refused: &mut Vec<Fault>) -> Result<bool, AppendError> {
+        let unpaid: Vec<Unpaid> = ledger.books(|books| {
+            books.unpaid_awards().map(|(partition, hit, award)| (partition, hit, award.clone())).collect()
+        });
+        let due = in_turn(unpaid.into_iter().filter(|(.., award)| is_due(ledger, award)));
+        let left = due.len() > AWARDS_MAX;
+        let mut result = Ok(());
+        for together in due.chunks(TOGETHER).take(AWARDS_MAX / TOGETHER) {
+            for ((partition, hit, award), done) in
+                together.iter().zip(join_all(together.iter().map(|unpaid| pay_one(ledger, unpaid))).await)
+            {
+                match done {
+                    Ok(()) => {}
+                    // Its void was proposed meanwhile.
+                    Err(AppendError::Refused(Refused::AwardHeld { .. })) => {}
+                    Err(AppendError::Refused(why)) => {
+                        refused.push(Fault { what: format!("award/{}/{partition}/{hit}", award.pool), why });
+                    }
+                    // The winner's operator has no place in the queue: others have.
+                    Err(AppendError::Busy) => result = Err(AppendError::Busy),
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        result.map(|()| left)
+    }
+}
+
+/// Orders awards by turns of their operators; those of one operator by their hits.
+fn in_turn(unpaid: impl Iterator<Item = Unpaid>) -> Vec<Unpaid> {
+    let mut turns = BTreeMap::<_, usize>::new();
+    let mut ordered: Vec<_> = unpaid
+        .map(|unpaid| {
+            let operator = match &unpaid.2.stream {
+                StreamId::Player { operator, .. } => operator.clone(),
+                _ => Default::default(),
+            };
+            let turn = turns.entry(operator).or_default();
+            *turn += 1;
+            (*turn, unpaid)
+        })
+        .collect();
+    ordered.sort_by_key(|(turn, (_, hit, _))| (*turn, *hit));
+    ordered.into_iter().map(|(_, unpaid)| unpaid).collect()
+}
+
+/// Whether an award can be paid now. One whose player can't be read waits, and delays no other.
+fn is_due(ledger: &Handle, award: &UnpaidAward) -> bool {
+    let now_ms = ledger.now_ms();
+    let is_due = |books: &Books| {
+        let held = books.player(&award.stream).and_then(|player| player.waiting_void(award.round, now_ms));
+        held.is_none() && (!award.set_aside || in_the_way(books, award) == 0)
+    };
+    ledger.books_of(&award.stream, is_due).unwrap_or(!award.set_aside)
+}
+
+async fn pay_one(ledger: &Handle, (partition, hit, award): &Unpaid) -> Result<(), AppendError> {
+    let (partition, hit) = (*partition, *hit);
+    match ledger.append(payment(partition, hit, award, None)).await {
+        Ok(_) => {
+            tracing::info!(partition, hit, pool = %award.pool, amount = %award.amount.to_decimal(award.currency),
+                currency = %award.currency, "a jackpot was paid");
+            Ok(())
+        }
+        Err(AppendError::Refused(Refused::Money(error))) if !award.set_aside => {
+            tracing::error!(%error, partition, hit, pool = %award.pool, "an award is set aside");
+            ledger.append(setting_aside(partition, hit, award, error.to_string())).await.map(|_| ())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Minor units that must be withdrawn before an award can be paid.
+pub(crate) fn in_the_way(books: &Books, award: &UnpaidAward) -> i64 {
+    let balance = books.player(&award.stream).and_then(|player| player.balance(award.currency)).unwrap_or_default();
+    award.amount.0.saturating_sub(i64::MAX - balance.0.max(0)).max(0)
+}
+
+/// The payment of an award, under the name that makes it come once.
+pub(crate) fn payment(partition: u32, hit: u64, award: &UnpaidAward, acted: Option<Event>) -> Proposal {
+    let UnpaidAward { round, amount, currency, .. } = *award;
+    let paid = Event::JackpotPaid { round, pool: award.pool.to_string().into(), hit, amount, currency };
+    let request = InternalRequest::PayAward { pool: &award.pool, partition, hit };
+    proposal(award.stream.clone(), None, request, [paid].into_iter().chain(acted).collect())
+}
+
+fn setting_aside(partition: u32, hit: u64, award: &UnpaidAward, reason: String) -> Proposal {
+    let UnpaidAward { round, amount, currency, .. } = *award;
+    let request = InternalRequest::SetAwardAside { pool: &award.pool, partition, hit };
+    let waits = Event::AwardSetAside { round, pool: award.pool.to_string().into(), hit, amount, currency, reason };
+    proposal(award.stream.clone(), None, request, vec![waits])
+}
