@@ -6,6 +6,7 @@ mod client;
 mod commits;
 mod games;
 pub mod hostile;
+pub mod incidents;
 mod old;
 pub mod operators;
 pub mod partitions;

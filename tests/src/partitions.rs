@@ -2,7 +2,7 @@
 
 use crate::{commits, pool::POOL};
 use futures_util::future::select_all;
-use motherlode_books::{Account, Currency, Event, Nano, PoolState};
+use motherlode_books::{Account, Currency, Event, Nano, PoolState, VoidedJackpot};
 use motherlode_ledger::{Handle, Ledgers};
 use std::{collections::BTreeMap, time::Duration};
 
@@ -20,7 +20,9 @@ pub async fn settled(ledgers: &Ledgers) {
     tokio::time::timeout(Duration::from_secs(120), settle).await.expect("the partitions settle");
 }
 
-fn is_settled(ledgers: &Ledgers) -> bool {
+/// Whether the partitions have nothing more to tell each other about the pool, and no award is unpaid.
+#[must_use]
+pub fn is_settled(ledgers: &Ledgers) -> bool {
     let home = ledgers.home();
     let told = |there: &Handle| {
         home.books(|home| {
@@ -32,13 +34,13 @@ fn is_settled(ledgers: &Ledgers) -> bool {
         })
     };
     let paid = |ledger: &Handle| ledger.books(|books| books.unpaid_awards().next().is_none());
-    home.books(|books| books.pool_step(POOL).expect("prices fit").is_none())
+    home.books(|books| books.pool_step(POOL).expect("prices fit").is_none() && books.pool_return(POOL).is_none())
         && ledgers.others().all(told)
         && ledgers.all().all(paid)
 }
 
 /// Checks the books of settled partitions: each one's sums are zero, what is owed between them is zero, and the pool got all
-/// contributions that are logged anywhere, less those of voided rounds.
+/// contributions that are logged anywhere, less those that were returned for voided rounds.
 ///
 /// # Panics
 /// When something is not as it must be.
@@ -60,7 +62,7 @@ pub fn balanced(ledgers: &Ledgers) {
 
 /// Sums the contributions of a partition's rounds, from its log.
 fn contributions(ledger: &Handle) -> i128 {
-    let mut rounds = BTreeMap::new();
+    let (mut rounds, mut returned) = (BTreeMap::new(), 0);
     for logged in commits(ledger, 1) {
         let commit = &logged.commit;
         for event in &commit.events {
@@ -69,12 +71,13 @@ fn contributions(ledger: &Handle) -> i128 {
                     let amount = started.contribution.as_ref().map_or(0, |part| part.amount.0);
                     rounds.insert((commit.stream.clone(), started.round), amount);
                 }
-                Event::RoundVoided { round, .. } => {
+                Event::RoundVoided { round, jackpot: VoidedJackpot::TakenBack, .. } => {
                     rounds.remove(&(commit.stream.clone(), *round));
                 }
+                Event::ContributionsReturned { amount, .. } => returned += amount.0,
                 _ => {}
             }
         }
     }
-    rounds.values().sum()
+    rounds.values().sum::<i128>() - returned
 }

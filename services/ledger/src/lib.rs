@@ -36,6 +36,7 @@ pub mod offer;
 mod open;
 mod options;
 mod outcomes;
+mod parked;
 mod projected;
 mod projector;
 mod queue;

@@ -11,12 +11,16 @@
 //! dropped, and with it every verdict that waits: they might have rested on what was not written. Only repetitions of what
 //! is durable keep their answers.
 //!
+//! While a full group waits for the disk, further proposals are parked, and judged when a group has become durable, an operator
+//! after the other ([`Parked`]): so a flood of one operator delays another by two groups, whatever its length.
+//!
 //! While no append gets through, proposals are judged by what is durable, and refused with nothing staged for them.
 
 use crate::{
     append::{AppendError, Proposal},
     index::Held,
     options::Options,
+    parked::Parked,
     queue::{Proposed, QueueSlot, Reply, Verdict, answer, repeated},
     requests::Name,
     shared::{Appended, Handed, Shared, Standing, is_by},
@@ -26,7 +30,7 @@ use bytes::{Bytes, BytesMut};
 use motherlode_books::{Books, Commit, Head, SettledRound, Stage, StreamId, Subject};
 use motherlode_log::{AppendError as Failed, Chained, Position};
 use motherlode_proto::convert::record::{self, Logged};
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
     collections::VecDeque,
     sync::{Arc, OnceLock, Weak, mpsc::SyncSender},
@@ -61,6 +65,8 @@ struct Staged {
     appending: bool,
     /// Verdicts that are not given yet.
     waiting: usize,
+    /// Proposals that the next group has no room for.
+    parked: Parked,
     trouble: Option<Trouble>,
     closed: bool,
     /// Until the appender ends.
@@ -152,6 +158,7 @@ impl Writer {
             durable: 0,
             appending: false,
             waiting: 0,
+            parked: Parked::default(),
             trouble: None,
             closed: false,
             projector: Some(projector),
@@ -187,11 +194,38 @@ impl Writer {
     /// Judges proposals in this order. What rests on durable state alone is answered to the caller, all else to those who
     /// wait, when it's durable.
     pub(crate) fn judge(&self, proposals: impl IntoIterator<Item = Proposed>) -> Vec<(Reply, Verdict)> {
+        self.judge_into(self.staged.lock(), proposals, false)
+    }
+
+    /// Judges parked proposals, an operator after the other, until the next group is full.
+    fn serve_parked(&self) {
+        loop {
+            let mut staged = self.staged.lock();
+            if staged.parked.is_empty() || (!staged.closed && staged.has_full_group(self.batch_commits_max)) {
+                return;
+            }
+            let next = staged.parked.take(self.batch_commits_max);
+            answer(self.judge_into(staged, next, true).into_iter());
+        }
+    }
+
+    /// Judges proposals; those that had to wait for it have their turn, others are parked while a full group waits.
+    fn judge_into(
+        &self,
+        mut staged: MutexGuard<'_, Staged>,
+        proposals: impl IntoIterator<Item = Proposed>,
+        in_turn: bool,
+    ) -> Vec<(Reply, Verdict)> {
         let mut known = vec![];
-        let mut staged = self.staged.lock();
         let mut books = self.shared.books.read();
         let (now, time_ms) = (tokio::time::Instant::now(), self.shared.time.stamp());
-        for proposed in proposals {
+        for mut proposed in proposals {
+            if !in_turn && staged.is_congested(self.batch_commits_max) {
+                match staged.parked.park(proposed) {
+                    Some(unparked) => proposed = unparked,
+                    None => continue,
+                }
+            }
             let Proposed { proposal, name, checked_to, recalled, until, slot, reply, .. } = proposed;
             let unjudged = match until {
                 _ if staged.closed => Some(AppendError::Closing),
@@ -241,17 +275,20 @@ impl Writer {
 
     /// Verdicts that are not given yet.
     pub(crate) fn waiting(&self) -> usize {
-        self.staged.lock().waiting
+        let staged = self.staged.lock();
+        staged.waiting + staged.parked.count
     }
 
     /// Whether a commit of a request is staged, and not durable yet.
     pub(crate) fn is_under_way(&self, name: Name, stream: &StreamId, request_id: &str) -> bool {
-        self.staged.lock().made_by(name, stream, request_id).is_some()
+        let staged = self.staged.lock();
+        staged.parked.has(stream, request_id) || staged.made_by(name, stream, request_id).is_some()
     }
 
     /// Takes no more proposals; what was proposed before is answered.
     pub(crate) fn close(&self) {
         self.staged.lock().closed = true;
+        self.serve_parked();
         self.due.notify_one();
     }
 
@@ -315,6 +352,7 @@ impl Writer {
             }
         }
         answer(waiters.into_iter().map(|waiter| (waiter.reply, waiter.verdict)));
+        self.serve_parked();
     }
 
     /// The appender has ended: what it appended is published, and the index hears of no more.
@@ -340,6 +378,7 @@ impl Writer {
         let verdicts: Vec<_> = groups.into_iter().flat_map(|group| group.waiters).map(refused).collect();
         drop(staged);
         answer(verdicts.into_iter());
+        self.serve_parked();
     }
 
     /// The error for those whose commits a failed append left out of the log, but for requests in doubt.
@@ -395,6 +434,18 @@ impl Group {
 }
 
 impl Staged {
+    /// Whether proposals wait for the next group: the youngest one that is not being appended is full, or others wait already.
+    fn is_congested(&self, batch_commits_max: usize) -> bool {
+        !self.closed && (!self.parked.is_empty() || self.has_full_group(batch_commits_max))
+    }
+
+    /// Whether a full group waits to be appended.
+    fn has_full_group(&self, batch_commits_max: usize) -> bool {
+        let closed = self.durable + usize::from(self.appending);
+        let youngest = self.groups.back().filter(|_| self.groups.len() > closed);
+        youngest.is_some_and(|group| group.logged.len() >= batch_commits_max)
+    }
+
     /// The answer to a request that was not appended.
     fn refused(&self, name: Name, failure: &AppendError) -> AppendError {
         self.trouble.as_ref().map_or_else(|| failure.clone(), |trouble| trouble.of(name, failure))

@@ -1,8 +1,8 @@
 //! The sweeper: resolves rounds that their players left, once their games have waited long enough (PL-03, ME-20), and
 //! finishes those that somebody began to finish.
 //!
-//! It has no state: what is due is read from the books and the ledger's clock at each sweep, an operator after the other
-//! and the oldest bet first, so a restart forgets nothing. Two sweepers at the same time do the same as one. Cost: a look
+//! It has no state: what is due is read from the books and the ledger's clock at each sweep, operators in turn and the oldest
+//! bet first, so a restart forgets nothing. Two sweepers at the same time do the same as one. Cost: a look
 //! at every open round a sweep.
 
 use crate::{
@@ -12,18 +12,29 @@ use crate::{
     interruption::open_rounds,
     waits::Waits,
 };
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join_all};
 use motherlode_books::{Automatic, Books, InternalRequest, OpenRound};
 use motherlode_ledger::{
     Handle, Ledgers,
     fields::{RoundId, round_name},
 };
 use motherlode_runtime::Refusal;
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 use tonic::Code;
 
 /// Open rounds looked at in one go: the writer waits meanwhile.
 const LOOKS_MAX: usize = 256;
+
+/// Rounds of an operator that are resolved at the same time, in its turn: they share the log's commit groups.
+const TOGETHER: usize = 16;
+
+/// An operator's rounds that are due, as far as they were looked at.
+struct Turn {
+    operator: String,
+    due: VecDeque<RoundId>,
+    /// The position to go on looking from; none at the end.
+    next: Option<u64>,
+}
 
 /// The result of sweeping a round that was due.
 enum Swept {
@@ -69,21 +80,26 @@ impl Sweeper {
         }
     }
 
+    /// Operators take turns, so that none's rounds wait behind all of another's.
     async fn sweep_partition(&self, ledger: &Handle) {
         let operators: Vec<_> = ledger.books(|books| books.operators().map(str::to_owned).collect());
-        'operators: for operator in operators {
-            let mut next = Some(0);
-            while let Some(after) = next {
+        let begin = |operator| Turn { operator, due: VecDeque::new(), next: Some(0) };
+        let mut turns: VecDeque<_> = operators.into_iter().map(begin).collect();
+        while let Some(mut turn) = turns.pop_front() {
+            while let (true, Some(after)) = (turn.due.is_empty(), turn.next) {
                 let due;
-                (due, next) = self.due(ledger, &operator, after);
-                for round in due {
-                    match self.resolve_or_report(&round).await {
-                        Swept::Reported => {}
-                        // Its places in the queue are all taken: the others have theirs.
-                        Swept::Full => continue 'operators,
-                        Swept::BrokenOff => return,
-                    }
-                }
+                (due, turn.next) = self.due(ledger, &turn.operator, after);
+                turn.due.extend(due);
+            }
+            let together: Vec<_> = turn.due.drain(..TOGETHER.min(turn.due.len())).collect();
+            let swept = join_all(together.iter().map(|round| self.resolve_or_report(round))).await;
+            if swept.iter().any(|swept| matches!(swept, Swept::BrokenOff)) {
+                return;
+            }
+            // Where its places in the queue are all taken, the others have theirs.
+            let is_full = swept.iter().any(|swept| matches!(swept, Swept::Full));
+            if !is_full && !together.is_empty() {
+                turns.push_back(turn);
             }
         }
     }

@@ -1,5 +1,5 @@
 //! Jackpots at random, against a model of the rules: bets, hits, voids, suspensions, rates and restarts in any order; after
-//! every operation, balances and the pool's every figure are those of the model (BW-11 to BW-19).
+//! every operation, balances and the pool's every figure are those of the model (BW-11 to BW-19, PL-38).
 //!
 //! The model has whole numbers of 1e-9 EUR and none of the code. Cases are fixed, the service deals from a fixed seed and
 //! has a clock of the test's own: what fails, fails again.
@@ -7,14 +7,15 @@
 use motherlode_books::{Account as Books, Currency};
 use motherlode_ledger::{Handle, Options};
 use motherlode_proto::{
-    jackpot::v1::{ResumePoolRequest, SuspendPoolRequest},
+    jackpot::v1::{DeclareIncidentRequest, ResumePoolRequest, SuspendPoolRequest},
     ledger::v1::{SetExchangeRateRequest, VoidRoundRequest},
     round::v1::{RoundState, jackpot_win},
     spin::v1::{Played, SpinRequest},
 };
 use motherlode_server::open_stores;
 use motherlode_tests::{
-    Client, Force, Server, account, bet, checked, config, next_choice, pool::POOL, start_with, vials,
+    Client, Force, Server, account, bet, checked, config, incidents::incident, next_choice, partitions::is_settled,
+    pool::POOL, start_with, vials,
 };
 use proptest::{
     collection::vec,
@@ -73,9 +74,10 @@ impl Pool {
         award
     }
 
-    /// BW-19: from K in the same cycle, else from R, else from H.
-    fn take_back(&mut self, contributed: i128, cycle: u32) {
-        let from_increments = if cycle == self.cycle { contributed.min(self.increments) } else { 0 };
+    /// BW-19: contributions of voided rounds are returned together: from K as far as they are of its cycle, else from R, else from
+    /// H.
+    fn give_back(&mut self, contributed: i128, in_cycle: i128) {
+        let from_increments = in_cycle.min(self.increments);
         let from_reserve = (contributed - from_increments).min(self.reserve);
         self.met[2] += u32::from(from_increments < contributed);
         self.increments -= from_increments;
@@ -91,6 +93,8 @@ struct Round {
     win: i64,
     contributed: i128,
     cycle: u32,
+    /// Minute of the bet.
+    minute: i64,
 }
 
 struct World {
@@ -106,6 +110,12 @@ struct World {
     /// All contributions less those taken back (BW-18).
     contributed: i128,
     rounds: BTreeMap<String, Round>,
+    /// Voided rounds whose contributions were not returned.
+    voided: Vec<Round>,
+    /// Minutes of incidents: the first, and the one after the last.
+    incidents: Vec<(i64, i64)>,
+    /// Whether contributions are to be returned.
+    returning: bool,
 }
 
 async fn serve(data: &Path, clock: &Arc<AtomicI64>) -> (Server, Client) {
@@ -126,9 +136,21 @@ impl World {
             client.fund("ann", currency, 10_000_000).await;
         }
         let (balances, pool) = ([10_000_000; 2], Pool::default());
-        let (rounds, krona) = (BTreeMap::new(), 0);
-        let mut world =
-            Self { data, clock, server, client, balances, krona, suspended: false, pool, contributed: 0, rounds };
+        let mut world = Self {
+            data,
+            clock,
+            server,
+            client,
+            balances,
+            krona: 0,
+            suspended: false,
+            pool,
+            contributed: 0,
+            rounds: BTreeMap::new(),
+            voided: vec![],
+            incidents: vec![],
+            returning: false,
+        };
         world.set_rate("first", 875).await;
         world
     }
@@ -161,6 +183,7 @@ impl World {
         self.pool.increments += contributed;
         self.contributed += contributed;
         let cycle = self.pool.cycle;
+        let minute = self.clock.load(Ordering::SeqCst) / 60_000;
         let mut played = self.client.spin(request, hit.then_some(Force::Pick)).await.unwrap();
         for step in 1.. {
             self.paid(&played, at, (micros, minor));
@@ -173,7 +196,7 @@ impl World {
         }
         let win = played.win.unwrap().amount_minor;
         self.balances[at] += win;
-        self.rounds.insert(played.round_id, Round { at, bet, win, contributed, cycle });
+        self.rounds.insert(played.round_id, Round { at, bet, win, contributed, cycle, minute });
     }
 
     /// The jackpot of a step, if it won one.
@@ -196,8 +219,40 @@ impl World {
         let balance = &mut self.balances[round.at];
         *balance += round.bet;
         *balance -= round.win.min(*balance);
-        self.pool.take_back(round.contributed, round.cycle);
-        self.contributed -= round.contributed;
+        // PL-38: the operator bears what the round contributed, until there is an incident.
+        self.voided.push(round);
+        self.give_back();
+    }
+
+    /// An incident of the latest minutes.
+    async fn incident(&mut self, id: &str, x: u64) {
+        let now_ms = self.clock.load(Ordering::SeqCst);
+        let mut incident = incident(id, "acme", now_ms);
+        let minutes = i64::try_from(x % 4).unwrap();
+        incident.from_time = incident
+            .until_time
+            .map(|until| prost_types::Timestamp { seconds: until.seconds - minutes * 60 - 1, nanos: 0 });
+        let (request_id, pool_id, actor) = (id.to_owned(), POOL.to_owned(), "ops".to_owned());
+        let request = DeclareIncidentRequest { request_id, pool_id, incident: Some(incident), actor };
+        self.client.jackpot.declare_incident(request).await.unwrap();
+        let now_s = now_ms / 1_000;
+        self.incidents.push(((now_s - minutes * 60 - 1) / 60, (now_s + 59) / 60));
+        self.give_back();
+    }
+
+    /// Contributions of voided rounds within incidents are returned.
+    fn give_back(&mut self) {
+        for (first, end) in self.incidents.clone() {
+            let due: Vec<_> = self.voided.extract_if(.., |round| (first..end).contains(&round.minute)).collect();
+            let in_cycle = due.iter().filter(|round| round.cycle == self.pool.cycle);
+            let in_cycle = in_cycle.map(|round| round.contributed).sum();
+            let contributed: i128 = due.iter().map(|round| round.contributed).sum();
+            if contributed > 0 {
+                self.pool.give_back(contributed, in_cycle);
+                self.contributed -= contributed;
+                self.returning = true;
+            }
+        }
     }
 
     async fn switch(&mut self, id: &str) {
@@ -212,9 +267,10 @@ impl World {
     }
 
     /// Everything that the model knows is so, as soon as the pool has decided on what was void.
-    async fn agree(&self, after: &str) {
+    async fn agree(&mut self, after: &str) {
+        let returning = std::mem::take(&mut self.returning);
         let decided = async {
-            while self.server.ledgers().all().any(waits) {
+            while self.server.ledgers().all().any(waits) || (returning && !is_settled(self.server.ledgers())) {
                 tokio::task::yield_now().await;
             }
         };
@@ -257,6 +313,7 @@ async fn history(ops: &[Op]) -> [u32; 3] {
             12 => world.switch(&id).await,
             13 => world.set_rate(&id, 800 + i128::from(x % 200)).await,
             14 if x.is_multiple_of(3) => world = world.restart().await,
+            15 => world.incident(&id, x).await,
             _ => {}
         }
         world.agree(&format!("{number}: {kind} {at} {x}")).await;
@@ -279,7 +336,7 @@ fn bw_16_bw_17_a_simple_model_agrees_at_every_step_of_any_history() {
         ..Config::default()
     };
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let ops = vec((0..15_u8, 0..2_usize, 0..10_000_u64), 60..120);
+    let ops = vec((0..16_u8, 0..2_usize, 0..10_000_u64), 60..120);
     let met = Cell::new([0; 3]);
     let run = TestRunner::new(config).run(&ops, |ops| {
         let more = runtime.block_on(history(&ops));

@@ -18,6 +18,7 @@ use motherlode_server::open_stores;
 use motherlode_slots::latest;
 use motherlode_tests::{
     Client, EUR, Player, Process, Server, audited, bet, commits, config,
+    incidents::give_back,
     partitions::{balanced, settled},
     pool::POOL,
     reason, stake_on, start_on,
@@ -239,15 +240,17 @@ async fn bw_20_a_suspended_pool_takes_nothing_from_any_partition() {
     audited(data.path(), 4);
 }
 
-/// Voids in all partitions: the pool takes their contributions back, and each is told of once.
+/// Voids in all partitions: their contributions are returned for an incident, and each is told of once.
 #[tokio::test(flavor = "multi_thread")]
-async fn bw_19_pl_22_voids_of_all_partitions_are_taken_back_and_told_of() {
+async fn pl_38_pl_22_voids_of_all_partitions_are_returned_for_an_incident_and_told_of() {
     let data = tempfile::tempdir().unwrap();
     let (server, mut client) = serve(data.path(), 3).await;
     let accounts = fund_all(&mut client).await;
     for account in &accounts {
         client.play_out(bet("r", account, "1.00")).await.unwrap();
     }
+    settled(server.ledgers()).await;
+    let contributed = server.ledger().books(|books| books.pool(POOL).unwrap().contributions);
     let mut voided = BTreeMap::new();
     for player in 0..PLAYERS {
         let (round_id, reason, actor) = (format!("acme/{}/1", name(player)), "stuck".into(), "ann".into());
@@ -258,8 +261,11 @@ async fn bw_19_pl_22_voids_of_all_partitions_are_taken_back_and_told_of() {
     }
     settled(server.ledgers()).await;
     balanced(server.ledgers());
-    let pooled = server.ledger().books(|books| books.pool(POOL).unwrap().contributions);
-    assert_eq!(pooled, Nano::ZERO);
+    let pooled = || server.ledger().books(|books| books.pool(POOL).unwrap().contributions);
+    assert_eq!(pooled(), contributed, "the operator bears what was contributed (PL-38)");
+    give_back(&server, &mut client, "i-1").await;
+    balanced(server.ledgers());
+    assert_eq!(pooled(), Nano::ZERO);
 
     let (mut events, mut page_token) = (vec![], String::new());
     loop {

@@ -15,6 +15,7 @@ use motherlode_server::{index_folder, open_stores};
 use motherlode_spin::{Dealer, SpinApi};
 use motherlode_tests::{
     Client, EUR, Force, Server, audited, bet, commits, config,
+    incidents::give_back,
     partitions::{balanced, settled},
     pool::{Hit, POOL, pool_model},
     scripted, start_on, vials,
@@ -154,7 +155,8 @@ async fn awards(client: &mut Client, count: usize) -> Vec<Award> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bw_19_a_voided_hit_of_any_partition_is_paid_and_its_contribution_taken_back() {
+async fn pl_38_the_contribution_of_a_voided_hit_of_any_partition_is_returned_for_an_incident_and_its_paid_award_stays()
+{
     let data = tempfile::tempdir().unwrap();
     let (server, mut client) = serve(data.path(), 3).await;
     // One in each partition.
@@ -166,8 +168,11 @@ async fn bw_19_a_voided_hit_of_any_partition_is_paid_and_its_contribution_taken_
     }
     settled(server.ledgers()).await;
     balanced(server.ledgers());
-    let contributed = server.ledger().books(|books| books.pool(POOL).unwrap().contributions);
-    assert_eq!(contributed, Nano::ZERO, "all is taken back");
+    let contributed = || server.ledger().books(|books| books.pool(POOL).unwrap().contributions);
+    assert!(contributed() > Nano::ZERO, "the operator bears what was contributed");
+    give_back(&server, &mut client, "i-1").await;
+    balanced(server.ledgers());
+    assert_eq!(contributed(), Nano::ZERO, "all is returned");
     let paid: usize = server.ledgers().all().map(payments).sum();
     assert_eq!(paid, 3, "and each is paid once");
     server.stop().await.unwrap();

@@ -291,3 +291,69 @@ fn pl_12_what_is_durable_and_not_published_is_answered_when_the_ledger_closes() 
 fn positions(verdicts: Option<Verdicts>) -> Vec<(u64, Result<Position, AppendError>)> {
     verdicts.unwrap().into_iter().map(|(ticket, verdict)| (ticket, verdict.map(|made| made.commit.position))).collect()
 }
+
+/// B2: while a flood of one operator waits for the disk, another operator's proposal is in the next group but one, however long the
+/// flood is; and the flood keeps its order.
+#[tokio::test]
+async fn mf_b2_operators_take_turns_while_a_full_group_waits_for_the_disk() {
+    const GROUP: u64 = 512;
+    let mut desk = Desk::open();
+    let opened = || Event::AccountOpened { currency: Currency::EUR };
+    desk.propose([(0, proposal("first", "open", opened()))]);
+    assert_eq!(desk.begun(), 1);
+    let flood = 4 * GROUP;
+    desk.propose((1..=flood).map(|ticket| (ticket, proposal(&format!("flood-{ticket}"), "open", opened()))));
+    let other = Proposal { stream: StreamId::player("other", "bob"), ..proposal("bob", "open", opened()) };
+    desk.propose([(flood + 1, other)]);
+    // The first group, the one that filled up meanwhile, and the one in which they take turns.
+    for _ in 0..3 {
+        desk.tell(Do::Append);
+    }
+    let verdicts = desk.verdicts(usize::try_from(1 + 2 * GROUP).unwrap()).await;
+    let place = |ticket: u64| verdicts.iter().find(|(of, _)| *of == ticket).map(|(_, made)| made.clone().unwrap());
+    let bob = place(flood + 1).expect("answered with the third group");
+    assert!(bob <= 1 + GROUP + 2, "bob's is at {bob}");
+    // The rest of the flood follows in its order.
+    for _ in 0..3 {
+        desk.tell(Do::Append);
+    }
+    let rest = desk.verdicts(usize::try_from(flood + 2 - (1 + 2 * GROUP)).unwrap()).await;
+    let flooded = verdicts.into_iter().chain(rest).filter(|(ticket, _)| (1..=flood).contains(ticket));
+    let positions: Vec<_> = flooded.map(|(_, made)| made.unwrap()).collect();
+    assert!(positions.is_sorted(), "an operator's own order stays");
+    let Desk { ledger, tell, .. } = desk;
+    drop(tell);
+    ledger.close().await;
+}
+
+/// B2: what waits for its turn when the log can't be written is answered, and so is what waits when the ledger closes.
+#[tokio::test]
+async fn mf_b2_what_waits_for_its_turn_is_answered_when_the_disk_fails_and_at_the_end() {
+    for fails in [true, false] {
+        let test = async {
+            let mut desk = Desk::open();
+            let opened = || Event::AccountOpened { currency: Currency::EUR };
+            desk.propose([(0, proposal("first", "open", opened()))]);
+            assert_eq!(desk.begun(), 1);
+            desk.propose((1..=2_000).map(|ticket| (ticket, proposal(&format!("p-{ticket}"), "open", opened()))));
+            if fails {
+                desk.tell(Do::Refuse);
+                let verdicts = desk.verdicts(2_001).await;
+                let is_told = |made: &Result<_, _>| matches!(made, Err(AppendError::Unavailable { .. }));
+                assert!(verdicts.iter().all(|(_, made)| is_told(made)));
+                let Desk { ledger, tell, .. } = desk;
+                drop(tell);
+                return ledger.close().await;
+            }
+            let Desk { ledger, tell, mut verdicts, .. } = desk;
+            drop(tell);
+            ledger.close().await;
+            let mut answered = 0;
+            while let Ok(some) = verdicts.try_recv() {
+                answered += some.len();
+            }
+            assert_eq!(answered, 2_001);
+        };
+        test.await;
+    }
+}

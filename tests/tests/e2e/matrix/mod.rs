@@ -240,7 +240,9 @@ impl Service {
             }
         }
         let pool = match row.path.rsplit('/').next() {
-            Some("OpenPool" | "ChangePoolTerms" | "SuspendPool" | "ResumePool" | "RetirePool") => "extra",
+            Some("OpenPool" | "ChangePoolTerms" | "SuspendPool" | "ReleaseHits" | "ResumePool" | "RetirePool") => {
+                "extra"
+            }
             _ => "bewitched",
         };
         let record = match row.path.ends_with("FindRecord") {

@@ -11,6 +11,7 @@ use motherlode_proto::{
     spin::v1 as spin,
 };
 use prost::Message;
+use std::time::{SystemTime, UNIX_EPOCH};
 use tonic::Code::{self, FailedPrecondition, NotFound, Ok as Fine};
 
 /// The names in a request. Rows take theirs from here, so that the same request can be about things that are there, that
@@ -251,6 +252,15 @@ pub const ROWS: &[Row] = &[
         }
         .encode_to_vec()
     }),
+    row("/motherlode.jackpot.v1.JackpotService/ReleaseHits", NO_POOL, |it| {
+        jackpot::ReleaseHitsRequest {
+            request_id: it.request.clone(),
+            pool_id: it.pool.clone(),
+            reason: content(it),
+            actor: content(it),
+        }
+        .encode_to_vec()
+    }),
     row("/motherlode.jackpot.v1.JackpotService/ResumePool", NO_POOL, |it| {
         jackpot::ResumePoolRequest { request_id: it.request.clone(), pool_id: it.pool.clone(), actor: content(it) }
             .encode_to_vec()
@@ -263,6 +273,31 @@ pub const ROWS: &[Row] = &[
             actor: content(it),
         }
         .encode_to_vec()
+    }),
+    row("/motherlode.jackpot.v1.JackpotService/DeclareIncident", NO_POOL, |it| {
+        let time = |seconds: i64| Some(prost_types::Timestamp { seconds, nanos: 0 });
+        let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()).unwrap();
+        let incident = jackpot::Incident {
+            incident_id: it.request.clone(),
+            operator_id: it.operator.clone(),
+            game: "bewitched".into(),
+            rules_version: String::new(),
+            // The same at each repetition within the test.
+            from_time: time(now / 86_400 * 86_400 - 86_400),
+            until_time: time(now / 86_400 * 86_400),
+            reason: content(it),
+            actor: String::new(),
+        };
+        jackpot::DeclareIncidentRequest {
+            request_id: it.request.clone(),
+            pool_id: it.pool.clone(),
+            incident: Some(incident),
+            actor: content(it),
+        }
+        .encode_to_vec()
+    }),
+    row("/motherlode.jackpot.v1.JackpotService/ListIncidents", NO_POOL, |it| {
+        jackpot::ListIncidentsRequest { pool_id: it.pool.clone() }.encode_to_vec()
     }),
     row("/motherlode.report.v1.ReportService/ListSignificantEvents", None, |it| {
         report::ListSignificantEventsRequest { page_token: token(it), ..Default::default() }.encode_to_vec()

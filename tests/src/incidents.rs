@@ -1,0 +1,56 @@
+//! Incidents, for which the contributions of voided rounds are returned (PL-38).
+
+use crate::{Client, Server, pool::POOL};
+use motherlode_proto::jackpot::v1::{DeclareIncidentRequest, Incident};
+use std::time::Duration;
+
+/// An incident of an operator that covers the hour before a time of the log, in Unix milliseconds.
+#[must_use]
+pub fn incident(id: &str, operator: &str, until_ms: i64) -> Incident {
+    let time = |ms: i64| Some(prost_types::Timestamp { seconds: ms / 1_000, nanos: 0 });
+    Incident {
+        incident_id: id.into(),
+        operator_id: operator.into(),
+        game: POOL.into(),
+        rules_version: String::new(),
+        from_time: time(until_ms - 3_600_000),
+        until_time: time(until_ms),
+        reason: "reel 3 stuck".into(),
+        actor: String::new(),
+    }
+}
+
+/// Declares an incident of the operator acme and waits until the contributions of all voided rounds are returned. Needs no second
+/// actor: there are no operators.
+///
+/// # Panics
+/// When the incident is refused, or nothing is returned within a minute.
+pub async fn give_back(server: &Server, client: &mut Client, id: &str) {
+    let incident = Some(incident(id, "acme", server.ledger().now_ms()));
+    let request_id = format!("incident-{id}");
+    let request = DeclareIncidentRequest { request_id, pool_id: POOL.into(), incident, actor: "ops".into() };
+    client.jackpot.declare_incident(request).await.unwrap();
+    let returned = async {
+        while !is_returned(server) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), returned).await.expect("contributions are returned");
+}
+
+/// Whether the pool has taken up all voids and returned their contributions, and all partitions know.
+fn is_returned(server: &Server) -> bool {
+    let home = server.ledgers().home();
+    let told = server.ledgers().others().all(|other| {
+        home.books(|home| {
+            other.books(|there| {
+                let reported = home.partition_report(POOL, other.partition(), there).is_none();
+                reported && home.pool_mirror(POOL, other.partition(), there).is_none()
+            })
+        })
+    });
+    told && home.books(|books| {
+        let is_pooled = matches!(books.pool_step(POOL), Ok(None));
+        is_pooled && books.voids_not_returned(POOL).is_empty()
+    })
+}
