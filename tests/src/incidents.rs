@@ -29,7 +29,7 @@ pub async fn give_back(server: &Server, client: &mut Client, id: &str) {
     let incident = Some(incident(id, "acme", server.ledger().now_ms()));
     let request_id = format!("incident-{id}");
     let request = DeclareIncidentRequest { request_id, pool_id: POOL.into(), incident, actor: "ops".into() };
-    client.jackpot.declare_incident(request).await.unwrap();
+    client.jackpot.declare_incident(request).await.expect("the incident is declared");
     let returned = async {
         while !is_returned(server) {
             tokio::task::yield_now().await;

@@ -4,3 +4,4 @@
 
 mod outcome;
 mod record;
+mod voids;

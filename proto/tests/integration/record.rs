@@ -1,11 +1,11 @@
 //! The log's records: what is encoded is decoded, what was written once is read for ever, and nothing panics.
 
+use crate::voids::events_of_voids;
 use motherlode_books::{
     Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, DayLimits,
-    DebitAsked, Decision, Draw, DrawSealed, Event, FxRate, Hit, Incident, LiabilityReserved, LoggedTerms, Minor,
-    MirroredAward, Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RecordHash, ReportedVoids, Reversal,
-    RoundStarted, RoundTerms, SealReason, SessionOpened, StepResolved, StreamId, StretchEnd, Switch, TakeBack,
-    VoidReturn, VoidedJackpot,
+    DebitAsked, Decision, Draw, DrawSealed, Event, FxRate, Hit, LiabilityReserved, LoggedTerms, Minor, MirroredAward,
+    Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RecordHash, RoundStarted, RoundTerms, SealReason,
+    SessionOpened, StepResolved, StreamId, StretchEnd, Switch, TakeBack, VoidedJackpot,
 };
 use motherlode_proto::{
     convert::{
@@ -23,48 +23,6 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
     let mut events = events_apart_from_voids(amount, nano, text);
     events.extend(events_of_voids(amount, Nano(nano), text));
     events
-}
-
-/// The events about voids of rounds that fed or hit a pool.
-fn events_of_voids(amount: i64, nano: Nano, text: &str) -> Vec<Event> {
-    let (round, minor, text) = (7, Minor(amount), text.to_owned());
-    vec![
-        Event::RoundVoided {
-            round,
-            reason: text.clone(),
-            actor: text.clone(),
-            refund: minor,
-            win_taken_back: minor,
-            jackpot: VoidedJackpot::Charged,
-        },
-        Event::VoidProposed { round, reason: text.clone(), actor: text.clone() },
-        Event::AwardReversed { partition: 1, position: 4, amount: nano, to_house: nano },
-        Event::IncidentDeclared(
-            Incident {
-                id: text.clone().into(),
-                operator: text.clone().into(),
-                game: text.clone().into(),
-                rules_version: text.clone().into(),
-                from_ms: amount,
-                until_ms: 1_760_000_040_000,
-                reason: text.clone(),
-                actor: text.clone(),
-            }
-            .into(),
-        ),
-        Event::ContributionsReturned {
-            incident: text.clone().into(),
-            partition: 1,
-            voids: 7,
-            amount: nano,
-            from_increments: nano,
-            from_reserve: nano,
-            from_house: nano,
-        },
-        Event::HitsReleased { reason: text.clone(), actor: text.clone() },
-        with_voids(nano),
-        with_returns(nano),
-    ]
 }
 
 fn events_apart_from_voids(amount: i64, nano: i128, text: &str) -> Vec<Event> {
@@ -347,46 +305,15 @@ fn terms(stake: Vec<u8>) -> LoggedTerms {
     }
 }
 
-/// A report that ends with a reversal and has voids.
-fn with_voids(nano: Nano) -> Event {
-    let reversal = Reversal { partition: 2, position: 12, amount: nano, to_house: nano };
-    let Event::PartitionReported(mut report) = reported(nano, StretchEnd::Decision(Decision::Reversal(reversal)))
-    else {
-        unreachable!()
-    };
-    report.voids.push(ReportedVoids {
-        operator: "acme".into(),
-        game: "bewitched".into(),
-        rules_version: "1.6".into(),
-        minute: 29_000_000,
-        voids: 3,
-        in_stretch: nano,
-        in_cycle: nano,
-        earlier: nano,
-    });
-    report.cycle = 4;
-    Event::PartitionReported(report)
-}
-
-/// A mirror with a return of contributions, and an award whose seed the house paid.
-fn with_returns(nano: Nano) -> Event {
-    let Event::PoolMirrored(mut mirror) = mirrored(CollisionShare::Full, nano, PoolStatus::Active) else {
-        unreachable!()
-    };
-    mirror.returns.push(VoidReturn { operator: "acme".into(), amount: nano });
-    mirror.awards[0].seed_from_house = nano;
-    Event::PoolMirrored(mirror)
-}
-
 /// A report of partition 2.
-fn reported(contributions: Nano, end: StretchEnd) -> Event {
+pub fn reported(contributions: Nano, end: StretchEnd) -> Event {
     Event::PartitionReported(
         PartitionReported { partition: 2, from: 4, to: 12, contributions, end, voids: vec![], cycle: 0 }.into(),
     )
 }
 
 /// A mirror with an award.
-fn mirrored(collision_share: CollisionShare, nano: Nano, status: PoolStatus) -> Event {
+pub fn mirrored(collision_share: CollisionShare, nano: Nano, status: PoolStatus) -> Event {
     let (base_coin, stream) = (CoinValue(10_000_000), StreamId::player("acme", "alice"));
     let (round, currency) = (7, Currency::SEK);
     let award =

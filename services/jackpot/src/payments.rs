@@ -21,45 +21,38 @@ pub(crate) struct Fault {
     pub(crate) why: Refused,
 }
 
-/// Pays awards.
-#[derive(Default)]
-pub(crate) struct Payments;
-
 /// An award, by partition and position of its hit.
 type Unpaid = (u32, u64, UnpaidAward);
 
-impl Payments {
-    /// Pays the awards that wait in a partition, at most [`AWARDS_MAX`]. Returns whether more are left. Refusals are added to
-    /// `refused`.
-    ///
-    /// # Errors
-    /// When the ledger takes no appends.
-    pub(crate) async fn pay(&self, ledger: &Handle, refused: &mut Vec<Fault>) -> Result<bool, AppendError> {
-        let unpaid: Vec<Unpaid> = ledger.books(|books| {
-            books.unpaid_awards().map(|(partition, hit, award)| (partition, hit, award.clone())).collect()
-        });
-        let due = in_turn(unpaid.into_iter().filter(|(.., award)| is_due(ledger, award)));
-        let left = due.len() > AWARDS_MAX;
-        let mut result = Ok(());
-        for together in due.chunks(TOGETHER).take(AWARDS_MAX / TOGETHER) {
-            for ((partition, hit, award), done) in
-                together.iter().zip(join_all(together.iter().map(|unpaid| pay_one(ledger, unpaid))).await)
-            {
-                match done {
-                    Ok(()) => {}
-                    // Its void was proposed meanwhile.
-                    Err(AppendError::Refused(Refused::AwardHeld { .. })) => {}
-                    Err(AppendError::Refused(why)) => {
-                        refused.push(Fault { what: format!("award/{}/{partition}/{hit}", award.pool), why });
-                    }
-                    // The winner's operator has no place in the queue: others have.
-                    Err(AppendError::Busy) => result = Err(AppendError::Busy),
-                    Err(error) => return Err(error),
+/// Pays the awards that wait in a partition, at most [`AWARDS_MAX`]. Returns whether more are left. Refusals are added to
+/// `refused`.
+///
+/// # Errors
+/// When the ledger takes no appends.
+pub(crate) async fn pay(ledger: &Handle, refused: &mut Vec<Fault>) -> Result<bool, AppendError> {
+    let unpaid: Vec<Unpaid> = ledger
+        .books(|books| books.unpaid_awards().map(|(partition, hit, award)| (partition, hit, award.clone())).collect());
+    let due = in_turn(unpaid.into_iter().filter(|(.., award)| is_due(ledger, award)));
+    let left = due.len() > AWARDS_MAX;
+    let mut result = Ok(());
+    for together in due.chunks(TOGETHER).take(AWARDS_MAX / TOGETHER) {
+        for ((partition, hit, award), done) in
+            together.iter().zip(join_all(together.iter().map(|unpaid| pay_one(ledger, unpaid))).await)
+        {
+            match done {
+                Ok(()) => {}
+                // Its void was proposed meanwhile.
+                Err(AppendError::Refused(Refused::AwardHeld { .. })) => {}
+                Err(AppendError::Refused(why)) => {
+                    refused.push(Fault { what: format!("award/{}/{partition}/{hit}", award.pool), why });
                 }
+                // The winner's operator has no place in the queue: others have.
+                Err(AppendError::Busy) => result = Err(AppendError::Busy),
+                Err(error) => return Err(error),
             }
         }
-        result.map(|()| left)
     }
+    result.map(|()| left)
 }
 
 /// Orders awards by turns of their operators; those of one operator by their hits.

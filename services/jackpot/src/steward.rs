@@ -13,7 +13,7 @@
 
 use crate::{
     copies::Copies,
-    payments::{Fault, Payments},
+    payments::{Fault, pay},
     proposal::proposal,
 };
 use futures_util::future::{BoxFuture, select_all};
@@ -48,7 +48,6 @@ pub fn standard_terms() -> PoolTerms {
 pub struct Steward {
     ledgers: Ledgers,
     copies: Copies,
-    payments: Payments,
     /// Whether work was left for the next pass.
     left: bool,
     /// The faults that this steward has reported.
@@ -59,8 +58,7 @@ impl Steward {
     /// A steward of all pools of the ledgers.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>) -> Self {
-        let (copies, payments) = (Copies::default(), Payments::default());
-        Self { ledgers: ledgers.into(), copies, payments, left: false, reported: BTreeSet::new() }
+        Self { ledgers: ledgers.into(), copies: Copies::default(), left: false, reported: BTreeSet::new() }
     }
 
     /// Opens a pool with the standard terms where it was never opened.
@@ -149,7 +147,7 @@ impl Steward {
             note(format!("hand-over/{pool}"), self.hand_over(pool).await);
         }
         for ledger in self.ledgers.all() {
-            let paid = self.payments.pay(ledger, &mut notes.faults).await;
+            let paid = pay(ledger, &mut notes.faults).await;
             self.left |= matches!(paid, Ok(true));
             notes.add(String::new(), paid.map(|_| ()));
         }
@@ -264,7 +262,7 @@ impl Steward {
             }
         }
         for ledger in self.ledgers.all() {
-            if let Err(error) = self.payments.pay(ledger, &mut vec![]).await {
+            if let Err(error) = pay(ledger, &mut vec![]).await {
                 tracing::warn!(%error, partition = ledger.partition(), "awards wait");
             }
         }

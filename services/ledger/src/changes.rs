@@ -281,7 +281,7 @@ async fn approve_void(
     };
     let stream = &proposed.commit.stream;
     if caller.own().is_some() {
-        return Err(Refused::OtherActors { change: request.change_id }).map_err(AppendError::from)?;
+        return Err(AppendError::from(Refused::OtherActors { change: request.change_id }).into());
     }
     let cost = wire::AwardCost::try_from(request.award_cost);
     let cost = cost.map_err(|_| Refusal::field("award_cost", "is not one of those who can bear an award"))?;

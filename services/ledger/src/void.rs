@@ -86,7 +86,7 @@ pub(crate) async fn approve(
     let id = RoundId { stream: stream.clone(), number: round };
     let by = By { actor: proposed_by, reference: "" };
     let ask = Ask { request_id, fingerprint, reason, by };
-    let way = Way::Approved(approval, fields::acted_by(caller, ""));
+    let way = Way::Approved(approval.into(), fields::acted_by(caller, "").into());
     Ok(make(ledger, &id, &ask, &way).await?.commit.position)
 }
 
@@ -104,8 +104,8 @@ enum Way {
     Proposed,
     /// Without operators it needs none.
     AtOnce,
-    /// It's approved, by the actor of the second event.
-    Approved(Approval, Event),
+    /// It's approved, by the actor of the event.
+    Approved(Box<Approval>, Box<Event>),
 }
 
 /// Appends a void, or the proposal of one.
@@ -204,7 +204,7 @@ fn decide(ledger: &Handle, player: &PlayerState, id: &RoundId, ask: &Ask<'_>, wa
         }),
     };
     let (approval, acted) = match way {
-        Way::Approved(approval, acted) => (Some(approval.event.clone()), acted.clone()),
+        Way::Approved(approval, acted) => (Some(approval.event.clone()), (**acted).clone()),
         _ => (None, acted(by)),
     };
     let events = approval.into_iter().chain([voided]).chain(revealed).chain(undone).chain([acted]).collect();
@@ -221,8 +221,8 @@ fn effect(jackpots: &[RoundJackpot], way: &Way) -> Result<VoidedJackpot, Refusal
         return Ok(VoidedJackpot::Kept);
     }
     match way {
-        Way::Approved(Approval { cost: AwardCost::Operator, .. }, _) => Ok(VoidedJackpot::Charged),
-        Way::Approved(Approval { cost: AwardCost::Unspecified, .. }, _) => {
+        Way::Approved(approval, _) if approval.cost == AwardCost::Operator => Ok(VoidedJackpot::Charged),
+        Way::Approved(approval, _) if approval.cost == AwardCost::Unspecified => {
             let message = "must say who bears the award: it was paid, and stays with the player";
             Err(Refusal::field("award_cost", message))
         }

@@ -336,7 +336,7 @@ fn bw_16_bw_17_a_simple_model_agrees_at_every_step_of_any_history() {
         ..Config::default()
     };
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let ops = vec((0..16_u8, 0..2_usize, 0..10_000_u64), 60..120);
+    let ops = vec((0..16_u8, 0..2_usize, 0..10_000_u64), 80..150);
     let met = Cell::new([0; 3]);
     let run = TestRunner::new(config).run(&ops, |ops| {
         let more = runtime.block_on(history(&ops));

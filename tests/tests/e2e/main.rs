@@ -67,6 +67,7 @@ mod switches;
 mod telemetry;
 mod traces;
 mod upgrade;
+mod void_approvals;
 mod voids;
 mod wallet;
 mod wire;

@@ -84,7 +84,6 @@ struct Round {
     win: Option<i64>,
     /// The amount that HALVE credited of it (ME-16).
     credited: i64,
-    contributed: i128,
     /// Where it collects, and the figures before and after it.
     shelf: Option<Shelf>,
     figures: [BTreeMap<String, i64>; 2],
@@ -117,7 +116,6 @@ impl Model {
             campaign: request.campaign_id.clone(),
             win: None,
             credited: 0,
-            contributed,
             shelf: shelf.clone(),
             figures: [before.clone(), before],
         };
@@ -227,7 +225,7 @@ impl Model {
         if let Some(campaign) = self.campaigns.get_mut(&(round.key, round.campaign.clone())) {
             campaign.left += 1;
         }
-        self.pool -= round.contributed;
+        // What it contributed stays in the pool, until there is an incident (PL-38).
         let Some(shelf) = round.shelf else { return };
         let exact = self.figures(&shelf) == round.figures[1];
         if exact {

@@ -59,7 +59,7 @@ async fn round(client: &mut Client, round_id: &str) -> Round {
     client.ledger.get_round(request).await.unwrap().into_inner().round.unwrap()
 }
 
-/// What a round contributed, in 1e-9 EUR.
+/// The contribution of a round, in 1e-9 EUR.
 fn contribution(round: &Round) -> i128 {
     match round.contribution_eur.as_str() {
         "" => 0,

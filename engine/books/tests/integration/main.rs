@@ -22,6 +22,7 @@ mod seamless_rules;
 mod session_rules;
 mod statement_rules;
 mod switch_rules;
+mod void_rules;
 mod voids;
 mod watched;
 mod win_credited;

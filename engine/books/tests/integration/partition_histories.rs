@@ -222,6 +222,9 @@ fn events(log: &[Commit]) -> impl Iterator<Item = &Event> {
     log.iter().flat_map(|commit| &commit.events)
 }
 
+/// Round, paid, the house's share, and whether the player has it.
+type ModelHit = ((StreamId, u64), i128, i128, bool);
+
 /// The jackpot by the rules, told at once in one order: no partitions, no queues, no shared arithmetic. EUR.
 #[derive(Debug, Default)]
 struct Model {
@@ -240,8 +243,8 @@ struct Model {
     bets: BTreeMap<(StreamId, u64), (u32, i64)>,
     /// Voided, and their contributions not returned.
     kept: Vec<(StreamId, u64)>,
-    /// Round, paid, the house's share, and whether the player has it, by partition and position.
-    hits: BTreeMap<(u32, u64), ((StreamId, u64), i128, i128, bool)>,
+    /// By partition and position.
+    hits: BTreeMap<(u32, u64), ModelHit>,
     returned: i128,
 }
 

@@ -1,0 +1,80 @@
+//! One of each event about voids of rounds that fed or hit a pool.
+
+use crate::record::{mirrored, reported};
+use motherlode_books::{
+    CollisionShare, Decision, Event, Incident, Minor, Nano, PoolStatus, ReportedVoids, Reversal, StretchEnd,
+    VoidReturn, VoidedJackpot,
+};
+
+/// The events about voids of rounds that fed or hit a pool.
+pub fn events_of_voids(amount: i64, nano: Nano, text: &str) -> Vec<Event> {
+    let (round, minor, text) = (7, Minor(amount), text.to_owned());
+    vec![
+        Event::RoundVoided {
+            round,
+            reason: text.clone(),
+            actor: text.clone(),
+            refund: minor,
+            win_taken_back: minor,
+            jackpot: VoidedJackpot::Charged,
+        },
+        Event::VoidProposed { round, reason: text.clone(), actor: text.clone() },
+        Event::AwardReversed { partition: 1, position: 4, amount: nano, to_house: nano },
+        Event::IncidentDeclared(
+            Incident {
+                id: text.clone().into(),
+                operator: text.clone().into(),
+                game: text.clone().into(),
+                rules_version: text.clone().into(),
+                from_ms: amount,
+                until_ms: 1_760_000_040_000,
+                reason: text.clone(),
+                actor: text.clone(),
+            }
+            .into(),
+        ),
+        Event::ContributionsReturned {
+            incident: text.clone().into(),
+            partition: 1,
+            voids: 7,
+            amount: nano,
+            from_increments: nano,
+            from_reserve: nano,
+            from_house: nano,
+        },
+        Event::HitsReleased { reason: text.clone(), actor: text.clone() },
+        with_voids(nano),
+        with_returns(nano),
+    ]
+}
+
+/// A report that ends with a reversal and has voids.
+fn with_voids(nano: Nano) -> Event {
+    let reversal = Reversal { partition: 2, position: 12, amount: nano, to_house: nano };
+    let Event::PartitionReported(mut report) = reported(nano, StretchEnd::Decision(Decision::Reversal(reversal)))
+    else {
+        unreachable!()
+    };
+    report.voids.push(ReportedVoids {
+        operator: "acme".into(),
+        game: "bewitched".into(),
+        rules_version: "1.6".into(),
+        minute: 29_000_000,
+        voids: 3,
+        in_stretch: nano,
+        in_cycle: nano,
+        earlier: nano,
+    });
+    report.cycle = 4;
+    Event::PartitionReported(report)
+}
+
+/// A mirror with a return of contributions, and an award whose seed the house paid.
+fn with_returns(nano: Nano) -> Event {
+    let Event::PoolMirrored(mut mirror) = mirrored(CollisionShare::Full, nano, PoolStatus::Active) else {
+        unreachable!()
+    };
+    mirror.returns.push(VoidReturn { operator: "acme".into(), amount: nano });
+    mirror.awards[0].seed_from_house = nano;
+    Event::PoolMirrored(mirror)
+}

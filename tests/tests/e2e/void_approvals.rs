@@ -1,0 +1,384 @@
+//! Voids of rounds that fed or hit a pool, where there are operators (PL-38): the operator proposes, the platform approves, and no
+//! voided hit is paid. Hits of a suspended pool wait (BW-20).
+
+use motherlode_books::{Account as Books, Currency, Nano, VOID_HOLD_MS};
+use motherlode_ledger::Options;
+use motherlode_proto::{
+    jackpot::v1::{
+        DeclareIncidentRequest, GetPoolRequest, ListIncidentsRequest, Pool, ReleaseHitsRequest, ResolveAwardsRequest,
+        ResumePoolRequest, RetirePoolRequest, SuspendPoolRequest,
+    },
+    ledger::v1::{
+        ApproveChangeRequest, AwardCost, GetRoundRequest, ListChangesRequest, RejectChangeRequest, VoidRoundRequest,
+        VoidRoundResponse,
+    },
+    report::v1::{ListSignificantEventsRequest, SignificantKind as Kind},
+    round::v1::{Account, RoundState, jackpot_win::State},
+};
+use motherlode_runtime::{Config, connect::connect};
+use motherlode_tests::{
+    Client, EUR, Force, Server, bet, checked, config,
+    incidents::incident,
+    operators::{operator, token},
+    partitions::is_settled,
+    pool::POOL,
+    reason, start_with, vials,
+};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+use tonic::{Code, Status};
+
+const START_MS: i64 = 1_798_761_600_000;
+const DEPOSIT: i64 = 1_000_000;
+const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
+
+struct Service {
+    server: Server,
+    clock: Arc<AtomicI64>,
+}
+
+impl Service {
+    /// Two operators, and two actors of the platform.
+    async fn start(data: &Path) -> Self {
+        let operators = operator("acme", &[("acme", ALL)])
+            + &operator("other", &[("other", ALL)])
+            + &operator("platform", &[("ann", ALL), ("bob", ALL)]);
+        let clock = Arc::new(AtomicI64::new(START_MS));
+        let time = Arc::clone(&clock);
+        let options = Options::on_clock(move || time.load(Ordering::SeqCst));
+        let config = Config { operators: Config::parse(&operators).unwrap().operators, ..config(data) };
+        let store = motherlode_server::open_stores(&config).unwrap();
+        Self { server: start_with(&config, store, options).await, clock }
+    }
+
+    async fn client(&self, shown: &str) -> Client {
+        Client::on(connect(&format!("http://{}", self.server.address()), &token(shown), None).await.unwrap())
+    }
+
+    async fn all(&self) -> [Client; 3] {
+        [self.client("acme").await, self.client("ann").await, self.client("bob").await]
+    }
+
+    fn pool(&self, figure: fn(&motherlode_books::PoolState) -> Nano) -> Nano {
+        self.server.ledger().books(|books| figure(books.pool(POOL).unwrap()))
+    }
+
+    fn house(&self, operator: &str) -> i128 {
+        self.server.holding(Books::House(operator), Currency::EUR)
+    }
+}
+
+/// Waits until something is so.
+async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let wait = async {
+        while !is_so().await {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), wait).await.unwrap_or_else(|_| panic!("{what}"));
+}
+
+async fn settled(service: &Service) {
+    until("the pool settles", async || is_settled(service.server.ledgers())).await;
+}
+
+/// A round that waits for the choice that will hit the jackpot.
+async fn waiting(client: &mut Client, player: &str) -> (Account, String) {
+    let account = client.fund(player, EUR, DEPOSIT).await;
+    let mut request = bet("hit", &account, "0.20");
+    request.stake.as_mut().unwrap().coins_per_line = 10;
+    let spun = client.spin(request, Some(Force::Pick)).await.unwrap();
+    (account, spun.round_id)
+}
+
+async fn hit(client: &mut Client, round_id: &str) -> State {
+    let played = client.choose("hit.1", round_id, vials(), Some(Force::Jackpot)).await.unwrap();
+    played.jackpot.unwrap().state()
+}
+
+async fn pool(client: &mut Client) -> Pool {
+    client.jackpot.get_pool(GetPoolRequest { pool_id: POOL.into() }).await.unwrap().into_inner().pool.unwrap()
+}
+
+async fn suspend(client: &mut Client) {
+    let (request_id, pool_id) = ("suspend".to_owned(), POOL.to_owned());
+    let request = SuspendPoolRequest { request_id, pool_id, reason: "check".into(), actor: String::new() };
+    client.jackpot.suspend_pool(request).await.unwrap();
+}
+
+/// Asked for by the first, approved by the second.
+async fn resume(first: &mut Client, second: &mut Client) {
+    let (request_id, pool_id) = ("resume".to_owned(), POOL.to_owned());
+    let request = ResumePoolRequest { request_id, pool_id, actor: String::new() };
+    let change_id = first.jackpot.resume_pool(request).await.unwrap().into_inner().change_id;
+    approve(second, "approve-resume", change_id, AwardCost::Unspecified).await.unwrap();
+}
+
+async fn approve(client: &mut Client, request_id: &str, change_id: u64, cost: AwardCost) -> Result<u64, Status> {
+    let request = ApproveChangeRequest { request_id: request_id.into(), change_id, award_cost: cost.into() };
+    Ok(client.ledger.approve_change(request).await?.into_inner().position)
+}
+
+async fn void(client: &mut Client, request_id: &str, round_id: &str) -> Result<VoidRoundResponse, Status> {
+    let (request_id, round_id) = (request_id.to_owned(), round_id.to_owned());
+    let request = VoidRoundRequest { request_id, round_id, reason: "reel 3 stuck".into(), actor: String::new() };
+    Ok(client.ledger.void_round(request).await?.into_inner())
+}
+
+async fn jackpot(client: &mut Client, round_id: &str) -> (RoundState, State, Option<i64>) {
+    let request = GetRoundRequest { round_id: round_id.into() };
+    let round = client.ledger.get_round(request).await.unwrap().into_inner().round.unwrap();
+    let won = &round.jackpots[0];
+    (round.state(), won.state(), won.amount.as_ref().map(|amount| amount.amount_minor))
+}
+
+async fn changes(client: &mut Client) -> Vec<u64> {
+    let changes = client.ledger.list_changes(ListChangesRequest {}).await.unwrap().into_inner().changes;
+    changes.into_iter().map(|change| change.change_id).collect()
+}
+
+fn expect<T: std::fmt::Debug>(result: Result<T, Status>, code: Code, why: &str) {
+    let status = result.unwrap_err();
+    assert_eq!((status.code(), reason(&status).as_str()), (code, why), "{status}");
+}
+
+/// A hit whose award is priced and held by a proposed void: the account, the round and the change.
+async fn held(service: &Service, player: &str) -> (Account, String, u64) {
+    let [mut acme, mut ann, mut bob] = service.all().await;
+    let (account, round) = waiting(&mut acme, player).await;
+    suspend(&mut ann).await;
+    assert_eq!(hit(&mut acme, &round).await, State::Pending);
+    let proposed = void(&mut acme, "void", &round).await.unwrap();
+    assert!(proposed.change_id > 0 && proposed.refund.is_none(), "{proposed:?}");
+    resume(&mut ann, &mut bob).await;
+    until("the hit is priced", async || service.pool(|pool| pool.paid) > Nano::ZERO).await;
+    (account, round, proposed.change_id)
+}
+
+/// PL-38 (b): the award is neither paid nor resolved while it's held; the approved void leaves the pool without it, and the player
+/// without the round. Over a restart; the audit agrees.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_b1_pl_38_b_an_unpaid_award_is_held_and_the_approved_void_reverses_it() {
+    let data = tempfile::tempdir().unwrap();
+    let service = Service::start(data.path()).await;
+    let (account, round, change) = held(&service, "alice").await;
+    let [mut acme, mut ann, _] = service.all().await;
+    let balance = acme.balance(&account).await;
+    assert_eq!(balance, DEPOSIT - 3_000, "fifteen lines of ten coins of 0.20");
+    assert_eq!(jackpot(&mut acme, &round).await.1, State::Held);
+    for client in [&mut acme, &mut ann] {
+        let request = ResolveAwardsRequest { pool_id: POOL.into(), reference: String::new() };
+        let answer = client.jackpot.resolve_awards(request).await.unwrap().into_inner();
+        assert!(answer.paid.is_empty());
+    }
+    assert_eq!(
+        void(&mut acme, "void", &round).await.unwrap().change_id,
+        change,
+        "the same request has the same answer"
+    );
+    expect(void(&mut acme, "again", &round).await, Code::FailedPrecondition, "VOID_PROPOSED_BEFORE");
+    assert_eq!((changes(&mut acme).await, changes(&mut ann).await), (vec![change], vec![change]));
+    let mut other = service.client("other").await;
+    assert_eq!(changes(&mut other).await, [] as [u64; 0], "an operator sees its own");
+    expect(approve(&mut other, "a", change, AwardCost::Unspecified).await, Code::NotFound, "CHANGE_UNKNOWN");
+    expect(approve(&mut acme, "a", change, AwardCost::Unspecified).await, Code::PermissionDenied, "OTHER_ACTORS");
+    service.server.stop().await.unwrap();
+
+    let service = Service::start(data.path()).await;
+    let [mut acme, mut ann, _] = service.all().await;
+    assert_eq!(jackpot(&mut acme, &round).await.1, State::Held, "a restart changes nothing");
+    let (paid, funding) = (service.pool(|pool| pool.paid), service.pool(|pool| pool.house_funding));
+    assert!(paid > Nano::ZERO && funding > Nano::ZERO);
+    let made = approve(&mut ann, "approve", change, AwardCost::Unspecified).await.unwrap();
+    assert_eq!(approve(&mut ann, "approve", change, AwardCost::Unspecified).await.unwrap(), made);
+    settled(&service).await;
+    assert_eq!(acme.balance(&account).await, DEPOSIT, "the bet is refunded, and nothing else is paid");
+    assert_eq!(jackpot(&mut acme, &round).await, (RoundState::Voided, State::Voided, None));
+    assert_eq!((service.pool(|pool| pool.paid), service.pool(|pool| pool.house_funding)), (Nano::ZERO, Nano::ZERO));
+    let contributed = service.pool(|pool| pool.contributions);
+    assert_eq!(contributed, Nano(150_000_000), "what it contributed stays in the pool");
+    assert_eq!(service.pool(|pool| pool.reserve), contributed, "the increments' share goes to the reserve");
+    assert_eq!(service.house("acme"), -contributed.0, "at the operator's cost");
+    bob_sees(&service, &round).await;
+    service.server.stop().await.unwrap();
+    checked(data.path());
+}
+
+/// The void stands among the significant events with who proposed and who approved it.
+async fn bob_sees(service: &Service, round: &str) {
+    let mut bob = service.client("bob").await;
+    let kinds = vec![Kind::Void.into(), Kind::VoidProposed.into()];
+    let request = ListSignificantEventsRequest { kinds, page_size: 10, ..ListSignificantEventsRequest::default() };
+    let events = bob.report.list_significant_events(request).await.unwrap().into_inner().events;
+    let told: Vec<_> =
+        events.iter().map(|event| (event.kind(), event.subject.as_str(), event.approver.as_str())).collect();
+    assert_eq!(told, [(Kind::Void, round, "c0"), (Kind::VoidProposed, round, "")]);
+    assert_eq!(events[0].actor, "acme/c0");
+}
+
+/// PL-38 (b): rejected, or not approved within 72 hours of logged time, the award is paid; the void can't hold it again.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_38_b_a_rejected_or_lapsed_proposal_has_the_award_paid() {
+    for lapses in [false, true] {
+        let data = tempfile::tempdir().unwrap();
+        let service = Service::start(data.path()).await;
+        let (account, round, change) = held(&service, "alice").await;
+        let [mut acme, _, mut bob] = service.all().await;
+        if lapses {
+            service.clock.fetch_add(VOID_HOLD_MS - 1, Ordering::SeqCst);
+            assert_eq!(jackpot(&mut acme, &round).await.1, State::Held);
+            service.clock.fetch_add(1, Ordering::SeqCst);
+        } else {
+            let request = RejectChangeRequest { request_id: "no".into(), change_id: change, reason: "no fault".into() };
+            bob.ledger.reject_change(request).await.unwrap();
+        }
+        until("the award is paid", async || jackpot(&mut acme, &round).await.1 == State::Paid).await;
+        let paid = jackpot(&mut acme, &round).await.2.unwrap();
+        assert_eq!(acme.balance(&account).await, DEPOSIT - 3_000 + paid);
+        let expected =
+            if lapses { (Code::FailedPrecondition, "CHANGE_LAPSED") } else { (Code::NotFound, "CHANGE_UNKNOWN") };
+        let late = approve(&mut bob, "late", change, AwardCost::Platform).await;
+        expect(late, expected.0, expected.1);
+        expect(void(&mut acme, "again", &round).await, Code::FailedPrecondition, "VOID_PROPOSED_BEFORE");
+        assert_eq!(changes(&mut bob).await, [] as [u64; 0]);
+        service.server.stop().await.unwrap();
+        checked(data.path());
+    }
+}
+
+/// PL-38 (c): the player keeps a paid award; the void takes the platform's word on who bears it.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_38_c_a_paid_award_is_charged_to_the_operator_or_the_platforms_loss() {
+    let data = tempfile::tempdir().unwrap();
+    let service = Service::start(data.path()).await;
+    let [mut acme, mut ann, _] = service.all().await;
+    for (player, cost) in [("alice", AwardCost::Operator), ("bob", AwardCost::Platform)] {
+        let (account, round) = waiting(&mut acme, player).await;
+        assert_eq!(hit(&mut acme, &round).await, State::Paid);
+        let (_, _, paid) = jackpot(&mut acme, &round).await;
+        let before = (service.pool(|pool| pool.paid), service.pool(|pool| pool.reserve), service.house("acme"));
+        let change = void(&mut acme, "void", &round).await.unwrap().change_id;
+        let unsaid = approve(&mut ann, &format!("unsaid-{player}"), change, AwardCost::Unspecified).await;
+        expect(unsaid, Code::InvalidArgument, "INVALID_FIELD");
+        approve(&mut ann, &format!("approve-{player}"), change, cost).await.unwrap();
+        settled(&service).await;
+        assert_eq!(acme.balance(&account).await, DEPOSIT + paid.unwrap(), "the bet is back, the award stays");
+        assert_eq!(jackpot(&mut acme, &round).await, (RoundState::Voided, State::Paid, paid));
+        let eur = Nano(i128::from(paid.unwrap()) * 10_000_000);
+        let charged = if cost == AwardCost::Operator { eur } else { Nano::ZERO };
+        let after = (service.pool(|pool| pool.paid), service.pool(|pool| pool.reserve), service.house("acme"));
+        let refund = 3_000 * 10_000_000;
+        assert_eq!(
+            (after.0, after.1, after.2),
+            (Nano(before.0.0 - charged.0), Nano(before.1.0 + charged.0), before.2 - charged.0 - refund)
+        );
+    }
+    service.server.stop().await.unwrap();
+    checked(data.path());
+}
+
+/// PL-38 (a): one support actor voids any number of rounds at once; the contributions stay in the pool, to the nano, until two actors
+/// of the platform have declared the incident; then those of that operator's are returned by one event a partition.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_b1_pl_38_a_contributions_of_voids_stay_in_the_pool_until_the_platform_declares_an_incident() {
+    let data = tempfile::tempdir().unwrap();
+    let service = Service::start(data.path()).await;
+    let [mut acme, mut ann, mut bob] = service.all().await;
+    let mut other = service.client("other").await;
+    let mut contributed = 0;
+    for (client, operator) in [(&mut acme, "acme"), (&mut other, "other")] {
+        let account = Account { operator_id: operator.into(), player_id: "p".into(), currency_code: EUR.into() };
+        client.fund_account(&account, DEPOSIT).await;
+        for number in 0..40 {
+            let played = client.play_out(bet(&format!("r-{number}"), &account, "0.01")).await.unwrap();
+            if played.iter().any(|step| step.jackpot.is_some()) {
+                continue;
+            }
+            let voided = void(client, &format!("v-{number}"), &played[0].round_id).await.unwrap();
+            assert_eq!((voided.change_id, voided.refund.unwrap().amount_minor), (0, 15));
+            contributed += 15 * 50_000;
+        }
+        assert_eq!(client.balance(&account).await, DEPOSIT, "each is refunded at once");
+        assert!(service.house(operator) < 0);
+    }
+    settled(&service).await;
+    let pooled = service.pool(|pool| pool.contributions);
+    assert!(pooled.0 >= contributed);
+    let list = |pool_id: &str| ListIncidentsRequest { pool_id: pool_id.into() };
+    let kept = ann.jackpot.list_incidents(list(POOL)).await.unwrap().into_inner().not_returned;
+    let kept: Vec<_> = kept.into_iter().map(|of| (of.operator_id, of.voids)).collect();
+    assert_eq!(kept, [("acme".to_owned(), 40), ("other".to_owned(), 40)]);
+    let own = acme.jackpot.list_incidents(list(POOL)).await.unwrap().into_inner().not_returned;
+    assert_eq!(own.len(), 1, "an operator sees its own");
+
+    let declare = |id: &str, until_ms: i64| DeclareIncidentRequest {
+        request_id: format!("incident-{id}"),
+        pool_id: POOL.into(),
+        incident: Some(incident(id, "acme", until_ms)),
+        actor: String::new(),
+    };
+    expect(acme.jackpot.declare_incident(declare("i", START_MS)).await, Code::PermissionDenied, "ROLE_MISSING");
+    let late = ann.jackpot.declare_incident(declare("late", START_MS + 3_600_000)).await;
+    expect(late, Code::InvalidArgument, "INVALID_INCIDENT");
+    service.clock.fetch_add(60_000, Ordering::SeqCst);
+    let change_id = ann.jackpot.declare_incident(declare("i", START_MS + 60_000)).await.unwrap().into_inner().change_id;
+    expect(approve(&mut ann, "same", change_id, AwardCost::Unspecified).await, Code::PermissionDenied, "SAME_ACTOR");
+    assert_eq!(service.pool(|pool| pool.contributions), pooled, "nothing is returned before");
+    approve(&mut bob, "approve", change_id, AwardCost::Unspecified).await.unwrap();
+    until("acme's are returned", async || {
+        let left = ann.jackpot.list_incidents(list(POOL)).await.unwrap().into_inner();
+        left.not_returned.iter().all(|of| of.operator_id == "other") && left.incidents.len() == 1
+    })
+    .await;
+    settled(&service).await;
+    assert_eq!(service.house("acme"), 0, "what acme bore is returned");
+    assert_eq!(service.house("other"), -40 * 15 * 50_000, "what others bear is not");
+    assert_eq!(pooled.0 - service.pool(|pool| pool.contributions).0, 40 * 15 * 50_000);
+    let again =
+        ann.jackpot.declare_incident(DeclareIncidentRequest { request_id: "again".into(), ..declare("i", START_MS) });
+    expect(again.await, Code::AlreadyExists, "INCIDENT_EXISTS");
+    service.server.stop().await.unwrap();
+    checked(data.path());
+}
+
+/// BW-20: a hit by a round that was bet before the suspension waits; a pool with such a hit is not retired; the hit is awarded by the
+/// platform's decision, or when the pool resumes. A round that was bet after the suspension wins nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn bw_20_a_hit_of_a_suspended_pool_waits_for_the_platform_or_for_the_resumption() {
+    for release in [true, false] {
+        let data = tempfile::tempdir().unwrap();
+        let service = Service::start(data.path()).await;
+        let [mut acme, mut ann, mut bob] = service.all().await;
+        let (account, round) = waiting(&mut acme, "alice").await;
+        suspend(&mut ann).await;
+        assert_eq!(hit(&mut acme, &round).await, State::Pending);
+        assert_eq!(pool(&mut acme).await.waiting_hits, 1);
+        assert_eq!(service.pool(|pool| pool.paid), Nano::ZERO);
+        let (request_id, pool_id, into_pool_id) = ("retire".to_owned(), POOL.to_owned(), POOL.to_owned());
+        let retire = RetirePoolRequest { request_id, pool_id, into_pool_id, actor: String::new() };
+        assert!(ann.jackpot.retire_pool(retire).await.is_err());
+        // What is bet now adds nothing, and has no jackpot to win.
+        let other = acme.fund("late", EUR, DEPOSIT).await;
+        let late = acme.play_out(bet("late", &other, "0.20")).await.unwrap();
+        assert!(late.iter().all(|step| step.jackpot.is_none()));
+        if release {
+            let (request_id, pool_id) = ("release".to_owned(), POOL.to_owned());
+            let request = ReleaseHitsRequest { request_id, pool_id, reason: "sound".into(), actor: String::new() };
+            let change_id = ann.jackpot.release_hits(request).await.unwrap().into_inner().change_id;
+            approve(&mut bob, "approve-release", change_id, AwardCost::Unspecified).await.unwrap();
+        } else {
+            resume(&mut ann, &mut bob).await;
+        }
+        until("the award is paid", async || jackpot(&mut acme, &round).await.1 == State::Paid).await;
+        assert_eq!(acme.balance(&account).await, DEPOSIT - 3_000 + jackpot(&mut acme, &round).await.2.unwrap());
+        assert_eq!(pool(&mut acme).await.waiting_hits, 0);
+        service.server.stop().await.unwrap();
+        checked(data.path());
+    }
+}
