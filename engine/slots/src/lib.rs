@@ -29,15 +29,18 @@ pub use contract::draws::{Draws, Seed};
 pub use contract::game::Game;
 pub use contract::highest_win::{CollectedTop, GambleTop, HighestWin, TopWindows};
 pub use contract::info::{AutoplayLoss, Fact, GameInfo, PayRow, PrizeInfo, SpecialInfo, SymbolInfo, SymbolRole};
+pub use contract::most_expected::MostExpected;
 pub use contract::outcome::{
     Awaiting, Card, Mark, MarkKind, MeanCoin, Outcome, PickOffer, Prize, Spin, SpinKind, Win, WinKind,
 };
 pub use contract::par::{Par, PartName};
 pub use contract::pool::{JackpotReturn, OutOfSpan, PoolTerms};
 pub use contract::round::{Choice, ChoiceRefused, Picked, Round, Terms};
+pub use contract::rounding::CoinFraction;
 pub use contract::stake::{Stake, StakeRefused};
 pub use games::ladders::{LadderRefused, Ladders};
 pub use games::list::{add_games, game, games, latest, latest_games, standard, standard_pool};
+pub use games::win_up_to::{OfCurrency, WinUpTo, by_lines, win_up_to};
 pub use math::cash::{CashReturn, cash_return};
 pub use math::highest_paid::{HighestPaid, Reach, chance_of_gambled};
 pub use math::simulate::{Tally, simulate, warm_up};

@@ -18,7 +18,7 @@ use motherlode_log::Position;
 use motherlode_proto::round::v1::Witch;
 use motherlode_rounds::{
     Live,
-    collection::{self, Led},
+    collection::{self, Led, Sharing},
     gamble_max_minor, round_name,
 };
 use motherlode_slots::{self as slots, Carried, Game, Outcome, Seed};
@@ -204,7 +204,7 @@ impl<'a> Plays<'a> {
         let Some(drawn) = &step.draw else { return };
         self.returns[round.of].steps += 1;
         let place = round.place.as_ref();
-        let before = place.map_or_else(Carried::default, |place| player.carried(round.live.game, place));
+        let before = place.map_or_else(Carried::default, |place| player.carried(round.live.game, round.sharing, place));
         let client_seed = drawn.client_seed(&commit.request_id).to_vec();
         let mut held = Held { step: step.clone(), client_seed, before, collection: None, credit: None, hit: false };
         let is_next = |event: &&Event| matches!(event, Event::RoundStarted(_) | Event::StepResolved(_));
@@ -276,12 +276,16 @@ impl<'a> Plays<'a> {
         }
         let carries = !game.carries().keys.is_empty();
         let place = carries.then(|| (game.name(), collection::scope(game, currency, started.bet)));
-        let carried = place.as_ref().map_or_else(Carried::default, |place| player.carried(game, place));
-        if carried != terms.carried {
+        let carried =
+            |sharing| place.as_ref().map_or_else(Carried::default, |place| player.carried(game, sharing, place));
+        // Rounds of older versions were opened by their own rules before they were superseded.
+        let sharing = [Sharing::Game, Sharing::Version].into_iter().find(|sharing| carried(*sharing) == terms.carried);
+        let Some(sharing) = sharing else {
+            let carried = carried(Sharing::Game);
             let figures = |of: &Carried| format!("{:?} of {:?}", of.0, game.carries().keys);
             let what = "the round was opened with other figures than the player carried";
             return Err(Fault::new(what, figures(&carried), figures(&terms.carried)));
-        }
+        };
         let of = self.returns_of(started, position);
         let figures = &mut self.returns[of];
         figures.rounds += 1;
@@ -292,7 +296,7 @@ impl<'a> Plays<'a> {
             figures.free_bets += i128::from(started.bet.0);
         }
         let pool = started.contribution.as_ref().map(|given| given.pool.clone());
-        Ok(Playing { number: started.round, of, pool, place, live, sealed: 0, held: vec![] })
+        Ok(Playing { number: started.round, of, pool, place, sharing, live, sealed: 0, held: vec![] })
     }
 
     fn returns_of(&mut self, started: &RoundStarted, position: Position) -> usize {
@@ -357,7 +361,7 @@ impl<'a> Plays<'a> {
         })?;
         let Some(led) = led else { return Ok(None) };
         let place = (led.game.name(), led.scope.clone());
-        let now = player.carried(led.game, &place);
+        let now = player.carried(led.game, Sharing::Game, &place);
         let left = led.undone(&now);
         if let Some(open) = player.open.values().find(|open| open.place.as_ref() == Some(&place))
             && left != now

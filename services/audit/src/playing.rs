@@ -3,7 +3,10 @@
 use crate::{days::Days, divergence::Fault};
 use foldhash::fast::RandomState;
 use motherlode_books::{Event, Minor, PlayerState, SmolStr, StepResolved, StreamId};
-use motherlode_rounds::{Live, collection};
+use motherlode_rounds::{
+    Live,
+    collection::{self, Sharing},
+};
 use motherlode_slots::{Carried, Game};
 use std::collections::{BTreeMap, HashMap};
 
@@ -51,6 +54,8 @@ pub(crate) struct Playing {
     pub(crate) pool: Option<SmolStr>,
     /// Where what the player carries stands; none where the game carries nothing.
     pub(crate) place: Option<Place>,
+    /// Which figures it was opened with hold for all currencies.
+    pub(crate) sharing: Sharing,
     pub(crate) live: Live,
     /// Steps with a sealed draw so far.
     pub(crate) sealed: usize,
@@ -87,10 +92,11 @@ impl Player {
     }
 
     /// Returns the figures of a collection, with those that hold for all currencies (DM-14).
-    pub(crate) fn carried(&self, game: &dyn Game, place: &Place) -> Carried {
+    pub(crate) fn carried(&self, game: &dyn Game, sharing: Sharing, place: &Place) -> Carried {
         let own = self.carried.get(place).copied().unwrap_or_default();
         let of_game = self.carried.iter().filter(|((name, _), _)| *name == place.0);
-        collection::with_shared(game, &place.1, own, of_game.map(|((_, scope), carried)| (scope.as_str(), *carried)))
+        let of_game = of_game.map(|((_, scope), carried)| (scope.as_str(), *carried));
+        collection::with_shared(game, sharing, &place.1, own, of_game)
     }
 
     /// Keeps what a change from `before` to `after` notes in a place.
@@ -105,7 +111,7 @@ impl Player {
     /// Takes up what the player carries from here on; the change that the log must have.
     pub(crate) fn carry(&mut self, playing: &Playing, carried: Carried) -> Option<Event> {
         let (place, game) = (playing.place.as_ref()?, playing.live.game);
-        let before = self.carried(game, place);
+        let before = self.carried(game, playing.sharing, place);
         self.note(place, &before, &carried);
         collection::change(game, &place.1, &before, &carried)
     }

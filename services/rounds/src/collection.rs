@@ -9,7 +9,7 @@ use crate::{
     terms::{terms_from_log, terms_of},
 };
 use motherlode_books::{Collection, Currency, Event, Minor, PlayerState, RoundStarted, SmolStr};
-use motherlode_slots::{Carried, CarriedScope, Carries, Game};
+use motherlode_slots::{Carried, CarriedScope, Carries, Game, latest};
 
 /// Key of the picked witch in the collection that belongs to all bets of the game (BW-05).
 const WITCH: &str = "witch";
@@ -53,7 +53,18 @@ pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> SmolStr {
 pub fn carried_by(game: &dyn Game, player: &PlayerState, scope: &str) -> Carried {
     let own = carried(game, player.collection(game.name(), scope));
     let others = player.collections().filter(|(of, ..)| *of == game.name());
-    with_shared(game, scope, own, others.map(|(_, scope, collection)| (scope, carried(game, Some(collection)))))
+    let others = others.map(|(_, scope, collection)| (scope, carried(game, Some(collection))));
+    with_shared(game, Sharing::Game, scope, own, others)
+}
+
+/// The rules version that says which figures hold for all currencies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// The newest version of the game, for rounds of every version: a gift that a player was given is not given again by
+    /// an older version (DM-14). Every new round is opened so.
+    Game,
+    /// The round's own version, as rounds of older versions were opened before.
+    Version,
 }
 
 /// Adds the shared figures to those of one scope: the highest of each, of all scopes of the game and of the same kind
@@ -61,11 +72,15 @@ pub fn carried_by(game: &dyn Game, player: &PlayerState, scope: &str) -> Carried
 #[must_use]
 pub fn with_shared<'a>(
     game: &dyn Game,
+    sharing: Sharing,
     scope: &str,
     own: Carried,
     all: impl Iterator<Item = (&'a str, Carried)>,
 ) -> Carried {
-    let Carries { keys, shared, .. } = game.carries();
+    let Carries { keys, mut shared, .. } = game.carries();
+    if let (Sharing::Game, Some(newest)) = (sharing, latest(game.name())) {
+        shared = newest.carries().shared;
+    }
     if shared.is_empty() {
         return own;
     }

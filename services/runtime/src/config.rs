@@ -9,6 +9,7 @@ pub(crate) mod error;
 mod operators;
 mod proofs;
 mod role;
+mod rules;
 mod seamless;
 mod store;
 mod verify;
@@ -19,6 +20,7 @@ pub use error::ConfigError;
 pub use operators::{Credential, Digest, Operator, PLATFORM};
 pub use proofs::{Proofs, Witness};
 pub use role::{LedgerTargets, Role};
+pub use rules::Rules;
 pub use seamless::{Seamless, WalletCredentials, WalletKind, WalletProtocol};
 pub use store::{AllowUnsafe, Store, StoreTls};
 pub use verify::Verify;
@@ -62,6 +64,8 @@ pub struct Config {
     pub report: Report,
     /// Currencies and coin ladders.
     pub currencies: Currencies,
+    /// Superseded rules versions that take new bets.
+    pub rules: Rules,
     /// Demo play.
     pub demo: Demo,
     /// Sealed draws.
@@ -249,6 +253,7 @@ impl Default for Config {
             interruption: Interruption::default(),
             report: Report::default(),
             currencies: Currencies::default(),
+            rules: Rules::default(),
             demo: Demo::default(),
             draws: Draws::default(),
             telemetry: Telemetry::default(),

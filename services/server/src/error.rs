@@ -5,7 +5,7 @@ use motherlode_books::StreamId;
 use motherlode_ledger::{AppendError, OpenError, Standing, draws::DrawKeysError};
 use motherlode_proofs::ProofsError;
 use motherlode_runtime::{ConfigError, connect::ConnectError, connections::TlsError};
-use motherlode_spin::UnknownName;
+use motherlode_spin::{UnknownName, UnknownRules};
 use motherlode_wallet::WalletError;
 use std::{io, net::SocketAddr, path::PathBuf};
 
@@ -75,6 +75,9 @@ pub enum ServeError {
     /// The configuration names a game or a jurisdiction that there is not.
     #[error(transparent)]
     UnknownName(#[from] UnknownName),
+    /// The configuration enables a rules version that does not exist, or that is not superseded.
+    #[error(transparent)]
+    UnknownRules(#[from] UnknownRules),
     /// A currency or a coin ladder of the configuration makes no sense, or a coin value returns what it may not.
     #[error("currencies: {0}")]
     Currencies(#[from] motherlode_slots::LadderRefused),

@@ -42,7 +42,7 @@ use motherlode_runtime::{
     stop::{self, Stop, Stopper},
 };
 use motherlode_slots::Ladders;
-use motherlode_spin::{Dealer, SpinApi, Sweeper, Waits};
+use motherlode_spin::{Dealer, SpinApi, SupersededRules, Sweeper, Waits};
 use motherlode_wallet::{Payer, Wallets};
 use std::{
     net::{SocketAddr, TcpListener as StdListener},
@@ -127,6 +127,7 @@ impl<'a> Services<'a> {
             .with_sessions(sessions, config.sharing(), profiles)
             .with_waits(waits.clone())
             .with_ladders(self.ladders.clone())
+            .with_superseded(SupersededRules::new(&config.rules)?)
             .with_wallets(self.wallets.clone())
             .with_campaign_caps(config.campaign_caps())
             .with_demo_balance(Minor(i64::try_from(config.demo.balance_minor).unwrap_or(i64::MAX)));

@@ -13,7 +13,7 @@ use motherlode_ledger::{DrawKeys, Handle, Ledgers, Options, Stores, offer, open_
 use motherlode_proofs::{Proofs, Witnesses};
 use motherlode_runtime::{Config, Profiles};
 use motherlode_slots::latest_games;
-use motherlode_spin::{Dealer, Waits};
+use motherlode_spin::{Dealer, SupersededRules, Waits};
 use std::{
     net::{SocketAddr, TcpListener},
     time::Duration,
@@ -37,6 +37,7 @@ pub enum Phase<'a> {
 pub fn check(config: &Config) -> Result<(), ServeError> {
     Waits::new(&config.interruption, &Profiles::new(&config.jurisdictions)?)?;
     offer::offered(&config.currencies)?;
+    SupersededRules::new(&config.rules)?;
     config.check_role()?;
     Witnesses::of(config)?;
     config.check_exposure()?;

@@ -10,6 +10,7 @@ use crate::{
     play_rules::{PlayRules, not_held},
     registry::SessionRegistry,
     state::State,
+    superseded::SupersededRules,
     waits::Waits,
 };
 use motherlode_books::{Books, Minor, Nano, Refused, SessionId, SessionLimits, StreamId};
@@ -35,6 +36,8 @@ pub struct SpinApi {
     pub(crate) demo_balance: Minor,
     /// Which currencies and coin values take bets.
     pub(crate) ladders: Arc<Ladders>,
+    /// Superseded rules versions that take new bets (PL-41).
+    pub(crate) superseded: SupersededRules,
     /// Of operators that keep their players' money.
     pub(crate) wallets: Wallets,
     /// The most that operators' open campaigns may cost, in EUR, by operator (PL-36); who isn't there has no such limit.
@@ -70,6 +73,7 @@ impl SpinApi {
             waits: Waits::default(),
             demo_balance,
             ladders: offer::standard(),
+            superseded: SupersededRules::default(),
             wallets: Wallets::default(),
             campaign_caps: Arc::default(),
         }
@@ -82,8 +86,12 @@ impl SpinApi {
         Self { registry: SessionRegistry::new(self.ledgers.clone(), limits, operators, profiles), ..self }
     }
 
-    /// Under what a bet is placed; in a session it's an action of it.
+    /// The rules that a new bet is placed under; in a session it is an action of the session.
+    ///
+    /// # Errors
+    /// The bet's rules version is superseded, or its session refuses it.
     pub(crate) fn rules_for(&self, bet: &Bet) -> Result<PlayRules, Refusal> {
+        self.superseded.check(bet)?;
         self.registry.rules_for(bet.session, &bet.account.stream, (bet.game.name(), bet.account.currency))
     }
 
@@ -102,6 +110,12 @@ impl SpinApi {
     #[must_use]
     pub fn with_ladders(self, ladders: Arc<Ladders>) -> Self {
         Self { ladders, ..self }
+    }
+
+    /// With superseded rules versions that take new bets (PL-41).
+    #[must_use]
+    pub fn with_superseded(self, superseded: SupersededRules) -> Self {
+        Self { superseded, ..self }
     }
 
     /// With the wallets of operators that keep their players' money (PL-31).

@@ -39,7 +39,7 @@ impl SpinApi {
         let accounts = accounts.collect::<Result<Vec<_>, Refusal>>()?;
         let Some((first, grant)) = accounts.first() else { return Err(no_players()) };
         let campaign = parse(first, &self.ladders, grant)?;
-        let cost = cost(&campaign, players.len()).await?;
+        let cost = self.cost(&campaign, players.len()).await?;
         let (name, content) = (format!("campaign/{operator}/{request_id}"), fingerprint("grant_campaigns", request));
         let reserved = match self.ledgers.home().find(&StreamId::System, &name, content)? {
             Some(reserved) => reserved,
@@ -93,7 +93,7 @@ impl SpinApi {
             return Ok(());
         }
         self.check_free(account, &campaign.id)?;
-        let cost = cost(campaign, 1).await?;
+        let cost = self.cost(campaign, 1).await?;
         let name = format!("campaign/{operator}/{player}/{}", request.request_id);
         self.reserve(caller, operator, (name, content), campaign, &cost, 1).await.map(|_| ())
     }
@@ -111,6 +111,13 @@ impl SpinApi {
                 }
             }
         })?
+    }
+
+    async fn cost(&self, campaign: &Campaign, players: usize) -> Result<Cost, Refusal> {
+        let rate = self.ledgers.home().books(|books| books.rate(campaign.currency));
+        let (campaign, ladders) = (campaign.clone(), Arc::clone(&self.ladders));
+        let cost = tokio::task::spawn_blocking(move || Cost::new(&campaign, players, &ladders, rate)).await;
+        cost.map_err(|error| Refusal::new(Code::Internal, "INTERNAL", error.to_string()))?
     }
 
     async fn reserve(
@@ -140,12 +147,6 @@ impl SpinApi {
             .append(Proposal { stream, expected_version, request_id: request_id.into(), fingerprint, events })
             .await?)
     }
-}
-
-async fn cost(campaign: &Campaign, players: usize) -> Result<Cost, Refusal> {
-    let campaign = campaign.clone();
-    let cost = tokio::task::spawn_blocking(move || Cost::of(&campaign, players)).await;
-    cost.map_err(|error| Refusal::new(Code::Internal, "INTERNAL", error.to_string()))?
 }
 
 /// The players, each once.

@@ -1,6 +1,9 @@
 //! Descriptions of the games for players, operators and laboratories (PL-13). Computed once and kept.
 
-use crate::stake::{bet_in, find_game};
+use crate::{
+    stake::{bet_in, find_game},
+    stated::{Of, Stated},
+};
 use motherlode_books::{CoinValue, Currency, FxRate};
 use motherlode_ledger::{fields, offer};
 use motherlode_proto::{
@@ -14,8 +17,8 @@ use motherlode_proto::{
 use motherlode_rounds::minor_micros;
 use motherlode_runtime::Refusal;
 use motherlode_slots::{
-    self as slots, Game, GameInfo, HighestWin, Ladder, Ladders, Par, PrizeInfo, Stake, cash_return, games,
-    par::{Exact, decimal, exact, ratio},
+    self as slots, Game, GameInfo, Ladder, Ladders, Par, PrizeInfo, Stake, cash_return, games,
+    par::{Exact, chance_text, decimal, exact, ratio},
 };
 use std::{
     collections::HashMap,
@@ -29,8 +32,8 @@ struct Described {
     /// With its strips.
     response: GetGameResponse,
     rtp: Exact,
-    /// The return of a round that wins no jackpot, and the most that it can win.
-    without_jackpot: Option<(Exact, HighestWin)>,
+    /// The highest and the mean win of a round, the jackpot left out.
+    stated: Option<Stated>,
     /// The return of the jackpot's increments at a coin of one EUR.
     increments_per_eur: Exact,
 }
@@ -87,8 +90,9 @@ pub(crate) fn one(
         Some(currency) => vec![currency],
         None => ladders.currencies().filter_map(|code| code.parse().ok()).collect(),
     };
-    response.currencies =
-        asked.iter().filter_map(|currency| in_currency(game, ladders, *currency, &described.rtp)).collect();
+    let of = |currency| Of { game, ladders, currency, rate: now(game.name(), currency).rate };
+    response.currencies = asked.iter().filter_map(|currency| in_currency(of(*currency), described)).collect();
+    response.win_up_to = described.stated.as_ref().and_then(|stated| win_up_to(stated, game, ladders, &of));
     response.coin_values = response.currencies.iter().find(|of| of.currency_code == shown.code()).map_or_else(
         || game.info().limits.coin_values_micros.iter().map(|micros| CoinValue(*micros).to_string()).collect(),
         |of| of.coins.iter().map(|coin| coin.coin_value.clone()).collect(),
@@ -96,13 +100,40 @@ pub(crate) fn one(
     Ok(response)
 }
 
-/// A game's exact return in coins without jackpots, and the most that a round can win; none where it states none.
-pub(crate) fn figures_of(game: &dyn Game) -> Option<(Exact, HighestWin)> {
-    DESCRIPTIONS.get(&(game.name(), game.rules_version()))?.get_or_init(|| describe(game)).without_jackpot.clone()
+/// The highest and the mean win of a round of a game; none where it states none.
+pub(crate) fn stated(game: &dyn Game) -> Option<&'static Stated> {
+    DESCRIPTIONS.get(&(game.name(), game.rules_version()))?.get_or_init(|| describe(game)).stated.as_ref()
+}
+
+/// The highest win of a round in bets, over all stakes on offer (WF-04, PL-43).
+fn win_up_to<'a>(
+    stated: &Stated,
+    game: &dyn Game,
+    ladders: &Ladders,
+    of: &dyn Fn(Currency) -> Of<'a>,
+) -> Option<WinUpTo> {
+    let of_currency = |code: &str| {
+        let currency = code.parse::<Currency>().ok()?;
+        Some((minor_micros(currency), of(currency).gamble_max_minor()))
+    };
+    let top = slots::win_up_to(game, &stated.highest, ladders, &of_currency)?;
+    let (currency_code, coin) = top.at.map(|(code, coin)| (code, CoinValue(coin).to_string())).unwrap_or_default();
+    Some(WinUpTo {
+        bets: decimal(&top.bets.floor(), 0),
+        probability_at_most: format!("1e{}", top.chance_exponent),
+        unlimited: stated.unlimited(),
+        says: stated.said().to_owned(),
+        lines: top.lines,
+        currency_code,
+        coin_value: coin,
+        gambled_bets: top.gambled_bets.as_ref().map_or_else(String::new, |bets| decimal(&bets.floor(), 0)),
+        gambled_probability_at_most: top.gambled_bets.map_or_else(String::new, |bets| stated.chance_of_gambled(&bets)),
+    })
 }
 
 /// Describes a game's coin values in a currency (DM-19, DM-25).
-fn in_currency(game: &dyn Game, ladders: &Ladders, currency: Currency, rtp: &Exact) -> Option<CurrencyOffer> {
+fn in_currency(of: Of<'_>, described: &Described) -> Option<CurrencyOffer> {
+    let Of { game, ladders, currency, .. } = of;
     let ladder = ladders.of(game, currency.code())?;
     let limits = &game.info().limits;
     let bet = |coin: u64, lines: u32, coins: u32| {
@@ -111,9 +142,14 @@ fn in_currency(game: &dyn Game, ladders: &Ladders, currency: Currency, rtp: &Exa
     };
     let coins = ladder.coins_micros.iter().filter_map(|&micros| {
         let cash = cash_return(game, micros, minor_micros(currency)).ok()?;
+        let highest = described.stated.as_ref().and_then(|stated| stated.paid_at_most(of, micros));
+        let (minor, gambled) =
+            highest.map(|of| (of.minor.to_string(), of.gambled_minor.to_string())).unwrap_or_default();
         Some(CoinOffer {
             coin_value: CoinValue(micros).to_string(),
-            rtp_cash: decimal(&(rtp + &cash.adds), 6),
+            win_up_to_minor: minor,
+            win_up_to_gambled_minor: gambled,
+            rtp_cash: decimal(&(&described.rtp + &cash.adds), 6),
             rounds_wins: !cash.whole,
             rtp_cash_within: bound(&cash.within),
             rtp_cash_mixed: bound(&cash.mixed_at_most),
@@ -178,24 +214,15 @@ fn describe(game: &dyn Game) -> Described {
         ..GetGameResponse::default()
     };
     shape(info, &mut response);
-    let (mut rtp, mut increments_per_eur, mut without_jackpot) = (exact(0), exact(0), None);
+    let (mut rtp, mut increments_per_eur, mut stated) = (exact(0), exact(0), None);
     if let Ok(par) = game.par(&stake) {
         rtp = par.rtp.clone();
-        without_jackpot = Some(par.rtp_without_jackpot.clone());
+        stated = Stated::new(game, par.rtp_without_jackpot.clone());
         // They are in proportion to the coin value.
         increments_per_eur = (par.rtp_with_increments() - &rtp) * ratio(1_000_000, stake.coin_value_micros.max(1));
         figures(game, &par, &mut response);
     }
-    let highest = game.highest_win(&stake).ok();
-    if let Some(highest) = &highest {
-        response.win_up_to = Some(WinUpTo {
-            bets: decimal(&highest.bets.floor(), 0),
-            probability_at_most: highest.chance(),
-            unlimited: highest.unlimited,
-            says: highest.said().to_owned(),
-        });
-    }
-    Described { response, rtp, without_jackpot: without_jackpot.zip(highest), increments_per_eur }
+    Described { response, rtp, stated, increments_per_eur }
 }
 
 /// Describes the game's windows, symbols and awards.
@@ -241,7 +268,7 @@ fn shape(info: &GameInfo, response: &mut GetGameResponse) {
 fn figures(game: &dyn Game, par: &Par, response: &mut GetGameResponse) {
     response.rtp = decimal(&par.rtp, PLACES);
     response.max_win_bets = decimal(&par.max_win_bets, 2);
-    response.max_win_probability = decimal(&par.max_win_probability, 12);
+    response.max_win_probability = chance_text(&par.max_win_probability, 12);
     response.std_dev_bets = format!("{:.4}", par.std_dev);
     response.volatility_index = format!("{:.2}", par.volatility_index());
     response.exactness = par.exactness.to_owned();

@@ -1,13 +1,18 @@
-//! The cost of a campaign to its operator, in wins: to be expected, by the game's exact return in cash, and at most, by the highest win that its
-//! description states (PL-36). Exact rational numbers; the expected figure is rounded for people beside the fraction, the highest up.
+//! The cost of a campaign to its operator, in wins (PL-36, PL-43): the most that is to be expected and the highest possible,
+//! over all that the players can bring into their free rounds and over the gamble. Players can change what they carry
+//! between grant and play, so the state at the grant is no bound. Exact rational numbers; the expected figure is rounded up
+//! for people beside the fraction.
 
-use crate::describe;
+use crate::{
+    describe,
+    stated::{Of, Stated},
+};
 use motherlode_books::{Campaign, FxRate, Nano};
 use motherlode_proto::spin::v1 as wire;
 use motherlode_rounds::minor_micros;
 use motherlode_runtime::Refusal;
 use motherlode_slots::{
-    cash_return, latest,
+    Game, Ladders, cash_return, games, latest,
     par::{Exact, decimal, exact},
 };
 use tonic::Code;
@@ -18,29 +23,56 @@ const PLACES: usize = 4;
 /// The cost of a campaign's rounds for so many players, in minor units.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cost {
+    /// No player's strategy brings the mean above it.
     expected: Exact,
+    /// The mean cost in the long run, of players who keep to the campaign's coin value.
+    long_run: Exact,
     /// Whole.
     highest: Exact,
     highest_says: &'static str,
+    /// Bound of the chance that the campaign costs more than `highest`, in units of ten to the power of `exponent`.
+    exceeded: Option<i32>,
 }
 
 impl Cost {
-    /// Of the game that takes new rounds now. It can take a second the first time.
+    /// Computes the cost; its rounds can be played by any rules version of the game. It can take seconds the first time.
     ///
     /// # Errors
     /// The game states no return or no highest win at this stake.
-    pub(crate) fn of(campaign: &Campaign, players: usize) -> Result<Self, Refusal> {
+    pub(crate) fn new(
+        campaign: &Campaign,
+        players: usize,
+        ladders: &Ladders,
+        rate: Option<FxRate>,
+    ) -> Result<Self, Refusal> {
         let unknown = || Refusal::new(Code::Internal, "INTERNAL", "the game states no figures");
-        let game = latest(&campaign.game).ok_or_else(unknown)?;
-        let (rtp, highest) = describe::figures_of(game).ok_or_else(unknown)?;
-        let cash = cash_return(game, campaign.coin_value.0, minor_micros(campaign.currency)).map_err(|_| unknown())?;
-        let bet = exact(campaign.bet.0.unsigned_abs());
+        let Campaign { currency, coin_value, lines, coins_per_line, .. } = *campaign;
         let rounds = exact(campaign.rounds) * exact(u64::try_from(players).unwrap_or(u64::MAX));
-        Ok(Self {
-            expected: (rtp + cash.adds) * &bet * &rounds,
-            highest: (&highest.bets * &bet).ceil() * &rounds,
-            highest_says: highest.said(),
-        })
+        let bet = exact(campaign.bet.0.unsigned_abs());
+        let newest = latest(&campaign.game).ok_or_else(unknown)?;
+        let cash = cash_return(newest, coin_value.0, minor_micros(currency)).map_err(|_| unknown())?;
+        let figures = |game: &'static dyn Game| -> Result<&'static Stated, Refusal> {
+            describe::stated(game).ok_or_else(unknown)
+        };
+        let mut cost = Self {
+            expected: exact(0),
+            long_run: (&figures(newest)?.rtp + cash.adds) * &bet * &rounds,
+            highest: exact(0),
+            highest_says: "",
+            exceeded: None,
+        };
+        for game in games().iter().copied().filter(|game| game.name() == newest.name()) {
+            let (stated, of) = (figures(game)?, Of { game, ladders, currency, rate });
+            let paid = stated.paid(of, coin_value.0, (lines, coins_per_line)).ok_or_else(unknown)?;
+            cost.expected = cost.expected.max(stated.expected_minor(of, coin_value.0, &bet) * &rounds);
+            cost.highest = cost.highest.max(exact(paid.gambled_minor) * &rounds);
+            cost.highest_says = stated.said();
+            let exceeded = stated.unlimited().then_some(paid.chance_exponent);
+            cost.exceeded = cost.exceeded.max(exceeded);
+        }
+        // Chances of all rounds, added.
+        cost.exceeded = cost.exceeded.map(|exponent| exponent + rounds_exponent(&rounds));
+        Ok(cost)
     }
 
     /// The highest cost in EUR at a rate, rounded up to the billionth.
@@ -59,12 +91,27 @@ impl Cost {
     pub(crate) fn to_wire(&self, campaign: &Campaign, highest_eur: Nano, cap: Nano) -> wire::CampaignLiability {
         wire::CampaignLiability {
             currency_code: campaign.currency.to_string(),
-            expected_minor: decimal(&self.expected, PLACES),
+            expected_minor: decimal(&up(&self.expected), PLACES),
             expected_minor_exact: format!("{}/{}", self.expected.numer(), self.expected.denom()),
+            expected_long_run_minor: decimal(&self.long_run, PLACES),
+            exceeded_probability_at_most: self
+                .exceeded
+                .map_or_else(|| "0".to_owned(), |exponent| format!("1e{exponent}")),
             highest_minor: self.highest.to_integer().to_string(),
             highest_says: self.highest_says.to_owned(),
             highest_eur: highest_eur.to_string(),
             cap_eur: if cap == Nano::ZERO { String::new() } else { cap.to_string() },
         }
     }
+}
+
+/// Rounds up to the last place that is shown.
+fn up(value: &Exact) -> Exact {
+    let scale = exact(10_u64.pow(4));
+    (value * &scale).ceil() / scale
+}
+
+/// The exponent of the lowest power of ten that is no less than a number of rounds.
+fn rounds_exponent(rounds: &Exact) -> i32 {
+    i32::try_from(decimal(rounds, 0).len()).unwrap_or(i32::MAX)
 }

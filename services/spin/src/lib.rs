@@ -32,7 +32,9 @@ mod session;
 mod session_id;
 mod stake;
 mod state;
+mod stated;
 mod stream;
+mod superseded;
 mod sweeper;
 mod waits;
 
@@ -40,5 +42,6 @@ pub use answer::PlayedBytes;
 pub use api::SpinApi;
 pub use calls::{Answered, Call, Calls, Play};
 pub use dealer::{Dealer, RENEW_EVERY, Resolve, Script};
+pub use superseded::{SupersededRules, UnknownRules};
 pub use sweeper::Sweeper;
 pub use waits::{UnknownName, Waits};

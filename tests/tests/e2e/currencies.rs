@@ -7,7 +7,7 @@ use motherlode_proto::{
     ledger::v1::{OpenAccountRequest, SetExchangeRateRequest, WithdrawRequest},
     spin::v1::{GetGameRequest, GetGameResponse},
 };
-use motherlode_runtime::Config;
+use motherlode_runtime::{Config, config::Rules};
 use motherlode_slots::latest_games;
 use motherlode_tests::{Client, account, config, reason, stake_on, start, start_fresh, start_on};
 use tonic::{Code, Status};
@@ -80,7 +80,8 @@ fn pl_35_every_currency_of_iso_4217_can_be_enabled() {
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_19_a_coin_value_that_returns_less_in_cash_is_refused() {
     let data = tempfile::tempdir().unwrap();
-    let server = start_fresh(&config(data.path())).await;
+    let rules = Rules { superseded_enabled: vec!["dwarf-mine 1.0".into()] };
+    let server = start_fresh(&Config { rules, ..config(data.path()) }).await;
     let mut client = Client::connect(server.address()).await;
     let yuki = client.fund("yuki", "JPY", 1_000).await;
     for version in ["1.0", "1.0.1"] {

@@ -199,7 +199,8 @@ async fn pl_13_me_02_me_04_me_05_np_11_wf_04_wf_21_bw_06_bw_21_descriptions_stat
     let free = of_role(witch, SymbolRole::FreeSpins);
     assert!(witch.pay_rows.iter().any(|row| free.contains(&row.symbol) && row.free_spins == 10));
     let locked: Vec<_> = witch.conditional_returns.iter().map(|of| (of.key.as_str(), number(&of.rtp))).collect();
-    assert_eq!(locked.iter().map(|(key, _)| *key).collect::<Vec<_>>(), ["unlocked_1", "unlocked_2", "unlocked_3"]);
+    let keys = ["unlocked_1", "unlocked_2", "unlocked_3", "new_player_100", "new_player_500", "new_player_1000"];
+    assert_eq!(locked.iter().map(|(key, _)| *key).collect::<Vec<_>>(), keys);
     assert!(locked.iter().all(|(_, rtp)| *rtp < number(&witch.rtp) && *rtp > 0.5), "{locked:?}");
     server.stop().await.unwrap();
 }

@@ -5,6 +5,7 @@ use sha2::{Digest, Sha256};
 use crate::contract::carried::{Carried, Carries};
 use crate::contract::highest_win::HighestWin;
 use crate::contract::info::{Fact, GameInfo};
+use crate::contract::most_expected::MostExpected;
 use crate::contract::par::{Par, PartName};
 use crate::contract::round::{Round, Terms};
 use crate::contract::rounding::{CoinFraction, Rounding};
@@ -61,6 +62,15 @@ pub trait Game: Sync + Send {
     /// # Errors
     /// The first fault of the stake.
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused>;
+
+    /// The most that a round returns on average, over all that its player can carry into it (PL-36, PL-43). Costs as
+    /// much as [`Game::par`].
+    ///
+    /// # Errors
+    /// The first fault of the stake.
+    fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
+        self.par(stake).map(|par| MostExpected::of_return(par.rtp_without_jackpot))
+    }
 
     /// The game's name in requests and in the log: lower case, words joined by hyphens.
     fn name(&self) -> &'static str {

@@ -7,6 +7,7 @@ pub mod draws;
 pub mod game;
 pub mod highest_win;
 pub mod info;
+pub mod most_expected;
 pub mod outcome;
 pub mod par;
 pub mod pool;

@@ -193,3 +193,33 @@ pub fn decimal(value: &Exact, places: usize) -> String {
     let sign = if value.is_negative() { "-" } else { "" };
     if places == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
+
+/// Writes a chance so that it never reads as 0: with so many decimals where that has three digits that count, else in
+/// scientific notation, such as `1.63e-14`, rounded up.
+#[must_use]
+pub fn chance_text(value: &Exact, places: usize) -> String {
+    let smallest = ratio(1_000, (0..places).fold(BigInt::one(), |scale, _| scale * 10));
+    if value.is_zero() || *value >= smallest { decimal(value, places) } else { scientific(value, 2) }
+}
+
+/// Writes a fraction above 0 in scientific notation with so many places, rounded up: a bound stays a bound.
+#[must_use]
+pub fn scientific(value: &Exact, places: u32) -> String {
+    if !value.is_positive() {
+        return "0".to_owned();
+    }
+    let (ten, one) = (exact(10), Exact::one());
+    let (mut mantissa, mut exponent) = (value.clone(), 0i64);
+    while mantissa >= ten {
+        (mantissa, exponent) = (mantissa / &ten, exponent + 1);
+    }
+    while mantissa < one {
+        (mantissa, exponent) = (mantissa * &ten, exponent - 1);
+    }
+    let scale = exact(10_u64.pow(places.min(18)));
+    let mut rounded = (mantissa * &scale).ceil() / &scale;
+    if rounded >= ten {
+        (rounded, exponent) = (rounded / ten, exponent + 1);
+    }
+    format!("{}e{exponent}", decimal(&rounded, places.min(18) as usize))
+}

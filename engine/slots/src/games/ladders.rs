@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::contract::game::Game;
 use crate::contract::rounding::CoinFraction;
-use crate::games::list::{latest, latest_games};
+use crate::games::list::{games, latest, latest_games};
 use crate::math::cash::{CoinRefused, cash_return};
 use crate::parts::ladder::{Ladder, LaddersData, STANDARD_DATA};
 
@@ -172,6 +172,14 @@ impl Ladders {
         let coins_micros: Vec<_> = coins.filter(|coin| offered_by_list(game, *coin, minor)).collect();
         let default_micros = coins_micros.get(coins_micros.len() / 2).copied()?;
         Some(Ladder { coins_micros, default_micros })
+    }
+
+    /// The highest coin value on offer in a currency, of all versions of a game; 0 where none takes bets in it.
+    #[must_use]
+    pub fn highest_coin(&self, game: &dyn Game, currency: &str) -> u64 {
+        let versions = games().iter().filter(|of| of.name() == game.name());
+        let highest = versions.filter_map(|of| self.of(*of, currency)?.coins_micros.last().copied());
+        highest.max().unwrap_or_default()
     }
 
     /// Whether a game takes bets at a coin value in a currency. Cheap: nothing is worked out.

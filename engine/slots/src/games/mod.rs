@@ -6,4 +6,5 @@ pub mod ladders;
 pub mod list;
 pub mod mystery_elves;
 pub mod neptune;
+pub mod win_up_to;
 pub mod witch_feature;

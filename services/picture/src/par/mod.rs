@@ -2,6 +2,7 @@
 //!
 //! All figures are the exact ones of [`Par`], but for one section, which is a simulation and says so.
 
+pub mod highest;
 mod parts;
 mod played;
 pub mod plot;
@@ -234,13 +235,9 @@ fn volatility(game: &dyn Game, stake: &Stake, par: &Par) -> Markup {
         ),
         ("its chance", chance(&par.max_win_probability).into()),
     ]);
-    let highest: Markup = match game.highest_win(stake) {
-        Ok(of) => {
-            let bets = format!("{} bets", grouped(&decimal(&of.bets.floor(), 0)));
-            let rows = [("win up to, in a round", bets.into()), ("its chance is at most", of.chance().into())];
-            [list(rows), note(of.said())].into()
-        }
-        Err(_) => std::iter::empty().collect(),
+    let highest: Markup = match highest::highest(game, stake, par) {
+        Some(of) => [list(of.rows().into_iter().map(|(name, value)| (name, value.into()))), note(of.says)].into(),
+        None => std::iter::empty().collect(),
     };
     let says = "Where the return of a session of N rounds lies: the exact return without the jackpot ± z σ / √N, no lower \
                 than nothing; from dark to light, 90, 95 and 99 % of sessions. Features are in σ; jackpot and gamble are not. It's the normal approximation: below some ten \

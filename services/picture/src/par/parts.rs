@@ -11,7 +11,7 @@ pub(super) fn section(title: &str, inner: impl Into<Markup>) -> Markup {
 }
 
 /// Names and figures, one beside the other.
-pub(super) fn list<const N: usize>(rows: [(&str, Markup); N]) -> Markup {
+pub(super) fn list<'a>(rows: impl IntoIterator<Item = (&'a str, Markup)>) -> Markup {
     plain(
         "dl",
         rows.into_iter().map(|(name, figure)| [plain("dt", name), plain("dd", figure)].into()).collect::<Markup>(),

@@ -15,15 +15,18 @@ use crate::contract::carried::{Carried, Carries};
 use crate::contract::game::{Edition, Game, RulesVersion};
 use crate::contract::highest_win::HighestWin;
 use crate::contract::info::Fact;
-use crate::contract::par::Par;
+use crate::contract::most_expected::MostExpected;
+use crate::contract::par::{Par, exact};
 use crate::contract::round::{Round, Terms};
 use crate::contract::rounding::{CoinFraction, Rounding};
 use crate::contract::stake::{Stake, StakeRefused};
 use crate::parts::collection::Collections;
+use crate::parts::expansion::CRYSTALS;
 use crate::parts::file::{ModelError, parse};
 
 use cash::Cash;
 use model::{Model, PARTS};
+use moments::Returns;
 use round::DwarfMineRound;
 
 /// The game's name in requests and in the log.
@@ -69,6 +72,17 @@ impl Game for DwarfMine {
 
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
         highest::of(&self.model, stake)
+    }
+
+    /// A player may lack one crystal of each colour, so that every crystal that lands completes a collection.
+    fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
+        self.model.limits.check(stake)?;
+        let (needs, spins) = (self.model.needs, self.model.collection_spins);
+        let returns = Returns::of(&self.model);
+        let windows = returns.paid.crystal() * exact(CRYSTALS) * exact(spins);
+        let collected = returns.collections() * exact(needs);
+        let own = returns.base() + returns.free_spins();
+        Ok(MostExpected { own, collected, collected_windows: windows, earlier: needs - 1 })
     }
 
     fn facts(&self) -> Vec<Fact> {

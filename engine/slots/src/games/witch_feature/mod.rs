@@ -21,13 +21,16 @@ use crate::contract::carried::{Carried, CarriedScope, Carries};
 use crate::contract::game::{Edition, Game, RulesVersion};
 use crate::contract::highest_win::HighestWin;
 use crate::contract::info::Fact;
+use crate::contract::most_expected::MostExpected;
 use crate::contract::par::Par;
 use crate::contract::round::{Round, Terms};
 use crate::contract::stake::{Stake, StakeRefused};
 use crate::parts::file::{ModelError, parse};
 
 use model::{Model, PARTS};
+use moments::Means;
 use round::{CARRIED, WitchRound, carried, shelf};
+use unlocking::Chain;
 
 /// The game's name in requests and in the log.
 pub const NAME: &str = "witch-feature";
@@ -71,6 +74,12 @@ impl Game for WitchFeature {
 
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
         highest::of(&self.model, stake)
+    }
+
+    /// The Potions on the shelf can lack one for the best feature.
+    fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
+        self.model.limits.check(stake)?;
+        Ok(MostExpected::of_return(Chain::new(&self.model, &Means::of(&self.model)).most_expected()))
     }
 
     fn facts(&self) -> Vec<Fact> {

@@ -105,6 +105,11 @@ impl Chain {
         Unlocking { spins, cost_bets }
     }
 
+    /// The highest mean win of the next spin, over all states of a player.
+    pub(super) fn most_expected(&self) -> Exact {
+        self.0.iter().flat_map(|level| &level.wins).max().cloned().unwrap_or_default()
+    }
+
     /// The returns of the first spins.
     pub(super) fn first_spins(&self) -> Vec<ConditionalRtp> {
         let titles = [

@@ -2,12 +2,13 @@
 
 use super::cash;
 use crate::figures::chance;
-use motherlode_picture::par::report::{
-    CASH_PROOF, CashReport, INCREMENTS, PLACES, ROUNDING, StakeReport, pays, returns, symbol_name, symbols,
+use motherlode_picture::par::{
+    highest::highest,
+    report::{CASH_PROOF, CashReport, INCREMENTS, PLACES, ROUNDING, StakeReport, pays, returns, symbol_name, symbols},
 };
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{
-    Game, GameInfo, HighestWin, Par, Stake,
+    Game, GameInfo, Par, Stake,
     par::{ReelSet, decimal},
 };
 use serde::{Serialize, Serializer};
@@ -45,6 +46,12 @@ pub(super) struct Report {
     /// A bound of the chance of a round that wins so much or more.
     win_up_to_probability_at_most: String,
     win_up_to_says: &'static str,
+    /// The stake at which it is reached; empty where all have the same.
+    win_up_to_at: String,
+    /// The highest win with the gamble, at stakes in EUR; empty without a gamble.
+    win_up_to_gambled_bets: String,
+    /// A bound of its chance.
+    win_up_to_gambled_probability_at_most: String,
     /// The assumptions about the pool under the jackpot's share of the return; empty without a jackpot.
     jackpot_assumes: String,
     /// The return in cash by currency and coin value, of the ladders that come with the games.
@@ -93,7 +100,7 @@ struct CombinationReport {
 impl Report {
     pub(super) fn of(game: &dyn Game, stake: &Stake, par: &Par) -> Self {
         let parts = returns(par, PLACES);
-        let highest = game.highest_win(stake).ok();
+        let highest = highest(game, stake, par).unwrap_or_default();
         Self {
             game: par.game,
             rules_version: par.rules_version,
@@ -115,9 +122,12 @@ impl Report {
                 par.conditional_rtps.iter().map(|of| (of.key.to_owned(), decimal(&of.rtp, PLACES))).collect(),
             ),
             reel_sets: par.reel_sets.iter().map(|set| ReelSetReport::of(game.info(), set)).collect(),
-            win_up_to_bets: highest.as_ref().map_or_else(String::new, |of| decimal(&of.bets.floor(), 0)),
-            win_up_to_probability_at_most: highest.as_ref().map_or_else(String::new, HighestWin::chance),
-            win_up_to_says: highest.as_ref().map_or("", HighestWin::said),
+            win_up_to_bets: highest.bets,
+            win_up_to_probability_at_most: highest.chance,
+            win_up_to_says: highest.says,
+            win_up_to_at: highest.at,
+            win_up_to_gambled_bets: highest.gambled_bets,
+            win_up_to_gambled_probability_at_most: highest.gambled_chance,
             jackpot_assumes: game.info().jackpot_assumes.clone(),
             cash: cash::returns(game, par),
             cash_proof: CASH_PROOF,

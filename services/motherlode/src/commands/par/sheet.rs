@@ -2,8 +2,11 @@
 
 use super::cash;
 use crate::figures::{grouped, once_in, percent};
-use motherlode_picture::par::report::{
-    CASH_PROOF, INCREMENTS, PERCENT_PLACES, PLACES, StakeReport, pays, returns, shifted, symbol_name, symbols,
+use motherlode_picture::par::{
+    highest::highest,
+    report::{
+        CASH_PROOF, INCREMENTS, PERCENT_PLACES, PLACES, StakeReport, pays, returns, shifted, symbol_name, symbols,
+    },
 };
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{
@@ -21,7 +24,7 @@ pub(super) fn text(game: &dyn Game, stake: &Stake, par: &Par) -> String {
     lines.extend(returned(game.info(), par));
     lines.extend(in_cash(game, par));
     lines.extend(spread(par));
-    lines.extend(win_up_to(game, stake));
+    lines.extend(win_up_to(game, stake, par));
     lines.extend(rates(par));
     for set in &par.reel_sets {
         if !set.combinations.is_empty() {
@@ -93,13 +96,10 @@ fn returned(info: &GameInfo, par: &Par) -> Vec<String> {
 }
 
 /// The highest win of a round (WF-04), as the game's description has it.
-fn win_up_to(game: &dyn Game, stake: &Stake) -> Vec<String> {
-    let Ok(highest) = game.highest_win(stake) else { return vec![] };
-    let mut lines = vec![
-        row("win up to, in a round", &format!("{} bets", grouped(&decimal(&highest.bets.floor(), 0)))),
-        row("its chance is at most", &highest.chance()),
-    ];
-    lines.extend(wrapped(highest.said(), ROW_WIDTH - 2).into_iter().map(|line| format!("  {line}")));
+fn win_up_to(game: &dyn Game, stake: &Stake, par: &Par) -> Vec<String> {
+    let Some(highest) = highest(game, stake, par) else { return vec![] };
+    let mut lines: Vec<String> = highest.rows().iter().map(|(name, value)| row(name, value)).collect();
+    lines.extend(wrapped(highest.says, ROW_WIDTH - 2).into_iter().map(|line| format!("  {line}")));
     lines
 }
 

@@ -1,0 +1,83 @@
+//! "Win up to" of a game over all stakes on offer (WF-04, PL-43): the highest win of a round in bets.
+
+use crate::contract::game::Game;
+use crate::contract::highest_win::HighestWin;
+use crate::contract::par::{Exact, exact, ratio};
+use crate::contract::stake::{Stake, StakeRefused};
+use crate::games::ladders::Ladders;
+use crate::math::highest_paid::Reach;
+
+/// The highest win of a round, the jackpot left out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WinUpTo {
+    /// In bets, without the gamble.
+    pub bets: Exact,
+    /// Decimal exponent of a bound of the chance of a round that wins so much or more.
+    pub chance_exponent: i32,
+    /// Lines in play at which it is reached.
+    pub lines: u32,
+    /// Currency, and coin value in millionths, at which it is reached; `None` where all have the same.
+    pub at: Option<(String, u64)>,
+    /// In bets, with the gamble; `None` where the game has none.
+    pub gambled_bets: Option<Exact>,
+}
+
+/// Worth of a minor unit in millionths of the major unit, and the limit of the gamble in minor units: 0 for an unknown
+/// rate.
+pub type OfCurrency<'a> = dyn Fn(&str) -> Option<(u64, u64)> + 'a;
+
+/// The highest wins of a game by lines in play, the fewest first, with the fewest coins on each. Costs up to seconds.
+///
+/// # Errors
+/// The game refuses its own limits.
+pub fn by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused> {
+    let limits = &game.info().limits;
+    let stake = |lines| Stake {
+        coin_value_micros: limits.coin_values_micros.first().copied().unwrap_or_default(),
+        lines,
+        coins_per_line: limits.coins_per_line.0,
+        buy_feature: false,
+    };
+    (limits.lines.0..=limits.lines.1).map(|lines| Ok((lines, game.highest_win(&stake(lines))?))).collect()
+}
+
+/// The highest win over all lines, currencies and coin values; `None` without lines.
+#[must_use]
+pub fn win_up_to(
+    game: &dyn Game,
+    by_lines: &[(u32, HighestWin)],
+    ladders: &Ladders,
+    of_currency: &OfCurrency<'_>,
+) -> Option<WinUpTo> {
+    let (lines, highest) = by_lines.iter().max_by(|one, other| one.1.bets.cmp(&other.1.bets))?;
+    let mut top = WinUpTo {
+        bets: highest.bets.clone(),
+        chance_exponent: highest.chance_exponent,
+        lines: *lines,
+        at: None,
+        gambled_bets: None,
+    };
+    let coins = game.info().limits.coins_per_line.0;
+    for currency in ladders.currencies() {
+        let Some((minor_micros, gamble_max_minor)) = of_currency(currency) else { continue };
+        let carried_micros = ladders.highest_coin(game, currency);
+        for coin_micros in ladders.of(game, currency).map_or_else(Vec::new, |ladder| ladder.coins_micros) {
+            for (lines, highest) in by_lines {
+                let bet_coins = u64::from(*lines) * u64::from(coins);
+                let paid =
+                    highest.paid(&Reach { bet_coins, coin_micros, carried_micros, minor_micros, gamble_max_minor });
+                let bet = exact(bet_coins) * ratio(coin_micros, minor_micros);
+                let bets = exact(paid.minor) / &bet;
+                if highest.collected.is_some() && bets > top.bets {
+                    (top.bets, top.chance_exponent) = (bets, paid.chance_exponent);
+                    (top.lines, top.at) = (*lines, Some((currency.to_owned(), coin_micros)));
+                }
+                if highest.gamble.is_some() && gamble_max_minor > 0 {
+                    let gambled = exact(paid.gambled_minor) / bet;
+                    top.gambled_bets = Some(top.gambled_bets.map_or(gambled.clone(), |of| of.max(gambled)));
+                }
+            }
+        }
+    }
+    Some(top)
+}

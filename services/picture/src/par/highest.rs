@@ -1,0 +1,83 @@
+//! "Win up to" as all forms of a sheet print it (WF-04, PL-43): over all stakes of the ladders that come with the games.
+
+use crate::figures::grouped;
+use motherlode_books::{CoinValue, Currency};
+use motherlode_slots::{
+    Game, HighestWin, Ladders, Stake, by_lines, chance_of_gambled,
+    par::{Par, decimal, scientific},
+    win_up_to,
+};
+
+/// The highest win of a round.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Highest {
+    /// In bets, rounded down.
+    pub bets: String,
+    /// A bound of its chance.
+    pub chance: String,
+    /// The meaning of both.
+    pub says: &'static str,
+    /// The stake at which it is reached; empty where all have the same.
+    pub at: String,
+    /// With the gamble, in bets, rounded down; empty without a gamble.
+    pub gambled_bets: String,
+    /// A bound of that chance.
+    pub gambled_chance: String,
+}
+
+/// The highest win of a game; of a bought feature, in what it costs. `None` where the game states none.
+#[must_use]
+pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
+    if stake.buy_feature {
+        let of: HighestWin = game.highest_win(stake).ok()?;
+        let (bets, chance) = (decimal(&of.bets.floor(), 0), of.chance());
+        return Some(Highest { bets, chance, says: of.said(), ..Highest::default() });
+    }
+    let minor = |code: &str| Some(minor_micros(code.parse().ok()?));
+    let ladders = Ladders::standard(minor).ok()?;
+    // The limit of the gamble is known in EUR without a rate.
+    let limit = |code: &str| {
+        let major = if code == Currency::EUR.code() { u64::from(game.gamble_max_eur()) } else { 0 };
+        Some((minor(code)?, major * 1_000_000 / minor(code)?.max(1)))
+    };
+    let by_lines = by_lines(game).ok()?;
+    let top = win_up_to(game, &by_lines, &ladders, &limit)?;
+    let at = match (&top.at, game.info().limits.lines) {
+        (Some((currency, coin)), _) => format!("at a coin value of {} {currency}", CoinValue(*coin)),
+        (None, (fewest, most)) if fewest < most => format!("with {} in play", lines(top.lines)),
+        _ => String::new(),
+    };
+    let gambled = top.gambled_bets.as_ref();
+    let chance = gambled.map(|bets| scientific(&chance_of_gambled(&par.rtp_without_jackpot, bets), 2));
+    Some(Highest {
+        bets: decimal(&top.bets.floor(), 0),
+        chance: format!("1e{}", top.chance_exponent),
+        says: by_lines.first()?.1.said(),
+        at,
+        gambled_bets: gambled.map_or_else(String::new, |bets| decimal(&bets.floor(), 0)),
+        gambled_chance: chance.unwrap_or_default(),
+    })
+}
+
+impl Highest {
+    /// The rows of a list for people.
+    #[must_use]
+    pub fn rows(&self) -> Vec<(&'static str, String)> {
+        let mut rows = vec![("win up to, in a round", format!("{} bets", grouped(&self.bets)))];
+        rows.extend((!self.at.is_empty()).then(|| ("reached", self.at.clone())));
+        rows.push(("its chance is at most", self.chance.clone()));
+        if !self.gambled_bets.is_empty() {
+            rows.push(("with the gamble, at stakes in EUR", format!("{} bets", grouped(&self.gambled_bets))));
+            rows.push(("that chance is at most", self.gambled_chance.clone()));
+        }
+        rows
+    }
+}
+
+fn lines(number: u32) -> String {
+    if number == 1 { "one line".to_owned() } else { format!("{number} lines") }
+}
+
+fn minor_micros(currency: Currency) -> u64 {
+    10_u64.pow(CoinValue::DIGITS.saturating_sub(currency.digits()))
+}
