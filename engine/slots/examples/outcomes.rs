@@ -14,7 +14,7 @@ use std::io::{BufWriter, Write};
 use motherlode_slots::contract::outcome::MarkKind;
 use motherlode_slots::{
     Awaiting, Card, Carried, CarriedScope, Choice, Draws, Game, Ladders, Outcome, PickOffer, Picked, Prize, Round,
-    Seed, Spin, SpinKind, Stake, Terms, WinKind, cash_return, game,
+    Seed, Spin, SpinKind, Stake, Terms, TopWindows, WinKind, cash_return, game,
 };
 use serde_json::{Value, json};
 
@@ -177,6 +177,8 @@ fn header_json(game: &dyn Game, ladders: &Ladders, with_returns: bool) -> Result
     if with_returns {
         header["returns"] = returns_json(game)?;
         header["cash"] = cash_json(game, ladders)?;
+        header["rates"] = rates_json(game)?;
+        header["highest"] = highest_json(game)?;
     }
     Ok(header)
 }
@@ -194,16 +196,38 @@ fn cash_json(game: &dyn Game, ladders: &Ladders) -> Result<Value, Fault> {
     Ok(all.into())
 }
 
-/// The exact returns as fractions, by part and under conditions: the same at every stake.
-fn returns_json(game: &dyn Game) -> Result<Value, Fault> {
+/// The highest win of a round in bets, and of games that play windows at a mean coin value those windows with their coins.
+fn highest_json(game: &dyn Game) -> Result<Value, Fault> {
+    let highest = game.highest_win(&highest_stake(game)?)?;
+    let mut json = json!({ "bets": highest.bets.to_string() });
+    if let Some(top) = &highest.collected {
+        let windows = |of: &[TopWindows]| of.iter().map(|of| json!([of.windows, of.coins])).collect::<Value>();
+        json["own"] = windows(&top.own);
+        json["collected"] = windows(&top.collected);
+    }
+    Ok(json)
+}
+
+/// All lines, the most coins on each.
+fn highest_stake(game: &dyn Game) -> Result<Stake, Fault> {
     let limits = &game.info().limits;
-    let stake = Stake {
+    Ok(Stake {
         coin_value_micros: *limits.coin_values_micros.first().ok_or("no coin values")?,
         lines: limits.lines.1,
         coins_per_line: limits.coins_per_line.1,
         buy_feature: false,
-    };
-    let par = game.par(&stake)?;
+    })
+}
+
+/// The rates of the sheet as fractions.
+fn rates_json(game: &dyn Game) -> Result<Value, Fault> {
+    let par = game.par(&highest_stake(game)?)?;
+    Ok(par.rates.iter().map(|rate| (rate.key.clone(), json!(rate.value.to_string()))).collect())
+}
+
+/// The exact returns as fractions, by part and under conditions: the same at every stake.
+fn returns_json(game: &dyn Game) -> Result<Value, Fault> {
+    let par = game.par(&highest_stake(game)?)?;
     let parts = par.parts.iter().map(|part| (part.name.key, &part.rtp));
     let conditional = par.conditional_rtps.iter().map(|of| (of.key, &of.rtp));
     Ok(parts.chain(conditional).map(|(key, rtp)| (key.to_owned(), json!(rtp.to_string()))).collect())

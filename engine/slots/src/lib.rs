@@ -40,7 +40,7 @@ pub use contract::rounding::CoinFraction;
 pub use contract::stake::{Stake, StakeRefused};
 pub use games::ladders::{LadderRefused, Ladders};
 pub use games::list::{add_games, game, games, latest, latest_games, standard, standard_pool};
-pub use games::win_up_to::{OfCurrency, WinUpTo, by_lines, win_up_to};
+pub use games::win_up_to::{OfCurrency, WinUpTo, bought, by_lines, win_up_to};
 pub use math::cash::{CashReturn, cash_return};
 pub use math::highest_paid::{HighestPaid, Reach, chance_of_gambled};
 pub use math::simulate::{Tally, simulate, warm_up};

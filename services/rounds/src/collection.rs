@@ -51,13 +51,19 @@ pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> SmolStr {
 /// currencies, wherever they are noted (DM-14).
 #[must_use]
 pub fn carried_by(game: &dyn Game, player: &PlayerState, scope: &str) -> Carried {
+    carried_under(game, Sharing::Game, player, scope)
+}
+
+/// As [`carried_by`], with the figures that hold for all currencies as a rules version says them.
+#[must_use]
+pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, scope: &str) -> Carried {
     let own = carried(game, player.collection(game.name(), scope));
     let others = player.collections().filter(|(of, ..)| *of == game.name());
     let others = others.map(|(_, scope, collection)| (scope, carried(game, Some(collection))));
-    with_shared(game, Sharing::Game, scope, own, others)
+    with_shared(game, sharing, scope, own, others)
 }
 
-/// The rules version that says which figures hold for all currencies.
+/// The rules version whose shared figures hold for all currencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
     /// The newest version of the game, for rounds of every version: a gift that a player was given is not given again by

@@ -100,7 +100,7 @@ pub(crate) fn one(
     Ok(response)
 }
 
-/// The highest and the mean win of a round of a game; none where it states none.
+/// The highest and the mean win of a round of a game; `None` for a game without such figures.
 pub(crate) fn stated(game: &dyn Game) -> Option<&'static Stated> {
     DESCRIPTIONS.get(&(game.name(), game.rules_version()))?.get_or_init(|| describe(game)).stated.as_ref()
 }
@@ -116,7 +116,7 @@ fn win_up_to<'a>(
         let currency = code.parse::<Currency>().ok()?;
         Some((minor_micros(currency), of(currency).gamble_max_minor()))
     };
-    let top = slots::win_up_to(game, &stated.highest, ladders, &of_currency)?;
+    let top = slots::win_up_to(game, &stated.of_all_stakes(), ladders, &of_currency)?;
     let (currency_code, coin) = top.at.map(|(code, coin)| (code, CoinValue(coin).to_string())).unwrap_or_default();
     Some(WinUpTo {
         bets: decimal(&top.bets.floor(), 0),

@@ -1,13 +1,14 @@
 //! The highest and the mean win of a round in cash, over all that its player can bring into it (PL-43): crystals collected
 //! at the highest coin value on offer in the currency, Potions that lack one, the gamble.
 //!
-//! What was collected holds for every rules version of a game, and so does a campaign: figures are the highest of all
-//! versions where a round can have any.
+//! Collections and campaigns belong to a game, not to one of its rules versions: figures are the highest of all versions
+//! where a round can have any.
 
 use motherlode_books::{Currency, FxRate};
 use motherlode_rounds::{gamble_max_minor, minor_micros};
 use motherlode_slots::{
-    CoinFraction, Game, HighestPaid, HighestWin, Ladders, MostExpected, Reach, Stake, by_lines, chance_of_gambled,
+    CoinFraction, Game, HighestPaid, HighestWin, Ladders, MostExpected, Reach, Stake, bought, by_lines,
+    chance_of_gambled,
     par::{Exact, exact, ratio, scientific},
 };
 
@@ -18,9 +19,11 @@ pub(crate) struct Stated {
     pub(crate) most: MostExpected,
     /// By lines in play, the fewest first.
     pub(crate) highest: Vec<(u32, HighestWin)>,
+    /// The same of a round whose feature is bought, in bets without the price.
+    bought: Option<(u32, HighestWin)>,
 }
 
-/// A currency, and what the service knows of it.
+/// A game in a currency, with the coin values and the rate of the currency.
 #[derive(Clone, Copy)]
 pub(crate) struct Of<'a> {
     pub(crate) game: &'a dyn Game,
@@ -40,7 +43,7 @@ impl Stated {
             coins_per_line: limits.coins_per_line.0,
             buy_feature: false,
         };
-        Some(Self { rtp, most: game.most_expected(&stake).ok()?, highest: by_lines(game).ok()? })
+        Some(Self { rtp, most: game.most_expected(&stake).ok()?, highest: by_lines(game).ok()?, bought: bought(game) })
     }
 
     /// The meaning of the highest wins, the same for all lines.
@@ -53,16 +56,23 @@ impl Stated {
         self.highest.iter().any(|(_, highest)| highest.unlimited)
     }
 
-    /// The highest win in cash of a round at a coin value with so many lines and coins on each.
+    /// The highest win in cash of a round, at a coin value, lines and coins per line.
     pub(crate) fn paid(&self, of: Of<'_>, coin_micros: u64, (lines, coins): (u32, u32)) -> Option<HighestPaid> {
         let highest = &self.highest.iter().find(|at| at.0 == lines)?.1;
         Some(highest.paid(&of.reach(coin_micros, u64::from(lines) * u64::from(coins))))
     }
 
-    /// The highest win in cash of a round at a coin value, whatever its lines and coins.
+    /// The highest wins of all stakes, a bought feature among them.
+    pub(crate) fn of_all_stakes(&self) -> Vec<(u32, HighestWin)> {
+        self.highest.iter().chain(&self.bought).cloned().collect()
+    }
+
+    /// The highest win in cash of a round at a coin value, over all lines, coins and a bought feature.
     pub(crate) fn paid_at_most(&self, of: Of<'_>, coin_micros: u64) -> Option<HighestPaid> {
         let coins = of.game.info().limits.coins_per_line.1;
-        let all = self.highest.iter().filter_map(|(lines, _)| self.paid(of, coin_micros, (*lines, coins)));
+        let bet_coins = |lines: u32| u64::from(lines) * u64::from(coins);
+        let all = self.highest.iter().chain(&self.bought);
+        let all = all.map(|(lines, highest)| highest.paid(&of.reach(coin_micros, bet_coins(*lines))));
         all.reduce(|one, other| HighestPaid {
             minor: one.minor.max(other.minor),
             gambled_minor: one.gambled_minor.max(other.gambled_minor),
@@ -70,22 +80,22 @@ impl Stated {
         })
     }
 
-    /// The most minor units that a round wins on average at a coin value, of a bet of so many minor units.
+    /// Bound of the mean win of a round in minor units, at a coin value and a bet.
     pub(crate) fn expected_minor(&self, of: Of<'_>, coin_micros: u64, bet_minor: &Exact) -> Exact {
         let Of { game, currency, .. } = of;
         let coin = CoinFraction::new(coin_micros, minor_micros(currency));
         let rounded = match coin.denominator {
             1 => exact(0),
-            // Known within so much; what is collected is rounded on its own below.
+            // An estimate with its bound; collected windows are added below.
             _ => game.rounding(coin).map_or_else(|| exact(0), |of| of.adds_to_own + of.within),
         };
-        // A window is rounded by half a minor unit at the most.
+        // A window is rounded by at most half a minor unit.
         let collected = &self.most.collected_windows * ratio(1, 2);
         (self.most.rtp(coin_micros, of.ladders.highest_coin(of.game, of.currency.code())) + rounded) * bet_minor
             + collected
     }
 
-    /// A bound of the chance that a round comes to so many bets by the gamble, in scientific notation.
+    /// Bound of the chance of a round that the gamble raises to this win, in scientific notation.
     pub(crate) fn chance_of_gambled(&self, bets: &Exact) -> String {
         scientific(&chance_of_gambled(&self.rtp, bets), 2)
     }

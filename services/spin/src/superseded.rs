@@ -12,7 +12,7 @@ pub struct SupersededRules(Arc<BTreeSet<(String, String)>>);
 
 /// The configuration enables a rules version that does not exist, or that is not superseded.
 #[derive(Debug, thiserror::Error)]
-#[error("rules: {0:?} is not the name of a game and of a superseded version of its rules, such as \"neptune 1.0\"")]
+#[error("rules: {0:?} is not the name of a game and of a superseded version of its rules, with a space between")]
 pub struct UnknownRules(String);
 
 impl SupersededRules {
@@ -29,7 +29,7 @@ impl SupersededRules {
         Ok(Self(Arc::new(named.collect::<Result<_, _>>()?)))
     }
 
-    /// Refuses a new bet on a superseded version; a free round of a granted campaign goes on.
+    /// Refuses a new bet on a superseded version; free rounds of granted campaigns are let through.
     pub(crate) fn check(&self, bet: &Bet) -> Result<(), Refusal> {
         let (name, version) = (bet.game.name(), bet.game.rules_version());
         if bet.campaign.is_some() || !is_superseded(name, version) {

@@ -32,7 +32,7 @@ fn of_old(bet: SpinRequest) -> SpinRequest {
     SpinRequest { rules_version: OLD.into(), ..bet }
 }
 
-/// Bets by every way there is are refused, and nothing is logged; what was begun goes on.
+/// New bets are refused by every call, and nothing is logged; open rounds, repetitions and free rounds are played.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_d3_pl_41_a_superseded_version_takes_no_new_bets_and_finishes_what_it_has() {
     let neptune = latest("neptune").unwrap();
@@ -75,7 +75,7 @@ async fn mf_d3_pl_41_a_superseded_version_takes_no_new_bets_and_finishes_what_it
     };
     assert!(refused.contains("SUPERSEDED") || refused.contains("superseded"), "{refused}");
     assert_eq!(server.ends(), ends, "nothing is logged");
-    // Free rounds that were granted go on.
+    // Free rounds of a granted campaign are played.
     client.spin.grant_campaign(campaign(neptune, "free", &nemo, 2)).await.unwrap();
     let free = of_old(free_round(neptune, "free-1", &nemo, "free"));
     client.play_out(free).await.unwrap();

@@ -12,10 +12,11 @@ use motherlode_proto::{
     spin::v1::{OpenSessionRequest, PlayMode, SpinRequest},
 };
 use motherlode_runtime::connect::connect;
+use motherlode_slots::{games, latest};
 use motherlode_tests::{
     Client, Force, bet,
     hostile::{GREETING, Target, Unread, frame, framed, unread},
-    reason, vials,
+    reason, smallest, stake_on, vials,
 };
 use prost::bytes::Bytes;
 use std::{
@@ -70,6 +71,11 @@ impl Tally {
         let count = |what, how: &str| tally.get(&(what, how.to_owned())).copied().unwrap_or_default();
         assert!(count("great amounts", "FailedPrecondition BALANCE_ABOVE_LIMIT") > 0, "no balance came to its ceiling");
         assert!(count("a jackpot on top", "OK") > 0, "no jackpot was hit on top of it");
+        let superseded = tally.iter().filter(|((what, _), _)| *what == "superseded rules");
+        let taken: Vec<_> = superseded.filter(|((_, how), _)| how == "OK").collect();
+        assert!(taken.is_empty(), "superseded versions took bets: {taken:?}");
+        let refused = count("superseded rules", "FailedPrecondition RULES_VERSION_SUPERSEDED");
+        assert!(refused > 0, "no superseded version refused a bet");
         // Who is refused is told why: a reason with each.
         let silent: Vec<_> =
             tally.iter().filter(|((what, how), _)| *what == "odd names" && how.ends_with(' ')).collect();
@@ -88,7 +94,7 @@ impl fmt::Display for Tally {
 }
 
 /// Names of all, as they are tallied.
-const ATTACKS: [&str; 13] = [
+const ATTACKS: [&str; 14] = [
     "silence",
     "half a greeting",
     "resets",
@@ -101,6 +107,7 @@ const ATTACKS: [&str; 13] = [
     "no message",
     "a giant message",
     "great amounts",
+    "superseded rules",
     "bad tokens",
 ];
 
@@ -145,6 +152,7 @@ impl Attack {
             tokio::spawn(one().proposals()),
             tokio::spawn(one().messages()),
             tokio::spawn(one().great_amounts()),
+            tokio::spawn(one().superseded_rules()),
             tokio::spawn(one().bad_tokens()),
         ]
     }
@@ -410,6 +418,25 @@ impl Attack {
                 let hit = client.choose(&format!("{hit}.1"), &spun.round_id, vials(), forced(Force::Jackpot)).await;
                 self.tally.answer("a jackpot on top", &hit);
             }
+        }
+    }
+
+    /// Bets by every superseded version of the rules, in real and in play money (PL-41, DM-14).
+    async fn superseded_rules(self) {
+        let Some(mut client) = self.connected(&self.mallory).await else { return };
+        let older: Vec<_> = games()
+            .iter()
+            .filter(|game| latest(game.name()).is_some_and(|of| of.rules_version() != game.rules_version()))
+            .collect();
+        let mut number = 0_usize;
+        while self.again(10).await {
+            number += 1;
+            let game = older[number % older.len()];
+            let currency = ["EUR", "SEK", "XTS"][number % 3];
+            let stake =
+                stake_on(*game, &format!("old-{number}"), &account("mallory", "alice", currency), smallest(*game));
+            let spin = SpinRequest { rules_version: game.rules_version().into(), ..stake };
+            self.tally.answer("superseded rules", &client.spin(spin, None).await);
         }
     }
 

@@ -41,6 +41,22 @@ pub fn by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused>
     (limits.lines.0..=limits.lines.1).map(|lines| Ok((lines, game.highest_win(&stake(lines))?))).collect()
 }
 
+/// The highest win of a round whose feature is bought, in bets without the price; `None` where it is not sold.
+#[must_use]
+pub fn bought(game: &dyn Game) -> Option<(u32, HighestWin)> {
+    let limits = &game.info().limits;
+    let price = game.info().buy_feature_bets?;
+    let stake = Stake {
+        coin_value_micros: limits.coin_values_micros.first().copied().unwrap_or_default(),
+        lines: limits.lines.1,
+        coins_per_line: limits.coins_per_line.0,
+        buy_feature: true,
+    };
+    let highest = game.highest_win(&stake).ok()?;
+    let bets = &highest.bets * exact(price);
+    Some((stake.lines, HighestWin { bets, ..highest }))
+}
+
 /// The highest win over all lines, currencies and coin values; `None` without lines.
 #[must_use]
 pub fn win_up_to(

@@ -2,7 +2,7 @@
 //! made.
 
 use crate::common::{Tale, audited, found, player, step};
-use motherlode_books::{Currency, Event, LoggedTerms, Minor, RoundTerms};
+use motherlode_books::{Currency, Event, FxRate, LoggedTerms, Minor, RoundTerms, StreamId};
 use motherlode_proto::convert::record::Logged;
 use motherlode_slots::{Awaiting, Card, Choice, Outcome, Stake};
 use prost::Message;
@@ -113,6 +113,36 @@ fn pl_04_dm_14_figures_that_the_player_did_not_carry_are_found() {
     for (at, place, figure) in [(GIFT, GIVEN, 1), (QUIET, GIVEN, 0), (AFTER, RED, 1)] {
         let other = found(&tale, at, |logged| change_terms(logged, |terms| terms.carried[place] = figure));
         assert_eq!(other.what, more.what);
+    }
+}
+
+/// A log of before: version 1.0 gave its gift in each currency. It stays valid, and a gift that its rules did not give is
+/// found.
+#[test]
+fn mf_d3_dm_14_logs_of_an_older_version_with_a_gift_in_each_currency_stay_valid() {
+    let krona: Currency = "SEK".parse().unwrap();
+    for sealed in [false, true] {
+        let mut tale = if sealed { Tale::sealed(&["dora"]) } else { Tale::with_players(&["dora"]) };
+        let rate = Event::RateSet { currency: krona, rate: FxRate::ONE, source: "test".into() };
+        tale.write(StreamId::Rates, vec![rate]);
+        let deposit = Event::Deposited { currency: krona, amount: Minor(1_000_000) };
+        tale.write(player("dora"), vec![Event::AccountOpened { currency: krona }, deposit]);
+        tale.version = Some("1.0");
+        let over = |outcome: &Outcome| outcome.awaiting == Awaiting::Nothing;
+        let gift = [(RED, 3), (RED_GIFTED, 3), (GIVEN, 1)];
+        tale.bet_on("dwarf-mine", "dora", mine_stake(10_000), |outcome| over(outcome) && carries(outcome, &gift));
+        tale.currency = Some(krona);
+        let second = tale.log.len();
+        tale.bet_on("dwarf-mine", "dora", mine_stake(10_000), |outcome| over(outcome) && carries(outcome, &gift));
+        // The newest version gives none in a third play of this currency, nor does the old one.
+        tale.bet_on("dwarf-mine", "dora", mine_stake(10_000), |outcome| over(outcome) && outcome.carried.is_none());
+        tale.version = None;
+        tale.bet_on("dwarf-mine", "dora", mine_stake(10_000), |outcome| over(outcome) && outcome.carried.is_none());
+        assert_eq!(audited(&tale.log).divergence, None);
+        let more = found(&tale, second, |logged| change_terms(logged, |terms| terms.carried[RED] = 1));
+        assert_eq!(more.what, "the round was opened with other figures than the player carried");
+        let again = found(&tale, second + 2, |logged| change_terms(logged, |terms| terms.carried[GIVEN] = 0));
+        assert_eq!(again.what, more.what);
     }
 }
 

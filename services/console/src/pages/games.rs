@@ -175,6 +175,19 @@ fn figures(told: &GetGameResponse) -> Markup {
             .flat_map(|with| &with.coins)
             .map(|of| (format!("Return with the jackpot at coin value {}", of.coin_value), percent(&of.rtp_now))),
     );
+    if let Some(top) = &told.win_up_to {
+        let bets = |bets: &str| if bets.is_empty() { String::new() } else { format!("{bets} bets") };
+        let at = match top.currency_code.is_empty() {
+            true => String::new(),
+            false => format!(" at {} {}", top.coin_value, top.currency_code),
+        };
+        rows.push(("Win up to, in a round".to_owned(), bets(&top.bets) + &at));
+        rows.push(("Bound of its chance".to_owned(), top.probability_at_most.clone()));
+        rows.push(("Win up to, with the gamble".to_owned(), bets(&top.gambled_bets)));
+        rows.push(("Bound of that chance".to_owned(), top.gambled_probability_at_most.clone()));
+        rows.push(("Meaning of these wins".to_owned(), top.says.clone()));
+    }
+    rows.extend(told.conditional_returns.iter().map(|of| (format!("Return {}", of.title), percent(&of.rtp))));
     rows.extend(told.facts.iter().map(|fact| (fact.title.clone(), fact.value.clone())));
     rows.retain(|(_, value)| !value.is_empty());
     html! {

@@ -3,7 +3,7 @@
 use crate::figures::grouped;
 use motherlode_books::{CoinValue, Currency};
 use motherlode_slots::{
-    Game, HighestWin, Ladders, Stake, by_lines, chance_of_gambled,
+    Game, HighestWin, Ladders, Stake, bought, by_lines, chance_of_gambled,
     par::{Par, decimal, scientific},
     win_up_to,
 };
@@ -40,7 +40,7 @@ pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
         let major = if code == Currency::EUR.code() { u64::from(game.gamble_max_eur()) } else { 0 };
         Some((minor(code)?, major * 1_000_000 / minor(code)?.max(1)))
     };
-    let by_lines = by_lines(game).ok()?;
+    let by_lines: Vec<_> = by_lines(game).ok()?.into_iter().chain(bought(game)).collect();
     let top = win_up_to(game, &by_lines, &ladders, &limit)?;
     let at = match (&top.at, game.info().limits.lines) {
         (Some((currency, coin)), _) => format!("at a coin value of {} {currency}", CoinValue(*coin)),

@@ -6,6 +6,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
-    /// Superseded versions that take new bets, each as the game's name, a space and the version: `neptune 1.0`.
+    /// Superseded versions that take new bets, each as the name of the game, a space and the version.
     pub superseded_enabled: Vec<String>,
 }

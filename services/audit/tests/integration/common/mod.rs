@@ -14,7 +14,8 @@ use motherlode_proto::{
     round::v1,
 };
 use motherlode_rounds::{
-    Live, collection,
+    Live,
+    collection::{self, Sharing},
     draws::{self, seed_of},
     gamble_max_minor, round_name, terms_to_log,
 };
@@ -64,6 +65,10 @@ pub struct Tale {
     pub seeds: u64,
     /// The draw key of players that are sealed; those of older logs have none.
     pub key: Option<[u8; 32]>,
+    /// Bets are in this currency; EUR if unset.
+    pub currency: Option<Currency>,
+    /// Bets are by this older rules version, with figures as it shared them.
+    pub version: Option<&'static str>,
     /// Outcomes are those of seeds that the forger likes, whatever was sealed.
     pub forged: bool,
 }
@@ -95,6 +100,10 @@ impl Tale {
             .map(|(epoch, seal)| Event::DrawSealed(DrawSealed { number: 1, epoch, seal, reason: SealReason::Opened }));
         let opened = [Event::AccountOpened { currency }, deposit];
         self.write(player(name), opened.into_iter().chain(seal).collect());
+    }
+
+    fn sharing(&self) -> Sharing {
+        if self.version.is_some() { Sharing::Version } else { Sharing::Game }
     }
 
     fn seal(&self, stream: &StreamId, number: u64) -> Option<(Epoch, Seal)> {
@@ -173,19 +182,20 @@ impl Tale {
         let stream = player(name);
         let player = self.books.player(&stream).expect("a player");
         let number = player.rounds_started + 1;
-        let game = slots::latest(game).expect("the game");
+        let game = self.version.map_or_else(|| slots::latest(game), |version| slots::game(game, version));
+        let game = game.expect("the game");
         let coin_value = CoinValue(stake.coin_value_micros);
         let contributes = self.campaign.is_none()
             && game.info().jackpot
             && self.books.pool(POOL).is_some_and(|pool| pool.status == PoolStatus::Active);
-        let currency = Currency::EUR;
+        let currency = self.currency.unwrap_or(Currency::EUR);
         let gamble_max_minor = match self.double {
             true => gamble_max_minor(game, currency, FxRate::ONE).expect("a limit"),
             false => 0,
         };
         let bet = cash(game.check_stake(&stake).expect("a stake").into(), coin_value, currency).expect("cash");
         let scope = collection::scope(game, currency, bet);
-        let plain = slots::Terms::plain(collection::carried_by(game, player, &scope));
+        let plain = slots::Terms::plain(collection::carried_under(game, self.sharing(), player, &scope));
         let terms = slots::Terms { jackpot: contributes, double: self.double, gamble_max_minor, ..plain };
         let amount = contribution(bet, currency, FxRate::ONE, 5_000).expect("a contribution");
         let started = RoundStarted {
@@ -264,7 +274,8 @@ impl Tale {
         if let Some(after) = &outcome.carried {
             let scope = collection::scope(game, started.currency, started.bet);
             let before = self.books.player(stream).expect("a player");
-            events.extend(collection::change(game, &scope, &collection::carried_by(game, before, &scope), after));
+            let before = collection::carried_under(game, self.sharing(), before, &scope);
+            events.extend(collection::change(game, &scope, &before, after));
         }
         if outcome.credited_minor > 0 {
             let amount = Minor(i64::try_from(outcome.credited_minor).expect("cash"));
