@@ -158,7 +158,7 @@ events! {
     54 WalletOverdue { 1 operator, 2 partition, 3 players, 4 oldest_ms as Time };
     58 LiabilityReserved(reserved: LiabilityReserved);
     63 VoidProposed { 1 round, 2 reason, 3 actor };
-    64 AwardReversed { 1 partition, 2 position, 3 amount, 4 to_house };
+    64 AwardReversed { 1 partition, 2 position, 3 amount, 4 to_house, 5 operator };
     65 IncidentDeclared(incident: Box<Incident>);
     66 ContributionsReturned {
         1 incident, 2 partition, 3 voids, 4 amount, 5 from_increments, 6 from_reserve, 7 from_house
@@ -201,7 +201,7 @@ messages! {
         1 time_ms as Time, 2 stream, 3 round, 4 currency, 5 coin_value, 6 rate
     } beside { partition, position }
     "PartitionReported.TakeBack" TakeBack { 1 contributed_at, 2 amount } beside { partition, position }
-    "PartitionReported.Reversal" Reversal { 1 amount, 2 to_house } beside { partition, position }
+    "PartitionReported.Reversal" Reversal { 1 amount, 2 to_house, 3 operator } beside { partition, position }
     "PartitionReported.Voids" ReportedVoids {
         1 operator, 2 game, 3 rules_version, 4 minute, 5 voids, 6 in_stretch, 7 in_cycle, 8 earlier
     }

@@ -19,7 +19,7 @@ pub fn events_of_voids(amount: i64, nano: Nano, text: &str) -> Vec<Event> {
             jackpot: VoidedJackpot::Charged,
         },
         Event::VoidProposed { round, reason: text.clone(), actor: text.clone() },
-        Event::AwardReversed { partition: 1, position: 4, amount: nano, to_house: nano },
+        Event::AwardReversed { partition: 1, position: 4, amount: nano, to_house: nano, operator: text.clone().into() },
         Event::IncidentDeclared(
             Incident {
                 id: text.clone().into(),
@@ -50,7 +50,7 @@ pub fn events_of_voids(amount: i64, nano: Nano, text: &str) -> Vec<Event> {
 
 /// A report that ends with a reversal and has voids.
 fn with_voids(nano: Nano) -> Event {
-    let reversal = Reversal { partition: 2, position: 12, amount: nano, to_house: nano };
+    let reversal = Reversal { partition: 2, position: 12, operator: "acme".into(), amount: nano, to_house: nano };
     let Event::PartitionReported(mut report) = reported(nano, StretchEnd::Decision(Decision::Reversal(reversal)))
     else {
         unreachable!()

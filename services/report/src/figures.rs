@@ -1,7 +1,8 @@
 //! The figures of a partition's log that reports are made of: one fold, commit by commit.
 
 use crate::{
-    events::files::EventFiles, open_round::OpenRound, pools::Pools, returns::Returns, significant::Significant,
+    events::files::EventFiles, open_round::OpenRound, pool_operators::PoolOperators, pools::Pools, returns::Returns,
+    significant::Significant,
 };
 use motherlode_books::{Bet, Event, Revenue, RoundKey, Statement, StreamId, UnknownBet, date};
 use motherlode_proto::convert::record::Logged;
@@ -16,6 +17,7 @@ pub(crate) struct Figures {
     pub(crate) significant: Significant,
     pub(crate) returns: Returns,
     pub(crate) pools: Pools,
+    pub(crate) pool_operators: PoolOperators,
     statement: Statement,
     pub(crate) revenue: Revenue,
     /// The first position of each day on which there was a commit.
@@ -30,6 +32,7 @@ impl Figures {
             significant: Significant::new(config),
             returns: Returns::default(),
             pools: Pools::default(),
+            pool_operators: PoolOperators::default(),
             statement: Statement::default(),
             revenue: Revenue::default(),
             days: BTreeMap::new(),
@@ -117,6 +120,7 @@ impl Figures {
                 _ => None,
             };
             self.pools.take(logged, event);
+            self.pool_operators.take(logged, event);
             self.significant.take(logged, number, event, ended.as_ref());
         }
         if let Some(open) = begun {

@@ -2,8 +2,15 @@
 //!
 //! Each partition's log is folded by itself, so that what comes of it depends on nothing but that log.
 
-use crate::{events::files::EventFiles, figures::Figures, kept, returns::Returns};
+use crate::{
+    events::files::EventFiles,
+    figures::Figures,
+    kept,
+    returns::Returns,
+    void_days::{VoidShare, of_days},
+};
 use futures_util::future::{BoxFuture, join_all};
+use motherlode_books::date;
 use motherlode_ledger::{FetchError, Handle, Ledgers, rounds};
 use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::{Caller, Refusal, apart, config::Report};
@@ -339,6 +346,8 @@ pub struct Counts {
     pub open: u64,
     /// Rounds settled, by game.
     pub rounds: Vec<(String, u64)>,
+    /// Rounds and voids of today, by operator.
+    pub voids: Vec<(String, VoidShare)>,
     /// Significant events, by kind, also of kinds of which there was none yet: a rate begins at nothing.
     pub significant: Vec<(String, u64)>,
 }
@@ -357,7 +366,10 @@ impl Follower {
                 ),
                 false => (vec![], vec![]),
             };
-            Counts { positions, open, rounds, significant }
+            let today = date::day_of(self.ledgers().now_ms());
+            let voids = of_days(figures, today, today);
+            let voids = voids.into_iter().map(|((_, operator), share)| (operator.to_string(), share)).collect();
+            Counts { positions, open, rounds, voids, significant }
         })
     }
 

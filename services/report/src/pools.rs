@@ -71,7 +71,15 @@ impl Pools {
             hits: pool.hits.get(&day).cloned().unwrap_or_default(),
             difference_eur: Nano(closing.excess() - opening.excess()).to_string(),
             position: 0,
+            operators: vec![],
         })
+    }
+
+    /// The seed funding of a day: what the house paid in, less what came back.
+    pub(crate) fn seeds(&self, name: &str, day: i64) -> i128 {
+        let funding = |meters: Option<(&i64, &Meters)>| meters.map_or(0, |(_, meters)| meters.house_funding);
+        let days = self.0.get(name).map(|pool| &pool.days);
+        days.map_or(0, |days| funding(days.range(..=day).next_back()) - funding(days.range(..day).next_back()))
     }
 
     pub(crate) fn knows(&self, name: &str) -> bool {

@@ -5,9 +5,11 @@ use crate::{
     figures::Figures,
     follower::Follower,
     identity::SelfCheck,
+    pool_operators,
     returns::{Found, Wanted},
     revenue, transactions,
     vitals::Vitals,
+    void_shares,
 };
 use futures_util::{Stream, stream};
 use motherlode_books::date;
@@ -84,7 +86,12 @@ impl ReportApi {
         };
         let read = |partitions: &[&Figures]| {
             let pools = partitions.first().map(|home| &home.pools).filter(|pools| pools.knows(pool));
-            pools.map(|pools| pools.statement(pool, day, today))
+            let parts = || partitions.iter().map(|figures| &figures.pool_operators);
+            pools.map(|pools| {
+                let operators = pool_operators::of_day(parts(), pool, day, pools.seeds(pool, day));
+                let statement = pools.statement(pool, day, today)?;
+                Some(wire::GetPoolStatementResponse { operators, ..statement })
+            })
         };
         let (statement, position) = self.follower.read(read).await?;
         let unknown = || Refusal::not_found("POOL_UNKNOWN", "no such pool").with("pool_id", pool);
@@ -283,6 +290,14 @@ impl ReportService for ReportApi {
         let found = self.follower.ledgers().reads().run(&caller, move || returns.report(&wanted)).await?;
         let Found { levels: returns, totals } = found;
         Ok(Response::new(wire::ListReturnsResponse { returns, position, totals }))
+    }
+
+    async fn list_void_shares(
+        &self,
+        request: Request<wire::ListVoidSharesRequest>,
+    ) -> Result<Response<wire::ListVoidSharesResponse>, Status> {
+        let caller = Caller::of(&request);
+        Ok(Response::new(void_shares::list(&self.follower, &caller, request.get_ref()).await?))
     }
 
     async fn get_pool_statement(

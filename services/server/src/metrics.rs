@@ -4,9 +4,9 @@
 //! Nothing is counted twice: all but times are read, when they are exported, from what is there anyway. Figures of pools are
 //! floating point here, for pictures and alarms; money is counted elsewhere.
 
-use motherlode_books::Nano;
+use motherlode_books::{Nano, UnpaidAward};
 use motherlode_ledger::{Handle, Ledgers};
-use motherlode_report::{Counts, Follower};
+use motherlode_report::{Counts, Follower, VoidShare};
 use opentelemetry::{
     KeyValue, global,
     metrics::{AsyncInstrument, Meter},
@@ -108,6 +108,18 @@ impl Metrics {
         counts("motherlode.rounds", "Rounds settled.", |counts| counts.rounds.clone(), "game");
         let significant = |counts: &Counts| counts.significant.clone();
         counts("motherlode.significant_events", "Significant events (PL-22).", significant, "kind");
+        let voids = |name, what, read: fn(VoidShare) -> u64| {
+            let observed = self.clone();
+            gauge(meter, name, what, move |seen| {
+                observed.follower(|follower| {
+                    for (operator, share) in follower.counts().voids {
+                        seen.observe(read(share), &[KeyValue::new("operator", operator)]);
+                    }
+                });
+            });
+        };
+        voids("motherlode.voids.today", "Rounds voided since midnight UTC (PL-38).", |share| share.voids);
+        voids("motherlode.voids.today_max", "Voids of the day without an alarm.", VoidShare::voids_max);
         let reports = self.clone();
         gauge(meter, "motherlode.reports.position", "Position that the reports hold for.", move |seen| {
             reports.follower(|follower| {
@@ -148,13 +160,24 @@ impl Metrics {
                 .build();
         }
         let unpaid = self.clone();
-        gauge(meter, "motherlode.pool.awards_unpaid", "Awards that are on their way to their players.", move |seen| {
+        gauge(meter, "motherlode.pool.awards_unpaid", "Awards on the way to players, held ones apart.", move |seen| {
             unpaid.ledgers(|ledgers| {
-                let unpaid = ledgers.all().map(|ledger| ledger.books(|books| books.unpaid_awards().count() as u64));
+                let unpaid = ledgers.all().map(unpaid_awards);
                 seen.observe(unpaid.sum(), &[]);
             });
         });
     }
+}
+
+/// Awards that are to be paid now: those that a proposed void holds wait for the platform.
+fn unpaid_awards(ledger: &Handle) -> u64 {
+    let now_ms = ledger.now_ms();
+    ledger.books(|books| {
+        let is_held = |award: &UnpaidAward| {
+            books.player(&award.stream).is_some_and(|player| player.waiting_void(award.round, now_ms).is_some())
+        };
+        books.unpaid_awards().filter(|(.., award)| !is_held(award)).count() as u64
+    })
 }
 
 fn gauge(

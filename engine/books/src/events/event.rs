@@ -287,6 +287,8 @@ pub enum Event {
         amount: Nano,
         /// The part of it that reduces the house's seed funding; the rest joined the reserve.
         to_house: Nano,
+        /// The operator of the round.
+        operator: SmolStr,
     },
     /// Pool: the platform approved an incident (PL-38).
     IncidentDeclared(Box<Incident>),

@@ -27,6 +27,8 @@ pub struct Reversal {
     pub partition: u32,
     /// Position of the void.
     pub position: u64,
+    /// The operator of the round.
+    pub operator: SmolStr,
     /// The money that goes back, EUR.
     pub amount: Nano,
     /// The part of it that goes back to the house that funds seeds; the rest joins the reserve.

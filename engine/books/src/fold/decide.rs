@@ -190,8 +190,8 @@ impl<'s> Transition<'s, '_> {
                 let split = TakenBack { from_increments, from_reserve, from_house };
                 self.return_contributions(name, (incident, *partition, *voids), *amount, split)
             }
-            Event::AwardReversed { partition, position, amount, to_house } => {
-                self.reverse(name, (*partition, *position), *amount, *to_house)
+            Event::AwardReversed { partition, position, amount, to_house, operator } => {
+                self.reverse(name, (*partition, *position, operator), *amount, *to_house)
             }
             Event::IncidentDeclared(incident) => self.declare(name, incident),
             Event::HitsReleased { .. } => self.release_hits(name),

@@ -136,13 +136,16 @@ impl<'s> Transition<'s, '_> {
     pub fn reverse(
         &mut self,
         name: &'s str,
-        (partition, position): (u32, u64),
+        (partition, position, operator): (u32, u64, &str),
         amount: Nano,
         to_house: Nano,
     ) -> Result<(), Refused> {
         let Decision::Reversal(reversal) = self.next_decision(name, partition, position)? else {
             return Err(Refused::NothingToDecide { position });
         };
+        if reversal.operator != operator {
+            return Err(Refused::NothingToDecide { position });
+        }
         let pool = self.pool(name)?;
         expect_figure(reversal.amount, amount)?;
         expect_figure(reversal.to_house.min(pool.house_funding), to_house)?;

@@ -227,11 +227,12 @@ impl PoolState {
 fn decide(pool: &PoolState, decision: &Decision) -> Result<Event, MoneyError> {
     Ok(match decision {
         Decision::Hit(hit) => Event::JackpotAwarded(price(pool, hit)?.into()),
-        Decision::Reversal(Reversal { partition, position, amount, to_house }) => Event::AwardReversed {
+        Decision::Reversal(Reversal { partition, position, operator, amount, to_house }) => Event::AwardReversed {
             partition: *partition,
             position: *position,
             amount: *amount,
             to_house: (*to_house).min(pool.house_funding),
+            operator: operator.clone(),
         },
         Decision::TakeBack(void) => {
             let split = take_back(pool, void);

@@ -119,7 +119,10 @@ impl<'s> Transition<'s, '_> {
             return Ok(());
         }
         let position = self.commit.position;
-        self.leave(&pool.name, Decision::Reversal(Reversal { partition, position, amount, to_house }))
+        self.leave(
+            &pool.name,
+            Decision::Reversal(Reversal { partition, position, operator: operator.into(), amount, to_house }),
+        )
     }
 
     /// A voided round's contribution goes back to the house at once; the pool takes it back in its turn (BW-19).

@@ -98,6 +98,7 @@ pub const CALLS: &[Call] = &[
     own("/motherlode.report.v1.ReportService/WatchSignificantEvents", AUDIT),
     own("/motherlode.report.v1.ReportService/ListReturns", AUDIT),
     platform("/motherlode.report.v1.ReportService/GetPoolStatement"),
+    own("/motherlode.report.v1.ReportService/ListVoidShares", SUPPORT.or(AUDIT)),
     own("/motherlode.report.v1.ReportService/ListTransactions", WALLET.or(SUPPORT).or(AUDIT)),
     own("/motherlode.report.v1.ReportService/ListRevenue", AUDIT),
     own("/motherlode.report.v1.ReportService/GetRoundPage", VIEW),

@@ -1,0 +1,143 @@
+//! The part of each operator in a pool, by day: what its players contributed and won, and its charge for the seeds (PL-38).
+//!
+//! The house pays the seeds of a pool. A day's seed funding is charged to operators by their parts in the day's contributions, that
+//! is by turnover: an operator that plays with its own players pays for the seeds that they win. Memory: a row for each day,
+//! operator and pool.
+
+use motherlode_books::{Event, HOME, Nano, SmolStr, StreamId, date};
+use motherlode_proto::{convert::record::Logged, report::v1 as wire};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Of one partition: contributions of its bets; at home, awards and returns as well.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct PoolOperators {
+    /// By pool, day and operator.
+    rows: BTreeMap<(SmolStr, i64, SmolStr), Part>,
+    /// Operators of incidents, by pool and name.
+    incidents: BTreeMap<(SmolStr, SmolStr), SmolStr>,
+}
+
+/// Figures in 1e-9 EUR.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Part {
+    contributed: i128,
+    returned: i128,
+    won: i128,
+}
+
+impl Part {
+    fn add(&mut self, other: Self) {
+        self.contributed += other.contributed;
+        self.returned += other.returned;
+        self.won += other.won;
+    }
+}
+
+impl PoolOperators {
+    pub(crate) fn take(&mut self, logged: &Logged, event: &Event) {
+        let commit = &logged.commit;
+        let day = date::day_of(commit.time_ms);
+        match (&commit.stream, event) {
+            (StreamId::Player { operator, .. }, Event::RoundStarted(started)) => {
+                if let Some(given) = &started.contribution {
+                    self.row(&given.pool, day, operator).contributed += given.amount.0;
+                }
+            }
+            // Elsewhere are mirrors.
+            (StreamId::Pool(pool), event) if commit.partition == HOME => self.take_of_pool(pool, day, event),
+            _ => {}
+        }
+    }
+
+    fn take_of_pool(&mut self, pool: &SmolStr, day: i64, event: &Event) {
+        match event {
+            Event::JackpotAwarded(award) => {
+                if let StreamId::Player { operator, .. } = &award.stream {
+                    self.row(pool, day, operator).won += award.paid.0;
+                }
+            }
+            Event::AwardReversed { operator, amount, .. } => self.row(pool, day, operator).won -= amount.0,
+            Event::IncidentDeclared(incident) => {
+                self.incidents.insert((pool.clone(), incident.id.clone()), incident.operator.clone());
+            }
+            Event::ContributionsReturned { incident, amount, .. } => {
+                if let Some(operator) = self.incidents.get(&(pool.clone(), incident.clone())).cloned() {
+                    self.row(pool, day, &operator).returned += amount.0;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn row(&mut self, pool: &SmolStr, day: i64, operator: &SmolStr) -> &mut Part {
+        self.rows.entry((pool.clone(), day, operator.clone())).or_default()
+    }
+}
+
+/// The parts of all operators in a pool on a day, by operator; `seeds` is the day's seed funding.
+pub(crate) fn of_day<'a>(
+    partitions: impl Iterator<Item = &'a PoolOperators>,
+    pool: &str,
+    day: i64,
+    seeds: i128,
+) -> Vec<wire::PoolOperator> {
+    // Of the day, and so far.
+    let mut parts = BTreeMap::<&SmolStr, (Part, Part)>::new();
+    let first = (SmolStr::new(pool), i64::MIN, SmolStr::default());
+    let end = (SmolStr::new(pool), day.saturating_add(1), SmolStr::default());
+    for of in partitions {
+        for ((_, on, operator), part) in of.rows.range(first.clone()..end.clone()) {
+            let (of_day, so_far) = parts.entry(operator).or_default();
+            so_far.add(*part);
+            if *on == day {
+                of_day.add(*part);
+            }
+        }
+    }
+    let of_day: Vec<_> = parts.values().map(|(of_day, _)| of_day.contributed).collect();
+    let so_far: Vec<_> = parts.values().map(|(_, so_far)| so_far.contributed).collect();
+    // Seeds of a day without bets are those of earlier bets.
+    let turnover = if of_day.iter().any(|part| *part > 0) { of_day } else { so_far };
+    let eur = |figure: i128| Nano(figure).to_string();
+    let rows = parts.into_iter().zip(charges(seeds, &turnover));
+    rows.map(|((operator, (of_day, so_far)), charge)| wire::PoolOperator {
+        operator_id: operator.to_string(),
+        contributed_eur: eur(of_day.contributed),
+        returned_eur: eur(of_day.returned),
+        won_eur: eur(of_day.won),
+        seed_charge_eur: eur(charge),
+        contributed_total_eur: eur(so_far.contributed - so_far.returned),
+        won_total_eur: eur(so_far.won),
+    })
+    .collect()
+}
+
+/// Divides seed funding by turnover; what division leaves over goes to the largest part.
+fn charges(seeds: i128, turnover: &[i128]) -> Vec<i128> {
+    let all: i128 = turnover.iter().sum();
+    if all == 0 {
+        return vec![0; turnover.len()];
+    }
+    let part = |of: &i128| seeds.checked_mul(*of).map_or(seeds / all * of, |product| product / all);
+    let mut charges: Vec<_> = turnover.iter().map(part).collect();
+    let left = seeds - charges.iter().sum::<i128>();
+    if let Some(largest) = (0..charges.len()).max_by_key(|at| turnover[*at]) {
+        charges[largest] += left;
+    }
+    charges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mf_b3_pl_38_d_seeds_are_charged_by_turnover_to_the_nano() {
+        assert_eq!(charges(100, &[1, 1, 1]).iter().sum::<i128>(), 100);
+        assert_eq!(charges(177_083_000_000_000, &[5_000, 0]), [177_083_000_000_000, 0], "who plays alone pays all");
+        assert_eq!(charges(-7, &[2, 1]), [-5, -2], "a seed that came back");
+        assert_eq!(charges(7, &[0, 0]), [0, 0]);
+        assert_eq!(charges(0, &[]), [] as [i128; 0]);
+    }
+}

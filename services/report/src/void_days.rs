@@ -1,0 +1,54 @@
+//! Voids against rounds, by operator and day (PL-38), from the revenue that the follower adds up. Above 20 voids, or 0.1 % of the
+//! day's rounds where that is more, there is an alarm. Play money counts for neither.
+
+use crate::figures::Figures;
+use motherlode_books::SmolStr;
+use std::collections::BTreeMap;
+
+/// Voids of a day that are no alarm, however few rounds there were.
+const VOIDS_MIN: u64 = 20;
+
+/// Rounds for each further void without an alarm: 0.1 %.
+const ROUNDS_PER_VOID: u64 = 1_000;
+
+/// An operator's rounds and voids of a day.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct VoidShare {
+    /// Rounds that were bet on the day.
+    pub rounds: u64,
+    /// Rounds that were voided on the day.
+    pub voids: u64,
+}
+
+impl VoidShare {
+    /// The most voids without an alarm.
+    #[must_use]
+    pub fn voids_max(self) -> u64 {
+        VOIDS_MIN.max(self.rounds / ROUNDS_PER_VOID)
+    }
+}
+
+/// The shares of days, by day and operator.
+pub(crate) fn of_days(partitions: &[&Figures], from: i64, to: i64) -> BTreeMap<(i64, SmolStr), VoidShare> {
+    let mut shares = BTreeMap::<_, VoidShare>::new();
+    for figures in partitions {
+        for (key, sums) in figures.revenue.of_days(from, to, None).filter(|(key, _)| key.currency.is_real()) {
+            let share = shares.entry((key.day, key.operator.clone())).or_default();
+            share.rounds += sums.rounds + sums.free_rounds;
+            share.voids += sums.voided;
+        }
+    }
+    shares.retain(|_, share| *share != VoidShare::default());
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_38_d_the_alarm_is_above_20_voids_or_a_thousandth_of_the_rounds_whichever_is_larger() {
+        let most = |rounds| VoidShare { rounds, voids: 0 }.voids_max();
+        assert_eq!([0, 20_000, 20_999, 21_000, 1_000_000].map(most), [20, 20, 20, 21, 1_000]);
+    }
+}
