@@ -12,7 +12,10 @@ use motherlode_proto::{
         ApproveChangeRequest, AwardCost, GetRoundRequest, ListChangesRequest, RejectChangeRequest, VoidRoundRequest,
         VoidRoundResponse,
     },
-    report::v1::{ListSignificantEventsRequest, SignificantKind as Kind},
+    report::v1::{
+        GetPoolStatementRequest, ListSignificantEventsRequest, ListVoidSharesRequest, PoolOperator,
+        SignificantKind as Kind,
+    },
     round::v1::{Account, RoundState, jackpot_win::State},
 };
 use motherlode_runtime::{Config, connect::connect};
@@ -340,11 +343,49 @@ async fn mf_b1_pl_38_a_contributions_of_voids_stay_in_the_pool_until_the_platfor
     assert_eq!(service.house("acme"), 0, "what acme bore is returned");
     assert_eq!(service.house("other"), -40 * 15 * 50_000, "what others bear is not");
     assert_eq!(pooled.0 - service.pool(|pool| pool.contributions).0, 40 * 15 * 50_000);
+    // PL-38 (d): 40 voids of 40 rounds are an alarm; the pool's statement has what acme contributed and got back.
+    let shares = ListVoidSharesRequest::default();
+    let shares = acme.report.list_void_shares(shares).await.unwrap().into_inner().shares;
+    let told = shares.iter().map(|of| (of.operator_id.as_str(), of.rounds, of.voids, of.voids_max, of.alarm));
+    assert_eq!(told.collect::<Vec<_>>(), [("acme", 40, 40, 20, true)]);
+    let request = GetPoolStatementRequest { pool_id: POOL.into(), date: String::new() };
+    let statement = ann.report.get_pool_statement(request).await.unwrap().into_inner();
+    let parts = statement.operators.iter().map(|of| {
+        let PoolOperator { operator_id, contributed_eur, returned_eur, contributed_total_eur, .. } = of;
+        (operator_id.as_str(), contributed_eur.as_str(), returned_eur.as_str(), contributed_total_eur.as_str())
+    });
+    assert_eq!(parts.collect::<Vec<_>>(), [("acme", "0.03", "0.03", "0.00"), ("other", "0.03", "0.00", "0.03")]);
+    assert_eq!(statement.difference_eur, "0.00");
     let again =
         ann.jackpot.declare_incident(DeclareIncidentRequest { request_id: "again".into(), ..declare("i", START_MS) });
     expect(again.await, Code::AlreadyExists, "INCIDENT_EXISTS");
     service.server.stop().await.unwrap();
     checked(data.path());
+}
+
+/// B3: the seeds of an operator that plays with its own players are charged to it.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_b3_pl_38_d_an_operator_bears_the_seeds_that_its_own_players_win_by_turnover() {
+    let data = tempfile::tempdir().unwrap();
+    let service = Service::start(data.path()).await;
+    let mut acme = service.client("acme").await;
+    let mut ann = service.client("ann").await;
+    for player in ["a", "b", "c"] {
+        let (_, round) = waiting(&mut acme, player).await;
+        assert_eq!(hit(&mut acme, &round).await, State::Paid);
+    }
+    settled(&service).await;
+    let request = GetPoolStatementRequest { pool_id: POOL.into(), date: String::new() };
+    let statement = ann.report.get_pool_statement(request).await.unwrap().into_inner();
+    let [part] = &statement.operators[..] else { panic!("{statement:?}") };
+    let eur = |text: &str| text.parse::<Nano>().unwrap();
+    let (closing, paid) = (statement.closing.unwrap(), service.pool(|pool| pool.paid));
+    assert_eq!((part.operator_id.as_str(), eur(&part.won_eur)), ("acme", paid));
+    assert_eq!(part.seed_charge_eur, closing.house_funding_eur, "its turnover is all there is");
+    // With the charge it has paid in what its players won, and what the pool still holds.
+    let held = service.pool(|pool| Nano(pool.increments.0 + pool.reserve.0));
+    assert_eq!(eur(&part.contributed_eur).0 + eur(&part.seed_charge_eur).0, paid.0 + held.0, "nothing is gained");
+    service.server.stop().await.unwrap();
 }
 
 /// BW-20: a hit by a round that was bet before the suspension waits; a pool with such a hit is not retired; the hit is awarded by the

@@ -15,6 +15,7 @@
 
 mod attacks;
 mod honest;
+mod voids;
 
 use attacks::{Attack, Tally};
 use honest::Honest;

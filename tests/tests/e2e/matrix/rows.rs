@@ -299,7 +299,7 @@ pub const ROWS: &[Row] = &[
     row("/motherlode.jackpot.v1.JackpotService/ListIncidents", NO_POOL, |it| {
         jackpot::ListIncidentsRequest { pool_id: it.pool.clone() }.encode_to_vec()
     }),
-    row("/motherlode.report.v1.ReportService/ListVoidShares", None, |_| {
+    plain("/motherlode.report.v1.ReportService/ListVoidShares", None, |_| {
         report::ListVoidSharesRequest { from_date: "2026-11-26".into(), to_date: String::new() }.encode_to_vec()
     }),
     row("/motherlode.report.v1.ReportService/ListSignificantEvents", None, |it| {
