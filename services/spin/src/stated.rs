@@ -21,6 +21,8 @@ pub(crate) struct Stated {
     pub(crate) highest: Vec<(u32, HighestWin)>,
     /// The same of a round whose feature is bought, in bets without the price.
     bought: Option<(u32, HighestWin)>,
+    /// Those of them that win the most money at a coin value, with or without the gamble.
+    most_money: Vec<(u32, HighestWin)>,
 }
 
 /// A game in a currency, with the coin values and the rate of the currency.
@@ -43,7 +45,23 @@ impl Stated {
             coins_per_line: limits.coins_per_line.0,
             buy_feature: false,
         };
-        Some(Self { rtp, most: game.most_expected(&stake).ok()?, highest: by_lines(game).ok()?, bought: bought(game) })
+        let (most, highest, bought) = (game.most_expected(&stake).ok()?, by_lines(game).ok()?, bought(game));
+        // At any coin value; a limited gamble is of a game with one number of lines.
+        let at = |(lines, highest): &(u32, HighestWin)| {
+            let reach = Reach {
+                bet_coins: u64::from(*lines),
+                coin_micros: 1,
+                carried_micros: 1,
+                minor_micros: 1,
+                gamble_max_minor: u64::MAX,
+            };
+            highest.paid(&reach)
+        };
+        let of_lines = highest.iter();
+        let plain = of_lines.clone().max_by_key(|of| at(of).minor);
+        let gambled = of_lines.max_by_key(|of| at(of).gambled_minor).filter(|of| Some(of.0) != plain.map(|of| of.0));
+        let most_money = plain.into_iter().chain(gambled).chain(&bought).cloned().collect();
+        Some(Self { rtp, most, highest, bought, most_money })
     }
 
     /// The meaning of the highest wins, the same for all lines.
@@ -71,7 +89,7 @@ impl Stated {
     pub(crate) fn paid_at_most(&self, of: Of<'_>, coin_micros: u64) -> Option<HighestPaid> {
         let coins = of.game.info().limits.coins_per_line.1;
         let bet_coins = |lines: u32| u64::from(lines) * u64::from(coins);
-        let all = self.highest.iter().chain(&self.bought);
+        let all = self.most_money.iter();
         let all = all.map(|(lines, highest)| highest.paid(&of.reach(coin_micros, bet_coins(*lines))));
         all.reduce(|one, other| HighestPaid {
             minor: one.minor.max(other.minor),

@@ -1,7 +1,7 @@
 //! "Win up to" of a game over all stakes on offer (WF-04, PL-43): the highest win of a round in bets.
 
 use crate::contract::game::Game;
-use crate::contract::highest_win::HighestWin;
+use crate::contract::highest_win::{GambleTop, HighestWin};
 use crate::contract::par::{Exact, exact, ratio};
 use crate::contract::stake::{Stake, StakeRefused};
 use crate::games::ladders::Ladders;
@@ -73,27 +73,47 @@ pub fn win_up_to(
         at: None,
         gambled_bets: None,
     };
-    let coins = game.info().limits.coins_per_line.0;
-    for currency in ladders.currencies() {
-        let Some((minor_micros, gamble_max_minor)) = of_currency(currency) else { continue };
-        let carried_micros = ladders.highest_coin(game, currency);
-        for coin_micros in ladders.of(game, currency).map_or_else(Vec::new, |ladder| ladder.coins_micros) {
-            for (lines, highest) in by_lines {
-                let bet_coins = u64::from(*lines) * u64::from(coins);
+    let gambled = |highest: &HighestWin| match &highest.gamble {
+        // Without a limit it is the same at every coin value.
+        Some(GambleTop::Lines { bets, turns }) => Some(&highest.bets + bets * exact((1_u64 << turns) - 1)),
+        _ => None,
+    };
+    top.gambled_bets = by_lines.iter().filter_map(|(_, highest)| gambled(highest)).max();
+    let of_coins =
+        |highest: &HighestWin| highest.collected.is_some() || matches!(highest.gamble, Some(GambleTop::Win { .. }));
+    for (lines, highest) in by_lines.iter().filter(|(_, highest)| of_coins(highest)) {
+        top.raise(game, (*lines, highest), ladders, of_currency);
+    }
+    Some(top)
+}
+
+impl WinUpTo {
+    /// Takes up the highest wins of a round with these lines at every coin value on offer.
+    fn raise(
+        &mut self,
+        game: &dyn Game,
+        (lines, highest): (u32, &HighestWin),
+        ladders: &Ladders,
+        of_currency: &OfCurrency<'_>,
+    ) {
+        let bet_coins = u64::from(lines) * u64::from(game.info().limits.coins_per_line.0);
+        for currency in ladders.currencies() {
+            let Some((minor_micros, gamble_max_minor)) = of_currency(currency) else { continue };
+            let carried_micros = ladders.highest_coin(game, currency);
+            for coin_micros in ladders.of(game, currency).map_or_else(Vec::new, |ladder| ladder.coins_micros) {
                 let paid =
                     highest.paid(&Reach { bet_coins, coin_micros, carried_micros, minor_micros, gamble_max_minor });
                 let bet = exact(bet_coins) * ratio(coin_micros, minor_micros);
                 let bets = exact(paid.minor) / &bet;
-                if highest.collected.is_some() && bets > top.bets {
-                    (top.bets, top.chance_exponent) = (bets, paid.chance_exponent);
-                    (top.lines, top.at) = (*lines, Some((currency.to_owned(), coin_micros)));
+                if highest.collected.is_some() && bets > self.bets {
+                    (self.bets, self.chance_exponent) = (bets, paid.chance_exponent);
+                    (self.lines, self.at) = (lines, Some((currency.to_owned(), coin_micros)));
                 }
                 if highest.gamble.is_some() && gamble_max_minor > 0 {
                     let gambled = exact(paid.gambled_minor) / bet;
-                    top.gambled_bets = Some(top.gambled_bets.map_or(gambled.clone(), |of| of.max(gambled)));
+                    self.gambled_bets = Some(self.gambled_bets.take().map_or(gambled.clone(), |of| of.max(gambled)));
                 }
             }
         }
     }
-    Some(top)
 }
