@@ -91,7 +91,7 @@ def test_pl_13_a_description_is_the_whole_game(client):
     # ME-18, WF-21: what the bought feature and the locked states return.
     returns = {name: {of.key: Decimal(of.rtp) for of in game.conditional_returns} for name, game in games.items()}
     assert abs(returns["mystery-elves"]["buy_feature"] - Decimal("0.9501")) <= Decimal("0.005")
-    # PL-43: and what a new player's first spins return.
+    # PL-43: and the returns of a new player's first spins.
     first = ["new_player_100", "new_player_500", "new_player_1000"]
     assert list(returns["witch-feature"]) == ["unlocked_1", "unlocked_2", "unlocked_3", *first]
     assert list(returns["dwarf-mine"]) == first
