@@ -35,10 +35,11 @@ impl Split {
     pub(crate) async fn start(config: &Config, stores: Stores, options: Options, dealer: Dealer) -> Self {
         let mut config = Config { role: Role::Ledger, ..config.clone() };
         if !config.operators.is_empty() {
-            config.ledger.token_file = Some(config.data.join("node.token"));
             fs::create_dir_all(&config.data).expect("the folder can be made");
-            fs::write(config.data.join("node.token"), NODE).expect("the folder can be written");
-            admit(&mut config.operators);
+            for (role, name) in NODES {
+                fs::write(config.data.join(name), name).expect("the folder can be written");
+                admit(&mut config.operators, role, name);
+            }
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.expect("a runtime starts");
@@ -47,7 +48,9 @@ impl Split {
         let ledger = ledger.await.expect("it does not panic").expect("the ledger starts");
         config.ledger.targets = vec![format!("http://{}", ledger.address())];
         let join = async |role, folder: &str| {
-            let config = Config { role, data: config.data.join(folder), ..config.clone() };
+            let mut config = Config { role, ..config.clone() };
+            config.ledger.token_file = (!config.operators.is_empty()).then(|| config.data.join(token(role)));
+            config.data = config.data.join(folder);
             Server::join(&config, options.clone(), dealer.clone()).await.expect("the replica starts")
         };
         let (spin, jackpot) = (join(Role::Spin, "spin").await, join(Role::Jackpot, "jackpot").await);
@@ -69,14 +72,18 @@ impl Split {
     }
 }
 
-/// The token of the tests' nodes.
-const NODE: &str = "the nodes' own";
+/// The node roles, and the names of their credentials, which are their tokens and token files, too.
+const NODES: [(Roles, &str); 2] = [(Roles::NODE_SPIN, "node-spin.token"), (Roles::NODE_JACKPOT, "node-jackpot.token")];
 
-/// Lets the nodes in.
-fn admit(operators: &mut Vec<Operator>) {
-    let token_sha256 = Some(digest(NODE.as_bytes()));
-    let name = "node".to_owned();
-    let node = Credential { name, token_sha256, certificate_sha256: None, roles: Roles::NODE, expires_ms: None };
+/// The token of a process.
+fn token(role: Role) -> &'static str {
+    if role == Role::Jackpot { NODES[1].1 } else { NODES[0].1 }
+}
+
+/// Adds a node's credential.
+fn admit(operators: &mut Vec<Operator>, roles: Roles, name: &str) {
+    let (token_sha256, name) = (Some(digest(name.as_bytes())), name.to_owned());
+    let node = Credential { name, token_sha256, certificate_sha256: None, roles, expires_ms: None };
     match operators.iter_mut().find(|operator| operator.id == PLATFORM) {
         Some(platform) => platform.credentials.push(node),
         None => operators.push(Operator {

@@ -11,8 +11,9 @@ use super::{
 };
 use crate::log::v1;
 use bytes::Bytes;
-use motherlode_books::{Commit, Currency, Minor, StreamId};
+use motherlode_books::{Commit, Currency, Minor, SmolStr, StreamId};
 use prost::Message;
+use std::sync::Arc;
 
 /// A record, decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,17 @@ pub struct Logged {
     pub commit: Commit,
     /// The player's balances in every currency, as they are after it: what the books must come to as well.
     pub balances_after: Vec<(Currency, Minor)>,
+    /// The other process that proposed it; none where the writer's own process did.
+    pub proposer: Option<Arc<Proposer>>,
+}
+
+/// The credential of another process that proposed a commit (PL-44).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposer {
+    /// Its name.
+    pub credential: SmolStr,
+    /// Its node roles, separated by blanks; empty where there are no operators.
+    pub roles: SmolStr,
 }
 
 /// Encodes a record that follows the one with hash `previous`.
@@ -28,6 +40,7 @@ pub struct Logged {
 pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
     let mut bytes = vec![];
     write_commit(previous, &logged.commit, &logged.balances_after, &mut bytes);
+    write_proposer(logged.proposer.as_deref(), &mut bytes);
     bytes.into()
 }
 
@@ -50,6 +63,15 @@ pub fn write_commit(
     out.varint(9, commit.time_ms.cast_unsigned());
     commit.events.put(out, 10);
     balances_after.put(out, 11);
+}
+
+/// Writes the proposer of a commit, directly after the commit.
+pub fn write_proposer(proposer: Option<&Proposer>, bytes: &mut Vec<u8>) {
+    if let Some(Proposer { credential, roles }) = proposer {
+        let out = &mut Out(bytes);
+        credential.put(out, 12);
+        roles.put(out, 13);
+    }
 }
 
 /// Decodes a record.
@@ -84,8 +106,11 @@ fn read(bytes: &[u8], known: Option<(&[u8], &StreamId)>) -> Result<Logged, Malfo
         events: take(&mut fields, 10, "events")?,
     };
     let balances_after = take(&mut fields, 11, "balances_after")?;
+    let (credential, roles): (SmolStr, SmolStr) =
+        (take(&mut fields, 12, "proposer")?, take(&mut fields, 13, "proposer_roles")?);
     fields.ended("that is unknown")?;
-    Ok(Logged { commit, balances_after })
+    let proposer = (!credential.is_empty() || !roles.is_empty()).then(|| Proposer { credential, roles }.into());
+    Ok(Logged { commit, balances_after, proposer })
 }
 
 /// The stream of a name.

@@ -11,7 +11,7 @@ use motherlode_proto::{
     convert::{
         event,
         play::hex,
-        record::{self, Logged},
+        record::{self, Logged, Proposer},
     },
     log::v1,
 };
@@ -358,7 +358,7 @@ fn automatic(automatic: Automatic) -> Event {
 
 /// A commit as a message of the contract.
 fn message(previous: &[u8; 32], logged: &Logged) -> v1::Commit {
-    let Logged { commit, balances_after } = logged;
+    let Logged { commit, balances_after, proposer } = logged;
     v1::Commit {
         previous_hash: previous.to_vec(),
         position: commit.position,
@@ -374,6 +374,8 @@ fn message(previous: &[u8; 32], logged: &Logged) -> v1::Commit {
             .iter()
             .map(|(currency, amount)| v1::Balance { currency: currency.code().to_owned(), amount: amount.0 })
             .collect(),
+        proposer: proposer.as_ref().map(|of| of.credential.to_string()).unwrap_or_default(),
+        proposer_roles: proposer.as_ref().map(|of| of.roles.to_string()).unwrap_or_default(),
     }
 }
 
@@ -393,7 +395,9 @@ fn by_message(bytes: &[u8]) -> Option<Logged> {
     };
     let balances = message.balances_after.into_iter();
     let balances_after = balances.map(|balance| Some((balance.currency.parse().ok()?, Minor(balance.amount))));
-    Some(Logged { commit, balances_after: balances_after.collect::<Option<_>>()? })
+    let of = Proposer { credential: message.proposer.into(), roles: message.proposer_roles.into() };
+    let proposer = (!of.credential.is_empty() || !of.roles.is_empty()).then(|| of.into());
+    Some(Logged { commit, balances_after: balances_after.collect::<Option<_>>()?, proposer })
 }
 
 /// A commit of rounds with figures and texts of any size, defaults among them.
@@ -451,6 +455,8 @@ fn rounds() -> impl Strategy<Value = Logged> {
         (logged.commit.time_ms, logged.commit.partition, logged.commit.request_id) =
             (signed[3], narrow[2], text.into());
         logged.balances_after = vec![(Currency::KWD, Minor(signed[4])); balances];
+        let of = || Proposer { credential: "spin-1".into(), roles: "node-spin".into() };
+        logged.proposer = (balances % 2 == 1).then(|| of().into());
         logged
     })
 }
@@ -467,7 +473,7 @@ fn logged(events: Vec<Event>) -> Logged {
         time_ms: 1_760_000_000_123,
         events,
     };
-    Logged { commit, balances_after: vec![(Currency::EUR, Minor(5)), (Currency::SEK, Minor(0))] }
+    Logged { commit, balances_after: vec![(Currency::EUR, Minor(5)), (Currency::SEK, Minor(0))], proposer: None }
 }
 
 /// Golden bytes of format version 1: an old log must read the same for ever. A new event is added at the end; a line

@@ -17,7 +17,7 @@ use crate::{
     worker::{Judged, Worker},
 };
 use motherlode_books::Shared;
-use motherlode_ledger::Held;
+use motherlode_ledger::{DrawKeys, Held};
 use motherlode_log::Position;
 use motherlode_proto::convert::record;
 use std::{
@@ -52,6 +52,8 @@ pub struct Options {
     pub partition: u32,
     /// The checkpoints to hold it against.
     pub checkpoints: Checkpoints,
+    /// The draw keys to check every seal against, if there are any.
+    pub draws: Option<DrawKeys>,
     /// Threads that decode records and resolve steps, beside one that reads and one that folds; 0 for as many as there are cores.
     pub threads: usize,
     /// Counts the records that were read, for who wants to know how far it is.
@@ -93,6 +95,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     };
     let count = count.clamp(1, THREADS_MAX);
     let mut workers: Vec<_> = (0..count).map(|_| Worker::new(options.partition, partitions, &recalled)).collect();
+    workers.iter_mut().for_each(|worker| worker.judge.draws.clone_from(&options.draws));
     let (read, folded, played) = scope(|threads| {
         let (mut to_players, mut from_players, mut playing, mut followers) = (vec![], vec![], vec![], vec![]);
         for (number, worker) in workers.iter_mut().enumerate() {

@@ -14,10 +14,12 @@ use crate::{
     playing::{Player, Players},
     report::{Seals, Voids},
 };
-use motherlode_books::{Award, Books, Currency, Event, Left, Minor, Nano, PerCurrency, Shared, StreamId, Totals};
-use motherlode_ledger::index::ProjectedBalance;
+use motherlode_books::{
+    Award, Books, Commit, Currency, Event, Left, Minor, Nano, PerCurrency, Shared, StreamId, Totals,
+};
+use motherlode_ledger::{index::ProjectedBalance, may_propose};
 use motherlode_log::{Hash, Position};
-use motherlode_proto::convert::record::Logged;
+use motherlode_proto::convert::record::{Logged, Proposer};
 use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) struct Fold {
@@ -74,7 +76,10 @@ impl Fold {
 
     /// Takes the next commit; of a player's, what it has left.
     pub(crate) fn commit(&mut self, logged: &Logged, left: &Left) -> Result<(), Fault> {
-        let Logged { commit, balances_after } = logged;
+        let Logged { commit, balances_after, proposer } = logged;
+        if let Some(proposer) = proposer {
+            proposed(commit, proposer)?;
+        }
         match &commit.stream {
             StreamId::Player { .. } => self.books.take_left(commit, left)?,
             _ => self.books.apply(commit)?,
@@ -181,7 +186,7 @@ impl Fold {
     /// Holds a balance of the index against the books at its position.
     fn compare(&mut self, projected: &ProjectedBalance, logged: &Logged) -> Result<(), Fault> {
         let ProjectedBalance { stream, currency, position, amount } = projected;
-        let Logged { commit, balances_after } = logged;
+        let Logged { commit, balances_after, .. } = logged;
         let stated = balances_after.iter().find(|(of, _)| of.code() == currency);
         let booked = stated.filter(|_| commit.position == *position && commit.stream.to_string() == *stream);
         self.compared += 1;
@@ -234,6 +239,20 @@ impl Fold {
                 format!("position {}", next.position),
             )),
             None => Ok(()),
+        }
+    }
+}
+
+/// Another process proposed nothing but the work of its roles (PL-44); without operators it had none.
+fn proposed(commit: &Commit, proposer: &Proposer) -> Result<(), Fault> {
+    let Commit { stream, partition, request_id, events, .. } = commit;
+    let may = |event: &Event| may_propose(&proposer.roles, stream, *partition, request_id, event);
+    match events.iter().find(|event| !proposer.roles.is_empty() && !may(event)) {
+        None => Ok(()),
+        Some(event) => {
+            let kind: String = format!("{event:?}").chars().take_while(char::is_ascii_alphanumeric).collect();
+            let what = format!("PL-44: the credential {} proposed what its roles do not allow", proposer.credential);
+            Err(Fault::new(what, format!("events of {}", proposer.roles), kind))
         }
     }
 }

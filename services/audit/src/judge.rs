@@ -12,9 +12,13 @@ use crate::{
     recalled::Recalled,
     report::{Seals, Voids},
 };
-use motherlode_books::{Commit, Currency, Event, Left, Minor, PerCurrency, PlayerState, Refused, Share, StreamId};
+use motherlode_books::{
+    Commit, Currency, Event, Left, Minor, PerCurrency, PlayerState, Refused, Share, StreamId, draw,
+};
+use motherlode_ledger::DrawKeys;
 use motherlode_log::Hash;
-use motherlode_proto::convert::record::Logged;
+use motherlode_proto::convert::{play::hex, record::Logged};
+use motherlode_rounds::draws;
 
 /// The books beside some players, who are with who [hands their commits in](crate::worker).
 pub(crate) struct Judge<'a> {
@@ -23,6 +27,8 @@ pub(crate) struct Judge<'a> {
     pub(crate) demo: Demo,
     pub(crate) voids: PerCurrency<Voids>,
     pub(crate) seals: Seals,
+    /// The draw keys that seals are checked against, if there are any.
+    pub(crate) draws: Option<DrawKeys>,
     partition: u32,
     /// How many partitions the log has, where they are compared.
     partitions: Option<u32>,
@@ -37,6 +43,7 @@ impl<'a> Judge<'a> {
             demo: Demo::default(),
             voids: PerCurrency::default(),
             seals: Seals::default(),
+            draws: None,
             partition,
             partitions,
             recalled,
@@ -45,7 +52,7 @@ impl<'a> Judge<'a> {
 
     /// Takes a commit of a player, whose record has this hash.
     pub(crate) fn commit(&mut self, player: &mut PlayerState, logged: &Logged, hash: Hash) -> Result<Left, Fault> {
-        let Logged { commit, balances_after } = logged;
+        let Logged { commit, balances_after, .. } = logged;
         self.placed(commit)?;
         let mut agree = true;
         let left = self.apply(player, commit, |player| {
@@ -53,12 +60,31 @@ impl<'a> Judge<'a> {
             hash
         })?;
         self.seals.count(&commit.events);
+        self.seals(commit)?;
         self.demo.take(commit)?;
         if agree {
             return Ok(left);
         }
         let booked: Vec<_> = player.balances().collect();
         Err(other_balances(&booked, balances_after))
+    }
+
+    /// Checks the seals of a commit against the draw keys. A dealt value that is revealed has its seal, or the books refuse it.
+    fn seals(&mut self, commit: &Commit) -> Result<(), Fault> {
+        let Some(keys) = &self.draws else { return Ok(()) };
+        for sealed in draws::sealed(&commit.events) {
+            if !keys.has(sealed.epoch) {
+                self.seals.unchecked += 1;
+                continue;
+            }
+            let expected = keys.dealt(&commit.stream, sealed.number, sealed.epoch).map(|dealt| draw::seal(&dealt));
+            if expected != Some(sealed.seal) {
+                let what = format!("the seal of draw {} is not that of the draw keys", sealed.number);
+                return Err(Fault::new(what, expected.map_or("none".into(), |seal| hex(&seal)), hex(&sealed.seal)));
+            }
+            self.seals.checked += 1;
+        }
+        Ok(())
     }
 
     /// Where a player lives is decided by the player's name.

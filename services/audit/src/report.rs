@@ -114,6 +114,10 @@ pub struct Seals {
     pub key_lost: u64,
     /// Rounds voided whose draws can't be revealed: their steps could not be resolved again.
     pub rounds_lost: u64,
+    /// Seals that are those of the draw keys which the audit was given.
+    pub checked: u64,
+    /// Seals of keys that the audit was not given.
+    pub unchecked: u64,
 }
 
 /// Whether the index was held against the books.
@@ -139,6 +143,8 @@ impl Seals {
         self.unsealed += of.unsealed;
         self.key_lost += of.key_lost;
         self.rounds_lost += of.rounds_lost;
+        self.checked += of.checked;
+        self.unchecked += of.unchecked;
     }
 
     /// Counts the events of a commit.

@@ -77,6 +77,21 @@ pub enum AppendError {
     /// The ledger is closing. Nothing was written.
     #[error("the ledger is closing")]
     Closing,
+    /// The proposing process may not make this commit, or the commit does not follow from the log (PL-44).
+    #[error("{code}: {reason}")]
+    NotAllowed {
+        /// The reason in UPPER_SNAKE.
+        code: SmolStr,
+        /// The reason in words.
+        reason: String,
+    },
+}
+
+impl AppendError {
+    /// A proposal of another process that is refused.
+    pub(crate) fn not_allowed(code: &'static str, reason: impl Into<String>) -> Self {
+        Self::NotAllowed { code: SmolStr::new_static(code), reason: reason.into() }
+    }
 }
 
 impl From<AppendError> for Refusal {
@@ -105,6 +120,7 @@ impl From<AppendError> for Refusal {
             AppendError::Closing => {
                 Refusal::new(Code::Unavailable, "CLOSING", message).retry_after(Duration::from_secs(1))
             }
+            AppendError::NotAllowed { .. } => Refusal::new(Code::PermissionDenied, "PROPOSAL_NOT_ALLOWED", message),
         }
     }
 }

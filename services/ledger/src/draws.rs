@@ -134,6 +134,16 @@ impl DrawKeys {
         Ok(keys)
     }
 
+    /// The keys of a file as they are, for whoever audits: nothing is written, and none is made.
+    ///
+    /// # Errors
+    /// See [`DrawKeysError`].
+    pub fn read(path: &Path) -> Result<Self, DrawKeysError> {
+        let keys = Self::with(Some(path.to_owned()), vec![]);
+        keys.reload()?;
+        Ok(keys)
+    }
+
     /// Reads the keys again, and adds one where the last is a day old: that is answered. Whose keys are in memory alone keeps
     /// them.
     ///
@@ -217,6 +227,12 @@ impl DrawKeys {
         self.0.keys.read().is_empty()
     }
 
+    /// Whether the key with this name is in memory.
+    #[must_use]
+    pub fn has(&self, epoch: Epoch) -> bool {
+        self.0.keys.read().iter().any(|key| key.epoch == epoch)
+    }
+
     /// The dealt value of a player's draw; none where its key is gone. A key that another process has made is read then.
     #[must_use]
     pub fn dealt(&self, stream: &StreamId, number: u64, epoch: Epoch) -> Option<Dealt> {
@@ -238,6 +254,16 @@ impl DrawKeys {
         let keys = self.0.keys.read();
         let key = keys.last()?;
         Some((key.epoch, draw::seal(&key.deals.deal(stream, number))))
+    }
+
+    /// The seal that a player's draw gets when it is sealed now under a key: one of the newest two, since another process may have
+    /// renewed them this moment. None for an older or unknown key.
+    #[must_use]
+    pub fn expected_seal(&self, stream: &StreamId, number: u64, epoch: Epoch) -> Option<Seal> {
+        // Reads the keys again where this one is not known.
+        let dealt = self.dealt(stream, number, epoch)?;
+        let is_newest = self.0.keys.read().iter().rev().take(2).any(|key| key.epoch == epoch);
+        is_newest.then(|| draw::seal(&dealt))
     }
 
     /// The dealt value under the seal of a player's draw; none where its key is gone, or dealt another.

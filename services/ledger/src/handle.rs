@@ -17,7 +17,7 @@ use crate::{
 };
 use motherlode_books::{Books, PlayerState, SettledRound, StreamId};
 use motherlode_log::{Hash, Position, ReadError, Record};
-use motherlode_proto::convert::record::Logged;
+use motherlode_proto::convert::record::{Logged, Proposer};
 use motherlode_runtime::{Refusal, trace::traceparent, until::until};
 use parking_lot::Mutex;
 use std::{io, sync::Arc, thread::JoinHandle, time::Duration};
@@ -171,7 +171,7 @@ impl Handle {
     /// As [`append`](Self::append).
     pub(crate) async fn append_recalling(&self, proposal: Proposal, recalled: Option<Box<SettledRound>>) -> Verdict {
         let (reply, verdict) = oneshot::channel();
-        self.submit([(proposal, recalled, until(), Reply::One(reply))]);
+        self.submit([(proposal, recalled, until(), Reply::One(reply))], None);
         let verdict = match self.shared.answer_wait_max {
             Some(wait) => tokio::time::timeout(wait, verdict).await.map_err(|_| AppendError::Late)?,
             None => verdict.await,
@@ -188,10 +188,21 @@ impl Handle {
         proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
         verdicts: &mpsc::UnboundedSender<Verdicts>,
     ) {
-        self.submit(proposals.into_iter().map(|(ticket, proposal, until)| {
+        self.propose_for(None, proposals, verdicts);
+    }
+
+    /// The same for another process, whose commits name it (PL-44).
+    pub(crate) fn propose_for(
+        &self,
+        proposer: Option<&Arc<Proposer>>,
+        proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
+        verdicts: &mpsc::UnboundedSender<Verdicts>,
+    ) {
+        let proposals = proposals.into_iter().map(|(ticket, proposal, until)| {
             let reply = Reply::Many(ticket, verdicts.clone());
             (proposal, None, until, reply)
-        }));
+        });
+        self.submit(proposals, proposer);
     }
 
     /// How long a proposal waits for its verdict; `None` for as long as it takes.
@@ -214,6 +225,7 @@ impl Handle {
     fn submit(
         &self,
         proposals: impl IntoIterator<Item = (Proposal, Option<Box<SettledRound>>, Option<Instant>, Reply)>,
+        proposer: Option<&Arc<Proposer>>,
     ) {
         let proposals = proposals.into_iter();
         let (mut known, mut proposed) = (vec![], Vec::with_capacity(proposals.size_hint().0));
@@ -221,7 +233,18 @@ impl Handle {
             match self.look(&proposal) {
                 Ok((name, checked_to, slot)) => {
                     let traceparent = None;
-                    proposed.push(Proposed { proposal, name, checked_to, recalled, until, traceparent, slot, reply });
+                    let proposer = proposer.cloned();
+                    proposed.push(Proposed {
+                        proposal,
+                        name,
+                        checked_to,
+                        recalled,
+                        proposer,
+                        until,
+                        traceparent,
+                        slot,
+                        reply,
+                    });
                 }
                 Err(verdict) => known.push((reply, verdict)),
             }

@@ -4,10 +4,12 @@
 //! records are durable, a verdict rests on durable records, a request id has one effect.
 
 use crate::{
+    append::AppendError,
     error::FetchError,
     handle::{Handle, not_the_writer},
     queue::{Verdict, Verdicts},
     readers::Reading,
+    remote::{Actors, Guard, Node},
     shared::{Appended, Standing},
     wire::{error_to_wire, proposal_from_wire},
 };
@@ -40,6 +42,7 @@ pub struct LogApi {
     written: Arc<[Handle]>,
     /// How many partitions there are.
     partitions: u32,
+    guard: Guard,
     stop: Stop,
 }
 
@@ -48,7 +51,13 @@ impl LogApi {
     #[must_use]
     pub fn new<'a>(ledgers: impl IntoIterator<Item = &'a Handle>, partitions: u32, stop: Stop) -> Self {
         let written = ledgers.into_iter().filter(|ledger| !ledger.is_replica()).cloned().collect();
-        Self { written, partitions, stop }
+        Self { written, partitions, guard: Guard::default(), stop }
+    }
+
+    /// With the actors that other processes' proposals may name (PL-44); none where there are no operators.
+    #[must_use]
+    pub fn with_actors(self, actors: Option<Actors>) -> Self {
+        Self { guard: Guard::new(actors), ..self }
     }
 
     /// The ledger of a partition.
@@ -128,9 +137,11 @@ impl LogService for LogApi {
         request: Request<Streaming<wire::ProposeRequest>>,
     ) -> Result<Response<Self::ProposeStream>, Status> {
         let (sender, verdicts) = mpsc::unbounded_channel();
+        let node = Node::new(&Caller::of(&request));
         let (api, proposals) = (self.clone(), request.into_inner());
         let proposing = Proposing {
             api,
+            node,
             ledger: None,
             proposals: Some(proposals),
             sender,
@@ -237,6 +248,8 @@ impl Follow {
 /// A stream of proposals and verdicts.
 struct Proposing {
     api: LogApi,
+    /// The process that proposes.
+    node: Node,
     /// The one that the first message names.
     ledger: Option<Handle>,
     /// None when no more come.
@@ -306,10 +319,20 @@ impl Proposing {
                 join(&span, &traceparent);
                 self.spans.insert(proposal.0, span);
             }
-            proposals.push(proposal);
+            self.in_flight += 1;
+            let (ticket, proposal, until) = proposal;
+            match self.api.guard.check(&self.node, &proposal, &ledger) {
+                Ok(()) => proposals.push((ticket, proposal, until)),
+                Err(error) => {
+                    if matches!(error, AppendError::NotAllowed { .. }) {
+                        tracing::warn!(credential = %self.node.proposer.credential, %error, "a proposal was refused");
+                    }
+                    // The receiver is this stream's own.
+                    let _ = self.sender.send(vec![(ticket, Err(error))]);
+                }
+            }
         }
-        self.in_flight += proposals.len();
-        ledger.propose(proposals, &self.sender);
+        ledger.propose_for(Some(&self.node.proposer), proposals, &self.sender);
         self.ledger = Some(ledger);
         Ok(())
     }
@@ -339,11 +362,7 @@ impl Proposing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        append::{AppendError, Proposal},
-        open::open,
-        options::Options,
-    };
+    use crate::{append::Proposal, open::open, options::Options};
     use futures_util::StreamExt;
     use motherlode_books::{Currency, Event, StreamId};
     use motherlode_log::MemoryStore;

@@ -49,7 +49,7 @@ struct Balances(HashMap<StreamId, (Position, Vec<(Currency, Minor)>)>);
 impl Balances {
     /// Notes a commit's balances: they stand for all before them.
     fn note(&mut self, logged: &Logged) {
-        let Logged { commit, balances_after } = logged;
+        let Logged { commit, balances_after, .. } = logged;
         if balances_after.is_empty() {
             return;
         }
@@ -302,7 +302,7 @@ mod tests {
             time_ms: 1,
             events: vec![Event::AccountOpened { currency }, Event::Deposited { currency, amount: Minor(7) }],
         };
-        Logged { commit, balances_after: vec![(currency, Minor(7))] }
+        Logged { commit, balances_after: vec![(currency, Minor(7))], proposer: None }
     }
 
     /// A replay of ten million players must not hold them all.

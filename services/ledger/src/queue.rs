@@ -7,7 +7,7 @@ use crate::{
 };
 use motherlode_books::{Quota, SettledRound, SmolStr, StreamId};
 use motherlode_log::Position;
-use motherlode_proto::convert::record::Logged;
+use motherlode_proto::convert::record::{Logged, Proposer};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio::{
@@ -38,6 +38,8 @@ pub(crate) struct Proposed {
     pub(crate) checked_to: Position,
     /// The settled round that it voids.
     pub(crate) recalled: Option<Box<SettledRound>>,
+    /// The other process that proposes it; none for this one.
+    pub(crate) proposer: Option<Arc<Proposer>>,
     /// When its caller has gone: it's not judged any more.
     pub(crate) until: Option<Instant>,
     /// Of a replica's: the trace that it's part of.

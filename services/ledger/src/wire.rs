@@ -37,6 +37,7 @@ pub(crate) fn proposal_from_wire(message: v1::Proposal) -> Result<Proposal, Malf
 
 /// Why a proposal was not applied, as a message.
 pub(crate) fn error_to_wire(error: &AppendError) -> Outcome {
+    let not_allowed;
     let (cause, reason) = match error {
         AppendError::Conflict { version } => return Outcome::ConflictVersion(*version),
         AppendError::RequestIdReused { request_id } => return Outcome::ReusedRequestId(request_id.to_string()),
@@ -48,6 +49,10 @@ pub(crate) fn error_to_wire(error: &AppendError) -> Outcome {
         AppendError::Unknown { reason } => (Cause::Unknown, reason.as_str()),
         AppendError::Late => (Cause::Late, ""),
         AppendError::Closing => (Cause::Closing, ""),
+        AppendError::NotAllowed { .. } => {
+            not_allowed = error.to_string();
+            (Cause::NotAllowed, not_allowed.as_str())
+        }
     };
     Outcome::NotTaken(v1::NotTaken { cause: cause.into(), reason: reason.to_owned() })
 }
@@ -72,6 +77,10 @@ pub(crate) fn outcome_from_wire(outcome: Option<Outcome>) -> Result<Result<u64, 
                 Cause::Unknown => AppendError::Unknown { reason },
                 Cause::Late => AppendError::Late,
                 Cause::Closing => AppendError::Closing,
+                Cause::NotAllowed => {
+                    let (code, reason) = reason.split_once(": ").ok_or(Malformed::Field("not_taken.reason"))?;
+                    AppendError::NotAllowed { code: code.into(), reason: reason.to_owned() }
+                }
                 Cause::Unspecified => return Err(Malformed::Field("not_taken.cause")),
             }
         }
@@ -98,6 +107,7 @@ mod tests {
             AppendError::Unknown { reason: reason() },
             AppendError::Late,
             AppendError::Closing,
+            AppendError::not_allowed("KIND_NOT_ALLOWED", "why"),
         ] {
             assert_eq!(outcome_from_wire(Some(error_to_wire(&error))), Ok(Err(error)));
         }

@@ -29,7 +29,7 @@ use crate::{
 use bytes::{Bytes, BytesMut};
 use motherlode_books::{Books, Commit, Head, SettledRound, Stage, StreamId, Subject};
 use motherlode_log::{AppendError as Failed, Chained, Position};
-use motherlode_proto::convert::record::{self, Logged};
+use motherlode_proto::convert::record::{self, Logged, Proposer};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
     collections::VecDeque,
@@ -226,7 +226,7 @@ impl Writer {
                     None => continue,
                 }
             }
-            let Proposed { proposal, name, checked_to, recalled, until, slot, reply, .. } = proposed;
+            let Proposed { proposal, name, checked_to, recalled, proposer, until, slot, reply, .. } = proposed;
             let unjudged = match until {
                 _ if staged.closed => Some(AppendError::Closing),
                 _ if staged.waiting >= self.waiting_max => Some(AppendError::Busy),
@@ -255,7 +255,7 @@ impl Writer {
                 staged.stage.copy(&books, &proposal.stream, &mut subject);
                 head = subject.head();
             }
-            let judging = Judging { books: &books, shared: &self.shared, time_ms, name, recalled, head };
+            let judging = Judging { books: &books, shared: &self.shared, time_ms, name, recalled, proposer, head };
             let verdict = judging.judge(&mut staged, subject, proposal, checked_to, self.batch_commits_max);
             match staged.groups.back_mut() {
                 Some(youngest) => {
@@ -473,6 +473,7 @@ struct Judging<'a> {
     time_ms: i64,
     name: Name,
     recalled: Option<Box<SettledRound>>,
+    proposer: Option<Arc<Proposer>>,
     /// Of the proposal's stream, staged commits included.
     head: Head,
 }
@@ -488,7 +489,7 @@ impl Judging<'_> {
         checked_to: Position,
         batch_commits_max: usize,
     ) -> Verdict {
-        let Self { books, shared, time_ms, name, recalled, head } = self;
+        let Self { books, shared, time_ms, name, recalled, proposer, head } = self;
         let Head { version, position: previous, .. } = head;
         // What the request made is on this stream: where that has not moved on, there is nothing to find.
         if previous > checked_to {
@@ -531,7 +532,10 @@ impl Judging<'_> {
         let (mut balances_after, mut chained) = (vec![], Ok(()));
         stage.apply_to(subject, books, &commit, recalled, |player| {
             balances_after = player.map(|player| player.balances().collect()).unwrap_or_default();
-            let record = room.hold(|bytes| record::write_commit(&before, &commit, &balances_after, bytes));
+            let record = room.hold(|bytes| {
+                record::write_commit(&before, &commit, &balances_after, bytes);
+                record::write_proposer(proposer.as_deref(), bytes);
+            });
             if begins {
                 groups.push_back(Group::after(*end));
             }
@@ -541,7 +545,7 @@ impl Judging<'_> {
             end.hash
         })?;
         chained.map_err(|broken| AppendError::Unknown { reason: broken.to_string() })?;
-        let logged = Arc::new(Logged { commit, balances_after });
+        let logged = Arc::new(Logged { commit, balances_after, proposer });
         if let Some(youngest) = groups.back_mut() {
             youngest.logged.push(Arc::clone(&logged));
             youngest.names.push(name);

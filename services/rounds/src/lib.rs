@@ -3,6 +3,7 @@
 //! - [`live`]: a round in the engine, opened and resolved as the log has it; `terms`: what it's opened with; [`draws`]: the
 //!   seeds of its steps;
 //! - [`collection`]: what its player carries from round to round;
+//! - [`check`]: a commit that plays, resolved again;
 //! - [`due`]: the events that a step's outcome demands of its commit;
 //! - [`view`]: all that commits say of one round, folded; `award`: what becomes of its jackpots;
 //! - [`shown`]: what is shown of outcomes besides what the log holds; [`wire`]: a round as the message that people see.
@@ -12,6 +13,7 @@
 //! stake, a choice and an outcome are messages.
 
 pub mod award;
+pub mod check;
 pub mod collection;
 pub mod draws;
 pub mod due;

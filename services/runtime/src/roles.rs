@@ -20,15 +20,31 @@ impl Roles {
     pub const AUDIT: Self = Self(8);
     /// Administers: the switches of the operator's own players; for the platform, the pools, rates and all switches.
     pub const ADMIN: Self = Self(16);
-    /// Is a process of the installation: reads the log and proposes to it, for the platform alone.
-    pub const NODE: Self = Self(32);
+    /// Is a spin process of the installation (PL-44): reads the log; proposes rounds, draws, sessions, campaigns and debits. For the
+    /// platform alone.
+    pub const NODE_SPIN: Self = Self(32);
+    /// Is a jackpot process: reads the log; proposes to the pools and pays their awards. For the platform alone.
+    pub const NODE_JACKPOT: Self = Self(64);
+    /// Is a process of the role `ledger` that writes other partitions: reads the log; proposes the work of the ledger's own services. For
+    /// the platform alone.
+    pub const NODE_LEDGER: Self = Self(128);
+    /// The role `node` of older configurations: spin and jackpot together.
+    pub const NODE: Self = Self::NODE_SPIN.or(Self::NODE_JACKPOT);
+    /// Any process of the installation.
+    pub const NODES: Self = Self::NODE.or(Self::NODE_LEDGER);
     /// Any role.
-    pub const ANY: Self = Self(63);
+    pub const ANY: Self = Self(255);
 
     /// Whether the sets share a role.
     #[must_use]
     pub const fn meets(self, others: Self) -> bool {
         self.0 & others.0 != 0
+    }
+
+    /// The roles that are in both sets.
+    #[must_use]
+    pub const fn and(self, others: Self) -> Self {
+        Self(self.0 & others.0)
     }
 
     /// The union of both sets: [`BitOr`] in constants.
@@ -48,23 +64,35 @@ impl BitOr for Roles {
 
 /// The roles' names in the configuration, in the order of their bits.
 #[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 enum Role {
     Play,
     Wallet,
     Support,
     Audit,
     Admin,
+    NodeSpin,
+    NodeJackpot,
+    NodeLedger,
+    /// Of older configurations: [`Roles::NODE`].
     Node,
 }
 
-const ALL: [(Role, Roles, &str); 6] = [
+impl Role {
+    fn roles(self) -> Roles {
+        ALL.get(self as usize).map_or(Roles::NODE, |(_, roles, _)| *roles)
+    }
+}
+
+const ALL: [(Role, Roles, &str); 8] = [
     (Role::Play, Roles::PLAY, "play"),
     (Role::Wallet, Roles::WALLET, "wallet"),
     (Role::Support, Roles::SUPPORT, "support"),
     (Role::Audit, Roles::AUDIT, "audit"),
     (Role::Admin, Roles::ADMIN, "admin"),
-    (Role::Node, Roles::NODE, "node"),
+    (Role::NodeSpin, Roles::NODE_SPIN, "node-spin"),
+    (Role::NodeJackpot, Roles::NODE_JACKPOT, "node-jackpot"),
+    (Role::NodeLedger, Roles::NODE_LEDGER, "node-ledger"),
 ];
 
 /// Names, separated by blanks.
@@ -85,7 +113,7 @@ impl Serialize for Roles {
 impl<'de> Deserialize<'de> for Roles {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let roles = Vec::<Role>::deserialize(from)?;
-        Ok(roles.into_iter().fold(Self::NONE, |roles, role| roles | ALL[role as usize].1))
+        Ok(roles.into_iter().fold(Self::NONE, |roles, role| roles | role.roles()))
     }
 }
 
@@ -103,5 +131,6 @@ mod tests {
             assert!(roles.meets(Roles::ANY));
         }
         assert_eq!((Roles::PLAY | Roles::ADMIN).to_string(), "play admin");
+        assert_eq!(Role::Node.roles(), Roles::NODE_SPIN | Roles::NODE_JACKPOT);
     }
 }

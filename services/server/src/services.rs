@@ -16,7 +16,7 @@ use crate::{
 use motherlode_books::{Minor, SessionLimits};
 use motherlode_jackpot::{JackpotApi, Steward};
 use motherlode_jobs::{AuditOptions, JobApi, Jobs};
-use motherlode_ledger::{Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, offer};
+use motherlode_ledger::{Actors, Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, offer};
 use motherlode_proofs::{ProofApi, Proofs, Witnesses, serve_tiles};
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
@@ -339,5 +339,6 @@ pub(crate) fn log_service<'a>(
     config: &Config,
     stop: Stop,
 ) -> LogServiceCalls<LogApi> {
-    LogServiceCalls::new(LogApi::new(ledgers, config.partitions, stop), PROPOSAL_BYTES_MAX)
+    let api = LogApi::new(ledgers, config.partitions, stop).with_actors(Actors::new(&config.operators));
+    LogServiceCalls::new(api, PROPOSAL_BYTES_MAX)
 }

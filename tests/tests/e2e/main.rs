@@ -39,6 +39,8 @@ mod lost_end;
 mod matrix;
 mod model;
 mod new_node;
+mod node_forgeries;
+mod node_plays;
 mod partitions;
 mod partitions_audit;
 mod partitions_jackpot;

@@ -16,6 +16,7 @@ pub use args::Args;
 use super::{Failure, Format, config_file, progress::shown, say};
 use motherlode_audit::{Digest, Options, Whole, audit_all, digest};
 use motherlode_books::HOME;
+use motherlode_ledger::DrawKeys;
 use motherlode_server::{LocalLog, copy_folder, log_folder};
 use std::{sync::Arc, time::Instant};
 
@@ -31,6 +32,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let local = config_file::local(&args.data, args.config.as_deref())?;
     let mut options = parts(&local);
     signed::add(args, &mut options)?;
+    if let Some(file) = &args.draw_keys {
+        let draws = DrawKeys::read(file).map_err(Failure::unusable)?;
+        options.iter_mut().for_each(|partition| partition.draws = Some(draws.clone()));
+    }
     let started = Instant::now();
     let whole = shown("records read", |read| {
         options.iter_mut().for_each(|partition| partition.read = Some(Arc::clone(read)));
@@ -110,6 +115,7 @@ mod tests {
             operator: None,
             to: vec![],
             key: None,
+            draw_keys: None,
             checkpoints: vec![],
             format,
         })

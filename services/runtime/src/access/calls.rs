@@ -39,7 +39,7 @@ const fn platforms(path: &'static str, roles: Roles) -> Call {
 
 /// A call of the installation's other processes.
 const fn node(path: &'static str) -> Call {
-    Call { path, roles: Roles::NODE, platform: true }
+    Call { path, roles: Roles::NODES, platform: true }
 }
 
 /// All calls, by service.

@@ -57,7 +57,7 @@ impl std::str::FromStr for Role {
     }
 }
 
-/// The processes with the log, and what they are shown: a credential of the platform's with the role `node`.
+/// The processes with the log, and what they are shown: a credential of the platform with the node role of this process: `node-spin`, `node-jackpot` or `node-ledger`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LedgerTargets {

@@ -144,7 +144,7 @@ impl Tale {
         applied.expect("the tale is sound");
         self.books.absorb(stage);
         let position = commit.position;
-        self.log.push(Logged { commit, balances_after });
+        self.log.push(Logged { commit, balances_after, proposer: None });
         position
     }
 

@@ -27,6 +27,9 @@ pub struct Args {
     /// A checkpoint that was kept elsewhere, to hold the log against; any number of them.
     #[arg(long = "checkpoint", value_name = "FILE")]
     pub(super) checkpoints: Vec<PathBuf>,
+    /// The file of draw keys, to check every seal in the log against. Keep it away from whoever may not know the draws to come.
+    #[arg(long, value_name = "FILE")]
+    pub(super) draw_keys: Option<PathBuf>,
     /// How to print it.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,

@@ -118,7 +118,7 @@ fn played(played: &[Return], voids: &PerCurrency<Voids>) -> Vec<String> {
 
 /// Sealed draws, and what was done about seals apart from steps.
 fn draws(seals: &Seals, held: u64) -> Vec<String> {
-    let Seals { opened, unsealed, key_lost, rounds_lost } = *seals;
+    let Seals { opened, unsealed, key_lost, rounds_lost, checked, unchecked } = *seals;
     if opened + unsealed + key_lost == 0 {
         return vec![];
     }
@@ -126,6 +126,10 @@ fn draws(seals: &Seals, held: u64) -> Vec<String> {
     lines.push(row("players with a first seal", &count(opened + unsealed)));
     lines.push(row("draws given up, since their key was gone", &count(key_lost)));
     lines.push(row("steps of open rounds, revealed and resolved when they end", &count(held)));
+    if checked + unchecked > 0 {
+        lines.push(row("seals, each that of its draw key", &count(checked)));
+        lines.push(row("seals of keys that were not given", &count(unchecked)));
+    }
     if rounds_lost > 0 {
         lines.push(row("voided rounds that can't be revealed or resolved", &count(rounds_lost)));
     }

@@ -1,0 +1,175 @@
+//! The actors that a proposal of another process names, and the approvals that its changes need (PL-27, PL-44).
+
+use super::kinds::kind_name;
+use crate::append::{AppendError, Proposal};
+use motherlode_books::{Automatic, Event, HOME, InternalRequest, StreamId};
+use motherlode_runtime::{
+    access::Roles,
+    config::{Operator, PLATFORM},
+};
+use std::collections::BTreeMap;
+
+/// The actors of a configuration: its credentials, by the names under which the log has them.
+#[derive(Debug)]
+pub struct Actors(BTreeMap<String, Roles>);
+
+impl Actors {
+    /// The credentials of all operators; none where there are no operators, and so no actors to tell apart.
+    #[must_use]
+    pub fn new(operators: &[Operator]) -> Option<Self> {
+        let mut actors = BTreeMap::new();
+        for operator in operators {
+            for credential in &operator.credentials {
+                let name = match &*operator.id {
+                    PLATFORM => credential.name.clone(),
+                    id => format!("{id}/{}", credential.name),
+                };
+                let roles = actors.entry(name).or_insert(Roles::NONE);
+                *roles = *roles | credential.roles;
+            }
+        }
+        (!operators.is_empty()).then_some(Self(actors))
+    }
+
+    /// Checks that each actor of a proposal exists, has the role for its act, and acts for its own operator; and that a change which takes
+    /// two actors is approved by its second.
+    ///
+    /// # Errors
+    /// ACTOR_UNKNOWN, ACTOR_ROLE_MISSING, ACTOR_MISSING, APPROVAL_MISSING.
+    pub(super) fn check(&self, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
+        let Proposal { stream, request_id, events, .. } = proposal;
+        // Home has decided and checked it; a copy says the same.
+        let is_copy = partition != HOME && InternalRequest::copied_position(request_id).is_some();
+        let mut approved = false;
+        for event in events {
+            if takes_two(event) && !approved && !is_copy && !opens(proposal, event) {
+                let reason =
+                    format!("{} on {stream} takes two actors, and no approval stands before it", kind_name(event));
+                return Err(AppendError::not_allowed("APPROVAL_MISSING", reason));
+            }
+            approved = matches!(event, Event::ChangeApproved { .. });
+            if let Some(actor) = actor(event)
+                && !is_copy
+            {
+                self.act(actor, act(event, events), owner(stream, events))?;
+            }
+        }
+        let unsigned = events.iter().find(|event| is_signed(event));
+        match unsigned.filter(|_| !is_copy && !matches!(events.last(), Some(Event::ActedBy { .. }))) {
+            None => Ok(()),
+            Some(event) => {
+                let reason = format!("{} on {stream} must name its actor", kind_name(event));
+                Err(AppendError::not_allowed("ACTOR_MISSING", reason))
+            }
+        }
+    }
+
+    fn act(&self, actor: &str, roles: Roles, owner: Option<&str>) -> Result<(), AppendError> {
+        let Some(own) = self.0.get(actor) else {
+            return Err(AppendError::not_allowed("ACTOR_UNKNOWN", format!("no credential is named {actor:?}")));
+        };
+        let operator = actor.split_once('/').map(|(operator, _)| operator);
+        if !own.meets(roles) {
+            let reason = format!("{actor:?} has none of the roles that this takes: {roles}");
+            return Err(AppendError::not_allowed("ACTOR_ROLE_MISSING", reason));
+        }
+        if owner.is_some() && operator.is_some() && operator != owner {
+            let reason = format!("{actor:?} may not act for {}", owner.unwrap_or_default());
+            return Err(AppendError::not_allowed("ACTOR_ROLE_MISSING", reason));
+        }
+        Ok(())
+    }
+}
+
+/// The actor that an event names.
+fn actor(event: &Event) -> Option<&str> {
+    match event {
+        Event::ActedBy { actor, .. }
+        | Event::RoundVoided { actor, .. }
+        | Event::VoidProposed { actor, .. }
+        | Event::CampaignCancelled { actor, .. }
+        | Event::PoolSuspended { actor, .. }
+        | Event::PoolResumed { actor }
+        | Event::PoolRetired { actor, .. }
+        | Event::HitsReleased { actor, .. }
+        | Event::SwitchSet { actor, .. }
+        | Event::ChangeApproved { actor, .. }
+        | Event::ChangeRejected { actor, .. } => Some(actor),
+        Event::ChangeProposed(proposed) => Some(&proposed.actor),
+        Event::IncidentDeclared(incident) => Some(&incident.actor),
+        Event::StepResolved(step) => match &step.automatic {
+            Some(Automatic::Closed { actor, .. }) => Some(actor),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The roles of which an actor needs one, by its act: that of the event, or, where the event only signs, of the commit.
+fn act(event: &Event, events: &[Event]) -> Roles {
+    let of = |event: &Event| match event {
+        Event::AccountOpened { .. }
+        | Event::Deposited { .. }
+        | Event::Withdrawn { .. }
+        | Event::CampaignGranted(_)
+        | Event::CampaignCancelled { .. }
+        | Event::LiabilityReserved(_) => Some(Roles::WALLET),
+        Event::RequestCancelled => Some(Roles::WALLET | Roles::PLAY),
+        Event::RoundStarted(_) | Event::StepResolved(_) | Event::RoundSettled { .. } => {
+            Some(Roles::PLAY | Roles::SUPPORT)
+        }
+        Event::RoundVoided { .. } | Event::VoidProposed { .. } => Some(Roles::SUPPORT | Roles::ADMIN),
+        Event::JackpotPaid { .. } => Some(Roles::SUPPORT | Roles::ADMIN),
+        Event::ChangeApproved { .. } | Event::ChangeRejected { .. } | Event::ChangeProposed(_) => Some(Roles::ADMIN),
+        Event::RateSet { .. } | Event::PoolSuspended { .. } => Some(Roles::ADMIN),
+        event if takes_two(event) || event.is_stop() => Some(Roles::ADMIN),
+        _ => None,
+    };
+    of(event).or_else(|| events.iter().find_map(of)).unwrap_or(Roles::ANY)
+}
+
+/// The operator whose own a commit is about.
+fn owner<'a>(stream: &'a StreamId, events: &'a [Event]) -> Option<&'a str> {
+    match stream {
+        StreamId::Player { operator, .. } => Some(operator),
+        StreamId::Pool(_) | StreamId::Rates => Some(PLATFORM),
+        StreamId::System => events.iter().find_map(|event| match event {
+            Event::LiabilityReserved(reserved) => Some(&*reserved.operator),
+            Event::ChangeProposed(proposed) if matches!(proposed.stream, StreamId::Pool(_)) => Some(PLATFORM),
+            _ => None,
+        }),
+    }
+}
+
+/// Whether a change takes two actors.
+fn takes_two(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::PoolOpened { .. }
+            | Event::PoolTermsChanged { .. }
+            | Event::PoolResumed { .. }
+            | Event::PoolRetired { .. }
+            | Event::HitsReleased { .. }
+            | Event::IncidentDeclared(_)
+            | Event::SwitchSet { on: true, .. }
+    )
+}
+
+/// Whether it's a start's own opening of a game's pool, which no actor asks for.
+fn opens(proposal: &Proposal, event: &Event) -> bool {
+    matches!(event, Event::PoolOpened { .. }) && proposal.request_id == InternalRequest::OpenPool.to_string()
+}
+
+/// Whether the commit of an event always names its actor.
+fn is_signed(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Deposited { .. }
+            | Event::Withdrawn { .. }
+            | Event::RequestCancelled
+            | Event::CampaignGranted(_)
+            | Event::LiabilityReserved(_)
+            | Event::RateSet { .. }
+            | Event::ChangeProposed(_)
+    )
+}

@@ -1,0 +1,110 @@
+//! The draws and steps that a proposal of another process makes, checked against this process's draw keys.
+
+use crate::{
+    append::{AppendError, Proposal},
+    handle::Handle,
+};
+use motherlode_books::{DrawSealed, Event, PlayerState, Seal, SealReason, StreamId};
+use motherlode_rounds::check::{Before, Mismatch, check as check_steps};
+
+/// Checks a player's proposal: new seals are those of the draw keys, steps use sealed draws and come to the logged outcome.
+///
+/// Where there are no operators, processes may have draw keys of their own: what is sealed by a key that this process does not have is
+/// not checked.
+///
+/// # Errors
+/// STEP_UNSEALED, SEAL_FORGED, DRAW_KEY_PRESENT, DRAW_KEY_LOST, OUTCOME_DIFFERS, VERSION_MISSING; the player cannot be read.
+pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -> Result<(), AppendError> {
+    let Proposal { stream, expected_version, request_id, events, .. } = proposal;
+    if !matches!(stream, StreamId::Player { .. }) || !events.iter().any(is_play) {
+        return Ok(());
+    }
+    // A void puts back what its round did: the books check it against the round.
+    if events.iter().any(|event| matches!(event, Event::RoundVoided { .. })) {
+        return Ok(());
+    }
+    let Some(expected) = *expected_version else {
+        let reason = "a proposal with a draw or a step must name the stream's version";
+        return Err(AppendError::not_allowed("VERSION_MISSING", reason));
+    };
+    let (version, player) =
+        ledger.books_of(stream, |books| (books.head(stream).version, books.player(stream).cloned()))?;
+    if version != expected {
+        return Err(AppendError::Conflict { version });
+    }
+    let player = player.unwrap_or_default();
+    for event in events {
+        check_seal((ledger, has_operators), stream, &player, event)?;
+    }
+    let dealt_of = |number, epoch| ledger.draws().dealt(stream, number, epoch);
+    let before = Before { stream, player: &player, request_id, dealt_of: &dealt_of };
+    let checked = match check_steps(&before, events) {
+        Err(Mismatch::KeyLost { .. }) if !has_operators => Ok(()),
+        checked => checked,
+    };
+    checked.map_err(|mismatch| {
+        let code = match &mismatch {
+            Mismatch::Unsealed { .. } => "STEP_UNSEALED",
+            Mismatch::KeyLost { .. } => "DRAW_KEY_LOST",
+            Mismatch::Differs(_) => "OUTCOME_DIFFERS",
+        };
+        AppendError::not_allowed(code, mismatch.to_string())
+    })
+}
+
+fn is_play(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::DrawSealed(_)
+            | Event::CollectionChanged { .. }
+            | Event::RoundStarted(_)
+            | Event::StepResolved(_)
+            | Event::JackpotHit { .. }
+            | Event::DrawsRevealed { .. }
+            | Event::WinCredited { .. }
+            | Event::RoundSettled { .. }
+    )
+}
+
+/// Checks the seal that an event makes, if it makes one.
+fn check_seal(
+    (ledger, has_operators): (&Handle, bool),
+    stream: &StreamId,
+    player: &PlayerState,
+    event: &Event,
+) -> Result<(), AppendError> {
+    let draws = ledger.draws();
+    let check = |number: u64, epoch, seal: Seal| match draws.expected_seal(stream, number, epoch) {
+        Some(expected) if expected == seal => Ok(()),
+        Some(_) => {
+            let reason = format!("the seal of draw {number} of {stream} is not that of the draw keys");
+            Err(AppendError::not_allowed("SEAL_FORGED", reason))
+        }
+        None if !has_operators => Ok(()),
+        None => {
+            let reason =
+                format!("draw {number} of {stream} is sealed by a key that is not among the latest of this process");
+            Err(AppendError::not_allowed("SEAL_FORGED", reason))
+        }
+    };
+    match event {
+        Event::StepResolved(step) => match &step.draw {
+            Some(draw) => check(draw.number.saturating_add(1), draw.next_epoch, draw.next_seal),
+            None => {
+                let reason = format!("step {} of round {} has its seed in the log", step.step, step.round);
+                Err(AppendError::not_allowed("STEP_UNSEALED", reason))
+            }
+        },
+        Event::DrawSealed(DrawSealed { number, epoch, seal, reason }) => {
+            let present = player.draw.filter(|next| draws.dealt_under(stream, next).is_some());
+            match present {
+                Some(next) if has_operators && *reason == SealReason::KeyLost => {
+                    let reason = format!("the key of draw {} of {stream} is not lost", next.number);
+                    Err(AppendError::not_allowed("DRAW_KEY_PRESENT", reason))
+                }
+                _ => check(*number, *epoch, *seal),
+            }
+        }
+        _ => Ok(()),
+    }
+}

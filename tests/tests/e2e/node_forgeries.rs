@@ -1,0 +1,277 @@
+//! Forgeries with the credentials of nodes, proposed over the wire to the process that writes the log (PL-44): each is refused with a
+//! reason, and nothing is written.
+
+use motherlode_books::{
+    ChangeProposed, CoinValue, CollisionShare, Currency, Event, Minor, Nano, PoolTerms, StreamId, Switch,
+};
+use motherlode_ledger::Options;
+use motherlode_log::MemoryStore;
+use motherlode_proto::{
+    convert::{event::to_log, record},
+    log::v1::{
+        Proposal, ProposeRequest, log_service_client::LogServiceClient, not_taken::Cause, verdict::Outcome as Verdict,
+    },
+    round::v1::Account,
+};
+use motherlode_runtime::{
+    Config,
+    config::Role,
+    connect::{Connection, connect},
+};
+use motherlode_server::Server;
+use motherlode_tests::{
+    Client, EUR, bet, config, dealer,
+    operators::{operator, token},
+    whole,
+};
+use std::{fs, path::Path};
+
+const OPERATOR: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
+
+/// A service in split roles with operators: its ledger, and a spin process.
+pub(crate) struct Service {
+    pub(crate) ledger: Server,
+    spin: Server,
+    /// The ledger's.
+    pub(crate) config: Config,
+    _data: tempfile::TempDir,
+}
+
+impl Service {
+    pub(crate) async fn start() -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let nodes = [("spin", r#"["node-spin"]"#), ("jackpot", r#"["node-jackpot"]"#), ("peer", r#"["node-ledger"]"#)];
+        let platform = [&[("ann", OPERATOR), ("bob", OPERATOR)][..], &nodes].concat();
+        let text = operator("acme", &[("acme", OPERATOR), ("till", r#"["wallet"]"#)])
+            + &operator("other", &[("other", OPERATOR)])
+            + &operator("platform", &platform);
+        let of_file = Config { operators: Config::parse(&text).unwrap().operators, ..config(data.path()) };
+        let of_ledger = Config { role: Role::Ledger, partitions: 1, ..of_file.clone() };
+        let stores = whole(&of_ledger, Box::new(MemoryStore::new(0)));
+        let ledger = Server::start(&of_ledger, stores, Options::default(), dealer()).await.unwrap();
+        let spin = join(&of_ledger, Role::Spin, data.path(), &ledger, "spin", dealer()).await;
+        Self { ledger, spin, config: of_ledger, _data: data }
+    }
+
+    pub(crate) fn stream(&self) -> StreamId {
+        StreamId::player("acme", "alice")
+    }
+
+    /// A player with money who has played a round.
+    pub(crate) async fn player(&self) -> Account {
+        let account = client(&self.ledger, "acme").await.fund("alice", EUR, 100_000).await;
+        client(&self.spin, "acme").await.play_out(bet("first", &account, "0.01")).await.unwrap();
+        account
+    }
+
+    /// Proposes with a credential; the reason of its refusal. Nothing was written.
+    pub(crate) async fn refused(&self, shown: &str, stream: &StreamId, events: Vec<Event>) -> String {
+        let version = self.ledger.ledger().books_of(stream, |books| books.head(stream).version).unwrap();
+        self.refused_at(shown, stream, "forged", Some(version), events).await
+    }
+
+    pub(crate) async fn refused_at(
+        &self,
+        shown: &str,
+        stream: &StreamId,
+        request_id: &str,
+        expected_version: Option<u64>,
+        events: Vec<Event>,
+    ) -> String {
+        let before = self.ledger.ledger().durable();
+        let outcome = self.propose(shown, stream, request_id, expected_version, &events).await;
+        assert_eq!(self.ledger.ledger().durable(), before, "{events:?} was written");
+        match outcome {
+            Some(Verdict::NotTaken(not_taken)) if not_taken.cause() == Cause::NotAllowed => {
+                not_taken.reason.split(':').next().unwrap_or_default().to_owned()
+            }
+            other => panic!("{events:?}: {other:?}"),
+        }
+    }
+
+    /// Proposes what is taken.
+    pub(crate) async fn accepted(&self, shown: &str, stream: &StreamId, events: Vec<Event>) {
+        let version = self.ledger.ledger().books_of(stream, |books| books.head(stream).version).unwrap();
+        let outcome = self.propose(shown, stream, "forged", Some(version), &events).await;
+        assert!(matches!(outcome, Some(Verdict::Position(_))), "{outcome:?}");
+    }
+
+    async fn propose(
+        &self,
+        shown: &str,
+        stream: &StreamId,
+        request_id: &str,
+        expected_version: Option<u64>,
+        events: &[Event],
+    ) -> Option<Verdict> {
+        let proposal = Proposal {
+            ticket: 1,
+            stream: stream.to_string(),
+            expected_version,
+            request_id: request_id.to_owned(),
+            fingerprint: vec![0; 16],
+            events: events.iter().map(to_log).collect(),
+            ..Proposal::default()
+        };
+        let mut log = LogServiceClient::new(connection(&self.ledger, shown).await);
+        let message = ProposeRequest { partition: 0, proposals: vec![proposal] };
+        let mut verdicts = log.propose(tokio_stream::iter([message])).await.unwrap().into_inner();
+        verdicts.message().await.unwrap().unwrap().verdicts.remove(0).outcome
+    }
+
+    pub(crate) async fn stop(self) {
+        self.spin.stop().await.unwrap();
+        self.ledger.stop().await.unwrap();
+    }
+}
+
+pub(crate) async fn join(
+    config: &Config,
+    role: Role,
+    data: &Path,
+    ledger: &Server,
+    shown: &str,
+    dealer: motherlode_spin::Dealer,
+) -> Server {
+    let mut config = Config { role, data: data.join(shown), ..config.clone() };
+    fs::create_dir_all(&config.data).unwrap();
+    fs::write(config.data.join("token"), shown).unwrap();
+    config.ledger.token_file = Some(config.data.join("token"));
+    config.ledger.targets = vec![format!("http://{}", ledger.address())];
+    Server::join(&config, Options::default(), dealer).await.unwrap()
+}
+
+async fn connection(server: &Server, shown: &str) -> Connection {
+    connect(&format!("http://{}", server.address()), &token(shown), None).await.unwrap()
+}
+
+pub(crate) async fn client(server: &Server, shown: &str) -> Client {
+    Client::on(connection(server, shown).await)
+}
+
+fn acted(actor: &str) -> Event {
+    Event::ActedBy { actor: actor.to_owned(), reference: String::new() }
+}
+
+fn terms() -> PoolTerms {
+    PoolTerms {
+        version: 2,
+        contribution_ppm: 10_000,
+        seed: Nano(30_000 * 1_000_000_000),
+        base_coin: CoinValue(10_000_000),
+        refresh_ms: 3_000,
+        collision_share: CollisionShare::Full,
+    }
+}
+
+/// E2: money, terms, rates and switches are no work of spin and jackpot processes.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_e2_a_node_proposes_only_the_events_of_its_role() {
+    let service = Service::start().await;
+    service.player().await;
+    let (alice, pool, currency) = (service.stream(), StreamId::pool("bewitched"), Currency::EUR);
+    let amount = Minor(5_000);
+    let switch = Switch { operator: "acme".into(), ..Switch::default() };
+    let set = |on| Event::SwitchSet { switch: switch.clone(), on, reason: "x".to_owned(), actor: "c0".to_owned() };
+    let both = [
+        (&alice, vec![Event::Deposited { currency, amount }, acted("acme/c0")]),
+        (&alice, vec![Event::Withdrawn { currency, amount }, acted("acme/c0")]),
+        (&alice, vec![Event::AccountOpened { currency: Currency::SEK }, acted("acme/c0")]),
+        (&alice, vec![Event::RequestCancelled, acted("acme/c0")]),
+        (&pool, vec![Event::PoolTermsChanged { terms: terms() }]),
+        (&pool, vec![Event::PoolResumed { actor: "c0".to_owned() }]),
+        (&StreamId::System, vec![set(false)]),
+        (&StreamId::System, vec![set(true)]),
+        (
+            &StreamId::Rates,
+            vec![Event::RateSet {
+                currency: Currency::SEK,
+                rate: motherlode_books::FxRate::new(9, -2).unwrap(),
+                source: "x".to_owned(),
+            }],
+        ),
+        (
+            &StreamId::System,
+            vec![Event::ChangeApproved { change: 1, proposed_by: "c0".to_owned(), actor: "c1".to_owned() }],
+        ),
+    ];
+    for (stream, events) in both {
+        for node in ["spin", "jackpot"] {
+            assert_eq!(service.refused(node, stream, events.clone()).await, "KIND_NOT_ALLOWED", "{node}: {events:?}");
+        }
+    }
+    let settled = vec![Event::RoundSettled { round: 2, win: Minor(1_000_000_000_000) }];
+    let paid = Event::JackpotPaid { round: 1, pool: "bewitched".into(), hit: 3, amount, currency };
+    assert_eq!(service.refused("jackpot", &alice, settled.clone()).await, "KIND_NOT_ALLOWED");
+    assert_eq!(service.refused("peer", &alice, settled).await, "KIND_NOT_ALLOWED");
+    assert_eq!(service.refused("spin", &alice, vec![paid]).await, "KIND_NOT_ALLOWED");
+    service.stop().await;
+}
+
+/// E2: the writer checks actors and approvals, whoever proposes.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_e2_the_writer_checks_actors_and_second_actors() {
+    let service = Service::start().await;
+    service.player().await;
+    let (alice, pool) = (service.stream(), StreamId::pool("bewitched"));
+    let (currency, amount) = (Currency::EUR, Minor(5_000));
+    let cancelled = |actor| vec![Event::RequestCancelled, acted(actor)];
+    let proposed = |actor: &str| {
+        let change = Box::new(Event::PoolTermsChanged { terms: terms() }.as_proposed());
+        let (stream, actor, lapses_ms) = (StreamId::pool("bewitched"), actor.to_owned(), i64::MAX);
+        let proposed = ChangeProposed { stream, change, actor: actor.clone(), lapses_ms };
+        vec![Event::ChangeProposed(proposed), acted(&actor)]
+    };
+    let approved = |actor: &str| {
+        let (change, proposed_by, actor) = (1, "c0".to_owned(), actor.to_owned());
+        vec![Event::ChangeApproved { change, proposed_by, actor }, Event::PoolTermsChanged { terms: terms() }]
+    };
+    for (node, stream, events, reason) in [
+        // A cancellation in the name of another operator, of nobody, of a credential without the role, and of no one at all.
+        ("peer", &alice, cancelled("other/c0"), "ACTOR_ROLE_MISSING"),
+        ("peer", &alice, cancelled("acme/ghost"), "ACTOR_UNKNOWN"),
+        ("peer", &alice, cancelled("(anyone)"), "ACTOR_UNKNOWN"),
+        ("peer", &alice, vec![Event::RequestCancelled], "ACTOR_MISSING"),
+        ("peer", &alice, vec![Event::Deposited { currency, amount }], "ACTOR_MISSING"),
+        ("peer", &alice, vec![Event::Deposited { currency, amount }, acted("other/c0")], "ACTOR_ROLE_MISSING"),
+        ("peer", &pool, vec![Event::PoolTermsChanged { terms: terms() }], "APPROVAL_MISSING"),
+        ("peer", &pool, vec![Event::PoolResumed { actor: "c0".to_owned() }], "APPROVAL_MISSING"),
+        ("peer", &pool, approved("ghost"), "ACTOR_UNKNOWN"),
+        ("peer", &pool, approved("c2"), "ACTOR_ROLE_MISSING"),
+        ("jackpot", &StreamId::System, proposed("ghost"), "ACTOR_UNKNOWN"),
+        ("jackpot", &StreamId::System, proposed("acme/c0"), "ACTOR_ROLE_MISSING"),
+        (
+            "jackpot",
+            &pool,
+            vec![Event::PoolSuspended { reason: "x".to_owned(), actor: "acme/c0".to_owned() }],
+            "ACTOR_ROLE_MISSING",
+        ),
+    ] {
+        assert_eq!(service.refused(node, stream, events.clone()).await, reason, "{events:?}");
+    }
+    service.stop().await;
+}
+
+/// The credential of a proposal and its roles are in the record; the ledger's own commits have none.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_44_a_commit_keeps_the_credential_that_proposed_it() {
+    let service = Service::start().await;
+    service.player().await;
+    let ledger = service.ledger.ledger();
+    let records = ledger.records(1, usize::MAX, usize::MAX).unwrap();
+    let (mut own, mut of_spin) = (0, 0);
+    for stored in records {
+        let logged = record::decode(&stored.bytes).unwrap();
+        let plays = logged.commit.events.iter().any(|event| matches!(event, Event::StepResolved(_)));
+        match &logged.proposer {
+            None => own += 1,
+            Some(proposer) => {
+                assert_eq!((&*proposer.credential, &*proposer.roles), ("c2", "node-spin"));
+                of_spin += 1;
+            }
+        }
+        assert_eq!(plays, logged.proposer.is_some(), "{:?}", logged.commit.events);
+    }
+    assert!(own > 0 && of_spin > 0);
+    service.stop().await;
+}

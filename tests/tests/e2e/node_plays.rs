@@ -1,0 +1,159 @@
+//! Rounds forged with the credential of a spin process (PL-44): seals of the forger's own, unsealed steps, seals in place of a draw that is
+//! not lost, and wins that the outcome does not have. The writer refuses each.
+
+use crate::node_forgeries::{Service, client, join};
+use motherlode_books::{Draw, DrawSealed, Event, Minor, PlayerState, RoundStarted, SealReason, StepResolved, draw};
+use motherlode_ledger::DrawKeys;
+use motherlode_proto::convert::{play::choice_to_wire, record};
+use motherlode_rounds::{Due, Live, round_name};
+use motherlode_runtime::config::Role;
+use motherlode_slots::{Choice, Outcome};
+use motherlode_spin::Dealer;
+use motherlode_tests::{bet, dealer, reason};
+use prost::Message as _;
+use tonic::Code;
+
+/// Name of the forged request.
+const REQUEST: &str = "forged";
+
+impl Service {
+    fn alice(&self) -> PlayerState {
+        self.ledger.ledger().player(&self.stream()).unwrap().unwrap()
+    }
+
+    /// The bet of the player's last round, as the next one's.
+    fn bet(&self) -> RoundStarted {
+        let records = self.ledger.ledger().records(1, usize::MAX, usize::MAX).unwrap();
+        let events = records.iter().flat_map(|stored| record::decode(&stored.bytes).unwrap().commit.events);
+        let bets = events.filter_map(|event| match event {
+            Event::RoundStarted(started) => Some((*started).clone()),
+            _ => None,
+        });
+        RoundStarted { round: self.alice().rounds_started + 1, ..bets.last().unwrap() }
+    }
+
+    /// A round as an honest spin process with these keys plays it.
+    fn played(&self, keys: &DrawKeys) -> Vec<Event> {
+        let (stream, player, started) = (self.stream(), self.alice(), self.bet());
+        let next = player.draw.unwrap();
+        let dealt = keys.dealt_under(&stream, &next).unwrap();
+        let (next_epoch, next_seal) = keys.seal(&stream, next.number + 1).unwrap();
+        let draw = Draw {
+            number: next.number,
+            epoch: next.epoch,
+            client_seed: vec![],
+            next_epoch,
+            next_seal,
+            sealed_by: None,
+        };
+        let name = round_name(&stream, started.round);
+        let seed = draw::seed(&dealt, draw.client_seed(REQUEST), &name, 1);
+        let (mut live, mut outcome, mut bytes) = (Live::open(&started).unwrap(), Outcome::default(), vec![]);
+        live.resolve(&Choice::Spin, seed, &mut outcome).unwrap();
+        live.write(&outcome, &mut bytes);
+        let due = Due::of(&outcome, started.contribution.is_some(), None).unwrap();
+        let step = StepResolved {
+            round: started.round,
+            step: 1,
+            seed: None,
+            draw: Some(draw),
+            choice: choice_to_wire(&Choice::Spin).encode_to_vec(),
+            outcome: bytes,
+            win: due.win,
+            automatic: None,
+        };
+        let (round, over, pool) = (started.round, due.over, started.contribution.as_ref().map(|of| of.pool.clone()));
+        let mut events = vec![Event::RoundStarted(started.into()), Event::StepResolved(step.into())];
+        due.add_to(round, pool, &mut events);
+        events.extend(over.then(|| Event::DrawsRevealed { round, dealt: vec![dealt] }));
+        events
+    }
+
+    async fn forged(&self, change: impl Fn(&mut StepResolved)) -> String {
+        let mut events = self.played(dealer().keys());
+        events.iter_mut().for_each(|event| match event {
+            Event::StepResolved(step) => change(step),
+            _ => {}
+        });
+        self.refused("spin", &self.stream(), events).await
+    }
+}
+
+/// E3: a win, a hit, an outcome that seed and choice do not give.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_e3_a_win_against_the_outcome_is_refused_by_the_writer() {
+    let service = Service::start().await;
+    service.player().await;
+    let (alice, most) = (service.stream(), Minor(1_000_000_000_000));
+    assert_eq!(service.forged(|step| step.win = most).await, "OUTCOME_DIFFERS");
+    assert_eq!(service.forged(|step| step.outcome.push(0)).await, "OUTCOME_DIFFERS");
+    let mut settled = service.played(dealer().keys());
+    for event in &mut settled {
+        match event {
+            Event::StepResolved(step) => step.win = most,
+            Event::RoundSettled { win, .. } => *win = most,
+            _ => {}
+        }
+    }
+    assert_eq!(service.refused("spin", &alice, settled).await, "OUTCOME_DIFFERS");
+    let mut hit = service.played(dealer().keys());
+    hit.insert(2, Event::JackpotHit { round: service.bet().round, pool: "bewitched".into() });
+    assert_eq!(service.refused("spin", &alice, hit).await, "OUTCOME_DIFFERS");
+    let unfounded = vec![Event::RoundSettled { round: 1, win: most }];
+    assert_eq!(service.refused("spin", &alice, unfounded).await, "OUTCOME_DIFFERS");
+    let credited = vec![Event::WinCredited { round: 1, amount: most }];
+    assert_eq!(service.refused("spin", &alice, credited).await, "OUTCOME_DIFFERS");
+    let blind = service.played(dealer().keys());
+    assert_eq!(service.refused_at("spin", &alice, REQUEST, None, blind).await, "VERSION_MISSING");
+    // The same without a forgery is taken: what was refused was the forgery.
+    service.accepted("spin", &alice, service.played(dealer().keys())).await;
+    service.stop().await;
+}
+
+/// E1: seals that the forger chose, in a step and apart from one; and a step in the form of older logs.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_e1_seals_that_the_draw_keys_do_not_give_are_refused() {
+    let service = Service::start().await;
+    service.player().await;
+    let alice = service.stream();
+    let chosen = draw::seal(&[7; 32]);
+    let change = |seal| move |step: &mut StepResolved| step.draw.iter_mut().for_each(|draw| draw.next_seal = seal);
+    assert_eq!(service.forged(change(chosen)).await, "SEAL_FORGED");
+    let unknown = |step: &mut StepResolved| step.draw.iter_mut().for_each(|draw| draw.next_epoch = [9; 4]);
+    assert_eq!(service.forged(unknown).await, "SEAL_FORGED");
+    let unsealed = |step: &mut StepResolved| (step.draw, step.seed) = (None, Some([7; 32]));
+    assert_eq!(service.forged(unsealed).await, "STEP_UNSEALED");
+    let next = service.alice().draw.unwrap();
+    let number = next.number + 1;
+    let (epoch, seal) = dealer().keys().seal(&alice, number).unwrap();
+    let sealed = |reason, seal| vec![Event::DrawSealed(DrawSealed { number, epoch, seal, reason })];
+    let lost = SealReason::KeyLost;
+    assert_eq!(service.refused("spin", &alice, sealed(lost, seal)).await, "DRAW_KEY_PRESENT");
+    assert_eq!(service.refused("spin", &alice, sealed(lost, chosen)).await, "DRAW_KEY_PRESENT");
+    assert_eq!(service.refused("spin", &alice, sealed(SealReason::Unsealed, chosen)).await, "SEAL_FORGED");
+    service.accepted("spin", &alice, service.played(dealer().keys())).await;
+    service.stop().await;
+}
+
+/// E1: a spin process of a thief, with a stolen token and draw keys of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_e1_a_process_with_draw_keys_of_its_own_plays_nothing() {
+    let service = Service::start().await;
+    let account = service.player().await;
+    let thief = join(
+        &service.config,
+        Role::Spin,
+        service.config.data.as_path(),
+        &service.ledger,
+        "spin",
+        Dealer::from_master([66; 32]),
+    )
+    .await;
+    let before = (service.ledger.ledger().durable(), service.alice());
+    let refused = client(&thief, "acme").await.spin(bet("stolen", &account, "0.01"), None).await.unwrap_err();
+    assert_eq!((refused.code(), &*reason(&refused)), (Code::PermissionDenied, "PROPOSAL_NOT_ALLOWED"), "{refused:?}");
+    assert!(refused.message().contains("DRAW_KEY_PRESENT"), "{refused:?}");
+    assert_eq!((service.ledger.ledger().durable(), service.alice()), before);
+    thief.stop().await.unwrap();
+    service.stop().await;
+}
