@@ -22,7 +22,7 @@ pub struct Logged {
     pub commit: Commit,
     /// The player's balances in every currency, as they are after it: what the books must come to as well.
     pub balances_after: Vec<(Currency, Minor)>,
-    /// The other process that proposed it; none where the writer's own process did.
+    /// The proposing process; `None` for the writer's own.
     pub proposer: Option<Arc<Proposer>>,
 }
 

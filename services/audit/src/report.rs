@@ -114,9 +114,9 @@ pub struct Seals {
     pub key_lost: u64,
     /// Rounds voided whose draws can't be revealed: their steps could not be resolved again.
     pub rounds_lost: u64,
-    /// Seals that are those of the draw keys which the audit was given.
+    /// Seals equal to those computed from the given draw keys.
     pub checked: u64,
-    /// Seals of keys that the audit was not given.
+    /// Seals of keys missing from the given file.
     pub unchecked: u64,
 }
 

@@ -88,7 +88,7 @@ pub enum AppendError {
 }
 
 impl AppendError {
-    /// A proposal of another process that is refused.
+    /// Refuses a proposal of another process.
     pub(crate) fn not_allowed(code: &'static str, reason: impl Into<String>) -> Self {
         Self::NotAllowed { code: SmolStr::new_static(code), reason: reason.into() }
     }

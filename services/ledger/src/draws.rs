@@ -134,7 +134,7 @@ impl DrawKeys {
         Ok(keys)
     }
 
-    /// The keys of a file as they are, for whoever audits: nothing is written, and none is made.
+    /// Reads the keys of a file and changes nothing.
     ///
     /// # Errors
     /// See [`DrawKeysError`].
@@ -256,8 +256,8 @@ impl DrawKeys {
         Some((key.epoch, draw::seal(&key.deals.deal(stream, number))))
     }
 
-    /// The seal that a player's draw gets when it is sealed now under a key: one of the newest two, since another process may have
-    /// renewed them this moment. None for an older or unknown key.
+    /// Seal of a player's draw under one of the two newest keys; `None` for an older or unknown key. Two, since another process may be
+    /// about to read a renewed key.
     #[must_use]
     pub fn expected_seal(&self, stream: &StreamId, number: u64, epoch: Epoch) -> Option<Seal> {
         // Reads the keys again where this one is not known.

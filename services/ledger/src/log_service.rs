@@ -54,7 +54,7 @@ impl LogApi {
         Self { written, partitions, guard: Guard::default(), stop }
     }
 
-    /// With the actors that other processes' proposals may name (PL-44); none where there are no operators.
+    /// With the known actors (PL-44); `None` without operators.
     #[must_use]
     pub fn with_actors(self, actors: Option<Actors>) -> Self {
         Self { guard: Guard::new(actors), ..self }

@@ -38,7 +38,7 @@ pub(crate) struct Proposed {
     pub(crate) checked_to: Position,
     /// The settled round that it voids.
     pub(crate) recalled: Option<Box<SettledRound>>,
-    /// The other process that proposes it; none for this one.
+    /// The proposing process; `None` for this one.
     pub(crate) proposer: Option<Arc<Proposer>>,
     /// When its caller has gone: it's not judged any more.
     pub(crate) until: Option<Instant>,

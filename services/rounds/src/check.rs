@@ -26,7 +26,7 @@ pub enum Mismatch {
         /// The number of the draw.
         number: u64,
     },
-    /// The commit says something else than the outcome.
+    /// The commit differs from the outcome.
     #[error("{0}")]
     Differs(String),
 }
@@ -159,7 +159,7 @@ impl Before<'_> {
         });
         let due = Due::of(&outcome, started.contribution.is_some(), change).map_err(Mismatch::differs)?;
         if due.win != step.win {
-            return Err(Mismatch::differs(format!("the outcome wins {}, the step says {}", due.win, step.win)));
+            return Err(Mismatch::differs(format!("the outcome wins {}, the step {}", due.win, step.win)));
         }
         let (over, mut events) = (due.over, vec![]);
         let pool = started.contribution.as_ref().map(|given| given.pool.clone());

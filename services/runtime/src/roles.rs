@@ -41,7 +41,7 @@ impl Roles {
         self.0 & others.0 != 0
     }
 
-    /// The roles that are in both sets.
+    /// The intersection of both sets.
     #[must_use]
     pub const fn and(self, others: Self) -> Self {
         Self(self.0 & others.0)

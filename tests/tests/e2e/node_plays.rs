@@ -1,5 +1,5 @@
-//! Rounds forged with the credential of a spin process (PL-44): seals of the forger's own, unsealed steps, seals in place of a draw that is
-//! not lost, and wins that the outcome does not have. The writer refuses each.
+//! Rounds forged with the credential of a spin process (PL-44). The writer refuses chosen seals, unsealed steps, needless new seals and
+//! wrong wins.
 
 use crate::node_forgeries::{Service, client, join};
 use motherlode_books::{Draw, DrawSealed, Event, Minor, PlayerState, RoundStarted, SealReason, StepResolved, draw};
@@ -110,7 +110,7 @@ async fn mf_e3_a_win_against_the_outcome_is_refused_by_the_writer() {
     service.stop().await;
 }
 
-/// E1: seals that the forger chose, in a step and apart from one; and a step in the form of older logs.
+/// E1: chosen seals, in a step and apart from one; a step in the form of older logs.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e1_seals_that_the_draw_keys_do_not_give_are_refused() {
     let service = Service::start().await;

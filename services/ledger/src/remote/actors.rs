@@ -1,4 +1,4 @@
-//! The actors that a proposal of another process names, and the approvals that its changes need (PL-27, PL-44).
+//! Actors and approvals in the proposals of other processes (PL-27, PL-44).
 
 use super::kinds::kind_name;
 use crate::append::{AppendError, Proposal};
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub struct Actors(BTreeMap<String, Roles>);
 
 impl Actors {
-    /// The credentials of all operators; none where there are no operators, and so no actors to tell apart.
+    /// The credentials of all operators; `None` without operators.
     #[must_use]
     pub fn new(operators: &[Operator]) -> Option<Self> {
         let mut actors = BTreeMap::new();
@@ -31,20 +31,19 @@ impl Actors {
         (!operators.is_empty()).then_some(Self(actors))
     }
 
-    /// Checks that each actor of a proposal exists, has the role for its act, and acts for its own operator; and that a change which takes
-    /// two actors is approved by its second.
+    /// Checks each actor of a proposal: it exists, has the role for its act, and acts for its own operator. A change with two actors needs
+    /// its approval.
     ///
     /// # Errors
     /// ACTOR_UNKNOWN, ACTOR_ROLE_MISSING, ACTOR_MISSING, APPROVAL_MISSING.
     pub(super) fn check(&self, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
         let Proposal { stream, request_id, events, .. } = proposal;
-        // Home has decided and checked it; a copy says the same.
+        // Home has checked the original.
         let is_copy = partition != HOME && InternalRequest::copied_position(request_id).is_some();
         let mut approved = false;
         for event in events {
             if takes_two(event) && !approved && !is_copy && !opens(proposal, event) {
-                let reason =
-                    format!("{} on {stream} takes two actors, and no approval stands before it", kind_name(event));
+                let reason = format!("{} on {stream} needs an approval directly before it", kind_name(event));
                 return Err(AppendError::not_allowed("APPROVAL_MISSING", reason));
             }
             approved = matches!(event, Event::ChangeApproved { .. });
@@ -70,7 +69,7 @@ impl Actors {
         };
         let operator = actor.split_once('/').map(|(operator, _)| operator);
         if !own.meets(roles) {
-            let reason = format!("{actor:?} has none of the roles that this takes: {roles}");
+            let reason = format!("{actor:?} needs one of the roles {roles}");
             return Err(AppendError::not_allowed("ACTOR_ROLE_MISSING", reason));
         }
         if owner.is_some() && operator.is_some() && operator != owner {
@@ -155,7 +154,7 @@ fn takes_two(event: &Event) -> bool {
     )
 }
 
-/// Whether it's a start's own opening of a game's pool, which no actor asks for.
+/// Whether it opens a game's pool at a start, without an actor.
 fn opens(proposal: &Proposal, event: &Event) -> bool {
     matches!(event, Event::PoolOpened { .. }) && proposal.request_id == InternalRequest::OpenPool.to_string()
 }

@@ -1,4 +1,4 @@
-//! The events that a process of each role may propose, by stream.
+//! Permitted events by node role and stream.
 
 use crate::append::{AppendError, Proposal};
 use motherlode_books::{Currency, Event, HOME, InternalRequest, StreamId};

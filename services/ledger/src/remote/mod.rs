@@ -1,9 +1,8 @@
 //! Checks of the proposals of other processes, before they are judged (PL-44).
 //!
-//! A process of the installation proposes only the events of its role, names only actors that exist and may do what the commit
-//! says, and seals and resolves steps only as this process does by its own draw keys. A stolen credential of a node is held to the
-//! same. The checks read durable state; a proposal that they depend on names the stream's version, so the writer refuses it when
-//! that state is not the latest.
+//! A process of the installation proposes only the events of its role. Actors must exist and be permitted the act. Seals must equal those of
+//! this process's draw keys, and steps must resolve to the logged outcome. The checks read durable state. A proposal with a step names the
+//! stream's version, so the writer refuses it if the stream has moved on.
 //!
 //! Cost: nothing for proposals of this process. For those of others, one look at each event and, for steps, a copy of the player
 //! and one resolution of each step of the round so far.
@@ -32,7 +31,7 @@ pub(crate) struct Guard {
 /// The process that proposes, by its credential.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
-    /// Its node roles; none where there are no operators, and so no credentials to tell apart.
+    /// Its node roles; `None` without operators.
     roles: Option<Roles>,
     pub(crate) proposer: Arc<Proposer>,
 }
@@ -47,7 +46,7 @@ impl Node {
 }
 
 impl Guard {
-    /// Checks actors and approvals against those of the configuration; without operators there are none.
+    /// Checks actors and approvals by the configuration.
     pub(crate) fn new(actors: Option<Actors>) -> Self {
         Self { actors: actors.map(Arc::new) }
     }
@@ -64,7 +63,7 @@ impl Guard {
             actors.check(proposal, ledger.partition())?;
         }
         match plays::check(ledger, proposal, self.actors.is_some()) {
-            // The state may have gone on by this very request: then it has its answer.
+            // A repeated request gets the answer of its commit.
             Err(_) if ledger.find_position(&proposal.stream, &proposal.request_id)?.is_some() => Ok(()),
             checked => checked,
         }

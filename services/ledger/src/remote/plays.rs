@@ -1,4 +1,4 @@
-//! The draws and steps that a proposal of another process makes, checked against this process's draw keys.
+//! Draws and steps in the proposals of other processes, checked by this process's draw keys.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -9,8 +9,7 @@ use motherlode_rounds::check::{Before, Mismatch, check as check_steps};
 
 /// Checks a player's proposal: new seals are those of the draw keys, steps use sealed draws and come to the logged outcome.
 ///
-/// Where there are no operators, processes may have draw keys of their own: what is sealed by a key that this process does not have is
-/// not checked.
+/// Without operators, seals under keys unknown to this process are not checked: processes may then use separate key files.
 ///
 /// # Errors
 /// STEP_UNSEALED, SEAL_FORGED, DRAW_KEY_PRESENT, DRAW_KEY_LOST, OUTCOME_DIFFERS, VERSION_MISSING; the player cannot be read.
@@ -83,7 +82,7 @@ fn check_seal(
         None if !has_operators => Ok(()),
         None => {
             let reason =
-                format!("draw {number} of {stream} is sealed by a key that is not among the latest of this process");
+                format!("draw {number} of {stream} is not sealed by one of the two newest keys of this process");
             Err(AppendError::not_allowed("SEAL_FORGED", reason))
         }
     };

@@ -24,7 +24,7 @@ pub(super) type Client = LogServiceClient<Connection>;
 pub struct Origin {
     /// Their addresses, `https://ledger-0:50051`; one at least.
     pub targets: Vec<String>,
-    /// The credentials that they ask for: of the platform's node roles.
+    /// Credentials with a node role of the platform.
     pub credentials: Credentials,
     /// How many partitions their log has.
     pub partitions: u32,

@@ -27,7 +27,7 @@ pub struct Args {
     /// A checkpoint that was kept elsewhere, to hold the log against; any number of them.
     #[arg(long = "checkpoint", value_name = "FILE")]
     pub(super) checkpoints: Vec<PathBuf>,
-    /// The file of draw keys, to check every seal in the log against. Keep it away from whoever may not know the draws to come.
+    /// File of draw keys: every seal in the log is computed again. The keys reveal future draws.
     #[arg(long, value_name = "FILE")]
     pub(super) draw_keys: Option<PathBuf>,
     /// How to print it.

@@ -127,8 +127,8 @@ fn draws(seals: &Seals, held: u64) -> Vec<String> {
     lines.push(row("draws given up, since their key was gone", &count(key_lost)));
     lines.push(row("steps of open rounds, revealed and resolved when they end", &count(held)));
     if checked + unchecked > 0 {
-        lines.push(row("seals, each that of its draw key", &count(checked)));
-        lines.push(row("seals of keys that were not given", &count(unchecked)));
+        lines.push(row("seals, each computed again from its draw key", &count(checked)));
+        lines.push(row("seals of unknown keys", &count(unchecked)));
     }
     if rounds_lost > 0 {
         lines.push(row("voided rounds that can't be revealed or resolved", &count(rounds_lost)));
