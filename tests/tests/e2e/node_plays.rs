@@ -71,10 +71,11 @@ impl Service {
 
     async fn forged(&self, change: impl Fn(&mut StepResolved)) -> String {
         let mut events = self.played(dealer().keys());
-        events.iter_mut().for_each(|event| match event {
-            Event::StepResolved(step) => change(step),
-            _ => {}
-        });
+        for event in &mut events {
+            if let Event::StepResolved(step) = event {
+                change(step);
+            }
+        }
         self.refused("spin", &self.stream(), events).await
     }
 }
