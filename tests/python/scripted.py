@@ -176,7 +176,7 @@ KINDS = {
     "neptune": "cause CLOSED, state OPEN",
     "witch-feature": "spin HIGH_SYMBOLS, spin RANDOM_WILDS, spin MULTIPLIER_RESPIN, spin MEGA_WILD, spin EXPLOSION, mark POTION, "
     "mark PLACED_WILD, mark QUESTION",
-    "platform": "state VOIDED, jackpot SET_ASIDE, jackpot PENDING",
+    "platform": "state VOIDED, jackpot SET_ASIDE, jackpot PENDING, jackpot HELD, jackpot VOIDED",
     # No round waits for its own bet, and no game's time can be over within a test that has no clock of its own.
     "nobody": "awaits SPIN, cause TIME_OVER",
 }

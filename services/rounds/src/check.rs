@@ -2,7 +2,14 @@
 //!
 //! Cost: one resolution of each step of the round so far, and one encoding of the outcome.
 
-use crate::{collection, draws::DealtOf, due::Due, live::Live, name::round_name, terms::gamble_max_minor};
+use crate::{
+    Unresolvable, collection,
+    draws::{DealtOf, KeyLost},
+    due::Due,
+    live::Live,
+    name::round_name,
+    terms::gamble_max_minor,
+};
 use motherlode_books::{
     Dealt, Drawn, Event, NextDraw, OpenRound, PlayerState, RoundStarted, StepResolved, StreamId, cash, draw,
 };
@@ -32,6 +39,14 @@ pub enum Mismatch {
 }
 
 impl Mismatch {
+    /// The earlier steps of the round can't be resolved again.
+    fn of_rebuild(error: Unresolvable) -> Self {
+        match error {
+            Unresolvable::KeyLost(KeyLost { draw: number }) => Self::KeyLost { number },
+            error => Self::differs(error),
+        }
+    }
+
     fn differs(what: impl ToString) -> Self {
         Self::Differs(what.to_string())
     }
@@ -107,7 +122,7 @@ impl Before<'_> {
             (Some(bet), _) => (bet, self.begun(bet)?),
             (None, Some(open)) => {
                 let name = round_name(self.stream, step.round);
-                (&open.started, Live::rebuild(open, &name, self.dealt_of).map_err(Mismatch::differs)?)
+                (&open.started, Live::rebuild(open, &name, self.dealt_of).map_err(Mismatch::of_rebuild)?)
             }
             (None, None) => return Err(Mismatch::differs(format!("round {} is not open", step.round))),
         };
