@@ -6,7 +6,8 @@ use crate::{
     failure::Failure,
     guard, live, login,
     pages::{
-        check, find, games, jackpots, jobs, log, now, par, player, reconciliation, reports, revenue, round, trust,
+        check, find, games, incidents, jackpots, jobs, log, now, par, player, reconciliation, reports, revenue, round,
+        trust,
     },
 };
 use axum::{
@@ -45,6 +46,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/jackpots/{pool}", get(jackpots::pool))
         .route("/jackpots/{pool}/suspend", post(jackpots::suspend))
         .route("/jackpots/{pool}/resume", post(jackpots::resume))
+        .route("/jackpots/{pool}/incident", post(incidents::declare))
         .route("/changes/{id}/approve", post(trust::approve))
         .route("/changes/{id}/reject", post(trust::reject))
         .route("/switches", post(trust::switch))

@@ -3,6 +3,7 @@
 
 use super::{
     course::course,
+    incidents::incidents,
     parts::{act, changes, facts, position, round, section, table},
 };
 use crate::{
@@ -102,6 +103,7 @@ pub(crate) async fn pool(Path(pool_id): Path<String>, visit: Visit) -> Result<Re
         (drawn(&visit, &pool_id).await?)
         (awards(&visit, &pool_id).await?)
         (statement(&visit, &pool_id).await?)
+        (incidents(&visit, &pool.pool_id).await?)
         (switched(&visit, &pool)?)
         (changes(&visit).await?)
     };

@@ -7,6 +7,7 @@ mod days;
 pub(crate) mod find;
 mod frames;
 pub(crate) mod games;
+pub(crate) mod incidents;
 pub(crate) mod jackpots;
 pub(crate) mod jobs;
 pub(crate) mod log;

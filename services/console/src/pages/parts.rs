@@ -10,6 +10,7 @@ use crate::{
 use maud::{Markup, html};
 use motherlode_proto::{
     ledger::v1::{Change, ListChangesRequest, ListSwitchesRequest, SwitchedOff},
+    log::v1::event::Kind,
     report::v1::{SignificantEvent, SignificantKind},
 };
 use tonic::{Code, Response, Status};
@@ -142,9 +143,11 @@ pub(crate) async fn changes(visit: &Visit) -> Result<Markup, Failure> {
 fn waiting(visit: &Visit, change: &Change) -> Markup {
     let Change { change_id, stream, event, actor, propose_time, lapse_time } = change;
     let told = event.as_ref().map(|event| crate::json::of("motherlode.log.v1.Event", event));
-    let form = |path: &str, button: &str, reason| {
-        act(visit, &format!("/changes/{change_id}/{path}"), button, reason, &Markup::default())
+    let form = |path: &str, button: &str, reason, parts: &Markup| {
+        act(visit, &format!("/changes/{change_id}/{path}"), button, reason, parts)
     };
+    let is_void = event.as_ref().is_some_and(|event| matches!(event.kind, Some(Kind::VoidProposed(_))));
+    let cost = if is_void { award_cost(*change_id) } else { Markup::default() };
     html! {
         article.card {
             h3 { "Change " (change_id) " of " (stream) }
@@ -155,9 +158,22 @@ fn waiting(visit: &Visit, change: &Change) -> Markup {
             ]))
             @if let Some(told) = told { pre.code { (crate::json::pretty(&told)) } }
             div.acts {
-                (form("approve", "Approve", false).unwrap_or_default())
-                (form("reject", "Reject", true).unwrap_or_default())
+                (form("approve", "Approve", false, &cost).unwrap_or_default())
+                (form("reject", "Reject", true, &Markup::default()).unwrap_or_default())
             }
+        }
+    }
+}
+
+/// The choice of who bears an award that was paid, where the void of its round is approved (PL-38).
+fn award_cost(change_id: u64) -> Markup {
+    let id = format!("cost-{change_id}");
+    html! {
+        label for=(id) { "A jackpot that was paid is borne by" }
+        select id=(id) name="award_cost" {
+            option value="0" { "it was not paid" }
+            option value="1" { "the operator" }
+            option value="2" { "the platform" }
         }
     }
 }

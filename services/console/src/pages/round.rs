@@ -169,7 +169,7 @@ fn actions(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
                     (act(visit, &format!("{path}/close"), "Close the round", true, &Markup::default())?)
                 }
                 @if void {
-                    p { "To void the round is for a malfunction: the bet is given back, the win is taken back." }
+                    p { "To void the round is for a malfunction: the bet is given back, the win is taken back. Where the round hit the jackpot, the platform must approve it." }
                     (act(visit, &format!("{path}/void"), "Void the round", true, &Markup::default())?)
                 }
             }

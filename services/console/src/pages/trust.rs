@@ -177,7 +177,8 @@ pub(crate) async fn switch(form: Form) -> Result<Redirect, Failure> {
 
 /// Approves a change that another actor proposed.
 pub(crate) async fn approve(Path(change_id): Path<u64>, form: Form) -> Result<Redirect, Failure> {
-    let request = ApproveChangeRequest { request_id: form.fields.get("request").to_owned(), change_id, award_cost: 0 };
+    let award_cost = form.fields.get("award_cost").parse().unwrap_or_default();
+    let request = ApproveChangeRequest { request_id: form.fields.get("request").to_owned(), change_id, award_cost };
     form.visit.api.ledger().approve_change(request).await?;
     Ok(Redirect::to("/trust"))
 }

@@ -1,0 +1,89 @@
+//! Incidents of a pool: those of the past 92 days, contributions of voided rounds that were not returned, and a form that declares
+//! one. Made of ListIncidents and DeclareIncident.
+
+use super::parts::{act, section, table};
+use crate::{
+    failure::Failure,
+    text::{count, eur, when},
+    visit::{Form, Visit},
+};
+use axum::{extract::Path, response::Redirect};
+use maud::{Markup, html};
+use motherlode_proto::jackpot::v1::{DeclareIncidentRequest, Incident, ListIncidentsRequest, ListIncidentsResponse};
+use prost_types::Timestamp;
+
+/// The section of a pool's page.
+pub(crate) async fn incidents(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
+    if !visit.may("ListIncidents") {
+        return Ok(Markup::default());
+    }
+    let answer = visit.api.jackpot().list_incidents(ListIncidentsRequest { pool_id: pool_id.to_owned() }).await;
+    let form = if visit.may("DeclareIncident") { declaration(visit, pool_id)? } else { Markup::default() };
+    section("Incidents", answer, |listed| html! { (listing(&listed)) (form) })
+}
+
+fn listing(listed: &ListIncidentsResponse) -> Markup {
+    let incident = |incident: &Incident| {
+        let version = if incident.rules_version.is_empty() { "every version" } else { &incident.rules_version };
+        vec![
+            html! { (incident.incident_id) },
+            html! { (incident.operator_id) },
+            html! { (incident.game) ", " (version) },
+            html! { (when(incident.from_time.as_ref())) " to " (when(incident.until_time.as_ref())) },
+            html! { (incident.reason) },
+            html! { (incident.actor) },
+        ]
+    };
+    let headings = ["Incident", "Operator", "Game", "Bets", "Reason", "By"];
+    let left = listed.not_returned.iter().map(|of| {
+        vec![html! { (of.operator_id) }, html! { (count(of.voids)) }, html! { (eur(&of.contributions_eur)) }]
+    });
+    html! {
+        (table("Incidents", &headings, listed.incidents.iter().map(incident).collect()))
+        (table("Contributions of voided rounds, not returned", &["Operator", "Voids", "EUR"], left.collect()))
+    }
+}
+
+fn declaration(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
+    let input = |name: &str, title: &str, hint: &str| {
+        html! {
+            label for={ "incident-" (name) } { (title) }
+            input id={ "incident-" (name) } name=(name) maxlength="64" placeholder=(hint);
+        }
+    };
+    let parts = html! {
+        (input("incident", "Incident", "a name"))
+        (input("operator", "Operator", "whose rounds"))
+        (input("version", "Rules version", "all"))
+        (input("from", "First bets, UTC", "2026-11-26T10:00:00Z"))
+        (input("until", "After the last bets, UTC", "2026-11-26T10:30:00Z"))
+    };
+    Ok(html! {
+        p { "The contributions of the operator's rounds that were bet in the interval and voided go back to its house. Where there are operators, a second actor must approve it." }
+        (act(visit, &format!("/jackpots/{pool_id}/incident"), "Declare an incident", true, &parts)?)
+    })
+}
+
+/// Declares an incident, or asks for it.
+pub(crate) async fn declare(Path(pool_id): Path<String>, form: Form) -> Result<Redirect, Failure> {
+    let back = format!("/jackpots/{pool_id}");
+    let get = |field: &str| form.fields.get(field).to_owned();
+    let time = |field: &str| {
+        let time = form.fields.get(field).parse::<Timestamp>();
+        time.map_err(|_| Failure::bad("The interval has a first and a last time, as 2026-11-26T10:00:00Z."))
+    };
+    let incident = Incident {
+        incident_id: get("incident"),
+        operator_id: get("operator"),
+        game: pool_id.clone(),
+        rules_version: get("version"),
+        from_time: Some(time("from")?),
+        until_time: Some(time("until")?),
+        reason: get("reason"),
+        actor: String::new(),
+    };
+    let request =
+        DeclareIncidentRequest { request_id: get("request"), pool_id, incident: Some(incident), actor: get("actor") };
+    form.visit.api.jackpot().declare_incident(request).await?;
+    Ok(Redirect::to(&back))
+}
