@@ -68,26 +68,25 @@ impl Walk {
     /// The records of the next message: none if it begins an epoch.
     ///
     /// # Errors
-    /// It is not the message that a store appended there.
+    /// It is not the message that a store appended there. The walk does not move.
     pub(crate) fn step(&mut self, stream: &str, message: &Message) -> Result<Vec<Bytes>, DamagedMessage> {
         let (sequence, position) = (self.sequence, self.next);
         let damaged = |reason: String| DamagedMessage { stream: stream.to_owned(), sequence, position, reason };
         if message.sequence != sequence {
             return Err(damaged(format!("the next message is {}: some are missing", message.sequence)));
         }
-        self.sequence += 1;
         if message.begins_epoch {
-            self.epoch = Some(sequence);
+            (self.sequence, self.epoch) = (sequence + 1, Some(sequence));
             return Ok(vec![]);
         }
         if message.epoch.is_none() || self.epoch.is_some_and(|epoch| message.epoch != Some(epoch)) {
             let (found, expected) = (message.epoch, self.epoch);
             return Err(damaged(format!("a block of epoch {found:?} in the epoch {expected:?}")));
         }
-        self.epoch = message.epoch;
         let records = block::decode(&message.payload, position).map_err(|reason| damaged(reason.to_owned()))?;
         self.head = verify_chain(self.head, position - 1, &records).map_err(|broken| damaged(broken.to_string()))?;
         self.next += records.len() as Position;
+        (self.sequence, self.epoch) = (sequence + 1, message.epoch);
         Ok(records)
     }
 }
@@ -137,6 +136,7 @@ mod tests {
             let damage = walk.step("S", &wrong).unwrap_err();
             assert_eq!((damage.stream.as_str(), damage.sequence, damage.position), ("S", 2, 1));
             assert!(damage.to_string().contains(what), "{damage}");
+            assert_eq!(walk.step("S", &good).unwrap(), all, "the walk moved past the damaged message");
         }
         let mut walk = Walk::new(0);
         walk.step("S", &epoch(1)).unwrap();

@@ -102,8 +102,14 @@ impl Steps {
         let before = self.walk.clone();
         let message = self.fetched.pop_front();
         let message = message.ok_or_else(|| std::io::Error::other("no message was fetched"))?;
-        let records = self.walk.step(&self.stream.name, &message)?;
-        Ok(Some(Step { before, records, bytes: message.payload.len() }))
+        match self.walk.step(&self.stream.name, &message) {
+            Ok(records) => Ok(Some(Step { before, records, bytes: message.payload.len() })),
+            Err(damage) => {
+                // The next call reports the same damage instead of continuing after it.
+                self.fetched.push_front(message);
+                Err(damage.into())
+            }
+        }
     }
 
     /// Asks any server once for the next messages. Returns whether it has any.

@@ -77,7 +77,8 @@ fn differs(ends: bool) -> &'static str {
 /// each partition's copy came to, in their order.
 ///
 /// # Errors
-/// A log cannot be read or written, is damaged, or the target is no prefix of the source.
+/// A log cannot be read or written, is damaged, or the target is no prefix of the source. The records before the first
+/// damage of each partition are in the target then.
 pub fn copy(
     from: &LogLocation,
     to: &LogLocation,
@@ -93,13 +94,18 @@ pub fn copy(
     copies.reverse();
     let mut over = false;
     loop {
-        let mut home_end = Position::MAX;
+        let (mut home_end, mut failed) = (Position::MAX, None);
         for copying in &mut copies {
             let wanted = || follow || !stopped.load(Ordering::Acquire);
-            copying.go_on(home_end, wanted, copied)?;
+            if let Err(error) = copying.go_on(home_end, wanted, copied) {
+                failed.get_or_insert(error);
+            }
             if copying.partition == HOME {
                 home_end = copying.target.end();
             }
+        }
+        if let Some(error) = failed {
+            return Err(error);
         }
         if over || !follow {
             return Ok(copies.iter().map(Copying::copied).collect());
@@ -116,6 +122,8 @@ struct Copying {
     source: Records,
     /// Read from the source and not yet copied.
     waiting: VecDeque<Record>,
+    /// Error that ended the last batch; returned once `waiting` is copied.
+    fault: Option<RecordsError>,
     target: Box<dyn Store>,
     before: Position,
 }
@@ -139,7 +147,7 @@ impl Copying {
             return Err(CopyError::Written(Box::new(to.clone())));
         }
         let before = target.end();
-        Ok(Self { partition, source, waiting: VecDeque::new(), target, before })
+        Ok(Self { partition, source, waiting: VecDeque::new(), fault: None, target, before })
     }
 
     /// Copies to the source's end as it is now at the earliest, up to what names a position past home's end, or until it's
@@ -149,7 +157,7 @@ impl Copying {
         let mut at_old_end = true;
         loop {
             if self.waiting.is_empty() {
-                self.waiting.extend(self.source.batch()?);
+                self.read()?;
             }
             if self.waiting.is_empty() && at_old_end {
                 at_old_end = false;
@@ -163,6 +171,23 @@ impl Copying {
             self.waiting.drain(..batch.len());
             if batch.is_empty() || !wanted() {
                 return Ok(());
+            }
+        }
+    }
+
+    /// Reads the next batch. An error after the first record is returned by the next call, so that no record before a
+    /// damage is dropped.
+    fn read(&mut self) -> Result<(), RecordsError> {
+        if let Some(fault) = self.fault.take() {
+            return Err(fault);
+        }
+        let (batch, fault) = self.source.batch();
+        self.waiting.extend(batch);
+        match fault {
+            Some(fault) if self.waiting.is_empty() => Err(fault),
+            fault => {
+                self.fault = fault;
+                Ok(())
             }
         }
     }
@@ -190,4 +215,38 @@ impl Copying {
 /// The position at home that a record of another partition copies; 0 for none. What is no commit is for the audit to find.
 fn copies(record: &Record) -> Position {
     record::decode(&record.bytes).ok().and_then(|logged| logged.commit.copies()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_testkit::conformance::records;
+    use std::fs;
+
+    #[test]
+    fn mf_e4_a_copy_of_a_damaged_log_keeps_the_records_before_the_damage() {
+        let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let place = |data: &std::path::Path| LogLocation::Folder { data: data.into(), segment_bytes: 1 << 20 };
+        let (from, to) = (place(source.path()), place(target.path()));
+        let all = records(genesis(HOME), [b"record one", b"record two", b"record six"]);
+        let mut store = from.open(HOME).unwrap();
+        for (after, record) in all.iter().enumerate() {
+            store.append(after as Position, std::slice::from_ref(record)).unwrap();
+        }
+        drop(store);
+        let folder = super::super::layout::log_folder(source.path(), HOME);
+        let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let segment = files.into_iter().find(|path| path.extension().is_some_and(|end| end == "log")).unwrap();
+        let mut bytes = fs::read(&segment).unwrap();
+        let second = bytes.windows(10).position(|bytes| bytes == b"record two").unwrap();
+        bytes[second] ^= 1;
+        fs::write(&segment, bytes).unwrap();
+        for _ in 0..2 {
+            let copied = AtomicU64::new(0);
+            let failed = copy(&from, &to, false, &AtomicBool::new(false), &copied).unwrap_err();
+            assert!(matches!(failed, CopyError::Records(RecordsError::Files(_))), "{failed}");
+            let kept: Vec<_> = to.existing(HOME).unwrap().map(|record| record.unwrap().bytes).collect();
+            assert_eq!(kept, all[..1], "the records before the damage are copied, and no other");
+        }
+    }
 }

@@ -109,18 +109,21 @@ impl Records {
         }
     }
 
-    /// Some records, as many as an append should have at the most; none at the end.
-    ///
-    /// # Errors
-    /// The log is damaged or cannot be read.
-    pub fn batch(&mut self) -> Result<Vec<Record>, RecordsError> {
+    /// Reads a batch of at most the size of one append; empty at the end. An error ends the batch and is returned with the
+    /// records before it.
+    pub fn batch(&mut self) -> (Vec<Record>, Option<RecordsError>) {
         let (mut batch, mut bytes) = (vec![], 0);
         while batch.len() < BATCH_RECORDS && bytes < BATCH_BYTES {
-            let Some(record) = self.next().transpose()? else { break };
-            bytes += record.bytes.len();
-            batch.push(record);
+            match self.next() {
+                Some(Ok(record)) => {
+                    bytes += record.bytes.len();
+                    batch.push(record);
+                }
+                Some(Err(error)) => return (batch, Some(error)),
+                None => break,
+            }
         }
-        Ok(batch)
+        (batch, None)
     }
 }
 
