@@ -8,6 +8,7 @@ mod clock;
 pub mod config;
 pub mod connect;
 pub mod connections;
+pub mod json;
 pub mod jurisdiction;
 mod priority;
 mod reads;

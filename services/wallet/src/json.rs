@@ -130,6 +130,7 @@ fn told(call: &MethodDescriptor, message: &impl Message) -> Result<Bytes, Status
 /// An answer of JSON, with nothing behind it; fields that the contract doesn't know are the operator's own.
 fn read<A: Message + Default>(call: &MethodDescriptor, text: &[u8]) -> Result<A, Status> {
     let malformed = |error: &dyn Error| Status::unavailable(format!("no answer of the contract: {error}"));
+    motherlode_runtime::json::check_members(text).map_err(|error| malformed(&error))?;
     let mut text = serde_json::Deserializer::from_slice(text);
     let lenient = DeserializeOptions::new().deny_unknown_fields(false);
     let message = DynamicMessage::deserialize_with_options(call.output(), &mut text, &lenient);

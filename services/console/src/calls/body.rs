@@ -59,6 +59,7 @@ fn parsed(text: &[u8], of: MessageDescriptor) -> Result<DynamicMessage, Status> 
         let message = format!("no message in JSON: {error}");
         Status::from(Refusal::new(Code::InvalidArgument, "MESSAGE_MALFORMED", message))
     };
+    motherlode_runtime::json::check_members(text).map_err(malformed)?;
     let mut text = serde_json::Deserializer::from_slice(text);
     let message = DynamicMessage::deserialize(of, &mut text).map_err(malformed)?;
     text.end().map_err(malformed)?;
@@ -150,6 +151,21 @@ mod tests {
         for bad in ["", "[]", "{", "{} {}", r#"{"roundID": ""}"#, r#"{"roundId": 1}"#] {
             let status = parsed(bad.as_bytes(), of()).unwrap_err();
             assert_eq!(status.code(), Code::InvalidArgument, "{bad}");
+        }
+    }
+
+    #[test]
+    fn mf_c5_a_field_that_is_there_twice_is_refused_with_its_name() {
+        for (message, bad, name) in [
+            ("ledger.v1.DepositRequest", r#"{"amountMinor": "1", "amount_minor": "2"}"#, "amount_minor"),
+            ("ledger.v1.DepositRequest", r#"{"requestId": "a", "requestId": "a"}"#, "requestId"),
+            ("ledger.v1.DepositRequest", r#"{"account": {"player": "a", "player": "b"}}"#, "player"),
+            ("ledger.v1.DepositRequest", r#"{"amount": "1"}"#, "amount"),
+        ] {
+            let of = MESSAGES.get_message_by_name(&format!("motherlode.{message}")).unwrap();
+            let status = parsed(bad.as_bytes(), of).unwrap_err();
+            assert_eq!(status.code(), Code::InvalidArgument, "{bad}");
+            assert!(status.message().contains(name), "{}", status.message());
         }
     }
 }

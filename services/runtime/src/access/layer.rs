@@ -91,7 +91,13 @@ fn identify<'a>(
     peer: Option<&Peer>,
 ) -> Result<&'a Arc<Identity>, Refusal> {
     let refuse = |reason, message: &str| Refusal::new(Code::Unauthenticated, reason, message);
+    if headers.get_all(AUTHORIZATION).iter().nth(1).is_some() {
+        return Err(refuse("TOKEN_AMBIGUOUS", "the header authorization is there more than once"));
+    }
     if let Some(token) = bearer(headers) {
+        if token.is_empty() {
+            return Err(refuse("TOKEN_MISSING", "the header authorization has an empty token"));
+        }
         let found = find(identities, Kind::Token, token);
         return found.ok_or_else(|| refuse("TOKEN_UNKNOWN", "no operator has this token"));
     }

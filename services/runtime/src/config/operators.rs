@@ -11,6 +11,7 @@ use super::{
 use crate::{civil, roles::Roles};
 use motherlode_books::is_name;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeSet, fmt};
 
 /// The operator whose `admin` has the pools, the rates and the switches of all. It has no players of its own.
@@ -141,6 +142,9 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
                 return refuse(operator, "a credential without roles is good for nothing");
             }
             let digest = match (credential.token_sha256, credential.certificate_sha256) {
+                (Some(token), None) if is_blank(&token) => {
+                    return refuse(operator, "token_sha256 is the digest of an empty or blank token");
+                }
                 (Some(token), None) => token,
                 (None, Some(certificate)) if client_certificates => certificate,
                 (None, Some(_)) => return refuse(operator, "certificate_sha256 needs tls.client_ca"),
@@ -152,4 +156,11 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
         }
     }
     Ok(())
+}
+
+/// Whether a digest is that of a token of white space alone, up to 8 characters; a header's value is trimmed, so none logs in.
+fn is_blank(token: &Digest) -> bool {
+    [" ", "\t", "\n", "\r\n"]
+        .iter()
+        .any(|blank| (0..=8).any(|times| <[u8; 32]>::from(Sha256::digest(blank.repeat(times))) == token.0))
 }

@@ -51,8 +51,11 @@ fn pl_27_an_operator_is_read_with_its_credentials() {
     assert_eq!(credential.expires_ms, Some(1_798_761_600_000));
 }
 
+/// The digest of no bytes.
+const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
 #[test]
-fn pl_27_operators_that_make_no_sense_are_refused_with_their_name() {
+fn pl_27_mf_c6_operators_that_make_no_sense_are_refused_with_their_name() {
     let token = format!("token_sha256 = \"{DIGEST}\"");
     let play = "roles = [\"play\"]";
     let good = credential("acme", &format!("{token}\n{play}"));
@@ -63,6 +66,7 @@ fn pl_27_operators_that_make_no_sense_are_refused_with_their_name() {
         (good.clone() + &good, "is there twice"),
         (good.clone() + &credential("other", &format!("{token}\n{play}")), "a digest is there twice"),
         (credential("acme", &format!("{token}\nroles = []")), "without roles"),
+        (credential("acme", &format!("token_sha256 = \"{EMPTY}\"\n{play}")), "empty or blank token"),
         (credential("acme", play), "either token_sha256 or certificate_sha256"),
         (credential("acme", &format!("certificate_sha256 = \"{DIGEST}\"\n{play}")), "needs tls.client_ca"),
         (credential("acme", &format!("{token}\n{play}\nsecret = 1")), "unknown field `secret`"),

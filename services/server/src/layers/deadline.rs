@@ -71,9 +71,9 @@ const SHORTEST: Duration = Duration::from_millis(1);
 /// When a call's time is up; none where its caller names no time.
 ///
 /// # Errors
-/// DEADLINE_EXCEEDED: it was up when the call arrived.
+/// DEADLINE_EXCEEDED: it was up when the call arrived. INVALID_ARGUMENT: the header is malformed.
 pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
-    match asked(headers) {
+    match asked(headers)? {
         Some(time) if time < SHORTEST => Err(Refusal::new(
             Code::DeadlineExceeded,
             "DEADLINE_EXCEEDED",
@@ -90,9 +90,21 @@ pub(crate) fn time_is_up() -> Refusal {
     Refusal::new(Code::DeadlineExceeded, "DEADLINE_EXCEEDED", message).retry_after(Duration::from_millis(100))
 }
 
-/// The caller's timeout: at most 8 digits and a unit, as gRPC over HTTP/2 has it. Anything else is no timeout.
-fn asked(headers: &HeaderMap) -> Option<Duration> {
-    let text = headers.get("grpc-timeout")?.to_str().ok()?;
+/// Reads the caller's timeout: 1 to 8 digits and a unit (gRPC over HTTP/2). None if there is no such header.
+///
+/// # Errors
+/// INVALID_ARGUMENT, TIMEOUT_MALFORMED: the header has another form, or is there twice.
+fn asked(headers: &HeaderMap) -> Result<Option<Duration>, Refusal> {
+    let mut values = headers.get_all("grpc-timeout").iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let timeout = value.to_str().ok().and_then(timeout).filter(|_| values.next().is_none());
+    timeout.map(Some).ok_or_else(|| {
+        let message = "the header grpc-timeout must be given once, as 1 to 8 digits and a unit of H, M, S, m, u, n";
+        Refusal::new(Code::InvalidArgument, "TIMEOUT_MALFORMED", message)
+    })
+}
+
+fn timeout(text: &str) -> Option<Duration> {
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let plain = (1..=8).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_digit());
     let count: u32 = if plain { digits.parse().ok()? } else { return None };
@@ -113,18 +125,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_callers_timeout_is_read_as_grpc_writes_it() {
+    fn mf_c6_a_malformed_timeout_is_refused() {
         let read = |text: &str| {
             let mut headers = HeaderMap::new();
             headers.insert("grpc-timeout", text.parse().unwrap());
-            asked(&headers)
+            asked(&headers).map_err(|refusal| refusal.code())
         };
-        assert_eq!(read("250m"), Some(Duration::from_millis(250)));
-        assert_eq!(read("3S"), Some(Duration::from_secs(3)));
-        assert_eq!(read("99999999H"), Some(Duration::from_secs(99_999_999 * 3600)));
+        assert_eq!(read("250m"), Ok(Some(Duration::from_millis(250))));
+        assert_eq!(read("3S"), Ok(Some(Duration::from_secs(3))));
+        assert_eq!(read("99999999H"), Ok(Some(Duration::from_secs(99_999_999 * 3600))));
         for malformed in ["", "S", "1", "-1S", "+1S", "é", "1é", "1s", "123456789S", "1.5S"] {
-            assert_eq!(read(malformed), None, "{malformed:?}");
+            assert_eq!(read(malformed), Err(Code::InvalidArgument), "{malformed:?}");
         }
-        assert_eq!(asked(&HeaderMap::new()), None);
+        assert!(matches!(asked(&HeaderMap::new()), Ok(None)));
+        let mut twice = HeaderMap::new();
+        twice.append("grpc-timeout", "3S".parse().unwrap());
+        twice.append("grpc-timeout", "4S".parse().unwrap());
+        assert!(asked(&twice).is_err());
     }
 }
