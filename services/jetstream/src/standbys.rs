@@ -35,6 +35,7 @@ pub struct Told {
 impl Told {
     /// Reads what a standby has told of a partition; none where it makes no sense.
     fn parse(partition: u32, payload: &[u8]) -> Option<Self> {
+        motherlode_runtime::json::check_members(payload).ok()?;
         let told: Value = serde_json::from_slice(payload).ok()?;
         let name = told["name"].as_str().filter(|name| !name.is_empty() && name.len() <= NAME_MAX)?;
         let position = told["position"].as_u64()?;
@@ -90,6 +91,7 @@ mod tests {
             r#"{"name":"a b","position":42}"#,
             r#"{"name":"a","position":-1}"#,
             r#"{"name":"a"}"#,
+            r#"{"name":"a","position":42,"position":43}"#,
             &long,
         ] {
             assert_eq!(Told::parse(3, none.as_bytes()), None, "{none}");

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn pl_31_an_answer_is_of_the_contract_or_none() {
+    fn pl_31_mf_c5_an_answer_is_of_the_contract_or_none() {
         let good =
             br#" {"result": {"outcome": "OUTCOME_DONE", "balanceMinor": "900", "trace": 7}, "of": "the operator"} "#;
         let result = read::<DebitResponse>(&debit(), good).unwrap().result.unwrap();
@@ -178,6 +178,8 @@ mod tests {
             r#"{"result": {"balanceMinor": "9223372036854775808"}}"#,
             r#"{"result": {"balanceMinor": 0.5}}"#,
             r#"{"result": "OUTCOME_DONE"}"#,
+            r#"{"result": {"outcome": "OUTCOME_REFUSED", "outcome": "OUTCOME_DONE"}}"#,
+            r#"{"result": {"outcome": "OUTCOME_DONE", "balanceMinor": "1", "balance_minor": "2"}}"#,
         ] {
             assert!(read::<DebitResponse>(&debit(), bad.as_bytes()).is_err(), "{bad}");
         }

@@ -161,6 +161,12 @@ mod tests {
             ("ledger.v1.DepositRequest", r#"{"requestId": "a", "requestId": "a"}"#, "requestId"),
             ("ledger.v1.DepositRequest", r#"{"account": {"player": "a", "player": "b"}}"#, "player"),
             ("ledger.v1.DepositRequest", r#"{"amount": "1"}"#, "amount"),
+            ("spin.v1.ChooseRequest", r#"{"choice": {"spin": {}, "startFreeSpins": {}}}"#, "kind"),
+            (
+                "spin.v1.ChooseRequest",
+                r#"{"choice": {"startFreeSpins": {}, "start_free_spins": {}}}"#,
+                "start_free_spins",
+            ),
         ] {
             let of = MESSAGES.get_message_by_name(&format!("motherlode.{message}")).unwrap();
             let status = parsed(bad.as_bytes(), of).unwrap_err();

@@ -113,8 +113,9 @@ async fn send(
 
 fn take_along(request: &Request, call: &mut http::Request<Body>) {
     for name in TAKEN_ALONG {
-        if let Some(value) = request.headers().get(name) {
-            call.headers_mut().insert(name, value.clone());
+        // All values: a header that is given twice is refused by the services.
+        for value in request.headers().get_all(name) {
+            call.headers_mut().append(name, value.clone());
         }
     }
     // Failed log-ins are said with the peer's address.

@@ -90,7 +90,7 @@ pub(crate) fn time_is_up() -> Refusal {
     Refusal::new(Code::DeadlineExceeded, "DEADLINE_EXCEEDED", message).retry_after(Duration::from_millis(100))
 }
 
-/// Reads the caller's timeout: 1 to 8 digits and a unit (gRPC over HTTP/2). None if there is no such header.
+/// Reads the caller's timeout: 1 to 8 digits and a unit (gRPC over HTTP/2). Returns `None` without such a header.
 ///
 /// # Errors
 /// INVALID_ARGUMENT, TIMEOUT_MALFORMED: the header has another form, or is there twice.

@@ -70,8 +70,10 @@ impl Browser {
         let mut all = BTreeMap::from([("host", self.address.to_string()), ("connection", "close".to_owned())]);
         all.extend(self.cookie.iter().map(|cookie| ("cookie", cookie.clone())));
         all.insert("content-length", body.len().to_string());
-        all.extend(headers.iter().map(|(name, value)| (*name, (*value).to_owned())));
-        let headers: String = all.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        all.retain(|name, _| headers.iter().all(|(own, _)| own != name));
+        let own = headers.iter().copied();
+        let all = all.iter().map(|(name, value)| (*name, value.as_str())).chain(own);
+        let headers: String = all.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         stream.write_all(format!("{method} {path} HTTP/1.1\r\n{headers}\r\n{body}").as_bytes()).await.unwrap();
         let mut answer = vec![];

@@ -105,3 +105,31 @@ async fn pl_27_what_a_page_of_another_site_can_send_is_no_call() {
     assert_eq!(told(&became)["outcome"]["state"], "STATE_UNSEEN", "{}", became.body);
     service.server.stop().await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_c5_c6_an_ambiguous_call_in_json_is_refused_and_moves_no_money() {
+    let service = service().await;
+    rounds(&service).await;
+    let account = bet("")["account"].clone();
+    let deposit =
+        format!(r#"{{"requestId": "twice", "account": {account}, "amountMinor": "1", "amount_minor": "1000"}}"#);
+    let shown = ("authorization", "Bearer acme-all");
+    let mut browser = Browser::new(service.server.console());
+    let page = browser.ask("POST", "/v1/LedgerService/Deposit", &[JSON, shown], &deposit).await;
+    assert_eq!(told(&page)["details"][0]["reason"], "MESSAGE_MALFORMED", "{}", page.body);
+    assert!(page.body.contains("amount_minor"), "{}", page.body);
+    let look_up = json!({ "account": account, "requestId": "twice" }).to_string();
+    let get_request = "/v1/LedgerService/GetRequest";
+    for (headers, reason) in [
+        (vec![JSON, shown, ("authorization", "Bearer acme-play")], "TOKEN_AMBIGUOUS"),
+        (vec![JSON, ("authorization", "Bearer ")], "TOKEN_MISSING"),
+        (vec![JSON, shown, ("grpc-timeout", "soon")], "TIMEOUT_MALFORMED"),
+        (vec![JSON, shown, ("grpc-timeout", "5S"), ("grpc-timeout", "6S")], "TIMEOUT_MALFORMED"),
+    ] {
+        let page = browser.ask("POST", get_request, &headers, &look_up).await;
+        assert_eq!(told(&page)["details"][0]["reason"], reason, "{}", page.body);
+    }
+    let page = browser.ask("POST", get_request, &[JSON, shown], &look_up).await;
+    assert_eq!(told(&page)["outcome"]["state"], "STATE_UNSEEN", "{}", page.body);
+    service.server.stop().await.unwrap();
+}
