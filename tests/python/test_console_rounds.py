@@ -118,7 +118,7 @@ def test_pl_23_a_simulation_is_started_and_watched_in_the_browser(browser, start
     page.get_by_role("link", name="neptune").first.click()
     page.get_by_label("Rounds").select_option("100000")
     page.get_by_role("button", name="Simulate").click()
-    page.get_by_text("the return is within 4 standard errors").wait_for()
+    page.get_by_text("each figure is within").wait_for()
     look(page, "simulation")
     page.goto(f"{service.console}trust")
     page.get_by_role("button", name="Audit the log now").click()

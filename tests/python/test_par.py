@@ -115,6 +115,6 @@ def test_a_file_is_what_would_be_printed(tmp_path):
     assert file.read_text(encoding="utf-8") == par("neptune", "--format", "json")
 
 
-def test_only_the_page_is_simulated():
-    refused = subprocess.run([BINARY, "par", "bewitched", "--rounds", "5"], stderr=subprocess.PIPE, text=True)
-    assert refused.returncode == 2 and "--rounds needs --format html" in refused.stderr
+def test_mf_d8_the_distribution_of_wins_is_of_the_rounds_asked_for():
+    wins = json.loads(par("bewitched", "--format", "json", "--rounds", "5000"))["win_distribution"]
+    assert sum(of["rounds"] for of in wins["classes"]) == wins["rounds"] == 5_000

@@ -127,6 +127,19 @@ def test_uf_09_a_laboratory_computes_the_digest_of_the_configuration_by_itself(s
     assert canonical(merged(defaults, {})) != by_hand
 
 
+def test_mf_d8_config_refuses_what_serve_refuses(tmp_path):
+    ladder = '[currencies]\nenabled = ["EUR"]\n[currencies.ladders.neptune]\nEUR = { coin_values = "0.003", default = "0.003" }\n'
+    for number, config in enumerate(['listen = "0.0.0.0:50051"\n', ladder]):
+        file = tmp_path / f"{number}.toml"
+        file.write_text(config, encoding="utf-8")
+        told = [
+            subprocess.run([BINARY, command, "--config", file, *more], capture_output=True, text=True, timeout=60)
+            for command, more in [("config", []), ("serve", ["--data", tmp_path / "data"])]
+        ]
+        assert all(of.returncode != 0 for of in told), told
+        assert told[0].stderr.strip() == told[1].stderr.strip()
+
+
 def test_uf_09_no_secret_is_in_the_canonical_form(tmp_path):
     guard = Protected(tmp_path, ROLES)
     file = tmp_path / "config.toml"

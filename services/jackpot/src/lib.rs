@@ -11,6 +11,7 @@ mod counters;
 mod payments;
 mod proposal;
 mod service;
+mod span;
 mod steward;
 mod wire;
 

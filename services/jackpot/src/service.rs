@@ -3,7 +3,7 @@
 use crate::{
     counters::Watch,
     payments::{in_the_way, payment},
-    wire as message,
+    span, wire as message,
 };
 use motherlode_books::{Award, Event, Minor, PoolState, Refused, StreamId, UnpaidAward};
 use motherlode_ledger::{
@@ -92,6 +92,7 @@ impl JackpotApi {
         if motherlode_slots::latest(&request.pool_id).is_some_and(|game| !game.info().jackpot) {
             return Err(Refusal::field("pool_id", "must not name a game without a jackpot"));
         }
+        span::check(&request.pool_id, &terms).await?;
         let change = Event::PoolOpened { pool: request.pool_id.clone().into(), terms };
         let (asked, id) = (("open_pool", request), &request.request_id);
         let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, (change, "")).await?;
@@ -105,7 +106,9 @@ impl JackpotApi {
     ) -> Result<wire::ChangePoolTermsResponse, Refusal> {
         let id = fields::id("request_id", &request.request_id)?;
         let version = self.pool(&request.pool_id, PoolState::next_terms_version)?;
-        let change = Event::PoolTermsChanged { terms: message::parse_terms(request.terms.as_ref(), version)? };
+        let terms = message::parse_terms(request.terms.as_ref(), version)?;
+        span::check(&request.pool_id, &terms).await?;
+        let change = Event::PoolTermsChanged { terms };
         let asked = ("change_pool_terms", request);
         let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, (change, "")).await?;
         Ok(wire::ChangePoolTermsResponse { pool, change_id })

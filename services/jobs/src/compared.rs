@@ -11,9 +11,12 @@ use motherlode_slots::{Game, Par, Seed, Stake, Tally, par::Exact, simulate::Sum}
 use serde::{Serialize, Serializer};
 use std::time::Duration;
 
-/// Distance from the exact return, in standard errors, at which a simulation is taken to contradict it: by chance, one
-/// run in 16,000 for a normal distribution.
-const SIGMAS_MAX: f64 = 4.0;
+/// Chance, at most, that a run of a sound game has a figure that is taken to contradict the exact one. It is shared equally by all
+/// figures of the run (Bonferroni).
+const FALSE_ALARMS: f64 = 1e-3;
+/// Rounds that a part's own spread needs to be known, as if all of its wins were equal; below, the spread of the whole is taken, which
+/// is larger.
+const EQUAL_WINS_MIN: f64 = 2_000.0;
 /// Half the width of the 95 % interval in standard errors.
 const Z_95: f64 = 1.959_963_985;
 
@@ -67,6 +70,8 @@ pub struct Estimate {
     std_dev_exact: Option<f64>,
     /// Distance from the exact value in standard errors.
     pub sigmas: f64,
+    /// The distance that is judged, in standard errors: of a chance the root of its deviance, which holds for rare ones too.
+    pub judged: f64,
 }
 
 /// Where the mean lies, by the exact standard deviation and by the sample's.
@@ -83,7 +88,19 @@ impl Estimate {
         let distance = simulated - exact;
         // No spread: it is the exact value, or it is infinitely far away.
         let sigmas = if distance == 0.0 { 0.0 } else { distance / error };
-        Self { simulated, exact, std_dev_sample, std_dev_exact, sigmas }
+        Self { simulated, exact, std_dev_sample, std_dev_exact, sigmas, judged: sigmas }
+    }
+
+    /// Of a part's wins, at a bet in coins. While few rounds have most of its wins their spread says little, so that the spread of
+    /// the whole round's win is taken.
+    fn of_part(sum: &Sum, rounds: f64, bet: f64, exact: &Exact, std_dev_whole: f64) -> Self {
+        let of = Self::of(sum, rounds, bet, exact, None);
+        let equal_wins = float(sum.coins) * float(sum.coins) / float(sum.squares).max(1.0);
+        if of.sigmas == 0.0 || equal_wins >= EQUAL_WINS_MIN {
+            return of;
+        }
+        let error = of.std_dev_sample.max(std_dev_whole) / rounds.sqrt();
+        Self { judged: (of.simulated - of.exact) / error, ..of }
     }
 
     /// Of wins in coins, at a bet in coins.
@@ -96,7 +113,11 @@ impl Estimate {
     /// Of something that happens in so many rounds, or does not.
     fn of_chance(count: u64, rounds: f64, exact: &Exact) -> Self {
         let (share, chance) = (float(count) / rounds, number(exact));
-        Self::new(rounds, share, share * (1.0 - share), chance, Some((chance * (1.0 - chance)).sqrt()))
+        let of = Self::new(rounds, share, share * (1.0 - share), chance, Some((chance * (1.0 - chance)).sqrt()));
+        // The chance of a share so far away is at most exp(-deviance / 2), a bound that holds for rare events too (Chernoff).
+        let term = |share: f64, chance: f64| if share > 0.0 { share * (share / chance).ln() } else { 0.0 };
+        let deviance = 2.0 * rounds * (term(share, chance) + term(1.0 - share, 1.0 - chance));
+        Self { judged: deviance.max(0.0).sqrt().copysign(share - chance), ..of }
     }
 
     fn interval(&self, rounds: f64, errors: f64) -> Interval {
@@ -141,7 +162,7 @@ impl Report {
                 .parts()
                 .iter()
                 .zip(&tally.parts)
-                .map(|(name, sum)| (name.key, of(sum, &par.part(name.key), None)))
+                .map(|(name, sum)| (name.key, Estimate::of_part(sum, rounds, bet, &par.part(name.key), par.std_dev)))
                 .collect(),
             interval_95: total.interval(rounds, Z_95),
             interval_3_sigma: total.interval(rounds, 3.0),
@@ -157,11 +178,23 @@ impl Report {
         }
     }
 
-    /// That the return contradicts the exact one, where it does.
+    /// The figures that contradict the exact ones, where some do.
     #[must_use]
     pub fn contradiction(&self) -> Option<String> {
-        let sigmas = self.rtp_without_jackpot.sigmas;
-        (sigmas.abs() > SIGMAS_MAX).then(|| format!("the return is {sigmas:+.2} sigma from the exact one"))
+        let (figures, most) = (self.figures(), self.sigmas_max());
+        let out = figures.iter().filter(|(_, of)| of.judged.is_nan() || of.judged.abs() > most);
+        let told: Vec<_> =
+            out.map(|(name, of)| format!("{} is {:+.2} sigma", name.replace('_', " "), of.judged)).collect();
+        (!told.is_empty())
+            .then(|| format!("{} from the exact figure; each of {} may be {most:.2}", told.join(", "), figures.len()))
+    }
+
+    /// Distance from the exact figure, in standard errors, beyond which a figure contradicts it: so far away lies one of all figures
+    /// of a sound game in at most one run of a thousand, as two tails of exp(-z² / 2) bound it.
+    #[must_use]
+    pub fn sigmas_max(&self) -> f64 {
+        let figures = u32::try_from(self.figures().len()).unwrap_or(u32::MAX);
+        (2.0 * (2.0 * f64::from(figures) / FALSE_ALARMS).ln()).sqrt()
     }
 
     /// Each figure beside the exact one: its name, as it was played, as mathematics have it, and the distance in standard errors.
@@ -197,6 +230,11 @@ impl Report {
         lines.extend([
             String::new(),
             "  ~ the spread is the sample's; elsewhere it is the exact one".to_owned(),
+            format!(
+                "  each of {} figures may be {:.2} sigma from the exact one",
+                self.figures().len(),
+                self.sigmas_max()
+            ),
             format!("  95 % interval    {}", percents(self.interval_95.by_exact_std_dev)),
             format!("     by the sample {}", percents(self.interval_95.by_sample_std_dev)),
             format!("  3 sigma          {}", percents(self.interval_3_sigma.by_exact_std_dev)),
@@ -288,5 +326,54 @@ mod tests {
             assert_eq!(report.jackpots.is_some(), game.info().jackpot, "{}", game.name());
             assert!(report.text().lines().all(|line| line.chars().count() <= 80), "{}", report.text());
         }
+    }
+
+    /// A played game of the model, held against figures that a test changes.
+    fn judged(name: &str, rounds: u64, seed: u8, change: impl Fn(&mut Par)) -> Option<String> {
+        let game = motherlode_slots::latest(name).unwrap();
+        let limits = &game.info().limits;
+        let stake = Stake {
+            coin_value_micros: limits.coin_values_micros[0],
+            lines: limits.lines.1,
+            coins_per_line: limits.coins_per_line.0,
+            buy_feature: false,
+        };
+        let mut par = game.par(&stake).unwrap();
+        change(&mut par);
+        let tally = motherlode_slots::simulate(game, &stake, Carried::default(), rounds, [seed; 32]).unwrap();
+        Report::new(game, &stake, &par, &tally, [seed; 32], 1, Duration::from_secs(1)).contradiction()
+    }
+
+    /// A hit frequency, a part of the return or a chance of the jackpot that is not the model's is found, though the return is right.
+    #[test]
+    fn pl_43_mf_d7_each_figure_that_is_not_the_models_is_found() {
+        let ratio = |numerator: i64, denominator: i64| Exact::new(numerator.into(), denominator.into());
+        for seed in 0..5 {
+            assert_eq!(judged("bewitched", 50_000, seed, |_| {}), None, "seed {seed}");
+        }
+        let hits = judged("bewitched", 50_000, 1, |par| par.hit_frequency = &par.hit_frequency * ratio(3, 4)).unwrap();
+        assert!(hits.starts_with("hit frequency is +"), "{hits}");
+        let parts = judged("bewitched", 50_000, 1, |par| {
+            for part in par.parts.iter_mut().filter(|part| part.name.key == "base_lines") {
+                part.rtp = &part.rtp * ratio(5, 4);
+            }
+        });
+        assert!(parts.as_ref().is_some_and(|of| of.contains("base lines is -")), "{parts:?}");
+        let jackpots = judged("bewitched", 50_000, 1, |par| {
+            for rate in par.rates.iter_mut().filter(|rate| rate.key == "jackpot") {
+                rate.value = ratio(1, 500);
+            }
+        });
+        assert!(jackpots.as_ref().is_some_and(|of| of.contains("jackpots is -")), "{jackpots:?}");
+    }
+
+    /// The deviance of 0 in 1,000 at a chance of 1 %: 2 x 1,000 x -ln 0.99. Of 30: by the same formula, computed apart.
+    #[test]
+    fn a_chance_is_judged_by_its_deviance() {
+        let chance = Exact::new(1.into(), 100.into());
+        let judged = |count| Estimate::of_chance(count, 1_000.0, &chance).judged;
+        assert!((judged(0) + 4.483_377).abs() < 1e-5, "{}", judged(0));
+        assert!((judged(30) - 5.130_646).abs() < 1e-5, "{}", judged(30));
+        assert!(judged(10).abs() < 1e-6);
     }
 }

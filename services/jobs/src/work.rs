@@ -200,7 +200,9 @@ fn played(game: &'static dyn Game, stake: &Stake, seed: Seed, rounds: u64, going
     let whole = tally.rounds == rounds;
     let (state, says) = match (report.contradiction(), whole) {
         (Some(contradiction), _) => (State::Found, contradiction),
-        (None, true) => (State::Done, "the return is within 4 standard errors of the exact one".to_owned()),
+        (None, true) => {
+            (State::Done, format!("each figure is within {:.2} standard errors of the exact one", report.sigmas_max()))
+        }
         (None, false) => (State::Cancelled, "it was cancelled".to_owned()),
     };
     let class = |class: motherlode_picture::par::WinClass| WinClass { from: class.from, rounds: class.count };

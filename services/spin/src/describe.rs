@@ -1,6 +1,7 @@
 //! Descriptions of the games for players, operators and laboratories (PL-13). Computed once and kept.
 
 use crate::{
+    jackpot_returns::Returns,
     stake::{bet_in, find_game},
     stated::{Of, Stated},
 };
@@ -9,15 +10,15 @@ use motherlode_ledger::{fields, offer};
 use motherlode_proto::{
     convert::play::hex,
     spin::v1::{
-        BetCoins, BonusPrize, CoinOffer, CoinReturn, ConditionalReturn, CurrencyOffer, Fact, GameSummary,
-        GetGameRequest, GetGameResponse, JackpotReturns, Line, ListGamesResponse, PayRow, Picks, ReelSet, SpecialWin,
-        Strip, Symbol, SymbolRole, WinUpTo, bonus_prize,
+        BetCoins, BonusPrize, CoinOffer, ConditionalReturn, CurrencyOffer, Fact, GameSummary, GetGameRequest,
+        GetGameResponse, Line, ListGamesResponse, PayRow, Picks, ReelSet, SpecialWin, Strip, Symbol, SymbolRole,
+        WinUpTo, bonus_prize,
     },
 };
 use motherlode_rounds::minor_micros;
 use motherlode_runtime::Refusal;
 use motherlode_slots::{
-    self as slots, Game, GameInfo, Ladder, Ladders, Par, PrizeInfo, Stake, cash_return, games,
+    self as slots, Game, GameInfo, Ladders, Par, PoolTerms, PrizeInfo, Stake, cash_return, games,
     par::{Exact, chance_text, decimal, exact, ratio},
 };
 use std::{
@@ -31,11 +32,10 @@ type Key = (&'static str, &'static str);
 struct Described {
     /// With its strips.
     response: GetGameResponse,
-    rtp: Exact,
+    /// The mathematics at the stake that is described, with its coin value in millionths.
+    par: Option<(Par, u64)>,
     /// The highest and the mean win of a round, the jackpot left out.
     stated: Option<Stated>,
-    /// The return of the jackpot's increments at a coin of one EUR.
-    increments_per_eur: Exact,
 }
 
 /// Each version's description, made when it's first asked for: its mathematics can take a second. Currencies are as
@@ -44,7 +44,7 @@ static DESCRIPTIONS: LazyLock<HashMap<Key, OnceLock<Described>>> =
     LazyLock::new(|| games().iter().map(|game| ((game.name(), game.rules_version()), OnceLock::new())).collect());
 
 /// Places of exact returns.
-const PLACES: usize = 6;
+pub(crate) const PLACES: usize = 6;
 
 /// Every version, the newest of a game first.
 pub(crate) fn all() -> ListGamesResponse {
@@ -55,8 +55,8 @@ pub(crate) fn all() -> ListGamesResponse {
 pub(crate) struct Now {
     /// The pool of the game's name is not active.
     pub(crate) suspended: bool,
-    /// The coin that all of that pool belongs to.
-    pub(crate) base_coin: Option<CoinValue>,
+    /// The terms of that pool in force.
+    pub(crate) terms: Option<PoolTerms>,
     /// The rate of the currency that is asked for.
     pub(crate) rate: Option<FxRate>,
 }
@@ -83,15 +83,25 @@ pub(crate) fn one(
         response.reel_sets.clear();
     }
     let shown = currency.unwrap_or(Currency::EUR);
-    if let Some(returns) = &mut response.jackpot_returns {
-        in_jackpot(described, ladders.of(game, shown.code()), shown, &now(game.name(), shown), returns);
+    let returns_in = |currency: Currency, now: &Now| {
+        described.par.as_ref().map(|(par, coin)| Returns::new(game.info(), (par, *coin), now, currency))
+    };
+    let now_shown = now(game.name(), shown);
+    if let Some(returns) = returns_in(shown, &now_shown) {
+        response.rtp = decimal(&returns.lowest(), PLACES);
+        response.jackpot_returns =
+            game.info().jackpot.then(|| returns.shown(ladders.of(game, shown.code()), shown, &now_shown));
     }
     let asked: Vec<Currency> = match currency {
         Some(currency) => vec![currency],
         None => ladders.currencies().filter_map(|code| code.parse().ok()).collect(),
     };
     let of = |currency| Of { game, ladders, currency, rate: now(game.name(), currency).rate };
-    response.currencies = asked.iter().filter_map(|currency| in_currency(of(*currency), described)).collect();
+    let in_one = |currency: Currency| {
+        let rtp = returns_in(currency, &now(game.name(), currency)).map_or_else(|| exact(0), |of| of.lowest());
+        in_currency(of(currency), described, &rtp)
+    };
+    response.currencies = asked.iter().filter_map(|currency| in_one(*currency)).collect();
     response.win_up_to = described.stated.as_ref().and_then(|stated| win_up_to(stated, game, ladders, &of));
     response.coin_values = response.currencies.iter().find(|of| of.currency_code == shown.code()).map_or_else(
         || game.info().limits.coin_values_micros.iter().map(|micros| CoinValue(*micros).to_string()).collect(),
@@ -132,7 +142,7 @@ fn win_up_to<'a>(
 }
 
 /// Describes a game's coin values in a currency (DM-19, DM-25).
-fn in_currency(of: Of<'_>, described: &Described) -> Option<CurrencyOffer> {
+fn in_currency(of: Of<'_>, described: &Described, rtp: &Exact) -> Option<CurrencyOffer> {
     let Of { game, ladders, currency, .. } = of;
     let ladder = ladders.of(game, currency.code())?;
     let limits = &game.info().limits;
@@ -149,7 +159,7 @@ fn in_currency(of: Of<'_>, described: &Described) -> Option<CurrencyOffer> {
             coin_value: CoinValue(micros).to_string(),
             win_up_to_minor: minor,
             win_up_to_gambled_minor: gambled,
-            rtp_cash: decimal(&(&described.rtp + &cash.adds), 6),
+            rtp_cash: decimal(&(rtp + &cash.adds), 6),
             rounds_wins: !cash.whole,
             rtp_cash_within: bound(&cash.within),
             rtp_cash_mixed: bound(&cash.mixed_at_most),
@@ -214,15 +224,13 @@ fn describe(game: &dyn Game) -> Described {
         ..GetGameResponse::default()
     };
     shape(info, &mut response);
-    let (mut rtp, mut increments_per_eur, mut stated) = (exact(0), exact(0), None);
-    if let Ok(par) = game.par(&stake) {
-        rtp = par.rtp.clone();
+    let par = game.par(&stake).ok();
+    let mut stated = None;
+    if let Some(par) = &par {
         stated = Stated::new(game, par.rtp_without_jackpot.clone());
-        // They are in proportion to the coin value.
-        increments_per_eur = (par.rtp_with_increments() - &rtp) * ratio(1_000_000, stake.coin_value_micros.max(1));
-        figures(game, &par, &mut response);
+        figures(par, &mut response);
     }
-    Described { response, rtp, stated, increments_per_eur }
+    Described { response, par: par.map(|par| (par, stake.coin_value_micros)), stated }
 }
 
 /// Describes the game's windows, symbols and awards.
@@ -265,8 +273,8 @@ fn shape(info: &GameInfo, response: &mut GetGameResponse) {
 }
 
 /// Describes the game's return, its spread, and its reels.
-fn figures(game: &dyn Game, par: &Par, response: &mut GetGameResponse) {
-    response.rtp = decimal(&par.rtp, PLACES);
+fn figures(par: &Par, response: &mut GetGameResponse) {
+    response.hit_frequency = decimal(&par.hit_frequency, 9);
     response.max_win_bets = decimal(&par.max_win_bets, 2);
     response.max_win_probability = chance_text(&par.max_win_probability, 12);
     response.std_dev_bets = format!("{:.4}", par.std_dev);
@@ -278,60 +286,12 @@ fn figures(game: &dyn Game, par: &Par, response: &mut GetGameResponse) {
         rtp: decimal(&of.rtp, PLACES),
     };
     response.conditional_returns = par.conditional_rtps.iter().map(conditional).collect();
-    response.jackpot_returns = game.info().jackpot.then(|| jackpot(game, par));
     let strip = |strip: &Vec<u8>| Strip { symbols: strip.iter().map(|on| u32::from(*on)).collect() };
     let set = |of: &slots::par::ReelSet| ReelSet {
         title: of.title.to_owned(),
         strips: of.strips.iter().map(strip).collect(),
     };
     response.reel_sets = par.reel_sets.iter().map(set).collect();
-}
-
-/// BW-21: the published span.
-fn jackpot(game: &dyn Game, par: &Par) -> JackpotReturns {
-    let info = game.info();
-    let percent = |micros: u64| decimal(&Exact::new(micros.into(), 1_000_000.into()), 4);
-    let (rtp_min, rtp_max) = info.rtp_span_micros.map(|(min, max)| (percent(min), percent(max))).unwrap_or_default();
-    JackpotReturns {
-        rtp_min,
-        rtp_max,
-        rtp_without_jackpot: decimal(&par.rtp_without_jackpot, PLACES),
-        assumes: info.jackpot_assumes.clone(),
-        ..JackpotReturns::default()
-    }
-}
-
-/// BW-21: the figure of each coin value of a currency. What the increments return is in proportion to what the coin is worth
-/// in EUR, up to the coin that the whole pool belongs to.
-fn in_jackpot(
-    described: &Described,
-    ladder: Option<Ladder>,
-    currency: Currency,
-    now: &Now,
-    returns: &mut JackpotReturns,
-) {
-    returns.pool_suspended = now.suspended;
-    currency.code().clone_into(&mut returns.currency_code);
-    let (Some(ladder), Some(rate)) = (ladder, now.rate) else { return };
-    let coins = ladder.coins_micros.into_iter().map(CoinValue);
-    let coins = coins.filter(|coin| now.base_coin.is_none_or(|base| rate.coin_within(*coin, base)));
-    let without = &returns.rtp_without_jackpot;
-    let coin = |coin: CoinValue| {
-        let rtp = match currency.is_real() {
-            true => decimal(&(&described.rtp + &described.increments_per_eur * worth_eur(coin, rate)), PLACES + 2),
-            false => without.clone(),
-        };
-        let rtp_now = if now.suspended { without.clone() } else { rtp.clone() };
-        CoinReturn { coin_value: coin.to_string(), rtp, rtp_now }
-    };
-    returns.coins = coins.map(coin).collect();
-}
-
-/// A coin of a currency of this rate in EUR.
-fn worth_eur(coin: CoinValue, rate: FxRate) -> Exact {
-    let (power, worth) = (10_u64.pow(rate.exponent().unsigned_abs().into()), exact(coin.0) * exact(rate.mantissa()));
-    let worth = if rate.exponent() < 0 { worth / exact(power) } else { worth * exact(power) };
-    worth / exact(1_000_000)
 }
 
 fn role(role: slots::SymbolRole) -> SymbolRole {

@@ -21,6 +21,7 @@ mod describe;
 mod finisher;
 mod free_rounds;
 mod interruption;
+mod jackpot_returns;
 mod liability;
 mod pace;
 mod play_rules;

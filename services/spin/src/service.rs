@@ -1,6 +1,6 @@
 //! The spin service over gRPC.
 
-use crate::{api::SpinApi, describe};
+use crate::{api::SpinApi, describe, jackpot_returns};
 use motherlode_books::PoolStatus;
 use motherlode_proto::{
     play_stream::{PlayStream, StreamAnswers},
@@ -158,7 +158,7 @@ impl SpinService for SpinApi {
                 let pool = books.pool(pool);
                 describe::Now {
                     suspended: pool.is_some_and(|pool| pool.status != PoolStatus::Active),
-                    base_coin: pool.map(|pool| pool.terms.base_coin),
+                    terms: pool.map(|pool| jackpot_returns::terms_of(&pool.terms)),
                     rate: books.rate(currency),
                 }
             })

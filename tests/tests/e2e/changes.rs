@@ -187,7 +187,7 @@ async fn pl_27_every_change_of_a_pool_but_its_stop_takes_two_actors_and_is_check
     let (mut ann, mut bob) = (service.client("ann").await, service.client("bob").await);
     let (id, actor) = (str::to_owned, || "Ann".to_owned());
     let terms = Some(PoolTerms {
-        contribution_ppm: 6_000,
+        contribution_ppm: 4_000,
         seed_eur: "20000".into(),
         base_coin: "10".into(),
         refresh_ms: 3_000,

@@ -331,7 +331,7 @@ async fn me_16_halve_credits_half_at_once_the_settlement_the_rest_and_a_void_tak
 
 /// BW-21: while the pool is suspended the figure that holds then is stated, and after it the coin value's again.
 #[tokio::test(flavor = "multi_thread")]
-async fn bw_21_while_the_pool_is_suspended_the_return_without_the_jackpot_is_stated() {
+async fn bw_21_mf_d4_while_the_pool_is_suspended_the_return_without_the_jackpot_is_stated() {
     let data = tempfile::tempdir().unwrap();
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
@@ -350,11 +350,27 @@ async fn bw_21_while_the_pool_is_suspended_the_return_without_the_jackpot_is_sta
             _ => {}
         }
         let request = GetGameRequest { game: "bewitched".into(), ..GetGameRequest::default() };
-        let returns = client.spin.get_game(request).await.unwrap().into_inner().jackpot_returns.unwrap();
+        let game = client.spin.get_game(request).await.unwrap().into_inner();
+        let lowest = if turn == "suspended" { "0.941000" } else { "0.946000" };
+        assert_eq!(game.rtp, lowest);
+        for currency in game.currencies {
+            let lowest = if currency.currency_code == "XTS" { "0.941000" } else { lowest };
+            let cash: Vec<_> = currency.coins.iter().filter(|coin| !coin.rounds_wins).collect();
+            assert!(cash.iter().all(|coin| coin.rtp_cash == lowest), "{cash:?}");
+        }
+        let returns = game.jackpot_returns.unwrap();
+        let highest = if turn == "suspended" { "0.9410" } else { "0.9510" };
+        assert_eq!((&*returns.rtp_min, &*returns.rtp_max), (&lowest[..6], highest));
+        assert_eq!((&*returns.published_min, &*returns.published_max), ("0.9460", "0.9510"));
+        let play =
+            GetGameRequest { game: "bewitched".into(), currency_code: "XTS".into(), ..GetGameRequest::default() };
+        let play = client.spin.get_game(play).await.unwrap().into_inner();
+        let stated = play.jackpot_returns.unwrap();
+        assert_eq!((&*play.rtp, &*stated.rtp_min, &*stated.rtp_max), ("0.941000", "0.9410", "0.9410"));
         let last = returns.coins.last().unwrap();
         stated.push((returns.pool_suspended, last.coin_value.clone(), last.rtp.clone(), last.rtp_now.clone()));
     }
-    let said = |suspended, now: &str| (suspended, "10".to_owned(), "0.95100000".to_owned(), now.to_owned());
+    let said = |suspended, now: &str| (suspended, "10".to_owned(), now.to_owned(), now.to_owned());
     assert_eq!(stated, [said(false, "0.95100000"), said(true, "0.941000"), said(false, "0.95100000")]);
     server.stop().await.unwrap();
 }

@@ -523,7 +523,11 @@ async fn bw_20_new_terms_wait_for_the_next_cycle() {
     let account = client.fund("alice", EUR, 100_000_000).await;
     let request = GetPoolRequest { pool_id: "bewitched".into() };
     let mut terms = client.jackpot.get_pool(request.clone()).await.unwrap().into_inner().pool.unwrap().terms.unwrap();
-    (terms.contribution_ppm, terms.seed_eur) = (10_000, "30000".into());
+    (terms.contribution_ppm, terms.seed_eur) = (2_500, "30000".into());
+    let mut out = terms.clone();
+    out.contribution_ppm = 10_000;
+    let refused = ChangePoolTermsRequest { request_id: "out".into(), pool_id: "bewitched".into(), terms: Some(out) };
+    assert_eq!(reason(&client.jackpot.change_pool_terms(refused).await.unwrap_err()), "TERMS_OUT_OF_SPAN");
     let change = ChangePoolTermsRequest { request_id: "c".into(), pool_id: "bewitched".into(), terms: Some(terms) };
     let changed = client.jackpot.change_pool_terms(change).await.unwrap().into_inner().pool.unwrap();
     assert_eq!(changed.terms.unwrap().contribution_ppm, 5_000);
@@ -547,7 +551,14 @@ async fn bw_20_new_terms_wait_for_the_next_cycle() {
     assert_eq!(pool.base_figure_eur.parse(), Ok(Nano(30_000_000_000_000)));
     let after = client.play_out(bet("after", &account, "1.00")).await.unwrap().pop().unwrap();
     let round = client.ledger.get_round(contribution(after.round_id)).await.unwrap().into_inner().round.unwrap();
-    assert_eq!(round.contribution_eur, "0.15", "1 % of 15");
+    assert_eq!(round.contribution_eur, "0.0375", "0.25 % of 15");
+    // BW-21: the returns follow from the terms in force.
+    let request = motherlode_proto::spin::v1::GetGameRequest { game: "bewitched".into(), ..Default::default() };
+    let game = client.spin.get_game(request).await.unwrap().into_inner();
+    let returns = game.jackpot_returns.unwrap();
+    assert_eq!((&*game.rtp, &*returns.rtp_min, &*returns.rtp_max), ("0.948500", "0.9485", "0.9510"));
+    assert!(returns.assumes.contains("30000 EUR and grows by 0.25 %"), "{}", returns.assumes);
+    assert_eq!(returns.coins.last().unwrap().rtp, "0.95100000");
     server.stop().await.unwrap();
 }
 

@@ -22,7 +22,9 @@ pub struct Args {
 /// # Errors
 /// The configuration cannot be read, or makes no sense.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let canonical = args.serve.config()?.canonical();
+    let config = args.serve.config()?;
+    motherlode_server::check(&config).map_err(Failure::unusable)?;
+    let canonical = config.canonical();
     match args.canonical {
         true => say(&canonical),
         false => {

@@ -1,12 +1,13 @@
 //! `par`: a game's exact mathematics at a stake: for people, for programs, and as a page for a test laboratory.
 //!
 //! All figures are exact fractions, written with the number of places stated in [`motherlode_picture::par::report::ROUNDING`]. The parts of the return
-//! are rounded so that they add up as printed: see [`figures::parts`]. Other figures are rounded half to even. Only the
-//! page has a simulation as well, which says so.
+//! are rounded so that they add up as printed: see [`figures::parts`]. Other figures are rounded half to even. The
+//! distribution of wins is simulated, and says so.
 
 mod cash;
 mod json;
 mod sheet;
+mod spread;
 
 use super::{
     Failure,
@@ -23,6 +24,8 @@ use std::{fs, num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicBool, thread
 
 /// Rounds that are simulated for a page where nobody says how many.
 const ROUNDS: u64 = 100_000_000;
+/// Rounds that are simulated for text and JSON.
+const ROUNDS_SHORT: u64 = 100_000;
 /// The seed of that simulation: the same page every time.
 const SEED: Seed = *b"the rounds of the PAR sheet page";
 
@@ -40,7 +43,7 @@ pub struct Args {
     /// Write it to a file instead of standard output.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Rounds to simulate for the distribution of wins on the html page; a hundred million by default.
+    /// Rounds to simulate for the distribution of wins; a hundred million by default for html, else a hundred thousand.
     #[arg(long, value_name = "N", value_parser = figures::count)]
     rounds: Option<u64>,
 }
@@ -62,17 +65,15 @@ enum Format {
 /// # Errors
 /// There is no such game, or it does not offer the stake; or the file cannot be written.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    if args.rounds.is_some() && args.format != Format::Html {
-        return Err(Failure::unusable("only the html page has a simulation: --rounds needs --format html"));
-    }
     let game = newest(&args.game)?;
     let stake = args.stake.checked(game)?;
     let par = game.par(&stake).map_err(Failure::unusable)?;
+    let usual = if args.format == Format::Html { ROUNDS } else { ROUNDS_SHORT };
+    let played = played(game, &stake, args.rounds.unwrap_or(usual))?;
     let written = match args.format {
-        Format::Text => sheet::text(game, &stake, &par),
-        Format::Json => super::json(&json::Report::of(game, &stake, &par))?,
+        Format::Text => sheet::text(game, &stake, &par, &played),
+        Format::Json => super::json(&json::Report::of(game, &stake, &par, &played))?,
         Format::Html => {
-            let played = played(game, &stake, args.rounds.unwrap_or(ROUNDS))?;
             let cash = cash::returns(game, &par);
             Sheet { game, stake: &stake, par: &par, cash: &cash, played: Some(&played) }.page()
         }
@@ -126,16 +127,37 @@ mod tests {
         assert!(failure.message.starts_with("16 lines is outside 1 to 15\n"), "{}", failure.message);
     }
 
+    /// The same seed, the same distribution; each interval is around the return without the jackpot, as wide as its normal quantile.
     #[test]
-    fn only_the_page_is_simulated() {
-        let args = Args {
-            game: "bewitched".to_owned(),
-            stake: StakeArgs::default(),
-            format: Format::Json,
-            out: None,
-            rounds: Some(1),
+    fn mf_d8_text_and_json_have_the_volatility_index_intervals_and_a_distribution_of_wins() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("sheet");
+        let written = |format| {
+            let (game, out) = ("bewitched".to_owned(), Some(file.clone()));
+            run(&Args { game, stake: StakeArgs::default(), format, out, rounds: Some(2_000) }).unwrap();
+            fs::read_to_string(&file).unwrap()
         };
-        assert_eq!(run(&args).unwrap_err().code, 2);
+        let sheet: serde_json::Value = serde_json::from_str(&written(Format::Json)).unwrap();
+        let number = |of: &serde_json::Value| of.as_str().unwrap().parse::<f64>().unwrap();
+        let std_dev = number(&sheet["std_dev"]);
+        assert!((number(&sheet["volatility_index"]) - 1.959_964 * std_dev).abs() < 1e-3 * std_dev);
+        let intervals = sheet["confidence_intervals"].as_array().unwrap();
+        assert_eq!(intervals.len(), 21);
+        for (percent, errors) in [(90, 1.644_854), (95, 1.959_964), (99, 2.575_829)] {
+            let of = |of: &&serde_json::Value| of["percent"] == percent && of["rounds"] == 1_000_000;
+            let interval = intervals.iter().find(of).unwrap();
+            let half = errors * std_dev / 1_000.0;
+            assert!((number(&interval["rtp_min"]) - (0.941 - half)).abs() < 1e-5, "{interval}");
+            assert!((number(&interval["rtp_max"]) - (0.941 + half)).abs() < 1e-5, "{interval}");
+        }
+        let classes = sheet["win_distribution"]["classes"].as_array().unwrap();
+        assert_eq!(classes.iter().map(|class| class["rounds"].as_u64().unwrap()).sum::<u64>(), 2_000);
+        let text = written(Format::Text);
+        assert!(
+            text.contains("volatility index") && text.contains("95 % of sessions of 1'000'000 rounds")
+                || text.contains("95 % of sessions of 1,000,000 rounds"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -146,7 +168,7 @@ mod tests {
             stake: StakeArgs::default(),
             format: Format::Text,
             out: Some(folder.path().join("sheet.txt")),
-            rounds: None,
+            rounds: Some(1_000),
         };
         run(&args).unwrap();
         assert!(fs::read_to_string(folder.path().join("sheet.txt")).unwrap().starts_with("Bewitched: PAR sheet\n"));

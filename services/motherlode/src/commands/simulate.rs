@@ -50,7 +50,7 @@ pub struct Args {
 /// Simulates and reports.
 ///
 /// # Errors
-/// There is no such game or stake; or the return is more than 4 standard errors from the exact one.
+/// There is no such game or stake; or a figure is further from the exact one than [`Report::sigmas_max`].
 pub fn run(args: &Args) -> Result<(), Failure> {
     let game = newest(&args.game)?;
     let stake = args.stake.checked(game)?;

@@ -22,9 +22,9 @@ use plot::Bands;
 use report::{CASH_PROOF, CashReport, INCREMENTS, PERCENT_PLACES, PLACES, ROUNDING, StakeReport, returns, shifted};
 
 /// Half-widths of the bands of a session's return in standard errors, and the share of sessions within them, in percent.
-const BANDS: [(f64, u32); 3] = [(2.575_829_304, 99), (1.959_963_985, 95), (1.644_853_627, 90)];
+pub const BANDS: [(f64, u32); 3] = [(2.575_829_304, 99), (1.959_963_985, 95), (1.644_853_627, 90)];
 /// Rounds of the sessions shown: ten to the power of these.
-const BAND_DECADES: (u32, u32) = (2, 8);
+pub const BAND_DECADES: (u32, u32) = (2, 8);
 
 /// A part of a sheet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

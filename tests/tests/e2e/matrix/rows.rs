@@ -445,7 +445,7 @@ fn switch(it: &Names) -> ledger::SetSwitchRequest {
 
 fn terms(it: &Names) -> Option<jackpot::PoolTerms> {
     Some(jackpot::PoolTerms {
-        contribution_ppm: if it.other { 6_000 } else { 5_000 },
+        contribution_ppm: if it.other { 4_000 } else { 5_000 },
         seed_eur: "20000".to_owned(),
         base_coin: "10".to_owned(),
         refresh_ms: 3_000,

@@ -1,8 +1,9 @@
 //! The sheet as JSON. Returns, chances and bets are decimal strings.
 
-use super::cash;
+use super::{cash, spread};
 use crate::figures::chance;
 use motherlode_picture::par::{
+    Played,
     highest::highest,
     report::{CASH_PROOF, CashReport, INCREMENTS, PLACES, ROUNDING, StakeReport, pays, returns, symbol_name, symbols},
 };
@@ -27,6 +28,12 @@ pub(super) struct Report {
     rtp_parts: Named,
     hit_frequency: String,
     std_dev: String,
+    /// 1.96 standard deviations.
+    volatility_index: String,
+    /// Of the mean return of sessions, the jackpot left out.
+    confidence_intervals: Vec<spread::Interval>,
+    /// Simulated, not exact.
+    win_distribution: spread::Distribution,
     max_win_bets: String,
     max_win_probability: String,
     rules_date: &'static str,
@@ -98,7 +105,7 @@ struct CombinationReport {
 }
 
 impl Report {
-    pub(super) fn of(game: &dyn Game, stake: &Stake, par: &Par) -> Self {
+    pub(super) fn of(game: &dyn Game, stake: &Stake, par: &Par, played: &Played) -> Self {
         let parts = returns(par, PLACES);
         let highest = highest(game, stake, par).unwrap_or_default();
         Self {
@@ -115,6 +122,9 @@ impl Report {
             rtp_with_jackpot_increments: decimal(&par.rtp_with_increments(), PLACES),
             hit_frequency: decimal(&par.hit_frequency, PLACES),
             std_dev: format!("{:.*}", BETS_PLACES, par.std_dev),
+            volatility_index: format!("{:.*}", BETS_PLACES, par.volatility_index()),
+            confidence_intervals: spread::intervals(par),
+            win_distribution: spread::distribution(played),
             max_win_bets: decimal(&par.max_win_bets, BETS_PLACES),
             max_win_probability: chance(&par.max_win_probability),
             rates: Named(par.rates.iter().map(|rate| (rate.key.clone(), chance(&rate.value))).collect()),
@@ -165,6 +175,7 @@ impl ReelSetReport {
 
 #[cfg(test)]
 mod tests {
+    use super::super::played;
     use super::*;
     use crate::commands::stake::newest;
     use motherlode_slots::par::Exact;
@@ -187,7 +198,7 @@ mod tests {
             [(15, 1, 100_000, 50_000), (1, 1, 10_000, 5_000), (9, 7, 10_000_000, 5_000_000)]
         {
             let stake = stake(lines, coins, micros);
-            let report = Report::of(game, &stake, &game.par(&stake).unwrap());
+            let report = Report::of(game, &stake, &game.par(&stake).unwrap(), &played(game, &stake, 1_000).unwrap());
             let names: Vec<_> = report.rtp_parts.0.iter().map(|(name, _)| name.as_str()).collect();
             assert_eq!(names, ["base_lines", "scatter", "bonus", "free_spins", "jackpot_seed"]);
             assert_eq!(report.rtp_parts.0.iter().map(|(_, part)| nanos(part)).sum::<u64>(), 946_000_000);
@@ -202,7 +213,7 @@ mod tests {
     fn the_sheet_says_what_the_paytable_says() {
         let game = newest("bewitched").unwrap();
         let stake = stake(15, 1, 100_000);
-        let report = Report::of(game, &stake, &game.par(&stake).unwrap());
+        let report = Report::of(game, &stake, &game.par(&stake).unwrap(), &played(game, &stake, 1_000).unwrap());
         let [set] = &report.reel_sets[..] else { panic!("one set of reels") };
         let wilds = set.combinations.iter().find(|of| of.symbol == "Wild" && of.count == 5).unwrap();
         let per_reel = set.symbol_counts.iter().find(|of| of.symbol == "Wild").unwrap();

@@ -1,8 +1,9 @@
 //! The PAR sheet as text, 80 columns wide.
 
-use super::cash;
+use super::{cash, spread as spreads};
 use crate::figures::{grouped, once_in, percent};
 use motherlode_picture::par::{
+    Played,
     highest::highest,
     report::{
         CASH_PROOF, INCREMENTS, PERCENT_PLACES, PLACES, StakeReport, pays, returns, shifted, symbol_name, symbols,
@@ -19,12 +20,13 @@ const ROW_WIDTH: usize = 78;
 const GAP: usize = 4;
 
 /// The whole sheet.
-pub(super) fn text(game: &dyn Game, stake: &Stake, par: &Par) -> String {
+pub(super) fn text(game: &dyn Game, stake: &Stake, par: &Par, played: &Played) -> String {
     let mut lines = head(game, stake, par);
     lines.extend(returned(game.info(), par));
     lines.extend(in_cash(game, par));
     lines.extend(spread(par));
     lines.extend(win_up_to(game, stake, par));
+    lines.extend(sessions(par, played));
     lines.extend(rates(par));
     for set in &par.reel_sets {
         if !set.combinations.is_empty() {
@@ -123,9 +125,22 @@ fn spread(par: &Par) -> Vec<String> {
     lines.extend([
         row("a paid spin wins", &format!("{}, {}", percent(&par.hit_frequency, 4), once_in(&par.hit_frequency, 2))),
         row("standard deviation of a round", &format!("{:.4} bets", par.std_dev)),
+        row("volatility index, 1.96 standard deviations", &format!("{:.4}", par.volatility_index())),
         row("highest win of one window", &format!("{} bets", grouped(&decimal(&par.max_win_bets, 2)))),
         row("it comes", &format!("{} spins", once_in(&par.max_win_probability, 0))),
     ]);
+    lines
+}
+
+/// The intervals of sessions and the simulated distribution of wins.
+fn sessions(par: &Par, played: &Played) -> Vec<String> {
+    let [intervals, classes] = spreads::rows(par, played);
+    let rows = |rows: Vec<(String, String)>| rows.into_iter().map(|(label, figure)| row(&label, &figure));
+    let mut lines = section("Mean return of sessions, without the jackpot").to_vec();
+    lines.extend(rows(intervals));
+    lines.extend(section("Rounds by their win: simulated, not exact"));
+    lines.extend(wrapped(&played.command, ROW_WIDTH - 2).into_iter().map(|line| format!("  {line}")));
+    lines.extend(rows(classes));
     lines
 }
 
@@ -193,8 +208,9 @@ mod tests {
                 coins_per_line: limits.coins_per_line.1,
                 buy_feature: false,
             };
-            for line in text(*game, &stake, &game.par(&stake).unwrap()).lines() {
-                assert!(line.chars().count() <= 80, "{line}");
+            let played = super::super::played(*game, &stake, 100).unwrap();
+            for line in text(*game, &stake, &game.par(&stake).unwrap(), &played).lines() {
+                assert!(line.chars().count() <= 80 || line.contains(&hex(&played.seed)), "{line}");
             }
         }
     }

@@ -1,0 +1,86 @@
+//! The published span of a game's return, which the terms of its pool must keep (BW-21, PL-43).
+
+use motherlode_books::PoolTerms;
+use motherlode_runtime::Refusal;
+use motherlode_slots::{self as slots, Game, Par, Stake, games};
+use std::sync::LazyLock;
+use tonic::Code;
+
+/// Games with a jackpot, each version with its mathematics at one stake: the returns are the same at all.
+static JACKPOT_GAMES: LazyLock<Vec<(&'static dyn Game, Par)>> = LazyLock::new(|| {
+    let with = games().iter().copied().filter(|game| game.info().jackpot);
+    with.filter_map(|game| Some((game, game.par(&stake(game)).ok()?))).collect()
+});
+
+/// All lines with one coin each at the smallest coin.
+fn stake(game: &dyn Game) -> Stake {
+    let limits = &game.info().limits;
+    Stake {
+        coin_value_micros: limits.coin_values_micros.first().copied().unwrap_or_default(),
+        lines: limits.lines.1,
+        coins_per_line: limits.coins_per_line.0,
+        buy_feature: false,
+    }
+}
+
+/// Refuses terms that move the return of the pool's game out of its published span. A pool that no game has accepts all terms.
+///
+/// # Errors
+/// TERMS_OUT_OF_SPAN, with the returns and the span.
+pub(crate) async fn check(pool: &str, terms: &PoolTerms) -> Result<(), Refusal> {
+    if !games().iter().any(|game| game.name() == pool && game.info().jackpot) {
+        return Ok(());
+    }
+    let (pool, terms) = (pool.to_owned(), slots_terms(terms));
+    // The first question has the mathematics computed: not by a thread that answers calls.
+    let checked = tokio::task::spawn_blocking(move || {
+        JACKPOT_GAMES
+            .iter()
+            .filter(|(game, _)| game.name() == pool)
+            .try_for_each(|(game, par)| par.check_pool_terms(game.info(), &terms))
+    });
+    match checked.await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(out)) => Err(Refusal::new(Code::InvalidArgument, "TERMS_OUT_OF_SPAN", out.to_string())
+            .with("rtp_min", &out.lowest)
+            .with("rtp_max", &out.highest)
+            .with("published_min", &out.span_min)
+            .with("published_max", &out.span_max)),
+        Err(error) => Err(Refusal::new(Code::Internal, "INTERNAL", error.to_string())),
+    }
+}
+
+/// The terms as the mathematics take them. A seed beyond 64 bits is beyond all spans.
+fn slots_terms(terms: &PoolTerms) -> slots::PoolTerms {
+    slots::PoolTerms {
+        seed_nanos: u64::try_from(terms.seed.0).unwrap_or(u64::MAX),
+        contribution_ppm: terms.contribution_ppm,
+        base_coin_micros: terms.base_coin.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::standard_terms;
+    use motherlode_books::{CoinValue, Nano};
+
+    /// BW-21, PL-43: the standard terms and others within 94.60 to 95.10 % are taken, each way out of it is refused.
+    #[tokio::test]
+    async fn pl_43_mf_d4_terms_that_leave_the_published_span_are_refused() {
+        let with =
+            |seed: i64, contribution_ppm| PoolTerms { seed: Nano::major(seed), contribution_ppm, ..standard_terms() };
+        for sound in [standard_terms(), with(20_000, 4_000), with(30_000, 2_500)] {
+            check("bewitched", &sound).await.unwrap();
+        }
+        let smaller_base = PoolTerms { base_coin: CoinValue(5_000_000), ..standard_terms() };
+        for out in [with(30_000, 10_000), with(20_000, 5_001), with(19_999, 5_000), with(40_001, 0), smaller_base] {
+            let refused = check("bewitched", &out).await.unwrap_err();
+            assert_eq!((refused.code(), refused.reason()), (Code::InvalidArgument, "TERMS_OUT_OF_SPAN"));
+        }
+        let refused = check("bewitched", &with(30_000, 10_000)).await.unwrap_err();
+        let told = ["rtp_min", "rtp_max", "published_min", "published_max"].map(|key| refused.metadata(key).unwrap());
+        assert_eq!(told, ["0.948500", "0.958500", "0.9460", "0.9510"]);
+        check("heir", &with(1_000, 5_000)).await.unwrap();
+    }
+}

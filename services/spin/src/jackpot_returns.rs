@@ -1,0 +1,138 @@
+//! The return of a game with the jackpot, at the terms of its pool in force (BW-21, PL-43).
+
+use crate::describe::{Now, PLACES};
+use motherlode_books::{CoinValue, Currency, FxRate};
+use motherlode_proto::spin::v1::{CoinReturn, JackpotReturns};
+use motherlode_slots::{
+    GameInfo, Ladder, Par, PoolTerms,
+    par::{Exact, decimal, exact, ratio},
+};
+
+/// The returns of a game in a currency, as they are now.
+pub(crate) struct Returns<'a> {
+    info: &'a GameInfo,
+    par: &'a Par,
+    terms: Option<PoolTerms>,
+    /// Shares of the seed, of the increments at a coin worth one EUR, and of the increments at the highest coin.
+    seed: Exact,
+    increments_per_eur: Exact,
+    increments_max: Exact,
+    /// Whether bets in this currency can win the jackpot now.
+    wins_jackpot: bool,
+}
+
+impl<'a> Returns<'a> {
+    pub(crate) fn new(info: &'a GameInfo, (par, coin): (&'a Par, u64), now: &Now, currency: Currency) -> Self {
+        let at_terms = now.terms.as_ref().and_then(|terms| par.jackpot_return(terms));
+        // Without a pool, the figures of the rules version.
+        let (seed, increments_per_eur, increments_max) = match at_terms {
+            Some(of) => (of.seed, of.increments_per_eur, of.increments_max),
+            None => {
+                let seed = &par.rtp - &par.rtp_without_jackpot;
+                let per_eur = (par.rtp_with_increments() - &par.rtp) * ratio(1_000_000, coin.max(1));
+                let span = info.rtp_span_micros.map_or_else(|| exact(0), |(min, max)| ratio(max - min, 1_000_000));
+                (seed, per_eur, span)
+            }
+        };
+        let wins_jackpot = info.jackpot && !now.suspended && currency.is_real();
+        Self { info, par, terms: now.terms, seed, increments_per_eur, increments_max, wins_jackpot }
+    }
+
+    /// The return without the jackpot's increments, which holds for the smallest coins: the seed is in it while bets can win it.
+    pub(crate) fn lowest(&self) -> Exact {
+        if self.wins_jackpot || !self.info.jackpot {
+            &self.par.rtp_without_jackpot + &self.seed
+        } else {
+            self.par.rtp_without_jackpot.clone()
+        }
+    }
+
+    /// The figure of each coin value of a currency. The increments return in proportion to the worth of a coin in EUR, up to the
+    /// coin that the whole pool belongs to.
+    pub(crate) fn shown(&self, ladder: Option<Ladder>, currency: Currency, now: &Now) -> JackpotReturns {
+        let lowest = self.lowest();
+        let highest = if self.wins_jackpot { &lowest + &self.increments_max } else { lowest.clone() };
+        let published = self.info.rtp_span_micros.map(|(min, max)| [min, max].map(|of| ratio(of, 1_000_000)));
+        let [published_min, published_max] = published.map(|span| span.map(|of| short(&of))).unwrap_or_default();
+        let coins = match (ladder, now.rate) {
+            (Some(ladder), Some(rate)) => self.coins(&ladder, rate),
+            _ => Vec::new(),
+        };
+        JackpotReturns {
+            rtp_min: short(&lowest),
+            rtp_max: short(&highest),
+            rtp_without_jackpot: decimal(&self.par.rtp_without_jackpot, PLACES),
+            pool_suspended: now.suspended,
+            coins,
+            assumes: self.assumes(),
+            currency_code: currency.code().to_owned(),
+            published_min,
+            published_max,
+        }
+    }
+
+    fn coins(&self, ladder: &Ladder, rate: FxRate) -> Vec<CoinReturn> {
+        let base = self.terms.map(|terms| CoinValue(terms.base_coin_micros));
+        let coins = ladder.coins_micros.iter().copied().map(CoinValue);
+        let coins = coins.filter(|coin| base.is_none_or(|base| rate.coin_within(*coin, base)));
+        let coin = |coin: CoinValue| {
+            let rtp = match self.wins_jackpot {
+                true => decimal(&(self.lowest() + &self.increments_per_eur * worth_eur(coin, rate)), PLACES + 2),
+                false => decimal(&self.par.rtp_without_jackpot, PLACES),
+            };
+            CoinReturn { coin_value: coin.to_string(), rtp_now: rtp.clone(), rtp }
+        };
+        coins.map(coin).collect()
+    }
+
+    /// The assumptions about the pool under these figures.
+    fn assumes(&self) -> String {
+        let (Some(terms), Some(chance)) = (self.terms, self.par.rate("jackpot")) else {
+            return self.info.jackpot_assumes.clone();
+        };
+        let odds = decimal(&(exact(self.par.bet_coins) / chance), 0);
+        let [seed, percent, base] = [
+            ratio(terms.seed_nanos, 1_000_000_000),
+            ratio(terms.contribution_ppm, 10_000),
+            ratio(terms.base_coin_micros, 1_000_000),
+        ]
+        .map(|figure| trimmed(&figure, 0));
+        format!(
+            "the pool is active with a seed of {seed} EUR and grows by {percent} % of every bet; each coin staked wins it once in \
+             {odds} spins, in proportion to the coin value: a coin value of {base} EUR wins the whole pool. While the pool is \
+             suspended nothing is won of it, and the return is the one without the jackpot"
+        )
+    }
+}
+
+/// A return with four places, or with more where it has them.
+fn short(figure: &Exact) -> String {
+    trimmed(figure, 4)
+}
+
+/// A figure with so many places, or with the more that it has, at most nine.
+fn trimmed(figure: &Exact, places: usize) -> String {
+    let text = decimal(figure, 9);
+    let Some((whole, fraction)) = text.split_once('.') else { return text };
+    let kept = fraction.trim_end_matches('0').len().max(places);
+    match fraction.get(..kept) {
+        None | Some("") => whole.to_owned(),
+        Some(fraction) => format!("{whole}.{fraction}"),
+    }
+}
+
+/// The terms of a pool that returns depend on.
+pub(crate) fn terms_of(terms: &motherlode_books::PoolTerms) -> PoolTerms {
+    PoolTerms {
+        seed_nanos: u64::try_from(terms.seed.0).unwrap_or(u64::MAX),
+        contribution_ppm: terms.contribution_ppm,
+        base_coin_micros: terms.base_coin.0,
+    }
+}
+
+/// The worth of a coin in EUR.
+fn worth_eur(coin: CoinValue, rate: FxRate) -> Exact {
+    let (power, worth) = (10_u64.pow(rate.exponent().unsigned_abs().into()), exact(coin.0) * exact(rate.mantissa()));
+    let worth = if rate.exponent() < 0 { worth / exact(power) } else { worth * exact(power) };
+    worth / exact(1_000_000)
+}
