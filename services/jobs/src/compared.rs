@@ -91,8 +91,8 @@ impl Estimate {
         Self { simulated, exact, std_dev_sample, std_dev_exact, sigmas, judged: sigmas }
     }
 
-    /// Of a part's wins, at a bet in coins. While few rounds have most of its wins their spread says little, so that the spread of
-    /// the whole round's win is taken.
+    /// Of a part's wins, at a bet in coins. Where few rounds have most of its wins, the spread of the whole round's win is the
+    /// better bound.
     fn of_part(sum: &Sum, rounds: f64, bet: f64, exact: &Exact, std_dev_whole: f64) -> Self {
         let of = Self::of(sum, rounds, bet, exact, None);
         let equal_wins = float(sum.coins) * float(sum.coins) / float(sum.squares).max(1.0);
@@ -114,7 +114,7 @@ impl Estimate {
     fn of_chance(count: u64, rounds: f64, exact: &Exact) -> Self {
         let (share, chance) = (float(count) / rounds, number(exact));
         let of = Self::new(rounds, share, share * (1.0 - share), chance, Some((chance * (1.0 - chance)).sqrt()));
-        // The chance of a share so far away is at most exp(-deviance / 2), a bound that holds for rare events too (Chernoff).
+        // A share at this distance or more has a chance of at most exp(-deviance / 2), for rare events too (Chernoff).
         let term = |share: f64, chance: f64| if share > 0.0 { share * (share / chance).ln() } else { 0.0 };
         let deviance = 2.0 * rounds * (term(share, chance) + term(1.0 - share, 1.0 - chance));
         Self { judged: deviance.max(0.0).sqrt().copysign(share - chance), ..of }
@@ -189,8 +189,8 @@ impl Report {
             .then(|| format!("{} from the exact figure; each of {} may be {most:.2}", told.join(", "), figures.len()))
     }
 
-    /// Distance from the exact figure, in standard errors, beyond which a figure contradicts it: so far away lies one of all figures
-    /// of a sound game in at most one run of a thousand, as two tails of exp(-z² / 2) bound it.
+    /// Distance from the exact figure, in standard errors, beyond which a figure contradicts it. A figure of a sound game is beyond
+    /// it in at most one run of a thousand, by the bound exp(-z² / 2) of each tail.
     #[must_use]
     pub fn sigmas_max(&self) -> f64 {
         let figures = u32::try_from(self.figures().len()).unwrap_or(u32::MAX);

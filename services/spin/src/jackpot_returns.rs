@@ -110,7 +110,7 @@ fn short(figure: &Exact) -> String {
     trimmed(figure, 4)
 }
 
-/// A figure with so many places, or with the more that it has, at most nine.
+/// A figure with its own decimal places, at least `places` and at most nine.
 fn trimmed(figure: &Exact, places: usize) -> String {
     let text = decimal(figure, 9);
     let Some((whole, fraction)) = text.split_once('.') else { return text };

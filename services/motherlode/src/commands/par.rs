@@ -2,7 +2,7 @@
 //!
 //! All figures are exact fractions, written with the number of places stated in [`motherlode_picture::par::report::ROUNDING`]. The parts of the return
 //! are rounded so that they add up as printed: see [`figures::parts`]. Other figures are rounded half to even. The
-//! distribution of wins is simulated, and says so.
+//! distribution of wins is simulated.
 
 mod cash;
 mod json;

@@ -29,7 +29,7 @@ pub(super) struct Distribution {
     classes: Vec<Class>,
 }
 
-/// Rounds that won so much.
+/// A class of rounds by their win.
 #[derive(Debug, Serialize)]
 struct Class {
     wins: String,
