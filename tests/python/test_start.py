@@ -137,7 +137,7 @@ def test_mf_d8_config_refuses_what_serve_refuses(tmp_path):
             for command, more in [("config", []), ("serve", ["--data", tmp_path / "data"])]
         ]
         assert all(of.returncode != 0 for of in told), told
-        assert told[0].stderr.strip() == told[1].stderr.strip()
+        assert told[0].stderr.strip().splitlines()[-1] in told[1].stderr
 
 
 def test_uf_09_no_secret_is_in_the_canonical_form(tmp_path):
