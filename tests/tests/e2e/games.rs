@@ -365,8 +365,8 @@ async fn bw_21_mf_d4_while_the_pool_is_suspended_the_return_without_the_jackpot_
         let play =
             GetGameRequest { game: "bewitched".into(), currency_code: "XTS".into(), ..GetGameRequest::default() };
         let play = client.spin.get_game(play).await.unwrap().into_inner();
-        let stated = play.jackpot_returns.unwrap();
-        assert_eq!((&*play.rtp, &*stated.rtp_min, &*stated.rtp_max), ("0.941000", "0.9410", "0.9410"));
+        let span = play.jackpot_returns.unwrap();
+        assert_eq!((&*play.rtp, &*span.rtp_min, &*span.rtp_max), ("0.941000", "0.9410", "0.9410"));
         let last = returns.coins.last().unwrap();
         stated.push((returns.pool_suspended, last.coin_value.clone(), last.rtp.clone(), last.rtp_now.clone()));
     }
