@@ -355,7 +355,7 @@ mod tests {
         assert!(hits.starts_with("hit frequency is +"), "{hits}");
         let parts = judged("bewitched", 50_000, 1, |par| {
             for part in par.parts.iter_mut().filter(|part| part.name.key == "base_lines") {
-                part.rtp = &part.rtp * ratio(5, 4);
+                part.rtp = &part.rtp * ratio(2, 1);
             }
         });
         assert!(parts.as_ref().is_some_and(|of| of.contains("base lines is -")), "{parts:?}");
