@@ -274,7 +274,6 @@ fn shape(info: &GameInfo, response: &mut GetGameResponse) {
 
 /// Describes the game's return, its spread, and its reels.
 fn figures(par: &Par, response: &mut GetGameResponse) {
-    response.hit_frequency = decimal(&par.hit_frequency, 9);
     response.max_win_bets = decimal(&par.max_win_bets, 2);
     response.max_win_probability = chance_text(&par.max_win_probability, 12);
     response.std_dev_bets = format!("{:.4}", par.std_dev);

@@ -6,28 +6,22 @@
 
 mod cash;
 mod json;
+mod played;
 mod sheet;
 mod spread;
 
 use super::{
-    Failure,
-    progress::Progress,
-    say, simulate,
+    Failure, say,
     stake::{StakeArgs, newest},
 };
 use crate::figures;
-use motherlode_books::CoinValue;
-use motherlode_picture::par::{Played, Sheet};
-use motherlode_proto::convert::play::hex;
-use motherlode_slots::{Game, Seed, Stake};
-use std::{fs, num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicBool, thread};
+use motherlode_picture::par::Sheet;
+use std::{fs, path::PathBuf};
 
 /// Rounds that are simulated for a page where nobody says how many.
 const ROUNDS: u64 = 100_000_000;
 /// Rounds that are simulated for text and JSON.
 const ROUNDS_SHORT: u64 = 100_000;
-/// The seed of that simulation: the same page every time.
-const SEED: Seed = *b"the rounds of the PAR sheet page";
 
 /// The arguments of `par`.
 #[derive(Debug, Clone, clap::Args)]
@@ -69,7 +63,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let stake = args.stake.checked(game)?;
     let par = game.par(&stake).map_err(Failure::unusable)?;
     let usual = if args.format == Format::Html { ROUNDS } else { ROUNDS_SHORT };
-    let played = played(game, &stake, args.rounds.unwrap_or(usual))?;
+    let played = played::played(game, &stake, args.rounds.unwrap_or(usual))?;
     let written = match args.format {
         Format::Text => sheet::text(game, &stake, &par, &played),
         Format::Json => super::json(&json::Report::of(game, &stake, &par, &played))?,
@@ -83,25 +77,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         Some(file) => fs::write(file, written)
             .map_err(|error| Failure::found(format!("{} cannot be written: {error}", file.display()))),
     }
-}
-
-/// Plays the page's rounds, on all cores.
-fn played(game: &'static dyn Game, stake: &Stake, rounds: u64) -> Result<Played, Failure> {
-    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let going_on = AtomicBool::new(false);
-    let tally = simulate::play(game, stake, rounds, SEED, threads, &going_on, &Progress::new(Some(rounds), "rounds"))?;
-    let mut command = format!(
-        "motherlode simulate {} --rounds {rounds} --seed {} --lines {} --coins {} --coin-value {}",
-        game.name(),
-        hex(&SEED),
-        stake.lines,
-        stake.coins_per_line,
-        CoinValue(stake.coin_value_micros)
-    );
-    if stake.buy_feature {
-        command += " --buy-feature";
-    }
-    Ok(Played { tally, seed: SEED, command, carries: !game.carries().keys.is_empty() })
 }
 
 #[cfg(test)]

@@ -175,7 +175,7 @@ impl ReelSetReport {
 
 #[cfg(test)]
 mod tests {
-    use super::super::played;
+    use super::super::played::played;
     use super::*;
     use crate::commands::stake::newest;
     use motherlode_slots::par::Exact;

@@ -208,7 +208,7 @@ mod tests {
                 coins_per_line: limits.coins_per_line.1,
                 buy_feature: false,
             };
-            let played = super::super::played(*game, &stake, 100).unwrap();
+            let played = super::super::played::played(*game, &stake, 100).unwrap();
             for line in text(*game, &stake, &game.par(&stake).unwrap(), &played).lines() {
                 assert!(line.chars().count() <= 80 || line.contains(&hex(&played.seed)), "{line}");
             }
