@@ -1,11 +1,11 @@
 //! Descriptions of the games for players, operators and laboratories (PL-13). Computed once and kept.
 
 use crate::{
-    jackpot_returns::Returns,
+    jackpot_returns::{Now, PLACES, Returns},
     stake::{bet_in, find_game},
     stated::{Of, Stated},
 };
-use motherlode_books::{CoinValue, Currency, FxRate};
+use motherlode_books::{CoinValue, Currency};
 use motherlode_ledger::{fields, offer};
 use motherlode_proto::{
     convert::play::hex,
@@ -18,7 +18,7 @@ use motherlode_proto::{
 use motherlode_rounds::minor_micros;
 use motherlode_runtime::Refusal;
 use motherlode_slots::{
-    self as slots, Game, GameInfo, Ladders, Par, PoolTerms, PrizeInfo, Stake, cash_return, games,
+    self as slots, Game, GameInfo, Ladders, Par, PrizeInfo, Stake, cash_return, games,
     par::{Exact, chance_text, decimal, exact, ratio},
 };
 use std::{
@@ -43,22 +43,9 @@ struct Described {
 static DESCRIPTIONS: LazyLock<HashMap<Key, OnceLock<Described>>> =
     LazyLock::new(|| games().iter().map(|game| ((game.name(), game.rules_version()), OnceLock::new())).collect());
 
-/// Places of exact returns.
-pub(crate) const PLACES: usize = 6;
-
 /// Every version, the newest of a game first.
 pub(crate) fn all() -> ListGamesResponse {
     ListGamesResponse { games: games().iter().rev().map(|game| summary(*game)).collect() }
-}
-
-/// The part of a game's description that changes.
-pub(crate) struct Now {
-    /// The pool of the game's name is not active.
-    pub(crate) suspended: bool,
-    /// The terms of that pool in force.
-    pub(crate) terms: Option<PoolTerms>,
-    /// The rate of the currency that is asked for.
-    pub(crate) rate: Option<FxRate>,
 }
 
 /// One game's description, as of what is so now for a game and a currency.

@@ -1,12 +1,24 @@
 //! The return of a game with the jackpot, at the terms of its pool in force (BW-21, PL-43).
 
-use crate::describe::{Now, PLACES};
 use motherlode_books::{CoinValue, Currency, FxRate};
 use motherlode_proto::spin::v1::{CoinReturn, JackpotReturns};
 use motherlode_slots::{
     GameInfo, Ladder, Par, PoolTerms,
     par::{Exact, decimal, exact, ratio},
 };
+
+/// Places of exact returns.
+pub(crate) const PLACES: usize = 6;
+
+/// The part of a game's description that changes.
+pub(crate) struct Now {
+    /// The pool of the game's name is not active.
+    pub(crate) suspended: bool,
+    /// The terms of that pool in force.
+    pub(crate) terms: Option<PoolTerms>,
+    /// The rate of the currency that is asked for.
+    pub(crate) rate: Option<FxRate>,
+}
 
 /// The returns of a game in a currency, as they are now.
 pub(crate) struct Returns<'a> {

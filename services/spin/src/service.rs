@@ -156,7 +156,7 @@ impl SpinService for SpinApi {
         let now = move |pool: &str, currency| {
             ledgers.home().books(|books| {
                 let pool = books.pool(pool);
-                describe::Now {
+                jackpot_returns::Now {
                     suspended: pool.is_some_and(|pool| pool.status != PoolStatus::Active),
                     terms: pool.map(|pool| jackpot_returns::terms_of(&pool.terms)),
                     rate: books.rate(currency),
