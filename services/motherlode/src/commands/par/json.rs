@@ -28,14 +28,14 @@ pub(super) struct Report {
     rtp_parts: Named,
     hit_frequency: String,
     std_dev: String,
+    max_win_bets: String,
+    max_win_probability: String,
     /// 1.96 standard deviations.
     volatility_index: String,
     /// Of the mean return of sessions, the jackpot left out.
     confidence_intervals: Vec<spread::Interval>,
     /// Simulated, not exact.
     win_distribution: spread::Distribution,
-    max_win_bets: String,
-    max_win_probability: String,
     rules_date: &'static str,
     program_version: &'static str,
     stake: StakeReport,
