@@ -62,7 +62,7 @@ fn slots_terms(terms: &PoolTerms) -> slots::PoolTerms {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::standard_terms;
+    use crate::steward::standard_terms;
     use motherlode_books::{CoinValue, Nano};
 
     /// BW-21, PL-43: the standard terms and others within 94.60 to 95.10 % are taken, each way out of it is refused.
