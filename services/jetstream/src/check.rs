@@ -102,6 +102,9 @@ pub(crate) fn server(link: &Link, config: &Config) -> Result<(), Unsafe> {
     refuse(allow.max_payload || bytes >= MAX_PAYLOAD_MIN, "max_payload", || {
         format!("server {} takes messages of {bytes} bytes at most, not {MAX_PAYLOAD_MIN}", info.server_name)
     })?;
+    refuse(allow.unsigned || config.key_file.is_some() || config.is_loopback(), "unsigned", || {
+        "without [store] key_file every NATS user that can publish to the stream can write the log".to_owned()
+    })?;
     replicas(config.replicas.into(), allow)
 }
 

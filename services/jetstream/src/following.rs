@@ -96,7 +96,7 @@ impl Following {
     /// Skips the message of `bytes` that has begun this process's own epoch.
     pub(crate) fn begin_epoch(&mut self, bytes: usize) {
         let (before, walk) = (self.steps.walk.clone(), &mut self.steps.walk);
-        (walk.sequence, walk.epoch) = (before.sequence + 1, Some(before.sequence));
+        walk.begin_epoch(true);
         self.shared.publish(&before, walk, bytes);
     }
 

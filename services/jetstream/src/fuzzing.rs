@@ -1,6 +1,6 @@
 //! The decoder of messages of a stream, for the fuzz targets in `fuzz/`.
 
-use crate::message::{Message, Walk};
+use crate::message::{Message, Trust, Walk};
 use bytes::Bytes;
 use motherlode_log::Position;
 
@@ -11,6 +11,7 @@ pub type RawMessage = (Vec<(String, String)>, Bytes);
 #[must_use]
 pub fn walk(partition: u32, messages: Vec<RawMessage>) -> (Vec<Bytes>, Position) {
     let (mut walk, mut records) = (Walk::new(partition), vec![]);
+    let trust = Trust { stream: "FUZZ".to_owned(), key: None, unsigned_up_to: 0 };
     for (pairs, payload) in messages {
         let mut headers = async_nats::HeaderMap::new();
         for (name, value) in &pairs {
@@ -29,8 +30,8 @@ pub fn walk(partition: u32, messages: Vec<RawMessage>) -> (Vec<Bytes>, Position)
             description: None,
             length: 0,
         };
-        let Ok(message) = Message::new(answer) else { break };
-        match walk.step("FUZZ", &message) {
+        let Ok(message) = Message::new(&trust.stream, answer) else { break };
+        match walk.step(&trust, &message) {
             Ok(found) => records.extend(found),
             Err(_) => break,
         }

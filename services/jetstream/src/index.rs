@@ -1,6 +1,6 @@
 //! Where things stand: which message to begin to read at, for a position.
 //!
-//! A mark is 48 bytes; there is one for each 32 messages or 32 KiB. It is built by the walk of each opening.
+//! A mark is 56 bytes; there is one for each 32 messages or 32 KiB. It is built by the walk of each opening.
 
 use crate::message::Walk;
 use motherlode_log::{Hash, Position};
@@ -26,6 +26,7 @@ pub(crate) struct Index {
 struct Mark {
     next: Position,
     sequence: u64,
+    epoch: u64,
     head: Hash,
 }
 
@@ -34,7 +35,8 @@ impl Index {
     pub(crate) fn add(&mut self, before: &Walk, after: &Walk, bytes: usize) {
         let due = |mark: &Mark| before.sequence - mark.sequence >= MESSAGES || self.bytes >= BYTES;
         if self.marks.last().is_none_or(due) {
-            self.marks.push(Mark { next: before.next, sequence: before.sequence, head: before.head });
+            let Walk { next, sequence, epoch, head, .. } = *before;
+            self.marks.push(Mark { next, sequence, epoch, head });
             self.bytes = 0;
         }
         self.bytes += bytes;
@@ -49,10 +51,11 @@ impl Index {
         }
         // The last mark at or before it: one whose next record it is may stand before messages that begin epochs.
         let from = self.marks.partition_point(|mark| mark.next <= position).checked_sub(1)?;
-        let Mark { next, sequence, head } = *self.marks.get(from)?;
+        let Mark { next, sequence, epoch, head } = *self.marks.get(from)?;
         let beyond = self.marks.partition_point(|mark| mark.next <= upto);
         let end = self.marks.get(beyond).map_or(self.last + 1, |mark| mark.sequence);
-        Some((Walk { sequence, next, head, epoch: None }, end - sequence))
+        // A message that was skipped once is skipped again: that the stream is authentic was found by the opening.
+        Some((Walk { sequence, next, head, epoch, foreign: 0, authentic: true }, end - sequence))
     }
 }
 

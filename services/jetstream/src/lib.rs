@@ -16,17 +16,22 @@
 //!   is read: it's this very append, or another writer's, or there is none yet, and then the same append is published
 //!   again. None of it depends on a window of time, and none is a guess.
 //!
+//! * **Other NATS users write nothing.** With a key, each message has a MAC ([`key`]). A message without one is skipped,
+//!   counted and logged; the writer publishes at the next place.
+//!
 //! Costs: an append is one request to the stream's leader; a read is one request for the messages between two marks of the
-//! index in memory (48 bytes for each 32 messages or 32 KiB), each verified down the hash chain from the mark, and none while
+//! index in memory (56 bytes for each 32 messages or 32 KiB), each verified down the hash chain from the mark, and none while
 //! the 16 MiB that were read last have it; opening reads and verifies everything. All of it runs on a thread of its own, and callers wait without a runtime.
 
 mod check;
+mod expected;
 mod failure;
 mod feed;
 mod following;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod index;
+mod key;
 mod link;
 mod message;
 mod open;
@@ -40,7 +45,7 @@ mod store;
 pub use check::Unsafe;
 pub use feed::{Entry, Feed, FeedError, Last};
 pub use following::Following;
-pub use open::{OpenError, exists};
+pub use open::{Absent, OpenError, exists};
 pub use presence::{Presence, vacant};
 pub use scan::{Scan, scan};
 pub use standbys::Told;

@@ -100,11 +100,11 @@ impl Link {
         self.request(format!("$JS.API.{call}"), request)
     }
 
-    /// Publishes a message that is to follow the message `after`; answers its number.
+    /// Publishes a message that is to follow the message `after`, with these headers; answers its number.
     pub(crate) fn publish(
         &self,
         subject: &str,
-        epoch: Option<u64>,
+        headers: &[(&str, String)],
         payload: &Bytes,
         after: u64,
     ) -> Result<u64, Failure> {
@@ -112,12 +112,12 @@ impl Link {
         struct Published {
             seq: u64,
         }
-        let mut headers = HeaderMap::new();
-        headers.insert("Nats-Expected-Last-Sequence", after.to_string());
-        if let Some(epoch) = epoch {
-            headers.insert(Message::EPOCH, epoch.to_string());
+        let mut all = HeaderMap::new();
+        all.insert("Nats-Expected-Last-Sequence", after.to_string());
+        for (name, value) in headers {
+            all.insert(*name, value.as_str());
         }
-        let request = Request::new().payload(payload.clone()).headers(headers).timeout(Some(REQUEST_WAIT));
+        let request = Request::new().payload(payload.clone()).headers(all).timeout(Some(REQUEST_WAIT));
         let answer = self.request(subject.to_owned(), request)?;
         let published = Published::deserialize(answer).map_err(|error| Failure::Unknown(error.to_string()))?;
         Ok(published.seq)
@@ -135,7 +135,7 @@ impl Link {
         let subject = format!("$JS.API.DIRECT.GET.{stream}");
         let batch = messages.clamp(1, MESSAGES_MAX);
         let body = json!({ "seq": sequence, "batch": batch, "max_bytes": bytes.clamp(1, BYTES_MAX) }).to_string();
-        let client = self.client.clone();
+        let (client, stream) = (self.client.clone(), stream.to_owned());
         self.wait(async move {
             let unknown = |error: &dyn std::fmt::Display| Failure::Unknown(error.to_string());
             let inbox = client.new_inbox();
@@ -147,7 +147,7 @@ impl Link {
                 let answer = answer.map_err(|_| Failure::Unknown("the time is over".into()))?;
                 let answer = answer.ok_or_else(|| Failure::Unknown("the connection has ended".into()))?;
                 match answer.status.map(|status| status.as_u16()) {
-                    None | Some(200) => fetched.push(Message::new(answer)?),
+                    None | Some(200) => fetched.push(Message::new(&stream, answer)?),
                     Some(204 | 404) => return Ok(fetched),
                     Some(status) => return Err(Failure::Unknown(format!("status {status}"))),
                 }

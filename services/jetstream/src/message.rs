@@ -1,38 +1,84 @@
 //! Messages of a stream, and the rules that hold from one to the next.
 
-use crate::failure::Failure;
+use crate::{
+    failure::Failure,
+    key::{Authenticated, StreamKey},
+};
 use bytes::Bytes;
+use data_encoding::BASE64;
 use motherlode_log::{DamagedMessage, Hash, Position, block, genesis, verify_chain};
+use serde_json::Value;
+
+/// The header of a block with the number of the message that began its writer's epoch.
+pub(crate) const EPOCH: &str = "Motherlode-Epoch";
+/// The header with the MAC of a message.
+pub(crate) const MAC: &str = "Motherlode-Mac";
+/// Hexadecimal digits of an epoch's nonce.
+pub(crate) const NONCE_DIGITS: usize = 32;
+
+/// The kind of a message, by its subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Begins an epoch.
+    Epoch = 0,
+    /// One append.
+    Block = 1,
+    /// Published by no store.
+    Other = 2,
+}
 
 /// A message as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Message {
     /// Its number in the stream, from 1.
     pub sequence: u64,
-    /// Whether it begins an epoch; otherwise it is a block.
-    pub begins_epoch: bool,
+    pub kind: Kind,
     /// The epoch of its writer, as a block names it.
     pub epoch: Option<u64>,
+    /// Its MAC, lower-case hexadecimal.
+    pub mac: Option<String>,
     pub payload: Bytes,
 }
 
 impl Message {
-    /// The header of a block with the number of the message that began its writer's epoch.
-    pub(crate) const EPOCH: &str = "Motherlode-Epoch";
-
-    /// Decodes the answer to a direct request. A message that no store has published is neither block nor epoch, which
-    /// the walk reports.
-    pub(crate) fn new(answer: async_nats::Message) -> Result<Self, Failure> {
+    /// Decodes the answer to a direct request.
+    pub(crate) fn new(stream: &str, answer: async_nats::Message) -> Result<Self, Failure> {
         let headers = answer.headers.unwrap_or_default();
         let header = |name: &str| headers.get_last(name).map(|value| value.as_str());
         let sequence = header("Nats-Sequence").and_then(|sequence| sequence.parse().ok());
         let subject = header("Nats-Subject").unwrap_or_default();
         Ok(Self {
             sequence: sequence.ok_or_else(|| Failure::Unknown("a message without a number".into()))?,
-            begins_epoch: subject.ends_with(".epoch"),
-            epoch: header(Self::EPOCH).and_then(|epoch| epoch.parse().ok()),
+            kind: kind(stream, subject),
+            epoch: header(EPOCH).and_then(|epoch| epoch.parse().ok()),
+            mac: header(MAC).map(str::to_owned),
             payload: answer.payload,
         })
+    }
+
+    /// Decodes a message as the interface for single messages has it: headers and payload in Base64.
+    pub(crate) fn stored(stream: &str, found: &Value) -> Option<Self> {
+        let text = |key: &str| BASE64.decode(found[key].as_str().unwrap_or_default().as_bytes()).ok();
+        let headers = String::from_utf8(text("hdrs")?).ok()?;
+        let header = |name: &str| {
+            let value = |line: &str| line.strip_prefix(name)?.strip_prefix(':').map(|value| value.trim().to_owned());
+            headers.lines().rev().find_map(value)
+        };
+        Some(Self {
+            sequence: found["seq"].as_u64()?,
+            kind: kind(stream, found["subject"].as_str()?),
+            epoch: header(EPOCH).and_then(|epoch| epoch.parse().ok()),
+            mac: header(MAC),
+            payload: text("data")?.into(),
+        })
+    }
+}
+
+fn kind(stream: &str, subject: &str) -> Kind {
+    match subject.strip_prefix(stream) {
+        Some(".block") => Kind::Block,
+        Some(".epoch") => Kind::Epoch,
+        _ => Kind::Other,
     }
 }
 
@@ -46,7 +92,52 @@ pub(crate) fn epoch_subject(stream: &str) -> String {
     format!("{stream}.epoch")
 }
 
+/// The rules that tell a writer's messages of a stream from those of other NATS users.
+#[derive(Debug)]
+pub(crate) struct Trust {
+    pub stream: String,
+    /// The key of the installation; without it, whoever can publish to the stream's subjects can write the log.
+    pub key: Option<StreamKey>,
+    /// Number of the last message that may be without a MAC though there is a key.
+    pub unsigned_up_to: u64,
+}
+
+impl Trust {
+    /// Whether a message has to have a MAC.
+    fn signs(&self, sequence: u64) -> Option<&StreamKey> {
+        self.key.as_ref().filter(|_| sequence > self.unsigned_up_to)
+    }
+
+    /// The MAC of a message for the place `sequence`; `None` without a key.
+    pub(crate) fn mac(&self, sequence: u64, kind: Kind, epoch: Option<u64>, payload: &[u8]) -> Option<String> {
+        let message = Authenticated { sequence, kind, epoch: epoch.unwrap_or_default(), payload };
+        self.key.as_ref()?.mac(&self.stream, message)
+    }
+
+    /// Whether a message begins an epoch, as far as it alone shows.
+    pub(crate) fn begins_epoch(&self, message: &Message) -> bool {
+        message.kind == Kind::Epoch
+            && match self.signs(message.sequence) {
+                Some(key) => self.is_authentic(key, message),
+                None => is_nonce(&message.payload),
+            }
+    }
+
+    fn is_authentic(&self, key: &StreamKey, message: &Message) -> bool {
+        let Message { sequence, kind, epoch, mac, payload } = message;
+        let text = Authenticated { sequence: *sequence, kind: *kind, epoch: epoch.unwrap_or_default(), payload };
+        mac.as_ref().is_some_and(|mac| key.verify(&self.stream, text, mac))
+    }
+}
+
+fn is_nonce(payload: &[u8]) -> bool {
+    payload.len() == NONCE_DIGITS && payload.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// Goes along a stream message by message and believes nothing.
+///
+/// A message that no writer of the log has published is *foreign*: it is counted and skipped. Positions and the hash chain
+/// have no gap, so a skipped block shows at the next one.
 #[derive(Debug, Clone)]
 pub(crate) struct Walk {
     /// The number that the next message must have.
@@ -55,39 +146,81 @@ pub(crate) struct Walk {
     pub next: Position,
     /// The hash that the next record must name as its previous one.
     pub head: Hash,
-    /// The number of the message that began the epoch; `None` where it isn't known yet.
-    pub epoch: Option<u64>,
+    /// The number of the message that began the epoch; 0 before the first.
+    pub epoch: u64,
+    /// Number of foreign messages that were skipped since the epoch began.
+    pub foreign: u64,
+    /// Whether an authentic message was seen.
+    pub authentic: bool,
 }
 
 impl Walk {
     /// From the beginning of a partition's stream.
     pub(crate) fn new(partition: u32) -> Self {
-        Self { sequence: 1, next: 1, head: genesis(partition), epoch: Some(0) }
+        Self { sequence: 1, next: 1, head: genesis(partition), epoch: 0, foreign: 0, authentic: false }
     }
 
-    /// The records of the next message: none if it begins an epoch.
+    /// The records of the next message: none if it begins an epoch or is foreign.
     ///
     /// # Errors
-    /// It is not the message that a store appended there. The walk does not move.
-    pub(crate) fn step(&mut self, stream: &str, message: &Message) -> Result<Vec<Bytes>, DamagedMessage> {
+    /// The message is damaged, some are missing before it, or it cannot be authenticated. The walk does not move.
+    pub(crate) fn step(&mut self, trust: &Trust, message: &Message) -> Result<Vec<Bytes>, DamagedMessage> {
         let (sequence, position) = (self.sequence, self.next);
-        let damaged = |reason: String| DamagedMessage { stream: stream.to_owned(), sequence, position, reason };
+        let damaged = |reason: String| DamagedMessage { stream: trust.stream.clone(), sequence, position, reason };
         if message.sequence != sequence {
             return Err(damaged(format!("the next message is {}: some are missing", message.sequence)));
         }
-        if message.begins_epoch {
-            (self.sequence, self.epoch) = (sequence + 1, Some(sequence));
+        let signing = trust.signs(sequence);
+        let authentic = signing.is_some_and(|key| trust.is_authentic(key, message));
+        let looks_sound = match message.kind {
+            Kind::Epoch => is_nonce(&message.payload),
+            Kind::Block => message.epoch == Some(self.epoch),
+            Kind::Other => false,
+        };
+        if signing.is_some() && looks_sound && !authentic && !self.authentic {
+            return Err(damaged(
+                "it is not authenticated by [store] key_file, and no message before it is: if the log was written without a key \
+                 up to here, name the last of those messages in [store.unsigned_up_to]"
+                    .to_owned(),
+            ));
+        }
+        if !looks_sound || signing.is_some() && !authentic {
+            (self.sequence, self.foreign) = (sequence + 1, self.foreign + 1);
             return Ok(vec![]);
         }
-        if message.epoch.is_none() || self.epoch.is_some_and(|epoch| message.epoch != Some(epoch)) {
-            let (found, expected) = (message.epoch, self.epoch);
-            return Err(damaged(format!("a block of epoch {found:?} in the epoch {expected:?}")));
+        if trust.key.is_none() && message.mac.is_some() {
+            return Err(damaged("it is authenticated, and [store] key_file is not set".to_owned()));
+        }
+        if message.kind == Kind::Epoch {
+            self.begin_epoch(authentic);
+            return Ok(vec![]);
         }
         let records = block::decode(&message.payload, position).map_err(|reason| damaged(reason.to_owned()))?;
         self.head = verify_chain(self.head, position - 1, &records).map_err(|broken| damaged(broken.to_string()))?;
         self.next += records.len() as Position;
-        (self.sequence, self.epoch) = (sequence + 1, message.epoch);
+        self.sequence += 1;
         Ok(records)
+    }
+
+    /// Whether the message between another state and this one was foreign.
+    pub(crate) fn skipped(&self, before: &Self) -> bool {
+        self.foreign > before.foreign
+    }
+
+    /// Logs a foreign message that was skipped since another state: the first, the second, the fourth, the eighth, ...
+    pub(crate) fn report_foreign(&self, before: &Self, stream: &str) {
+        if self.skipped(before) && self.foreign.is_power_of_two() {
+            let (count, message) = (self.foreign, before.sequence);
+            tracing::warn!(stream, message, count, "messages that no writer of the log has published were skipped");
+        }
+    }
+
+    /// Moves past the message that begins an epoch.
+    pub(crate) fn begin_epoch(&mut self, authentic: bool) {
+        self.epoch = self.sequence;
+        self.sequence += 1;
+        self.foreign = 0;
+        self.authentic |= authentic;
     }
 }
 
@@ -96,22 +229,42 @@ mod tests {
     use super::*;
     use motherlode_testkit::conformance::records;
 
+    const NONCE: &[u8] = b"0123456789abcdef0123456789abcdef";
+
+    fn unsigned() -> Trust {
+        Trust { stream: "S_0".into(), key: None, unsigned_up_to: 0 }
+    }
+
+    fn signed(unsigned_up_to: u64) -> Trust {
+        Trust { key: Some(StreamKey::new(&[[7; 32]])), unsigned_up_to, ..unsigned() }
+    }
+
+    fn message(sequence: u64, kind: Kind, epoch: Option<u64>, payload: Bytes) -> Message {
+        Message { sequence, kind, epoch, mac: None, payload }
+    }
+
     fn epoch(sequence: u64) -> Message {
-        Message { sequence, begins_epoch: true, epoch: None, payload: Bytes::from_static(b"anything") }
+        message(sequence, Kind::Epoch, None, Bytes::from_static(NONCE))
     }
 
     fn append(sequence: u64, epoch: u64, first: Position, records: &[Bytes]) -> Message {
-        Message { sequence, begins_epoch: false, epoch: Some(epoch), payload: block::encode(first, records) }
+        message(sequence, Kind::Block, Some(epoch), block::encode(first, records))
+    }
+
+    /// The same message with the MAC of the writer with this key.
+    fn by(trust: &Trust, message: Message) -> Message {
+        let mac = trust.mac(message.sequence, message.kind, message.epoch, &message.payload);
+        Message { mac, ..message }
     }
 
     #[test]
     fn a_stream_is_walked_through_its_epochs() {
         let all = records(genesis(3), [b"one", b"two", b"six"]);
-        let mut walk = Walk::new(3);
+        let (mut walk, trust) = (Walk::new(3), unsigned());
         let messages = [epoch(1), append(2, 1, 1, &all[..2]), epoch(3), epoch(4), append(5, 4, 3, &all[2..])];
-        let walked: Vec<_> = messages.iter().flat_map(|message| walk.step("S", message).unwrap()).collect();
+        let walked: Vec<_> = messages.iter().flat_map(|message| walk.step(&trust, message).unwrap()).collect();
         assert_eq!(walked, all);
-        assert_eq!((walk.next, walk.sequence, walk.epoch), (4, 6, Some(4)));
+        assert_eq!((walk.next, walk.sequence, walk.epoch, walk.foreign), (4, 6, 4, 0));
     }
 
     #[test]
@@ -125,21 +278,85 @@ mod tests {
         for (what, wrong) in [
             ("some are missing", append(3, 1, 1, &all)),
             ("another position", append(2, 1, 2, &all)),
-            ("in the epoch", append(2, 2, 1, &all)),
-            ("in the epoch", Message { epoch: None, ..good.clone() }),
             ("no sound block header", cut),
             ("checksum", Message { payload: flipped.into(), ..good.clone() }),
             ("does not chain", append(2, 1, 1, &foreign)),
         ] {
-            let mut walk = Walk::new(0);
-            walk.step("S", &epoch(1)).unwrap();
-            let damage = walk.step("S", &wrong).unwrap_err();
-            assert_eq!((damage.stream.as_str(), damage.sequence, damage.position), ("S", 2, 1));
-            assert!(damage.to_string().contains(what), "{damage}");
-            assert_eq!(walk.step("S", &good).unwrap(), all, "the walk moved past the damaged message");
+            for trust in [unsigned(), signed(0)] {
+                let mut walk = Walk::new(0);
+                walk.step(&trust, &by(&trust, epoch(1))).unwrap();
+                let damage = walk.step(&trust, &by(&trust, wrong.clone())).unwrap_err();
+                assert_eq!((damage.stream.as_str(), damage.sequence, damage.position), ("S_0", 2, 1));
+                assert!(damage.to_string().contains(what), "{damage}");
+                let walked = walk.step(&trust, &by(&trust, good.clone())).unwrap();
+                assert_eq!(walked, all, "the walk moved past the damaged message");
+            }
         }
+    }
+
+    #[test]
+    fn mf_e4_messages_that_are_no_writers_are_skipped_and_counted_without_a_key() {
+        let all = records(genesis(0), [b"one", b"two"]);
+        let junk = Bytes::from_static(b"junk");
+        let (trust, mut walk) = (unsigned(), Walk::new(0));
+        let messages = [
+            message(1, Kind::Other, None, junk.clone()),
+            epoch(2),
+            message(3, Kind::Block, None, junk.clone()),
+            message(4, Kind::Epoch, None, junk.clone()),
+            append(5, 2, 1, &all[..1]),
+            append(6, 1, 2, &all[1..]),
+            message(7, Kind::Other, Some(2), block::encode(2, &all[1..])),
+        ];
+        let walked: Vec<_> = messages.iter().flat_map(|message| walk.step(&trust, message).unwrap()).collect();
+        assert_eq!(walked, all[..1]);
+        assert_eq!((walk.sequence, walk.next, walk.epoch, walk.foreign), (8, 2, 2, 4));
+        assert_eq!(walk.step(&trust, &append(8, 2, 2, &all[1..])).unwrap(), all[1..]);
+    }
+
+    /// Write access to NATS: chained blocks with the current epoch, copies of authentic messages, epochs.
+    #[test]
+    fn mf_e4_with_a_key_a_message_without_its_mac_is_skipped() {
+        let all = records(genesis(0), [b"one", b"two", b"six"]);
+        let (trust, mut walk) = (signed(0), Walk::new(0));
+        let forger = Trust { key: Some(StreamKey::new(&[[9; 32]])), ..signed(0) };
+        let first = by(&trust, append(2, 1, 1, &all[..1]));
+        let messages = [
+            by(&trust, epoch(1)),
+            first.clone(),
+            append(3, 1, 2, &all[1..2]),
+            by(&forger, append(4, 1, 2, &all[1..2])),
+            Message { sequence: 5, ..first },
+            epoch(6),
+            by(&forger, epoch(7)),
+            by(&trust, append(8, 1, 2, &all[1..])),
+        ];
+        let walked: Vec<_> = messages.iter().flat_map(|message| walk.step(&trust, message).unwrap()).collect();
+        assert_eq!(walked, all);
+        assert_eq!((walk.next, walk.epoch, walk.foreign), (4, 1, 5));
+    }
+
+    #[test]
+    fn mf_e4_a_stream_without_macs_is_read_up_to_the_recorded_message_and_no_further() {
+        let all = records(genesis(0), [b"one", b"two"]);
+        let old = [epoch(1), append(2, 1, 1, &all[..1])];
+        let (trust, mut walk) = (signed(0), Walk::new(0));
+        let refused = walk.step(&trust, &old[0]).unwrap_err();
+        assert!(refused.to_string().contains("[store.unsigned_up_to]"), "{refused}");
+        let trust = signed(2);
+        for message in &old {
+            walk.step(&trust, message).unwrap();
+        }
+        // Too low a number would lose acknowledged appends without a word.
+        let refused = walk.clone().step(&trust, &append(3, 1, 2, &all[1..])).unwrap_err();
+        assert!(refused.to_string().contains("[store.unsigned_up_to]"), "{refused}");
+        walk.step(&trust, &by(&trust, epoch(3))).unwrap();
+        walk.step(&trust, &append(4, 3, 2, &all[1..])).unwrap();
+        assert_eq!((walk.next, walk.foreign), (2, 1));
+        assert_eq!(walk.step(&trust, &by(&trust, append(5, 3, 2, &all[1..]))).unwrap(), all[1..]);
+        // Who has no key does not take a stream with MACs for one without.
         let mut walk = Walk::new(0);
-        walk.step("S", &epoch(1)).unwrap();
-        assert_eq!(walk.step("S", &good).unwrap(), all);
+        let refused = walk.step(&unsigned(), &by(&trust, epoch(1))).unwrap_err();
+        assert!(refused.to_string().contains("key_file is not set"), "{refused}");
     }
 }

@@ -2,14 +2,18 @@
 
 use crate::{
     check::{self, Unsafe},
+    expected::Expected,
     failure::Failure,
+    key::StreamKey,
     link::{Link, insist},
+    message::Trust,
 };
 use motherlode_log::{DamagedMessage, ReadError};
 use motherlode_runtime::config::Store as Config;
 use serde_json::{Value, json};
 use std::{
     io,
+    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -18,7 +22,7 @@ use std::{
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(30);
 
 /// JetStream's error for a stream that there is not.
-const STREAM_NOT_FOUND: u64 = 10_059;
+pub(crate) const STREAM_NOT_FOUND: u64 = 10_059;
 
 /// Why a log on JetStream cannot be opened. Nothing was changed, except that the stream may have been made.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +40,25 @@ pub enum OpenError {
     Missing {
         /// Its name.
         stream: String,
+    },
+    /// The stream of a log that was written before is gone.
+    #[error(
+        "there is no stream {stream}, and {evidence}: the stream is not created. Restore the stream; a new log needs another data folder or \
+         another [store] stream"
+    )]
+    Deleted {
+        /// Its name.
+        stream: String,
+        /// Evidence of the log.
+        evidence: String,
+    },
+    /// The file with the stream key cannot be used.
+    #[error("[store] key_file {}: {source}", path.display())]
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// Its cause.
+        source: io::Error,
     },
     /// A setting could lose acknowledged rounds.
     #[error(transparent)]
@@ -85,11 +108,29 @@ pub fn exists(config: &Config, partition: u32) -> Result<bool, OpenError> {
     }
 }
 
+/// The reaction of an opening to a missing stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absent<'a> {
+    /// It creates one, unless the configuration says that there is one.
+    Create,
+    /// It refuses, with this evidence of an earlier log.
+    Refuse(&'a str),
+}
+
 /// A stream that is there.
 #[derive(Debug, Clone)]
 pub(crate) struct Stream {
     pub link: Arc<Link>,
     pub name: String,
+    pub trust: Arc<Trust>,
+}
+
+/// A stream that was checked for writing.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    /// The number of its last message.
+    pub last: u64,
+    pub expected: Expected,
 }
 
 impl Stream {
@@ -100,33 +141,61 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Connects to the stream of a partition, to write it, which takes settings that are safe; makes it if it's missing.
-    pub(crate) fn open(config: &Config, partition: u32) -> Result<Self, OpenError> {
+    /// Connects to the stream of a partition, to save the messages before a gap.
+    pub(crate) fn find_damaged(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Self::connect(config, partition)?;
-        check::server(&stream.link, config)?;
-        if let Err(Failure::Refused { code: STREAM_NOT_FOUND, .. }) = stream.info() {
-            stream.make(&check::wanted(&stream.name, config)).map_err(|failure| stream.api_error(failure))?;
+        let info = stream.found()?;
+        if info["state"]["messages"] == 0 {
+            stream.is_whole(&info)?;
         }
-        stream.check(config)?;
         Ok(stream)
     }
 
-    /// Checks that a log can be written to it: its settings, its servers', and that nothing was removed. Returns the
-    /// number of its last message.
-    pub(crate) fn check(&self, config: &Config) -> Result<u64, OpenError> {
+    /// Connects to the stream of a partition, to write it, which takes settings that are safe.
+    pub(crate) fn open(config: &Config, partition: u32, absent: Absent<'_>) -> Result<Self, OpenError> {
+        let stream = Self::connect(config, partition)?;
+        check::server(&stream.link, config)?;
+        if let Err(Failure::Refused { code: STREAM_NOT_FOUND, .. }) = stream.info() {
+            let evidence = match absent {
+                Absent::Refuse(evidence) => Some(evidence),
+                Absent::Create => (!config.create).then_some("[store] create is false"),
+            };
+            if let Some(evidence) = evidence.map(str::to_owned) {
+                return Err(OpenError::Deleted { stream: stream.name, evidence });
+            }
+            stream.make(&check::wanted(&stream.name, config)).map_err(|failure| stream.api_error(failure))?;
+        }
+        Ok(stream)
+    }
+
+    /// Checks that a log can be written to it: its settings, its servers', and that nothing was removed.
+    pub(crate) fn check(&self, config: &Config) -> Result<Checked, OpenError> {
         check::server(&self.link, config)?;
         let info = self.found()?;
         let fault = |fault| OpenError::Stream { stream: self.name.clone(), fault };
         check::stream(&info["config"], &check::wanted(&self.name, config)).map_err(fault)?;
         check::kept(&self.link, config, &info)?;
         self.is_whole(&info)?;
-        Ok(info["state"]["last_seq"].as_u64().unwrap_or_default())
+        let last = info["state"]["last_seq"].as_u64().unwrap_or_default();
+        let unsigned = self.trust.unsigned_up_to;
+        if unsigned > last {
+            let name = &self.name;
+            return Err(fault(format!("[store.unsigned_up_to] {name} = {unsigned} is after its last message, {last}")));
+        }
+        Ok(Checked { last, expected: Expected::new(&self.name, config, &info) })
     }
 
     fn connect(config: &Config, partition: u32) -> Result<Self, OpenError> {
+        let name = Link::stream_name(config, partition);
+        let key = config
+            .key_file
+            .as_ref()
+            .map(|path| StreamKey::read(path).map_err(|source| OpenError::Key { path: path.clone(), source }));
+        let unsigned_up_to = config.unsigned_up_to.get(&name).copied().unwrap_or_default();
+        let trust = Arc::new(Trust { stream: name.clone(), key: key.transpose()?, unsigned_up_to });
         let servers = config.servers().join(", ");
         let link = Link::connect(config).map_err(|source| OpenError::Connect { servers, source })?;
-        Ok(Self { link: Arc::new(link), name: Link::stream_name(config, partition) })
+        Ok(Self { link: Arc::new(link), name, trust })
     }
 
     /// Numbers are dense and begin with 1, or something was removed.

@@ -7,15 +7,18 @@
 //! state.
 
 use crate::{
-    link::{Link, options},
-    message::epoch_subject,
-    open::{OpenError, Stream},
+    expected::Expected,
+    failure::Failure,
+    link::{Link, answered, options},
+    message::{Message, epoch_subject},
+    open::{OpenError, STREAM_NOT_FOUND, Stream},
+    reader::Shared,
 };
 use async_nats::{Client, RequestErrorKind};
 use futures_util::{StreamExt, future::BoxFuture, future::select_all};
 use motherlode_runtime::config::Store as Config;
 use serde_json::{Value, json};
-use std::{io, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 use tokio::{
     task::JoinSet,
     time::{Instant, sleep, timeout},
@@ -27,6 +30,11 @@ const ASK_EVERY: Duration = Duration::from_millis(500);
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 /// A writer that did not hear itself for so long steps down: before another one takes it for dead.
 const UNHEARD_MAX: Duration = Duration::from_millis(2_500);
+
+/// From one check of the stream's configuration to the next.
+const CHECK_EVERY: Duration = Duration::from_secs(2);
+/// JetStream's error for a message that there is not.
+const NO_MESSAGE: u64 = 10_037;
 
 /// The subject on which the writer of a stream answers. It's not one of the stream itself: that would be stored.
 fn subject(stream: &str) -> String {
@@ -52,6 +60,10 @@ pub(crate) struct Taken {
     pub partition: u32,
     /// The number of the message by which it was taken.
     pub epoch: u64,
+    /// What its writer and its readers share.
+    pub shared: Arc<Shared>,
+    /// The stream as it was found.
+    pub expected: Arc<Expected>,
 }
 
 impl Presence {
@@ -63,6 +75,12 @@ impl Presence {
     /// The streams that it writes, by partition.
     pub(crate) fn streams(&self) -> impl Iterator<Item = (u32, &Stream)> {
         self.taken.iter().map(|taken| (taken.partition, &taken.stream))
+    }
+
+    /// Number of messages that no writer of the log has published and that were skipped since the epoch before this writer's
+    /// began, by partition.
+    pub fn foreign(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.taken.iter().map(|taken| (taken.partition, taken.shared.foreign()))
     }
 
     /// Answers for the writer until this is dropped; ends when it must step down, with the reason. It runs on the
@@ -118,27 +136,69 @@ impl Presence {
         format!("no server of stream {} has carried a word of this writer for {UNHEARD_MAX:?}", self.stream.name)
     }
 
-    /// Ends when a stream is another writer's, or can't be asked whose it is.
+    /// Ends when a stream is another writer's, is not as it was found, or can't be asked.
     async fn confirm(&self, client: &Client, taken: &Taken) -> String {
         let name = &taken.stream.name;
-        let call = format!("$JS.API.STREAM.MSG.GET.{name}");
-        let body = json!({ "last_by_subj": epoch_subject(name) }).to_string();
-        let mut confirmed = Instant::now();
+        let (mut confirmed, mut checked) = (Instant::now(), Instant::now());
+        // All epochs up to this message are judged.
+        let mut judged = taken.epoch;
         while confirmed.elapsed() < self.leaderless_max {
-            let asked = timeout(SILENCE_MAX, client.request(call.clone(), body.clone().into())).await;
-            let answer = asked.ok().and_then(Result::ok);
-            let answer = answer.and_then(|answer| serde_json::from_slice::<Value>(&answer.payload).ok());
-            match answer.and_then(|answer| answer["message"]["seq"].as_u64()) {
-                Some(epoch) if epoch > taken.epoch => {
+            if let Some(latest) = latest_epoch(client, name).await {
+                confirmed = Instant::now();
+                if let Some(epoch) = epoch_of_another(client, &taken.stream, &mut judged, latest).await {
                     return format!("message {epoch} of stream {name} has begun another's epoch");
                 }
-                Some(_) => confirmed = Instant::now(),
-                None => {}
+            }
+            if checked.elapsed() >= CHECK_EVERY {
+                // What was acknowledged before the question is in the answer.
+                let last = taken.shared.last();
+                let deviation = match api(client, &format!("STREAM.INFO.{name}"), &json!({})).await {
+                    Ok(info) => taken.expected.deviation(&info, last),
+                    Err(Failure::Refused { code: STREAM_NOT_FOUND, .. }) => Some("it was deleted".to_owned()),
+                    Err(_) => None,
+                };
+                if let Some(deviation) = deviation {
+                    return format!("stream {name} was changed: {deviation}");
+                }
+                checked = Instant::now();
             }
             sleep(ASK_EVERY).await;
         }
         format!("stream {name} has had no leader for {:?}", self.leaderless_max)
     }
+}
+
+/// The number of the last message of a stream that looks like the begin of an epoch, as its leader has it.
+async fn latest_epoch(client: &Client, stream: &str) -> Option<u64> {
+    let body = json!({ "last_by_subj": epoch_subject(stream) });
+    api(client, &format!("STREAM.MSG.GET.{stream}"), &body).await.ok()?["message"]["seq"].as_u64()
+}
+
+/// Judges the messages after `judged` that look like the begin of an epoch. Returns the first that is; foreign ones are
+/// passed over.
+async fn epoch_of_another(client: &Client, stream: &Stream, judged: &mut u64, latest: u64) -> Option<u64> {
+    while *judged < latest {
+        let body = json!({ "seq": *judged + 1, "next_by_subj": epoch_subject(&stream.name) });
+        match api(client, &format!("STREAM.MSG.GET.{}", stream.name), &body).await {
+            Ok(answer) => {
+                let message = Message::stored(&stream.name, &answer["message"])?;
+                if stream.trust.begins_epoch(&message) {
+                    return Some(message.sequence);
+                }
+                *judged = message.sequence;
+            }
+            Err(Failure::Refused { code: NO_MESSAGE, .. }) => *judged = latest,
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
+/// Sends a request of JetStream's interface and returns its answer.
+async fn api(client: &Client, call: &str, body: &Value) -> Result<Value, Failure> {
+    let unknown = |error: &dyn std::fmt::Display| Failure::Unknown(error.to_string());
+    let asked = timeout(SILENCE_MAX, client.request(format!("$JS.API.{call}"), body.to_string().into())).await;
+    answered(&asked.map_err(|error| unknown(&error))?.map_err(|error| unknown(&error))?)
 }
 
 /// Waits until a partition's stream has no writer that answers. Silence because this process itself is cut off does not

@@ -13,6 +13,7 @@ use crate::{
 use bytes::Bytes;
 use motherlode_log::{Limit, Position, ReadError, Reader, Record};
 use parking_lot::{Mutex, RwLock};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes asked for at once, at the least: those between two marks.
 const BYTES_MIN: u64 = 64 << 10;
@@ -25,11 +26,13 @@ pub(crate) struct Shared {
     index: RwLock<Index>,
     /// The same.
     recent: Mutex<Recent>,
+    /// Number of foreign messages that were skipped since the epoch before this writer's began.
+    foreign: AtomicU64,
 }
 
 impl Shared {
     pub(crate) fn new(stream: Stream, index: Index) -> Self {
-        Self { stream, index: RwLock::new(index), recent: Mutex::default() }
+        Self { stream, index: RwLock::new(index), recent: Mutex::default(), foreign: AtomicU64::new(0) }
     }
 
     pub(crate) fn stream(&self) -> &Stream {
@@ -39,6 +42,24 @@ impl Shared {
     /// Lets readers see a further message of `bytes`, which lies between two states of the walk.
     pub(crate) fn publish(&self, before: &Walk, after: &Walk, bytes: usize) {
         self.index.write().add(before, after, bytes);
+        if after.skipped(before) {
+            self.foreign.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts foreign messages from so many on.
+    pub(crate) fn count_foreign(&self, from: u64) {
+        self.foreign.store(from, Ordering::Relaxed);
+    }
+
+    /// Number of foreign messages that were skipped.
+    pub(crate) fn foreign(&self) -> u64 {
+        self.foreign.load(Ordering::Relaxed)
+    }
+
+    /// The number of the last message that was read or written.
+    pub(crate) fn last(&self) -> u64 {
+        self.index.read().last
     }
 
     /// Has records at hand that were read and verified just now.
@@ -54,7 +75,7 @@ impl Shared {
         let mut records = vec![];
         while walk.next <= from && walk.sequence < end {
             for message in fetch(&self.stream, walk.sequence, end - walk.sequence, bytes)? {
-                records.extend(walk.step(&self.stream.name, &message)?);
+                records.extend(walk.step(&self.stream.trust, &message)?);
             }
         }
         Ok(records)

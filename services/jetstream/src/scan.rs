@@ -21,9 +21,13 @@ const BYTES: u64 = 4 << 20;
 /// Scans the stream of a partition.
 ///
 /// # Errors
-/// It cannot be reached, isn't there, or isn't as a store makes it.
+/// It cannot be reached, or there is no message to read. One from which messages are missing is read up to the gap.
 pub fn scan(config: &Config, partition: u32) -> Result<Scan, OpenError> {
-    Ok(Scan { steps: Steps::new(Stream::find(config, partition)?, partition), first: 1, records: vec![].into_iter() })
+    Ok(Scan {
+        steps: Steps::new(Stream::find_damaged(config, partition)?, partition),
+        first: 1,
+        records: vec![].into_iter(),
+    })
 }
 
 /// The verified records of a partition, in order.
@@ -102,8 +106,11 @@ impl Steps {
         let before = self.walk.clone();
         let message = self.fetched.pop_front();
         let message = message.ok_or_else(|| std::io::Error::other("no message was fetched"))?;
-        match self.walk.step(&self.stream.name, &message) {
-            Ok(records) => Ok(Some(Step { before, records, bytes: message.payload.len() })),
+        match self.walk.step(&self.stream.trust, &message) {
+            Ok(records) => {
+                self.walk.report_foreign(&before, &self.stream.name);
+                Ok(Some(Step { before, records, bytes: message.payload.len() }))
+            }
             Err(damage) => {
                 // The next call reports the same damage instead of continuing after it.
                 self.fetched.push_front(message);

@@ -2,11 +2,12 @@
 
 use crate::{
     check::MAX_PAYLOAD_MIN,
+    expected::Expected,
     failure::Failure,
     following::Following,
     link::{NO_ROOM, PAUSE},
-    message::{Message, Walk, block_subject, epoch_subject},
-    open::{ANSWER_WAIT, OpenError, Stream},
+    message::{self, Kind, Message, Walk},
+    open::{ANSWER_WAIT, Absent, Checked, OpenError, Stream},
     presence::{Presence, Taken},
     reader::Shared,
 };
@@ -20,6 +21,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// Messages and bytes that are read at once when foreign messages are skipped.
+const FOREIGN_MESSAGES: u64 = 1024;
+const FOREIGN_BYTES: u64 = 4 << 20;
 /// Room for a message's headers, bytes, besides its block.
 const HEADERS: u64 = 1024;
 
@@ -32,6 +36,8 @@ pub struct JetStreamStore {
     walk: Walk,
     /// The number of the message by which this writer took the stream.
     epoch: u64,
+    /// The stream as it was found.
+    expected: Arc<Expected>,
     append_wait: Duration,
     /// The largest block that a message holds, bytes.
     block_limit: u64,
@@ -81,7 +87,17 @@ impl JetStreamStore {
     /// # Errors
     /// See [`OpenError`].
     pub fn open(config: &Config, partition: u32) -> Result<Self, OpenError> {
-        Self::take(&mut Following::of(Stream::open(config, partition)?, partition), config)
+        Self::open_or(config, partition, Absent::Create)
+    }
+
+    /// Opens `partition` if its stream is there, or as `absent` says.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; [`OpenError::Deleted`].
+    pub fn open_or(config: &Config, partition: u32, absent: Absent<'_>) -> Result<Self, OpenError> {
+        let stream = Stream::open(config, partition, absent)?;
+        let expected = stream.check(config)?.expected;
+        Self::take(&mut Following::of(stream, partition), config, expected)
     }
 
     /// Takes over a stream that was followed: only the messages since are read. If this fails, following can go on.
@@ -90,16 +106,16 @@ impl JetStreamStore {
     /// See [`OpenError`]; [`OpenError::Stream`] if the stream ends before the last message that was read: then it is
     /// another stream.
     pub fn take_over(following: &mut Following, config: &Config) -> Result<Self, OpenError> {
-        let last = following.shared().stream().check(config)?;
+        let Checked { last, expected } = following.shared().stream().check(config)?;
         let read = following.walk().sequence - 1;
         if last < read {
             let fault = format!("it ends with message {last}, and {read} were read of it");
             return Err(OpenError::Stream { stream: following.shared().stream().name.clone(), fault });
         }
-        Self::take(following, config)
+        Self::take(following, config, expected)
     }
 
-    fn take(following: &mut Following, config: &Config) -> Result<Self, OpenError> {
+    fn take(following: &mut Following, config: &Config, expected: Expected) -> Result<Self, OpenError> {
         let shared = Arc::clone(following.shared());
         let stream = shared.stream();
         let nonce = nonce(stream)?;
@@ -107,7 +123,7 @@ impl JetStreamStore {
         loop {
             following.catch_up()?;
             let sequence = following.walk().sequence;
-            let epoch = Publish { stream, subject: epoch_subject(&stream.name), epoch: None, payload: &nonce };
+            let epoch = Publish { stream, kind: Kind::Epoch, epoch: None, payload: &nonce };
             match epoch.at(sequence, Instant::now() + ANSWER_WAIT) {
                 Published::Stands => break,
                 Published::Other(_) if Instant::now() < until => {}
@@ -117,6 +133,7 @@ impl JetStreamStore {
             }
         }
         let epoch = following.walk().sequence;
+        shared.count_foreign(following.walk().foreign);
         following.begin_epoch(nonce.len());
         tracing::info!(stream = stream.name, epoch, position = shared.end(), "the log is open");
         let payload = (stream.link.server().max_payload as u64).min(MAX_PAYLOAD_MIN);
@@ -125,6 +142,7 @@ impl JetStreamStore {
             walk: following.walk().clone(),
             shared: Arc::clone(&shared),
             epoch,
+            expected: Arc::new(expected),
             append_wait: Duration::from_millis(config.append_ms_max),
             block_limit: payload.saturating_sub(HEADERS).min(block::MAX),
             failed: None,
@@ -146,7 +164,40 @@ impl JetStreamStore {
     }
 
     fn taken(&self) -> Taken {
-        Taken { stream: self.shared.stream().clone(), partition: self.partition, epoch: self.epoch }
+        Taken {
+            stream: self.shared.stream().clone(),
+            partition: self.partition,
+            epoch: self.epoch,
+            shared: Arc::clone(&self.shared),
+            expected: Arc::clone(&self.expected),
+        }
+    }
+
+    /// Skips the message in the place of an append and those after it, if all are foreign.
+    ///
+    /// # Errors
+    /// One of them is another writer's.
+    fn skip_foreign(&mut self, first: Message) -> Result<(), AppendError> {
+        let shared = Arc::clone(&self.shared);
+        let stream = shared.stream();
+        let mut messages = vec![first];
+        while !messages.is_empty() {
+            for message in messages {
+                let mut walk = self.walk.clone();
+                let stepped = walk.step(&stream.trust, &message);
+                if stepped.is_err() || !walk.skipped(&self.walk) {
+                    let fenced = format!("message {} of the stream is of another writer", message.sequence);
+                    return Err(self.fail(Failed::Fenced(fenced)));
+                }
+                walk.report_foreign(&self.walk, &stream.name);
+                shared.publish(&self.walk, &walk, message.payload.len());
+                self.walk = walk;
+            }
+            // An unreachable server, or one that is behind, returns none: the next try to publish finds the rest.
+            let next = stream.link.fetch(&stream.name, self.walk.sequence, FOREIGN_MESSAGES, FOREIGN_BYTES);
+            messages = next.unwrap_or_default();
+        }
+        Ok(())
     }
 
     fn fail(&mut self, failed: Failed) -> AppendError {
@@ -186,27 +237,33 @@ impl Store for JetStreamStore {
             return Err(AppendError::TooLarge { bytes, limit });
         }
         let payload = block::encode(after + 1, records);
-        let stream = self.shared.stream();
-        let subject = block_subject(&stream.name);
-        let append = Publish { stream, subject, epoch: Some(self.epoch), payload: &payload };
-        match append.at(self.walk.sequence, Instant::now() + self.append_wait) {
-            Published::Stands => {
-                let before = self.walk.clone();
-                let next = before.next + records.len() as Position;
-                self.walk = Walk { sequence: before.sequence + 1, next, head, epoch: before.epoch };
-                self.shared.publish(&before, &self.walk, payload.len());
-                self.full = None;
-                Ok(())
+        let (shared, until) = (Arc::clone(&self.shared), Instant::now() + self.append_wait);
+        let (kind, epoch) = (Kind::Block, Some(self.epoch));
+        let append = Publish { stream: shared.stream(), kind, epoch, payload: &payload };
+        loop {
+            match append.at(self.walk.sequence, until) {
+                Published::Stands => {
+                    let before = self.walk.clone();
+                    let next = before.next + records.len() as Position;
+                    self.walk = Walk { sequence: before.sequence + 1, next, head, ..before };
+                    self.shared.publish(&before, &self.walk, payload.len());
+                    self.full = None;
+                    return Ok(());
+                }
+                // Its number was given to another message: this one is stored nowhere.
+                Published::Other(other) => {
+                    self.skip_foreign(other)?;
+                    if Instant::now() >= until {
+                        let why = "messages that no writer of the log has published take each next place";
+                        return Err(AppendError::Unavailable(io::Error::other(why)));
+                    }
+                }
+                Published::NoRoom(error) => {
+                    self.full = Some(error.to_string());
+                    return Err(AppendError::Full(error));
+                }
+                Published::Unknown(why) => return Err(self.fail(Failed::Unknown(why))),
             }
-            Published::Other(other) => {
-                let sequence = other.sequence;
-                Err(self.fail(Failed::Fenced(format!("message {sequence} of the stream is of another writer"))))
-            }
-            Published::NoRoom(error) => {
-                self.full = Some(error.to_string());
-                Err(AppendError::Full(error))
-            }
-            Published::Unknown(why) => Err(self.fail(Failed::Unknown(why))),
         }
     }
 
@@ -226,7 +283,7 @@ impl Store for JetStreamStore {
 /// A message that is to stand at a certain place.
 struct Publish<'a> {
     stream: &'a Stream,
-    subject: String,
+    kind: Kind,
     epoch: Option<u64>,
     payload: &'a Bytes,
 }
@@ -240,8 +297,9 @@ impl Publish<'_> {
     /// of them can be stored.
     fn at(&self, sequence: u64, until: Instant) -> Published {
         let mut unanswered = false;
+        let (subject, headers, message) = self.message(sequence);
         loop {
-            let failure = match self.stream.link.publish(&self.subject, self.epoch, self.payload, sequence - 1) {
+            let failure = match self.stream.link.publish(&subject, &headers, self.payload, sequence - 1) {
                 Ok(stored) if stored == sequence => return Published::Stands,
                 Ok(stored) => return Published::Unknown(format!("stored as message {stored} instead of {sequence}")),
                 Err(Failure::Refused { code, description }) if NO_ROOM.contains(&code) && !unanswered => {
@@ -254,17 +312,27 @@ impl Publish<'_> {
             // A server that cannot be asked, or has nothing there yet, decides nothing.
             let there = self.stream.link.fetch(&self.stream.name, sequence, 1, 1).unwrap_or_default();
             match there.into_iter().next() {
-                Some(message) if self.is(&message) => return Published::Stands,
-                Some(message) => return Published::Other(message),
+                Some(there) if there == message => return Published::Stands,
+                Some(other) => return Published::Other(other),
                 None if Instant::now() < until => thread::sleep(PAUSE),
                 None => return Published::Unknown(failure.to_string()),
             }
         }
     }
 
-    /// Whether a message is this one: a block is its writer's by its epoch, an epoch by its nonce.
-    fn is(&self, message: &Message) -> bool {
-        message.begins_epoch == self.epoch.is_none() && message.epoch == self.epoch && message.payload == *self.payload
+    /// The message to store at `sequence`, with its subject and its headers. The epoch identifies a block, the nonce an
+    /// epoch, and with a key the MAC both: a copy without it is not this message.
+    fn message(&self, sequence: u64) -> (String, Vec<(&'static str, String)>, Message) {
+        let Self { stream, kind, epoch, payload } = *self;
+        let mac = stream.trust.mac(sequence, kind, epoch, payload);
+        let subject = match kind {
+            Kind::Epoch => message::epoch_subject(&stream.name),
+            Kind::Block | Kind::Other => message::block_subject(&stream.name),
+        };
+        let epoch_header = epoch.map(|epoch| (message::EPOCH, epoch.to_string()));
+        let mac_header = mac.clone().map(|mac| (message::MAC, mac));
+        let headers = epoch_header.into_iter().chain(mac_header).collect();
+        (subject, headers, Message { sequence, kind, epoch, mac, payload: payload.clone() })
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::PROGRAM;
 use data_encoding::BASE64URL_NOPAD;
 use motherlode_testkit::nats::Node;
-use motherlode_tests::{Client, Player, Process, operators::Certificates};
+use motherlode_tests::{Client, Player, Process, operators::Certificates, serving, until};
 use nkeys::KeyPair;
 use serde_json::{Value, json};
 use std::{
@@ -55,13 +55,17 @@ impl Accounts {
 
     /// The file that a user of the account is given; one of another account if it's signed by that.
     fn user(&self, file: &Path, signer: Option<&KeyPair>) -> PathBuf {
+        self.user_with(file, signer, json!({ "pub": {}, "sub": {} }))
+    }
+
+    /// The same for a user with these permissions.
+    fn user_with(&self, file: &Path, signer: Option<&KeyPair>, permissions: Value) -> PathBuf {
         let user = KeyPair::new_user();
-        let jwt = signed(
-            signer.unwrap_or(&self.account),
-            &user,
-            "user",
-            json!({ "pub": {}, "sub": {}, "subs": -1, "data": -1, "payload": -1 }),
-        );
+        let mut claims = permissions;
+        for limit in ["subs", "data", "payload"] {
+            claims[limit] = json!(-1);
+        }
+        let jwt = signed(signer.unwrap_or(&self.account), &user, "user", claims);
         let seed = user.seed().unwrap();
         let text = format!(
             "-----BEGIN NATS USER JWT-----\n{jwt}\n------END NATS USER JWT------\n\n\
@@ -117,6 +121,15 @@ impl Protected {
         format!("credentials = {:?}", self.accounts.user(&self.folder.path().join(name), signer))
     }
 
+    /// A user with the permissions that are shipped under this name.
+    fn shipped_user(&self, name: &str) -> String {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../deploy/nats/{name}.json"));
+        let permissions = fs::read_to_string(file).unwrap().replace("MOTHERLODE_", "S_");
+        let permissions = serde_json::from_str(&permissions).unwrap();
+        let file = self.folder.path().join(format!("{name}.creds"));
+        format!("credentials = {:?}", self.accounts.user_with(&file, None, permissions))
+    }
+
     /// Runs a `serve` that cannot connect, and returns its standard error.
     fn refused(&self, name: &str, lines: &[String]) -> String {
         let (data, config) = (self.folder.path().join("never"), self.configure(name, lines));
@@ -164,4 +177,33 @@ fn a_server_that_does_not_let_us_in_is_told_by_what_is_wrong() {
         let printed = server.refused(name, &lines);
         assert!(printed.contains("cannot connect to nats://localhost:") && printed.contains(why), "{name}: {printed}");
     }
+}
+
+/// The shipped permissions are enough for a ledger that writes, stands by and takes over, and for an auditor, who can append
+/// nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_e6_the_shipped_nats_permissions_are_enough_and_a_reader_cannot_write() {
+    let server = Protected::start();
+    let ledger = server.configure("ledger", &[server.shipped_user("ledger"), server.root()]);
+    let reader = server.configure("reader", &[server.shipped_user("reader"), server.root()]);
+    let data = |name: &str| server.folder.path().join(name);
+    let first = Process::start(PROGRAM, &data("first"), Some(&ledger));
+    let mut client = Client::connect(first.address).await;
+    let mut player = Player::join(&mut client, "p", "0.05").await;
+    player.play_rounds(&mut client, 5).await.unwrap();
+    // It stands by while the other writes, hears that one's end, and takes over.
+    let standby = Process::start_as(PROGRAM, &data("standby"), Some(&ledger), &["--role", "ledger"]);
+    player.play_rounds(&mut client, 5).await.unwrap();
+    first.kill();
+    until("the standby serves", async || serving(standby.address).await).await;
+    player.balance_is_served(&mut Client::connect(standby.address).await).await;
+    assert_eq!(standby.terminate().await, Some(0));
+    let place = server.node.url().replace("127.0.0.1", "localhost") + "/S";
+    let audit = Command::new(PROGRAM).args(["audit", &place, "--config"]).arg(&reader).output().unwrap();
+    assert!(audit.status.success(), "{}", String::from_utf8_lossy(&audit.stderr));
+    let mut serve = Command::new(PROGRAM);
+    let serve =
+        serve.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data("reader")).arg("--config").arg(&reader);
+    let refused = serve.output().unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{}", String::from_utf8_lossy(&refused.stderr));
 }

@@ -33,6 +33,7 @@ mod interruption;
 mod jackpot;
 mod jackpot_model;
 mod jetstream;
+mod jetstream_foreign;
 mod jetstream_tls;
 mod lists;
 mod lost_end;

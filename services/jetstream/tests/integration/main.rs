@@ -4,6 +4,7 @@
 
 mod cluster;
 mod following;
+mod foreign;
 mod lost_replies;
 mod one_server;
 mod parts;

@@ -2,7 +2,7 @@
 
 use crate::parts::{Acknowledged, append, holds, payloads};
 use motherlode_jetstream::{JetStreamStore, OpenError, scan};
-use motherlode_log::{AppendError, ReadError, Store};
+use motherlode_log::{AppendError, Store};
 use motherlode_runtime::config::Store as Config;
 use motherlode_testkit::{conformance, nats::Node};
 use std::{sync::Arc, thread};
@@ -15,16 +15,6 @@ fn server(more: &str) -> (tempfile::TempDir, Node) {
 
 fn open(config: &Config) -> JetStreamStore {
     JetStreamStore::open(config, 0).unwrap()
-}
-
-/// Publishes a message as somebody who is no store.
-fn publish(node: &Node, subject: &'static str, payload: &'static [u8]) {
-    let url = node.url().to_owned();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async move {
-        let client = async_nats::connect(url).await.unwrap();
-        client.request(subject, payload.into()).await.unwrap();
-    });
 }
 
 #[test]
@@ -142,25 +132,6 @@ fn a_scan_follows_a_stream_that_is_written() {
         assert_eq!(read, n % 4 + 1);
         assert_eq!(following.verified(), (store.end(), store.head()));
     }
-}
-
-#[test]
-fn what_no_store_published_is_damage() {
-    let (_folder, node) = server("");
-    let config = node.config("S");
-    let (mut store, mut all) = (open(&config), Acknowledged::new());
-    append(&mut store, &payloads("a", 1), &mut all).unwrap();
-    publish(&node, "S_0.block", b"something");
-    let refused = append(&mut store, &payloads("a", 2), &mut all);
-    assert!(matches!(refused, Err(AppendError::Fenced { .. })), "{refused:?}");
-    match JetStreamStore::open(&config, 0) {
-        Err(OpenError::Read(ReadError::DamagedMessage(damage))) => {
-            assert_eq!((damage.stream.as_str(), damage.sequence, damage.position), ("S_0", 3, 3));
-        }
-        other => panic!("{other:?}"),
-    }
-    let last = scan(&config, 0).unwrap().last();
-    assert!(matches!(last, Some(Err(ReadError::DamagedMessage(_)))), "{last:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::error::ConfigError;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::{collections::BTreeMap, net::IpAddr, path::PathBuf};
 
 /// A log on NATS JetStream: one stream a partition.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -16,6 +16,13 @@ pub struct Store {
     pub replicas: u8,
     /// File with the credentials that NATS gave out (JWT and seed).
     pub credentials: Option<PathBuf>,
+    /// File with the key that authenticates the writer's messages: 64 hexadecimal digits per line, of which the first line
+    /// signs. The same for all processes and tools that read the log.
+    pub key_file: Option<PathBuf>,
+    /// Number of the last message without authentication, by stream: of a log that was written before there was a key.
+    pub unsigned_up_to: BTreeMap<String, u64>,
+    /// Whether a missing stream is created.
+    pub create: bool,
     /// TLS to the servers; without it, everything is said in the clear.
     pub tls: Option<StoreTls>,
     /// Monitoring addresses of all servers, "http://host:8222": a client cannot see how a server syncs, these say it.
@@ -53,6 +60,8 @@ pub struct AllowUnsafe {
     pub storage: bool,
     /// Servers that take messages of less than 8 MiB: a large group commit is refused.
     pub max_payload: bool,
+    /// Servers beyond loopback without a key: every NATS user that can publish to the stream can write the log.
+    pub unsigned: bool,
 }
 
 impl Default for Store {
@@ -62,6 +71,9 @@ impl Default for Store {
             stream: "MOTHERLODE".to_owned(),
             replicas: 3,
             credentials: None,
+            key_file: None,
+            unsigned_up_to: BTreeMap::new(),
+            create: true,
             tls: None,
             monitor: vec![],
             append_ms_max: 30_000,
@@ -90,9 +102,24 @@ impl Store {
         servers.map(|server| format!("nats://{server}")).collect()
     }
 
+    /// Whether every server is on this machine.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        self.servers().iter().all(|server| {
+            let address = server.trim_start_matches("nats://");
+            let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+            let ip = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+            host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
+        })
+    }
+
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let fault = |fault: &str| Err(ConfigError::Store { fault: fault.to_owned() });
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        // Never printed: a fault does not repeat the address.
+        if self.url.as_ref().is_some_and(|url| url.contains('@')) {
+            return fault("url must not contain a user or a password: use [store] credentials");
+        }
         if self.servers().iter().any(|server| server.len() <= "nats://".len()) {
             return fault("url must be nats://host:port, with further host:port after commas");
         }

@@ -5,6 +5,7 @@
 //! begin at once end with one: the later epoch's.
 
 mod catch_up;
+mod foreign;
 mod heard;
 mod replica;
 
@@ -202,6 +203,7 @@ impl Candidate {
         };
         if let Some(presence) = &presence {
             server.background.push(tokio::spawn(heard::list(presence.clone(), server.ledgers().clone())));
+            server.background.push(tokio::spawn(foreign::report(presence.clone(), server.ledgers().clone())));
         }
         phase(Phase::Serving(&server));
         let ledgers = server.ledgers().clone();

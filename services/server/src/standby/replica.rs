@@ -5,7 +5,7 @@
 //! which is said, and the log is loaded anew.
 
 use crate::log::{layout::index_folder, location::LogError};
-use motherlode_jetstream::{self as jetstream, Following, JetStreamStore, Presence};
+use motherlode_jetstream::{self as jetstream, Absent, Following, JetStreamStore, Presence};
 use motherlode_ledger::{self as ledger, Held, Options, Recovered, Stores};
 use motherlode_log::{Disk, LockGuard, OsDisk, ReadError, Store};
 use motherlode_runtime::{Config, config};
@@ -42,7 +42,7 @@ impl Replica {
         OsDisk.create_dir(&config.data).map_err(failed)?;
         let lock = OsDisk.lock(&config.data.join("lock")).map_err(failed)?;
         let lock = lock.ok_or_else(|| failed(io::Error::other("in use by another process")))?;
-        let partitions = config.writes().into_iter().map(PartitionReplica::new).collect();
+        let partitions = config.writes().into_iter().map(|number| PartitionReplica::new(config, number)).collect();
         Ok(Self { config: config.store.clone(), lock: Some(lock), partitions })
     }
 
@@ -78,6 +78,8 @@ impl Replica {
 /// A partition, as far as it's held.
 pub(super) struct PartitionReplica {
     number: u32,
+    /// Evidence of an earlier log; no other is created then.
+    evidence: Option<String>,
     /// Read and verified.
     stream: Option<Following>,
     /// Folded.
@@ -85,13 +87,18 @@ pub(super) struct PartitionReplica {
 }
 
 impl PartitionReplica {
-    fn new(number: u32) -> Self {
-        Self { number, stream: None, ledger: None }
+    fn new(config: &Config, number: u32) -> Self {
+        let index = index_folder(&config.data, number);
+        let evidence = index.exists().then(|| format!("{} was made from its log", index.display()));
+        Self { number, evidence, stream: None, ledger: None }
     }
 
     /// Takes it over; reads what came since, or everything where nothing is held.
     fn open(&mut self, config: &config::Store) -> Result<JetStreamStore, jetstream::OpenError> {
-        let Some(following) = &mut self.stream else { return JetStreamStore::open(config, self.number) };
+        let Some(following) = &mut self.stream else {
+            let absent = self.evidence.as_deref().map_or(Absent::Create, Absent::Refuse);
+            return JetStreamStore::open_or(config, self.number, absent);
+        };
         let opened = JetStreamStore::take_over(following, config);
         opened.inspect_err(|error| {
             if is_doubt(error) {
@@ -138,6 +145,7 @@ impl PartitionReplica {
                 found => none.insert(found?),
             },
         };
+        self.evidence.get_or_insert_with(|| "this process has read its log".to_owned());
         while stop.try_recv() != Err(TryRecvError::Disconnected) {
             let any = following.more()?;
             telling.tell(following);
@@ -209,6 +217,11 @@ fn is_doubt(error: &jetstream::OpenError) -> bool {
     match error {
         Open::Read(error) => !matches!(error, ReadError::Io(_)),
         Open::Missing { .. } | Open::Stream { .. } => true,
-        Open::Connect { .. } | Open::Unsafe(_) | Open::Api { .. } | Open::Contended { .. } => false,
+        Open::Connect { .. }
+        | Open::Unsafe(_)
+        | Open::Api { .. }
+        | Open::Contended { .. }
+        | Open::Deleted { .. }
+        | Open::Key { .. } => false,
     }
 }

@@ -1,0 +1,90 @@
+//! A stream as its writer found it at the opening: checked again and again while the log is written.
+//!
+//! Whoever administers NATS can change a stream behind its writer: give it limits that delete messages, have it republish or
+//! take other subjects, delete it and make another. What deviates from the opening ends the writer's turn with the reason.
+
+use crate::check;
+use motherlode_runtime::config::Store as Config;
+use serde_json::Value;
+
+/// The state that a stream must keep while it is written.
+#[derive(Debug)]
+pub(crate) struct Expected {
+    wanted: Value,
+    created: Value,
+    replicas: u64,
+    storage: Value,
+}
+
+impl Expected {
+    /// From the stream's information at the opening, which was checked then.
+    pub(crate) fn new(stream: &str, config: &Config, info: &Value) -> Self {
+        let found = &info["config"];
+        let replicas = found["num_replicas"].as_u64().unwrap_or_default();
+        let (created, storage) = (info["created"].clone(), found["storage"].clone());
+        Self { wanted: check::wanted(stream, config), created, replicas, storage }
+    }
+
+    /// The first deviation of a stream that has had `last` messages.
+    pub(crate) fn deviation(&self, info: &Value, last: u64) -> Option<String> {
+        let (config, state) = (&info["config"], &info["state"]);
+        let count = |key: &str| state[key].as_u64().unwrap_or_default();
+        if let Err(fault) = check::stream(config, &self.wanted) {
+            return Some(fault);
+        }
+        let replicas = config["num_replicas"].as_u64().unwrap_or_default();
+        if replicas < self.replicas {
+            return Some(format!("num_replicas is {replicas}, not {}", self.replicas));
+        }
+        if config["storage"] != self.storage {
+            return Some(format!("storage is {}, not {}", config["storage"], self.storage));
+        }
+        if info["created"] != self.created {
+            return Some(format!(
+                "it was created at {}, not at {}: it is another stream",
+                info["created"], self.created
+            ));
+        }
+        if count("messages") != count("last_seq") || count("first_seq") > 1 {
+            return Some(format!("messages are missing: {state}"));
+        }
+        (count("last_seq") < last).then(|| format!("it ends with message {}, and had {last}", count("last_seq")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn mf_e4_a_stream_that_was_changed_behind_its_writer_is_noticed() {
+        let config = Config { replicas: 3, ..Config::default() };
+        let state = json!({ "messages": 9, "first_seq": 1, "last_seq": 9 });
+        let good =
+            json!({ "config": check::wanted("S_0", &config), "state": state, "created": "2026-11-26T12:00:00Z" });
+        let expected = Expected::new("S_0", &config, &good);
+        assert_eq!(expected.deviation(&good, 9), None);
+        for (part, key, value) in [
+            ("config", "max_msgs", json!(5)),
+            ("config", "max_age", json!(1_000_000_000)),
+            ("config", "republish", json!({ "src": ">", "dest": "out.>" })),
+            ("config", "subjects", json!(["S_0.>", "others"])),
+            ("config", "sources", json!([{ "name": "OTHER" }])),
+            ("config", "deny_purge", json!(false)),
+            ("config", "num_replicas", json!(1)),
+            ("config", "storage", json!("memory")),
+            ("state", "first_seq", json!(4)),
+            ("state", "messages", json!(8)),
+        ] {
+            let mut found = good.clone();
+            found[part][key] = value;
+            let deviation = expected.deviation(&found, 9).unwrap();
+            assert!(deviation.contains(key) || deviation.contains("missing"), "{deviation}");
+        }
+        assert!(expected.deviation(&good, 10).unwrap().contains("ends with message 9"));
+        let mut other = good;
+        other["created"] = json!("2026-11-26T13:00:00Z");
+        assert!(expected.deviation(&other, 9).unwrap().contains("another stream"));
+    }
+}

@@ -1,0 +1,32 @@
+//! Messages in a stream that no writer of the log has published: the writer skips them, and a significant event says so
+//! (PL-22), once an hour and partition.
+
+use motherlode_jetstream::Presence;
+use motherlode_ledger::Ledgers;
+use motherlode_report::log_finding;
+use std::{collections::BTreeMap, time::Duration};
+use tokio::time::sleep;
+
+/// From one look at the counts to the next.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Reports foreign messages for as long as it's polled.
+pub(super) async fn report(presence: Presence, ledgers: Ledgers) {
+    let mut reported = BTreeMap::<u32, u64>::new();
+    loop {
+        for (partition, count) in presence.foreign() {
+            if count <= reported.get(&partition).copied().unwrap_or_default() {
+                continue;
+            }
+            let finding =
+                format!("partition {partition}: its stream has messages that no writer of the log has published");
+            match log_finding(ledgers.home(), "stream", &finding).await {
+                Ok(_) => {
+                    reported.insert(partition, count);
+                }
+                Err(error) => tracing::warn!(%error, partition, count, "failed to record foreign messages"),
+            }
+        }
+        sleep(LOOK_EVERY).await;
+    }
+}
