@@ -103,7 +103,7 @@ pub(crate) fn server(link: &Link, config: &Config) -> Result<(), Unsafe> {
         format!("server {} takes messages of {bytes} bytes at most, not {MAX_PAYLOAD_MIN}", info.server_name)
     })?;
     refuse(allow.unsigned || config.key_file.is_some() || config.is_loopback(), "unsigned", || {
-        "without [store] key_file every NATS user that can publish to the stream can write the log".to_owned()
+        "without [store] key_file every NATS user with write access to the stream can write the log".to_owned()
     })?;
     replicas(config.replicas.into(), allow)
 }

@@ -92,7 +92,7 @@ pub(crate) fn epoch_subject(stream: &str) -> String {
     format!("{stream}.epoch")
 }
 
-/// The rules that tell a writer's messages of a stream from those of other NATS users.
+/// Rules that separate a writer's messages from those of other NATS users.
 #[derive(Debug)]
 pub(crate) struct Trust {
     pub stream: String,

@@ -111,9 +111,9 @@ pub fn exists(config: &Config, partition: u32) -> Result<bool, OpenError> {
 /// The reaction of an opening to a missing stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absent<'a> {
-    /// It creates one, unless the configuration says that there is one.
+    /// The stream is created, unless `create` is off.
     Create,
-    /// It refuses, with this evidence of an earlier log.
+    /// The opening fails, with this evidence of an earlier log.
     Refuse(&'a str),
 }
 

@@ -136,7 +136,7 @@ impl Presence {
         format!("no server of stream {} has carried a word of this writer for {UNHEARD_MAX:?}", self.stream.name)
     }
 
-    /// Ends when a stream is another writer's, is not as it was found, or can't be asked.
+    /// Ends when a stream has another writer, has changed, or has no leader for too long.
     async fn confirm(&self, client: &Client, taken: &Taken) -> String {
         let name = &taken.stream.name;
         let (mut confirmed, mut checked) = (Instant::now(), Instant::now());

@@ -90,7 +90,7 @@ impl JetStreamStore {
         Self::open_or(config, partition, Absent::Create)
     }
 
-    /// Opens `partition` if its stream is there, or as `absent` says.
+    /// Opens `partition`; `absent` decides what happens without a stream.
     ///
     /// # Errors
     /// See [`OpenError`]; [`OpenError::Deleted`].

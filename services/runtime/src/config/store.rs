@@ -19,7 +19,7 @@ pub struct Store {
     /// File with the key that authenticates the writer's messages: 64 hexadecimal digits per line, of which the first line
     /// signs. The same for all processes and tools that read the log.
     pub key_file: Option<PathBuf>,
-    /// Number of the last message without authentication, by stream: of a log that was written before there was a key.
+    /// Number of the last message without authentication, by stream, for a log from before the key.
     pub unsigned_up_to: BTreeMap<String, u64>,
     /// Whether a missing stream is created.
     pub create: bool,
@@ -60,7 +60,7 @@ pub struct AllowUnsafe {
     pub storage: bool,
     /// Servers that take messages of less than 8 MiB: a large group commit is refused.
     pub max_payload: bool,
-    /// Servers beyond loopback without a key: every NATS user that can publish to the stream can write the log.
+    /// Servers beyond loopback without a key: every NATS user with write access to the stream can write the log.
     pub unsigned: bool,
 }
 
