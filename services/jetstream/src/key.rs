@@ -4,7 +4,6 @@
 //! microsecond per append instead of some fifty. It covers the stream's name, the message's number, its kind, its epoch and
 //! its payload, so that a copy of a message at another place is not authentic.
 
-use crate::message::Kind;
 use ring::hmac;
 use std::{
     fmt,
@@ -18,6 +17,17 @@ use std::{
 const DOMAIN: &[u8] = b"motherlode.jetstream.v1\0";
 /// The largest key file that is read, bytes.
 const BYTES_MAX: u64 = 4096;
+
+/// The kind of a message, by its subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Begins an epoch.
+    Epoch = 0,
+    /// One append.
+    Block = 1,
+    /// Published by no store.
+    Other = 2,
+}
 
 /// The keys of an installation's streams: the first signs, each verifies.
 pub(crate) struct StreamKey(Vec<hmac::Key>);

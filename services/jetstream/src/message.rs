@@ -2,7 +2,7 @@
 
 use crate::{
     failure::Failure,
-    key::{Authenticated, StreamKey},
+    key::{Authenticated, Kind, StreamKey},
 };
 use bytes::Bytes;
 use data_encoding::BASE64;
@@ -15,17 +15,6 @@ pub(crate) const EPOCH: &str = "Motherlode-Epoch";
 pub(crate) const MAC: &str = "Motherlode-Mac";
 /// Hexadecimal digits of an epoch's nonce.
 pub(crate) const NONCE_DIGITS: usize = 32;
-
-/// The kind of a message, by its subject.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Begins an epoch.
-    Epoch = 0,
-    /// One append.
-    Block = 1,
-    /// Published by no store.
-    Other = 2,
-}
 
 /// A message as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]

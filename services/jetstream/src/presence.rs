@@ -60,7 +60,7 @@ pub(crate) struct Taken {
     pub partition: u32,
     /// The number of the message by which it was taken.
     pub epoch: u64,
-    /// What its writer and its readers share.
+    /// State shared by its writer and its readers.
     pub shared: Arc<Shared>,
     /// The stream as it was found.
     pub expected: Arc<Expected>,
