@@ -41,16 +41,19 @@ pub async fn give_back(server: &Server, client: &mut Client, id: &str) {
 /// Whether the pool has taken up all voids and returned their contributions, and all partitions know.
 fn is_returned(server: &Server) -> bool {
     let home = server.ledgers().home();
-    let told = server.ledgers().others().all(|other| {
-        home.books(|home| {
-            other.books(|there| {
-                let reported = home.partition_report(POOL, other.partition(), there).is_none();
-                reported && home.pool_mirror(POOL, other.partition(), there).is_none()
-            })
-        })
-    });
-    told && home.books(|books| {
+    let is_returned = home.books(|books| {
         let is_pooled = matches!(books.pool_step(POOL), Ok(None));
         is_pooled && books.voids_not_returned(POOL).is_empty()
-    })
+    });
+    let told = || {
+        server.ledgers().others().all(|other| {
+            home.books(|home| {
+                other.books(|there| {
+                    let reported = home.partition_report(POOL, other.partition(), there).is_none();
+                    reported && home.pool_mirror(POOL, other.partition(), there).is_none()
+                })
+            })
+        })
+    };
+    is_returned && told()
 }

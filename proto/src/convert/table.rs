@@ -189,7 +189,7 @@ messages! {
     "CampaignGranted" Campaign {
         1 id, 2 game, 3 currency, 4 bet, 5 coin_value, 6 lines, 7 coins_per_line, 8 rounds, 9 expires_ms as Time
     }
-    "LiabilityReserved" LiabilityReserved { 1 operator, 2 campaign, 3 players, 4 highest, 5 expires_ms as Time, 6 cap }
+    "LiabilityReserved" LiabilityReserved { 1 operator, 2 campaign, 3 players, 4 highest, 5 expires_ms as Time, 6 cap, 7 player_ids }
     "ChangeProposed" ChangeProposed { 1 stream, 2 change, 3 actor, 4 lapses_ms as Time }
     "IncidentDeclared" Incident {
         1 id, 2 operator, 3 game, 4 rules_version, 5 from_ms as Time, 6 until_ms as Time, 7 reason, 8 actor

@@ -263,6 +263,21 @@ impl Value for Vec<[u8; 32]> {
     }
 }
 
+/// Names, none of them empty.
+impl Value for Vec<SmolStr> {
+    fn put(&self, out: &mut Out, number: u8) {
+        self.iter().for_each(|name| name.put(out, number));
+    }
+
+    fn take(fields: &mut In, number: u8) -> Option<Self> {
+        let mut all = vec![];
+        while let Some(name) = <Option<SmolStr> as Value>::take(fields, number)? {
+            all.push(name);
+        }
+        Some(all)
+    }
+}
+
 /// Packed sint64.
 impl Value for Vec<i64> {
     #[inline]

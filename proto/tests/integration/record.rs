@@ -22,6 +22,7 @@ use prost::Message;
 fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
     let mut events = events_apart_from_voids(amount, nano, text);
     events.extend(events_of_voids(amount, Nano(nano), text));
+    events.push(reserved(&["alice", "bob"]));
     events
 }
 
@@ -259,16 +260,22 @@ fn events_apart_from_voids(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         Event::DebitRolledBack,
         Event::CreditPaid { request_id: "award/bewitched/0/7".into(), currency, amount: minor },
         Event::WalletOverdue { operator: "acme".into(), partition: 1, players: 3, oldest_ms: 1_798_761_600_000 },
-        Event::LiabilityReserved(LiabilityReserved {
-            operator: "acme".into(),
-            campaign: "autumn".into(),
-            players: 500,
-            highest: Nano(123_456_789),
-            expires_ms: 1_798_761_600_000,
-            cap: Nano::ZERO,
-        }),
+        reserved(&[]),
         sealed_step(vec![], Some([6; 32])),
     ]
+}
+
+/// A reservation that names its players, or none as in older logs.
+fn reserved(players: &[&str]) -> Event {
+    Event::LiabilityReserved(LiabilityReserved {
+        operator: "acme".into(),
+        campaign: "autumn".into(),
+        players: 500,
+        highest: Nano(123_456_789),
+        expires_ms: 1_798_761_600_000,
+        cap: Nano::ZERO,
+        player_ids: players.iter().map(|player| (*player).into()).collect(),
+    })
 }
 
 /// A step of a sealed draw.

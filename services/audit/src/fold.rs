@@ -10,16 +10,14 @@ use crate::{
     demo::Demo,
     divergence::Fault,
     facts::FactSender,
-    judge::{Judge, cash, other_balances},
+    judge::{Judge, cash, check_proposer, other_balances},
     playing::{Player, Players},
     report::{Seals, Voids},
 };
-use motherlode_books::{
-    Award, Books, Commit, Currency, Event, Left, Minor, Nano, PerCurrency, Shared, StreamId, Totals,
-};
-use motherlode_ledger::{index::ProjectedBalance, may_propose};
+use motherlode_books::{Award, Books, Currency, Event, Left, Minor, Nano, PerCurrency, Shared, StreamId, Totals};
+use motherlode_ledger::index::ProjectedBalance;
 use motherlode_log::{Hash, Position};
-use motherlode_proto::convert::record::{Logged, Proposer};
+use motherlode_proto::convert::record::Logged;
 use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) struct Fold {
@@ -77,12 +75,12 @@ impl Fold {
     /// Takes the next commit; of a player's, what it has left.
     pub(crate) fn commit(&mut self, logged: &Logged, left: &Left) -> Result<(), Fault> {
         let Logged { commit, balances_after, proposer } = logged;
-        if let Some(proposer) = proposer {
-            proposed(commit, proposer)?;
-        }
-        match &commit.stream {
-            StreamId::Player { .. } => self.books.take_left(commit, left)?,
-            _ => self.books.apply(commit)?,
+        match (&commit.stream, proposer) {
+            (StreamId::Player { .. }, _) => self.books.take_left(commit, left)?,
+            (_, proposer) => {
+                check_proposer(commit, proposer.as_deref())?;
+                self.books.apply(commit)?;
+            }
         }
         self.facts.iter_mut().for_each(|facts| facts.take(commit, &self.books));
         match &commit.stream {
@@ -239,20 +237,6 @@ impl Fold {
                 format!("position {}", next.position),
             )),
             None => Ok(()),
-        }
-    }
-}
-
-/// Another process proposed nothing but the work of its roles (PL-44); without operators it had none.
-fn proposed(commit: &Commit, proposer: &Proposer) -> Result<(), Fault> {
-    let Commit { stream, partition, request_id, events, .. } = commit;
-    let may = |event: &Event| may_propose(&proposer.roles, stream, *partition, request_id, event);
-    match events.iter().find(|event| !proposer.roles.is_empty() && !may(event)) {
-        None => Ok(()),
-        Some(event) => {
-            let kind: String = format!("{event:?}").chars().take_while(char::is_ascii_alphanumeric).collect();
-            let what = format!("PL-44: the credential {} proposed what its roles do not allow", proposer.credential);
-            Err(Fault::new(what, format!("events of {}", proposer.roles), kind))
         }
     }
 }

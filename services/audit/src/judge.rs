@@ -15,9 +15,12 @@ use crate::{
 use motherlode_books::{
     Commit, Currency, Event, Left, Minor, PerCurrency, PlayerState, Refused, Share, StreamId, draw,
 };
-use motherlode_ledger::DrawKeys;
+use motherlode_ledger::{DrawKeys, may_propose};
 use motherlode_log::Hash;
-use motherlode_proto::convert::{play::hex, record::Logged};
+use motherlode_proto::convert::{
+    play::hex,
+    record::{Logged, Proposer},
+};
 use motherlode_rounds::draws;
 
 /// The books beside some players, who are with who [hands their commits in](crate::worker).
@@ -52,7 +55,8 @@ impl<'a> Judge<'a> {
 
     /// Takes a commit of a player, whose record has this hash.
     pub(crate) fn commit(&mut self, player: &mut PlayerState, logged: &Logged, hash: Hash) -> Result<Left, Fault> {
-        let Logged { commit, balances_after, .. } = logged;
+        let Logged { commit, balances_after, proposer } = logged;
+        check_proposer(commit, proposer.as_deref())?;
         self.placed(commit)?;
         let mut agree = true;
         let left = self.apply(player, commit, |player| {
@@ -134,6 +138,20 @@ impl<'a> Judge<'a> {
             voids.wins_left += i128::from(win.0) - i128::from(win_taken_back.0);
         }
         Ok(left)
+    }
+}
+
+/// Checks that another process proposed nothing but the work of its roles (PL-44); without operators it has none.
+pub(crate) fn check_proposer(commit: &Commit, proposer: Option<&Proposer>) -> Result<(), Fault> {
+    let Some(proposer) = proposer.filter(|proposer| !proposer.roles.is_empty()) else { return Ok(()) };
+    let Commit { stream, partition, request_id, events, .. } = commit;
+    match events.iter().find(|event| !may_propose(&proposer.roles, stream, *partition, request_id, event)) {
+        None => Ok(()),
+        Some(event) => {
+            let kind: String = format!("{event:?}").chars().take_while(char::is_ascii_alphanumeric).collect();
+            let what = format!("PL-44: the credential {} proposed what its roles do not allow", proposer.credential);
+            Err(Fault::new(what, format!("events of {}", proposer.roles), kind))
+        }
     }
 }
 

@@ -5,9 +5,9 @@
 //! far the copy is. Cost: a look at the stream's head each time; a walk back through what is new, or, at the first time
 //! after a start, to what was copied last.
 
-use crate::proposal::proposal;
-use motherlode_books::{Event, InternalRequest, StreamId};
-use motherlode_ledger::{AppendError, FetchError, Handle};
+use crate::proposal::{append_there, proposal};
+use motherlode_books::{InternalRequest, StreamId};
+use motherlode_ledger::{AppendError, FetchError, Handle, is_copied};
 use std::collections::BTreeMap;
 
 /// Copies to one partition after the other.
@@ -51,17 +51,12 @@ async fn copy(home: &Handle, other: &Handle, stream: &StreamId, to: u64, looked_
     }
     for (version, (position, events)) in (last.version..).zip(lacking.into_iter().rev()) {
         let copied = proposal(stream.clone(), Some(version), InternalRequest::CopyHome { position }, events);
-        match other.append(copied).await {
+        match append_there(other, copied).await {
             Err(AppendError::Conflict { .. }) => return Ok(false),
-            copied => copied.map(|_| ())?,
+            copied => copied?,
         }
     }
     Ok(true)
-}
-
-/// Whether the other partitions' bets depend on the event.
-fn is_copied(event: &Event) -> bool {
-    matches!(event, Event::RateSet { .. } | Event::SwitchSet { .. })
 }
 
 fn unreadable(error: FetchError) -> AppendError {

@@ -1,7 +1,26 @@
 //! The proposals by which the steward keeps pools up to date.
 
 use motherlode_books::{Event, InternalRequest, StreamId};
-use motherlode_ledger::Proposal;
+use motherlode_ledger::{AppendError, Handle, Proposal};
+use std::time::Duration;
+
+/// Tries while the writer of a partition does not have the positions of another that a proposal rests on, and the pause between.
+const TRIES: usize = 20;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Appends to a partition what was decided on another, whose latest positions its writer may not have yet: then its stream is not
+/// at another version, and it is proposed again.
+pub(crate) async fn append_there(ledger: &Handle, proposal: Proposal) -> Result<(), AppendError> {
+    for _ in 1..TRIES {
+        match ledger.append(proposal.clone()).await {
+            Err(AppendError::Conflict { version }) if Some(version) == proposal.expected_version => {
+                tokio::time::sleep(PAUSE).await;
+            }
+            appended => return appended.map(|_| ()),
+        }
+    }
+    ledger.append(proposal).await.map(|_| ())
+}
 
 /// Makes a proposal of the steward.
 pub(crate) fn proposal(

@@ -14,7 +14,7 @@
 use crate::{
     copies::Copies,
     payments::{Fault, pay},
-    proposal::proposal,
+    proposal::{append_there, proposal},
 };
 use futures_util::future::{BoxFuture, select_all};
 use motherlode_books::{CoinValue, CollisionShare, Event, InternalRequest, Nano, PoolStatus, PoolTerms, StreamId};
@@ -203,9 +203,9 @@ impl Steward {
         let Some(report) = report.filter(|report| report.to == 0) else { return Ok(()) };
         let request = InternalRequest::ReportPartition { pool, partition, to: 0 };
         let reported = vec![Event::PartitionReported(report.into())];
-        match home.append(proposal(StreamId::pool(pool), Some(version), request, reported)).await {
+        match append_there(home, proposal(StreamId::pool(pool), Some(version), request, reported)).await {
             // Another steward was there first.
-            Ok(_) | Err(AppendError::Conflict { .. }) => Ok(()),
+            Ok(()) | Err(AppendError::Conflict { .. }) => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -229,10 +229,10 @@ impl Steward {
             again = false;
             let request = InternalRequest::ReportPartition { pool, partition, to: report.to };
             let reported = vec![Event::PartitionReported(report.into())];
-            match home.append(proposal(StreamId::pool(pool), Some(version), request, reported)).await {
+            match append_there(home, proposal(StreamId::pool(pool), Some(version), request, reported)).await {
                 // Somebody changed the pool meanwhile: what to say next is asked again.
                 Err(AppendError::Conflict { .. }) => again = all,
-                done => done.map(|_| ())?,
+                done => done?,
             }
         }
         Ok(true)
@@ -307,7 +307,7 @@ impl Steward {
         let Some(mirrored) = mirrored else { return Ok(()) };
         let request = InternalRequest::MirrorPool { pool, home_position: mirrored.home_position };
         let mirrored = vec![Event::PoolMirrored(mirrored.into())];
-        match other.append(proposal(StreamId::pool(pool), Some(version), request, mirrored)).await {
+        match append_there(other, proposal(StreamId::pool(pool), Some(version), request, mirrored)).await {
             // Another steward was there first.
             Ok(_) | Err(AppendError::Conflict { .. }) => Ok(()),
             Err(error) => Err(error),

@@ -75,7 +75,7 @@ pub use options::Options;
 pub use queue::{Verdict, Verdicts};
 pub use readers::{LogReader, Reading};
 pub use recovery::Recovered;
-pub use remote::{Actors, may_propose};
+pub use remote::{Actors, SupersededRules, Terms, UnknownRules, is_copied, may_propose, reservation_ids};
 pub use replica::{Origin, join};
 pub use service::LedgerApi;
 pub use shared::Standing;

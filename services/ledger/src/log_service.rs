@@ -9,7 +9,7 @@ use crate::{
     handle::{Handle, not_the_writer},
     queue::{Verdict, Verdicts},
     readers::Reading,
-    remote::{Actors, Guard, Node},
+    remote::{Guard, Node, Terms},
     shared::{Appended, Standing},
     wire::{error_to_wire, proposal_from_wire},
 };
@@ -40,6 +40,8 @@ pub const PROPOSAL_BYTES_MAX: usize = 4 << 20;
 pub struct LogApi {
     /// Ledgers whose log is written here.
     written: Arc<[Handle]>,
+    /// Ledgers that this process holds, replicas among them.
+    held: Arc<[Handle]>,
     /// How many partitions there are.
     partitions: u32,
     guard: Guard,
@@ -50,14 +52,15 @@ impl LogApi {
     /// Serves the logs of those ledgers that are no replicas, of a number of partitions; at the stop the streams end.
     #[must_use]
     pub fn new<'a>(ledgers: impl IntoIterator<Item = &'a Handle>, partitions: u32, stop: Stop) -> Self {
-        let written = ledgers.into_iter().filter(|ledger| !ledger.is_replica()).cloned().collect();
-        Self { written, partitions, guard: Guard::default(), stop }
+        let held: Arc<[Handle]> = ledgers.into_iter().cloned().collect();
+        let written = held.iter().filter(|ledger| !ledger.is_replica()).cloned().collect();
+        Self { written, held, partitions, guard: Guard::default(), stop }
     }
 
-    /// With the known actors (PL-44); `None` without operators.
+    /// With the terms by which proposals of other processes are checked (PL-44).
     #[must_use]
-    pub fn with_actors(self, actors: Option<Actors>) -> Self {
-        Self { guard: Guard::new(actors), ..self }
+    pub fn with_terms(self, terms: Terms) -> Self {
+        Self { guard: Guard::new(terms), ..self }
     }
 
     /// The ledger of a partition.
@@ -321,7 +324,7 @@ impl Proposing {
             }
             self.in_flight += 1;
             let (ticket, proposal, until) = proposal;
-            match self.api.guard.check(&self.node, &proposal, &ledger) {
+            match self.api.guard.check(&self.node, &proposal, &ledger, (&self.api.held, self.api.partitions)) {
                 Ok(()) => proposals.push((ticket, proposal, until)),
                 Err(error) => {
                     if matches!(error, AppendError::NotAllowed { .. }) {

@@ -14,6 +14,8 @@ pub struct Options {
     pub queue_length_max: usize,
     /// Operators that share those places.
     pub operators: usize,
+    /// Whether operators are configured: then each actor has a name.
+    pub has_operators: bool,
     /// Commits in one group commit.
     pub batch_commits_max: usize,
     /// How long a proposal waits for its answer; `None` for as long as it takes.
@@ -61,6 +63,7 @@ impl Default for Options {
         Self {
             queue_length_max: 8192,
             operators: 1,
+            has_operators: false,
             batch_commits_max: 512,
             answer_wait_max: Some(Duration::from_secs(10)),
             change_lapse_ms: 86_400_000,

@@ -41,6 +41,8 @@ use tokio::{runtime, sync::mpsc};
 pub(crate) struct Writer {
     shared: Arc<Shared>,
     batch_commits_max: usize,
+    /// Whether operators are configured.
+    has_operators: bool,
     waiting_max: usize,
     /// Locked before the books, never while they are.
     staged: Mutex<Staged>,
@@ -166,6 +168,7 @@ impl Writer {
         Self {
             shared,
             batch_commits_max: options.batch_commits_max.max(1),
+            has_operators: options.has_operators,
             waiting_max: options.queue_length_max,
             staged: Mutex::new(staged),
             due: Condvar::new(),
@@ -255,7 +258,8 @@ impl Writer {
                 staged.stage.copy(&books, &proposal.stream, &mut subject);
                 head = subject.head();
             }
-            let judging = Judging { books: &books, shared: &self.shared, time_ms, name, recalled, proposer, head };
+            let (books, shared, has_operators) = (&*books, &*self.shared, self.has_operators);
+            let judging = Judging { books, shared, has_operators, time_ms, name, recalled, proposer, head };
             let verdict = judging.judge(&mut staged, subject, proposal, checked_to, self.batch_commits_max);
             match staged.groups.back_mut() {
                 Some(youngest) => {
@@ -470,6 +474,7 @@ impl Staged {
 struct Judging<'a> {
     books: &'a Books,
     shared: &'a Shared,
+    has_operators: bool,
     time_ms: i64,
     name: Name,
     recalled: Option<Box<SettledRound>>,
@@ -489,7 +494,7 @@ impl Judging<'_> {
         checked_to: Position,
         batch_commits_max: usize,
     ) -> Verdict {
-        let Self { books, shared, time_ms, name, recalled, proposer, head } = self;
+        let Self { books, shared, has_operators, time_ms, name, recalled, proposer, head } = self;
         let Head { version, position: previous, .. } = head;
         // What the request made is on this stream: where that has not moved on, there is nothing to find.
         if previous > checked_to {
@@ -515,6 +520,9 @@ impl Judging<'_> {
             time_ms,
             events: proposal.events,
         };
+        if has_operators {
+            commit.admit_actors()?;
+        }
         let recalled = recalled.as_deref();
         if let Some(refusal) = staged.trouble.as_ref().and_then(Trouble::refusal) {
             // Nothing is staged: it's judged by what is durable.

@@ -2,10 +2,10 @@
 
 use crate::log::location::LogError;
 use motherlode_books::StreamId;
-use motherlode_ledger::{AppendError, OpenError, Standing, draws::DrawKeysError};
+use motherlode_ledger::{AppendError, OpenError, Standing, UnknownRules, draws::DrawKeysError};
 use motherlode_proofs::ProofsError;
 use motherlode_runtime::{ConfigError, connect::ConnectError, connections::TlsError};
-use motherlode_spin::{UnknownName, UnknownRules};
+use motherlode_spin::UnknownName;
 use motherlode_wallet::WalletError;
 use std::{io, net::SocketAddr, path::PathBuf};
 

@@ -16,7 +16,9 @@ use crate::{
 use motherlode_books::{Minor, SessionLimits};
 use motherlode_jackpot::{JackpotApi, Steward};
 use motherlode_jobs::{AuditOptions, JobApi, Jobs};
-use motherlode_ledger::{Actors, Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, offer};
+use motherlode_ledger::{
+    Actors, Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, SupersededRules, Terms, offer,
+};
 use motherlode_proofs::{ProofApi, Proofs, Witnesses, serve_tiles};
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
@@ -42,7 +44,7 @@ use motherlode_runtime::{
     stop::{self, Stop, Stopper},
 };
 use motherlode_slots::Ladders;
-use motherlode_spin::{Dealer, SpinApi, SupersededRules, Sweeper, Waits};
+use motherlode_spin::{Dealer, SpinApi, Sweeper, Waits};
 use motherlode_wallet::{Payer, Wallets};
 use std::{
     net::{SocketAddr, TcpListener as StdListener},
@@ -339,6 +341,12 @@ pub(crate) fn log_service<'a>(
     config: &Config,
     stop: Stop,
 ) -> LogServiceCalls<LogApi> {
-    let api = LogApi::new(ledgers, config.partitions, stop).with_actors(Actors::new(&config.operators));
+    let terms = Terms {
+        actors: Actors::new(&config.operators),
+        // The start has checked it.
+        superseded: SupersededRules::new(&config.rules).unwrap_or_default(),
+        campaign_caps: config.campaign_caps().collect(),
+    };
+    let api = LogApi::new(ledgers, config.partitions, stop).with_terms(terms);
     LogServiceCalls::new(api, PROPOSAL_BYTES_MAX)
 }

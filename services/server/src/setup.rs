@@ -9,11 +9,11 @@ use crate::{
 };
 use motherlode_books::StreamId;
 use motherlode_jackpot::Steward;
-use motherlode_ledger::{DrawKeys, Handle, Ledgers, Options, Stores, offer, open_all};
+use motherlode_ledger::{DrawKeys, Handle, Ledgers, Options, Stores, SupersededRules, offer, open_all};
 use motherlode_proofs::{Proofs, Witnesses};
 use motherlode_runtime::{Config, Profiles};
 use motherlode_slots::latest_games;
-use motherlode_spin::{Dealer, SupersededRules, Waits};
+use motherlode_spin::{Dealer, Waits};
 use std::{
     net::{SocketAddr, TcpListener},
     time::Duration,
@@ -89,7 +89,8 @@ pub(crate) fn ledger_options(config: &Config, options: Options, dealer: &Dealer)
     let answer_wait_max = Some(Duration::from_millis(config.limits.request_ms_max));
     let change_lapse_ms = i64::try_from(config.limits.change_lapse_ms).unwrap_or(i64::MAX);
     let draws = dealer.keys().clone();
-    Options { answer_wait_max, change_lapse_ms, operators: config.sharing(), draws, ..options }
+    let has_operators = !config.operators.is_empty();
+    Options { answer_wait_max, change_lapse_ms, operators: config.sharing(), has_operators, draws, ..options }
 }
 
 /// Opens the trees beside the logs that this process writes, and holds each log against the checkpoint that was signed of it, and

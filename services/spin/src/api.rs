@@ -10,11 +10,11 @@ use crate::{
     play_rules::{PlayRules, not_held},
     registry::SessionRegistry,
     state::State,
-    superseded::SupersededRules,
+    superseded,
     waits::Waits,
 };
 use motherlode_books::{Books, Minor, Nano, Refused, SessionId, SessionLimits, StreamId};
-use motherlode_ledger::{AppendError, Ledgers, fields::RoundId, offer};
+use motherlode_ledger::{AppendError, Ledgers, SupersededRules, fields::RoundId, offer};
 use motherlode_proto::spin::v1::{ChooseRequest, SpinRequest};
 use motherlode_runtime::{Caller, Profiles, Refusal, Stop};
 use motherlode_slots::{Ladders, Outcome};
@@ -91,7 +91,7 @@ impl SpinApi {
     /// # Errors
     /// The bet's rules version is superseded, or its session refuses it.
     pub(crate) fn rules_for(&self, bet: &Bet) -> Result<PlayRules, Refusal> {
-        self.superseded.check(bet)?;
+        superseded::check(&self.superseded, bet)?;
         self.registry.rules_for(bet.session, &bet.account.stream, (bet.game.name(), bet.account.currency))
     }
 

@@ -10,7 +10,7 @@ use motherlode_books::{Campaign, Event, LiabilityReserved, Nano, Refused, Stream
 use motherlode_ledger::{
     AppendError, Proposal,
     fields::{self, AccountId},
-    fingerprint, unknown_account,
+    fingerprint, reservation_ids, unknown_account,
 };
 use motherlode_proto::{convert::record::Logged, round::v1::Account, spin::v1 as wire};
 use motherlode_runtime::{Caller, Refusal};
@@ -40,14 +40,15 @@ impl SpinApi {
         let Some((first, grant)) = accounts.first() else { return Err(no_players()) };
         let campaign = parse(first, &self.ladders, grant)?;
         let cost = self.cost(&campaign, players.len()).await?;
-        let (name, content) = (format!("campaign/{operator}/{request_id}"), fingerprint("grant_campaigns", request));
+        let [name, _] = reservation_ids(operator, "", request_id);
+        let content = fingerprint("grant_campaigns", request);
         let reserved = match self.ledgers.home().find(&StreamId::System, &name, content)? {
             Some(reserved) => reserved,
             None => {
                 for ((account, _), player) in accounts.iter().zip(players) {
                     self.check_free(account, &campaign.id).map_err(|refusal| of_player(refusal, player))?;
                 }
-                self.reserve(caller, operator, (name, content), &campaign, &cost, players.len()).await?
+                self.reserve(caller, operator, (name, content), &campaign, &cost, players).await?
             }
         };
         let Some(Event::LiabilityReserved(held)) = reserved.commit.events.first() else {
@@ -94,8 +95,8 @@ impl SpinApi {
         }
         self.check_free(account, &campaign.id)?;
         let cost = self.cost(campaign, 1).await?;
-        let name = format!("campaign/{operator}/{player}/{}", request.request_id);
-        self.reserve(caller, operator, (name, content), campaign, &cost, 1).await.map(|_| ())
+        let [_, name] = reservation_ids(operator, player, &request.request_id);
+        self.reserve(caller, operator, (name, content), campaign, &cost, &[player.to_string()]).await.map(|_| ())
     }
 
     /// Whether an account is there, and its player has no campaign of the name.
@@ -127,7 +128,7 @@ impl SpinApi {
         (request_id, fingerprint): (String, [u8; 16]),
         campaign: &Campaign,
         cost: &Cost,
-        players: usize,
+        players: &[String],
     ) -> Result<Arc<Logged>, Refusal> {
         let currency = campaign.currency;
         let rate = self.ledgers.home().books(|books| books.rate(currency));
@@ -135,10 +136,11 @@ impl SpinApi {
         let reserved = LiabilityReserved {
             operator: operator.into(),
             campaign: campaign.id.clone(),
-            players: u32::try_from(players).unwrap_or(u32::MAX),
+            players: u32::try_from(players.len()).unwrap_or(u32::MAX),
             highest: cost.highest_eur(campaign, rate)?,
             expires_ms: campaign.expires_ms,
             cap: self.campaign_caps.get(operator).copied().unwrap_or(Nano::ZERO),
+            player_ids: players.iter().map(|player| player.as_str().into()).collect(),
         };
         let events = vec![Event::LiabilityReserved(reserved), fields::acted_by(caller, "")];
         let (stream, expected_version) = (StreamId::System, None);

@@ -43,6 +43,5 @@ pub use answer::PlayedBytes;
 pub use api::SpinApi;
 pub use calls::{Answered, Call, Calls, Play};
 pub use dealer::{Dealer, RENEW_EVERY, Resolve, Script};
-pub use superseded::{SupersededRules, UnknownRules};
 pub use sweeper::Sweeper;
 pub use waits::{UnknownName, Waits};

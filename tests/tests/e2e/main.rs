@@ -42,6 +42,7 @@ mod model;
 mod new_node;
 mod node_forgeries;
 mod node_plays;
+mod node_pools;
 mod partitions;
 mod partitions_audit;
 mod partitions_jackpot;

@@ -31,7 +31,7 @@ const OPERATOR: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 /// A service in split roles with operators: its ledger, and a spin process.
 pub(crate) struct Service {
     pub(crate) ledger: Server,
-    spin: Server,
+    pub(crate) spin: Server,
     /// The ledger's.
     pub(crate) config: Config,
     _data: tempfile::TempDir,
@@ -39,14 +39,21 @@ pub(crate) struct Service {
 
 impl Service {
     pub(crate) async fn start() -> Self {
+        Self::start_with(1, "").await
+    }
+
+    /// With several partitions, which the ledger writes all; `of_acme` is added to the operator's entry.
+    pub(crate) async fn start_with(partitions: u32, of_acme: &str) -> Self {
         let data = tempfile::tempdir().unwrap();
         let nodes = [("spin", r#"["node-spin"]"#), ("jackpot", r#"["node-jackpot"]"#), ("peer", r#"["node-ledger"]"#)];
         let platform = [&[("ann", OPERATOR), ("bob", OPERATOR)][..], &nodes].concat();
-        let text = operator("acme", &[("acme", OPERATOR), ("till", r#"["wallet"]"#)])
+        let entry = format!("[[operators]]\n{of_acme}");
+        let acme = operator("acme", &[("acme", OPERATOR), ("till", r#"["wallet"]"#)]);
+        let text = acme.replacen("[[operators]]\n", &entry, 1)
             + &operator("other", &[("other", OPERATOR)])
             + &operator("platform", &platform);
         let of_file = Config { operators: Config::parse(&text).unwrap().operators, ..config(data.path()) };
-        let of_ledger = Config { role: Role::Ledger, partitions: 1, ..of_file.clone() };
+        let of_ledger = Config { role: Role::Ledger, partitions, ..of_file.clone() };
         let stores = whole(&of_ledger, Box::new(MemoryStore::new(0)));
         let ledger = Server::start(&of_ledger, stores, Options::default(), dealer()).await.unwrap();
         let spin = join(&of_ledger, Role::Spin, data.path(), &ledger, "spin", dealer()).await;
@@ -79,12 +86,14 @@ impl Service {
         events: Vec<Event>,
     ) -> String {
         let before = self.ledger.ledger().durable();
-        let outcome = self.propose(shown, stream, request_id, expected_version, &events).await;
+        let outcome = self.propose(shown, 0, stream, request_id, expected_version, &events).await;
         assert_eq!(self.ledger.ledger().durable(), before, "{events:?} was written");
         match outcome {
             Some(Verdict::NotTaken(not_taken)) if not_taken.cause() == Cause::NotAllowed => {
                 not_taken.reason.split(':').next().unwrap_or_default().to_owned()
             }
+            Some(Verdict::Refused(_)) => "REFUSED".to_owned(),
+            Some(Verdict::ConflictVersion(_)) => "CONFLICT".to_owned(),
             other => panic!("{events:?}: {other:?}"),
         }
     }
@@ -92,13 +101,14 @@ impl Service {
     /// Proposes what is taken.
     pub(crate) async fn accepted(&self, shown: &str, stream: &StreamId, events: Vec<Event>) {
         let version = self.ledger.ledger().books_of(stream, |books| books.head(stream).version).unwrap();
-        let outcome = self.propose(shown, stream, "forged", Some(version), &events).await;
+        let outcome = self.propose(shown, 0, stream, "forged", Some(version), &events).await;
         assert!(matches!(outcome, Some(Verdict::Position(_))), "{outcome:?}");
     }
 
-    async fn propose(
+    pub(crate) async fn propose(
         &self,
         shown: &str,
+        partition: u32,
         stream: &StreamId,
         request_id: &str,
         expected_version: Option<u64>,
@@ -114,7 +124,7 @@ impl Service {
             ..Proposal::default()
         };
         let mut log = LogServiceClient::new(connection(&self.ledger, shown).await);
-        let message = ProposeRequest { partition: 0, proposals: vec![proposal] };
+        let message = ProposeRequest { partition, proposals: vec![proposal] };
         let mut verdicts = log.propose(tokio_stream::iter([message])).await.unwrap().into_inner();
         verdicts.message().await.unwrap().unwrap().verdicts.remove(0).outcome
     }
@@ -149,11 +159,11 @@ pub(crate) async fn client(server: &Server, shown: &str) -> Client {
     Client::on(connection(server, shown).await)
 }
 
-fn acted(actor: &str) -> Event {
+pub(crate) fn acted(actor: &str) -> Event {
     Event::ActedBy { actor: actor.to_owned(), reference: String::new() }
 }
 
-fn terms() -> PoolTerms {
+pub(crate) fn terms() -> PoolTerms {
     PoolTerms {
         version: 2,
         contribution_ppm: 10_000,

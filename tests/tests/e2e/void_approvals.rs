@@ -1,8 +1,10 @@
 //! Voids of rounds that fed or hit a pool, where there are operators (PL-38): the operator proposes, the platform approves, and no
 //! voided hit is paid. Hits of a suspended pool wait (BW-20).
 
-use motherlode_books::{Account as Books, Currency, Nano, VOID_HOLD_MS};
-use motherlode_ledger::Options;
+use motherlode_books::{
+    ANYONE, Account as Books, Currency, Event, Minor, Nano, Refused, StreamId, VOID_HOLD_MS, VoidedJackpot,
+};
+use motherlode_ledger::{AppendError, Options, Proposal};
 use motherlode_proto::{
     jackpot::v1::{
         DeclareIncidentRequest, GetPoolRequest, ListIncidentsRequest, Pool, ReleaseHitsRequest, ResolveAwardsRequest,
@@ -162,6 +164,35 @@ async fn held(service: &Service, player: &str) -> (Account, String, u64) {
     resume(&mut ann, &mut bob).await;
     until("the hit is priced", async || service.pool(|pool| pool.paid) > Nano::ZERO).await;
     (account, round, proposed.change_id)
+}
+
+/// PL-38 (b): where operators are configured, the writer takes no unapproved void by "(anyone)".
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_b1_pl_38_b_a_void_by_anyone_is_not_admitted_with_operators() {
+    let data = tempfile::tempdir().unwrap();
+    let service = Service::start(data.path()).await;
+    let (_, _, change) = held(&service, "alice").await;
+    let ledger = service.server.ledger();
+    let before = ledger.durable();
+    let voided = Event::RoundVoided {
+        round: 1,
+        reason: "stuck".into(),
+        actor: ANYONE.into(),
+        refund: Minor(3_000),
+        win_taken_back: Minor::ZERO,
+        jackpot: VoidedJackpot::Kept,
+    };
+    let proposal = Proposal {
+        stream: StreamId::player("acme", "alice"),
+        expected_version: None,
+        request_id: "forged".into(),
+        fingerprint: [0; 16],
+        events: vec![voided],
+    };
+    let refused = ledger.append(proposal).await.unwrap_err();
+    assert_eq!(refused, AppendError::Refused(Refused::VoidUnapproved { round: 1 }), "change {change} waits");
+    assert_eq!(ledger.durable(), before);
+    service.server.stop().await.unwrap();
 }
 
 /// PL-38 (b): the award is neither paid nor resolved while it's held; the approved void leaves the pool without it, and the player

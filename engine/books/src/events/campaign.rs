@@ -48,6 +48,8 @@ pub struct LiabilityReserved {
     pub expires_ms: i64,
     /// The most that the operator's open campaigns may come to, this one among them; 0 for no such limit.
     pub cap: Nano,
+    /// The players by their ids; none in older logs.
+    pub player_ids: Vec<SmolStr>,
 }
 
 /// Why a campaign has no round to play (any more).

@@ -12,7 +12,7 @@ use super::stage::{Stage, Subject};
 use super::view::View;
 use crate::events::{Award, ChangeProposed, Commit, Decision, Event, PoolTerms, Refused, VoidedJackpot};
 use crate::state::{Books, Changes, PlayerState, Wallet};
-use crate::values::{Ceiling, CoinValue, Currency, FxRate, HOME, Minor, Nano, StreamId, Switch, operator_of};
+use crate::values::{ANYONE, Ceiling, CoinValue, Currency, FxRate, HOME, Minor, Nano, StreamId, Switch, operator_of};
 
 /// Above this no bet is taken, in any currency: only deposits from before there were ceilings lead there, and what is won on
 /// top must have room. An eighth of what 64 bits hold.
@@ -47,6 +47,25 @@ impl Stage {
     /// The first limit that an event passes.
     pub fn admit(&self, subject: &Subject, books: &Books, commit: &Commit) -> Result<(), Refused> {
         Admission { view: self.over(books), player: subject.0.player.as_ref(), commit }.admit()
+    }
+}
+
+impl Commit {
+    /// Refuses a void by [`ANYONE`] that the platform has not approved: where there are operators, each actor has a name (PL-38).
+    ///
+    /// # Errors
+    /// [`Refused::VoidUnapproved`].
+    pub fn admit_actors(&self) -> Result<(), Refused> {
+        let mut approved = false;
+        for event in &self.events {
+            match event {
+                Event::RoundVoided { round, actor, .. } if actor == ANYONE && !approved => {
+                    return Err(Refused::VoidUnapproved { round: *round });
+                }
+                event => approved = matches!(event, Event::ChangeApproved { .. }),
+            }
+        }
+        Ok(())
     }
 }
 

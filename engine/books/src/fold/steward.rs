@@ -50,6 +50,32 @@ impl Books {
     /// durable books of home, `there` those of the partition. `None` when the pool needs to know nothing more.
     #[must_use]
     pub fn partition_report(&self, pool: &str, partition: u32, there: &Self) -> Option<PartitionReported> {
+        let state = self.pool(pool)?;
+        let report = self.partition_report_to(pool, partition, there, u64::MAX)?;
+        let reported = state.reports.get(&partition);
+        // Whoever waits for the retirement of a suspended pool needs to know.
+        let is_new = reported.is_none_or(|reported| match report.end {
+            StretchEnd::Standing { open_rounds, mirrored } => {
+                let stands = mirrored >= state.suspended_at
+                    && (open_rounds != reported.open_rounds || reported.mirrored < state.suspended_at);
+                report.contributions != Nano::ZERO
+                    || !report.voids.is_empty()
+                    || (state.status == PoolStatus::Suspended && stands)
+            }
+            StretchEnd::Decision(_) => true,
+        });
+        is_new.then_some(report)
+    }
+
+    /// The report of a partition up to its next hit or void, or to a position, whether or not the pool needs to know it.
+    #[must_use]
+    pub fn partition_report_to(
+        &self,
+        pool: &str,
+        partition: u32,
+        there: &Self,
+        to_max: u64,
+    ) -> Option<PartitionReported> {
         let state = self.pool(pool).filter(|state| state.head.partition != partition)?;
         let Some(reported) = state.reports.get(&partition) else {
             let end = StretchEnd::Standing { open_rounds: 0, mirrored: 0 };
@@ -60,23 +86,14 @@ impl Books {
         let pending = there.pending.get(pool).unwrap_or(&nothing);
         let from = reported.to + 1;
         let decision = pending.decisions_after(partition, reported.to).next();
-        let to = decision.map_or(there.end(partition).position, Decision::position);
+        let decision = decision.filter(|decision| decision.position() <= to_max);
+        let to = decision.map_or(there.end(partition).position.min(to_max), Decision::position);
         let contributions = Nano(pending.contributions(partition, from, to).map(|amount| amount.0).sum());
         let voids = reported_voids(state, pending.voids(partition, from, to), from);
         let open_rounds = there.contributing_rounds(pool);
         let mirrored = there.pool(pool).map_or(0, |mirror| mirror.home_position);
-        let suspended_at = state.suspended_at;
-        // Whoever waits for the retirement of a suspended pool needs to know.
-        let stands =
-            || mirrored >= suspended_at && (open_rounds != reported.open_rounds || reported.mirrored < suspended_at);
         let end = match decision {
             Some(decision) => StretchEnd::Decision(decision.clone()),
-            None if contributions == Nano::ZERO
-                && voids.is_empty()
-                && !(state.status == PoolStatus::Suspended && stands()) =>
-            {
-                return None;
-            }
             None => StretchEnd::Standing { open_rounds, mirrored },
         };
         let cycle = if voids.is_empty() { 0 } else { state.cycle };
@@ -89,14 +106,8 @@ impl Books {
     #[must_use]
     pub fn pool_mirror(&self, pool: &str, partition: u32, there: &Self) -> Option<PoolMirrored> {
         let state = self.pool(pool)?;
-        let reported = state.reports.get(&partition)?;
-        let marks = state.marks(partition);
-        let mirror = there.pool(pool);
-        let since = mirror.map_or(0, |mirror| mirror.home_position);
-        let awards = reported.awards.iter().filter(|(awarded_at, _)| *awarded_at > since);
-        let awards: Vec<_> = awards.map(|(_, award)| award.clone()).collect();
-        let returns = reported.returns.iter().filter(|(returned_at, _)| *returned_at > since);
-        let returns: Vec<_> = returns.map(|(_, returned)| returned.clone()).collect();
+        let mirrored = self.mirror_as_of_now(pool, partition, there)?;
+        let (marks, mirror) = (state.marks(partition), there.pool(pool));
         let is_current = mirror.is_some_and(|mirror| {
             let (known, pending) = (mirror.marks(partition), there.pending.get(pool));
             let pooled = pending.and_then(|p| p.contributions(partition, known.pooled_to + 1, marks.pooled_to).next());
@@ -104,18 +115,30 @@ impl Books {
             let decided = pending.and_then(|p| p.decisions_after(partition, known.decided_to).next());
             let decided = decided.is_some_and(|decision| decision.position() <= marks.decided_to);
             let is_same = (&mirror.terms, &mirror.status) == (&state.terms, &state.status);
-            is_same && pooled.is_none() && void.is_none() && !decided && returns.is_empty()
+            is_same && pooled.is_none() && void.is_none() && !decided && mirrored.returns.is_empty()
         });
-        let mirrored = || PoolMirrored {
+        (!is_current).then_some(mirrored)
+    }
+
+    /// The mirror of a pool in a partition as of now, whether or not the partition has it. `None` when the partition has not joined
+    /// yet.
+    #[must_use]
+    pub fn mirror_as_of_now(&self, pool: &str, partition: u32, there: &Self) -> Option<PoolMirrored> {
+        let state = self.pool(pool)?;
+        let reported = state.reports.get(&partition)?;
+        let marks = state.marks(partition);
+        let since = there.pool(pool).map_or(0, |mirror| mirror.home_position);
+        let awards = reported.awards.iter().filter(|(awarded_at, _)| *awarded_at > since);
+        let returns = reported.returns.iter().filter(|(returned_at, _)| *returned_at > since);
+        Some(PoolMirrored {
             home_position: state.head.position,
             terms: state.terms.clone(),
             status: state.status.clone(),
             pooled_to: marks.pooled_to,
             decided_to: marks.decided_to,
-            awards: awards.clone(),
-            returns: returns.clone(),
-        };
-        (!is_current).then(mirrored)
+            awards: awards.map(|(_, award)| award.clone()).collect(),
+            returns: returns.map(|(_, returned)| returned.clone()).collect(),
+        })
     }
 }
 

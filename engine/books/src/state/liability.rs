@@ -30,12 +30,14 @@ impl Liabilities {
     /// # Errors
     /// [`Refused::LiabilityAboveCap`], [`Refused::BadCampaign`].
     pub(crate) fn reserve(&mut self, reserved: &LiabilityReserved, now_ms: i64) -> Result<(), Refused> {
-        let LiabilityReserved { operator, campaign, players, highest, expires_ms, cap } = reserved;
+        let LiabilityReserved { operator, campaign, players, highest, expires_ms, cap, player_ids } = reserved;
+        let named = u32::try_from(player_ids.len()).unwrap_or(u32::MAX);
         let bad = |reason: &str| Err(Refused::BadCampaign { reason: reason.to_owned() });
         let (today, last) = (date::day_of(now_ms), date::day_of(*expires_ms));
         match reserved {
             _ if !is_id(operator) || !is_id(campaign) => return bad("its name is not well formed"),
             _ if *players == 0 || *highest <= Nano::ZERO || *cap < Nano::ZERO => return bad("it is for nobody"),
+            _ if named > 0 && named != *players => return bad("it names other players than it counts"),
             _ if *expires_ms <= now_ms => return bad("it expires before it begins"),
             _ if last - today > Self::DAYS_MAX => return bad("it expires in more than ten years"),
             _ => {}

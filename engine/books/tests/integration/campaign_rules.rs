@@ -232,6 +232,7 @@ fn reserved(operator: &str, highest: &str, expires_ms: i64, cap: &str) -> Vec<Ev
         highest: nano(highest),
         expires_ms,
         cap: nano(cap),
+        player_ids: vec![],
     })]
 }
 

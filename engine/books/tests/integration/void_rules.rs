@@ -137,6 +137,27 @@ fn pl_38_b_a_proposal_holds_for_72_hours_of_logged_time_and_holds_nothing_twice(
     world.pay(&award).unwrap();
 }
 
+/// The books take the void of logs without operators; where there are operators, the writer admits no actor without a name.
+#[test]
+fn mf_b1_pl_38_b_a_void_by_anyone_needs_an_approval_where_there_are_operators() {
+    let (mut world, round, _) = awarded();
+    let Event::RoundVoided { reason, refund, win_taken_back, jackpot, .. } =
+        void_by_operator(round, VoidedJackpot::Kept)
+    else {
+        panic!("a void")
+    };
+    let actor = ANYONE.to_owned();
+    let void = Event::RoundVoided { round, reason, actor, refund, win_taken_back, jackpot };
+    let change = world.write(player("ann"), vec![proposed(round)]);
+    let commit = world.next(player("ann"), vec![void.clone()]);
+    assert_eq!(world.books.admit(&commit), Ok(()));
+    assert_eq!(commit.admit_actors(), Err(Refused::VoidUnapproved { round }));
+    let commit = world.next(player("ann"), vec![approved(change, "ann"), void]);
+    assert_eq!(commit.admit_actors(), Ok(()));
+    let named = world.next(player("ann"), vec![void_by_operator(round, VoidedJackpot::Kept)]);
+    assert_eq!(named.admit_actors(), Ok(()), "the books refuse it");
+}
+
 #[test]
 fn pl_38_a_voids_of_the_older_form_are_folded_and_not_admitted() {
     let mut world = World::with_players(&["ann"]);

@@ -10,6 +10,7 @@ mod common;
 mod copy;
 mod days;
 mod index;
+mod nodes;
 mod partitions;
 mod replay;
 mod tampering;

@@ -97,6 +97,7 @@ pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit:
             ("Stream", html! { (stream(&commit.stream)) ", version " (commit.version) }),
             ("Time", html! { (at(commit.time_unix_ms)) }),
             ("Request id", html! { code { (commit.request_id) } }),
+            ("Proposed by", proposer(&commit)),
             ("Fingerprint", html! { code { (hex(&commit.fingerprint)) } }),
             ("SHA-256", html! { code { (hex(&Sha256::digest(&record.record))) } }),
             ("Record before", html! { code { (hex(&commit.previous_hash)) } }),
@@ -114,6 +115,15 @@ pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit:
         }
     };
     Ok(layout::page(&visit, &format!("Position {position}"), content))
+}
+
+/// The other process that proposed a commit, with its roles.
+fn proposer(commit: &Commit) -> Markup {
+    match (commit.proposer.as_str(), commit.proposer_roles.as_str()) {
+        ("", _) => html! { "the writer's own process" },
+        (credential, "") => html! { code { (credential) } ", without roles" },
+        (credential, roles) => html! { code { (credential) } ", roles: " (roles) },
+    }
 }
 
 /// The records between two positions, the second among them, that the caller may see.

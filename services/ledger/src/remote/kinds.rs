@@ -33,11 +33,8 @@ struct Place<'a> {
 }
 
 fn is_allowed(roles: Roles, place: &Place<'_>, event: &Event) -> bool {
-    let by = [(Roles::NODE_SPIN, by_spin as By), (Roles::NODE_JACKPOT, by_jackpot), (Roles::NODE_LEDGER, by_ledger)];
-    by.into_iter().any(|(role, allows)| roles.meets(role) && allows(place, event))
+    roles.meets(proposers(place, event).and(Roles::NODES))
 }
-
-type By = fn(&Place<'_>, &Event) -> bool;
 
 /// Whether a credential with these roles may propose an event on a stream; for whoever reads the log later.
 #[must_use]
@@ -48,86 +45,77 @@ pub fn may_propose(roles: &str, stream: &StreamId, partition: u32, request_id: &
     all.into_iter().any(|role| named(role) && is_allowed(role, &place, event))
 }
 
-/// Spin: rounds, draws, sessions, campaigns, debits, and demo accounts.
-fn by_spin(place: &Place<'_>, event: &Event) -> bool {
-    match place.stream {
-        StreamId::Player { .. } => match event {
-            Event::AccountOpened { currency } => *currency == Currency::PLAY,
-            Event::PlayMoneyGiven { .. }
-            | Event::CollectionChanged { .. }
-            | Event::RoundStarted(_)
-            | Event::StepResolved(_)
-            | Event::JackpotHit { .. }
-            | Event::DrawSealed(_)
-            | Event::DrawsRevealed { .. }
-            | Event::WinCredited { .. }
-            | Event::RoundSettled { .. }
-            | Event::ActedBy { .. }
-            | Event::SessionOpened(_)
-            | Event::SessionEnded { .. }
-            | Event::RealityCheckAcknowledged { .. }
-            | Event::CampaignGranted(_)
-            | Event::CampaignCancelled { .. }
-            | Event::DebitAsked(_)
-            | Event::DebitConfirmed { .. }
-            | Event::DebitRefused { .. } => true,
-            _ => false,
-        },
-        StreamId::System => {
-            matches!(event, Event::GeneratorReseeded | Event::LiabilityReserved(_) | Event::ActedBy { .. })
-        }
-        StreamId::Pool(_) | StreamId::Rates => false,
-    }
-}
+const SPIN: Roles = Roles::NODE_SPIN;
+const JACKPOT: Roles = Roles::NODE_JACKPOT;
+const LEDGER: Roles = Roles::NODE_LEDGER;
 
-/// Jackpot: the steps of pools, the payment of their awards, and the copies that other partitions have of home. It stops a pool and
-/// proposes changes; it makes none that takes two actors.
-fn by_jackpot(place: &Place<'_>, event: &Event) -> bool {
-    match place.stream {
-        StreamId::Player { .. } => {
-            matches!(event, Event::JackpotPaid { .. } | Event::AwardSetAside { .. } | Event::ActedBy { .. })
-        }
-        StreamId::Pool(_) => matches!(
-            event,
-            Event::ContributionsPooled { .. }
-                | Event::ContributionTakenBack { .. }
-                | Event::ContributionsReturned { .. }
-                | Event::AwardReversed { .. }
-                | Event::JackpotAwarded(_)
-                | Event::PoolReceived { .. }
-                | Event::PartitionReported(_)
-                | Event::PoolMirrored(_)
-                | Event::PoolSuspended { .. }
-                | Event::ActedBy { .. }
-        ),
-        StreamId::System => match event {
-            Event::ChangeProposed(proposed) => matches!(proposed.stream, StreamId::Pool(_)),
-            Event::IntegrityFailed { .. } => true,
-            Event::ActedBy { .. } => true,
-            Event::SwitchSet { .. } => place.copies,
-            _ => false,
-        },
-        StreamId::Rates => place.copies && matches!(event, Event::RateSet { .. } | Event::ActedBy { .. }),
+/// The node roles that may propose an event on a stream. The books refuse events that do not belong to the stream.
+///
+/// Spin: rounds, draws, sessions, campaigns, debits, and demo accounts. Jackpot: the steps of pools, the payment of their awards, and
+/// the copies that other partitions have of home; it stops a pool and proposes changes, but makes none that takes two actors. Ledger:
+/// the wallet, voids, reports and changes on partitions that another process writes, and what a start brings to them; it resolves no
+/// round.
+///
+/// The match has no default: a new kind of event needs a decision.
+fn proposers(place: &Place<'_>, event: &Event) -> Roles {
+    let is_player = matches!(place.stream, StreamId::Player { .. });
+    match event {
+        Event::AccountOpened { currency } if *currency == Currency::PLAY => SPIN.or(LEDGER),
+        Event::DrawSealed(_) | Event::DrawsRevealed { .. } | Event::CollectionChanged { .. } => SPIN.or(LEDGER),
+        Event::PlayMoneyGiven { .. }
+        | Event::RoundStarted(_)
+        | Event::StepResolved(_)
+        | Event::JackpotHit { .. }
+        | Event::WinCredited { .. }
+        | Event::RoundSettled { .. }
+        | Event::SessionOpened(_)
+        | Event::SessionEnded { .. }
+        | Event::RealityCheckAcknowledged { .. }
+        | Event::CampaignGranted(_)
+        | Event::CampaignCancelled { .. }
+        | Event::LiabilityReserved(_)
+        | Event::DebitAsked(_)
+        | Event::DebitConfirmed { .. } => SPIN,
+        Event::DebitRefused { .. } | Event::RollbackAsked { .. } | Event::GeneratorReseeded => SPIN.or(LEDGER),
+        Event::AccountOpened { .. }
+        | Event::Deposited { .. }
+        | Event::Withdrawn { .. }
+        | Event::RoundVoided { .. }
+        | Event::DrawsLost { .. }
+        | Event::VoidProposed { .. }
+        | Event::RequestCancelled
+        | Event::SeamlessChosen
+        | Event::DebitRolledBack
+        | Event::CreditPaid { .. }
+        | Event::WalletOverdue { .. }
+        | Event::PoolOpened { .. }
+        | Event::PoolTermsChanged { .. }
+        | Event::PoolResumed { .. }
+        | Event::PoolRetired { .. }
+        | Event::HitsReleased { .. }
+        | Event::IncidentDeclared(_)
+        | Event::ClockSkewed { .. }
+        | Event::ChangeApproved { .. }
+        | Event::ChangeRejected { .. } => LEDGER,
+        Event::JackpotPaid { .. }
+        | Event::AwardSetAside { .. }
+        | Event::PartitionReported(_)
+        | Event::PoolMirrored(_)
+        | Event::PoolSuspended { .. }
+        | Event::IntegrityFailed { .. } => JACKPOT.or(LEDGER),
+        Event::ContributionsPooled { .. }
+        | Event::ContributionTakenBack { .. }
+        | Event::ContributionsReturned { .. }
+        | Event::AwardReversed { .. }
+        | Event::JackpotAwarded(_)
+        | Event::PoolReceived { .. } => JACKPOT,
+        Event::ChangeProposed(proposed) if matches!(proposed.stream, StreamId::Pool(_)) => JACKPOT.or(LEDGER),
+        Event::ChangeProposed(_) => LEDGER,
+        // Copies of home are as good as their originals: see `pools`.
+        Event::SwitchSet { .. } | Event::RateSet { .. } if place.copies => JACKPOT.or(LEDGER),
+        Event::SwitchSet { .. } | Event::RateSet { .. } => LEDGER,
+        // It ends the commits of all roles; alone it changes nothing.
+        Event::ActedBy { .. } if is_player || matches!(place.stream, StreamId::System) => Roles::NODES,
+        Event::ActedBy { .. } => JACKPOT.or(LEDGER),
     }
-}
-
-/// Ledger: the work of the wallet, reports and changes on partitions that another process writes. It resolves no round.
-fn by_ledger(_: &Place<'_>, event: &Event) -> bool {
-    !matches!(
-        event,
-        Event::RoundStarted(_)
-            | Event::StepResolved(_)
-            | Event::JackpotHit { .. }
-            | Event::WinCredited { .. }
-            | Event::RoundSettled { .. }
-            | Event::SessionOpened(_)
-            | Event::SessionEnded { .. }
-            | Event::RealityCheckAcknowledged { .. }
-            | Event::CampaignGranted(_)
-            | Event::CampaignCancelled { .. }
-            | Event::LiabilityReserved(_)
-            | Event::DebitAsked(_)
-            | Event::DebitConfirmed { .. }
-            | Event::PlayMoneyGiven { .. }
-    )
 }

@@ -8,24 +8,42 @@
 //! and one resolution of each step of the round so far.
 
 mod actors;
+mod campaigns;
 mod kinds;
 mod plays;
+mod pools;
+mod superseded;
 
 pub use actors::Actors;
+pub use campaigns::reservation_ids;
 pub use kinds::may_propose;
+pub use pools::is_copied;
+pub use superseded::{SupersededRules, UnknownRules};
 
 use crate::{
     append::{AppendError, Proposal},
     handle::Handle,
 };
+use motherlode_books::Nano;
 use motherlode_proto::convert::record::Proposer;
 use motherlode_runtime::{Caller, access::Roles};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
+
+/// The parts of a configuration by which proposals are checked.
+#[derive(Debug, Default)]
+pub struct Terms {
+    /// The known actors; `None` without operators.
+    pub actors: Option<Actors>,
+    /// Superseded rules versions that take new bets (PL-41).
+    pub superseded: SupersededRules,
+    /// The most that open campaigns of an operator may cost, EUR, by operator (PL-36).
+    pub campaign_caps: BTreeMap<String, Nano>,
+}
 
 /// Checks proposals of other processes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Guard {
-    actors: Option<Arc<Actors>>,
+    terms: Arc<Terms>,
 }
 
 /// The process that proposes, by its credential.
@@ -46,26 +64,49 @@ impl Node {
 }
 
 impl Guard {
-    /// Checks actors and approvals by the configuration.
-    pub(crate) fn new(actors: Option<Actors>) -> Self {
-        Self { actors: actors.map(Arc::new) }
+    /// Checks by a configuration.
+    pub(crate) fn new(terms: Terms) -> Self {
+        Self { terms: terms.into() }
     }
 
-    /// Checks a proposal by its proposer's roles, its actors, and its draws and steps.
+    /// Checks a proposal by its proposer's roles, its actors, its draws and steps, and the other partitions that it is about.
     ///
     /// # Errors
-    /// [`AppendError::NotAllowed`]; [`AppendError::Conflict`] where a step was decided on another version of the stream.
-    pub(crate) fn check(&self, node: &Node, proposal: &Proposal, ledger: &Handle) -> Result<(), AppendError> {
+    /// [`AppendError::NotAllowed`]; [`AppendError::Conflict`] where it was decided on another version of the stream, or on positions
+    /// of another partition that this process does not have yet.
+    pub(crate) fn check(
+        &self,
+        node: &Node,
+        proposal: &Proposal,
+        ledger: &Handle,
+        (all, partitions): (&[Handle], u32),
+    ) -> Result<(), AppendError> {
         if let Some(roles) = node.roles {
             kinds::check(roles, proposal, ledger.partition())?;
         }
-        if let Some(actors) = &self.actors {
+        let Terms { actors, superseded, campaign_caps } = &*self.terms;
+        if let Some(actors) = actors {
             actors.check(proposal, ledger.partition())?;
         }
-        match plays::check(ledger, proposal, self.actors.is_some()) {
+        let checked = superseded
+            .check_events(&proposal.events)
+            .and_then(|()| campaigns::check(campaign_caps, proposal, all))
+            .and_then(|()| pools::check(ledger, proposal, (all, partitions)))
+            .and_then(|()| plays::check(ledger, proposal, actors.is_some()));
+        match checked {
             // A repeated request gets the answer of its commit.
             Err(_) if ledger.find_position(&proposal.stream, &proposal.request_id)?.is_some() => Ok(()),
             checked => checked,
         }
     }
+}
+
+/// Refuses a proposal that names no version, or one that the stream does not have.
+fn check_version(ledger: &Handle, proposal: &Proposal) -> Result<(), AppendError> {
+    let Some(expected) = proposal.expected_version else {
+        let reason = "a proposal that is checked by the stream's state must name the stream's version";
+        return Err(AppendError::not_allowed("VERSION_MISSING", reason));
+    };
+    let version = ledger.books_of(&proposal.stream, |books| books.head(&proposal.stream).version)?;
+    if version == expected { Ok(()) } else { Err(AppendError::Conflict { version }) }
 }

@@ -157,6 +157,10 @@ fn whole(record: &Record) -> Result<String, Failure> {
         hex(&hash(&record.bytes)),
         hex(&previous_hash(&record.bytes).unwrap_or_default())
     );
+    if let Some(proposer) = &logged.proposer {
+        let roles = if proposer.roles.is_empty() { "none" } else { &*proposer.roles };
+        let _ = writeln!(text, "  proposed by {}, roles: {roles}", proposer.credential);
+    }
     for event in &logged.commit.events {
         let _ = writeln!(text, "{event:#?}");
     }

@@ -1,0 +1,124 @@
+//! Events between partitions in the proposals of other processes: each must be what the log of the other partition says (PL-44).
+
+use super::check_version;
+use crate::{
+    append::{AppendError, Proposal},
+    handle::Handle,
+};
+use motherlode_books::{Event, HOME, InternalRequest, PartitionReported, PoolMirrored, StreamId, StretchEnd};
+
+/// Checks reports to home, mirrors and copies of home.
+///
+/// # Errors
+/// REPORT_DIFFERS, MIRROR_DIFFERS, COPY_DIFFERS, VERSION_MISSING; a conflict where this process does not have the other
+/// partition's positions yet.
+pub(super) fn check(
+    ledger: &Handle,
+    proposal: &Proposal,
+    (all, partitions): (&[Handle], u32),
+) -> Result<(), AppendError> {
+    if ledger.partition() != HOME
+        && let Some(position) = InternalRequest::copied_position(&proposal.request_id)
+    {
+        return check_copy(ledger, proposal, held(all, HOME), position);
+    }
+    for event in &proposal.events {
+        match (event, &proposal.stream) {
+            (Event::PoolMirrored(mirrored), StreamId::Pool(pool)) => {
+                check_version(ledger, proposal)?;
+                check_mirror(ledger, pool, mirrored, held(all, HOME))?;
+            }
+            (Event::PartitionReported(report), StreamId::Pool(pool)) => {
+                check_version(ledger, proposal)?;
+                match held(all, report.partition) {
+                    Some(reporting) => check_report(ledger, pool, report, reporting)?,
+                    // A process need not hold every partition (`ledger.holds`).
+                    None if report.partition < partitions => {}
+                    None => {
+                        let reason = format!("there is no partition {}", report.partition);
+                        return Err(AppendError::not_allowed("REPORT_DIFFERS", reason));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn held(all: &[Handle], partition: u32) -> Option<&Handle> {
+    all.iter().find(|ledger| ledger.partition() == partition)
+}
+
+/// The proposal rests on positions that this process does not have yet: it is made again.
+fn behind(ledger: &Handle, stream: &StreamId) -> AppendError {
+    let version = ledger.books_of(stream, |books| books.head(stream).version).unwrap_or_default();
+    AppendError::Conflict { version }
+}
+
+fn check_copy(ledger: &Handle, proposal: &Proposal, home: Option<&Handle>, position: u64) -> Result<(), AppendError> {
+    let differs = || {
+        let reason = format!("position {position} of partition {HOME} has other events on {}", proposal.stream);
+        AppendError::not_allowed("COPY_DIFFERS", reason)
+    };
+    // Home is missing while the process starts.
+    let Some(home) = home.filter(|home| position <= home.durable()) else {
+        return Err(behind(ledger, &proposal.stream));
+    };
+    if position == 0 {
+        return Err(differs());
+    }
+    let original = home.fetch(position)?;
+    let copied = original.commit.events.iter().filter(|event| is_copied(event));
+    let same = original.commit.stream == proposal.stream && copied.eq(&proposal.events);
+    if same { Ok(()) } else { Err(differs()) }
+}
+
+/// Whether other partitions have a copy of an event of home's rates or system stream.
+#[must_use]
+pub fn is_copied(event: &Event) -> bool {
+    matches!(event, Event::RateSet { .. } | Event::SwitchSet { .. })
+}
+
+fn check_mirror(
+    ledger: &Handle,
+    pool: &str,
+    mirrored: &PoolMirrored,
+    home: Option<&Handle>,
+) -> Result<(), AppendError> {
+    let Some(home) = home else { return Err(behind(ledger, &StreamId::pool(pool))) };
+    let (at, expected) = home.books(|books| {
+        let at = books.pool(pool).map_or(0, |pool| pool.head.position);
+        (at, ledger.books(|own| books.mirror_as_of_now(pool, ledger.partition(), own)))
+    });
+    match expected {
+        Some(expected) if expected == *mirrored => Ok(()),
+        // The pool has moved on, or this process does not have its latest commit.
+        _ if at != mirrored.home_position => Err(behind(ledger, &StreamId::pool(pool))),
+        _ => {
+            let reason = format!("the mirror of pool {pool} is not the pool at position {at} of partition {HOME}");
+            Err(AppendError::not_allowed("MIRROR_DIFFERS", reason))
+        }
+    }
+}
+
+fn check_report(home: &Handle, pool: &str, report: &PartitionReported, reporting: &Handle) -> Result<(), AppendError> {
+    if report.to > reporting.durable() {
+        return Err(behind(home, &StreamId::pool(pool)));
+    }
+    let expected = home
+        .books(|books| reporting.books(|there| books.partition_report_to(pool, report.partition, there, report.to)));
+    // Open rounds and the mirror's position are those of the end of the log as the proposer saw it.
+    let same_end = |expected: &StretchEnd| match (&report.end, expected) {
+        (StretchEnd::Standing { mirrored: then, .. }, StretchEnd::Standing { mirrored: now, .. }) => then <= now,
+        (decision, expected) => decision == expected,
+    };
+    let is_same = expected.is_some_and(|expected| {
+        same_end(&expected.end) && PartitionReported { end: report.end.clone(), ..expected } == *report
+    });
+    if is_same {
+        return Ok(());
+    }
+    let reason = format!("partition {} does not leave this for pool {pool} up to {}", report.partition, report.to);
+    Err(AppendError::not_allowed("REPORT_DIFFERS", reason))
+}

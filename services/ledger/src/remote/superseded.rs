@@ -1,0 +1,60 @@
+//! Superseded rules versions (PL-41): they finish their open rounds, repeated requests and granted campaigns, and take no
+//! other new bets unless the configuration enables them by name.
+
+use crate::append::AppendError;
+use motherlode_books::Event;
+use motherlode_runtime::config::Rules;
+use motherlode_slots::{game, latest};
+use std::{collections::BTreeSet, sync::Arc};
+
+/// Superseded rules versions that take new bets.
+#[derive(Debug, Clone, Default)]
+pub struct SupersededRules(Arc<BTreeSet<(String, String)>>);
+
+/// The configuration enables a rules version that does not exist, or that is not superseded.
+#[derive(Debug, thiserror::Error)]
+#[error("rules: {0:?} is not the name of a game and of a superseded version of its rules, with a space between")]
+pub struct UnknownRules(String);
+
+impl SupersededRules {
+    /// The versions that a configuration enables.
+    ///
+    /// # Errors
+    /// The first name without a superseded version.
+    pub fn new(rules: &Rules) -> Result<Self, UnknownRules> {
+        let named = rules.superseded_enabled.iter().map(|text| {
+            let (name, version) = text.split_once(' ').unwrap_or((text, ""));
+            let known = game(name, version).filter(|game| is_superseded(game.name(), game.rules_version()));
+            known.map(|_| (name.to_owned(), version.to_owned())).ok_or_else(|| UnknownRules(text.clone()))
+        });
+        Ok(Self(Arc::new(named.collect::<Result<_, _>>()?)))
+    }
+
+    /// Whether a rules version takes new bets.
+    #[must_use]
+    pub fn takes_bets(&self, name: &str, version: &str) -> bool {
+        !is_superseded(name, version)
+            || self.0.iter().any(|(game, enabled)| (game.as_str(), enabled.as_str()) == (name, version))
+    }
+
+    /// Refuses bets on superseded versions in the proposal of another process; free rounds of granted campaigns are let through.
+    pub(super) fn check_events(&self, events: &[Event]) -> Result<(), AppendError> {
+        let refused = events.iter().find_map(|event| match event {
+            Event::RoundStarted(bet) if bet.campaign.is_none() && !self.takes_bets(&bet.game, &bet.rules_version) => {
+                Some(bet)
+            }
+            _ => None,
+        });
+        match refused {
+            None => Ok(()),
+            Some(bet) => {
+                let reason = format!("rules version {} of {} takes no new bets", bet.rules_version, bet.game);
+                Err(AppendError::not_allowed("RULES_VERSION_SUPERSEDED", reason))
+            }
+        }
+    }
+}
+
+fn is_superseded(name: &str, version: &str) -> bool {
+    latest(name).is_some_and(|game| game.rules_version() != version)
+}
