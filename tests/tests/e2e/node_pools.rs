@@ -134,7 +134,8 @@ impl Service {
         let ledger = self.ledger.ledgers().partition(partition).unwrap();
         let before = ledger.durable();
         let version = ledger.books(|books| books.head(stream).version);
-        let outcome = self.propose("jackpot", partition, stream, request_id, Some(version), &[event.clone()]).await;
+        let outcome =
+            self.propose("jackpot", partition, stream, request_id, Some(version), std::slice::from_ref(event)).await;
         match outcome {
             Some(Verdict::Position(_)) => return "TAKEN".to_owned(),
             _ => assert_eq!(ledger.durable(), before, "{event:?} was written"),
