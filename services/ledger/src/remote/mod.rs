@@ -100,13 +100,3 @@ impl Guard {
         }
     }
 }
-
-/// Refuses a proposal that names no version, or one that the stream does not have.
-fn check_version(ledger: &Handle, proposal: &Proposal) -> Result<(), AppendError> {
-    let Some(expected) = proposal.expected_version else {
-        let reason = "a proposal that is checked by the stream's state must name the stream's version";
-        return Err(AppendError::not_allowed("VERSION_MISSING", reason));
-    };
-    let version = ledger.books_of(&proposal.stream, |books| books.head(&proposal.stream).version)?;
-    if version == expected { Ok(()) } else { Err(AppendError::Conflict { version }) }
-}

@@ -1,6 +1,5 @@
 //! Events between partitions in the proposals of other processes: each must be what the log of the other partition says (PL-44).
 
-use super::check_version;
 use crate::{
     append::{AppendError, Proposal},
     handle::Handle,
@@ -121,4 +120,14 @@ fn check_report(home: &Handle, pool: &str, report: &PartitionReported, reporting
     }
     let reason = format!("partition {} does not leave this for pool {pool} up to {}", report.partition, report.to);
     Err(AppendError::not_allowed("REPORT_DIFFERS", reason))
+}
+
+/// Refuses a proposal that names no version, or one that the stream does not have.
+fn check_version(ledger: &Handle, proposal: &Proposal) -> Result<(), AppendError> {
+    let Some(expected) = proposal.expected_version else {
+        let reason = "a proposal that is checked by the stream's state must name the stream's version";
+        return Err(AppendError::not_allowed("VERSION_MISSING", reason));
+    };
+    let version = ledger.books_of(&proposal.stream, |books| books.head(&proposal.stream).version)?;
+    if version == expected { Ok(()) } else { Err(AppendError::Conflict { version }) }
 }
