@@ -30,6 +30,7 @@ pub use contract::game::Game;
 pub use contract::highest_win::{CollectedTop, GambleTop, HighestWin, TopWindows};
 pub use contract::info::{AutoplayLoss, Fact, GameInfo, PayRow, PrizeInfo, SpecialInfo, SymbolInfo, SymbolRole};
 pub use contract::most_expected::MostExpected;
+pub use contract::nature::{FEATURES_MAX, Feature, Nature, Sign, Source};
 pub use contract::outcome::{
     Awaiting, Card, Mark, MarkKind, MeanCoin, Outcome, PickOffer, Prize, Spin, SpinKind, Win, WinKind,
 };

@@ -1,71 +1,74 @@
 //! How often a paid spin of a game has its features, beside the chance that its mathematics give (PL-23).
 //!
-//! Counted is what the first step of a round shows; what comes of it in later steps is not. Rounds whose feature was bought don't count.
-//! Features that come whenever enough was collected are no independent draws: their spread is narrower than the one that is told.
+//! Counted is the first step of a round; later steps are not. Rounds whose feature was bought don't count. Expected is the sum, over
+//! the rounds, of each round's chance in the state that its player was in: given the states, rounds are independent, so that new
+//! players and collected features have the spread that is stated.
 
 use crate::shown::{Outcome, Spin};
-use motherlode_proto::{report::v1 as wire, round::v1::SpinKind};
-use motherlode_slots::{Par, par::Exact};
+use motherlode_proto::report::v1 as wire;
+use motherlode_slots::{FEATURES_MAX as MAX, Feature, Game, Par, Sign, par::Exact};
 
-/// Features that are known; a game has those whose keys its PAR sheet names.
-pub(crate) const MAX: usize = 13;
-
-/// A feature.
-struct Feature {
-    /// The key of its chance in the PAR sheet.
-    key: &'static str,
-    title: &'static str,
-    is: fn(&Spin) -> bool,
+/// A feature's sign in a window.
+fn shows(sign: Sign, spin: &Spin) -> bool {
+    match sign {
+        Sign::Bonus => spin.bonus,
+        Sign::FreeSpins => spin.free_spins_won > 0,
+        Sign::Rows(rows) => spin.rows == rows,
+        Sign::FreeSpinsAtRows(rows) => spin.free_spins_won > 0 && spin.rows == rows,
+        Sign::Window(kind) => spin.slots_kind() == Some(kind),
+    }
 }
-
-const fn feature(key: &'static str, title: &'static str, is: fn(&Spin) -> bool) -> Feature {
-    Feature { key, title, is }
-}
-
-const FEATURES: [Feature; MAX] = [
-    feature("bonus", "Bonus", |spin| spin.bonus),
-    feature("treasure", "Treasure", |spin| spin.bonus),
-    feature("hold_and_win", "Hold and Win", |spin| spin.bonus),
-    feature("scatter_free_spins", "Free spins by scatters", |spin| spin.free_spins_won > 0),
-    // Where rows grow, the seventh comes with them; what a collection awards without it is no part of the chance.
-    feature("free_spins", "Free spins", |spin| spin.free_spins_won > 0 && (spin.ways == 0 || spin.rows == 7)),
-    feature("free_spins_trigger", "Free spins", |spin| spin.free_spins_won > 0),
-    feature("five_rows", "Five rows", |spin| spin.rows == 5),
-    feature("six_rows", "Six rows", |spin| spin.rows == 6),
-    feature("high_symbols", "High Symbols Respin", |spin| spin.kind() == SpinKind::HighSymbols),
-    feature("random_wilds", "Random Wilds Respin", |spin| spin.kind() == SpinKind::RandomWilds),
-    feature("multiplier", "Multiplier", |spin| spin.kind() == SpinKind::MultiplierRespin),
-    feature("mega_wild", "Mega Wild Respin", |spin| spin.kind() == SpinKind::MegaWild),
-    feature("explosion", "Explosion", |spin| spin.kind() == SpinKind::Explosion),
-];
 
 /// The features that a first step has, a bit each in their order.
-pub(crate) fn seen(first: &Outcome) -> u16 {
-    let bits = (0..).zip(&FEATURES).filter(|(_, feature)| first.spins.iter().any(feature.is));
+pub(crate) fn seen(game: &dyn Game, first: &Outcome) -> u16 {
+    let has = |feature: &Feature| first.spins.iter().any(|spin| shows(feature.sign, spin));
+    let bits = (0..).zip(game.features().iter().take(MAX)).filter(|(_, feature)| has(feature));
     bits.fold(0, |seen, (at, _)| seen | 1 << at)
 }
 
-/// The chances of all features; 0 of those that a game does not have.
-pub(crate) fn chances(par: &Par, float: impl Fn(&Exact) -> f64) -> [f64; MAX] {
-    FEATURES.each_ref().map(|feature| par.rate(feature.key).map_or(0.0, &float))
+/// The chances of a game's features in the long run, in their order.
+pub(crate) fn chances(game: &dyn Game, par: &Par, float: impl Fn(&Exact) -> f64) -> [f64; MAX] {
+    let mut chances = [0.0; MAX];
+    for (figure, feature) in chances.iter_mut().zip(game.features()) {
+        *figure = par.rate(feature.key).map_or(0.0, &float);
+    }
+    chances
 }
 
-/// Rounds at one stake: how many they are, in how many each feature came, and the chances of one.
+/// The same for a player in a state.
+pub(crate) fn in_state(
+    game: &dyn Game,
+    mut chances: [f64; MAX],
+    state: u16,
+    float: impl Fn(&Exact) -> f64,
+) -> [f64; MAX] {
+    for (key, chance) in game.chances_in(state) {
+        for (figure, _) in chances.iter_mut().zip(game.features()).filter(|(_, feature)| feature.key == key) {
+            *figure = float(&chance);
+        }
+    }
+    chances
+}
+
+/// Rounds at one stake: how many of them had each feature, and their number in each state with the chances in it.
 pub(crate) struct Counted<'a> {
-    pub(crate) rounds: u64,
     pub(crate) seen: &'a [u64; MAX],
-    pub(crate) chances: [f64; MAX],
+    pub(crate) states: Vec<(u64, [f64; MAX])>,
 }
 
 /// The frequencies of a game's features in its rounds at any stakes.
 #[allow(clippy::cast_precision_loss, reason = "statistics")]
-pub(crate) fn frequencies(counted: &[Counted<'_>]) -> Vec<wire::FeatureFrequency> {
-    let rounds: u64 = counted.iter().map(|of| of.rounds).sum();
+pub(crate) fn frequencies(features: &[Feature], counted: &[Counted<'_>]) -> Vec<wire::FeatureFrequency> {
+    let states = || counted.iter().flat_map(|of| &of.states);
+    let rounds: u64 = states().map(|(rounds, _)| rounds).sum();
+    let sum = |at: usize, of: fn(f64) -> f64| states().map(|(rounds, chances)| *rounds as f64 * of(chances[at])).sum();
     let one = |(at, feature): (usize, &Feature)| {
         let seen: u64 = counted.iter().map(|of| of.seen[at]).sum();
-        let expected: f64 = counted.iter().map(|of| of.rounds as f64 * of.chances[at]).sum();
-        let variance: f64 = counted.iter().map(|of| of.rounds as f64 * of.chances[at] * (1.0 - of.chances[at])).sum();
-        let errors = if variance > 0.0 { (seen as f64 - expected) / variance.sqrt() } else { 0.0 };
+        let expected: f64 = sum(at, |chance| chance);
+        let variance: f64 = sum(at, |chance| chance * (1.0 - chance));
+        // No spread: it is as expected, or infinitely far from it.
+        let distance = seen as f64 - expected;
+        let errors = if distance == 0.0 { 0.0 } else { distance / variance.sqrt() };
         wire::FeatureFrequency {
             key: feature.key.to_owned(),
             title: feature.title.to_owned(),
@@ -75,46 +78,60 @@ pub(crate) fn frequencies(counted: &[Counted<'_>]) -> Vec<wire::FeatureFrequency
             standard_errors: format!("{errors:+.2}"),
         }
     };
-    match rounds {
-        0 => vec![],
-        _ => FEATURES
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| counted.iter().any(|of| of.chances[*at] > 0.0))
-            .map(one)
-            .collect(),
-    }
+    if rounds == 0 { vec![] } else { features.iter().take(MAX).enumerate().map(one).collect() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use motherlode_proto::round::v1::SpinKind;
+    use motherlode_slots as slots;
 
     #[test]
-    fn pl_23_frequencies_are_those_of_all_stakes_together() {
-        // 100 x 0.1 + 100 x 0.2 are 30 expected, with a variance of 9 + 16. Of the first it's not known that there is such a feature.
-        let at = |seen: u64, chance: f64| {
-            let (mut all, mut chances) = ([0; MAX], [0.0; MAX]);
-            (all[0], all[1], chances[1]) = (9, seen, chance);
-            (all, chances)
+    fn pl_23_frequencies_are_those_of_all_stakes_and_states_together() {
+        // 100 x 0.1 + 60 x 0.2 + 40 x 0.2 are 30 expected, with a variance of 9 + 16.
+        let features = [Feature::cash("treasure", "Treasure", Sign::Bonus)];
+        let at = |seen: u64| {
+            let mut all = [0; MAX];
+            all[0] = seen;
+            all
         };
-        let ((few, rare), (many, common)) = (at(1, 0.1), at(26, 0.2));
-        let counted =
-            [Counted { rounds: 100, seen: &few, chances: rare }, Counted { rounds: 100, seen: &many, chances: common }];
-        let told = frequencies(&counted);
+        let chances = |chance: f64| {
+            let mut chances = [0.0; MAX];
+            chances[0] = chance;
+            chances
+        };
+        let (few, many) = (at(1), at(26));
+        let counted = [
+            Counted { seen: &few, states: vec![(100, chances(0.1))] },
+            Counted { seen: &many, states: vec![(60, chances(0.2)), (40, chances(0.2))] },
+        ];
+        let told = frequencies(&features, &counted);
         let [treasure] = &told[..] else { panic!("{told:?}") };
         assert_eq!((treasure.key.as_str(), treasure.rounds), ("treasure", 27));
         assert_eq!((&*treasure.frequency, &*treasure.theoretical_frequency), ("0.135000", "0.150000"));
         assert_eq!(treasure.standard_errors, "-0.60");
-        assert!(frequencies(&[]).is_empty());
+        assert!(frequencies(&features, &[]).is_empty());
+        // A feature that cannot come in a state, and came.
+        let impossible = [Counted { seen: &few, states: vec![(100, chances(0.0))] }];
+        assert_eq!(frequencies(&features, &impossible)[0].standard_errors, "+inf");
     }
 
+    /// Each window of a first step shows features, of the game's own list only; a kind that nobody knows shows none.
     #[test]
-    fn a_first_step_is_seen_with_each_of_its_windows() {
+    fn mf_d6_a_first_step_is_seen_with_each_of_its_windows() {
         let base = Spin { kind: SpinKind::Base.into(), rows: 4, free_spins_won: 10, ..Spin::default() };
         let blown = Spin { kind: SpinKind::Explosion.into(), ..Spin::default() };
-        let seen = seen(&Outcome { spins: vec![base, blown] });
-        let keys: Vec<_> = (0..MAX).filter(|at| seen >> at & 1 == 1).map(|at| FEATURES[at].key).collect();
-        assert_eq!(keys, ["scatter_free_spins", "free_spins", "free_spins_trigger", "explosion"]);
+        let unknown = Spin { kind: 99, ..Spin::default() };
+        let first = Outcome { spins: vec![base, blown, unknown] };
+        let seen = |game: &str| {
+            let game = slots::latest(game).unwrap();
+            let bits = seen(game, &first);
+            let features = (0..).zip(game.features()).filter(|(at, _)| bits >> at & 1 == 1);
+            features.map(|(_, feature)| feature.key).collect::<Vec<_>>()
+        };
+        assert_eq!(seen("witch-feature"), ["explosion", "free_spins_trigger"]);
+        assert_eq!(seen("bewitched"), ["scatter_free_spins"]);
+        assert!(seen("dwarf-mine").is_empty() && seen("mystery-elves").is_empty());
     }
 }

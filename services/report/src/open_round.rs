@@ -2,8 +2,7 @@
 
 use crate::{features, shown::Outcome};
 use motherlode_books::{RoundStarted, SmolStr, StepResolved};
-use motherlode_proto::round::v1::SpinKind;
-use motherlode_slots as slots;
+use motherlode_slots::{self as slots, Nature, Source, SpinKind};
 use prost::Message;
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, mem};
@@ -24,7 +23,7 @@ pub(crate) struct OpenRound<'a> {
     in_free_spins: bool,
     /// The first step was taken up.
     spun: bool,
-    /// The features that it had, as [`features`] numbers them.
+    /// The features that it had, a bit each in the order of [`slots::Game::features`].
     pub(crate) features: u16,
 }
 
@@ -37,32 +36,44 @@ impl<'a> OpenRound<'a> {
 
     /// Takes up a step that is no gamble.
     pub(crate) fn step(&mut self, step: &StepResolved) {
-        self.win = step.win.0;
+        let won_before = mem::replace(&mut self.win, step.win.0);
         let first = !mem::replace(&mut self.spun, true);
         if !first && !self.collects {
             return;
         }
+        let Some(game) = slots::game(&self.started.game, &self.started.rules_version) else { return };
         let outcome = Outcome::decode(step.outcome.as_slice()).unwrap_or_default();
         if first {
-            self.features = features::seen(&outcome);
+            self.features = features::seen(game, &outcome);
         }
         if !self.collects {
             return;
         }
+        let mut beside = self.win.saturating_sub(won_before);
         for spin in &outcome.spins {
-            let collected = match spin.kind() {
-                SpinKind::Base | SpinKind::Unspecified => false,
-                SpinKind::Free => {
-                    self.in_free_spins = true;
-                    false
-                }
-                SpinKind::Collection => true,
-                _ => !self.in_free_spins,
-            };
-            if collected {
-                self.collected = self.collected.saturating_add(i64::try_from(spin.win_minor).unwrap_or(i64::MAX));
+            let won = i64::try_from(spin.win_minor).unwrap_or(i64::MAX);
+            beside = beside.saturating_sub(won);
+            // A kind that this program does not have is of no game that it has.
+            let Some(kind) = spin.slots_kind() else { continue };
+            self.in_free_spins |= kind == SpinKind::Free;
+            if game.nature(Source::Window { kind, in_free_spins: self.in_free_spins }) == Nature::Collected {
+                self.collected = self.collected.saturating_add(won);
             }
         }
+        if beside > 0 && game.nature(Source::BesideWindows) == Nature::Collected {
+            self.collected = self.collected.saturating_add(beside);
+        }
+    }
+
+    /// The state of its player when it opened: see [`slots::Game::state`].
+    pub(crate) fn state(&self) -> u16 {
+        let game = slots::game(&self.started.game, &self.started.rules_version);
+        let carried = self.started.stake.terms().map(|terms| {
+            let mut carried = slots::Carried::default();
+            carried.0.iter_mut().zip(&terms.carried).for_each(|(figure, logged)| *figure = *logged);
+            carried
+        });
+        game.zip(carried).map_or(0, |(game, carried)| game.state(&carried))
     }
 
     /// Takes up a change of what the player carries: DM-14's gift is counted where it's made.

@@ -27,16 +27,13 @@ use motherlode_proto::{
     round::v1 as round,
 };
 use motherlode_rounds::minor_micros;
-use motherlode_slots::{self as slots, Game, contract::rounding::CoinFraction, par::Exact};
+use motherlode_slots::{self as slots, FEATURES_MAX, Game, Nature, contract::rounding::CoinFraction, par::Exact};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::LazyLock,
 };
-
-/// Parts of a return that every round wins by itself, whatever the player carries.
-const OF_THE_ROUND: [&str; 4] = ["base_lines", "base_ways", "scatter", "free_spins"];
 
 /// Returns by level and operator.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -78,7 +75,9 @@ struct Tally {
     /// New players who were given something.
     gifts: u64,
     /// Rounds that had each of the game's features.
-    features: [u64; features::MAX],
+    features: [u64; FEATURES_MAX],
+    /// Rounds by the state of their players.
+    states: BTreeMap<u16, u64>,
     days: LevelDays,
 }
 
@@ -91,8 +90,8 @@ struct Known {
     gift: f64,
     /// The most that the rounding of what was collected at several coin values adds to the return, or takes from it.
     mixed: f64,
-    /// The chances of the game's features.
-    chances: [f64; features::MAX],
+    /// The chances of the game's features in the long run.
+    chances: [f64; FEATURES_MAX],
 }
 
 /// Returns that are asked for.
@@ -131,6 +130,7 @@ impl Returns {
         tally.bet = bet;
         tally.wins += i128::from(open.win);
         tally.days.add(time_ms, open.win);
+        *tally.states.entry(open.state()).or_default() += 1;
         tally.gifts += u64::from(open.gift);
         tally.all.add(bets(open.win, bet));
         tally.own.add(bets(open.win - open.collected, bet));
@@ -223,15 +223,16 @@ fn total(levels: &[Counted<'_>], weighting: Weighting) -> Option<wire::Return> {
 
 /// How often a version's features came in its levels, those with a bought feature left out.
 fn frequencies(levels: &[Counted<'_>], known: &[(f64, Known)]) -> Vec<wire::FeatureFrequency> {
+    let Some(game) = levels.first().and_then(|(level, ..)| slots::game(&level.game, &level.rules_version)) else {
+        return vec![];
+    };
     let paid = levels.iter().zip(known).filter(|((level, ..), _)| !level.buy_feature);
-    let counted: Vec<_> = paid
-        .map(|((_, tally, _), (_, known))| features::Counted {
-            rounds: tally.all.rounds,
-            seen: &tally.features,
-            chances: known.chances,
-        })
-        .collect();
-    features::frequencies(&counted)
+    let counted = paid.map(|((_, tally, _), (_, known))| {
+        let chances = |state| features::in_state(game, known.chances, state, float);
+        let states = tally.states.iter().map(|(state, rounds)| (*rounds, chances(*state)));
+        features::Counted { seen: &tally.features, states: states.collect() }
+    });
+    features::frequencies(game.features(), &counted.collect::<Vec<_>>())
 }
 
 /// With what a verdict says.
@@ -320,17 +321,11 @@ fn known(game: &dyn Game, level: &Level) -> Option<Known> {
     };
     let par = game.par(&stake).ok()?;
     let (rtp, std_dev) = (float(&par.rtp_without_jackpot), par.std_dev);
-    let collected = match game.carries().keys {
-        [] => 0.0,
-        _ => {
-            let over_rounds = par.parts.iter().filter(|part| !OF_THE_ROUND.contains(&part.name.key));
-            over_rounds.map(|part| float(&part.rtp)).sum()
-        }
-    };
+    let collected = float(&par.of_nature(Nature::Collected));
     // What is collected comes in rounds that win more anyway, or independently of them: without it the spread is no wider.
     let own = Theory { rtp: rtp - collected, rtp_least: rtp - collected, std_dev };
     let all = Theory { rtp, rtp_least: own.rtp, std_dev };
-    let chances = features::chances(&par, float);
+    let chances = features::chances(game, &par, float);
     Some(Known { all, own, gift: par.rate("gift_worth").map_or(0.0, float), mixed: 0.0, chances })
 }
 
@@ -341,6 +336,9 @@ impl Tally {
         self.wins += other.wins;
         self.gifts += other.gifts;
         self.days.merge(&other.days);
+        for (state, more) in &other.states {
+            *self.states.entry(*state).or_default() += more;
+        }
         for (count, more) in self.features.iter_mut().zip(other.features) {
             *count += more;
         }

@@ -1,6 +1,7 @@
 //! The few fields of an outcome that the reports read, of every round. The others are passed over.
 
 use motherlode_proto::round::v1::SpinKind;
+use motherlode_slots as slots;
 use prost::Message;
 
 /// An [`Outcome`](motherlode_proto::round::v1::Outcome), as far as the reports read it.
@@ -25,6 +26,24 @@ pub(crate) struct Spin {
     pub(crate) win_minor: u64,
     #[prost(uint64, tag = "12")]
     pub(crate) ways: u64,
+}
+
+impl Spin {
+    /// The kind as games name it; none for a kind that this program does not have.
+    pub(crate) fn slots_kind(&self) -> Option<slots::SpinKind> {
+        Some(match SpinKind::try_from(self.kind).ok()? {
+            SpinKind::Unspecified => return None,
+            SpinKind::Base => slots::SpinKind::Base,
+            SpinKind::Free => slots::SpinKind::Free,
+            SpinKind::Collection => slots::SpinKind::Collection(0),
+            SpinKind::HoldAndWin => slots::SpinKind::HoldAndWin,
+            SpinKind::HighSymbols => slots::SpinKind::HighSymbols,
+            SpinKind::RandomWilds => slots::SpinKind::RandomWilds,
+            SpinKind::MultiplierRespin => slots::SpinKind::MultiplierRespin,
+            SpinKind::MegaWild => slots::SpinKind::MegaWild,
+            SpinKind::Explosion => slots::SpinKind::Explosion,
+        })
+    }
 }
 
 #[cfg(test)]

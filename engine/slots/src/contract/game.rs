@@ -6,7 +6,8 @@ use crate::contract::carried::{Carried, Carries};
 use crate::contract::highest_win::HighestWin;
 use crate::contract::info::{Fact, GameInfo};
 use crate::contract::most_expected::MostExpected;
-use crate::contract::par::{Par, PartName};
+use crate::contract::nature::{Feature, Nature, Source};
+use crate::contract::par::{Exact, Par, PartName};
 use crate::contract::round::{Round, Terms};
 use crate::contract::rounding::{CoinFraction, Rounding};
 use crate::contract::stake::{Stake, StakeRefused};
@@ -101,6 +102,24 @@ pub trait Game: Sync + Send {
     /// [`crate::contract::outcome::PARTS_MAX`]. [`Par::parts`] starts with the same.
     fn parts(&self) -> &'static [PartName] {
         self.edition().parts
+    }
+    /// The features of a paid spin whose frequency reports show, at most [`crate::FEATURES_MAX`].
+    fn features(&self) -> &'static [Feature] {
+        &[]
+    }
+    /// The nature of a win, by its source in a step's record.
+    fn nature(&self, _source: Source) -> Nature {
+        Nature::Cash
+    }
+    /// The class of the figures that a player carries into a round, as far as chances of features depend on them: a small
+    /// number of classes.
+    fn state(&self, _carried: &Carried) -> u16 {
+        0
+    }
+    /// The chances of collected features in the next paid spin of a player in a state, by key. Features that it leaves out have
+    /// the rate of their key in [`Par::rates`].
+    fn chances_in(&self, _state: u16) -> Vec<(&'static str, Exact)> {
+        vec![]
     }
     /// The coins that the stake costs in all.
     ///

@@ -8,6 +8,7 @@ pub mod game;
 pub mod highest_win;
 pub mod info;
 pub mod most_expected;
+pub mod nature;
 pub mod outcome;
 pub mod par;
 pub mod pool;

@@ -7,6 +7,8 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
+use crate::contract::nature::Nature;
+
 /// An exact fraction.
 pub type Exact = BigRational;
 
@@ -53,6 +55,28 @@ pub struct PartName {
     pub key: &'static str,
     /// Its name for people, such as `line wins of the paid spin`.
     pub title: &'static str,
+    /// Its nature.
+    pub nature: Nature,
+}
+
+impl PartName {
+    /// A part that rounds win by themselves.
+    #[must_use]
+    pub const fn cash(key: &'static str, title: &'static str) -> Self {
+        Self { key, title, nature: Nature::Cash }
+    }
+
+    /// A part that is collected over rounds.
+    #[must_use]
+    pub const fn collected(key: &'static str, title: &'static str) -> Self {
+        Self { key, title, nature: Nature::Collected }
+    }
+
+    /// A part that the pool of a jackpot pays.
+    #[must_use]
+    pub const fn jackpot(key: &'static str, title: &'static str) -> Self {
+        Self { key, title, nature: Nature::Jackpot }
+    }
 }
 
 /// A part of the return.
@@ -143,6 +167,12 @@ impl Par {
     #[must_use]
     pub fn volatility_index(&self) -> f64 {
         1.96 * self.std_dev
+    }
+
+    /// The return of all parts of a nature.
+    #[must_use]
+    pub fn of_nature(&self, nature: Nature) -> Exact {
+        self.parts.iter().filter(|part| part.name.nature == nature).map(|part| part.rtp.clone()).sum()
     }
 
     /// The return of a part; 0 for one that the game doesn't have.

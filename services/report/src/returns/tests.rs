@@ -27,8 +27,8 @@ impl Player {
         Self { game, carried, draws: Draws::from_seed([9; 32]), returns: Returns::default(), percent }
     }
 
-    /// A round at a coin value, with the choices of the game's rule.
-    fn round(&mut self, coin_micros: u64) {
+    /// The start of a round at a coin value.
+    fn started(&self, coin_micros: u64) -> (RoundStarted, Stake, Terms) {
         let limits = &self.game.info().limits;
         let (lines, coins_per_line) = (limits.lines.1, limits.coins_per_line.0);
         let stake = Stake { coin_value_micros: coin_micros, lines, coins_per_line, buy_feature: false };
@@ -48,6 +48,12 @@ impl Player {
             jurisdiction: "".into(),
             campaign: None,
         };
+        (started, stake, terms)
+    }
+
+    /// A round at a coin value, with the choices of the game's rule.
+    fn round(&mut self, coin_micros: u64) {
+        let (started, stake, terms) = self.started(coin_micros);
         let mut open = OpenRound::new(Cow::Owned(started));
         let (mut round, mut outcome) = (self.game.open(&stake, &terms).unwrap(), Outcome::default());
         while let Some(choice) = round.automatic() {
@@ -81,6 +87,10 @@ impl Player {
             let nearly = self.carried.0[..4].contains(&4);
             self.round(if nearly { low } else { high });
         }
+        self.report()
+    }
+
+    fn report(&self) -> Found {
         self.returns.report(&Wanted { game: String::new(), operator: None, out_of_band_only: false, days: false })
     }
 }
@@ -127,18 +137,118 @@ fn pl_23_features_come_as_often_as_they_should() {
         for _ in 0..20_000 {
             player.round(coin);
         }
-        let found = player.returns.report(&Wanted {
-            game: String::new(),
-            operator: None,
-            out_of_band_only: false,
-            days: false,
-        });
+        let found = player.report();
         let [by_stake, by_round] = &found.totals[..] else { panic!("{:?}", found.totals) };
         assert!(by_stake.features.is_empty() && !by_round.features.is_empty(), "{}", game.name());
+        let keys = by_round.features.iter().map(|of| &*of.key);
+        assert!(keys.eq(game.features().iter().map(|feature| feature.key)), "{}", game.name());
         for of in &by_round.features {
             assert!(of.rounds > 0 && figure(&of.theoretical_frequency) > 0.0, "{} {of:?}", game.name());
             assert!(figure(&of.standard_errors).abs() < 5.0, "{} {of:?}", game.name());
         }
+    }
+}
+
+/// New players of every game, 40 rounds each: features come as often as they should in the states that the players were in. The long
+/// run's chances are far off for a game that unlocks features.
+#[test]
+fn pl_23_mf_d6_features_of_new_players_come_as_often_as_they_should() {
+    for game in slots::latest_games() {
+        let mut player = Player::at(game.name(), 100);
+        let coin = game.info().limits.coin_values_micros[0];
+        for round in 0..20_000 {
+            if round % 40 == 0 {
+                player.carried = Carried::default();
+            }
+            player.round(coin);
+        }
+        let found = player.report();
+        let features = &found.totals[1].features;
+        assert_eq!(features.len(), game.features().len());
+        for of in features {
+            assert!(figure(&of.standard_errors).abs() < 5.0, "{} {of:?}", game.name());
+        }
+        let (limits, game) = (&game.info().limits, *game);
+        let stake = Stake {
+            coin_value_micros: coin,
+            lines: limits.lines.1,
+            coins_per_line: limits.coins_per_line.0,
+            buy_feature: false,
+        };
+        let par = game.par(&stake).unwrap();
+        let far = |of: &&wire::FeatureFrequency| {
+            let long_run = float(par.rate(&of.key).unwrap());
+            (of.rounds as f64 - 20_000.0 * long_run).abs() > 5.0 * (20_000.0 * long_run).sqrt()
+        };
+        let states = features.iter().any(|of| game.chances_in(1).iter().any(|(key, _)| *key == of.key));
+        assert_eq!(features.iter().any(|of| far(&of)), states, "{}: {features:?}", game.name());
+    }
+}
+
+/// The mean of the chances over the states of long play is the long run's chance.
+#[test]
+fn mf_d6_the_chances_in_states_have_the_long_runs_mean() {
+    for game in slots::latest_games() {
+        let mut player = Player::at(game.name(), 100);
+        let coin = game.info().limits.coin_values_micros[0];
+        for _ in 0..1_000 {
+            player.round(coin);
+        }
+        player.returns = Returns::default();
+        for _ in 0..10_000 {
+            player.round(coin);
+        }
+        let level = player.returns.0.keys().next().unwrap().clone();
+        let known = level.known().unwrap();
+        for (at, of) in player.report().totals[1].features.iter().enumerate() {
+            let off = figure(&of.theoretical_frequency) - known.chances[at];
+            assert!(off.abs() < 0.05 * known.chances[at] + 1e-6, "{} {of:?}", game.name());
+        }
+    }
+}
+
+/// A window of a kind that this program does not have is no collected win, nor does it end the round's own.
+#[test]
+fn mf_d6_an_unknown_spin_kind_is_not_collected() {
+    let mut player = Player::at("witch-feature", 100);
+    let coin = player.game.info().limits.coin_values_micros[0];
+    let mut open = OpenRound::new(Cow::Owned(player.started(coin).0));
+    let window = |kind: i32, win: u64| crate::shown::Spin { kind, win_minor: win, ..Default::default() };
+    let known = motherlode_proto::round::v1::SpinKind::MegaWild.into();
+    let outcome = crate::shown::Outcome { spins: vec![window(1, 5), window(99, 70), window(known, 300)] };
+    open.step(&StepResolved {
+        round: 1,
+        step: 1,
+        seed: Some([0; 32]),
+        choice: vec![],
+        outcome: outcome.encode_to_vec(),
+        win: Minor(375),
+        automatic: None,
+        draw: None,
+    });
+    assert_eq!((open.win, open.collected), (375, 300));
+    player.round(coin);
+}
+
+/// A return without a jackpot has no jackpot's share to lose, and what is collected is what the game declares.
+#[test]
+fn mf_d6_only_collected_parts_are_left_out_of_a_rounds_own_return() {
+    for game in slots::games() {
+        let limits = &game.info().limits;
+        let level = Level {
+            game: game.name().into(),
+            rules_version: game.rules_version().into(),
+            currency: Currency::EUR,
+            coin_value: limits.coin_values_micros[0],
+            lines: limits.lines.1,
+            coins_per_line: limits.coins_per_line.0,
+            buy_feature: false,
+        };
+        let known = level.in_coins(*game).unwrap();
+        let left_out = known.all.rtp - known.own.rtp;
+        let collects = game.parts().iter().any(|part| part.nature == Nature::Collected);
+        assert_eq!(left_out > 1e-9, collects, "{}: {left_out}", game.name());
+        assert_eq!(collects, !game.carries().keys.is_empty(), "{}", game.name());
     }
 }
 

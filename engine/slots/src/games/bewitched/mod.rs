@@ -10,6 +10,7 @@ pub mod round;
 
 use crate::contract::game::{Edition, Game, RulesVersion};
 use crate::contract::highest_win::HighestWin;
+use crate::contract::nature::{Feature, Sign};
 use crate::contract::par::Par;
 use crate::contract::round::{Round, Terms};
 use crate::contract::stake::{Stake, StakeRefused};
@@ -24,6 +25,11 @@ pub const NAME: &str = "bewitched";
 pub const VERSIONS: [RulesVersion; 2] = [
     RulesVersion { name: "1.6", date: "2016-04-21", file: include_str!("../../../games/bewitched/1.6.toml") },
     RulesVersion { name: "1.6.1", date: "2026-11-22", file: include_str!("../../../games/bewitched/1.6.1.toml") },
+];
+/// The features of a paid spin.
+const FEATURES: [Feature; 2] = [
+    Feature::cash("bonus", "Bonus", Sign::Bonus),
+    Feature::cash("scatter_free_spins", "Free spins by scatters", Sign::FreeSpins),
 ];
 
 /// Bewitched.
@@ -49,6 +55,10 @@ impl Bewitched {
 impl Game for Bewitched {
     fn edition(&self) -> &Edition {
         &self.edition
+    }
+
+    fn features(&self) -> &'static [Feature] {
+        &FEATURES
     }
 
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused> {

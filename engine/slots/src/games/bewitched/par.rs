@@ -72,8 +72,8 @@ pub fn parts(model: &Model, stake: &Stake, window: &Window, wheel: &WheelMoments
     let jackpot = &model.jackpot;
     let bet_coins = exact(stake.lines) * exact(stake.coins_per_line);
     let share = ratio(stake.coin_value_micros, jackpot.base_coin_micros);
-    let seed = PartName { key: "jackpot_seed", title: "the jackpot's seed" };
-    let increments = PartName { key: "jackpot_increments", title: "the jackpot's increments" };
+    let seed = PartName::jackpot("jackpot_seed", "the jackpot's seed");
+    let increments = PartName::jackpot("jackpot_increments", "the jackpot's increments");
     vec![
         Part { name: PARTS[BASE_LINES], rtp: window.lines.clone() },
         Part { name: PARTS[SCATTER], rtp: window.scatter.clone() },

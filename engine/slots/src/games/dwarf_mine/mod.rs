@@ -16,6 +16,8 @@ use crate::contract::game::{Edition, Game, RulesVersion};
 use crate::contract::highest_win::HighestWin;
 use crate::contract::info::Fact;
 use crate::contract::most_expected::MostExpected;
+use crate::contract::nature::{Feature, Nature, Sign, Source};
+use crate::contract::outcome::SpinKind;
 use crate::contract::par::{Par, exact};
 use crate::contract::round::{Round, Terms};
 use crate::contract::rounding::{CoinFraction, Rounding};
@@ -35,6 +37,12 @@ pub const NAME: &str = "dwarf-mine";
 pub const VERSIONS: [RulesVersion; 2] = [
     RulesVersion { name: "1.0", date: "2019-03-14", file: include_str!("../../../games/dwarf-mine/1.0.toml") },
     RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/dwarf-mine/1.0.1.toml") },
+];
+/// The features of a paid spin.
+const FEATURES: [Feature; 3] = [
+    Feature::cash("free_spins", "Free spins", Sign::FreeSpinsAtRows(7)),
+    Feature::cash("five_rows", "Five rows", Sign::Rows(5)),
+    Feature::cash("six_rows", "Six rows", Sign::Rows(6)),
 ];
 
 /// Dwarf Mine.
@@ -60,6 +68,18 @@ impl DwarfMine {
 impl Game for DwarfMine {
     fn edition(&self) -> &Edition {
         &self.edition
+    }
+
+    fn features(&self) -> &'static [Feature] {
+        &FEATURES
+    }
+
+    /// Collection Free Spins are played with crystals of earlier rounds.
+    fn nature(&self, source: Source) -> Nature {
+        match source {
+            Source::Window { kind: SpinKind::Collection(_), .. } => Nature::Collected,
+            _ => Nature::Cash,
+        }
     }
 
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused> {

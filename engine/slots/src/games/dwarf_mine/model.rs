@@ -21,9 +21,9 @@ pub(super) const FREE_SPINS: usize = 1;
 pub(super) const COLLECTIONS: usize = 2;
 /// The parts of the return.
 pub(super) const PARTS: [PartName; 3] = [
-    PartName { key: "base_ways", title: "wins on ways of the paid spin" },
-    PartName { key: "free_spins", title: "everything won in free spins" },
-    PartName { key: "collections", title: "everything won in Collection Free Spins, in the long run" },
+    PartName::cash("base_ways", "wins on ways of the paid spin"),
+    PartName::cash("free_spins", "everything won in free spins"),
+    PartName::collected("collections", "everything won in Collection Free Spins, in the long run"),
 ];
 
 /// Short names of symbols: the data file of version 1.0 says none, and is frozen.

@@ -11,6 +11,7 @@ pub mod round;
 use crate::contract::game::{Edition, Game, RulesVersion};
 use crate::contract::highest_win::HighestWin;
 use crate::contract::info::Fact;
+use crate::contract::nature::{Feature, Sign};
 use crate::contract::par::Par;
 use crate::contract::round::{Round, Terms};
 use crate::contract::stake::{Stake, StakeRefused};
@@ -26,6 +27,8 @@ pub const VERSIONS: [RulesVersion; 2] = [
     RulesVersion { name: "1.0", date: "2025-09-11", file: include_str!("../../../games/mystery-elves/1.0.toml") },
     RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/mystery-elves/1.0.1.toml") },
 ];
+/// The features of a paid spin.
+const FEATURES: [Feature; 1] = [Feature::cash("hold_and_win", "Hold and Win", Sign::Bonus)];
 
 /// Mystery Elves.
 #[derive(Debug)]
@@ -49,6 +52,10 @@ impl MysteryElves {
 impl Game for MysteryElves {
     fn edition(&self) -> &Edition {
         &self.edition
+    }
+
+    fn features(&self) -> &'static [Feature] {
+        &FEATURES
     }
 
     fn check_stake(&self, stake: &Stake) -> Result<u32, StakeRefused> {

@@ -22,10 +22,8 @@ use crate::parts::windows::Windows;
 pub(super) const BASE_LINES: usize = 0;
 pub(super) const HOLD_AND_WIN: usize = 1;
 /// The parts of the return.
-pub(super) const PARTS: [PartName; 2] = [
-    PartName { key: "base_lines", title: "line wins of the paid spin" },
-    PartName { key: "hold_and_win", title: "Hold and Win" },
-];
+pub(super) const PARTS: [PartName; 2] =
+    [PartName::cash("base_lines", "line wins of the paid spin"), PartName::cash("hold_and_win", "Hold and Win")];
 
 /// Turns of the gamble (ME-15).
 pub(crate) const GAMBLES_MAX: u8 = 10;

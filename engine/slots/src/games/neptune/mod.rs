@@ -11,6 +11,7 @@ pub mod treasure;
 use crate::contract::game::{Edition, Game, RulesVersion};
 use crate::contract::highest_win::HighestWin;
 use crate::contract::info::Fact;
+use crate::contract::nature::{Feature, Sign};
 use crate::contract::par::Par;
 use crate::contract::round::{Round, Terms};
 use crate::contract::stake::{Stake, StakeRefused};
@@ -26,6 +27,9 @@ pub const VERSIONS: [RulesVersion; 2] = [
     RulesVersion { name: "1.0", date: "2026-11-21", file: include_str!("../../../games/neptune/1.0.toml") },
     RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/neptune/1.0.1.toml") },
 ];
+/// The features of a paid spin.
+const FEATURES: [Feature; 2] =
+    [Feature::cash("treasure", "Treasure", Sign::Bonus), Feature::cash("free_spins", "Free spins", Sign::FreeSpins)];
 
 /// Neptune.
 #[derive(Debug)]
@@ -50,6 +54,10 @@ impl Neptune {
 impl Game for Neptune {
     fn edition(&self) -> &Edition {
         &self.edition
+    }
+
+    fn features(&self) -> &'static [Feature] {
+        &FEATURES
     }
 
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused> {

@@ -21,10 +21,10 @@ pub(super) const TREASURE: usize = 2;
 pub(super) const FREE_SPINS: usize = 3;
 /// The parts of the return.
 pub(super) const PARTS: [PartName; 4] = [
-    PartName { key: "base_lines", title: "line wins of the paid spin" },
-    PartName { key: "scatter", title: "scatter wins of the paid spin" },
-    PartName { key: "treasure", title: "treasures that the paid spin starts" },
-    PartName { key: "free_spins", title: "everything won in free spins, treasures there included" },
+    PartName::cash("base_lines", "line wins of the paid spin"),
+    PartName::cash("scatter", "scatter wins of the paid spin"),
+    PartName::cash("treasure", "treasures that the paid spin starts"),
+    PartName::cash("free_spins", "everything won in free spins, treasures there included"),
 ];
 
 /// Rows of the window.

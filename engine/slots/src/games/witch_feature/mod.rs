@@ -14,6 +14,7 @@ pub mod moments;
 pub mod par;
 pub mod potions;
 pub mod round;
+mod states;
 mod unlocking;
 mod variance;
 
@@ -22,7 +23,9 @@ use crate::contract::game::{Edition, Game, RulesVersion};
 use crate::contract::highest_win::HighestWin;
 use crate::contract::info::Fact;
 use crate::contract::most_expected::MostExpected;
-use crate::contract::par::Par;
+use crate::contract::nature::{Feature, Nature, Sign, Source};
+use crate::contract::outcome::SpinKind;
+use crate::contract::par::{Exact, Par};
 use crate::contract::round::{Round, Terms};
 use crate::contract::stake::{Stake, StakeRefused};
 use crate::parts::file::{ModelError, parse};
@@ -38,6 +41,15 @@ pub const NAME: &str = "witch-feature";
 pub const VERSIONS: [RulesVersion; 2] = [
     RulesVersion { name: "1.0", date: "2022-12-02", file: include_str!("../../../games/witch-feature/1.0.toml") },
     RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/witch-feature/1.0.1.toml") },
+];
+/// The features of a paid spin.
+const FEATURES: [Feature; 6] = [
+    Feature::collected("high_symbols", "High Symbols Respin", Sign::Window(SpinKind::HighSymbols)),
+    Feature::collected("random_wilds", "Random Wilds Respin", Sign::Window(SpinKind::RandomWilds)),
+    Feature::collected("multiplier", "Multiplier", Sign::Window(SpinKind::MultiplierRespin)),
+    Feature::collected("mega_wild", "Mega Wild Respin", Sign::Window(SpinKind::MegaWild)),
+    Feature::collected("explosion", "Explosion", Sign::Window(SpinKind::Explosion)),
+    Feature::cash("free_spins_trigger", "Free spins", Sign::FreeSpins),
 ];
 
 /// Witch Feature.
@@ -62,6 +74,30 @@ impl WitchFeature {
 impl Game for WitchFeature {
     fn edition(&self) -> &Edition {
         &self.edition
+    }
+
+    fn features(&self) -> &'static [Feature] {
+        &FEATURES
+    }
+
+    /// In free spins the features come at random; elsewhere they are played with the Potions of earlier rounds.
+    fn nature(&self, source: Source) -> Nature {
+        use SpinKind::{Explosion, HighSymbols, MegaWild, MultiplierRespin, RandomWilds};
+        match source {
+            Source::Window {
+                kind: HighSymbols | RandomWilds | MultiplierRespin | MegaWild | Explosion,
+                in_free_spins: false,
+            } => Nature::Collected,
+            _ => Nature::Cash,
+        }
+    }
+
+    fn state(&self, carried: &Carried) -> u16 {
+        states::number(&shelf(carried))
+    }
+
+    fn chances_in(&self, state: u16) -> Vec<(&'static str, Exact)> {
+        states::chances(&self.model, state)
     }
 
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused> {

@@ -24,13 +24,13 @@ pub(super) const EXPLOSION: usize = 5;
 pub(super) const FREE_SPINS: usize = 6;
 /// The parts of the return.
 pub(super) const PARTS: [PartName; 7] = [
-    PartName { key: "base_lines", title: "line wins of the paid spin" },
-    PartName { key: "high_symbols", title: "High Symbols Respin" },
-    PartName { key: "random_wilds", title: "Random Wilds Respin" },
-    PartName { key: "multiplier", title: "Multiplier Respin" },
-    PartName { key: "mega_wild", title: "Mega Wild Respin" },
-    PartName { key: "explosion", title: "Explosion" },
-    PartName { key: "free_spins", title: "everything won in free spins, their features included" },
+    PartName::cash("base_lines", "line wins of the paid spin"),
+    PartName::collected("high_symbols", "High Symbols Respin"),
+    PartName::collected("random_wilds", "Random Wilds Respin"),
+    PartName::collected("multiplier", "Multiplier Respin"),
+    PartName::collected("mega_wild", "Mega Wild Respin"),
+    PartName::collected("explosion", "Explosion"),
+    PartName::cash("free_spins", "everything won in free spins, their features included"),
 ];
 
 /// Short names of symbols: the data file of version 1.0 says none, and is frozen.

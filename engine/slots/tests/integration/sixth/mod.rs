@@ -13,8 +13,8 @@ use motherlode_slots::parts::gamble::Gamble;
 use motherlode_slots::parts::reels::Reels;
 use motherlode_slots::parts::windows::{LineBet, Windows};
 use motherlode_slots::{
-    Awaiting, Card, Carried, CarriedScope, Carries, Choice, ChoiceRefused, Draws, Game, Outcome, Round, SpinKind,
-    Stake, StakeRefused, Terms,
+    Awaiting, Card, Carried, CarriedScope, Carries, Choice, ChoiceRefused, Draws, Game, Nature, Outcome, Round, Source,
+    SpinKind, Stake, StakeRefused, Terms,
 };
 use num_traits::ToPrimitive;
 use serde::Deserialize;
@@ -22,7 +22,7 @@ use serde::Deserialize;
 pub const LANTERN: RulesVersion = RulesVersion { name: "1.0", date: "2026-11-21", file: include_str!("lantern.toml") };
 
 const PARTS: [PartName; 2] =
-    [PartName { key: "base_lines", title: "line wins" }, PartName { key: "lantern", title: "the lit lantern" }];
+    [PartName::cash("base_lines", "line wins"), PartName::collected("lantern", "the lit lantern")];
 const CARRIES: Carries = Carries { keys: &["sparks"], scope: CarriedScope::Currency, shared: &[] };
 const DOUBLES_MAX: u8 = 2;
 
@@ -139,6 +139,11 @@ impl Game for Lantern {
 
     fn carries(&self) -> Carries {
         CARRIES
+    }
+
+    /// The lit lantern pays beside the window.
+    fn nature(&self, source: Source) -> Nature {
+        if source == Source::BesideWindows { Nature::Collected } else { Nature::Cash }
     }
 
     fn par(&self, stake: &Stake) -> Result<Par, StakeRefused> {

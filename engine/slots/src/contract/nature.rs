@@ -1,0 +1,76 @@
+//! The nature of a game's wins: the parts of its return, its features, and the sources of a step's win.
+//!
+//! Reports compare play with mathematics. They read from here which wins a round has by itself, which are collected over
+//! rounds, and how a feature shows in a record; they know no game by name.
+
+use crate::contract::outcome::SpinKind;
+
+/// Most features that a game may declare.
+pub const FEATURES_MAX: usize = 16;
+
+/// The nature of a part of the return, of a feature or of a win.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nature {
+    /// Won by a round by itself, whatever its player carries.
+    Cash,
+    /// Won with figures that the player carries: collected in earlier rounds, at other stakes.
+    Collected,
+    /// Paid by the pool of a progressive jackpot.
+    Jackpot,
+}
+
+/// The source of a step's win.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A window of a kind.
+    Window {
+        /// The kind of spin.
+        kind: SpinKind,
+        /// The round's free spins have begun.
+        in_free_spins: bool,
+    },
+    /// Anything but the step's windows, such as a prize.
+    BesideWindows,
+}
+
+/// A feature of a paid spin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Feature {
+    /// The key of its chance among [`crate::Par::rates`].
+    pub key: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Its nature. The chance of a collected one depends on the player's state: see [`crate::Game::chances_in`].
+    pub nature: Nature,
+    /// The sign of it in a round's first step.
+    pub sign: Sign,
+}
+
+impl Feature {
+    /// A feature that comes whatever the player carries.
+    #[must_use]
+    pub const fn cash(key: &'static str, title: &'static str, sign: Sign) -> Self {
+        Self { key, title, nature: Nature::Cash, sign }
+    }
+
+    /// A feature whose chance depends on the figures that the player carries.
+    #[must_use]
+    pub const fn collected(key: &'static str, title: &'static str, sign: Sign) -> Self {
+        Self { key, title, nature: Nature::Collected, sign }
+    }
+}
+
+/// The sign of a feature in a round's first step: it has a window with this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// The window starts the bonus or the feature.
+    Bonus,
+    /// The window awards free spins.
+    FreeSpins,
+    /// The window has so many rows.
+    Rows(u32),
+    /// The window has so many rows and awards free spins.
+    FreeSpinsAtRows(u32),
+    /// The window is of this kind.
+    Window(SpinKind),
+}

@@ -1,0 +1,43 @@
+//! The states of a player of Witch Feature between spins, and the chances of features in each (WF-06, WF-11, WF-13).
+//!
+//! A state is the number of unlocked features and the Potions on the shelf in any order: 40 states. Given the state, the
+//! features of the next spin depend on nothing else, so expected numbers of features can be summed spin by spin.
+
+use num_traits::Zero;
+
+use super::model::Model;
+use super::moments::{brings, chance, kind, shelves};
+use super::potions::{FEATURES, Potion, Shelf};
+use crate::contract::par::Exact;
+
+/// Keys of the Potion features in the order of their unlocking.
+const KEYS: [&str; FEATURES as usize] = ["high_symbols", "random_wilds", "multiplier", "mega_wild"];
+
+/// The number of a state: unlocked features in the tens, the place of the shelf in the units.
+pub(super) fn number(shelf: &Shelf) -> u16 {
+    let [first, second, unlocked] = shelf.carried();
+    let mut potions: Vec<Potion> = [first, second].into_iter().filter_map(Potion::of).collect();
+    potions.sort_unstable();
+    let place = shelves().iter().position(|of| *of == potions).unwrap_or(0);
+    u16::try_from(unlocked).unwrap_or(1) * 10 + u16::try_from(place).unwrap_or(0)
+}
+
+/// The chances of the Potion features and of the Explosion in the next paid spin.
+pub(super) fn chances(model: &Model, state: u16) -> Vec<(&'static str, Exact)> {
+    let (unlocked, shelves) = (usize::from(state / 10), shelves());
+    let shelf = shelves.get(usize::from(state % 10)).cloned().unwrap_or_default();
+    let (brings, mut triggered, mut none) = (brings(model), KEYS.map(|_| Exact::zero()), Exact::zero());
+    for (a, p) in &brings {
+        for (b, q) in &brings {
+            for (c, r) in &brings {
+                let potions = shelf.iter().copied().chain([a, b, c].into_iter().copied().flatten());
+                let Some(three) = potions.collect::<Vec<_>>().first_chunk::<3>().copied() else { continue };
+                match triggered.get_mut(kind(&three)).filter(|_| kind(&three) < unlocked) {
+                    Some(feature) => *feature += p * q * r,
+                    None => none += p * q * r,
+                }
+            }
+        }
+    }
+    KEYS.into_iter().zip(triggered).chain([("explosion", none * chance(model.explosion))]).collect()
+}
