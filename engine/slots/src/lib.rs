@@ -28,7 +28,9 @@ pub use contract::carried::{Carried, CarriedScope, Carries};
 pub use contract::draws::{Draws, Seed};
 pub use contract::game::Game;
 pub use contract::highest_win::{CollectedTop, GambleTop, HighestWin, TopWindows};
-pub use contract::info::{AutoplayLoss, Fact, GameInfo, PayRow, PrizeInfo, SpecialInfo, SymbolInfo, SymbolRole};
+pub use contract::info::{
+    AutoplayLoss, Fact, FeatureCombination, GameInfo, PayRow, PrizeInfo, SpecialInfo, SymbolInfo, SymbolRole, ValueSet,
+};
 pub use contract::most_expected::MostExpected;
 pub use contract::nature::{FEATURES_MAX, Feature, Nature, Sign, Source};
 pub use contract::outcome::{

@@ -10,9 +10,9 @@ use motherlode_ledger::{fields, offer};
 use motherlode_proto::{
     convert::play::hex,
     spin::v1::{
-        BetCoins, BonusPrize, CoinOffer, ConditionalReturn, CurrencyOffer, Fact, GameSummary, GetGameRequest,
-        GetGameResponse, Line, ListGamesResponse, PayRow, Picks, ReelSet, SpecialWin, Strip, Symbol, SymbolRole,
-        WinUpTo, bonus_prize,
+        BetCoins, BonusPrize, CoinOffer, ConditionalReturn, CurrencyOffer, Fact, FeatureCombination, GameSummary,
+        GetGameRequest, GetGameResponse, Line, ListGamesResponse, PayRow, Picks, ReelSet, SpecialWin, Strip, Symbol,
+        SymbolRole, ValueSet, WinUpTo, bonus_prize,
     },
 };
 use motherlode_rounds::minor_micros;
@@ -208,6 +208,8 @@ fn describe(game: &dyn Game) -> Described {
         buy_feature_bets: info.buy_feature_bets.unwrap_or_default(),
         jackpot: info.jackpot,
         facts: game.facts().iter().map(fact).collect(),
+        value_sets: info.values.iter().map(value_set).collect(),
+        feature_combinations: info.combinations.iter().map(|of| combination(game, of)).collect(),
         ..GetGameResponse::default()
     };
     shape(info, &mut response);
@@ -261,6 +263,7 @@ fn shape(info: &GameInfo, response: &mut GetGameResponse) {
 
 /// Describes the game's return, its spread, and its reels.
 fn figures(par: &Par, response: &mut GetGameResponse) {
+    response.hit_frequency = decimal(&par.hit_frequency, PLACES);
     response.max_win_bets = decimal(&par.max_win_bets, 2);
     response.max_win_probability = chance_text(&par.max_win_probability, 12);
     response.std_dev_bets = format!("{:.4}", par.std_dev);
@@ -291,6 +294,19 @@ fn role(role: slots::SymbolRole) -> SymbolRole {
         Of::Collected => SymbolRole::Collected,
         Of::SuperHigh => SymbolRole::SuperHigh,
         Of::Question => SymbolRole::Question,
+    }
+}
+
+fn value_set(of: &slots::ValueSet) -> ValueSet {
+    ValueSet { key: of.key.to_owned(), title: of.title.to_owned(), values: of.values.clone() }
+}
+
+fn combination(game: &dyn Game, of: &slots::FeatureCombination) -> FeatureCombination {
+    let title = game.features().iter().find(|feature| feature.key == of.feature).map(|feature| feature.title);
+    FeatureCombination {
+        feature: of.feature.to_owned(),
+        title: title.unwrap_or_default().to_owned(),
+        symbols: of.symbols.iter().map(|symbol| u32::from(*symbol)).collect(),
     }
 }
 

@@ -80,6 +80,9 @@ impl<'a> Returns<'a> {
             currency_code: currency.code().to_owned(),
             published_min,
             published_max,
+            seed_eur: self.terms.map_or_else(String::new, |of| trimmed(&ratio(of.seed_nanos, 1_000_000_000), 0)),
+            contribution_ppm: self.terms.map_or(0, |of| of.contribution_ppm),
+            base_coin: self.terms.map_or_else(String::new, |of| CoinValue(of.base_coin_micros).to_string()),
         }
     }
 

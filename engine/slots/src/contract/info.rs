@@ -44,6 +44,10 @@ pub struct GameInfo {
     pub prizes: Vec<PrizeInfo>,
     /// Special wins with names of their own, the lowest first (ME-05).
     pub specials: Vec<SpecialInfo>,
+    /// Sets of values of which a symbol or a picked object has one.
+    pub values: Vec<ValueSet>,
+    /// Combinations of collected symbols that start a feature, in the order of unlocking (WF-07 to WF-10).
+    pub combinations: Vec<FeatureCombination>,
     /// Whether the game has a progressive jackpot.
     pub jackpot: bool,
     /// Whether the player picks a witch, who comes along and has no effect on the return (BW-05).
@@ -158,6 +162,26 @@ pub enum PrizeInfo {
     Multiple(u32),
     /// This many free spins.
     FreeSpins(u32),
+}
+
+/// The values that a kind of symbol or object can have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueSet {
+    /// Its key, such as `treasure`.
+    pub key: &'static str,
+    /// Its meaning with the unit, for people.
+    pub title: &'static str,
+    /// The values, ascending.
+    pub values: Vec<u64>,
+}
+
+/// A combination of collected symbols that starts a feature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeatureCombination {
+    /// The feature's key, as in [`crate::Game::features`].
+    pub feature: &'static str,
+    /// The symbols' indexes, in any order of collection.
+    pub symbols: Vec<u8>,
 }
 
 /// A special win with a name of its own (ME-05).

@@ -6,7 +6,13 @@
 use thiserror::Error;
 
 use crate::contract::info::GameInfo;
-use crate::contract::par::{Exact, Par, decimal, exact, ratio};
+use crate::contract::nature::Nature;
+use crate::contract::par::{Exact, Par, Part, PartName, decimal, exact, ratio};
+
+/// The part of the return that the seed of a jackpot has.
+pub const SEED: PartName = PartName::jackpot("jackpot_seed", "the jackpot's seed");
+/// The part of the return that the increments of a jackpot have.
+pub const INCREMENTS: PartName = PartName::jackpot("jackpot_increments", "the jackpot's increments");
 
 /// The figures of a pool's terms that a game's return depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +64,24 @@ impl Par {
         let seed = ratio(terms.seed_nanos, 1_000_000_000) / (&base_coin * exact(self.bet_coins));
         let increments_max = ratio(terms.contribution_ppm, 1_000_000);
         Some(JackpotReturn { seed: chance * seed, increments_per_eur: &increments_max / base_coin, increments_max })
+    }
+
+    /// The sheet at the terms of the pool in force and a coin value, in millionths of a EUR; without the jackpot where no terms are
+    /// given, as while the pool is suspended. A game without a jackpot is left as it is.
+    #[must_use]
+    pub fn at_pool_terms(mut self, terms: Option<&PoolTerms>, coin_micros: u64) -> Self {
+        if self.rate("jackpot").is_none() {
+            return self;
+        }
+        self.parts.retain(|part| part.name.nature != Nature::Jackpot);
+        self.rtp = self.rtp_without_jackpot.clone();
+        if let Some(jackpot) = terms.and_then(|terms| self.jackpot_return(terms)) {
+            let increments = jackpot.increments_per_eur * ratio(coin_micros, 1_000_000);
+            self.rtp += &jackpot.seed;
+            let parts = [(SEED, jackpot.seed), (INCREMENTS, increments.min(jackpot.increments_max))];
+            self.parts.extend(parts.map(|(name, rtp)| Part { name, rtp }));
+        }
+        self
     }
 
     /// Checks that the return stays within the game's published span at a pool's terms, for every coin value (PL-43).

@@ -15,7 +15,9 @@ use crate::{
 use axum::{extract::Path, response::Response};
 use maud::{Markup, PreEscaped, html};
 use motherlode_picture::sprite;
-use motherlode_proto::spin::v1::{GameSummary, GetGameRequest, GetGameResponse, ListGamesRequest, Symbol};
+use motherlode_proto::spin::v1::{
+    FeatureCombination, GameSummary, GetGameRequest, GetGameResponse, ListGamesRequest, Symbol, ValueSet,
+};
 
 /// The page of all games.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
@@ -165,6 +167,7 @@ fn lines(told: &GetGameResponse) -> Markup {
 fn figures(told: &GetGameResponse) -> Markup {
     let mut rows = vec![
         ("Return to player, in coins".to_owned(), percent(&told.rtp)),
+        ("Hit frequency".to_owned(), percent(&told.hit_frequency)),
         ("Volatility index".to_owned(), told.volatility_index.clone()),
         ("Chance of the highest window".to_owned(), told.max_win_probability.clone()),
         ("Exactness".to_owned(), told.exactness.clone()),
@@ -188,12 +191,23 @@ fn figures(told: &GetGameResponse) -> Markup {
         rows.push(("Meaning of these wins".to_owned(), top.says.clone()));
     }
     rows.extend(told.conditional_returns.iter().map(|of| (format!("Return {}", of.title), percent(&of.rtp))));
+    let values = |of: &ValueSet| of.values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    rows.extend(told.value_sets.iter().map(|of| (sentence(&of.title), values(of))));
+    let name = |symbol: &u32| told.symbols.get(*symbol as usize).map_or("", |symbol| &symbol.name);
+    let symbols = |of: &FeatureCombination| of.symbols.iter().map(name).collect::<Vec<_>>().join(", ");
+    rows.extend(told.feature_combinations.iter().map(|of| (format!("{} is started by", of.title), symbols(of))));
     rows.extend(told.facts.iter().map(|fact| (fact.title.clone(), fact.value.clone())));
     rows.retain(|(_, value)| !value.is_empty());
     html! {
         section { h2 { "Figures" }
             (facts(&rows.iter().map(|(name, value)| (name.as_str(), html! { (value) })).collect::<Vec<_>>())) }
     }
+}
+
+/// A title with a capital letter at its beginning.
+fn sentence(title: &str) -> String {
+    let mut letters = title.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn offers(told: &GetGameResponse) -> Markup {

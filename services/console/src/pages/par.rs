@@ -5,7 +5,7 @@ use crate::{failure::Failure, layout, text::drawn, visit::Visit};
 use axum::{extract::Path, response::Response};
 use maud::{Markup, html};
 use motherlode_picture::par::{self, report::CashReport};
-use motherlode_proto::spin::v1::{GameSummary, GetGameResponse};
+use motherlode_proto::spin::v1::GetGameResponse;
 
 /// The page: the return, its parts, features, volatility, pay table.
 pub(crate) async fn page(Path(named): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
@@ -16,7 +16,7 @@ pub(crate) async fn page(Path(named): Path<(String, String)>, visit: Visit) -> R
             li { a href=(path) { "The game" } }
             li { a href={ (path) "/reels" } { "Its reels" } }
         }
-        (sheet(&told, summary, par::Part::Figures).await?)
+        (sheet(&told, par::Part::Figures).await?)
     };
     Ok(layout::page(&visit, &format!("{}: PAR sheet", told.title), content))
 }
@@ -31,18 +31,16 @@ pub(crate) async fn reels(Path(named): Path<(String, String)>, visit: Visit) -> 
             li { a href={ (path) "/par" } { "PAR sheet" } }
         }
         p.note { "The strips themselves, stop by stop, are on the page that " code { "motherlode par " (summary.game) " --format html" } " writes." }
-        (sheet(&told, summary, par::Part::Reels).await?)
+        (sheet(&told, par::Part::Reels).await?)
     };
     Ok(layout::page(&visit, &format!("{}: reels", told.title), content))
 }
 
-/// A part of the sheet of the very model that the service plays by.
-async fn sheet(told: &GetGameResponse, summary: GameSummary, part: par::Part) -> Result<Markup, Failure> {
-    let cash = cash(told);
+/// A part of the sheet of the very model that the service plays by, at the pool's terms in force.
+async fn sheet(told: &GetGameResponse, part: par::Part) -> Result<Markup, Failure> {
+    let (cash, told) = (cash(told), told.clone());
     // Exact fractions take their time, the first time.
-    let computed = tokio::task::spawn_blocking(move || {
-        par::part(&summary.game, &summary.rules_version, &summary.model_hash, &cash, part)
-    });
+    let computed = tokio::task::spawn_blocking(move || par::part(&told, &cash, part));
     let missing = "This process does not have the model that the service plays by, and so no sheet of it.";
     let sheet = computed.await.ok().flatten().ok_or_else(|| Failure::unknown(missing))?;
     Ok(html! { div.par { (drawn(&sheet)) } })

@@ -69,7 +69,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         Format::Json => super::json(&json::Report::of(game, &stake, &par, &played))?,
         Format::Html => {
             let cash = cash::returns(game, &par);
-            Sheet { game, stake: &stake, par: &par, cash: &cash, played: Some(&played) }.page()
+            let assumes = &game.info().jackpot_assumes;
+            Sheet { game, stake: &stake, par: &par, cash: &cash, played: Some(&played), assumes }.page()
         }
     };
     match &args.out {

@@ -11,9 +11,13 @@ pub mod report;
 
 use crate::figures::{chance, grouped, number, once_in, percent};
 use crate::markup::{Markup, page as whole, plain, table, tag};
-use motherlode_proto::convert::play::hex;
+use motherlode_books::{CoinValue, Nano};
+use motherlode_proto::{
+    convert::play::hex,
+    spin::v1::{GetGameResponse, JackpotReturns},
+};
 use motherlode_slots::{
-    Game, Par, Stake,
+    Game, Par, PoolTerms, Stake,
     par::{Exact, decimal},
 };
 use parts::{list, note, section};
@@ -41,8 +45,12 @@ const COIN_MICROS: u64 = 100_000;
 /// A part of the sheet of a game that this program has in the very model, at the usual stake: all lines, the fewest coins on each. It
 /// may take seconds.
 #[must_use]
-pub fn part(name: &str, rules_version: &str, model_hash: &str, cash: &[CashReport], part: Part) -> Option<Markup> {
-    let game = motherlode_slots::game(name, rules_version).filter(|game| hex(&game.model_hash()) == model_hash)?;
+pub fn part(told: &GetGameResponse, cash: &[CashReport], part: Part) -> Option<Markup> {
+    let summary = told.summary.as_ref()?;
+    let game = motherlode_slots::game(&summary.game, &summary.rules_version)?;
+    if hex(&game.model_hash()) != summary.model_hash {
+        return None;
+    }
     let limits = &game.info().limits;
     let coins = &limits.coin_values_micros;
     let stake = Stake {
@@ -51,8 +59,11 @@ pub fn part(name: &str, rules_version: &str, model_hash: &str, cash: &[CashRepor
         coins_per_line: limits.coins_per_line.0,
         buy_feature: false,
     };
-    let par = game.par(&stake).ok()?;
-    let sheet = Sheet { game, stake: &stake, par: &par, cash, played: None };
+    let returns = told.jackpot_returns.as_ref();
+    let terms = returns.filter(|returns| !returns.pool_suspended).and_then(terms);
+    let par = game.par(&stake).ok()?.at_pool_terms(terms.as_ref(), stake.coin_value_micros);
+    let assumes = returns.map_or("", |returns| &returns.assumes);
+    let sheet = Sheet { game, stake: &stake, par: &par, cash, played: None, assumes };
     let at = note(format!(
         "At {}. Exactness: {}. Rounding: {ROUNDING}.",
         StakeReport::of(game, &stake, &par),
@@ -60,6 +71,16 @@ pub fn part(name: &str, rules_version: &str, model_hash: &str, cash: &[CashRepor
     ));
     let of = if part == Part::Reels { sheet.reels(false) } else { sheet.figures() };
     Some([at, of].into())
+}
+
+/// The terms in force of the pool that a service's returns are stated at.
+fn terms(returns: &JackpotReturns) -> Option<PoolTerms> {
+    let (seed, base_coin) = (returns.seed_eur.parse::<Nano>().ok()?, returns.base_coin.parse::<CoinValue>().ok()?);
+    Some(PoolTerms {
+        seed_nanos: u64::try_from(seed.0).ok()?,
+        contribution_ppm: returns.contribution_ppm,
+        base_coin_micros: base_coin.0,
+    })
 }
 
 /// The figures of a sheet.
@@ -74,6 +95,8 @@ pub struct Sheet<'a> {
     pub cash: &'a [CashReport],
     /// Rounds that were simulated, if any were.
     pub played: Option<&'a Played>,
+    /// The assumptions about the pool under the jackpot's share of the return.
+    pub assumes: &'a str,
 }
 
 impl Sheet<'_> {
@@ -108,10 +131,10 @@ impl Sheet<'_> {
     /// The sections from the return to the pay table.
     #[must_use]
     pub fn figures(&self) -> Markup {
-        let Self { game, stake, par, cash, played } = *self;
+        let Self { game, stake, par, cash, played, assumes } = *self;
         [
             tiles(game, par),
-            returned(game, par),
+            returned(game, par, assumes),
             if cash.is_empty() { Markup::default() } else { in_cash(cash) },
             rates(par),
             volatility(game, stake, par),
@@ -147,7 +170,7 @@ fn tiles(game: &dyn Game, par: &Par) -> Markup {
     tag("div", &[("class", "tiles")], tiles)
 }
 
-fn returned(game: &dyn Game, par: &Par) -> Markup {
+fn returned(game: &dyn Game, par: &Par, assumes: &str) -> Markup {
     let parts = returns(par, PLACES);
     let exact: Vec<_> = par.parts.iter().filter(|part| part.name.key != INCREMENTS).collect();
     let shares: Vec<_> = exact
@@ -186,7 +209,7 @@ fn returned(game: &dyn Game, par: &Par) -> Markup {
     }
     let mut inner = vec![plot::parts(&shares), table(&["part", "key", "of the bet", "of the return"], rows)];
     if game.info().jackpot {
-        inner.push(note(format!("The jackpot's share assumes: {}.", game.info().jackpot_assumes)));
+        inner.push(note(format!("The jackpot's share assumes: {assumes}.")));
     }
     if !par.conditional_rtps.is_empty() {
         let rows = par.conditional_rtps.iter().map(|of| vec![of.title.into(), plain("code", of.key), whole(&of.rtp)]);
@@ -268,8 +291,7 @@ fn statements(game: &dyn Game, par: &Par) -> Markup {
             facts.iter().map(|fact| vec![fact.title.into(), plain("code", fact.key), fact.value.as_str().into()]);
         inner.extend([plain("h3", "Stated in the game's description"), table(&["figure", "key", "value"], facts)]);
     }
-    let values: Vec<_> =
-        info.limits.coin_values_micros.iter().map(|coin| motherlode_books::CoinValue(*coin).to_string()).collect();
+    let values: Vec<_> = info.limits.coin_values_micros.iter().map(|coin| CoinValue(*coin).to_string()).collect();
     let ((fewest, most), (least, top)) = (info.limits.lines, info.limits.coins_per_line);
     let mut stakes =
         format!("{fewest} to {most} lines, {least} to {top} coins a line, coin values {}", values.join(", "));

@@ -6,7 +6,8 @@ use super::model::{BASE_LINES, BONUS, FREE_SPINS, Model, PARTS, SCATTER};
 use super::moments::{RoundMoments, WheelMoments, Window};
 use crate::contract::game::Game;
 use crate::contract::info::PrizeInfo;
-use crate::contract::par::{Combination, Exact, Par, Part, PartName, Rate, ReelSet, exact, float, ratio};
+use crate::contract::par::{Combination, Exact, Par, Part, Rate, ReelSet, exact, float, ratio};
+use crate::contract::pool::{INCREMENTS, SEED};
 use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
 use crate::parts::file::ModelError;
@@ -72,15 +73,13 @@ pub fn parts(model: &Model, stake: &Stake, window: &Window, wheel: &WheelMoments
     let jackpot = &model.jackpot;
     let bet_coins = exact(stake.lines) * exact(stake.coins_per_line);
     let share = ratio(stake.coin_value_micros, jackpot.base_coin_micros);
-    let seed = PartName::jackpot("jackpot_seed", "the jackpot's seed");
-    let increments = PartName::jackpot("jackpot_increments", "the jackpot's increments");
     vec![
         Part { name: PARTS[BASE_LINES], rtp: window.lines.clone() },
         Part { name: PARTS[SCATTER], rtp: window.scatter.clone() },
         Part { name: PARTS[BONUS], rtp: &window.bonus * &wheel.money },
         Part { name: PARTS[FREE_SPINS], rtp: round.mean_in_free_spins.clone() },
-        Part { name: seed, rtp: &round.bonuses * &wheel.jackpot * exact(jackpot.seed_coins) / bet_coins },
-        Part { name: increments, rtp: ratio(jackpot.contribution_micros, 1_000_000) * share },
+        Part { name: SEED, rtp: &round.bonuses * &wheel.jackpot * exact(jackpot.seed_coins) / bet_coins },
+        Part { name: INCREMENTS, rtp: ratio(jackpot.contribution_micros, 1_000_000) * share },
     ]
 }
 

@@ -5,7 +5,7 @@
 
 use super::data::{GameData, MysteryData};
 use crate::contract::info::{
-    Autoplay, AutoplayLoss, Fact, GameInfo, PayRow, PrizeInfo, SpecialInfo, SymbolInfo, SymbolRole,
+    Autoplay, AutoplayLoss, Fact, GameInfo, PayRow, PrizeInfo, SpecialInfo, SymbolInfo, SymbolRole, ValueSet,
 };
 use crate::contract::par::{PartName, decimal, exact};
 use crate::contract::stake::{Stake, StakeLimits, StakeRefused};
@@ -109,6 +109,11 @@ impl Model {
             multipliers: self.hold_and_win.factors.items().iter().map(|of| of.0).collect(),
             prizes: specials.map(|&(bets, _)| PrizeInfo::Multiple(bets)).collect(),
             specials: named(data),
+            values: vec![ValueSet {
+                key: "bonus",
+                title: "value of a Bonus symbol, in total bets",
+                values: self.hold_and_win.values.items().iter().map(|of| of.0.into()).collect(),
+            }],
             doubles_max: u32::from(GAMBLES_MAX),
             halve: true,
             autoplay: Autoplay { loss: AutoplayLoss::Passed, ends_above_win: true },

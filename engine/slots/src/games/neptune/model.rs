@@ -4,7 +4,7 @@
 //! Costs about a millisecond, once a game.
 
 use super::data::GameData;
-use crate::contract::info::{Fact, GameInfo, SymbolInfo, SymbolRole};
+use crate::contract::info::{Fact, GameInfo, SymbolInfo, SymbolRole, ValueSet};
 use crate::contract::par::PartName;
 use crate::contract::stake::StakeLimits;
 use crate::parts::data;
@@ -107,6 +107,11 @@ impl Model {
             bonus_on_line: true,
             picks: (NEEDS, REELS_MOST),
             free_spin_multiplier: self.multiplier,
+            values: vec![ValueSet {
+                key: "treasure",
+                title: "amount of a picked treasure, in coins for each coin on its line",
+                values: self.objects.amounts().iter().map(|(coins, _)| *coins).collect(),
+            }],
             ..GameInfo::default()
         }
     }

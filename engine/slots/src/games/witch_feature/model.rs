@@ -3,7 +3,7 @@
 use super::data::{ChanceData, GameData};
 use super::potions::Potion;
 use crate::contract::draws::Draws;
-use crate::contract::info::{Autoplay, AutoplayLoss, GameInfo, PayRow, SymbolInfo, SymbolRole};
+use crate::contract::info::{Autoplay, AutoplayLoss, FeatureCombination, GameInfo, PayRow, SymbolInfo, SymbolRole};
 use crate::contract::par::PartName;
 use crate::contract::stake::StakeLimits;
 use crate::parts::data;
@@ -236,10 +236,27 @@ impl Model {
             lines: self.base.lines.rows().iter().map(|rows| rows.to_vec()).collect(),
             limits: self.limits.clone(),
             multipliers: self.multipliers.items().iter().map(|of| of.0).collect(),
+            combinations: self.combinations(),
             autoplay: Autoplay { loss: AutoplayLoss::Reached, ends_above_win: false },
             free_spin_multiplier: 1,
             ..GameInfo::default()
         }
+    }
+
+    /// The Potions of each feature, in the order of unlocking.
+    fn combinations(&self) -> Vec<FeatureCombination> {
+        use Potion::{Blue, Green, Red};
+        let combinations = [
+            ("high_symbols", [Red, Blue, Green]),
+            ("random_wilds", [Red, Blue, Blue]),
+            ("multiplier", [Red, Green, Green]),
+            ("mega_wild", [Blue, Blue, Green]),
+        ];
+        let combination = |(feature, potions): (&'static str, [Potion; 3])| FeatureCombination {
+            feature,
+            symbols: potions.iter().map(|potion| self.potions[*potion as usize - 1]).collect(),
+        };
+        combinations.into_iter().map(combination).collect()
     }
 
     /// The paytable, symbol by symbol, most of a kind first; then the symbols that award free spins.
