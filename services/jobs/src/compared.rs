@@ -7,7 +7,7 @@ use motherlode_picture::{
     par::report::StakeReport,
 };
 use motherlode_proto::convert::play::hex;
-use motherlode_slots::{Game, Par, Seed, Stake, Tally, par::Exact, simulate::Sum};
+use motherlode_slots::{Feature, Game, Par, Seed, Stake, Tally, par::Exact, simulate::Sum};
 use serde::{Serialize, Serializer};
 use std::time::Duration;
 
@@ -39,6 +39,13 @@ pub struct Report {
     interval_95: Interval,
     interval_3_sigma: Interval,
     hit_frequency: Estimate,
+    /// Chances of a paid spin's features; none where the feature is bought.
+    #[serde(serialize_with = "by_name")]
+    features: Vec<(&'static str, Estimate)>,
+    /// Variance of a round's win in bets, judged from above: wins that were never seen make it too low. None where few rounds have
+    /// most of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variance: Option<Estimate>,
     /// Jackpots won a paid spin, where the game has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     jackpots: Option<Estimate>,
@@ -120,6 +127,17 @@ impl Estimate {
         Self { judged: deviance.max(0.0).sqrt().copysign(share - chance), ..of }
     }
 
+    /// The variance of a round's win. The spread of the sum of squares is the sample's.
+    fn of_variance(tally: &Tally, rounds: f64, bet: f64, std_dev: f64) -> Option<Self> {
+        let (mean, square) = (float(tally.win.coins) / rounds / bet, float(tally.win.squares) / rounds / bet / bet);
+        let fourth = float(tally.win_fourths) / rounds / bet.powi(4);
+        if fourth <= 0.0 || square * square * rounds / fourth < EQUAL_WINS_MIN {
+            return None;
+        }
+        let of = Self::new(rounds, square - mean * mean, fourth - square * square, std_dev * std_dev, None);
+        Some(Self { judged: of.sigmas.max(0.0), ..of })
+    }
+
     fn interval(&self, rounds: f64, errors: f64) -> Interval {
         let around = |std_dev: f64| {
             let half = errors * std_dev / rounds.sqrt();
@@ -167,6 +185,8 @@ impl Report {
             interval_95: total.interval(rounds, Z_95),
             interval_3_sigma: total.interval(rounds, 3.0),
             hit_frequency: Estimate::of_chance(tally.hits, rounds, &par.hit_frequency),
+            features: features(game, stake, par, tally),
+            variance: Estimate::of_variance(tally, rounds, bet, par.std_dev),
             jackpots: par.rate("jackpot").map(|chance| Estimate::of_chance(tally.jackpots, rounds, chance)),
             jackpots_won: tally.jackpots,
             bonuses: tally.bonuses,
@@ -205,8 +225,10 @@ impl Report {
             ("rtp_without_jackpot".to_owned(), self.rtp_without_jackpot),
             ("hit_frequency".to_owned(), self.hit_frequency),
         ];
+        let features = self.features.iter().map(|(key, of)| (format!("{key}_frequency"), *of));
+        let variance = self.variance.map(|of| ("variance".to_owned(), of));
         let jackpots = self.jackpots.map(|of| ("jackpots".to_owned(), of));
-        whole.into_iter().chain(parts).chain(jackpots).collect()
+        whole.into_iter().chain(variance).chain(parts).chain(features).chain(jackpots).collect()
     }
 
     /// For people, 80 columns wide.
@@ -226,7 +248,16 @@ impl Report {
         lines.extend(self.rtp_parts.iter().map(|(key, part)| row(&key.replace('_', " "), part, rounds, 4)));
         lines.push(row(all, total, rounds, 4));
         lines.push(row("hit frequency", &self.hit_frequency, rounds, 4));
+        let feature = |(key, of): &(&str, Estimate)| row(&format!("{} rounds", key.replace('_', " ")), of, rounds, 4);
+        lines.extend(self.features.iter().map(feature));
         lines.extend(self.jackpots.iter().map(|jackpots| row("jackpots a spin", jackpots, rounds, 6)));
+        lines.push(match &self.variance {
+            Some(of) => format!(
+                "  variance {:.4} bets², exactly {:.4}: {:+.2} sigma, judged from above",
+                of.simulated, of.exact, of.sigmas
+            ),
+            None => "  variance not judged: few rounds have most of it".to_owned(),
+        });
         lines.extend([
             String::new(),
             "  ~ the spread is the sample's; elsewhere it is the exact one".to_owned(),
@@ -261,6 +292,17 @@ impl Report {
         ]);
         lines.join("\n")
     }
+}
+
+/// The features of rounds whose feature was not bought, beside their chances in the long run.
+fn features(game: &dyn Game, stake: &Stake, par: &Par, tally: &Tally) -> Vec<(&'static str, Estimate)> {
+    if stake.buy_feature {
+        return vec![];
+    }
+    let feature = |(feature, count): (&Feature, &u64)| {
+        Some((feature.key, Estimate::of_chance(*count, float(tally.rounds), par.rate(feature.key)?)))
+    };
+    game.features().iter().zip(&tally.features).filter_map(feature).collect()
 }
 
 fn row(name: &str, estimate: &Estimate, rounds: f64, places: usize) -> String {

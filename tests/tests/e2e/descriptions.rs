@@ -315,3 +315,40 @@ async fn pl_13_what_is_played_is_what_is_described() {
     }
     server.stop().await.unwrap();
 }
+
+/// NP-10, ME-04, WF-07 to WF-10: the amounts, the values and the combinations that the rules name.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_13_mf_d8_descriptions_state_amounts_values_and_combinations() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start_fresh(&config(data.path())).await;
+    let mut client = Client::connect(server.address()).await;
+    for name in GAMES {
+        let game = ask(&mut client, name, "", false).await.unwrap();
+        assert!((0.05..0.6).contains(&number(&game.hit_frequency)), "{name}: {}", game.hit_frequency);
+        let values: Vec<_> = game.value_sets.iter().map(|of| (of.key.as_str(), of.values.clone())).collect();
+        match name {
+            "neptune" => {
+                let amounts = vec![10, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500];
+                assert_eq!(values, [("treasure", amounts)]);
+            }
+            "mystery-elves" => assert_eq!(values, [("bonus", (1..=18).collect())]),
+            _ => assert!(values.is_empty(), "{name}"),
+        }
+        let symbols = |of: &[u32]| of.iter().map(|at| game.symbols[*at as usize].name.clone()).collect::<Vec<_>>();
+        let combinations: Vec<_> =
+            game.feature_combinations.iter().map(|of| (of.title.as_str(), symbols(&of.symbols))).collect();
+        let potions = |of: [&str; 3]| of.map(|colour| format!("{colour} Potion")).to_vec();
+        let expected = [
+            ("High Symbols Respin", potions(["Red", "Blue", "Green"])),
+            ("Random Wilds Respin", potions(["Red", "Blue", "Blue"])),
+            ("Multiplier", potions(["Red", "Green", "Green"])),
+            ("Mega Wild Respin", potions(["Blue", "Blue", "Green"])),
+        ];
+        if name == "witch-feature" {
+            assert_eq!(combinations, expected);
+        } else {
+            assert!(combinations.is_empty(), "{name}");
+        }
+    }
+    server.stop().await.unwrap();
+}

@@ -22,6 +22,7 @@ mod day;
 mod demo;
 mod descriptions;
 mod disk;
+mod every_game;
 mod export;
 mod feed;
 mod follow;

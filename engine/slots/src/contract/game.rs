@@ -85,6 +85,10 @@ pub trait Game: Sync + Send {
     fn rules_date(&self) -> &'static str {
         self.edition().rules.date
     }
+    /// The data file, in TOML.
+    fn data_file(&self) -> &'static str {
+        self.edition().rules.file
+    }
     /// SHA-256 of the bytes of its data file.
     fn model_hash(&self) -> [u8; 32] {
         self.edition().model_hash

@@ -3,7 +3,7 @@
 //! Reports compare play with mathematics. They read from here which wins a round has by itself, which are collected over
 //! rounds, and how a feature shows in a record; they know no game by name.
 
-use crate::contract::outcome::SpinKind;
+use crate::contract::outcome::{Spin, SpinKind};
 
 /// Most features that a game may declare.
 pub const FEATURES_MAX: usize = 16;
@@ -73,4 +73,18 @@ pub enum Sign {
     FreeSpinsAtRows(u32),
     /// The window is of this kind.
     Window(SpinKind),
+}
+
+impl Sign {
+    /// Whether a window of a round's first step shows it.
+    #[must_use]
+    pub fn shown_by(self, spin: &Spin) -> bool {
+        match self {
+            Self::Bonus => spin.bonus,
+            Self::FreeSpins => spin.free_spins_won > 0,
+            Self::Rows(rows) => u32::from(spin.rows) == rows,
+            Self::FreeSpinsAtRows(rows) => spin.free_spins_won > 0 && u32::from(spin.rows) == rows,
+            Self::Window(kind) => spin.kind == kind,
+        }
+    }
 }

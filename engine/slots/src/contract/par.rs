@@ -153,6 +153,24 @@ pub struct ConditionalRtp {
     pub title: &'static str,
     /// The return, in what the player pays under it.
     pub rtp: Exact,
+    /// The condition, for programs.
+    pub condition: Condition,
+}
+
+/// A condition under which a return holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// The feature is bought.
+    Bought,
+    /// So many first spins of a new player, at one stake.
+    FirstSpins(u32),
+    /// A figure that the player carries is held at a value, in the long run.
+    Held {
+        /// The figure, of [`crate::Carries::keys`].
+        key: &'static str,
+        /// The value before each spin.
+        value: i64,
+    },
 }
 
 impl Par {

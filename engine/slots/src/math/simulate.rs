@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::contract::carried::Carried;
 use crate::contract::draws::{Draws, Seed};
 use crate::contract::game::Game;
+use crate::contract::nature::FEATURES_MAX;
 use crate::contract::outcome::{Awaiting, Outcome, PARTS_MAX};
 use crate::contract::round::{ChoiceRefused, Terms};
 use crate::contract::stake::{Stake, StakeRefused};
@@ -58,6 +59,10 @@ pub struct Tally {
     pub bet_coins: u128,
     /// Total wins of the rounds.
     pub win: Sum,
+    /// Sum of the fourth powers of the rounds' wins in coins; [`u128::MAX`] for more than that.
+    pub win_fourths: u128,
+    /// Rounds whose first step had each of [`Game::features`].
+    pub features: [u64; FEATURES_MAX],
     /// Wins by part, in the order of [`Game::parts`].
     pub parts: [Sum; PARTS_MAX],
     /// Rounds whose first step won, started a feature, or left something to play.
@@ -80,6 +85,10 @@ impl Tally {
         self.rounds += other.rounds;
         self.bet_coins += other.bet_coins;
         self.win.merge(&other.win);
+        self.win_fourths = self.win_fourths.saturating_add(other.win_fourths);
+        for (count, more) in self.features.iter_mut().zip(&other.features) {
+            *count += more;
+        }
         for (sum, more) in self.parts.iter_mut().zip(&other.parts) {
             sum.merge(more);
         }
@@ -146,7 +155,7 @@ fn play(
     let mut draws = Draws::from_seed(seed);
     let mut out = Outcome::default();
     let mut tally = Tally { rounds, bet_coins: bet * u128::from(rounds), ..Tally::default() };
-    let parts = game.parts().len().min(PARTS_MAX);
+    let (parts, features) = (game.parts().len().min(PARTS_MAX), game.features());
     for _ in 0..rounds {
         let mut won = [0u64; PARTS_MAX];
         let mut first = true;
@@ -165,10 +174,16 @@ fn play(
             // Another window than the paid one is a feature that started, whether it won or not.
             let hit = out.round_win_coins > 0 || out.awaiting != Awaiting::Nothing || out.spins.len() > 1;
             tally.hits += u64::from(first && hit);
+            if first {
+                for (count, feature) in tally.features.iter_mut().zip(features) {
+                    *count += u64::from(out.spins.iter().any(|spin| feature.sign.shown_by(spin)));
+                }
+            }
             first = false;
         }
         let total = won[..parts].iter().sum();
         tally.win.add(total);
+        tally.win_fourths = tally.win_fourths.saturating_add(u128::from(total).saturating_pow(4));
         for (sum, coins) in tally.parts[..parts].iter_mut().zip(won) {
             sum.add(coins);
         }

@@ -323,6 +323,9 @@ fn the_tally_is_the_sum_of_the_rounds() {
         };
         let total = steps.last().unwrap().round_win_coins;
         add(&mut tally.win, total);
+        tally.win_fourths += u128::from(total).pow(4);
+        tally.features[0] += u64::from(paid.spins[0].bonus);
+        tally.features[1] += u64::from(paid.spins[0].free_spins_won > 0);
         add(&mut tally.parts[0], lines);
         add(&mut tally.parts[1], scatter);
         add(&mut tally.parts[2], bonus);

@@ -316,3 +316,43 @@ fn statements(game: &dyn Game, par: &Par) -> Markup {
     ]);
     section("Statements", inner.into_iter().collect::<Markup>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_proto::spin::v1::GameSummary;
+
+    /// BW-21, PL-43: the sheet of a service is at the terms that it states, and without the jackpot while its pool is suspended.
+    #[test]
+    fn bw_21_mf_d4_the_sheet_is_at_the_terms_in_force() {
+        let game = motherlode_slots::latest("bewitched").unwrap();
+        let summary = GameSummary {
+            game: game.name().into(),
+            rules_version: game.rules_version().into(),
+            model_hash: hex(&game.model_hash()),
+            ..GameSummary::default()
+        };
+        let returns = JackpotReturns {
+            seed_eur: "30000".into(),
+            contribution_ppm: 10_000,
+            base_coin: "10".into(),
+            assumes: "a seed of 30000 EUR".into(),
+            ..JackpotReturns::default()
+        };
+        let sheet = |returns| {
+            let told = GetGameResponse {
+                summary: Some(summary.clone()),
+                jackpot_returns: Some(returns),
+                ..GetGameResponse::default()
+            };
+            part(&told, &[], Part::Figures).unwrap().to_string()
+        };
+        // 94.10 % and three halves of the seed's 0.50 %; the increments at 0.10 of 10 EUR are a hundredth of 1 %.
+        let now = sheet(returns.clone());
+        for figure in ["94.8500000 %", "0.7500000 %", "94.8600000 %", "a seed of 30000 EUR"] {
+            assert!(now.contains(figure), "{figure}");
+        }
+        let suspended = sheet(JackpotReturns { pool_suspended: true, ..returns });
+        assert!(suspended.contains("94.1000000 %") && !suspended.contains("94.6000000 %"));
+    }
+}

@@ -3,7 +3,7 @@
 
 use super::model::{BET_COINS, Model};
 use super::moments::Returns;
-use crate::contract::par::{ConditionalRtp, Exact, exact};
+use crate::contract::par::{Condition, ConditionalRtp, Exact, exact};
 use crate::math::first_spins::{FIRST_SPINS, Fixed};
 use crate::parts::collection::GIFT_COLOUR;
 use crate::parts::expansion::CRYSTALS;
@@ -27,7 +27,8 @@ pub(super) fn returns(model: &Model, returns: &Returns) -> Vec<ConditionalRtp> {
                 * &completed[colour][place]
         };
         let collections: Exact = (0..CRYSTALS).map(worth).sum();
-        ConditionalRtp { key, title, rtp: &always + collections / exact(FIRST_SPINS[place]) }
+        let (spins, rtp) = (FIRST_SPINS[place], &always + collections / exact(FIRST_SPINS[place]));
+        ConditionalRtp { key, title, rtp, condition: Condition::FirstSpins(spins) }
     };
     titles.into_iter().enumerate().map(returned).collect()
 }

@@ -6,7 +6,9 @@ use super::model::{BASE_LINES, HOLD_AND_WIN, Model, PARTS};
 use super::moments::{Ends, FeatureMoments, MIDDLE, OUTER, RoundMoments, Window, at_end, hits};
 use crate::contract::game::Game;
 use crate::contract::info::PayRow;
-use crate::contract::par::{Combination, ConditionalRtp, Exact, Par, Part, Rate, ReelSet, exact, float, ratio};
+use crate::contract::par::{
+    Combination, Condition, ConditionalRtp, Exact, Par, Part, Rate, ReelSet, exact, float, ratio,
+};
 use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
 use crate::parts::windows::Windows;
@@ -56,6 +58,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
             key: BUY_FEATURE,
             title: "of the bought feature, in its price",
             rtp: buy_feature(model, &feature),
+            condition: Condition::Bought,
         }],
         exactness: "exact fractions",
     })

@@ -5,11 +5,14 @@ use num_traits::{One, Signed, Zero};
 
 use super::model::{Model, PARTS};
 use super::moments::{Means, chance, highest_window, shows_free_spins};
+use super::round::UNLOCKED;
 use super::unlocking::Chain;
 use super::variance;
 use crate::contract::game::Game;
 use crate::contract::info::Fact;
-use crate::contract::par::{Combination, ConditionalRtp, Exact, Par, Part, Rate, ReelSet, decimal, exact, ratio};
+use crate::contract::par::{
+    Combination, Condition, ConditionalRtp, Exact, Par, Part, Rate, ReelSet, decimal, exact, ratio,
+};
 use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
 use crate::parts::file::ModelError;
@@ -63,7 +66,12 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     let rtp = means.rtp(model, 4);
     let (deviation, error) = variance::std_dev(model, &means);
     let (max_win, max_windows) = moments::max_win(&model.base, stake.lines);
-    let conditional = |key, title, unlocked| ConditionalRtp { key, title, rtp: means.rtp(model, unlocked) };
+    let conditional = |key, title, unlocked| ConditionalRtp {
+        key,
+        title,
+        rtp: means.rtp(model, unlocked),
+        condition: Condition::Held { key: UNLOCKED, value: unlocked as i64 },
+    };
     let mut rates = rates(model, &means);
     let chain = Chain::new(model, &means);
     let unlocking = chain.unlocking(&rtp);

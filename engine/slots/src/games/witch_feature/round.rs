@@ -21,7 +21,9 @@ use crate::parts::windows::LineBet;
 const WINDOWS_PER_STEP: usize = 100;
 
 /// The figures carried at each bet, in their order (WF-12).
-pub(super) const CARRIED: [&str; 3] = ["potion_1", "potion_2", "unlocked"];
+pub(super) const CARRIED: [&str; 3] = ["potion_1", "potion_2", UNLOCKED];
+/// Number of unlocked features.
+pub(super) const UNLOCKED: &str = "unlocked";
 
 /// A round of Witch Feature.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use num_traits::{One, Zero};
 use super::model::Model;
 use super::moments::{Means, brings, chance, kind, shelves};
 use super::potions::{FEATURES, Potion};
-use crate::contract::par::{ConditionalRtp, Exact, exact};
+use crate::contract::par::{Condition, ConditionalRtp, Exact, exact};
 use crate::math::first_spins::{FIRST_SPINS, Fixed};
 
 /// Unlocked features of a new player.
@@ -133,7 +133,8 @@ impl Chain {
                 shares = next;
             }
             at = spins;
-            all.push(ConditionalRtp { key, title, rtp: won.exact() / exact(spins) });
+            let condition = Condition::FirstSpins(spins);
+            all.push(ConditionalRtp { key, title, rtp: won.exact() / exact(spins), condition });
         }
         all
     }
