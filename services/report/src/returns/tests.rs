@@ -201,8 +201,9 @@ fn mf_d6_the_chances_in_states_have_the_long_runs_mean() {
         let level = player.returns.0.keys().next().unwrap().clone();
         let known = level.known().unwrap();
         for (at, of) in player.report().totals[1].features.iter().enumerate() {
+            // States follow each other slowly: their mean of 10,000 rounds has a standard error of about 5 %.
             let off = figure(&of.theoretical_frequency) - known.chances[at];
-            assert!(off.abs() < 0.05 * known.chances[at] + 1e-6, "{} {of:?}", game.name());
+            assert!(off.abs() < 0.25 * known.chances[at] + 1e-6, "{} {of:?}", game.name());
         }
     }
 }
