@@ -39,10 +39,10 @@ pub struct Report {
     interval_95: Interval,
     interval_3_sigma: Interval,
     hit_frequency: Estimate,
-    /// Chances of a paid spin's features; none where the feature is bought.
+    /// Frequencies of a paid spin's features; empty if the feature is bought.
     #[serde(serialize_with = "by_name")]
     features: Vec<(&'static str, Estimate)>,
-    /// Variance of a round's win in bets, judged from above: wins that were never seen make it too low. None where few rounds have
+    /// Variance of a round's win in bets, judged from above: rare wins missing from the sample lower it. None if few rounds have
     /// most of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     variance: Option<Estimate>,
@@ -294,7 +294,7 @@ impl Report {
     }
 }
 
-/// The features of rounds whose feature was not bought, beside their chances in the long run.
+/// Frequencies of features with their long-run chances; empty for a stake with a bought feature.
 fn features(game: &dyn Game, stake: &Stake, par: &Par, tally: &Tally) -> Vec<(&'static str, Estimate)> {
     if stake.buy_feature {
         return vec![];

@@ -1,8 +1,8 @@
 //! How often a paid spin of a game has its features, beside the chance that its mathematics give (PL-23).
 //!
 //! Counted is the first step of a round; later steps are not. Rounds whose feature was bought don't count. Expected is the sum, over
-//! the rounds, of each round's chance in the state that its player was in: given the states, rounds are independent, so that new
-//! players and collected features have the spread that is stated.
+//! the rounds, of each round's chance in the state that its player was in: given the states, rounds are independent, also those of
+//! new players and of collected features.
 
 use crate::shown::{Outcome, Spin};
 use motherlode_proto::report::v1 as wire;
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(frequencies(&features, &impossible)[0].standard_errors, "+inf");
     }
 
-    /// Each window of a first step shows features, of the game's own list only; a kind that nobody knows shows none.
+    /// Each window of a first step shows features, of the game's own list only; an unknown kind shows none.
     #[test]
     fn mf_d6_a_first_step_is_seen_with_each_of_its_windows() {
         let base = Spin { kind: SpinKind::Base.into(), rows: 4, free_spins_won: 10, ..Spin::default() };

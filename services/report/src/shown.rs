@@ -29,7 +29,7 @@ pub(crate) struct Spin {
 }
 
 impl Spin {
-    /// The kind as games name it; none for a kind that this program does not have.
+    /// The kind as games name it; `None` for an unknown one.
     pub(crate) fn slots_kind(&self) -> Option<slots::SpinKind> {
         Some(match SpinKind::try_from(self.kind).ok()? {
             SpinKind::Unspecified => return None,

@@ -316,7 +316,7 @@ async fn pl_13_what_is_played_is_what_is_described() {
     server.stop().await.unwrap();
 }
 
-/// NP-10, ME-04, WF-07 to WF-10: the amounts, the values and the combinations that the rules name.
+/// NP-10, ME-04, WF-07 to WF-10: amounts, values and combinations of the rules.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_13_mf_d8_descriptions_state_amounts_values_and_combinations() {
     let data = tempfile::tempdir().unwrap();

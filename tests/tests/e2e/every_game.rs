@@ -1,5 +1,5 @@
 //! All games of the list, without naming one: promises, conditional returns, simulations, descriptions and play (PL-02, PL-13, PL-43).
-//! A game that is added to the list is in these tests.
+//! A game added to the list is tested here.
 
 use motherlode_jobs::compared::Report;
 use motherlode_proto::{
@@ -14,7 +14,7 @@ use motherlode_slots::{
 use motherlode_tests::{Client, EUR, config, play, smallest, stake_on, start_fresh};
 use std::time::Duration;
 
-/// Standard errors that a figure may be off.
+/// Accepted distance of a figure in standard errors.
 const SIGMAS: f64 = 5.0;
 /// Rounds of a condition.
 const ROUNDS: u64 = 50_000;
@@ -30,7 +30,7 @@ fn stake(game: &dyn Game, most: bool) -> Stake {
     }
 }
 
-/// The return that the data file promises.
+/// The promised return of the data file.
 fn promise(game: &dyn Game) -> f64 {
     let line = game.data_file().lines().find_map(|line| line.strip_prefix("rtp = \"")).unwrap();
     line.trim_end_matches('"').parse().unwrap()
@@ -62,7 +62,7 @@ fn pl_02_mf_d7_every_game_keeps_the_promise_of_its_data_file() {
     }
 }
 
-/// Wins of rounds in bets, of a player who carries on what it collects but for a figure that is held.
+/// Wins of rounds in bets, of a player with carried figures, one of them held at a value.
 fn rounds(game: &'static dyn Game, held: Option<(&str, i64)>, rounds: u64, player: u64) -> Vec<f64> {
     let stake = stake(game, false);
     let bet = f64::from(game.check_stake(&stake).unwrap());
@@ -126,7 +126,7 @@ fn simulated(game: &'static dyn Game, stake: &Stake) -> Tally {
     simulate(game, stake, carried, ROUNDS, [4; 32]).unwrap()
 }
 
-/// Each figure of each game's simulation is judged: a sound one passes, and one that is off is found though the return is right.
+/// Each figure of each game's simulation is judged: a sound game passes, and a single wrong figure is found.
 #[test]
 fn pl_43_mf_d7_every_figure_of_every_game_is_judged() {
     for game in latest_games().iter().copied() {

@@ -9,11 +9,11 @@ mod sixth;
 
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, ListCollectionsRequest, VoidRoundRequest},
-    report::v1::GetRoundPageRequest,
+    report::v1::{GetRoundPageRequest, ListReturnsRequest, r#return::Weighting},
     round::v1::{Account, Money, RoundState, jackpot_win},
     spin::v1::{ListGamesRequest, SpinRequest},
 };
-use motherlode_slots::{Game, add_games, latest};
+use motherlode_slots::{Game, Stake, add_games, latest, par::decimal};
 use motherlode_tests::{Client, EUR, checked, play, replayed, smallest, stake_on, start};
 use sixth::{LANTERN, Lantern};
 
@@ -23,6 +23,17 @@ const SPARKS: i64 = 11;
 
 fn minor(money: Option<&Money>) -> i64 {
     money.unwrap().amount_minor
+}
+
+/// The smallest stake.
+fn one_coin(game: &dyn Game) -> Stake {
+    let limits = &game.info().limits;
+    Stake {
+        coin_value_micros: limits.coin_values_micros[0],
+        lines: limits.lines.0,
+        coins_per_line: limits.coins_per_line.0,
+        buy_feature: false,
+    }
 }
 
 /// Sparks as the ledger has them.
@@ -48,7 +59,7 @@ async fn pl_02_pl_04_pl_06_a_sixth_game_is_served_with_its_jackpot_and_its_colle
     assert!(server.ledger().books(|books| books.pool("lantern").is_some()), "the game's own pool is open");
 
     let account = client.fund("lucy", EUR, DEPOSIT).await;
-    let (mut balance, mut lit, mut carried, mut jackpots) = (DEPOSIT, 0, 0, vec![]);
+    let (mut balance, mut lit, mut carried, mut own, mut jackpots) = (DEPOSIT, 0, 0, 0, vec![]);
     let mut winner = String::new();
     for number in 0..60 {
         let request = stake_on(game, &format!("r{number}"), &account, smallest(game));
@@ -58,6 +69,7 @@ async fn pl_02_pl_04_pl_06_a_sixth_game_is_served_with_its_jackpot_and_its_colle
         let (bet, win) = (minor(played.bet.as_ref()), minor(played.win.as_ref()));
         // A coin is a cent, and the bet is one coin.
         let mut due = i64::try_from(lines).unwrap();
+        own += i32::try_from(lines).unwrap();
         if due > 0 {
             carried += 1;
             winner.clone_from(&played.round_id);
@@ -77,6 +89,19 @@ async fn pl_02_pl_04_pl_06_a_sixth_game_is_served_with_its_jackpot_and_its_colle
     assert!(jackpots[0] >= 2_000, "{jackpots:?}");
     balance += jackpots.iter().sum::<i64>();
     assert_eq!((client.balance(&account).await, sparks(&mut client, &account).await), (balance, carried));
+
+    // A game with a collection and a pool is compared with its return without both: the lit lantern's wins are collected ones.
+    let request = ListReturnsRequest { game: "lantern".to_owned(), ..ListReturnsRequest::default() };
+    let returns = client.report.list_returns(request).await.unwrap().into_inner();
+    let lines = game.par(&one_coin(game)).unwrap().part("base_lines");
+    for of in returns.returns.iter().chain(returns.totals.iter().filter(|of| of.weighting() == Weighting::Round)) {
+        assert!(of.rounds == 60 && !of.out_of_band, "{of:?}");
+        assert_eq!(
+            (&*of.held_rtp, &*of.held_theoretical_rtp),
+            (&*format!("{:.6}", f64::from(own) / 60.0), &*decimal(&lines, 6))
+        );
+    }
+    assert_eq!(returns.totals.len(), 2);
 
     let mut gambled = 0;
     for number in 0..10 {

@@ -1,7 +1,7 @@
 //! The nature of a game's wins: the parts of its return, its features, and the sources of a step's win.
 //!
-//! Reports compare play with mathematics. They read from here which wins a round has by itself, which are collected over
-//! rounds, and how a feature shows in a record; they know no game by name.
+//! Reports compare play with mathematics. Each game declares here the nature of each win and
+//! the sign of each feature in a record, so reports contain no names of games or parts.
 
 use crate::contract::outcome::{Spin, SpinKind};
 
@@ -11,7 +11,7 @@ pub const FEATURES_MAX: usize = 16;
 /// The nature of a part of the return, of a feature or of a win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nature {
-    /// Won by a round by itself, whatever its player carries.
+    /// Independent of the figures that the player carries.
     Cash,
     /// Won with figures that the player carries: collected in earlier rounds, at other stakes.
     Collected,

@@ -60,7 +60,7 @@ pub struct PartName {
 }
 
 impl PartName {
-    /// A part that rounds win by themselves.
+    /// A part independent of the figures that players carry.
     #[must_use]
     pub const fn cash(key: &'static str, title: &'static str) -> Self {
         Self { key, title, nature: Nature::Cash }

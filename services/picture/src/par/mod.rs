@@ -73,7 +73,7 @@ pub fn part(told: &GetGameResponse, cash: &[CashReport], part: Part) -> Option<M
     Some([at, of].into())
 }
 
-/// The terms in force of the pool that a service's returns are stated at.
+/// The pool's terms in force, from a service's description.
 fn terms(returns: &JackpotReturns) -> Option<PoolTerms> {
     let (seed, base_coin) = (returns.seed_eur.parse::<Nano>().ok()?, returns.base_coin.parse::<CoinValue>().ok()?);
     Some(PoolTerms {
@@ -322,7 +322,7 @@ mod tests {
     use super::*;
     use motherlode_proto::spin::v1::GameSummary;
 
-    /// BW-21, PL-43: the sheet of a service is at the terms that it states, and without the jackpot while its pool is suspended.
+    /// BW-21, PL-43: a sheet has the service's pool terms, and no jackpot while the pool is suspended.
     #[test]
     fn bw_21_mf_d4_the_sheet_is_at_the_terms_in_force() {
         let game = motherlode_slots::latest("bewitched").unwrap();

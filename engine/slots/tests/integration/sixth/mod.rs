@@ -141,7 +141,7 @@ impl Game for Lantern {
         CARRIES
     }
 
-    /// The lit lantern pays beside the window.
+    /// The lit lantern's win is no part of the window's.
     fn nature(&self, source: Source) -> Nature {
         if source == Source::BesideWindows { Nature::Collected } else { Nature::Cash }
     }
