@@ -81,7 +81,7 @@ async fn pl_21_pl_23_audits_and_simulations_are_started_and_watched_on_pages() {
         .submit(&page, "/jobs/simulation", &[("game", "neptune"), ("version", version), ("rounds", "1000")])
         .await;
     assert_eq!(started.status, 303, "{}", started.body);
-    let done = until(&mut browser, "/live/simulations/neptune", "1,000 rounds: the return").await;
+    let done = until(&mut browser, "/live/simulations/neptune", "1,000 rounds: each figure").await;
     assert!(done.body.contains("hit frequency") && done.body.contains("motherlode simulate neptune"), "{}", done.body);
     let page = browser.get(&game).await;
     let odd = [("game", "neptune"), ("version", version), ("rounds", "1000"), ("lines", "x")];

@@ -70,7 +70,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
         key,
         title,
         rtp: means.rtp(model, unlocked),
-        condition: Condition::Held { key: UNLOCKED, value: unlocked as i64 },
+        condition: Condition::Held { key: UNLOCKED, value: i64::try_from(unlocked).unwrap_or(i64::MAX) },
     };
     let mut rates = rates(model, &means);
     let chain = Chain::new(model, &means);
