@@ -143,6 +143,9 @@ reasons! {
     306 IncidentExists { id };
     307 UnknownIncident { id };
     308 TooManyIncidents { most };
+    80 SealOfOtherGeneration { number, expected, found };
+    81 SealEnded { number, generation };
+    82 BadGeneration { number };
     200 AmountAboveCeiling { currency, amount, ceiling };
     201 BalanceAboveCeiling { currency, balance, ceiling };
     202 RateOutOfBounds { currency };

@@ -12,9 +12,10 @@ use super::{
 };
 use crate::log::v1;
 use motherlode_books::{
-    Award, Campaign, ChangeProposed, Contribution, DayLimits, DebitAsked, Decision, Draw, DrawSealed, Event, Hit,
-    Incident, LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms,
-    ReportedVoids, Reversal, RoundStarted, RoundTerms, SessionOpened, StepResolved, StretchEnd, TakeBack, VoidReturn,
+    Award, Campaign, ChangeProposed, Contribution, DayLimits, DebitAsked, Decision, Draw, DrawSealed, Event,
+    GenerationBegun, Hit, Incident, LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported, PoolMirrored,
+    PoolStatus, PoolTerms, ReportedVoids, Reversal, RoundStarted, RoundTerms, SessionOpened, StepResolved, StretchEnd,
+    TakeBack, VoidReturn,
 };
 use prost::Message as _;
 use std::sync::Arc;
@@ -126,7 +127,7 @@ events! {
     18 PoolResumed { 1 actor };
     19 PoolRetired { 1 into, 2 increments, 3 reserve, 4 actor };
     20 PoolReceived { 1 from, 2 increments, 3 reserve };
-    21 GeneratorReseeded {};
+    21 GeneratorReseeded { 1 key };
     22 SwitchSet { 1-3 switch, 4 on, 5 reason, 6 actor };
     23 IntegrityFailed { 1 check, 2 finding };
     24 CampaignGranted(campaign: Campaign);
@@ -157,6 +158,7 @@ events! {
     53 CreditPaid { 1 request_id, 2 currency, 3 amount };
     54 WalletOverdue { 1 operator, 2 partition, 3 players, 4 oldest_ms as Time };
     58 LiabilityReserved(reserved: LiabilityReserved);
+    59 GenerationBegun(begun: Box<GenerationBegun>);
     63 VoidProposed { 1 round, 2 reason, 3 actor };
     64 AwardReversed { 1 partition, 2 position, 3 amount, 4 to_house, 5 operator };
     65 IncidentDeclared(incident: Box<Incident>);
@@ -176,9 +178,12 @@ messages! {
     }
     "Contribution" Contribution { 1 pool, 2 terms_version, 3 amount }
     "StepResolved" StepResolved { 1 round, 2 step, 3 seed, 4 choice, 5 outcome, 6 win, 7 automatic, 8 draw }
-    "Draw" Draw { 1 number, 2 epoch, 3 client_seed, 4 next_epoch, 5 next_seal, 6 sealed_by }
+    "Draw" Draw { 1 number, 2 epoch, 3 client_seed, 4 next_epoch, 5 next_seal, 6 sealed_by, 7 generation, 8 next_generation }
     "DebitAsked" DebitAsked { 1 request_id, 2 fingerprint, 3 currency, 4 amount }
-    "DrawSealed" DrawSealed { 1 number, 2 epoch, 3 seal, 4 reason }
+    "DrawSealed" DrawSealed { 1 number, 2 epoch, 3 seal, 4 reason, 5 generation }
+    "GenerationBegun" GenerationBegun {
+        1 number, 2 salt, 3 unused_seals_end, 4 evidence, 5 lost_to, 6 keys_added, 7 keys_lost
+    }
     "JackpotAwarded" Award {
         1 partition, 2 hit, 3 stream, 4 round, 5 cycle, 6 collision, 7 currency, 8 coin_value, 9 rate, 10 amount,
         11 increments, 12 seed_from_reserve, 13 seed_from_house, 14 to_reserve, 15 paid
@@ -376,7 +381,7 @@ mod tests {
 
     #[test]
     fn pl_12_a_change_of_changes_has_an_end() {
-        let mut event = Event::GeneratorReseeded;
+        let mut event = Event::GeneratorReseeded { key: None };
         for _ in 0..100 {
             let stream = motherlode_books::StreamId::System;
             event = Event::ChangeProposed(ChangeProposed {

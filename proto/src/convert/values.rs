@@ -5,8 +5,8 @@ use super::{
     plain::{In, Out, read_varint},
 };
 use motherlode_books::{
-    CoinValue, CollisionShare, Currency, FxRate, Minor, Nano, SealReason, SessionName, SmolStr, StreamId, Switch,
-    VoidedJackpot,
+    CoinValue, CollisionShare, Currency, Epoch, FxRate, Minor, Nano, SealReason, SessionName, SmolStr, StartEvidence,
+    StreamId, Switch, VoidedJackpot,
 };
 use std::{num::NonZeroU32, sync::Arc};
 
@@ -161,10 +161,28 @@ varints! {
         SealReason::Opened => 1,
         SealReason::Unsealed => 2,
         SealReason::KeyLost => 3,
+        SealReason::SealsEnded => 4,
     }, match value {
         1 => Some(SealReason::Opened),
         2 => Some(SealReason::Unsealed),
         3 => Some(SealReason::KeyLost),
+        4 => Some(SealReason::SealsEnded),
+        _ => None,
+    };
+    StartEvidence: value match value {
+        StartEvidence::EmptyLog => 1,
+        StartEvidence::MemoryPage => 2,
+        StartEvidence::StopMark => 3,
+        StartEvidence::Followed => 4,
+        StartEvidence::Missing => 5,
+        StartEvidence::Restored => 6,
+    }, match value {
+        1 => Some(StartEvidence::EmptyLog),
+        2 => Some(StartEvidence::MemoryPage),
+        3 => Some(StartEvidence::StopMark),
+        4 => Some(StartEvidence::Followed),
+        5 => Some(StartEvidence::Missing),
+        6 => Some(StartEvidence::Restored),
         _ => None,
     };
     VoidedJackpot: value match value {
@@ -214,6 +232,10 @@ runs! {
     Vec<u8>: bytes value value, Some(value.to_owned());
     // A signed 128-bit count of 1e-9, two's complement, big-endian.
     Nano: bytes value &value.0.to_be_bytes(), Some(Nano(i128::from_be_bytes(value.try_into().ok()?)));
+    Option<Epoch>: bytes value value.as_ref().map_or(&[], |key| key.as_slice()), match value {
+        [] => Some(None),
+        key => Some(Some(key.try_into().ok()?)),
+    };
     Option<SessionName>: bytes value value.as_ref().map_or(&[], |name| name.as_slice()), match value {
         [] => Some(None),
         name => Some(Some(name.try_into().ok()?)),
@@ -248,18 +270,20 @@ impl Value for Option<[u8; 32]> {
     }
 }
 
-/// Runs of 32 bytes, one after the other.
-impl Value for Vec<[u8; 32]> {
+/// Runs of so many bytes, one after the other.
+impl<const LENGTH: usize> Value for Vec<[u8; LENGTH]> {
     fn put(&self, out: &mut Out, number: u8) {
         self.iter().for_each(|bytes| out.bytes(number, bytes));
     }
 
     fn take(fields: &mut In, number: u8) -> Option<Self> {
         let mut all = vec![];
-        while let Some(bytes) = <Option<[u8; 32]> as Value>::take(fields, number)? {
-            all.push(bytes);
+        loop {
+            match fields.bytes(number)? {
+                [] => return Some(all),
+                bytes => all.push(bytes.try_into().ok()?),
+            }
         }
-        Some(all)
     }
 }
 

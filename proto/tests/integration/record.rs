@@ -3,9 +3,10 @@
 use crate::voids::events_of_voids;
 use motherlode_books::{
     Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, DayLimits,
-    DebitAsked, Decision, Draw, DrawSealed, Event, FxRate, Hit, LiabilityReserved, LoggedTerms, Minor, MirroredAward,
-    Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RecordHash, RoundStarted, RoundTerms, SealReason,
-    SessionOpened, StepResolved, StreamId, StretchEnd, Switch, TakeBack, VoidedJackpot,
+    DebitAsked, Decision, Draw, DrawSealed, Epoch, Event, FxRate, GenerationBegun, Hit, LiabilityReserved, LoggedTerms,
+    Minor, MirroredAward, Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RecordHash, RoundStarted,
+    RoundTerms, SealReason, SessionOpened, StartEvidence, StepResolved, StreamId, StretchEnd, Switch, TakeBack,
+    VoidedJackpot,
 };
 use motherlode_proto::{
     convert::{
@@ -126,7 +127,14 @@ fn events_apart_from_voids(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         Event::PoolResumed { actor: actor.clone() },
         Event::PoolRetired { into: text.clone().into(), increments: nano, reserve: nano, actor: actor.clone() },
         Event::PoolReceived { from: text.clone().into(), increments: nano, reserve: nano },
-        Event::GeneratorReseeded,
+        Event::GeneratorReseeded { key: None },
+        Event::GeneratorReseeded { key: Some([1, 2, 3, 4]) },
+        begun(StartEvidence::EmptyLog, vec![]),
+        begun(StartEvidence::MemoryPage, vec![[1; 4]]),
+        begun(StartEvidence::StopMark, vec![]),
+        begun(StartEvidence::Followed, vec![]),
+        begun(StartEvidence::Missing, vec![]),
+        begun(StartEvidence::Restored, vec![[1; 4], [2; 4]]),
         Event::SwitchSet {
             switch: Switch {
                 operator: text.clone().into(),
@@ -249,6 +257,7 @@ fn events_apart_from_voids(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         sealed(1, SealReason::Opened),
         sealed(1, SealReason::Unsealed),
         sealed(78, SealReason::KeyLost),
+        sealed(79, SealReason::SealsEnded),
         Event::DrawsRevealed { round, dealt: vec![[4; 32], [0; 32]] },
         Event::DrawsLost { round },
         Event::RequestCancelled,
@@ -281,7 +290,16 @@ fn reserved(players: &[&str]) -> Event {
 /// A step of a sealed draw.
 fn sealed_step(client_seed: Vec<u8>, sealed_by: Option<RecordHash>) -> Event {
     let (epoch, next_epoch) = ([1, 2, 3, 4], [5, 6, 7, 8]);
-    let draw = Draw { number: 77, epoch, client_seed, next_epoch, next_seal: [9; 32], sealed_by };
+    let draw = Draw {
+        number: 77,
+        epoch,
+        generation: 2,
+        client_seed,
+        next_epoch,
+        next_generation: 3,
+        next_seal: [9; 32],
+        sealed_by,
+    };
     Event::StepResolved(
         StepResolved {
             round: 7,
@@ -297,8 +315,20 @@ fn sealed_step(client_seed: Vec<u8>, sealed_by: Option<RecordHash>) -> Event {
     )
 }
 
+fn begun(evidence: StartEvidence, keys: Vec<Epoch>) -> Event {
+    Event::GenerationBegun(Box::new(GenerationBegun {
+        number: 7,
+        salt: [8; 32],
+        unused_seals_end: true,
+        evidence,
+        lost_to: 90,
+        keys_added: keys.clone(),
+        keys_lost: keys,
+    }))
+}
+
 fn sealed(number: u64, reason: SealReason) -> Event {
-    Event::DrawSealed(DrawSealed { number, epoch: [1, 2, 3, 4], seal: [9; 32], reason })
+    Event::DrawSealed(DrawSealed { number, epoch: [1, 2, 3, 4], generation: number, seal: [9; 32], reason })
 }
 
 /// The terms of a bet whose message has such bytes.
@@ -440,6 +470,8 @@ fn rounds() -> impl Strategy<Value = Logged> {
             epoch: four,
             client_seed: text.clone().into_bytes(),
             next_epoch: four,
+            generation: 3,
+            next_generation: 4,
             next_seal: [four[3]; 32],
             sealed_by: (narrow[2] % 5 > 0).then_some([four[2]; 32]),
         });
@@ -529,7 +561,7 @@ fn pl_01_the_terms_of_a_bet_are_read_however_they_are_written_and_bytes_that_are
 
 #[test]
 fn a_record_begins_with_the_hash_of_the_one_before() {
-    let bytes = record::encode(&[3; 32], &logged(vec![Event::GeneratorReseeded]));
+    let bytes = record::encode(&[3; 32], &logged(vec![Event::GeneratorReseeded { key: None }]));
     assert_eq!((&bytes[..2], &bytes[2..34]), ([0x0A, 0x20].as_slice(), [3; 32].as_slice()));
 }
 

@@ -86,6 +86,7 @@ impl Fold {
         match &commit.stream {
             StreamId::Player { .. } => {}
             _ if !balances_after.is_empty() => return Err(other_balances(&[], balances_after)),
+            StreamId::System => self.seals.count(&commit.events),
             StreamId::Pool(pool) => {
                 self.note_awards(&commit.events);
                 self.pool_commit(pool, &commit.events)?;

@@ -77,13 +77,14 @@ impl<'a> Judge<'a> {
     fn seals(&mut self, commit: &Commit) -> Result<(), Fault> {
         let Some(keys) = &self.draws else { return Ok(()) };
         for sealed in draws::sealed(&commit.events) {
-            if !keys.has(sealed.epoch) {
+            if !keys.has(sealed.name.epoch) {
                 self.seals.unchecked += 1;
                 continue;
             }
-            let expected = keys.dealt(&commit.stream, sealed.number, sealed.epoch).map(|dealt| draw::seal(&dealt));
+            let dealt = keys.dealt(&commit.stream, sealed.name, self.share.generations());
+            let expected = dealt.map(|dealt| draw::seal(&dealt));
             if expected != Some(sealed.seal) {
-                let what = format!("the seal of draw {} is not that of the draw keys", sealed.number);
+                let what = format!("the seal of draw {} is not that of the draw keys", sealed.name.number);
                 return Err(Fault::new(what, expected.map_or("none".into(), |seal| hex(&seal)), hex(&sealed.seal)));
             }
             self.seals.checked += 1;

@@ -148,8 +148,8 @@ type Seals = BTreeMap<u64, (Sealed, Position, Hash)>;
 /// Notes what a commit sealed. A draw is sealed once.
 fn note_seals(seals: &mut Seals, commit: &Commit, record: Hash) -> Result<(), Unproven> {
     for sealed in draws::sealed(&commit.events) {
-        if let Some((_, before, _)) = seals.insert(sealed.number, (sealed, commit.position, record)) {
-            let (number, position) = (sealed.number, commit.position);
+        if let Some((_, before, _)) = seals.insert(sealed.name.number, (sealed, commit.position, record)) {
+            let (number, position) = (sealed.name.number, commit.position);
             return Err(Unproven::Records(format!(
                 "draw {number} was sealed at position {before} and again at {position}"
             )));
@@ -164,23 +164,23 @@ fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unp
     let fault = |what: String| Unproven::Draw { step: step.logged.step, what };
     let Some(found) = draw.seal else {
         return match is_lost {
-            true => Ok(ShownDraw::Lost(draw.number)),
-            false => Err(fault(format!("the dealt value of draw {} is not revealed", draw.number))),
+            true => Ok(ShownDraw::Lost(draw.name.number)),
+            false => Err(fault(format!("the dealt value of draw {} is not revealed", draw.name.number))),
         };
     };
     // A seal in the very commit that uses it was not there before its request.
-    match seals.get(&draw.number).filter(|(_, position, _)| *position < step.position) {
-        None => Ok(ShownDraw::NotShown(draw.number)),
+    match seals.get(&draw.name.number).filter(|(_, position, _)| *position < step.position) {
+        None => Ok(ShownDraw::NotShown(draw.name.number)),
         Some((_, position, record)) if draw.sealed_by.is_some_and(|named| named != *record) => Err(fault(format!(
             "the record at position {position} is not the one that it names for the seal of draw {}",
-            draw.number
+            draw.name.number
         ))),
-        Some((sealed, position, _)) if (sealed.seal, sealed.epoch) == (found, draw.epoch) => {
+        Some((sealed, position, _)) if (sealed.seal, sealed.name) == (found, draw.name) => {
             Ok(ShownDraw::Sealed(*sealed, *position))
         }
         Some((sealed, position, _)) => Err(fault(format!(
             "draw {} was sealed as {} at position {position}, and what was dealt has the seal {}",
-            draw.number,
+            draw.name.number,
             hex(&sealed.seal),
             hex(&found),
         ))),

@@ -112,6 +112,10 @@ pub struct Seals {
     pub unsealed: u64,
     /// Draws in place of one whose key was gone: so often an outcome that nobody knew could be tried again.
     pub key_lost: u64,
+    /// Draws in place of one that ended unused, since a start could not rule out a loss of records (PL-40).
+    pub ended: u64,
+    /// Starts of the writer after which unused seals ended.
+    pub unsure_starts: u64,
     /// Rounds voided whose draws can't be revealed: their steps could not be resolved again.
     pub rounds_lost: u64,
     /// Seals equal to those computed from the given draw keys.
@@ -142,6 +146,8 @@ impl Seals {
         self.opened += of.opened;
         self.unsealed += of.unsealed;
         self.key_lost += of.key_lost;
+        self.ended += of.ended;
+        self.unsure_starts += of.unsure_starts;
         self.rounds_lost += of.rounds_lost;
         self.checked += of.checked;
         self.unchecked += of.unchecked;
@@ -155,7 +161,9 @@ impl Seals {
                     SealReason::Opened => self.opened += 1,
                     SealReason::Unsealed => self.unsealed += 1,
                     SealReason::KeyLost => self.key_lost += 1,
+                    SealReason::SealsEnded => self.ended += 1,
                 },
+                Event::GenerationBegun(begun) => self.unsure_starts += u64::from(begun.unused_seals_end),
                 Event::DrawsLost { .. } => self.rounds_lost += 1,
                 _ => {}
             }

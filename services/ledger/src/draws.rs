@@ -1,15 +1,20 @@
 //! The draw keys: who has them can compute the dealt values of all draws that are sealed, and nobody else can.
 //!
 //! They are in a file of their own, apart from the log, which all processes that open players, void rounds and spin share. A
-//! line is a key: when it was made, Unix milliseconds, and 64 hexadecimal digits from the operating system. The last one seals;
-//! older ones are kept for the seals that are out. A key is made at the first start and then every [`DAY_MS`], by whichever
-//! process comes first, under the file's lock; it's used once it's synced. A file that can't be written is used as it is, for
-//! whoever looks after its keys otherwise.
+//! line is a key: when it was made, Unix milliseconds, 64 hexadecimal digits from the operating system, and 8 digits of a checksum,
+//! which older files lack. The last one seals; older ones are kept for the seals that are out. A key is made at the first start and
+//! then every [`DAY_MS`], by whichever process comes first, under the file's lock; it's used once it's synced. A file that can't be
+//! written is used as it is.
+//!
+//! Draws are dealt under a key that follows from the draw key and the salt of a generation, which the log holds
+//! ([`Generations`], PL-40). So a copy of the keys that is stale or restored deals nothing that was dealt before.
 
 use motherlode_books::{
-    Dealt, DrawSealed, Epoch, Event, NextDraw, OpenRound, PlayerState, Seal, SealReason, StreamId,
+    Dealt, DrawName, DrawSealed, Epoch, Event, Generation, Generations, NextDraw, OpenRound, PlayerState, Salt, Seal,
+    SealReason, StreamId,
     draw::{self, DealKey},
 };
+use motherlode_log::hash;
 use parking_lot::RwLock;
 use std::{
     fmt,
@@ -27,6 +32,8 @@ const HEAD: &str =
     "# Motherlode's draw keys: whoever reads them knows every draw to come. Never copy them with the log.\n";
 /// The largest file that is read, bytes.
 const BYTES_MAX: u64 = 1 << 20;
+/// Keys of generations that are kept ready: those of all partitions under today's key, and some before.
+const DERIVED_MAX: usize = 256;
 
 /// Why there are no draw keys.
 #[derive(Debug, thiserror::Error)]
@@ -39,25 +46,14 @@ pub enum DrawKeysError {
         /// Its cause.
         source: io::Error,
     },
-    /// They must be given up and can't.
-    #[error(
-        "the log has lost its end, or is another than the draw keys in {} were used for; what they sealed may have been revealed, so \
-         another file of keys must take their place: {source}", path.display()
-    )]
-    Kept {
-        /// The file.
-        path: PathBuf,
-        /// Its cause.
-        source: io::Error,
-    },
     /// Others may read the file.
     #[error("the draw keys in {} may be read by everybody: set its mode to 0600", .0.display())]
     Exposed(PathBuf),
     /// There are more keys than are read: some 13,000, one a day for 36 years.
     #[error("the draw keys in {} are longer than {BYTES_MAX} bytes: begin another file with the newest of them", .0.display())]
     TooLong(PathBuf),
-    /// A line is no key.
-    #[error("the draw keys in {}: line {line} is no key", path.display())]
+    /// A line is not a key, or its checksum is wrong.
+    #[error("the draw keys in {}: line {line} is not a key, or its checksum is wrong", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -75,7 +71,45 @@ pub struct DrawKeys(Arc<Shared>);
 
 struct Shared {
     file: Option<PathBuf>,
-    keys: RwLock<Vec<Key>>,
+    keys: RwLock<Keys>,
+}
+
+#[derive(Default)]
+struct Keys {
+    /// As in the file, the oldest first.
+    keys: Vec<Key>,
+    /// The newest last.
+    derived: Vec<Derived>,
+}
+
+/// The key that deals the draws of one generation under one draw key.
+struct Derived {
+    epoch: Epoch,
+    salt: Salt,
+    deals: DealKey,
+}
+
+impl Keys {
+    /// The dealing key of a generation, if it's ready.
+    fn ready(&self, epoch: Epoch, salt: Option<Salt>) -> Option<&DealKey> {
+        match salt {
+            None => self.keys.iter().rev().find(|key| key.epoch == epoch).map(|key| &key.deals),
+            Some(salt) => {
+                let mut derived = self.derived.iter().rev();
+                derived.find(|of| of.epoch == epoch && of.salt == salt).map(|of| &of.deals)
+            }
+        }
+    }
+
+    /// Derives the dealing key of a generation, if the draw key is here.
+    fn derive(&mut self, epoch: Epoch, salt: Salt) {
+        let Some(key) = self.keys.iter().rev().find(|key| key.epoch == epoch) else { return };
+        let deals = DealKey::new(&draw::generation_key(&key.key, &salt));
+        if self.derived.len() >= DERIVED_MAX {
+            self.derived.drain(..DERIVED_MAX / 2);
+        }
+        self.derived.push(Derived { epoch, salt, deals });
+    }
 }
 
 #[derive(Clone)]
@@ -95,13 +129,13 @@ impl Key {
 /// Never the keys themselves.
 impl fmt::Debug for DrawKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DrawKeys({} of {:?})", self.0.keys.read().len(), self.0.file)
+        write!(f, "DrawKeys({} of {:?})", self.0.keys.read().keys.len(), self.0.file)
     }
 }
 
 impl DrawKeys {
     fn with(file: Option<PathBuf>, keys: Vec<Key>) -> Self {
-        Self(Arc::new(Shared { file, keys: RwLock::new(keys) }))
+        Self(Arc::new(Shared { file, keys: RwLock::new(Keys { keys, derived: vec![] }) }))
     }
 
     /// No keys: a process that neither seals nor reveals.
@@ -124,28 +158,19 @@ impl DrawKeys {
         entropy().map(Self::of)
     }
 
-    /// The keys of a file. One that isn't there, or whose last key is a day old, gets a new key.
+    /// The keys of a file. A file that does not exist has none: [`DrawKeys::renew`] makes the first one, once it's known that the log
+    /// names no others.
     ///
     /// # Errors
     /// See [`DrawKeysError`].
-    pub fn open(path: &Path, now_ms: i64) -> Result<Self, DrawKeysError> {
-        let keys = Self::with(Some(path.to_owned()), vec![]);
-        keys.renew(now_ms)?;
-        Ok(keys)
-    }
-
-    /// Reads the keys of a file and changes nothing.
-    ///
-    /// # Errors
-    /// See [`DrawKeysError`].
-    pub fn read(path: &Path) -> Result<Self, DrawKeysError> {
+    pub fn open(path: &Path) -> Result<Self, DrawKeysError> {
         let keys = Self::with(Some(path.to_owned()), vec![]);
         keys.reload()?;
         Ok(keys)
     }
 
-    /// Reads the keys again, and adds one where the last is a day old: that is answered. Whose keys are in memory alone keeps
-    /// them.
+    /// Reads the keys again, and adds one where there is none or the last is a day old; returns its name. Keys in memory alone stay as
+    /// they are.
     ///
     /// # Errors
     /// See [`DrawKeysError`]; the keys are as they were.
@@ -154,7 +179,7 @@ impl DrawKeys {
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
         let mut file = match open(path) {
             Ok(file) => file,
-            // Whoever made it so looks after the keys.
+            // The file is maintained elsewhere.
             Err(error) if unwritable(&error) && path.exists() => {
                 self.reload()?;
                 return Ok(None);
@@ -174,7 +199,8 @@ impl DrawKeys {
             };
             let head = if whole == 0 { HEAD } else { "" };
             let digits: String = key.key.iter().map(|byte| format!("{byte:02x}")).collect();
-            let line = format!("{head}{now_ms} {digits}\n");
+            let line = format!("{now_ms} {digits}");
+            let line = format!("{head}{line} {}\n", checksum(&line));
             let write = |file: &mut File| {
                 // A line that was cut off was never used.
                 file.set_len(whole)?;
@@ -187,7 +213,7 @@ impl DrawKeys {
             made = Some(key.epoch);
             keys.push(key);
         }
-        *self.0.keys.write() = keys;
+        self.0.keys.write().keys = keys;
         Ok(made)
     }
 
@@ -196,103 +222,117 @@ impl DrawKeys {
         self.0.file.as_deref()
     }
 
-    /// Gives up all keys: the file of them is moved aside, to where is answered, and another made with a fresh key.
-    pub(crate) fn give_up(&self, now_ms: i64) -> Result<PathBuf, DrawKeysError> {
-        let Some(path) = &self.0.file else { return Ok(PathBuf::new()) };
-        let mut aside = path.clone().into_os_string();
-        aside.push(format!(".given-up-{now_ms}"));
-        match std::fs::rename(path, &aside) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                return Err(DrawKeysError::Kept { path: path.clone(), source });
-            }
-            _ => {}
-        }
-        self.renew(now_ms)?;
-        Ok(aside.into())
-    }
-
     fn reload(&self) -> Result<(), DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(()) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
-        let mut file = File::open(path).map_err(failed)?;
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(failed(error)),
+        };
         file.lock_shared().map_err(failed)?;
         let (keys, _) = read(&mut file, path)?;
-        *self.0.keys.write() = keys;
+        self.0.keys.write().keys = keys;
         Ok(())
     }
 
     /// Whether there are any.
     #[must_use]
     pub fn is_none(&self) -> bool {
-        self.0.keys.read().is_empty()
+        self.0.keys.read().keys.is_empty()
+    }
+
+    /// Whether the key with this name is known; an unknown one is looked for in the file again.
+    #[must_use]
+    pub fn knows(&self, epoch: Epoch) -> bool {
+        self.has(epoch) || (self.reload().is_ok() && self.has(epoch))
     }
 
     /// Whether the key with this name is in memory.
     #[must_use]
     pub fn has(&self, epoch: Epoch) -> bool {
-        self.0.keys.read().iter().any(|key| key.epoch == epoch)
+        self.0.keys.read().keys.iter().any(|key| key.epoch == epoch)
     }
 
-    /// The dealt value of a player's draw; none where its key is gone. A key that another process has made is read then.
+    /// The names of the keys, the oldest first.
     #[must_use]
-    pub fn dealt(&self, stream: &StreamId, number: u64, epoch: Epoch) -> Option<Dealt> {
-        let deal = || {
-            let keys = self.0.keys.read();
-            keys.iter().rev().find(|key| key.epoch == epoch).map(|key| key.deals.deal(stream, number))
-        };
+    pub fn names(&self) -> Vec<Epoch> {
+        self.0.keys.read().keys.iter().map(|key| key.epoch).collect()
+    }
+
+    /// The dealt value of a player's draw; none where its key is gone or the log has no such generation. A key that another process has
+    /// made is read then.
+    #[must_use]
+    pub fn dealt(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Dealt> {
+        let DrawName { number, epoch, generation } = name;
+        let Generation { salt, .. } = generations.get(generation)?;
+        let deal = || self.0.keys.read().ready(epoch, salt).map(|deals| deals.deal(stream, number));
         deal().or_else(|| {
-            if let Err(error) = self.reload() {
-                tracing::error!(%error, "the draw keys can't be read again");
+            if !self.names().contains(&epoch)
+                && let Err(error) = self.reload()
+            {
+                tracing::error!(%error, "failed to read the draw keys again");
+            }
+            if let Some(salt) = salt {
+                self.0.keys.write().derive(epoch, salt);
             }
             deal()
         })
     }
 
-    /// The key that seals now, and the seal of a player's draw under it; none without keys.
+    /// The name and the seal of a player's draw under the newest key, in the current generation; none without keys.
     #[must_use]
-    pub fn seal(&self, stream: &StreamId, number: u64) -> Option<(Epoch, Seal)> {
-        let keys = self.0.keys.read();
-        let key = keys.last()?;
-        Some((key.epoch, draw::seal(&key.deals.deal(stream, number))))
+    pub fn seal(&self, stream: &StreamId, number: u64, generations: &Generations) -> Option<(DrawName, Seal)> {
+        let epoch = self.0.keys.read().keys.last()?.epoch;
+        let name = DrawName { number, epoch, generation: generations.current().number };
+        Some((name, draw::seal(&self.dealt(stream, name, generations)?)))
     }
 
-    /// Seal of a player's draw under one of the two newest keys; `None` for an older or unknown key. Two, since another process may be
-    /// about to read a renewed key.
+    /// Seal of a player's draw of the current generation under one of the two newest keys; `None` for an older or unknown key or another
+    /// generation. Two keys, since another process may be about to read a renewed one.
     #[must_use]
-    pub fn expected_seal(&self, stream: &StreamId, number: u64, epoch: Epoch) -> Option<Seal> {
-        // Reads the keys again where this one is not known.
-        let dealt = self.dealt(stream, number, epoch)?;
-        let is_newest = self.0.keys.read().iter().rev().take(2).any(|key| key.epoch == epoch);
+    pub fn expected_seal(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Seal> {
+        if name.generation != generations.current().number {
+            return None;
+        }
+        // Reads the keys again if this one is unknown.
+        let dealt = self.dealt(stream, name, generations)?;
+        let is_newest = self.0.keys.read().keys.iter().rev().take(2).any(|key| key.epoch == name.epoch);
         is_newest.then(|| draw::seal(&dealt))
     }
 
     /// The dealt value under the seal of a player's draw; none where its key is gone, or dealt another.
     #[must_use]
-    pub fn dealt_under(&self, stream: &StreamId, sealed: &NextDraw) -> Option<Dealt> {
-        let dealt = self.dealt(stream, sealed.number, sealed.epoch);
+    pub fn dealt_under(&self, stream: &StreamId, sealed: &NextDraw, generations: &Generations) -> Option<Dealt> {
+        let dealt = self.dealt(stream, sealed.name(), generations);
         dealt.filter(|dealt| draw::seal(dealt) == sealed.seal)
     }
 
     /// The dealt values of an open round's sealed steps; none where the key of one is gone.
     #[must_use]
-    pub fn revealed(&self, stream: &StreamId, open: &OpenRound) -> Option<Vec<Dealt>> {
-        let dealt = |(number, epoch, seal)| self.dealt(stream, number, epoch).filter(|dealt| draw::seal(dealt) == seal);
-        open.draws().map(dealt).collect()
+    pub fn revealed(&self, stream: &StreamId, open: &OpenRound, generations: &Generations) -> Option<Vec<Dealt>> {
+        open.draws().map(|sealed| self.dealt_under(stream, &sealed, generations)).collect()
     }
 
     /// The event that seals a player's draw apart from a step; none without keys.
     #[must_use]
-    pub fn sealed(&self, stream: &StreamId, number: u64, reason: SealReason) -> Option<Event> {
-        let (epoch, seal) = self.seal(stream, number)?;
-        Some(Event::DrawSealed(DrawSealed { number, epoch, seal, reason }))
+    pub fn sealed(
+        &self,
+        stream: &StreamId,
+        number: u64,
+        reason: SealReason,
+        generations: &Generations,
+    ) -> Option<Event> {
+        let (DrawName { epoch, generation, .. }, seal) = self.seal(stream, number, generations)?;
+        Some(Event::DrawSealed(DrawSealed { number, epoch, generation, seal, reason }))
     }
 
     /// The event that seals the first draw of a player who is being opened; none of one who has a draw, and without keys.
     #[must_use]
-    pub fn opening(&self, stream: &StreamId, player: Option<&PlayerState>) -> Option<Event> {
+    pub fn opening(&self, stream: &StreamId, player: Option<&PlayerState>, generations: &Generations) -> Option<Event> {
         match player.and_then(|player| player.draw) {
             Some(_) => None,
-            None => self.sealed(stream, 1, SealReason::Opened),
+            None => self.sealed(stream, 1, SealReason::Opened, generations),
         }
     }
 }
@@ -329,7 +369,17 @@ fn read(file: &mut File, path: &Path) -> Result<(Vec<Key>, u64), DrawKeysError> 
     Ok((keys.collect::<Result<_, _>>()?, whole as u64))
 }
 
+/// Eight digits that tell whether a line is as it was written.
+fn checksum(line: &str) -> String {
+    hash(line.as_bytes())[..4].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 fn key_of(line: &str) -> Option<Key> {
+    // Older lines have no checksum.
+    let line = match line.rsplit_once(' ') {
+        Some((line, sum)) if line.contains(' ') => (sum == checksum(line)).then_some(line)?,
+        _ => line,
+    };
     let (made_ms, digits) = line.split_once(' ')?;
     if digits.len() != 64 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return None;
@@ -352,52 +402,64 @@ mod tests {
     use super::*;
     use std::{collections::BTreeSet, fs};
 
+    fn none() -> Generations {
+        Generations::default()
+    }
+
+    /// As a first start does.
+    fn open(path: &Path, now_ms: i64) -> Result<DrawKeys, DrawKeysError> {
+        let keys = DrawKeys::open(path)?;
+        keys.renew(now_ms)?;
+        Ok(keys)
+    }
+
     fn alice() -> StreamId {
         StreamId::player("acme", "alice")
     }
 
     #[test]
-    fn pl_28_a_value_is_dealt_under_its_own_seal_until_the_keys_are_given_up() {
+    fn pl_28_a_value_is_dealt_under_its_own_seal_and_by_its_own_key() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("draws");
-        let (keys, again) = (DrawKeys::open(&path, 5).unwrap(), DrawKeys::open(&path, 5).unwrap());
-        let (epoch, seal) = keys.seal(&alice(), 9).unwrap();
-        let next = NextDraw { number: 9, epoch, seal, sealed_by: None };
-        let dealt = Some(draw::deal(&again.0.keys.read()[0].key, &alice(), 9));
-        assert_eq!((keys.dealt_under(&alice(), &next), again.dealt_under(&alice(), &next)), (dealt, dealt));
-        assert_eq!(keys.dealt_under(&alice(), &NextDraw { number: 1, ..next }), None, "of another draw");
-        assert_eq!(keys.dealt_under(&StreamId::player("acme", "bob"), &next), None, "of another player");
-        assert_eq!(keys.dealt_under(&alice(), &NextDraw { seal: [0; 32], ..next }), None);
-        keys.give_up(6).unwrap();
-        assert_eq!(keys.dealt_under(&alice(), &next), None);
+        let (keys, again) = (open(&path, 5).unwrap(), open(&path, 5).unwrap());
+        let (DrawName { number, epoch, generation }, seal) = keys.seal(&alice(), 9, &none()).unwrap();
+        let next = NextDraw { number, epoch, generation, seal, sealed_by: None };
+        let under = |keys: &DrawKeys, stream: &StreamId, next: &NextDraw| keys.dealt_under(stream, next, &none());
+        let dealt = Some(draw::deal(&again.0.keys.read().keys[0].key, &alice(), 9));
+        assert_eq!((under(&keys, &alice(), &next), under(&again, &alice(), &next)), (dealt, dealt));
+        assert_eq!(under(&keys, &alice(), &NextDraw { number: 1, ..next }), None, "of another draw");
+        assert_eq!(under(&keys, &StreamId::player("acme", "bob"), &next), None, "of another player");
+        assert_eq!(under(&keys, &alice(), &NextDraw { seal: [0; 32], ..next }), None);
+        assert_eq!(under(&keys, &alice(), &NextDraw { generation: 1, ..next }), None, "of no generation of the log");
+        assert_eq!(under(&DrawKeys::fresh().unwrap(), &alice(), &next), None, "of another key");
     }
 
     #[test]
     fn pl_28_a_key_is_fresh_each_day_and_older_ones_open_their_seals() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("keys/draws");
-        let keys = DrawKeys::open(&path, 5).unwrap();
+        let keys = open(&path, 5).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        let mut seals = vec![keys.seal(&alice(), 1).unwrap()];
+        let mut seals = vec![keys.seal(&alice(), 1, &none()).unwrap()];
         assert_eq!(keys.renew(4 + DAY_MS).unwrap(), None);
         for day in 1..5 {
             assert!(keys.renew(5 + day * DAY_MS).unwrap().is_some());
-            seals.push(keys.seal(&alice(), 1).unwrap());
+            seals.push(keys.seal(&alice(), 1, &none()).unwrap());
         }
-        let different: BTreeSet<_> = seals.iter().collect();
+        let different: BTreeSet<_> = seals.iter().map(|(_, seal)| seal).collect();
         assert_eq!(different.len(), 5);
         // Also after a start, by another process, and with a line that a crash cut off.
         fs::write(&path, [fs::read(&path).unwrap(), b"77 00ff".to_vec()].concat()).unwrap();
-        let again = DrawKeys::open(&path, 6 + 4 * DAY_MS).unwrap();
-        for (epoch, seal) in seals {
-            let dealt = [&keys, &again].map(|keys| keys.dealt(&alice(), 1, epoch).unwrap());
+        let again = open(&path, 6 + 4 * DAY_MS).unwrap();
+        for (name, seal) in seals {
+            let dealt = [&keys, &again].map(|keys| keys.dealt(&alice(), name, &none()).unwrap());
             assert_eq!(dealt.map(|dealt| draw::seal(&dealt)), [seal; 2]);
         }
         assert!(again.renew(5 + 5 * DAY_MS).unwrap().is_some());
         // What another process has made is read when it's met.
-        let (epoch, seal) = again.seal(&alice(), 7).unwrap();
-        assert_eq!(draw::seal(&keys.dealt(&alice(), 7, epoch).unwrap()), seal);
-        assert_eq!(keys.dealt(&alice(), 7, [1, 2, 3, 4]), None);
+        let (name, seal) = again.seal(&alice(), 7, &none()).unwrap();
+        assert_eq!(draw::seal(&keys.dealt(&alice(), name, &none()).unwrap()), seal);
+        assert_eq!(keys.dealt(&alice(), DrawName { epoch: [1, 2, 3, 4], ..name }, &none()), None);
     }
 
     #[test]
@@ -409,7 +471,7 @@ mod tests {
         for (lines, is_read) in [(most - 1, true), (most + 1, false)] {
             fs::write(&path, line.repeat(lines)).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-            let opened = DrawKeys::open(&path, 2 + DAY_MS);
+            let opened = open(&path, 2 + DAY_MS);
             assert_eq!(opened.is_ok(), is_read, "{opened:?}");
             let after = fs::read_to_string(&path).unwrap();
             assert!(after.starts_with(&line.repeat(lines)), "{lines} lines");
@@ -421,11 +483,11 @@ mod tests {
     fn pl_28_processes_that_start_together_have_one_key() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("draws");
-        let open = |_| {
+        let start = |_| {
             let path = path.clone();
-            std::thread::spawn(move || DrawKeys::open(&path, 9).unwrap().seal(&alice(), 1).unwrap())
+            std::thread::spawn(move || open(&path, 9).unwrap().seal(&alice(), 1, &none()).unwrap().1)
         };
-        let threads: Vec<_> = (0..8).map(open).collect();
+        let threads: Vec<_> = (0..8).map(start).collect();
         let seals: BTreeSet<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
         assert_eq!(seals.len(), 1);
     }
@@ -437,14 +499,24 @@ mod tests {
         let written = |text: &str, mode| {
             fs::write(&path, text).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-            DrawKeys::open(&path, 1).map(|_| ()).map_err(|error| error.to_string())
+            open(&path, 1).map(|_| ()).map_err(|error| error.to_string())
         };
         let key = "ab".repeat(32);
         assert_eq!(written(&format!("{HEAD}1 {key}\n"), 0o640), Ok(()));
         assert!(written(&format!("1 {key}\n"), 0o604).unwrap_err().contains("0600"));
         for bad in [format!("1 {key}0\n"), format!("{key}\n"), format!("1 {}g\n", &key[1..]), "x\n".to_owned()] {
             let error = written(&format!("# a key\n{bad}"), 0o600).unwrap_err();
-            assert!(error.contains("line 2 is no key") && !error.contains("ababab"), "{error}");
+            assert!(error.contains("line 2 is not a key") && !error.contains("ababab"), "{error}");
+        }
+        // A line with a checksum is read as it was written, or not at all.
+        let line = format!("7 {key}");
+        let line = format!("{line} {}", checksum(&line));
+        assert_eq!(written(&format!("{line}\n"), 0o600), Ok(()));
+        for place in 0..line.len() {
+            let mut damaged = line.clone().into_bytes();
+            damaged[place] = if damaged[place] == b'1' { b'2' } else { b'1' };
+            let error = written(&format!("{}\n", String::from_utf8(damaged).unwrap()), 0o600).unwrap_err();
+            assert!(error.contains("line 1 is not a key"), "{error}");
         }
         assert!(!format!("{:?}", DrawKeys::of([0xab; 32])).contains("ab, "));
     }

@@ -6,6 +6,7 @@ use crate::{
     error::FetchError,
     index::Held,
     options::Options,
+    page::Page,
     projected::Projected,
     queue::{Message, Proposed, QueueSlot, QueueSlots, Reply, Verdict, Verdicts, answer, repeated},
     readers::{LogReader, Reading},
@@ -15,12 +16,17 @@ use crate::{
     verifier::Verification,
     writer::Writer,
 };
-use motherlode_books::{Books, PlayerState, SettledRound, StreamId};
+use motherlode_books::{Books, Generations, PlayerState, SettledRound, StreamId};
 use motherlode_log::{Hash, Position, ReadError, Record};
 use motherlode_proto::convert::record::{Logged, Proposer};
 use motherlode_runtime::{Refusal, trace::traceparent, until::until};
 use parking_lot::Mutex;
-use std::{io, sync::Arc, thread::JoinHandle, time::Duration};
+use std::{
+    io,
+    sync::{Arc, atomic::Ordering},
+    thread::JoinHandle,
+    time::Duration,
+};
 use tokio::{
     runtime,
     sync::{
@@ -214,6 +220,25 @@ impl Handle {
     #[must_use]
     pub fn draws(&self) -> &DrawKeys {
         &self.shared.draws
+    }
+
+    /// The generations of the partition's draws, as of now (PL-40).
+    #[must_use]
+    pub fn generations(&self) -> Arc<Generations> {
+        Arc::clone(self.shared.books.read().generations())
+    }
+
+    /// Whether this process followed the log until it became its writer.
+    pub(crate) fn was_followed(&self) -> bool {
+        self.shared.followed.load(Ordering::Relaxed)
+    }
+
+    /// Has the end of the log written to a page before each answer, from its present end on.
+    pub(crate) fn keep_page(&self, page: Page) {
+        page.write(*self.shared.head.borrow());
+        if self.shared.page.set(page).is_err() {
+            tracing::error!(partition = self.partition(), "the log has a page already");
+        }
     }
 
     /// How long a change waits for its second actor, milliseconds (PL-27).

@@ -8,7 +8,7 @@ use crate::{
     recovery::{Recovered, recover},
 };
 use motherlode_log::{Store, genesis};
-use std::path::Path;
+use std::{path::Path, sync::atomic::Ordering};
 
 /// Opens the ledger on a store, with its index in a folder that may be missing, stale or damaged.
 ///
@@ -41,6 +41,7 @@ pub(crate) fn take_over(
     if *recovered.applier.shared.head.borrow() != (Held { position, hash: store.head() }) {
         return Err(OpenError::Chain(format!("it ends at position {}, not at {position}", recovered.position())));
     }
+    recovered.applier.shared.followed.store(true, Ordering::Relaxed);
     tracing::info!(partition = store.partition(), held, position, applied = position - held, "the log is taken over");
     recovered.write(store, options)
 }

@@ -30,7 +30,8 @@ use parking_lot::{Mutex, RwLock};
 use std::{
     path::Path,
     sync::{
-        Arc,
+        Arc, OnceLock,
+        atomic::AtomicBool,
         mpsc::{channel, sync_channel},
     },
     thread::{self, JoinHandle},
@@ -196,6 +197,8 @@ pub(crate) fn recover(
         answer_wait_max: options.answer_wait_max,
         change_lapse_ms: options.change_lapse_ms,
         draws: options.draws.clone(),
+        page: OnceLock::new(),
+        followed: AtomicBool::new(false),
     });
     snapshots.keep_at_rest(&shared);
     let (sender, handed) = sync_channel(HANDED_MAX);

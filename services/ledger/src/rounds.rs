@@ -146,7 +146,7 @@ fn sealing(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Vec<
             let before = handle.fetch(next)?;
             walked += 1;
             let events = &before.commit.events;
-            if draws::sealed(events).any(|sealed| sealed.number == draw) {
+            if draws::sealed(events).any(|sealed| sealed.name.number == draw) {
                 let of_round = commits.iter().any(|logged| logged.commit.position == next);
                 found.extend((!of_round && draws::may_be_shown(events)).then_some(next));
                 break;
@@ -289,7 +289,8 @@ pub(crate) fn view(
         };
     }
     // A round of a version that this program does not have is shown as it was logged.
-    let dealt_of = |number, epoch| handle.draws().dealt(stream, number, epoch);
+    let generations = handle.generations();
+    let dealt_of = |name| handle.draws().dealt(stream, name, &generations);
     if let Err(error) = view.complete(&dealt_of) {
         tracing::warn!(round = round_name(stream, number), %error, "the round is shown as it was logged");
     }

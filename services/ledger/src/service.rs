@@ -14,7 +14,7 @@ use crate::{
     rounds, switches, void,
 };
 use futures_util::Stream;
-use motherlode_books::{Books, Currency, Event, FxRate, Minor, PlayerState, SmolStr, StreamId};
+use motherlode_books::{Books, Currency, Event, FxRate, Minor, PlayerState, Refused, SmolStr, StreamId};
 use motherlode_proto::{
     convert::{play::hex, record::Logged},
     ledger::v1::{self as wire, ledger_service_server::LedgerService},
@@ -104,7 +104,7 @@ impl LedgerApi {
                 .then(|| ledger.books_of(stream, |books| (books.head(stream).version, books.player(stream).cloned())))
                 .transpose()?;
             let (version, player) = state.unwrap_or_default();
-            let seal = opens.then(|| ledger.draws().opening(stream, player.as_ref())).flatten();
+            let seal = opens.then(|| ledger.draws().opening(stream, player.as_ref(), &ledger.generations())).flatten();
             let kept = (opens && self.keeps_elsewhere(stream, player.as_ref())).then_some(Event::SeamlessChosen);
             let expected_version = (seal.is_some() || kept.is_some()).then_some(version);
             let acted = caller.actor().map(|_| fields::acted_by(caller, ""));
@@ -115,6 +115,8 @@ impl LedgerApi {
                 .await
             {
                 Err(AppendError::Conflict { .. }) if expected_version.is_some() => {}
+                // The writer has started anew: the draw is sealed in its generation.
+                Err(AppendError::Refused(Refused::SealOfOtherGeneration { .. })) => {}
                 done => return Ok(done?),
             }
         }

@@ -7,6 +7,7 @@ use crate::{
     hashes::RecentHashes,
     images::Images,
     index::Held,
+    page::Page,
     projected::Projected,
     readers::Readers,
     requests::{Name, Requests},
@@ -18,7 +19,11 @@ use motherlode_books::{Books, Commit, Event, Stage, StreamId};
 use motherlode_log::{Position, Reader};
 use motherlode_proto::convert::record::{self, Logged};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, OnceLock, atomic::AtomicBool},
+    time::Duration,
+};
 use tokio::sync::{broadcast, watch};
 
 /// Commits kept decoded for followers; older ones are read from the log. More of them leave the processors' caches before
@@ -84,6 +89,10 @@ pub(crate) struct Shared {
     pub(crate) answer_wait_max: Option<Duration>,
     pub(crate) change_lapse_ms: i64,
     pub(crate) draws: DrawKeys,
+    /// Set once the writer has begun its generation of draws.
+    pub(crate) page: OnceLock<Page>,
+    /// Whether the process followed the log until it became the writer.
+    pub(crate) followed: AtomicBool,
 }
 
 impl Shared {

@@ -198,7 +198,7 @@ fn decide(ledger: &Handle, player: &PlayerState, id: &RoundId, ask: &Ask<'_>, wa
             let message = "this process has no draw keys to reveal the round's draws with: see draws.key_file";
             return Err(Refusal::precondition("NO_DRAW_KEYS", message).with("round_id", name()));
         }
-        Some(open) => Some(match ledger.draws().revealed(&id.stream, open) {
+        Some(open) => Some(match ledger.draws().revealed(&id.stream, open, &ledger.generations()) {
             Some(dealt) => Event::DrawsRevealed { round: id.number, dealt },
             None => Event::DrawsLost { round: id.number },
         }),

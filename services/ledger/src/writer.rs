@@ -341,6 +341,12 @@ impl Writer {
         {
             let mut staged = self.staged.lock();
             let staged = &mut *staged;
+            if let Some(newest) = staged.durable.checked_sub(1).and_then(|newest| staged.groups.get(newest))
+                && let Some(page) = self.shared.page.get()
+            {
+                // Before anything of it is answered or read.
+                page.write(newest.end);
+            }
             for group in staged.groups.drain(..std::mem::take(&mut staged.durable)) {
                 let Group { records, logged, names, end, waiters: of_group } = group;
                 staged.waiting -= of_group.len();

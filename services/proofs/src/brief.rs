@@ -135,7 +135,7 @@ impl Follows {
                 live.logged(&step.logged, seed, &mut outcome)?;
                 live.write(&outcome, &mut bytes);
                 outcomes.insert((step.logged.round, step.logged.step), bytes);
-                seals.extend(step.draw.as_ref().and_then(|draw| Some((draw.number, draw.seal?))));
+                seals.extend(step.draw.as_ref().and_then(|draw| Some((draw.name.number, draw.seal?))));
             }
         }
         Ok(Self { outcomes, seals })

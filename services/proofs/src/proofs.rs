@@ -8,7 +8,7 @@ use crate::{
     start,
 };
 use futures_util::future::{BoxFuture, join_all, pending, select_all};
-use motherlode_ledger::{DrawKeys, Handle};
+use motherlode_ledger::{DrawKeys, Handle, Held};
 use motherlode_log::Position;
 use motherlode_runtime::{Config, apart};
 use motherlode_tiles::{Checkpoint, Hash, Malformed, Note, Signature, SignerKey, VerifierKey};
@@ -141,6 +141,7 @@ impl Proofs {
         Box::pin(async move {
             self.0.iter().for_each(|partition| partition.ending.store(true, Ordering::Release));
             join_all(self.0.iter().map(|partition| partition.grow(partition.ledger.durable()))).await;
+            self.0.iter().for_each(|partition| partition.mark(*partition.ledger.head().borrow(), true));
         })
     }
 
@@ -198,6 +199,13 @@ impl Partition {
             ending: AtomicBool::new(false),
             published,
         }))
+    }
+
+    /// Marks beside the draw keys how far the log goes (PL-40).
+    fn mark(&self, held: Held, stopped: bool) {
+        if let Err(error) = self.draws.mark(&self.ledger, held, stopped) {
+            tracing::error!(partition = self.ledger.partition(), %error, "failed to mark how far the log goes");
+        }
     }
 
     /// The state that is known of it now, and a way to wait for more.
@@ -322,9 +330,7 @@ impl Partition {
         // The name is one already.
         let Ok(note) = checkpoint.sign(&self.key) else { return Ok(()) };
         growing.files.keep(&note)?;
-        if let Err(error) = self.draws.mark(self.ledger.partition(), growing.size(), growing.head()) {
-            tracing::debug!(%error, "the draw keys have no mark of how far the log goes");
-        }
+        self.mark(Held { position: growing.size(), hash: *growing.head() }, false);
         self.published.send_modify(|published| published.last = Some(Arc::new(Signed { checkpoint, note })));
         Ok(())
     }

@@ -2,8 +2,8 @@
 
 use crate::{events::Events, open_round::OpenRound};
 use motherlode_books::{
-    ChangeProposed, Commit, Currency, Event, FxRate, HOME, Incident, Minor, Nano, PoolTerms, SealReason, StreamId,
-    VoidedJackpot, contribution,
+    ChangeProposed, Commit, Currency, Event, FxRate, GenerationBegun, HOME, Incident, Minor, Nano, PoolTerms,
+    SealReason, StartEvidence, StreamId, VoidedJackpot, contribution,
 };
 use motherlode_ledger::fields::{round_name, timestamp};
 use motherlode_proto::{
@@ -276,6 +276,7 @@ impl Significant {
                 let overdue = Content::new(Kind::WalletOverdue, format!("wallet of {operator}"), "", after);
                 Some(overdue.by("", "WALLET_OVERDUE"))
             }
+            Event::GenerationBegun(begun) => of_start(begun),
             Event::IntegrityFailed { check, finding } => Some(Content::new(Kind::IntegrityFailed, check, "", finding)),
             _ => None,
         }
@@ -299,6 +300,31 @@ impl Significant {
         let threshold = operators.get(operator).copied().unwrap_or(*large_win_eur);
         // The whole of an amount is a contribution of a million parts of a million.
         contribution(amount, currency, rate, 1_000_000).is_ok_and(|eur| eur >= Nano(i128::from(threshold) * EUR))
+    }
+}
+
+/// A start that ended unused seals, or accepted a loss of draw keys (PL-40).
+fn of_start(begun: &GenerationBegun) -> Option<Content> {
+    let GenerationBegun { number, unused_seals_end, evidence, lost_to, keys_lost, .. } = begun;
+    let subject = format!("generation {number} of draws");
+    let keys = match keys_lost.len() {
+        0 => String::new(),
+        count => format!("; {count} draw keys are lost"),
+    };
+    match (unused_seals_end, evidence) {
+        (true, StartEvidence::Restored) => {
+            let after = format!("records up to {lost_to} are accepted as lost: unused seals end{keys}");
+            Some(Content::new(Kind::SealsEnded, subject, "", after).by("", "RESTORED"))
+        }
+        (true, _) => {
+            let after = format!("nothing shows that no records are lost: unused seals end{keys}");
+            Some(Content::new(Kind::SealsEnded, subject, "", after).by("", "UNSURE_START"))
+        }
+        (false, _) if !keys_lost.is_empty() => {
+            let after = format!("{} draw keys are accepted as lost", keys_lost.len());
+            Some(Content::new(Kind::DrawKeyLost, subject, "", after).by("", "KEY_LOST"))
+        }
+        (false, _) => None,
     }
 }
 

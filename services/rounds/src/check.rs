@@ -11,7 +11,7 @@ use crate::{
     terms::gamble_max_minor,
 };
 use motherlode_books::{
-    Dealt, Drawn, Event, NextDraw, OpenRound, PlayerState, RoundStarted, StepResolved, StreamId, cash, draw,
+    Dealt, Event, NextDraw, OpenRound, PlayerState, RoundStarted, StepResolved, StreamId, cash, draw,
 };
 use motherlode_proto::round::v1::Witch;
 use motherlode_slots::{Carried, Outcome};
@@ -136,17 +136,17 @@ impl Before<'_> {
     /// The dealt value of a step's draw: the player's next.
     fn dealt(&self, step: &StepResolved) -> Result<Dealt, Mismatch> {
         let unsealed = Mismatch::Unsealed { round: step.round, step: step.step };
-        let (Some(NextDraw { number, epoch, seal, .. }), Some(drawn), None) = (self.player.draw, &step.draw, step.seed)
+        let (Some(next @ NextDraw { number, seal, .. }), Some(drawn), None) = (self.player.draw, &step.draw, step.seed)
         else {
             return Err(unsealed);
         };
-        if (drawn.number, drawn.epoch) != (number, epoch) {
+        if drawn.name() != next.name() {
             return Err(Mismatch::differs(format!(
                 "the step uses draw {}, the player's next is {number}",
                 drawn.number
             )));
         }
-        let dealt = (self.dealt_of)(number, epoch).filter(|dealt| draw::seal(dealt) == seal);
+        let dealt = (self.dealt_of)(next.name()).filter(|dealt| draw::seal(dealt) == seal);
         dealt.ok_or(Mismatch::KeyLost { number })
     }
 
@@ -190,12 +190,8 @@ impl Before<'_> {
 
     /// The dealt values of an open round's sealed steps.
     fn revealed(&self, open: &OpenRound) -> Option<Vec<Dealt>> {
-        let sealed = open.steps.iter().filter_map(|step| match &step.drawn {
-            Drawn::Sealed { number, epoch, seal, .. } => Some((*number, *epoch, *seal)),
-            Drawn::Seed(_) => None,
-        });
-        let dealt = sealed
-            .map(|(number, epoch, seal)| (self.dealt_of)(number, epoch).filter(|dealt| draw::seal(dealt) == seal));
+        let dealt =
+            open.draws().map(|sealed| (self.dealt_of)(sealed.name()).filter(|dealt| draw::seal(dealt) == sealed.seal));
         dealt.collect()
     }
 

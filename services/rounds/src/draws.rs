@@ -1,6 +1,6 @@
 //! The seeds of steps: logged, or worked out from a sealed draw.
 
-use motherlode_books::{Dealt, Drawn, Epoch, Event, RecordHash, Seal, SealReason, StepResolved, draw};
+use motherlode_books::{Dealt, DrawName, DrawSealed, Drawn, Event, RecordHash, Seal, SealReason, StepResolved, draw};
 use motherlode_slots::Seed;
 
 /// The key of a draw that a round used is not to be had.
@@ -11,12 +11,12 @@ pub struct KeyLost {
     pub draw: u64,
 }
 
-/// Gives the dealt value of a draw of the player in question, by its number and key; `None` without that key.
-pub type DealtOf<'a> = dyn Fn(u64, Epoch) -> Option<Dealt> + 'a;
+/// Gives the dealt value under the seal of a draw of the player in question; `None` without its key.
+pub type DealtOf<'a> = dyn Fn(DrawName) -> Option<Dealt> + 'a;
 
 /// Knows no dealt value: whoever reads the log alone.
 #[must_use]
-pub fn no_key(_: u64, _: Epoch) -> Option<Dealt> {
+pub fn no_key(_: DrawName) -> Option<Dealt> {
     None
 }
 
@@ -27,9 +27,9 @@ pub fn no_key(_: u64, _: Epoch) -> Option<Dealt> {
 pub fn seed_of(drawn: &Drawn, round: &str, step: u32, dealt_of: &DealtOf<'_>) -> Result<Seed, KeyLost> {
     match drawn {
         Drawn::Seed(seed) => Ok(*seed),
-        Drawn::Sealed { number, epoch, seal, client_seed } => {
-            let dealt = dealt_of(*number, *epoch).filter(|dealt| draw::seal(dealt) == *seal);
-            let dealt = dealt.ok_or(KeyLost { draw: *number })?;
+        &Drawn::Sealed { number, epoch, generation, seal, ref client_seed } => {
+            let dealt = dealt_of(DrawName { number, epoch, generation }).filter(|dealt| draw::seal(dealt) == seal);
+            let dealt = dealt.ok_or(KeyLost { draw: number })?;
             Ok(draw::seed(&dealt, client_seed, round, step))
         }
     }
@@ -38,10 +38,8 @@ pub fn seed_of(drawn: &Drawn, round: &str, step: u32, dealt_of: &DealtOf<'_>) ->
 /// The sealed draw of a step, as far as it's told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepDraw {
-    /// The number of the draw among the player's.
-    pub number: u64,
-    /// The key that gives its dealt value.
-    pub epoch: Epoch,
+    /// Its name among the player's.
+    pub name: DrawName,
     /// The client seed that the seed follows from.
     pub client_seed: Vec<u8>,
     /// The dealt value, once it's revealed.
@@ -57,8 +55,7 @@ impl StepDraw {
     #[must_use]
     pub fn of(step: &StepResolved, request_id: &str) -> Option<Self> {
         step.draw.as_ref().map(|draw| Self {
-            number: draw.number,
-            epoch: draw.epoch,
+            name: draw.name(),
             client_seed: draw.client_seed(request_id).to_vec(),
             dealt: None,
             seal: None,
@@ -76,10 +73,8 @@ impl StepDraw {
 /// A draw that a commit sealed, to be used by a later one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sealed {
-    /// Its number among the player's.
-    pub number: u64,
-    /// The key that gives its dealt value.
-    pub epoch: Epoch,
+    /// Its name among the player's.
+    pub name: DrawName,
     /// Its seal.
     pub seal: Seal,
     /// Why it was sealed apart from a step; none where the step before did.
@@ -91,12 +86,11 @@ pub fn sealed(events: &[Event]) -> impl Iterator<Item = Sealed> {
     events.iter().filter_map(|event| match event {
         Event::StepResolved(step) => {
             let draw = step.draw.as_ref()?;
-            let number = draw.number.saturating_add(1);
-            Some(Sealed { number, epoch: draw.next_epoch, seal: draw.next_seal, reason: None })
+            Some(Sealed { name: draw.next_name(), seal: draw.next_seal, reason: None })
         }
         Event::DrawSealed(sealed) => {
-            let (number, epoch, seal) = (sealed.number, sealed.epoch, sealed.seal);
-            Some(Sealed { number, epoch, seal, reason: Some(sealed.reason) })
+            let DrawSealed { number, epoch, generation, seal, reason } = *sealed;
+            Some(Sealed { name: DrawName { number, epoch, generation }, seal, reason: Some(reason) })
         }
         _ => None,
     })

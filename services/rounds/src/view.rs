@@ -165,7 +165,7 @@ impl RoundView {
         let steps = self.steps.iter_mut().map(|step| {
             let seed = step.seed.or_else(|| {
                 let draw = step.draw.as_mut()?;
-                let dealt = dealt_of(draw.number, draw.epoch)?;
+                let dealt = dealt_of(draw.name)?;
                 draw.seal = Some(draw::seal(&dealt));
                 Some(draw::seed(&dealt, &draw.client_seed, name, step.logged.step))
             });

@@ -117,7 +117,7 @@ fn step(of: StepView, currency: Currency) -> Step {
 /// The sealed draw of a step as a message.
 fn draw(of: StepDraw) -> Draw {
     let bytes = |bytes: Option<[u8; 32]>| bytes.map_or_else(Vec::new, |bytes| bytes.to_vec());
-    Draw { number: of.number, client_seed: of.client_seed, seal: bytes(of.seal), dealt: bytes(of.dealt) }
+    Draw { number: of.name.number, client_seed: of.client_seed, seal: bytes(of.seal), dealt: bytes(of.dealt) }
 }
 
 /// A void of a round of which so much was credited.

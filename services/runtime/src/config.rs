@@ -148,6 +148,15 @@ impl Default for Demo {
 pub struct Draws {
     /// The file of the draw keys, made at the first start: all processes that open players, void rounds or spin share one.
     pub key_file: Option<PathBuf>,
+    /// Folder in memory-backed storage for the pages, which tell the next start in the same boot that the log has lost nothing. Default:
+    /// `motherlode` in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.
+    pub page_folder: Option<PathBuf>,
+    /// Whether a loss of the log's end is accepted by this start. No file can say so.
+    #[serde(skip)]
+    pub accept_loss: bool,
+    /// Whether a loss of draw keys is accepted by this start. No file can say so.
+    #[serde(skip)]
+    pub accept_lost_keys: bool,
 }
 
 /// Limits: nothing grows without one.

@@ -10,6 +10,7 @@ pub mod connect;
 pub mod connections;
 pub mod json;
 pub mod jurisdiction;
+pub mod memory;
 mod priority;
 mod reads;
 pub mod refusal;

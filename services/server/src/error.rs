@@ -2,7 +2,7 @@
 
 use crate::log::location::LogError;
 use motherlode_books::StreamId;
-use motherlode_ledger::{AppendError, OpenError, Standing, UnknownRules, draws::DrawKeysError};
+use motherlode_ledger::{AppendError, OpenError, Standing, StartRefused, UnknownRules, draws::DrawKeysError};
 use motherlode_proofs::ProofsError;
 use motherlode_runtime::{ConfigError, connect::ConnectError, connections::TlsError};
 use motherlode_spin::UnknownName;
@@ -55,7 +55,13 @@ pub enum ServeError {
     /// There is no key for checkpoints, or the log is not the one that was signed.
     #[error(transparent)]
     Proofs(#[from] ProofsError),
-    /// The draw keys can't be held against the log.
+    /// The writer can't be sure of its log or its draw keys (PL-40).
+    #[error(transparent)]
+    Start(#[from] StartRefused),
+    /// The folder of the pages can't be used.
+    #[error("draws.page_folder: {0}")]
+    PageFolder(io::Error),
+    /// The draw keys can't be read or written.
     #[error(transparent)]
     DrawKeys(#[from] DrawKeysError),
     /// A pool could not be opened.

@@ -11,7 +11,7 @@ use crate::{
     services::{JACKPOT, JOB, LOG, PROOF, REPORT, SPIN, Services, WALLET},
     setup::{Phase, bind, ledger_options, open_ledgers, open_log, open_pools, open_proofs},
 };
-use motherlode_ledger::{Handle, Ledgers, Options, Origin, Standing, Stores, join_all};
+use motherlode_ledger::{Handle, Ledgers, Options, Origin, Standing, Stores, check_keys, join_all};
 use motherlode_proofs::Proofs;
 use motherlode_runtime::{Config, config::Role};
 use motherlode_spin::Dealer;
@@ -109,6 +109,12 @@ pub(crate) async fn start(
 pub(crate) async fn join(config: &Config, options: Options, dealer: Dealer) -> Result<Server, ServeError> {
     let options = ledger_options(config, options, &dealer);
     let ledgers = Ledgers::new(join_others(config, &BTreeSet::new(), &options).await?, config.partitions)?;
+    if config.role.spins() {
+        if !config.draws.accept_lost_keys {
+            ledgers.all().try_for_each(|ledger| check_keys(ledger, dealer.keys()))?;
+        }
+        dealer.renew(ledgers.home()).await?;
+    }
     serve_role(bind(config)?, config, ledgers, dealer, None)
 }
 

@@ -9,9 +9,11 @@ use crate::{
 };
 use motherlode_books::StreamId;
 use motherlode_jackpot::Steward;
-use motherlode_ledger::{DrawKeys, Handle, Ledgers, Options, Stores, SupersededRules, offer, open_all};
+use motherlode_ledger::{
+    DrawKeys, Handle, Ledgers, Options, StartPolicy, Stores, SupersededRules, judge_start, offer, open_all,
+};
 use motherlode_proofs::{Proofs, Witnesses};
-use motherlode_runtime::{Config, Profiles};
+use motherlode_runtime::{Config, Profiles, memory};
 use motherlode_slots::latest_games;
 use motherlode_spin::{Dealer, Waits};
 use std::{
@@ -93,26 +95,19 @@ pub(crate) fn ledger_options(config: &Config, options: Options, dealer: &Dealer)
     Options { answer_wait_max, change_lapse_ms, operators: config.sharing(), has_operators, draws, ..options }
 }
 
-/// Opens the trees beside the logs that this process writes, and holds each log against the checkpoint that was signed of it, and
-/// against the mark that the draw keys have of it.
+/// Opens the trees beside the logs that this process writes, checks each log against the checkpoint that was signed of it and against
+/// all evidence of a longer one, and begins a generation of draws (PL-40).
 ///
 /// # Errors
-/// [`ServeError::Proofs`], [`ServeError::DrawKeys`]; the ledgers are closed then, and nothing was appended.
+/// [`ServeError::Proofs`], [`ServeError::Start`]; the ledgers are closed then. Nothing was appended, but for generations of other
+/// partitions.
 pub(crate) async fn open_proofs<'a>(
     config: &Config,
     written: impl IntoIterator<Item = &'a Handle>,
     draws: &DrawKeys,
 ) -> Result<Proofs, ServeError> {
     let written: Vec<_> = written.into_iter().cloned().collect();
-    let (config, ledgers, draws) = (config.clone(), written.clone(), draws.clone());
-    let opening = spawn_blocking(move || -> Result<Proofs, ServeError> {
-        let proofs = Proofs::open(&config, &ledgers, &draws)?;
-        for ledger in &ledgers {
-            draws.hold_to(ledger)?;
-        }
-        Ok(proofs)
-    });
-    match opening.await.map_err(ServeError::interrupted).flatten() {
+    match opened_proofs(config, &written, draws).await {
         Ok(proofs) => Ok(proofs),
         Err(error) => {
             for ledger in written {
@@ -121,6 +116,30 @@ pub(crate) async fn open_proofs<'a>(
             Err(error)
         }
     }
+}
+
+async fn opened_proofs(config: &Config, written: &[Handle], draws: &DrawKeys) -> Result<Proofs, ServeError> {
+    let (config, ledgers, keys) = (config.clone(), written.to_vec(), draws.clone());
+    let opening = spawn_blocking(move || -> Result<_, ServeError> {
+        let proofs = Proofs::open(&config, &ledgers, &keys)?;
+        let policy = StartPolicy {
+            pages: memory::folder(config.draws.page_folder.as_deref()).map_err(ServeError::PageFolder)?,
+            log: config.store.url.is_none().then(|| config.data.clone()),
+            accept_loss: config.draws.accept_loss,
+            accept_lost_keys: config.draws.accept_lost_keys,
+        };
+        let judged = ledgers.iter().map(|ledger| judge_start(ledger, &keys, &policy)).collect::<Result<Vec<_>, _>>()?;
+        // Only now: a file that has lost its keys is refused as it was found.
+        if let Some(ledger) = ledgers.first() {
+            keys.renew(ledger.clock_ms())?;
+        }
+        Ok((proofs, judged, policy))
+    });
+    let (proofs, judged, policy) = opening.await.map_err(ServeError::interrupted).flatten()?;
+    for start in judged {
+        start.begin(draws, &policy).await?;
+    }
+    Ok(proofs)
 }
 
 /// Opens what every bet rests on: its game's pool; and no partition takes bets before it knows the pools, the rates and what is

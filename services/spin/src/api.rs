@@ -248,7 +248,7 @@ impl SpinApi {
                     (None, Undecided::Refused(refusal)) => return Err(refusal),
                     (None, Undecided::Unsealed(number, reason)) => {
                         let player = state.player.as_ref().ok_or_else(motherlode_ledger::unknown_account)?;
-                        self.dealer.seal(ledger, stream, player, (number, reason)).await?;
+                        self.dealer.seal_for(ledger, stream, player, (number, reason), drawn).await?;
                         continue;
                     }
                 },
@@ -272,6 +272,8 @@ pub(crate) fn is_stale(error: &AppendError) -> bool {
                     | Refused::ContributionMissing { .. }
                     | Refused::SwitchedOff { .. }
                     | Refused::PastLimit { .. }
+                    | Refused::SealOfOtherGeneration { .. }
+                    | Refused::SealEnded { .. }
             )
     )
 }

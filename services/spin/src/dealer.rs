@@ -5,9 +5,11 @@
 //! seals, the caller no dealt value before it's revealed. The keys come from the operating system, a fresh one each day
 //! (PL-28); that is an event in the log. No clock, counter or process id goes into a key.
 
+use crate::bet::DrawnFor;
 use futures_util::future::BoxFuture;
 use motherlode_books::{
-    Dealt, Draw, Epoch, Event, InternalRequest, OpenRound, PlayerState, Seal, SealReason, StreamId, draw,
+    Dealt, Draw, DrawName, Event, Generations, InternalRequest, OpenRound, PlayerState, Refused, Seal, SealReason,
+    StreamId, draw,
 };
 use motherlode_ledger::{AppendError, DrawKeys, Handle, Proposal, draws::DrawKeysError, fields::round_name};
 use motherlode_proto::convert::play::hex;
@@ -88,20 +90,31 @@ impl Dealer {
     }
 
     /// The dealt value of the player's next draw, its seed for a step, and the seal of the draw after it.
-    pub(crate) fn deal(&self, player: &PlayerState, step: &Asked<'_>) -> Result<Dealing, Undecided> {
+    pub(crate) fn deal(
+        &self,
+        player: &PlayerState,
+        generations: &Generations,
+        step: &Asked<'_>,
+    ) -> Result<Dealing, Undecided> {
         let Some(next) = player.draw else { return Err(Undecided::Unsealed(1, SealReason::Unsealed)) };
-        let lost = || Undecided::Unsealed(next.number.saturating_add(1), SealReason::KeyLost);
-        let dealt = self.keys.dealt_under(step.stream, &next).ok_or_else(lost)?;
-        if step.sealed.is_some_and(|named| named != next.seal) {
-            let message = "the request was made for another seal than that of the player's next draw";
-            return Err(Refusal::precondition("SEAL_CHANGED", message).with("seal", hex(&next.seal)).into());
+        let again = |reason| Undecided::Unsealed(next.number.saturating_add(1), reason);
+        if !generations.is_usable(next.generation) {
+            return Err(again(SealReason::SealsEnded));
         }
-        let (next_epoch, next_seal) = self.keys.seal(step.stream, next.number.saturating_add(1)).ok_or_else(lost)?;
+        let lost = || again(SealReason::KeyLost);
+        let dealt = self.keys.dealt_under(step.stream, &next, generations).ok_or_else(lost)?;
+        if step.sealed.is_some_and(|named| named != next.seal) {
+            return Err(seal_changed(&next.seal).into());
+        }
+        let sealed = self.keys.seal(step.stream, next.number.saturating_add(1), generations);
+        let (after, next_seal) = sealed.ok_or_else(lost)?;
         let draw = Draw {
             number: next.number,
             epoch: next.epoch,
+            generation: next.generation,
             client_seed: step.client_seed.to_vec(),
-            next_epoch,
+            next_epoch: after.epoch,
+            next_generation: after.generation,
             next_seal,
             sealed_by: next.sealed_by,
         };
@@ -111,8 +124,12 @@ impl Dealer {
     }
 
     /// The dealt values of draws of a player, as [`motherlode_rounds::draws::DealtOf`].
-    pub(crate) fn dealt_of<'a>(&'a self, stream: &'a StreamId) -> impl Fn(u64, Epoch) -> Option<Dealt> + 'a {
-        |number, epoch| self.keys.dealt(stream, number, epoch)
+    pub(crate) fn dealt_of<'a>(
+        &'a self,
+        stream: &'a StreamId,
+        generations: &'a Generations,
+    ) -> impl Fn(DrawName) -> Option<Dealt> + 'a {
+        |name| self.keys.dealt(stream, name, generations)
     }
 
     /// The reveal of a round whose last step used this draw: the dealt values of all its sealed steps.
@@ -120,11 +137,13 @@ impl Dealer {
         &self,
         stream: &StreamId,
         round: u64,
-        earlier: Option<&OpenRound>,
+        (earlier, generations): (Option<&OpenRound>, &Generations),
         last: Dealt,
     ) -> Result<Event, Refusal> {
         let mut dealt = match earlier {
-            Some(open) => self.keys.revealed(stream, open).ok_or_else(|| key_lost(&round_name(stream, round)))?,
+            Some(open) => {
+                self.keys.revealed(stream, open, generations).ok_or_else(|| key_lost(&round_name(stream, round)))?
+            }
             None => Vec::with_capacity(1),
         };
         dealt.push(last);
@@ -140,7 +159,7 @@ impl Dealer {
         player: &PlayerState,
         (number, reason): (u64, SealReason),
     ) -> Result<(), Refusal> {
-        let event = self.keys.sealed(stream, number, reason);
+        let event = self.keys.sealed(stream, number, reason, &ledger.generations());
         let event =
             event.ok_or_else(|| Refusal::new(Code::Unavailable, "NO_DRAW_KEYS", "this process has no draw keys"))?;
         if reason == SealReason::KeyLost {
@@ -154,8 +173,30 @@ impl Dealer {
             events: vec![event],
         };
         match ledger.append(proposal).await {
-            Ok(_) | Err(AppendError::Conflict { .. }) => Ok(()),
+            Ok(_) => Ok(()),
+            Err(error) if is_overtaken(&error) => Ok(()),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// As [`Dealer::seal`], for a step that a request asks for. A client seed of the caller's own was known before this seal, so such a
+    /// request must name the new seal; one that names none is refused once (PL-40).
+    pub(crate) async fn seal_for(
+        &self,
+        ledger: &Handle,
+        stream: &StreamId,
+        player: &PlayerState,
+        (number, reason): (u64, SealReason),
+        drawn: &DrawnFor,
+    ) -> Result<(), Refusal> {
+        self.seal(ledger, stream, player, (number, reason)).await?;
+        let replaces = matches!(reason, SealReason::KeyLost | SealReason::SealsEnded);
+        if !replaces || drawn.client_seed.is_empty() || drawn.sealed.is_some() {
+            return Ok(());
+        }
+        match ledger.player(stream)?.and_then(|player| player.draw) {
+            Some(next) => Err(seal_changed(&next.seal)),
+            None => Ok(()),
         }
     }
 
@@ -164,27 +205,37 @@ impl Dealer {
         Box::pin(async move {
             loop {
                 tokio::time::sleep(RENEW_EVERY).await;
-                let epoch = match self.keys.renew(ledger.clock_ms()) {
-                    Ok(Some(epoch)) => epoch,
-                    Ok(None) => continue,
-                    Err(error) => {
-                        tracing::error!(%error, "the draw keys were not renewed");
-                        continue;
-                    }
-                };
-                let proposal = Proposal {
-                    stream: StreamId::System,
-                    expected_version: None,
-                    request_id: format!("generator/{}", hex(&epoch)).into(),
-                    fingerprint: InternalRequest::FINGERPRINT,
-                    events: vec![Event::GeneratorReseeded],
-                };
-                if let Err(error) = ledger.append(proposal).await {
-                    tracing::warn!(%error, "a fresh draw key was not logged");
+                if let Err(error) = self.renew(&ledger).await {
+                    tracing::error!(%error, "failed to renew the draw keys");
                 }
             }
         })
     }
+
+    /// Takes a fresh key where there is none or the last is a day old, and logs its name.
+    ///
+    /// # Errors
+    /// The keys can't be read or written. A name that can't be logged now is logged by the next start.
+    pub async fn renew(&self, ledger: &Handle) -> Result<(), DrawKeysError> {
+        let Some(key) = self.keys.renew(ledger.clock_ms())? else { return Ok(()) };
+        let proposal = Proposal {
+            stream: StreamId::System,
+            expected_version: None,
+            request_id: format!("generator/{}", hex(&key)).into(),
+            fingerprint: InternalRequest::FINGERPRINT,
+            events: vec![Event::GeneratorReseeded { key: Some(key) }],
+        };
+        if let Err(error) = ledger.append(proposal).await {
+            tracing::warn!(%error, "failed to log the name of a fresh draw key");
+        }
+        Ok(())
+    }
+}
+
+/// Whether a draw was not sealed because the player, or the generation, has changed in the meantime: then it's decided again.
+fn is_overtaken(error: &AppendError) -> bool {
+    use AppendError::{Conflict, Refused as Judged};
+    matches!(error, Conflict { .. } | Judged(Refused::SealOfOtherGeneration { .. } | Refused::SealUnfounded { .. }))
 }
 
 /// The step that a draw is for.
@@ -222,6 +273,12 @@ impl From<Refusal> for Undecided {
     }
 }
 
+/// The player's next draw has another seal than the one that the request was made for.
+fn seal_changed(seal: &Seal) -> Refusal {
+    let message = "the request was made for another seal than that of the player's next draw: draw a new client seed";
+    Refusal::precondition("SEAL_CHANGED", message).with("seal", hex(seal))
+}
+
 /// An open round can't go on without the keys of its draws.
 pub(crate) fn key_lost(round: &str) -> Refusal {
     let message = "a draw key of the open round is gone: it can only be voided";
@@ -234,11 +291,16 @@ mod tests {
     use motherlode_books::NextDraw;
     use std::collections::BTreeSet;
 
+    /// The generations of a log that began none.
+    fn none() -> Generations {
+        Generations::default()
+    }
+
     /// A player whose next draw a dealer has sealed.
     fn player(dealer: &Dealer, stream: &StreamId, number: u64) -> PlayerState {
-        let (epoch, seal) = dealer.keys.seal(stream, number).unwrap();
+        let (DrawName { epoch, generation, .. }, seal) = dealer.keys.seal(stream, number, &none()).unwrap();
         let mut player = PlayerState::default();
-        player.draw = Some(NextDraw { number, epoch, seal, sealed_by: Some([9; 32]) });
+        player.draw = Some(NextDraw { number, epoch, generation, seal, sealed_by: Some([9; 32]) });
         player
     }
 
@@ -255,7 +317,7 @@ mod tests {
                 for number in 1..=50 {
                     let player = player(&dealer, &stream, number);
                     for client_seed in [&b"one"[..], b"other", b""] {
-                        seeds.insert(dealer.deal(&player, &asked(&stream, client_seed, None)).unwrap().seed);
+                        seeds.insert(dealer.deal(&player, &none(), &asked(&stream, client_seed, None)).unwrap().seed);
                     }
                 }
             }
@@ -269,18 +331,22 @@ mod tests {
         let stream = StreamId::player("acme", "alice");
         let alice = player(&dealer, &stream, 7);
         let sealed = alice.draw.unwrap().seal;
-        let dealing = dealer.deal(&alice, &asked(&stream, b"mine", Some(sealed))).unwrap();
+        let dealing = dealer.deal(&alice, &none(), &asked(&stream, b"mine", Some(sealed))).unwrap();
         assert_eq!(draw::seal(&dealing.dealt), sealed);
         assert_eq!(dealing.seed, draw::seed(&dealing.dealt, b"mine", "acme/alice/1", 1));
-        let next = dealer.keys.dealt(&stream, 8, dealing.draw.next_epoch).unwrap();
+        let next = {
+            let name = DrawName { number: 8, epoch: dealing.draw.next_epoch, generation: 0 };
+            dealer.keys.dealt(&stream, name, &none()).unwrap()
+        };
         assert_eq!(draw::seal(&next), dealing.draw.next_seal);
-        let Err(Undecided::Refused(refusal)) = dealer.deal(&alice, &asked(&stream, b"mine", Some([1; 32]))) else {
+        let Err(Undecided::Refused(refusal)) = dealer.deal(&alice, &none(), &asked(&stream, b"mine", Some([1; 32])))
+        else {
             panic!("another seal was named");
         };
         assert_eq!(refusal.reason(), "SEAL_CHANGED");
-        let lost = other.deal(&alice, &asked(&stream, b"mine", Some(sealed)));
+        let lost = other.deal(&alice, &none(), &asked(&stream, b"mine", Some(sealed)));
         assert!(matches!(lost, Err(Undecided::Unsealed(8, SealReason::KeyLost))));
-        let unsealed = dealer.deal(&PlayerState::default(), &asked(&stream, b"mine", None));
+        let unsealed = dealer.deal(&PlayerState::default(), &none(), &asked(&stream, b"mine", None));
         assert!(matches!(unsealed, Err(Undecided::Unsealed(1, SealReason::Unsealed))));
     }
 }

@@ -12,8 +12,8 @@ use crate::{
     state::State,
 };
 use motherlode_books::{
-    Automatic, CoinValue, Contribution, Currency, Event, FxRate, LoggedTerms, Minor, OpenRound, PlayerState,
-    RoundStarted, RoundTerms, Seal, SmolStr, StepResolved, StreamId, Switch, contribution,
+    Automatic, CoinValue, Contribution, Currency, Event, FxRate, Generations, LoggedTerms, Minor, OpenRound,
+    PlayerState, RoundStarted, RoundTerms, Seal, SmolStr, StepResolved, StreamId, Switch, contribution,
 };
 use motherlode_ledger::{Proposal, fields::round_name};
 use motherlode_proto::{convert::play::choice_to_wire, round::v1 as wire};
@@ -48,10 +48,12 @@ pub(crate) fn spin(
 ) -> Result<Decided, Undecided> {
     let stream = &bet.account.stream;
     let Opened { player, started, mut live, witch } = open(state, bet, rules, at)?;
-    let dealing = from.dealer.deal(player, &from.to(stream, &bet.request_id, (started.round, 1)))?;
+    let dealing =
+        from.dealer.deal(player, &state.generations, &from.to(stream, &bet.request_id, (started.round, 1)))?;
     live.resolve(&Choice::Spin, dealing.seed, outcome).map_err(|refused| internal(&refused))?;
     let step = Step { number: 1, choice: &Choice::Spin, dealing, why: None };
-    let (events, answer) = resolved(stream, player, &live, Of::Bet(started, witch), (step, from.dealer), outcome)?;
+    let (events, answer) =
+        resolved(stream, player, &live, Of::Bet(started, witch), (step, from.dealer, &state.generations), outcome)?;
     Ok(Decided { proposal: proposal(stream, player, &bet.request_id, bet.fingerprint, events), answer })
 }
 
@@ -162,11 +164,12 @@ pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<D
         }
         .into());
     };
-    let dealt_of = from.dealer.dealt_of(stream);
+    let dealt_of = from.dealer.dealt_of(stream, &state.generations);
     let mut live = Live::rebuild(open, &name, &dealt_of).map_err(|error| unresolvable(&error, &name))?;
     let number = next_step(open);
     // Whether the choice is awaited is known before anything is drawn, so that what is refused seals nothing.
-    let dealing = from.dealer.deal(player, &from.to(stream, &play.request_id, (play.round.number, number)));
+    let dealing =
+        from.dealer.deal(player, &state.generations, &from.to(stream, &play.request_id, (play.round.number, number)));
     let dealing = match dealing {
         Err(Undecided::Unsealed(..)) if live.awaiting() != play.choice.awaited() => {
             let refused = ChoiceRefused::NotAwaited { awaiting: live.awaiting() };
@@ -177,7 +180,8 @@ pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<D
     let mut outcome = Outcome::default();
     live.resolve(&play.choice, dealing.seed, &mut outcome).map_err(|refused| refused_choice(refused, &name))?;
     let step = Step { number, choice: &play.choice, dealing, why: None };
-    let (events, answer) = resolved(stream, player, &live, Of::Open(open), (step, from.dealer), &outcome)?;
+    let (events, answer) =
+        resolved(stream, player, &live, Of::Open(open), (step, from.dealer, &state.generations), &outcome)?;
     Ok(Decided { proposal: proposal(stream, player, &play.request_id, play.fingerprint, events), answer })
 }
 
@@ -190,16 +194,21 @@ pub(crate) fn automatic(state: &State, asked: &Asked, dealer: &Dealer) -> Option
     let why = (asked.why)(open)?;
     let decided = || {
         let name = round_name(stream, asked.round.number);
-        let mut live =
-            Live::rebuild(open, &name, &dealer.dealt_of(stream)).map_err(|error| unresolvable(&error, &name))?;
+        let mut live = Live::rebuild(open, &name, &dealer.dealt_of(stream, &state.generations))
+            .map_err(|error| unresolvable(&error, &name))?;
         let choice =
             live.automatic().ok_or_else(|| internal(&ChoiceRefused::NotAwaited { awaiting: live.awaiting() }))?;
         let mut outcome = Outcome::default();
         let (from, number) = (Drawing { dealer, client_seed: &[], sealed: None }, next_step(open));
-        let dealing = dealer.deal(player, &from.to(stream, &asked.request_id, (asked.round.number, number)))?;
+        let dealing = dealer.deal(
+            player,
+            &state.generations,
+            &from.to(stream, &asked.request_id, (asked.round.number, number)),
+        )?;
         live.resolve(&choice, dealing.seed, &mut outcome).map_err(|refused| internal(&refused))?;
         let step = Step { number, choice: &choice, dealing, why: Some(why) };
-        let (mut events, answer) = resolved(stream, player, &live, Of::Open(open), (step, dealer), &outcome)?;
+        let (mut events, answer) =
+            resolved(stream, player, &live, Of::Open(open), (step, dealer, &state.generations), &outcome)?;
         events.extend(asked.acted.clone());
         Ok(Decided { proposal: proposal(stream, player, &asked.request_id, asked.fingerprint, events), answer })
     };
@@ -258,7 +267,7 @@ fn resolved(
     player: &PlayerState,
     live: &Live,
     of: Of<'_>,
-    (step, dealer): (Step, &Dealer),
+    (step, dealer, generations): (Step, &Dealer, &Generations),
     outcome: &Outcome,
 ) -> Result<(Vec<Event>, Answer), Refusal> {
     let (started, earlier) = match &of {
@@ -275,7 +284,7 @@ fn resolved(
     let mut bytes = Vec::with_capacity(128);
     live.write(outcome, &mut bytes);
     let revealed = match due.over {
-        true => Some(dealer.revealed(stream, round, earlier, step.dealing.dealt)?),
+        true => Some(dealer.revealed(stream, round, (earlier, generations), step.dealing.dealt)?),
         false => None,
     };
     let Step { number, choice, dealing: Dealing { draw, .. }, why } = step;

@@ -31,7 +31,7 @@ impl SpinApi {
             let (version, balance, seal) = ledger.books_of(stream, |books| {
                 let player = books.player(stream);
                 let balance = player.and_then(|player| player.balance(Currency::PLAY));
-                (books.head(stream).version, balance, self.dealer.keys().opening(stream, player))
+                (books.head(stream).version, balance, self.dealer.keys().opening(stream, player, books.generations()))
             })?;
             let seal = seal.filter(|_| balance.is_none());
             let opened = balance.is_none().then_some(Event::AccountOpened { currency: Currency::PLAY });

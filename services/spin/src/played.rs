@@ -50,8 +50,9 @@ impl SpinApi {
     /// The answer to a step as its commit has it.
     fn read_back(&self, logged: &Arc<Logged>, step: &StepResolved) -> Result<Answer, Refusal> {
         let stream = &logged.commit.stream;
-        let mut view = rounds::as_of(self.ledgers.of(stream)?, logged, step.round)?;
-        if let Err(error) = view.complete(&self.dealer.dealt_of(stream)) {
+        let ledger = self.ledgers.of(stream)?;
+        let (mut view, generations) = (rounds::as_of(ledger, logged, step.round)?, ledger.generations());
+        if let Err(error) = view.complete(&self.dealer.dealt_of(stream, &generations)) {
             tracing::warn!(round = step.round, %error, "the step is shown as it was logged");
         }
         let over = view.state() != RoundState::Open;

@@ -121,7 +121,7 @@ impl SpinApi {
                 Ok(amount) => amount,
                 Err(Undecided::Refused(refusal)) => return Err(refusal),
                 Err(Undecided::Unsealed(number, reason)) => {
-                    self.dealer.seal(ledger, stream, player, (number, reason)).await?;
+                    self.dealer.seal_for(ledger, stream, player, (number, reason), &bet.drawn).await?;
                     continue;
                 }
             };
@@ -152,7 +152,11 @@ impl SpinApi {
         let state = state.with_funds(bet.account.currency, Minor(i64::MAX / 16));
         let started = decide::open(&state, bet, rules, (&self.pace, now))?.started;
         let from = self.drawing(&bet.drawn.client_seed, &bet.drawn);
-        self.dealer.deal(player, &from.to(&bet.account.stream, &bet.request_id, (started.round, 1)))?;
+        self.dealer.deal(
+            player,
+            &state.generations,
+            &from.to(&bet.account.stream, &bet.request_id, (started.round, 1)),
+        )?;
         Ok(started.charged())
     }
 

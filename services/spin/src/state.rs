@@ -3,7 +3,8 @@
 
 use crate::bet::Bet;
 use motherlode_books::{
-    Books, Currency, FxRate, Minor, PerCurrency, PlayerState, PoolStatus, PoolTerms, StreamId, Switch, SwitchedOff,
+    Books, Currency, FxRate, Generations, Minor, PerCurrency, PlayerState, PoolStatus, PoolTerms, StreamId, Switch,
+    SwitchedOff,
 };
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ pub(crate) struct State {
     pub(crate) switched_off: Option<(Switch, SwitchedOff)>,
     /// EUR for one unit of each of the player's currencies.
     rates: PerCurrency<FxRate>,
+    /// Of the player's partition (PL-40).
+    pub(crate) generations: Arc<Generations>,
 }
 
 impl State {
@@ -29,7 +32,8 @@ impl State {
 
     /// For a step of an open round.
     pub(crate) fn of_player(books: &Books, stream: &StreamId) -> Self {
-        Self { player: books.shared_player(stream).cloned(), ..Self::default() }
+        let generations = Arc::clone(books.generations());
+        Self { player: books.shared_player(stream).cloned(), generations, ..Self::default() }
     }
 
     /// For a bet.
@@ -51,6 +55,7 @@ impl State {
             pool: pool.map(|pool| (Arc::clone(&pool.name), pool.terms.clone())),
             switched_off: off.map(|(switch, off)| (switch.clone(), off.clone())),
             rates,
+            generations: Arc::clone(books.generations()),
         }
     }
 

@@ -37,7 +37,7 @@ mod jetstream;
 mod jetstream_foreign;
 mod jetstream_tls;
 mod lists;
-mod lost_end;
+
 mod matrix;
 mod model;
 mod new_node;
@@ -62,6 +62,7 @@ mod replica_link;
 mod replicas;
 mod reports;
 mod requests;
+mod restores;
 mod roles;
 mod seals;
 mod sessions;

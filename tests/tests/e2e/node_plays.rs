@@ -2,7 +2,10 @@
 //! wrong wins.
 
 use crate::node_forgeries::{Service, client, join};
-use motherlode_books::{Draw, DrawSealed, Event, Minor, PlayerState, RoundStarted, SealReason, StepResolved, draw};
+use motherlode_books::{
+    Draw, DrawName, DrawSealed, Event, GenerationBegun, Minor, PlayerState, RoundStarted, SealReason, StartEvidence,
+    StepResolved, StreamId, draw,
+};
 use motherlode_ledger::DrawKeys;
 use motherlode_proto::convert::{play::choice_to_wire, record};
 use motherlode_rounds::{Due, Live, round_name};
@@ -36,13 +39,16 @@ impl Service {
     fn played(&self, keys: &DrawKeys) -> Vec<Event> {
         let (stream, player, started) = (self.stream(), self.alice(), self.bet());
         let next = player.draw.unwrap();
-        let dealt = keys.dealt_under(&stream, &next).unwrap();
-        let (next_epoch, next_seal) = keys.seal(&stream, next.number + 1).unwrap();
+        let generations = self.ledger.ledger().generations();
+        let dealt = keys.dealt_under(&stream, &next, &generations).unwrap();
+        let (sealed, next_seal) = keys.seal(&stream, next.number + 1, &generations).unwrap();
         let draw = Draw {
             number: next.number,
             epoch: next.epoch,
+            generation: next.generation,
             client_seed: vec![],
-            next_epoch,
+            next_epoch: sealed.epoch,
+            next_generation: sealed.generation,
             next_seal,
             sealed_by: None,
         };
@@ -126,12 +132,31 @@ async fn mf_e1_seals_that_the_draw_keys_do_not_give_are_refused() {
     assert_eq!(service.forged(unsealed).await, "STEP_UNSEALED");
     let next = service.alice().draw.unwrap();
     let number = next.number + 1;
-    let (epoch, seal) = dealer().keys().seal(&alice, number).unwrap();
-    let sealed = |reason, seal| vec![Event::DrawSealed(DrawSealed { number, epoch, seal, reason })];
+    let generations = service.ledger.ledger().generations();
+    let (DrawName { epoch, generation, .. }, seal) = dealer().keys().seal(&alice, number, &generations).unwrap();
+    let sealed = |reason, seal| vec![Event::DrawSealed(DrawSealed { number, epoch, generation, seal, reason })];
     let lost = SealReason::KeyLost;
     assert_eq!(service.refused("spin", &alice, sealed(lost, seal)).await, "DRAW_KEY_PRESENT");
     assert_eq!(service.refused("spin", &alice, sealed(lost, chosen)).await, "DRAW_KEY_PRESENT");
     assert_eq!(service.refused("spin", &alice, sealed(SealReason::Unsealed, chosen)).await, "SEAL_FORGED");
+    // The first generation, whose values nothing of this log's salts decides.
+    let former = |step: &mut StepResolved| step.draw.iter_mut().for_each(|draw| draw.next_generation = 0);
+    assert_eq!(service.forged(former).await, "SEAL_FORGED");
+    let named = vec![Event::GeneratorReseeded { key: Some([9; 4]) }];
+    assert_eq!(service.refused("spin", &StreamId::System, named).await, "DRAW_KEY_UNKNOWN");
+    let begun = GenerationBegun {
+        number: generations.current().number + 1,
+        salt: [7; 32],
+        unused_seals_end: true,
+        evidence: StartEvidence::Missing,
+        lost_to: 0,
+        keys_added: vec![],
+        keys_lost: vec![],
+    };
+    for role in ["spin", "jackpot", "ledger"] {
+        let begun = vec![Event::GenerationBegun(begun.clone().into())];
+        assert_eq!(service.refused(role, &StreamId::System, begun).await, "KIND_NOT_ALLOWED");
+    }
     service.accepted("spin", &alice, service.played(dealer().keys())).await;
     service.stop().await;
 }

@@ -261,7 +261,7 @@ async fn pl_06_a_proof_without_seals_is_short_and_older_ones_say_that_they_show_
             GetRoundProofRequest { round_id: round.clone(), without_seals: true, ..GetRoundProofRequest::default() };
         let short: Proof = proofs.get_round_proof(request).await.unwrap().into_inner().proof.parse().unwrap();
         let proven = verify(&short, &key, None).unwrap();
-        assert!(proven.replayed.matches() && proven.draws == [ShownDraw::NotShown(sealed.number)]);
+        assert!(proven.replayed.matches() && proven.draws == [ShownDraw::NotShown(sealed.name.number)]);
         // Older programs' proofs have every record whole, its position and the round's name; the oldest have no seals.
         let mut older = full.clone();
         let mut extra = older_form(&full, round).0;
@@ -270,7 +270,7 @@ async fn pl_06_a_proof_without_seals_is_short_and_older_ones_say_that_they_show_
         assert_eq!(verify(&older, &key, None).unwrap().draws, [ShownDraw::Sealed(sealed, at)]);
         extra.sealing.clear();
         older.extra = extra.encode_to_vec();
-        assert_eq!(verify(&older, &key, None).unwrap().draws, [ShownDraw::NotShown(sealed.number)]);
+        assert_eq!(verify(&older, &key, None).unwrap().draws, [ShownDraw::NotShown(sealed.name.number)]);
         let (with, without) = (bytes_at_ten_million(&full), bytes_at_ten_million(&short));
         println!("{round}: {with} bytes with seals, {without} without, at ten million records");
         assert!(without <= 2_000 && with <= 2_500, "{without} and {with} bytes");

@@ -321,11 +321,19 @@ async fn pl_23_a_return_out_of_its_band_is_an_alert() {
             let started = motherlode_books::RoundStarted { round, ..(*template).clone() };
             let win = motherlode_books::Minor(3 * started.bet.0);
             let draw = ledger.player(&stream).unwrap().unwrap().draw.unwrap();
-            let (next_epoch, next_seal) = ledger.draws().seal(&stream, draw.number + 1).unwrap();
-            let (number_of, epoch, client_seed, sealed_by) = (draw.number, draw.epoch, vec![], draw.sealed_by);
-            let dealt = vec![ledger.draws().dealt(&stream, number_of, epoch).unwrap()];
-            let draw =
-                motherlode_books::Draw { number: number_of, epoch, client_seed, next_epoch, next_seal, sealed_by };
+            let generations = ledger.generations();
+            let (next, next_seal) = ledger.draws().seal(&stream, draw.number + 1, &generations).unwrap();
+            let dealt = vec![ledger.draws().dealt(&stream, draw.name(), &generations).unwrap()];
+            let draw = motherlode_books::Draw {
+                number: draw.number,
+                epoch: draw.epoch,
+                generation: draw.generation,
+                client_seed: vec![],
+                next_epoch: next.epoch,
+                next_generation: next.generation,
+                next_seal,
+                sealed_by: draw.sealed_by,
+            };
             let step = motherlode_books::StepResolved {
                 round,
                 step: 1,

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use super::campaign::{Campaign, LiabilityReserved};
-use super::draw::DrawSealed;
+use super::draw::{DrawSealed, GenerationBegun};
 use super::partition::{PartitionReported, PoolMirrored};
 use super::pool::{Award, PoolTerms};
 use super::round::{RoundStarted, StepResolved};
 use super::session::{SessionName, SessionOpened};
 use super::void::{Incident, VoidedJackpot};
 use super::wallet::DebitAsked;
-use crate::values::{Currency, Dealt, FxRate, Minor, Nano, StreamId, Switch, operator_of};
+use crate::values::{Currency, Dealt, Epoch, FxRate, Minor, Nano, StreamId, Switch, operator_of};
 
 /// One thing that happened. The comments name the stream that it stands in. Large ones are behind pointers, since events are moved
 /// about; the bet is shared with the round that it opens.
@@ -359,8 +359,13 @@ pub enum Event {
     PartitionReported(Box<PartitionReported>),
     /// Pool, in another partition: the decisions at home were copied. The only event there.
     PoolMirrored(Box<PoolMirrored>),
-    /// System: the master generator took fresh entropy (PL-28).
-    GeneratorReseeded,
+    /// System: a fresh draw key was made (PL-28).
+    GeneratorReseeded {
+        /// Name of the key; none in older logs.
+        key: Option<Epoch>,
+    },
+    /// System: a start of the writer began a generation of draws (PL-40).
+    GenerationBegun(Box<GenerationBegun>),
     /// System: a part of the service takes no new rounds from here on, or takes them again (PL-25).
     SwitchSet {
         /// The part.

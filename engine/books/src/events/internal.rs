@@ -76,6 +76,11 @@ pub enum InternalRequest<'a> {
         /// The step.
         step: u32,
     },
+    /// Begins a generation of draws, on the system's stream (PL-40).
+    BeginGeneration {
+        /// Number of the generation.
+        number: u64,
+    },
     /// Seals a draw apart from a step, on the player's stream.
     SealDraw {
         /// The number of the draw.
@@ -175,6 +180,7 @@ impl fmt::Display for InternalRequest<'_> {
             Self::CopyHome { position } => write!(f, "copy/{position}"),
             Self::AutomaticStep { round, step } => write!(f, "auto/{round}/{step}"),
             Self::CollectInSeries { round, step } => write!(f, "series/{round}/{step}"),
+            Self::BeginGeneration { number } => write!(f, "generation/{number}"),
             Self::SealDraw { number } => write!(f, "seal/{number}"),
             Self::FillDemo { request_id } => write!(f, "demo/{request_id}"),
             Self::AskDebit { request_id } => write!(f, "debit/{request_id}"),
@@ -212,6 +218,7 @@ mod tests {
             (InternalRequest::CopyHome { position: 3 }, "copy/3"),
             (InternalRequest::AutomaticStep { round: 7, step: 2 }, "auto/7/2"),
             (InternalRequest::CollectInSeries { round: 7, step: 2 }, "series/7/2"),
+            (InternalRequest::BeginGeneration { number: 4 }, "generation/4"),
             (InternalRequest::SealDraw { number: 1 }, "seal/1"),
             (InternalRequest::FillDemo { request_id: "r-1" }, "demo/r-1"),
             (InternalRequest::AskDebit { request_id: "r-1" }, "debit/r-1"),

@@ -148,6 +148,15 @@ pub enum Refused {
     /// A client seed that is longer than it may be.
     #[error("a client seed of {bytes} bytes")]
     ClientSeedTooLong { bytes: usize },
+    /// A seal of another generation than the current one: whoever sealed it has not seen that another start began (PL-40).
+    #[error("draw {number} is sealed in generation {found} where {expected} is current")]
+    SealOfOtherGeneration { number: u64, expected: u64, found: u64 },
+    /// A step on a seal that ended unused (PL-40).
+    #[error("the seal of draw {number} ended unused with generation {generation}")]
+    SealEnded { number: u64, generation: u64 },
+    /// Not the next generation, or unused seals are kept without evidence (PL-40).
+    #[error("generation {number} of draws can't begin here")]
+    BadGeneration { number: u64 },
     /// A round with sealed draws ended without their reveal.
     #[error("round {round} ends and its draws are not revealed")]
     RevealMissing { round: u64 },

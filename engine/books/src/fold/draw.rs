@@ -9,19 +9,33 @@ use crate::values::draw;
 
 impl Transition<'_, '_> {
     pub fn seal_draw(&mut self, sealed: &DrawSealed) -> Result<(), Refused> {
-        let DrawSealed { number, epoch, seal, reason } = *sealed;
+        let DrawSealed { number, epoch, generation, seal, reason } = *sealed;
+        self.expect_generation(number, generation)?;
+        let generations = &self.view.system().generations;
         let player = self.player()?;
         let founded = match (player.draw, reason) {
             (None, SealReason::Opened | SealReason::Unsealed) => number == 1,
             (Some(out), SealReason::KeyLost) => out.number.checked_add(1) == Some(number),
+            (Some(out), SealReason::SealsEnded) => {
+                !generations.is_usable(out.generation) && out.number.checked_add(1) == Some(number)
+            }
             _ => false,
         };
         if !founded {
             return Err(Refused::SealUnfounded { number });
         }
-        player.draw = Some(NextDraw { number, epoch, seal, sealed_by: None });
+        player.draw = Some(NextDraw { number, epoch, generation, seal, sealed_by: None });
         self.delta.sealed = true;
         Ok(())
+    }
+
+    /// PL-40: new seals belong to the current generation alone.
+    fn expect_generation(&self, number: u64, found: u64) -> Result<(), Refused> {
+        let expected = self.view.system().generations.current().number;
+        match expected == found {
+            true => Ok(()),
+            false => Err(Refused::SealOfOtherGeneration { number, expected, found }),
+        }
     }
 
     /// Uses the player's next draw for a step, and takes up the seal of the one after it. A player who has none sealed is of
@@ -36,7 +50,7 @@ impl Transition<'_, '_> {
             (Some(next), Some(draw), None) => (next, draw),
             (Some(next), ..) => return Err(Refused::DrawMissing { number: next.number }),
         };
-        if (draw.number, draw.epoch) != (next.number, next.epoch) {
+        if draw.name() != next.name() {
             return Err(Refused::WrongDraw { expected: next.number, found: draw.number });
         }
         if draw.client_seed.len() > draw::CLIENT_SEED_MAX {
@@ -45,10 +59,22 @@ impl Transition<'_, '_> {
         if draw.sealed_by.is_some() && draw.sealed_by != next.sealed_by {
             return Err(Refused::SealedElsewhere { number: next.number });
         }
+        if !self.view.system().generations.is_usable(next.generation) {
+            return Err(Refused::SealEnded { number: next.number, generation: next.generation });
+        }
         let number = next.number.checked_add(1).ok_or(Refused::WrongDraw { expected: 0, found: next.number })?;
-        player.draw = Some(NextDraw { number, epoch: draw.next_epoch, seal: draw.next_seal, sealed_by: None });
+        let generation = draw.next_generation;
+        let after = NextDraw { number, epoch: draw.next_epoch, generation, seal: draw.next_seal, sealed_by: None };
+        player.draw = Some(after);
         self.delta.sealed = true;
-        let NextDraw { number, epoch, seal, .. } = next;
-        Ok(Drawn::Sealed { number, epoch, seal, client_seed: SmallVec::from_slice(draw.client_seed(request_id)) })
+        self.expect_generation(number, generation)?;
+        let NextDraw { number, epoch, generation, seal, .. } = next;
+        Ok(Drawn::Sealed {
+            number,
+            epoch,
+            generation,
+            seal,
+            client_seed: SmallVec::from_slice(draw.client_seed(request_id)),
+        })
     }
 }

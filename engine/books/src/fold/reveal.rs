@@ -17,7 +17,7 @@ pub(super) struct RevealDue {
 impl RevealDue {
     /// The demand of a round that ends; none where no step of it was sealed.
     pub fn of(round: &OpenRound, voided: bool) -> Option<Self> {
-        let seals: SmallVec<_> = round.draws().map(|(.., seal)| seal).collect();
+        let seals: SmallVec<_> = round.draws().map(|draw| draw.seal).collect();
         (!seals.is_empty()).then_some(Self { round: round.started.round, seals, voided })
     }
 

@@ -12,7 +12,8 @@ use super::decide::decide_on;
 use super::delta::{Delta, Left};
 use crate::events::{Commit, Event, Refused};
 use crate::state::{
-    AwardKey, Books, CurrentRates, OperatorTotals, PlayerState, PoolState, SettledRound, System, UnpaidAward,
+    AwardKey, Books, CurrentRates, Generations, OperatorTotals, PlayerState, PoolState, SettledRound, System,
+    UnpaidAward,
 };
 use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 
@@ -64,6 +65,12 @@ impl Shared {
 }
 
 impl Share {
+    /// Generations of draws (PL-40).
+    #[must_use]
+    pub fn generations(&self) -> &Generations {
+        self.0.generations()
+    }
+
     /// Applies a durable commit to its player, in place. Once it is found right, `record` gives the hash of its record, and sees the
     /// player as that is after it.
     ///

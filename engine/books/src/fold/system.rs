@@ -1,8 +1,10 @@
 //! Events of the rates' stream and of the system's: rates, switches, changes that need two actors, and
 //! reserved liabilities.
 
+use std::sync::Arc;
+
 use super::transition::Transition;
-use crate::events::{Commit, Event, Refused};
+use crate::events::{Commit, Event, Refused, StartEvidence};
 use crate::state::SwitchedOff;
 use crate::values::{Currency, HOME, operator_of};
 
@@ -22,7 +24,17 @@ impl Transition<'_, '_> {
 
     pub fn system_event(&mut self, event: &Event) -> Result<(), Refused> {
         match (event, &mut self.delta.system) {
-            (Event::GeneratorReseeded | Event::IntegrityFailed { .. }, _) => Ok(()),
+            (Event::IntegrityFailed { .. } | Event::GeneratorReseeded { key: None }, _) => Ok(()),
+            (Event::GeneratorReseeded { key: Some(key) }, Some(system)) => {
+                Arc::make_mut(&mut system.generations).add_key(*key);
+                Ok(())
+            }
+            (Event::GenerationBegun(begun), Some(system)) => {
+                // Seals are kept on evidence alone.
+                let ends = matches!(begun.evidence, StartEvidence::Missing | StartEvidence::Restored);
+                let begins = (begun.unused_seals_end || !ends) && Arc::make_mut(&mut system.generations).begin(begun);
+                if begins { Ok(()) } else { Err(Refused::BadGeneration { number: begun.number }) }
+            }
             (Event::ClockSkewed { .. } | Event::WalletOverdue { .. }, _) => Ok(()),
             (Event::SwitchSet { switch, on, reason, actor }, Some(system)) => {
                 let Commit { position, time_ms, .. } = *self.commit;

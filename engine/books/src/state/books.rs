@@ -9,6 +9,7 @@ use smol_str::SmolStr;
 
 use super::age::Watch;
 use super::changes::{Changes, PendingChange};
+use super::generation::Generations;
 use super::liability::Liabilities;
 use super::operator::{Operator, OperatorTotals};
 use super::pending::{Pending, UnpaidAward};
@@ -46,6 +47,7 @@ pub(crate) struct System {
     pub switches: Switches,
     pub changes: Changes,
     pub liabilities: Liabilities,
+    pub generations: Arc<Generations>,
 }
 
 /// Names an award to be paid: partition and position of its hit.
@@ -194,6 +196,12 @@ impl Books {
     #[must_use]
     pub fn open_liability(&self, operator: &str, now_ms: i64) -> Nano {
         self.system.liabilities.open(operator, now_ms)
+    }
+
+    /// The generations of draws, shared with whoever keeps them (PL-40).
+    #[must_use]
+    pub fn generations(&self) -> &Arc<Generations> {
+        &self.system.generations
     }
 
     /// Everything that is switched off, in order of operator, game and version (PL-25).

@@ -16,7 +16,7 @@ use super::seat::{Seat, Seats};
 use super::void::VoidProposal;
 use super::wallet::{Debit, Wallet};
 use crate::events::{RoundStarted, SessionName};
-use crate::values::{Currency, Epoch, Head, Minor, PerCurrency, RecordHash, Seal};
+use crate::values::{Currency, DrawName, Epoch, Head, Minor, PerCurrency, RecordHash, Seal};
 
 /// Keys and values of one collection: of a game and a bet level.
 pub type Collection = BTreeMap<SmolStr, i64>;
@@ -71,10 +71,20 @@ pub struct NextDraw {
     pub number: u64,
     /// The key that gives its dealt value.
     pub epoch: Epoch,
+    /// Generation in which it was sealed (see [`Generations`](crate::Generations)).
+    pub generation: u64,
     /// Its seal.
     pub seal: Seal,
     /// The record in which it was sealed, where the fold was told of records.
     pub sealed_by: Option<RecordHash>,
+}
+
+impl NextDraw {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> DrawName {
+        DrawName { number: self.number, epoch: self.epoch, generation: self.generation }
+    }
 }
 
 /// The net result of a session: the latest that bet at a game.
@@ -86,6 +96,12 @@ struct Tally {
 }
 
 impl PlayerState {
+    /// Draw keys that the player's next draw and open rounds depend on.
+    pub fn depends_on(&self) -> impl Iterator<Item = Epoch> + '_ {
+        let used = self.open_rounds().flat_map(OpenRound::draws);
+        self.draw.into_iter().chain(used).map(|draw| draw.epoch)
+    }
+
     /// The balance of the account in a currency; none without an account.
     #[must_use]
     pub fn balance(&self, currency: Currency) -> Option<Minor> {

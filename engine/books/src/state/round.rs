@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 
+use super::player::NextDraw;
 use crate::events::{Automatic, Commit, Event, RoundStarted};
 use crate::values::{Epoch, Minor, Nano, Seal, contribution};
 
@@ -73,6 +74,8 @@ pub enum Drawn {
         number: u64,
         /// The key that gives its dealt value.
         epoch: Epoch,
+        /// Generation in which it was sealed.
+        generation: u64,
         /// Its seal, which stood in the log before.
         seal: Seal,
         /// The client seed, never empty.
@@ -81,10 +84,12 @@ pub enum Drawn {
 }
 
 impl OpenRound {
-    /// The draws of its sealed steps, in their order: number, key and seal. Their dealt values are due when the round ends.
-    pub fn draws(&self) -> impl Iterator<Item = (u64, Epoch, Seal)> {
+    /// The draws of its sealed steps, in their order. Their dealt values are due when the round ends.
+    pub fn draws(&self) -> impl Iterator<Item = NextDraw> {
         self.steps.iter().filter_map(|step| match step.drawn {
-            Drawn::Sealed { number, epoch, seal, .. } => Some((number, epoch, seal)),
+            Drawn::Sealed { number, epoch, generation, seal, .. } => {
+                Some(NextDraw { number, epoch, generation, seal, sealed_by: None })
+            }
             Drawn::Seed(_) => None,
         })
     }

@@ -24,6 +24,20 @@ pub type RecordHash = [u8; 32];
 /// The name of a draw key: digits of its digest, which tell nothing of it.
 pub type Epoch = [u8; 4];
 
+/// Random bytes that the log names for a generation of draws.
+pub type Salt = [u8; 32];
+
+/// The name of a draw among a player's: enough to deal it again for whoever has the draw keys and the generations' salts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DrawName {
+    /// Number of the draw among the player's.
+    pub number: u64,
+    /// Key that gives its dealt value.
+    pub epoch: Epoch,
+    /// Generation in which it was sealed.
+    pub generation: u64,
+}
+
 /// The longest client seed, in bytes.
 pub const CLIENT_SEED_MAX: usize = 64;
 
@@ -58,6 +72,15 @@ impl DealKey {
         lines.text("motherlode/deal/v1").stream(stream).number(number);
         self.0.of(&lines.0)
     }
+}
+
+/// The key that deals the draws of a generation: HMAC-SHA256 under the draw key of the generation's salt (PL-40). So nothing that
+/// was dealt in one continuation of a log is dealt in another.
+#[must_use]
+pub fn generation_key(key: &[u8; 32], salt: &Salt) -> [u8; 32] {
+    let mut lines = Lines::new();
+    lines.text("motherlode/generation/v1").hex(salt);
+    Hmac::new(key).of(&lines.0)
 }
 
 /// The seal of a dealt value.
@@ -195,5 +218,7 @@ mod tests {
             let text = format!("motherlode/deal/v1\n{stream}\n{number}\n");
             assert_eq!(deal(&[9; 32], &stream, number), key.of(text.as_bytes()));
         }
+        let text = format!("motherlode/generation/v1\n{}\n", hex(&[0xc5; 32]));
+        assert_eq!(generation_key(&[9; 32], &[0xc5; 32]), key.of(text.as_bytes()));
     }
 }

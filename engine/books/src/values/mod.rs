@@ -21,7 +21,7 @@ pub use actor::ANYONE;
 pub use ceiling::Ceiling;
 pub use currency::Currency;
 pub use decimal::digits;
-pub use draw::{Dealt, Epoch, RecordHash, Seal};
+pub use draw::{Dealt, DrawName, Epoch, RecordHash, Salt, Seal};
 pub use error::MoneyError;
 pub use head::{End, Head};
 pub use money::{CoinValue, Minor, Nano, cash};

@@ -23,7 +23,7 @@ fn seal_of(number: u64) -> Seal {
 }
 
 fn sealed(number: u64, reason: SealReason) -> Event {
-    Event::DrawSealed(DrawSealed { number, epoch: draw::epoch(&KEY), seal: seal_of(number), reason })
+    Event::DrawSealed(DrawSealed { number, epoch: draw::epoch(&KEY), generation: 0, seal: seal_of(number), reason })
 }
 
 /// A step that uses a draw.
@@ -31,7 +31,16 @@ fn drawn(round: u64, number: u32, of: u64, win: i64) -> StepResolved {
     let Event::StepResolved(plain) = step(round, number, win) else { panic!("a step") };
     let epoch = draw::epoch(&KEY);
     let (client_seed, next_seal) = (vec![1], seal_of(of + 1));
-    let draw = Draw { number: of, epoch, client_seed, next_epoch: epoch, next_seal, sealed_by: None };
+    let draw = Draw {
+        number: of,
+        epoch,
+        generation: 0,
+        client_seed,
+        next_epoch: epoch,
+        next_generation: 0,
+        next_seal,
+        sealed_by: None,
+    };
     StepResolved { seed: None, draw: Some(draw), ..*plain }
 }
 
@@ -106,7 +115,7 @@ fn a_step_uses_the_draw_that_was_sealed_and_seals_the_next() {
     // An open round keeps the seals of its steps, and never what was dealt.
     let open = open();
     let player = open.books.player(&alice()).unwrap();
-    let seals: Vec<_> = player.open_round(1).unwrap().draws().map(|(number, _, seal)| (number, seal)).collect();
+    let seals: Vec<_> = player.open_round(1).unwrap().draws().map(|draw| (draw.number, draw.seal)).collect();
     assert_eq!(seals, [(1, seal_of(1)), (2, seal_of(2))]);
 }
 

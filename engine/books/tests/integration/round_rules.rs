@@ -327,7 +327,7 @@ fn pl_12_a_commit_out_of_place_is_refused() {
 #[test]
 fn pl_12_an_event_on_a_stream_of_another_kind_is_refused() {
     let mut world = World::with_players(&["alice"]);
-    let reseeded = || vec![Event::GeneratorReseeded];
+    let reseeded = || vec![Event::GeneratorReseeded { key: None }];
     for stream in [alice(), pool_stream(), StreamId::Rates] {
         assert_eq!(world.try_write(stream, reseeded()), Err(Refused::WrongStream));
     }

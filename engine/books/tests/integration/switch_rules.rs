@@ -87,7 +87,7 @@ fn pl_25_what_is_off_is_kept_with_its_reason_actor_place_and_time() {
     set(&mut world, &game, false).unwrap();
     let position = world.books.end(0).position;
     let expected = SwitchedOff { reason: "reel 3 stuck".into(), actor: "ann".into(), position, time_ms: 5_000 };
-    world.write(StreamId::System, vec![Event::GeneratorReseeded]);
+    world.write(StreamId::System, vec![Event::GeneratorReseeded { key: None }]);
     assert_eq!(world.books.switched_off().collect::<Vec<_>>(), [(&game, &expected)]);
     assert_eq!(set(&mut world, &game, false), Err(Refused::SwitchUnchanged { switch: game.clone() }));
     assert_eq!(set(&mut world, &all, true), Err(Refused::SwitchUnchanged { switch: all.clone() }));

@@ -20,7 +20,7 @@ fn tale() -> Tale {
         let switch = Switch { operator: operator.into(), ..Switch::default() };
         let set = Event::SwitchSet { switch, on, reason: "test".into(), actor: "ann".into() };
         tale.write(StreamId::System, vec![set]);
-        tale.write(StreamId::System, vec![Event::GeneratorReseeded]);
+        tale.write(StreamId::System, vec![Event::GeneratorReseeded { key: None }]);
     }
     let (currency, amount) = (Currency::SEK, Minor(5));
     let opened = vec![Event::AccountOpened { currency }, Event::Deposited { currency, amount }];

@@ -299,7 +299,7 @@ fn bw_16_a_report_that_is_not_what_the_partition_says_is_found() {
     };
     let spin = |tales: &mut Tales| {
         tales.spin(1);
-        tales.0[0].write(StreamId::System, vec![Event::GeneratorReseeded]);
+        tales.0[0].write(StreamId::System, vec![Event::GeneratorReseeded { key: None }]);
     };
     lie(spin, |report| report.contributions.0 += 1);
     lie(spin, |report| report.contributions.0 = 0);

@@ -68,11 +68,12 @@ async fn figures(visit: &Visit) -> Result<Markup, Failure> {
 }
 
 /// The significant events that somebody has to look at.
-const ALARMING: [SignificantKind; 5] = [
+const ALARMING: [SignificantKind; 6] = [
     SignificantKind::IntegrityFailed,
     SignificantKind::AwardSetAside,
     SignificantKind::ClockSkewed,
     SignificantKind::DrawKeyLost,
+    SignificantKind::SealsEnded,
     SignificantKind::WalletOverdue,
 ];
 /// Stakes that are named, and events: of more stakes it's said how many they are, the events are all on the page of reports.

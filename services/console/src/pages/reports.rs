@@ -18,7 +18,7 @@ const PAGES_MAX: usize = 40;
 const ROWS_MAX: usize = 10_000;
 
 /// The kinds that can be asked for.
-const KINDS: [SignificantKind; 13] = [
+const KINDS: [SignificantKind; 14] = [
     SignificantKind::LargeWin,
     SignificantKind::Void,
     SignificantKind::ParameterChanged,
@@ -29,6 +29,7 @@ const KINDS: [SignificantKind; 13] = [
     SignificantKind::AwardSetAside,
     SignificantKind::ClockSkewed,
     SignificantKind::DrawKeyLost,
+    SignificantKind::SealsEnded,
     SignificantKind::WalletOverdue,
     SignificantKind::VoidProposed,
     SignificantKind::IncidentDeclared,

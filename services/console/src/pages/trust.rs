@@ -111,20 +111,20 @@ fn cosigners(checkpoint: &str) -> Vec<&str> {
     names.skip(1).collect()
 }
 
-/// Draws that were sealed again since their keys were gone.
+/// Draws that were sealed again, and the starts that made this necessary.
 async fn resealed(visit: &Visit) -> Result<Markup, Failure> {
     if !visit.may("ListSignificantEvents") {
         return Ok(Markup::default());
     }
     let request = ListSignificantEventsRequest {
-        kinds: vec![SignificantKind::DrawKeyLost.into()],
+        kinds: vec![SignificantKind::DrawKeyLost.into(), SignificantKind::SealsEnded.into()],
         page_size: 8,
         ..Default::default()
     };
     let answer = visit.api.report().list_significant_events(request).await;
     section("Reseals", answer, |answer| {
         html! {
-            p.note { "A draw is sealed again in place of one whose key is gone. Each is in the log, and counted by the audit." }
+            p.note { "A draw is sealed again in place of one whose key is gone, or when a start could not rule out a loss of records. Each is in the log, and counted by the audit." }
             (events(visit, &answer.events))
         }
     })

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 const PARTITION: u32 = 3;
 
 fn state(rounds_started: u64) -> Arc<PlayerState> {
-    let draw = NextDraw { number: rounds_started, epoch: [1; 4], seal: [2; 32], sealed_by: Some([3; 32]) };
+    let draw =
+        NextDraw { number: rounds_started, epoch: [1; 4], generation: 5, seal: [2; 32], sealed_by: Some([3; 32]) };
     let mut state = PlayerState::default();
     (state.rounds_started, state.draw) = (rounds_started, Some(draw));
     Arc::new(state)

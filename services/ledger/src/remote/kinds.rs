@@ -76,7 +76,7 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         | Event::LiabilityReserved(_)
         | Event::DebitAsked(_)
         | Event::DebitConfirmed { .. } => SPIN,
-        Event::DebitRefused { .. } | Event::RollbackAsked { .. } | Event::GeneratorReseeded => SPIN.or(LEDGER),
+        Event::DebitRefused { .. } | Event::RollbackAsked { .. } | Event::GeneratorReseeded { .. } => SPIN.or(LEDGER),
         Event::AccountOpened { .. }
         | Event::Deposited { .. }
         | Event::Withdrawn { .. }
@@ -114,6 +114,8 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         // Copies of home are as good as their originals: see `pools`.
         Event::SwitchSet { .. } | Event::RateSet { .. } if place.copies => JACKPOT.or(LEDGER),
         Event::SwitchSet { .. } | Event::RateSet { .. } => LEDGER,
+        // The writer begins a generation itself.
+        Event::GenerationBegun(_) => Roles::NONE,
         // It ends the commits of all roles; alone it changes nothing.
         Event::ActedBy { .. } if is_player || matches!(place.stream, StreamId::System) => Roles::NODES,
         Event::ActedBy { .. } => JACKPOT.or(LEDGER),

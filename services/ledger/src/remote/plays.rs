@@ -2,19 +2,26 @@
 
 use crate::{
     append::{AppendError, Proposal},
+    generations::EpochNames,
     handle::Handle,
 };
-use motherlode_books::{DrawSealed, Event, PlayerState, Seal, SealReason, StreamId};
+use motherlode_books::{DrawName, DrawSealed, Epoch, Event, Generations, PlayerState, Seal, SealReason, StreamId};
 use motherlode_rounds::check::{Before, Mismatch, check as check_steps};
+use std::sync::Arc;
 
 /// Checks a player's proposal: new seals are those of the draw keys, steps use sealed draws and come to the logged outcome.
 ///
 /// Without operators, seals under keys unknown to this process are not checked: processes may then use separate key files.
 ///
 /// # Errors
-/// STEP_UNSEALED, SEAL_FORGED, DRAW_KEY_PRESENT, DRAW_KEY_LOST, OUTCOME_DIFFERS, VERSION_MISSING; the player cannot be read.
+/// DRAW_KEY_UNKNOWN, STEP_UNSEALED, SEAL_FORGED, DRAW_KEY_PRESENT, DRAW_KEY_LOST, OUTCOME_DIFFERS, VERSION_MISSING; the player cannot be read.
 pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -> Result<(), AppendError> {
     let Proposal { stream, expected_version, request_id, events, .. } = proposal;
+    if let Some(key) = events.iter().find_map(|event| named_key(event).filter(|key| !ledger.draws().knows(*key))) {
+        // A start refuses a log that names keys which it lacks.
+        let reason = format!("this process has no draw key {}", EpochNames(vec![key]));
+        return Err(AppendError::not_allowed("DRAW_KEY_UNKNOWN", reason));
+    }
     if !matches!(stream, StreamId::Player { .. }) || !events.iter().any(is_play) {
         return Ok(());
     }
@@ -26,16 +33,17 @@ pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -
         let reason = "a proposal with a draw or a step must name the stream's version";
         return Err(AppendError::not_allowed("VERSION_MISSING", reason));
     };
-    let (version, player) =
-        ledger.books_of(stream, |books| (books.head(stream).version, books.player(stream).cloned()))?;
+    let (version, player, generations) = ledger.books_of(stream, |books| {
+        (books.head(stream).version, books.player(stream).cloned(), Arc::clone(books.generations()))
+    })?;
     if version != expected {
         return Err(AppendError::Conflict { version });
     }
     let player = player.unwrap_or_default();
     for event in events {
-        check_seal((ledger, has_operators), stream, &player, event)?;
+        check_seal((ledger, &generations, has_operators), stream, &player, event)?;
     }
-    let dealt_of = |number, epoch| ledger.draws().dealt(stream, number, epoch);
+    let dealt_of = |name| ledger.draws().dealt(stream, name, &generations);
     let before = Before { stream, player: &player, request_id, dealt_of: &dealt_of };
     let checked = match check_steps(&before, events) {
         Err(Mismatch::KeyLost { .. }) if !has_operators => Ok(()),
@@ -49,6 +57,14 @@ pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -
         };
         AppendError::not_allowed(code, mismatch.to_string())
     })
+}
+
+/// Name of the draw key that an event adds to the log's.
+fn named_key(event: &Event) -> Option<Epoch> {
+    match event {
+        Event::GeneratorReseeded { key } => *key,
+        _ => None,
+    }
 }
 
 fn is_play(event: &Event) -> bool {
@@ -67,41 +83,41 @@ fn is_play(event: &Event) -> bool {
 
 /// Checks the seal that an event makes, if it makes one.
 fn check_seal(
-    (ledger, has_operators): (&Handle, bool),
+    (ledger, generations, has_operators): (&Handle, &Generations, bool),
     stream: &StreamId,
     player: &PlayerState,
     event: &Event,
 ) -> Result<(), AppendError> {
     let draws = ledger.draws();
-    let check = |number: u64, epoch, seal: Seal| match draws.expected_seal(stream, number, epoch) {
+    let check = |name: DrawName, seal: Seal| match draws.expected_seal(stream, name, generations) {
         Some(expected) if expected == seal => Ok(()),
         Some(_) => {
-            let reason = format!("the seal of draw {number} of {stream} is not that of the draw keys");
+            let reason = format!("the seal of draw {} of {stream} is not that of the draw keys", name.number);
             Err(AppendError::not_allowed("SEAL_FORGED", reason))
         }
         None if !has_operators => Ok(()),
         None => {
             let reason =
-                format!("draw {number} of {stream} is not sealed by one of the two newest keys of this process");
+                format!("draw {} of {stream} is not sealed by one of the two newest keys of this process", name.number);
             Err(AppendError::not_allowed("SEAL_FORGED", reason))
         }
     };
     match event {
         Event::StepResolved(step) => match &step.draw {
-            Some(draw) => check(draw.number.saturating_add(1), draw.next_epoch, draw.next_seal),
+            Some(draw) => check(draw.next_name(), draw.next_seal),
             None => {
                 let reason = format!("step {} of round {} has its seed in the log", step.step, step.round);
                 Err(AppendError::not_allowed("STEP_UNSEALED", reason))
             }
         },
-        Event::DrawSealed(DrawSealed { number, epoch, seal, reason }) => {
-            let present = player.draw.filter(|next| draws.dealt_under(stream, next).is_some());
+        &Event::DrawSealed(DrawSealed { number, epoch, generation, seal, reason }) => {
+            let present = player.draw.filter(|next| draws.dealt_under(stream, next, generations).is_some());
             match present {
-                Some(next) if has_operators && *reason == SealReason::KeyLost => {
+                Some(next) if has_operators && reason == SealReason::KeyLost => {
                     let reason = format!("the key of draw {} of {stream} is not lost", next.number);
                     Err(AppendError::not_allowed("DRAW_KEY_PRESENT", reason))
                 }
-                _ => check(*number, *epoch, *seal),
+                _ => check(DrawName { number, epoch, generation }, seal),
             }
         }
         _ => Ok(()),

@@ -33,7 +33,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut options = parts(&local);
     signed::add(args, &mut options)?;
     if let Some(file) = &args.draw_keys {
-        let draws = DrawKeys::read(file).map_err(Failure::unusable)?;
+        let draws = DrawKeys::open(file).map_err(Failure::unusable)?;
+        if draws.is_none() {
+            return Err(Failure::unusable(format!("{} has no draw keys", file.display())));
+        }
         options.iter_mut().for_each(|partition| partition.draws = Some(draws.clone()));
     }
     let started = Instant::now();

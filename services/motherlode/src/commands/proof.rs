@@ -95,7 +95,7 @@ fn from_log(args: &Args, data: &Path) -> Result<String, Failure> {
         }
         if let Some(last) = draws::sealed(events).last() {
             let shown = !of_round && draws::may_be_shown(events) && !args.without_seals;
-            sealed = shown.then(|| (last.number, found.clone()));
+            sealed = shown.then(|| (last.name.number, found.clone()));
         }
         if of_round {
             over |= events.iter().any(|event| match event {

@@ -3,7 +3,7 @@
 mod announce;
 
 use super::{Failure, config_file};
-use motherlode_ledger::{DrawKeys, Options};
+use motherlode_ledger::DrawKeys;
 use motherlode_runtime::{
     Config,
     config::{Role, Verify},
@@ -54,6 +54,13 @@ pub struct Args {
     /// Serve no console.
     #[arg(long)]
     no_console: bool,
+    /// Accept that the log has lost acknowledged records, as after a restore from a backup: all unused seals end, and the log records
+    /// it.
+    #[arg(long)]
+    restored: bool,
+    /// Accept that draw keys which the log names are lost: their draws are sealed again, open rounds on them can only be voided.
+    #[arg(long)]
+    draw_keys_lost: bool,
     /// Configuration file (TOML).
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -83,6 +90,8 @@ impl Args {
         if !self.holds.is_empty() {
             config.ledger.holds = self.holds.iter().copied().collect();
         }
+        config.draws.accept_loss = self.restored;
+        config.draws.accept_lost_keys = self.draw_keys_lost;
         config.console.usual = !self.no_console;
         config.console.listen = self.console.or(config.console.listen).filter(|_| !self.no_console);
         config.check_role().map_err(Failure::unusable)?;
@@ -103,7 +112,7 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
         let _telemetry = telemetry::start("motherlode", &config.telemetry).map_err(Failure::unusable)?;
         let signalled = stop::signalled().map_err(Failure::found)?;
         let keys = match config.draw_key_file().filter(|_| config.role != Role::Console) {
-            Some(file) => DrawKeys::open(&file, (Options::default().clock)()).map_err(Failure::found)?,
+            Some(file) => DrawKeys::open(&file).map_err(Failure::found)?,
             None => DrawKeys::none(),
         };
         let dealer = dealer(keys);

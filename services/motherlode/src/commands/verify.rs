@@ -146,9 +146,10 @@ fn seals(proven: &Proven) -> (bool, Vec<String>) {
             ShownDraw::Sealed(sealed, position) => {
                 let again = match sealed.reason {
                     Some(SealReason::KeyLost) => ", IN PLACE OF A DRAW WHOSE KEY WAS LOST",
+                    Some(SealReason::SealsEnded) => ", IN PLACE OF A DRAW THAT ENDED UNUSED WHEN THE SERVICE STARTED",
                     _ => "",
                 };
-                let (number, seal) = (sealed.number, hex(&sealed.seal));
+                let (number, seal) = (sealed.name.number, hex(&sealed.seal));
                 format!("draw {number} was sealed at position {position}{again}: {seal}")
             }
         };

@@ -95,9 +95,9 @@ impl Tale {
     pub fn join(&mut self, name: &str) {
         let currency = Currency::EUR;
         let deposit = Event::Deposited { currency, amount: Minor(100_000_000) };
-        let seal = self
-            .seal(&player(name), 1)
-            .map(|(epoch, seal)| Event::DrawSealed(DrawSealed { number: 1, epoch, seal, reason: SealReason::Opened }));
+        let seal = self.seal(&player(name), 1).map(|(epoch, seal)| {
+            Event::DrawSealed(DrawSealed { number: 1, epoch, generation: 0, seal, reason: SealReason::Opened })
+        });
         let opened = [Event::AccountOpened { currency }, deposit];
         self.write(player(name), opened.into_iter().chain(seal).collect());
     }
@@ -240,7 +240,7 @@ impl Tale {
         let step = u32::try_from(before.len()).expect("few steps") + 1;
         let (name, next) = (round_name(stream, started.round), self.books.player(stream).expect("a player").draw);
         let key = self.key.unwrap_or_default();
-        let dealt_of = |number, _| Some(draw::deal(&key, stream, number));
+        let dealt_of = |name: DrawName| Some(draw::deal(&key, stream, name.number));
         let (seed, client_seed, live) = loop {
             let client_seed = self.seed().to_vec();
             let seed = match next {
@@ -261,7 +261,7 @@ impl Tale {
         let sealed = next.map(|next| {
             let (next_epoch, next_seal) = self.seal(stream, next.number + 1).expect("a key");
             let (number, epoch, sealed_by) = (next.number, next.epoch, next.sealed_by);
-            Draw { number, epoch, client_seed, next_epoch, next_seal, sealed_by }
+            Draw { number, epoch, generation: 0, client_seed, next_epoch, next_generation: 0, next_seal, sealed_by }
         });
         let game = live.game;
         let win = Minor(i64::try_from(outcome.round_win_minor).expect("cash"));
@@ -301,7 +301,7 @@ impl Tale {
     pub fn revealed(&self, name: &str, round: u64) -> Option<Event> {
         let key = self.key?;
         let open = self.books.player(&player(name))?.open_round(round)?;
-        let dealt = open.draws().map(|(number, ..)| draw::deal(&key, &player(name), number)).collect();
+        let dealt = open.draws().map(|draw| draw::deal(&key, &player(name), draw.number)).collect();
         Some(Event::DrawsRevealed { round, dealt })
     }
 
@@ -368,7 +368,7 @@ impl Tale {
         let revealed = tale.revealed("bob", void);
         tale.write(player("bob"), [voided].into_iter().chain(revealed).collect());
         tale.tend();
-        tale.write(StreamId::System, vec![Event::GeneratorReseeded]);
+        tale.write(StreamId::System, vec![Event::GeneratorReseeded { key: None }]);
         tale.spin("alice", |outcome| outcome.awaiting == Awaiting::Pick);
         tale.plain_spin("bob");
         tale

@@ -1,0 +1,235 @@
+//! Evidence that a log has not lost records since it was last written (PL-40).
+//!
+//! Two files outside the log remember its end. The *page* lies in memory-backed storage and is written before each answer, so it ends
+//! with the machine's boot. The *mark* lies beside the draw keys and is written about once a second and at an orderly stop. A file that
+//! remembers a record which the log lacks proves a loss; a file that is missing or damaged proves nothing.
+
+use crate::index::Held;
+use motherlode_books::{Generations, StartEvidence};
+use motherlode_log::{Hash, Position, hash};
+
+/// A place in a log as a file remembers it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Remembered {
+    /// Record that the log had.
+    pub(crate) held: Held,
+    /// Generation that was current then; 0 in files of older programs.
+    pub(crate) generation: u64,
+    /// Whether nothing was appended after it: the writer had stopped.
+    pub(crate) stopped: bool,
+}
+
+impl Remembered {
+    /// One line of text, always of the same length, with a checksum.
+    pub(crate) fn line(&self) -> String {
+        let Self { held: Held { position, hash }, generation, stopped } = self;
+        let state = if *stopped { "stopped" } else { "running" };
+        let line = format!("{position:020} {} {generation:020} {state}", hex(hash));
+        let sum = checksum(&line);
+        line + " " + &sum + "\n"
+    }
+
+    /// Reads a line; none of anything else. Lines of older programs have a position and a hash alone.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let line = text.strip_suffix('\n')?;
+        let fields: Vec<_> = line.split(' ').collect();
+        let held = |position: &str, hash: &str| Some(Held { position: position.parse().ok()?, hash: unhex(hash)? });
+        match fields[..] {
+            [position, hash] => Some(Self { held: held(position, hash)?, generation: 0, stopped: false }),
+            [position, hash, generation, state, sum] => {
+                let (summed, _) = line.rsplit_once(' ')?;
+                let stopped = match state {
+                    "stopped" => true,
+                    "running" => false,
+                    _ => return None,
+                };
+                let whole = sum == checksum(summed);
+                let generation = generation.parse().ok()?;
+                whole.then_some(Self { held: held(position, hash)?, generation, stopped })
+            }
+            _ => None,
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(digits: &str) -> Option<Hash> {
+    let mut bytes = [0; 32];
+    if digits.len() != 64 || !digits.is_ascii() {
+        return None;
+    }
+    for (place, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(digits.get(place * 2..place * 2 + 2)?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+fn checksum(line: &str) -> String {
+    hex(&hash(line.as_bytes())[..4])
+}
+
+/// A source of evidence about a partition's log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sources {
+    /// Page in memory-backed storage, if it's whole.
+    pub(crate) page: Option<Remembered>,
+    /// Mark beside the draw keys, if it's whole.
+    pub(crate) mark: Option<Remembered>,
+    /// Whether the mark lies on another volume than the log.
+    pub(crate) mark_is_apart: bool,
+    /// Whether this process followed the log until now.
+    pub(crate) followed: bool,
+}
+
+/// The verdict on a start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    pub(crate) evidence: StartEvidence,
+    /// Largest position of a longer version of the log; 0 for none.
+    pub(crate) lost_to: Position,
+}
+
+impl Verdict {
+    /// Whether unused seals end with the start.
+    pub(crate) fn ends_seals(&self) -> bool {
+        matches!(self.evidence, StartEvidence::Missing | StartEvidence::Restored)
+    }
+}
+
+/// Judges a start by its sources. `has` tells whether the log has a record. The verdict of a proven loss is `Restored`; whether it may
+/// be accepted is for the caller to say.
+pub(crate) fn judge<E>(
+    sources: &Sources,
+    end: Held,
+    generations: &Generations,
+    has: impl Fn(Held) -> Result<bool, E>,
+) -> Result<Verdict, E> {
+    let mut lost_to = 0;
+    for remembered in [sources.page, sources.mark].into_iter().flatten() {
+        if !has(remembered.held)? {
+            lost_to = lost_to.max(remembered.held.position);
+        }
+    }
+    if lost_to > 0 {
+        return Ok(Verdict { evidence: StartEvidence::Restored, lost_to });
+    }
+    // Another writer may have begun a generation since: then the page says nothing of what that one wrote.
+    let is_latest = |of: &Remembered| of.generation == generations.current().number;
+    let stopped_here = |mark: &Remembered| mark.stopped && mark.held == end && is_latest(mark);
+    let evidence = if end.position == 0 {
+        StartEvidence::EmptyLog
+    } else if sources.page.is_some_and(|page| is_latest(&page)) {
+        StartEvidence::MemoryPage
+    } else if sources.followed {
+        StartEvidence::Followed
+    } else if sources.mark_is_apart && sources.mark.is_some_and(|mark| stopped_here(&mark)) {
+        StartEvidence::StopMark
+    } else {
+        StartEvidence::Missing
+    };
+    Ok(Verdict { evidence, lost_to: 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_books::{Books, Commit, Event, GenerationBegun, StreamId};
+
+    fn at(position: Position) -> Held {
+        Held { position, hash: [u8::try_from(position).unwrap(); 32] }
+    }
+
+    fn remembered(position: Position, generation: u64, stopped: bool) -> Remembered {
+        Remembered { held: at(position), generation, stopped }
+    }
+
+    /// The generations of a log that has begun so many.
+    fn generations(count: u64) -> Generations {
+        let mut books = Books::new();
+        for number in 1..=count {
+            let begun = GenerationBegun {
+                number,
+                salt: [u8::try_from(number).unwrap(); 32],
+                unused_seals_end: false,
+                evidence: StartEvidence::Followed,
+                lost_to: 0,
+                keys_added: vec![],
+                keys_lost: vec![],
+            };
+            let commit = Commit {
+                partition: 0,
+                position: number,
+                stream: StreamId::System,
+                version: number,
+                previous: number - 1,
+                request_id: format!("r{number}").into(),
+                fingerprint: [0; 16],
+                time_ms: 1,
+                events: vec![Event::GenerationBegun(begun.into())],
+            };
+            books.apply(&commit).unwrap();
+        }
+        Generations::clone(books.generations())
+    }
+
+    #[test]
+    fn mf_a5_a_line_is_read_as_it_was_written_or_not_at_all() {
+        for remembered in [remembered(7, 3, true), remembered(0, 0, false)] {
+            let line = remembered.line();
+            assert_eq!(line.len(), remembered_len());
+            assert_eq!(Remembered::parse(&line), Some(remembered));
+            for place in 0..line.len() {
+                let mut damaged = line.clone().into_bytes();
+                damaged[place] ^= 1;
+                let damaged = String::from_utf8(damaged).unwrap();
+                assert_eq!(Remembered::parse(&damaged), None, "{damaged}");
+                assert_eq!(Remembered::parse(&line[..place]), None);
+            }
+        }
+        let older = format!("9 {}\n", "ab".repeat(32));
+        let expected = Remembered { held: Held { position: 9, hash: [0xab; 32] }, generation: 0, stopped: false };
+        assert_eq!(Remembered::parse(&older), Some(expected));
+    }
+
+    fn remembered_len() -> usize {
+        20 + 1 + 64 + 1 + 20 + 1 + 7 + 1 + 8 + 1
+    }
+
+    #[test]
+    fn pl_40_a_start_is_sure_on_evidence_of_the_latest_writer_alone() {
+        let none = Sources { page: None, mark: None, mark_is_apart: true, followed: false };
+        let page = |position, generation| Sources { page: Some(remembered(position, generation, false)), ..none };
+        let mark = |position, stopped| Sources { mark: Some(remembered(position, 2, stopped)), ..none };
+        // The log ends at 50, in its second generation.
+        for (sources, expected) in [
+            (none, StartEvidence::Missing),
+            (page(50, 2), StartEvidence::MemoryPage),
+            // What was not answered may be past the page.
+            (page(49, 2), StartEvidence::MemoryPage),
+            // Another writer came after the page's.
+            (page(49, 1), StartEvidence::Missing),
+            (page(51, 2), StartEvidence::Restored),
+            (mark(50, true), StartEvidence::StopMark),
+            (mark(50, false), StartEvidence::Missing),
+            (mark(49, true), StartEvidence::Missing),
+            (mark(51, true), StartEvidence::Restored),
+            (Sources { mark_is_apart: false, ..mark(50, true) }, StartEvidence::Missing),
+            (Sources { followed: true, ..none }, StartEvidence::Followed),
+            (Sources { followed: true, ..page(51, 1) }, StartEvidence::Restored),
+            (Sources { mark: mark(60, false).mark, ..page(50, 2) }, StartEvidence::Restored),
+        ] {
+            let has = |held: Held| Ok::<_, ()>(held.position <= 50 && held == at(held.position));
+            let verdict = judge(&sources, at(50), &generations(2), has).unwrap();
+            assert_eq!(verdict.evidence, expected, "{sources:?}");
+            assert_eq!(verdict.lost_to > 0, expected == StartEvidence::Restored);
+            assert_eq!(verdict.ends_seals(), matches!(expected, StartEvidence::Missing | StartEvidence::Restored));
+        }
+        let nothing = |held: Held| Ok::<_, ()>(held.position == 0);
+        let empty = Held { position: 0, hash: [0; 32] };
+        assert_eq!(judge(&none, empty, &generations(0), nothing).unwrap().evidence, StartEvidence::EmptyLog);
+        assert_eq!(judge(&mark(3, true), empty, &generations(0), nothing).unwrap().lost_to, 3);
+    }
+}

@@ -1,0 +1,333 @@
+//! The start of a writer as its draws need it (PL-40): the evidence is judged, the draw keys are checked against those that the log
+//! names, and the next generation of draws is committed before anything else.
+//!
+//! Marks lie beside the draw keys as `<keys>.log-<partition>`. Cost of a start: one record of about 190 bytes per partition.
+
+use crate::{
+    append::{AppendError, Proposal},
+    draws::{DrawKeys, DrawKeysError},
+    evidence::{Remembered, Sources, Verdict, judge},
+    handle::Handle,
+    index::Held,
+    page::{Page, PageError},
+};
+use motherlode_books::{Books, Epoch, Event, GenerationBegun, InternalRequest, StartEvidence, StreamId};
+use motherlode_log::{Hash, Position, ReadError, hash};
+use std::{
+    collections::BTreeSet,
+    fmt, fs, io,
+    io::Write as _,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+/// Bytes of records that are read at once: one record is.
+const BYTES: usize = 1 << 20;
+
+/// What a start is to rely on and may accept.
+#[derive(Debug, Clone, Default)]
+pub struct StartPolicy {
+    /// Folder of the pages, in memory-backed storage; none where there is no such storage.
+    pub pages: Option<PathBuf>,
+    /// Folder of the log, if it is in files of this process alone.
+    pub log: Option<PathBuf>,
+    /// Whether a loss of the log's end is accepted: all unused seals end.
+    pub accept_loss: bool,
+    /// Whether a loss of draw keys is accepted.
+    pub accept_lost_keys: bool,
+}
+
+/// Why a writer doesn't start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartRefused {
+    /// A longer version of the log is known.
+    #[error(
+        "partition {partition}: a record at position {lost_to} was acknowledged, and the log, which ends at position {end}, does not have \
+         it. Draws that were revealed could be dealt again, so nothing is served. Serve the newest copy of the log. If there is none, \
+         `serve --restored` accepts the loss, ends all unused seals, and records both in the log"
+    )]
+    Lost {
+        /// The partition.
+        partition: u32,
+        /// Position of the record.
+        lost_to: Position,
+        /// Where the log ends.
+        end: Position,
+    },
+    /// Draw keys are missing.
+    #[error(
+        "partition {partition}: the log names draw keys that {} lacks: {keys}. {draws} sealed draws and {rounds} open rounds depend on \
+         them. Restore the file. If it is lost, `serve --draw-keys-lost` accepts that: these draws are sealed again and these rounds can \
+         only be voided", file.display()
+    )]
+    KeysMissing {
+        /// The partition.
+        partition: u32,
+        /// The file of the draw keys.
+        file: PathBuf,
+        /// Names of the missing keys.
+        keys: EpochNames,
+        /// Players whose next draw is sealed under one of them.
+        draws: u64,
+        /// Open rounds with a step that was sealed under one of them.
+        rounds: u64,
+    },
+    /// The page can't be used.
+    #[error("the page of the log: {0}")]
+    Page(String),
+    /// The mark can't be read.
+    #[error("the mark of the log {}: {source}", path.display())]
+    Mark {
+        /// The file.
+        path: PathBuf,
+        /// Its cause.
+        source: io::Error,
+    },
+    /// The log can't be read.
+    #[error("the log: {0}")]
+    Read(#[from] ReadError),
+    /// The draw keys can't be read or written.
+    #[error(transparent)]
+    Keys(#[from] DrawKeysError),
+    /// The operating system gives no random bytes.
+    #[error("the operating system gives no random bytes: {0}")]
+    Entropy(getrandom::Error),
+    /// The generation can't be committed.
+    #[error("partition {partition}: the generation of draws is not committed: {source}")]
+    Append {
+        /// The partition.
+        partition: u32,
+        /// Why.
+        source: AppendError,
+    },
+}
+
+/// Names of draw keys, as people read them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EpochNames(pub Vec<Epoch>);
+
+impl fmt::Display for EpochNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, name) in self.0.iter().enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            write!(f, "{comma}{:08x}", u32::from_be_bytes(*name))?;
+        }
+        Ok(())
+    }
+}
+
+impl From<PageError> for StartRefused {
+    fn from(error: PageError) -> Self {
+        Self::Page(error.to_string())
+    }
+}
+
+/// A start that was judged, and is yet to be committed.
+pub struct Judged {
+    ledger: Handle,
+    verdict: Verdict,
+    lost: BTreeSet<Epoch>,
+    page: Option<Page>,
+}
+
+/// Judges the start of a partition's writer. Changes nothing of the log, the keys and the marks.
+///
+/// # Errors
+/// [`StartRefused`]: a loss is known and not accepted, or a source can't be read.
+pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Result<Judged, StartRefused> {
+    let (partition, generations) = (ledger.partition(), ledger.generations());
+    let end = *ledger.head().borrow();
+    let (page, remembered) = match (&policy.pages, first(ledger)?) {
+        (Some(folder), Some(log)) => {
+            let (page, remembered) = Page::open(folder, (log, partition), policy.log.is_some())?;
+            (Some(page), remembered)
+        }
+        _ => (None, None),
+    };
+    let mark = keys.mark_file(partition);
+    let sources = Sources {
+        page: remembered,
+        mark: mark.as_deref().map(read_mark).transpose()?.flatten(),
+        mark_is_apart: mark.as_deref().zip(policy.log.as_deref()).is_some_and(|(mark, log)| are_apart(mark, log)),
+        followed: ledger.was_followed(),
+    };
+    let verdict = judge(&sources, end, &generations, |held| has(ledger, held))?;
+    if verdict.evidence == StartEvidence::Restored && !policy.accept_loss {
+        return Err(StartRefused::Lost { partition, lost_to: verdict.lost_to, end: end.position });
+    }
+    // An accepted loss ends the seals, whether or not a source still knows of it.
+    let verdict = match policy.accept_loss && verdict.evidence != StartEvidence::EmptyLog {
+        true => Verdict { evidence: StartEvidence::Restored, ..verdict },
+        false => verdict,
+    };
+    let lost = match policy.accept_lost_keys {
+        true => missing(ledger, keys),
+        false => check_keys(ledger, keys).map(|()| BTreeSet::new())?,
+    };
+    Ok(Judged { ledger: ledger.clone(), verdict, lost, page })
+}
+
+/// Checks that a process has all draw keys that a partition's log names.
+///
+/// # Errors
+/// [`StartRefused::KeysMissing`].
+pub fn check_keys(ledger: &Handle, keys: &DrawKeys) -> Result<(), StartRefused> {
+    let lost = missing(ledger, keys);
+    if lost.is_empty() {
+        return Ok(());
+    }
+    let (draws, rounds) = ledger.books(|books| depending(books, &lost));
+    let file = keys.path().map(Path::to_owned).unwrap_or_default();
+    let keys = EpochNames(lost.into_iter().collect());
+    Err(StartRefused::KeysMissing { partition: ledger.partition(), file, keys, draws, rounds })
+}
+
+impl Judged {
+    /// Commits the generation. From here on the page is written before each answer.
+    ///
+    /// # Errors
+    /// [`StartRefused`]: it can't be committed.
+    pub async fn begin(self, keys: &DrawKeys, policy: &StartPolicy) -> Result<(), StartRefused> {
+        let Self { ledger, verdict, lost, page } = self;
+        let (partition, generations) = (ledger.partition(), ledger.generations());
+        let number = generations.current().number + 1;
+        let named: BTreeSet<_> = generations.keys().collect();
+        // Keys in memory alone end with the process: nothing can be said of them at the next start.
+        let names = keys.path().map_or_else(Vec::new, |_| keys.names());
+        let mut salt = [0; 32];
+        getrandom::fill(&mut salt).map_err(StartRefused::Entropy)?;
+        let begun = GenerationBegun {
+            number,
+            salt,
+            unused_seals_end: verdict.ends_seals(),
+            evidence: verdict.evidence,
+            lost_to: verdict.lost_to,
+            keys_added: names.into_iter().filter(|name| !named.contains(name)).collect(),
+            keys_lost: lost.into_iter().collect(),
+        };
+        tell(partition, &begun);
+        let proposal = Proposal {
+            stream: StreamId::System,
+            expected_version: None,
+            request_id: InternalRequest::BeginGeneration { number }.to_string().into(),
+            fingerprint: InternalRequest::FINGERPRINT,
+            events: vec![Event::GenerationBegun(begun.into())],
+        };
+        ledger.append(proposal).await.map_err(|source| StartRefused::Append { partition, source })?;
+        let page = match (page, &policy.pages, first(&ledger)?) {
+            (None, Some(folder), Some(log)) => Some(Page::open(folder, (log, partition), policy.log.is_some())?.0),
+            (page, ..) => page,
+        };
+        if let Some(page) = page {
+            ledger.keep_page(page.in_generation(number));
+        }
+        Ok(())
+    }
+}
+
+fn tell(partition: u32, begun: &GenerationBegun) {
+    let GenerationBegun { number, evidence, lost_to, keys_lost, .. } = begun;
+    match evidence {
+        StartEvidence::Missing => tracing::warn!(
+            partition,
+            generation = number,
+            "nothing shows that the log has not lost records: all unused seals end, and players' next draws are sealed again"
+        ),
+        StartEvidence::Restored => tracing::error!(
+            partition,
+            generation = number,
+            lost_to,
+            "the loss of acknowledged records is accepted: all unused seals end"
+        ),
+        _ => tracing::info!(partition, generation = number, ?evidence, "a generation of draws begins"),
+    }
+    if !keys_lost.is_empty() {
+        tracing::error!(partition, keys = %EpochNames(keys_lost.clone()), "the loss of draw keys is accepted");
+    }
+}
+
+/// The hash of the log's first record, which names the log; none of an empty one.
+fn first(ledger: &Handle) -> Result<Option<Hash>, ReadError> {
+    if ledger.durable() == 0 {
+        return Ok(None);
+    }
+    Ok(ledger.records(1, 1, BYTES)?.first().map(|record| hash(&record.bytes)))
+}
+
+/// Whether a log has a record.
+fn has(ledger: &Handle, held: Held) -> Result<bool, ReadError> {
+    if held.position == 0 || held.position > ledger.durable() {
+        return Ok(held.position == 0);
+    }
+    let found = ledger.records(held.position, 1, BYTES)?;
+    Ok(found.first().is_some_and(|found| hash(&found.bytes) == held.hash))
+}
+
+/// A mark; none where there is none, or it's damaged.
+fn read_mark(path: &Path) -> Result<Option<Remembered>, StartRefused> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(StartRefused::Mark { path: path.to_owned(), source }),
+    };
+    let mark = std::str::from_utf8(&bytes).ok().and_then(Remembered::parse);
+    if mark.is_none() {
+        tracing::error!(file = %path.display(), "the mark of the log is damaged: it is no evidence, and is written again");
+    }
+    Ok(mark)
+}
+
+/// Whether a file and a folder lie on different volumes.
+fn are_apart(file: &Path, folder: &Path) -> bool {
+    let device = |path: &Path| fs::metadata(path).ok().map(|metadata| metadata.dev());
+    device(file).zip(device(folder)).is_some_and(|(file, folder)| file != folder)
+}
+
+/// Draw keys that the log names, or that players depend on, and that the file lacks. Of keys in memory alone none.
+fn missing(ledger: &Handle, keys: &DrawKeys) -> BTreeSet<Epoch> {
+    if keys.path().is_none() {
+        return BTreeSet::new();
+    }
+    let mut named: BTreeSet<_> = ledger.generations().keys().collect();
+    // Older logs name no keys.
+    ledger.books(|books| named.extend(books.players().flat_map(|(.., player)| player.depends_on())));
+    for name in keys.names() {
+        named.remove(&name);
+    }
+    named
+}
+
+/// Players and open rounds that depend on some of these keys, among the players in memory.
+fn depending(books: &Books, keys: &BTreeSet<Epoch>) -> (u64, u64) {
+    let (mut draws, mut rounds) = (0, 0);
+    for (.., player) in books.players() {
+        draws += u64::from(player.draw.is_some_and(|draw| keys.contains(&draw.epoch)));
+        let depend = player.open_rounds().filter(|open| open.draws().any(|draw| keys.contains(&draw.epoch)));
+        rounds += depend.count() as u64;
+    }
+    (draws, rounds)
+}
+
+impl DrawKeys {
+    fn mark_file(&self, partition: u32) -> Option<PathBuf> {
+        let mut name = self.path()?.as_os_str().to_owned();
+        name.push(format!(".log-{partition}"));
+        Some(name.into())
+    }
+
+    /// Marks how far a partition's log goes, durably. Of keys in memory alone there is nothing to mark.
+    ///
+    /// # Errors
+    /// The mark can't be written.
+    pub fn mark(&self, ledger: &Handle, held: Held, stopped: bool) -> io::Result<()> {
+        let Some(path) = self.mark_file(ledger.partition()) else { return Ok(()) };
+        let generation = ledger.generations().current().number;
+        let mut next = path.clone().into_os_string();
+        next.push(".next");
+        let mut file = fs::File::create(&next)?;
+        file.write_all(Remembered { held, generation, stopped }.line().as_bytes())?;
+        file.sync_data()?;
+        fs::rename(next, &path)?;
+        path.parent().map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all())
+    }
+}

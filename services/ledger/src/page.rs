@@ -1,0 +1,107 @@
+//! The page: the end of a partition's log, kept in memory-backed storage for as long as the machine runs (PL-40).
+//!
+//! It is written before the answers of each group, so no answered record is newer than the page. Its name is that of the log, not of a
+//! folder: a copy of the log that is served on the same machine meets the page of the original. Cost: one write of 124 bytes per group.
+
+use crate::{evidence::Remembered, index::Held};
+use motherlode_log::Hash;
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io::{self, Read},
+    os::unix::fs::{FileExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+/// The page of a partition.
+#[derive(Debug)]
+pub(crate) struct Page {
+    path: PathBuf,
+    file: File,
+    generation: u64,
+    failed: AtomicBool,
+}
+
+/// Why a page can't be opened.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PageError {
+    /// Another process on this machine serves the same log.
+    #[error("{} is locked: another process on this machine serves this log, or a copy of it", .0.display())]
+    InUse(PathBuf),
+    /// The file can't be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Its cause.
+        source: io::Error,
+    },
+}
+
+impl Page {
+    /// Opens the page of a log, named by the hash of its first record, and reads it. With `exclusive` only one process can have it open.
+    pub(crate) fn open(
+        folder: &Path,
+        (log, partition): (Hash, u32),
+        exclusive: bool,
+    ) -> Result<(Self, Option<Remembered>), PageError> {
+        let name: String = log[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+        let path = folder.join(format!("{name}-{partition}"));
+        let failed = |source| PageError::Io { path: path.clone(), source };
+        let mut options = OpenOptions::new();
+        let mut file =
+            options.read(true).write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if exclusive => return Err(PageError::InUse(path)),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+            _ => {}
+        }
+        let mut text = Vec::new();
+        (&mut file).take(1024).read_to_end(&mut text).map_err(failed)?;
+        let found = std::str::from_utf8(&text).ok().and_then(Remembered::parse);
+        Ok((Self { path, file, generation: 0, failed: AtomicBool::new(false) }, found))
+    }
+
+    /// The page of a writer that has begun a generation.
+    pub(crate) fn in_generation(self, generation: u64) -> Self {
+        Self { generation, ..self }
+    }
+
+    /// Writes the end of the log. A page that can't be written is removed: the next start has no evidence then.
+    pub(crate) fn write(&self, held: Held) {
+        let line = Remembered { held, generation: self.generation, stopped: false }.line();
+        let written = self.file.write_all_at(line.as_bytes(), 0);
+        if let Err(error) = written
+            && !self.failed.swap(true, Ordering::Relaxed)
+        {
+            tracing::error!(file = %self.path.display(), %error, "failed to write the page of the log: the next start ends unused seals");
+            if let Err(error) = std::fs::remove_file(&self.path) {
+                tracing::error!(file = %self.path.display(), %error, "failed to remove the page of the log");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_40_a_page_is_of_one_log_and_of_one_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = |position| Held { position, hash: [3; 32] };
+        let (page, found) = Page::open(folder.path(), ([1; 32], 0), true).unwrap();
+        assert_eq!(found, None);
+        let page = page.in_generation(4);
+        page.write(held(70));
+        page.write(held(7));
+        assert!(matches!(Page::open(folder.path(), ([1; 32], 0), true), Err(PageError::InUse(_))));
+        let remembered = Remembered { held: held(7), generation: 4, stopped: false };
+        // A log on JetStream is the same for all its processes.
+        assert_eq!(Page::open(folder.path(), ([1; 32], 0), false).unwrap().1, Some(remembered));
+        drop(page);
+        assert_eq!(Page::open(folder.path(), ([1; 32], 0), true).unwrap().1, Some(remembered));
+        assert_eq!(Page::open(folder.path(), ([2; 32], 0), true).unwrap().1, None);
+        assert_eq!(Page::open(folder.path(), ([1; 32], 1), true).unwrap().1, None);
+    }
+}

@@ -1,0 +1,76 @@
+//! Storage in memory: what is written there ends with the machine's boot, so no snapshot of a volume holds it.
+
+use rustix::fs::statfs;
+use std::{
+    env, fs, io,
+    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+
+/// Magic numbers of file systems in memory, statfs(2): tmpfs, ramfs.
+const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
+
+/// A folder of the process's own in memory-backed storage; none where there is no such storage. A folder that is asked for is used, or
+/// the fault is returned.
+///
+/// # Errors
+/// The folder that is asked for can't be made, is not in memory, or can be written by others.
+pub fn folder(asked: Option<&Path>) -> io::Result<Option<PathBuf>> {
+    if let Some(asked) = asked {
+        return prepare(asked).map(Some);
+    }
+    let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let usual = ["RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR"].into_iter().filter_map(variable);
+    let usual = usual.chain(["/run".into(), "/dev/shm".into()]);
+    // Others may have made a folder of this name in a place that all can write to: then another one serves.
+    let user = rustix::process::geteuid().as_raw();
+    Ok(usual.into_iter().find_map(|parent| prepare(&parent.join(format!("motherlode-{user}"))).ok()))
+}
+
+fn prepare(folder: &Path) -> io::Result<PathBuf> {
+    let fault = |what: &str| io::Error::other(format!("{}: {what}", folder.display()));
+    let made = fs::DirBuilder::new().mode(0o700).create(folder);
+    if let Err(error) = made
+        && error.kind() != io::ErrorKind::AlreadyExists
+    {
+        return Err(fault(&error.to_string()));
+    }
+    let found = fs::symlink_metadata(folder)?;
+    if !found.is_dir() {
+        return Err(fault("it is not a folder"));
+    }
+    if found.uid() != rustix::process::geteuid().as_raw() || found.permissions().mode() & 0o022 != 0 {
+        return Err(fault("it belongs to, or can be written by, another user"));
+    }
+    let kind = u64::try_from(statfs(folder)?.f_type).unwrap_or_default();
+    if !IN_MEMORY.contains(&kind) {
+        return Err(fault("it is not in memory-backed storage (tmpfs)"));
+    }
+    Ok(folder.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_40_a_page_lies_in_memory_and_in_a_folder_of_its_own() {
+        let name = format!("motherlode-test-{}", std::process::id());
+        let own = Path::new("/dev/shm").join(&name);
+        if Path::new("/dev/shm").is_dir() {
+            assert_eq!(folder(Some(&own)).unwrap(), Some(own.clone()));
+            fs::set_permissions(&own, fs::Permissions::from_mode(0o777)).unwrap();
+            assert!(folder(Some(&own)).unwrap_err().to_string().contains("another user"));
+            fs::remove_dir(&own).unwrap();
+            std::os::unix::fs::symlink("/dev/shm", &own).unwrap();
+            assert!(folder(Some(&own)).unwrap_err().to_string().contains("not a folder"));
+            fs::remove_file(&own).unwrap();
+        }
+        // What the tests were compiled to is on a disk.
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+        let fault = folder(Some(&here)).map_err(|fault| fault.to_string());
+        fs::remove_dir(&here).unwrap();
+        assert!(fault.unwrap_err().contains("not in memory-backed storage"));
+        assert!(folder(Some(Path::new("/nowhere/at/all"))).is_err());
+    }
+}

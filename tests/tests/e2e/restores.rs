@@ -1,0 +1,388 @@
+//! A revealed draw is never dealt again, whatever is restored (PL-40): each test serves two continuations of one log, with the same
+//! players and open rounds, and compares the values that they reveal.
+
+use crate::proofs::{in_folder, signed_in};
+use motherlode_books::{Event, GenerationBegun, StartEvidence};
+use motherlode_ledger::{DrawKeys, Options};
+use motherlode_proto::{convert::record::decode, round::v1::RoundState, spin::v1::Played};
+use motherlode_runtime::{Config, config::Role};
+use motherlode_server::{LogLocation, ServeError, Server, copy, log_folder, open_stores};
+use motherlode_spin::Dealer;
+use motherlode_tests::{Client, EUR, Force, account, bet, checked, next_choice, reason, scripted};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::Path,
+    sync::atomic::{AtomicBool, AtomicU64},
+};
+use tempfile::TempDir;
+
+/// Rounds that each continuation plays.
+const ROUNDS: u32 = 100;
+const PLAYERS: [&str; 4] = ["ann", "ben", "cat", "dan"];
+
+/// Memory-backed storage of a machine of its own, which a copy of a data folder does not bring along.
+fn machine() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap()
+}
+
+fn on(data: &Path, machine: &TempDir) -> Config {
+    let mut config = in_folder(data);
+    config.draws.page_folder = Some(machine.path().to_owned());
+    config
+}
+
+/// Starts with the draw keys in their file, as a process does.
+async fn started(config: &Config) -> Result<Server, ServeError> {
+    let keys = DrawKeys::open(&config.draw_key_file().unwrap())?;
+    Server::start(config, open_stores(config)?, Options::default(), scripted(Dealer::of(keys))).await
+}
+
+async fn refused(config: &Config) -> String {
+    started(config).await.err().expect("the start is refused").to_string()
+}
+
+/// Copies a folder with all that is in it.
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (path, to) = (entry.as_ref().unwrap().path(), to.join(entry.as_ref().unwrap().file_name()));
+        if path.is_dir() { copy_folder(&path, &to) } else { fs::copy(&path, &to).map(drop).unwrap() }
+    }
+}
+
+/// Plays rounds with all players, closes the open one, and returns the values that were revealed.
+async fn continued(server: &Server, tag: &str) -> BTreeSet<Vec<u8>> {
+    let mut client = Client::connect(server.address()).await;
+    let mut revealed = BTreeSet::new();
+    for round in 0..ROUNDS {
+        let player = account(PLAYERS[round as usize % PLAYERS.len()], EUR);
+        let request = bet(&format!("{tag}-{round}"), &player, "0.05");
+        let played = match client.spin(request, Some(Force::Loss)).await {
+            Ok(played) => played,
+            // The round that was open stays so.
+            Err(status) if reason(&status) == "ROUND_IN_PROGRESS" => continue,
+            Err(status) => panic!("{status}"),
+        };
+        revealed.extend(played.dealt);
+    }
+    revealed
+}
+
+/// A log with four players, of whom one has an open round, and the values that were revealed so far.
+async fn prepared(config: &Config) -> (Server, Played) {
+    let server = started(config).await.unwrap();
+    let mut client = Client::connect(server.address()).await;
+    for player in PLAYERS {
+        client.fund(player, EUR, 1_000_000).await;
+        client.spin(bet(&format!("first-{player}"), &account(player, EUR), "0.05"), Some(Force::Loss)).await.unwrap();
+    }
+    let open = client.spin(bet("open", &account("dan", EUR), "0.05"), Some(Force::Pick)).await.unwrap();
+    assert_eq!(open.state(), RoundState::Open);
+    (server, open)
+}
+
+/// The generations that a folder's log has begun.
+fn begun(data: &Path) -> Vec<GenerationBegun> {
+    let records = motherlode_log::scan(&log_folder(data, 0)).unwrap();
+    let events = records.flat_map(|record| decode(&record.unwrap().bytes).unwrap().commit.events);
+    let begun = events.filter_map(|event| match event {
+        Event::GenerationBegun(begun) => Some(*begun),
+        _ => None,
+    });
+    begun.collect()
+}
+
+fn evidence(data: &Path) -> Vec<StartEvidence> {
+    begun(data).iter().map(|begun| begun.evidence).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_a1_a_restart_in_the_same_boot_ends_no_seals() {
+    let (data, machine) = (tempfile::tempdir().unwrap(), machine());
+    let config = on(data.path(), &machine);
+    let (server, mut open) = prepared(&config).await;
+    server.stop().await.unwrap();
+    for restart in 0..3 {
+        let server = started(&config).await.unwrap();
+        let mut client = Client::connect(server.address()).await;
+        // The seals from before the restart still decide.
+        open = match next_choice(&open) {
+            Some(choice) => client.choose(&format!("go-on-{restart}"), &open.round_id, choice, None).await.unwrap(),
+            None => client.spin(bet(&format!("next-{restart}"), &account("dan", EUR), "0.05"), None).await.unwrap(),
+        };
+        client.spin(bet(&format!("ann-{restart}"), &account("ann", EUR), "0.05"), Some(Force::Loss)).await.unwrap();
+        server.stop().await.unwrap();
+    }
+    use StartEvidence::{EmptyLog, MemoryPage};
+    assert_eq!(evidence(data.path()), [EmptyLog, MemoryPage, MemoryPage, MemoryPage]);
+    let seals = motherlode_tests::audited(data.path(), 1).seals();
+    assert_eq!((seals.unsure_starts, seals.ended), (0, 0));
+}
+
+/// Copies of a whole folder, of a stopped and of a running service.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_a1_a_copied_folder_deals_nothing_that_the_original_revealed() {
+    for running in [false, true] {
+        let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
+        let (data, kept) = (at.path().join("data"), at.path().join("kept"));
+        let (mut server, _) = prepared(&on(&data, &home)).await;
+        if running {
+            copy_folder(&data, &kept);
+        } else {
+            server.stop().await.unwrap();
+            copy_folder(&data, &kept);
+            server = started(&on(&data, &home)).await.unwrap();
+        }
+        let original = continued(&server, "original").await;
+        server.stop().await.unwrap();
+        assert!(original.len() > 70, "{}", original.len());
+
+        // On the same machine the page tells.
+        let error = refused(&on(&kept, &home)).await;
+        for part in ["was acknowledged, and the log, which ends at position", "serve --restored"] {
+            assert!(error.contains(part), "{error}");
+        }
+        assert_eq!(begun(&kept).len(), 1, "a refused start changes nothing");
+        let mut accepted = on(&kept, &home);
+        accepted.draws.accept_loss = true;
+        let there = at.path().join("there");
+        copy_folder(&kept, &there);
+
+        // The loss is accepted, and another machine that knows nothing is unsure.
+        for (config, expected) in
+            [(accepted, StartEvidence::Restored), (on(&there, &elsewhere), StartEvidence::Missing)]
+        {
+            let server = started(&config).await.unwrap();
+            let again = continued(&server, "original").await;
+            server.stop().await.unwrap();
+            assert!(again.len() > 70 && again.is_disjoint(&original), "a revealed value is dealt again");
+            let last = begun(&config.data).pop().unwrap();
+            assert_eq!((last.evidence, last.unused_seals_end), (expected, true));
+            assert_eq!(last.lost_to > 0, expected == StartEvidence::Restored);
+            checked(&config.data);
+            let seals = motherlode_tests::audited(&config.data, 1).seals();
+            assert_eq!((seals.unsure_starts, seals.ended), (1, PLAYERS.len() as u64 - 1));
+        }
+    }
+}
+
+/// Two copies at once: on one machine the second is refused, on two machines they share no value.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_a8_two_copies_that_are_served_at_once_share_no_dealt_value() {
+    let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
+    let [data, kept] = ["data", "kept"].map(|name| at.path().join(name));
+    let (server, _) = prepared(&on(&data, &home)).await;
+    server.stop().await.unwrap();
+    copy_folder(&data, &kept);
+    let first = started(&on(&data, &home)).await.unwrap();
+    let error = refused(&on(&kept, &home)).await;
+    assert!(error.contains("another process on this machine serves this log, or a copy of it"), "{error}");
+    let second = started(&on(&kept, &elsewhere)).await.unwrap();
+    let (one, other) = tokio::join!(continued(&first, "same"), continued(&second, "same"));
+    assert!(one.len() > 70 && other.len() > 70 && one.is_disjoint(&other));
+    first.stop().await.unwrap();
+    second.stop().await.unwrap();
+}
+
+/// The target of `copy`, with the draw keys beside it.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_a8_a_copied_log_that_is_served_deals_nothing_that_the_original_revealed() {
+    let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
+    let [data, target] = ["data", "target"].map(|name| at.path().join(name));
+    let (server, _) = prepared(&on(&data, &home)).await;
+    let (from, to) = (LogLocation::of(&in_folder(&data)), LogLocation::of(&in_folder(&target)));
+    copy(&from, &to, false, &AtomicBool::new(false), &AtomicU64::new(0)).unwrap();
+    copy_folder(&data.join("keys"), &target.join("keys"));
+    let original = continued(&server, "same").await;
+    server.stop().await.unwrap();
+    assert!(refused(&on(&target, &home)).await.contains("serve --restored"));
+    let server = started(&on(&target, &elsewhere)).await;
+    // The mark beside the keys is of the original's last second, or of the time before: a longer one refuses.
+    let server = match server {
+        Ok(server) => server,
+        Err(error) => {
+            assert!(error.to_string().contains("serve --restored"), "{error}");
+            let mut accepted = on(&target, &elsewhere);
+            accepted.draws.accept_loss = true;
+            started(&accepted).await.unwrap()
+        }
+    };
+    let again = continued(&server, "same").await;
+    server.stop().await.unwrap();
+    assert!(again.len() > 70 && again.is_disjoint(&original));
+}
+
+/// The folder without its keys, with damaged keys, and with the keys of an earlier day.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_a6_lost_or_damaged_draw_keys_are_refused_with_the_draws_that_depend_on_them() {
+    let (data, machine) = (tempfile::tempdir().unwrap(), machine());
+    let config = on(data.path(), &machine);
+    let file = config.draw_key_file().unwrap();
+    let (server, open) = prepared(&config).await;
+    server.stop().await.unwrap();
+    let whole = fs::read(&file).unwrap();
+    let ends = |data: &[u8]| fs::write(&file, data).unwrap();
+    let digit = whole.len() - 20;
+    let mut wrong = whole.clone();
+    wrong[digit] = if wrong[digit] == b'0' { b'1' } else { b'0' };
+    let mut older = String::from_utf8(whole.clone()).unwrap();
+    // As older programs wrote it: without a checksum.
+    older.truncate(older.trim_end().rfind(' ').unwrap());
+    let mut wrong_older = older.clone().into_bytes();
+    let last = wrong_older.len() - 1;
+    wrong_older[last] = if wrong_older[last] == b'0' { b'1' } else { b'0' };
+    wrong_older.push(b'\n');
+    for (damaged, expected) in [
+        (vec![], "4 sealed draws and 1 open rounds depend on them"),
+        (vec![0; whole.len()], "4 sealed draws and 1 open rounds depend on them"),
+        (whole[..whole.len() - 9].to_vec(), "4 sealed draws and 1 open rounds depend on them"),
+        (wrong_older, "4 sealed draws and 1 open rounds depend on them"),
+        (wrong, "is not a key, or its checksum is wrong"),
+    ] {
+        ends(&damaged);
+        let error = refused(&config).await;
+        assert!(error.contains(expected), "{error}");
+        assert_eq!(fs::read(&file).unwrap(), damaged, "a refused start changes nothing");
+    }
+    fs::remove_file(&file).unwrap();
+    let error = refused(&config).await;
+    assert!(error.contains("serve --draw-keys-lost") && error.contains(&file.display().to_string()), "{error}");
+    assert!(!file.exists(), "a refused start makes no key");
+    assert_eq!(begun(data.path()).len(), 1);
+
+    let mut accepted = config.clone();
+    accepted.draws.accept_lost_keys = true;
+    let server = started(&accepted).await.unwrap();
+    let mut client = Client::connect(server.address()).await;
+    let choice = next_choice(&open).unwrap();
+    let status = client.choose("go-on", &open.round_id, choice, None).await.unwrap_err();
+    assert_eq!(reason(&status), "DRAW_KEY_LOST");
+    client.spin(bet("after", &account("ann", EUR), "0.05"), Some(Force::Loss)).await.unwrap();
+    server.stop().await.unwrap();
+    let last = begun(data.path()).pop().unwrap();
+    assert_eq!((last.keys_lost.len(), last.keys_added.len()), (1, 1));
+    // It is accepted once.
+    started(&config).await.unwrap().stop().await.unwrap();
+}
+
+/// Keys with an older mark, and a mark that is damaged.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_a5_a_damaged_or_older_mark_is_no_evidence() {
+    for damage in ["older", "damaged", "empty", "not text"] {
+        let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
+        let [data, kept] = ["data", "kept"].map(|name| at.path().join(name));
+        let (server, _) = prepared(&on(&data, &home)).await;
+        server.stop().await.unwrap();
+        copy_folder(&data, &kept);
+        let server = started(&on(&data, &home)).await.unwrap();
+        let original = continued(&server, "same").await;
+        server.stop().await.unwrap();
+        let mark = in_folder(&kept).draw_key_file().unwrap().with_file_name("draws.log-0");
+        match damage {
+            "damaged" => fs::write(&mark, "7 0000\n").unwrap(),
+            "empty" => fs::write(&mark, "").unwrap(),
+            "not text" => fs::write(&mark, [0xff, 0xfe, 0x00]).unwrap(),
+            _ => {}
+        }
+        let server = started(&on(&kept, &elsewhere)).await.unwrap();
+        assert_eq!(evidence(&kept), [StartEvidence::EmptyLog, StartEvidence::Missing], "{damage}");
+        let again = continued(&server, "same").await;
+        server.stop().await.unwrap();
+        assert!(again.is_disjoint(&original), "{damage}");
+        // It was written again.
+        let text = fs::read_to_string(&mark).unwrap();
+        assert!(text.contains(" stopped ") && text.starts_with('0'), "{text}");
+    }
+}
+
+/// A mark of a longer log refuses the start, also where no page does.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_a1_keys_that_know_of_a_longer_log_refuse_a_shorter_one() {
+    let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
+    let [data, kept] = ["data", "kept"].map(|name| at.path().join(name));
+    let (server, _) = prepared(&on(&data, &home)).await;
+    server.stop().await.unwrap();
+    copy_folder(&data, &kept);
+    let server = started(&on(&data, &home)).await.unwrap();
+    continued(&server, "same").await;
+    server.stop().await.unwrap();
+    let signed = signed_in(&data).size;
+    // The log goes back, the keys do not.
+    fs::remove_dir_all(kept.join("keys")).unwrap();
+    copy_folder(&data.join("keys"), &kept.join("keys"));
+    let error = refused(&on(&kept, &elsewhere)).await;
+    assert!(error.contains(&format!("a record at position {signed} was acknowledged")), "{error}");
+}
+
+/// Split roles: a spin process with its own copy of the keys, of before the restore.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_a2_a_spin_process_with_its_own_keys_deals_nothing_that_was_revealed() {
+    let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
+    let [data, kept, spin] = ["data", "kept", "spin"].map(|name| at.path().join(name));
+    let key_file = |data: &Path| in_folder(data).draw_key_file();
+    let start = async |config: &Config| {
+        let mut ledger = Config { role: Role::Ledger, ..config.clone() };
+        ledger.draws.key_file = key_file(&config.data);
+        let ledger = started(&ledger).await.unwrap();
+        let mut joined = Config { role: Role::Spin, data: spin.clone(), ..config.clone() };
+        joined.ledger.targets = vec![format!("http://{}", ledger.address())];
+        let keys = DrawKeys::open(&key_file(&spin).unwrap()).unwrap();
+        let dealer = scripted(Dealer::of(keys));
+        (ledger, Server::join(&joined, Options::default(), dealer).await.unwrap())
+    };
+    let (server, _) = prepared(&on(&data, &home)).await;
+    server.stop().await.unwrap();
+    copy_folder(&data, &kept);
+    copy_folder(&data.join("keys"), &spin.join("keys"));
+    let (ledger, spins) = start(&on(&data, &home)).await;
+    let original = continued(&spins, "same").await;
+    spins.stop().await.unwrap();
+    ledger.stop().await.unwrap();
+    fs::remove_dir_all(spin.join("index")).ok();
+    let (ledger, spins) = start(&on(&kept, &elsewhere)).await;
+    let again = continued(&spins, "same").await;
+    spins.stop().await.unwrap();
+    ledger.stop().await.unwrap();
+    assert!(original.len() > 70 && again.len() > 70 && again.is_disjoint(&original));
+}
+
+/// One of several partitions restored alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_a8_a_partition_that_is_restored_alone_deals_nothing_that_was_revealed() {
+    let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
+    let [data, kept] = ["data", "kept"].map(|name| at.path().join(name));
+    let with = |data: &Path, machine| Config { partitions: 2, ..on(data, machine) };
+    let (server, _) = prepared(&with(&data, &home)).await;
+    server.stop().await.unwrap();
+    copy_folder(&data, &kept);
+    let server = started(&with(&data, &home)).await.unwrap();
+    let original = continued(&server, "same").await;
+    server.stop().await.unwrap();
+    for partition in [0, 1] {
+        let restored = at.path().join(format!("restored-{partition}"));
+        copy_folder(&data, &restored);
+        for folder in [log_folder(&restored, partition), restored.join("index"), restored.join("proofs")] {
+            fs::remove_dir_all(&folder).unwrap();
+        }
+        copy_folder(&log_folder(&kept, partition), &log_folder(&restored, partition));
+        let error = refused(&with(&restored, &home)).await;
+        assert!(error.contains(&format!("partition {partition}: a record at position")), "{error}");
+        // Neither page nor mark.
+        fs::remove_file(in_folder(&restored).draw_key_file().unwrap().with_file_name(format!("draws.log-{partition}")))
+            .unwrap();
+        let mut config = with(&restored, &elsewhere);
+        // The other partition holds what this one has lost: that is another fault, of the books.
+        let server = match started(&config).await {
+            Ok(server) => server,
+            Err(error) => {
+                eprintln!("partition {partition}: {error}");
+                config.draws.accept_loss = true;
+                started(&config).await.unwrap()
+            }
+        };
+        let again = continued(&server, "same").await;
+        server.stop().await.unwrap();
+        assert!(again.is_disjoint(&original), "partition {partition}");
+    }
+}
