@@ -288,9 +288,11 @@ fn missing(ledger: &Handle, keys: &DrawKeys) -> BTreeSet<Epoch> {
     if keys.path().is_none() {
         return BTreeSet::new();
     }
-    let mut named: BTreeSet<_> = ledger.generations().keys().collect();
+    let generations = ledger.generations();
+    let mut named: BTreeSet<_> = generations.keys().collect();
     // Older logs name no keys.
     ledger.books(|books| named.extend(books.players().flat_map(|(.., player)| player.depends_on())));
+    named.retain(|name| !generations.is_lost(*name));
     for name in keys.names() {
         named.remove(&name);
     }

@@ -30,6 +30,8 @@ pub struct Generations {
     lost_to: u64,
     /// Names of the draw keys in force.
     keys: BTreeSet<Epoch>,
+    /// Names of the draw keys whose loss was accepted.
+    lost_keys: BTreeSet<Epoch>,
 }
 
 impl Generations {
@@ -66,6 +68,12 @@ impl Generations {
         self.keys.iter().copied()
     }
 
+    /// Whether the loss of a draw key was accepted.
+    #[must_use]
+    pub fn is_lost(&self, key: Epoch) -> bool {
+        self.lost_keys.contains(&key)
+    }
+
     /// Takes up the next generation; `false` if it is not the next one.
     pub(crate) fn begin(&mut self, begun: &GenerationBegun) -> bool {
         let current = self.current();
@@ -80,6 +88,7 @@ impl Generations {
         self.keys.extend(&begun.keys_added);
         begun.keys_lost.iter().for_each(|key| {
             self.keys.remove(key);
+            self.lost_keys.insert(*key);
         });
         true
     }
