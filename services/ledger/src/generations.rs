@@ -14,7 +14,7 @@ use crate::{
 use motherlode_books::{Books, Epoch, Event, GenerationBegun, InternalRequest, StartEvidence, StreamId};
 use motherlode_log::{Hash, Position, ReadError, hash};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fmt, fs, io,
     io::Write as _,
     os::unix::fs::MetadataExt,
@@ -31,6 +31,8 @@ pub struct StartPolicy {
     pub pages: Option<PathBuf>,
     /// Folder of the log, if it is in files of this process alone.
     pub log: Option<PathBuf>,
+    /// Sizes of the partitions' logs that others report, such as witnesses: they can refuse a start, and make none sure.
+    pub reported: BTreeMap<u32, Position>,
     /// Whether a loss of the log's end is accepted: all unused seals end.
     pub accept_loss: bool,
     /// Whether a loss of draw keys is accepted.
@@ -152,6 +154,11 @@ pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Re
         followed: ledger.was_followed(),
     };
     let verdict = judge(&sources, end, &generations, |held| has(ledger, held))?;
+    let reported = policy.reported.get(&partition).copied().unwrap_or_default();
+    let verdict = match reported > end.position.max(generations.lost_to()) {
+        true => Verdict { evidence: StartEvidence::Restored, lost_to: reported.max(verdict.lost_to) },
+        false => verdict,
+    };
     if verdict.evidence == StartEvidence::Restored && !policy.accept_loss {
         return Err(StartRefused::Lost { partition, lost_to: verdict.lost_to, end: end.position });
     }

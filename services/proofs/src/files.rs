@@ -30,6 +30,9 @@ pub enum FilesError {
         /// The system's error.
         source: io::Error,
     },
+    /// It is not a text file.
+    #[error("{}: it is not a text file", .0.display())]
+    NotText(PathBuf),
     /// It's no signed note.
     #[error("{}: {source}", path.display())]
     Malformed {
@@ -91,11 +94,14 @@ impl Files {
     /// [`FilesError`]: what is there is none of this key, or is damaged.
     pub fn checkpoint(folder: &Path, key: &VerifierKey) -> Result<Option<(Checkpoint, Note)>, FilesError> {
         let path = Self::checkpoint_file(folder);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_file() => {}
+            Ok(_) => return Err(FilesError::NotText(path)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(FilesError::Io { path, source }),
-        };
+        }
+        let bytes = fs::read(&path).map_err(|source| FilesError::Io { path: path.clone(), source })?;
+        let text = String::from_utf8(bytes).map_err(|_| FilesError::NotText(path.clone()))?;
         let note: Note = text.parse().map_err(|source| FilesError::Malformed { path: path.clone(), source })?;
         let checkpoint = Checkpoint::open(&note, key).map_err(|source| FilesError::Unsigned { path, source })?;
         Ok(Some((checkpoint, note)))
@@ -109,6 +115,20 @@ impl Files {
         let (path, next) = (Self::checkpoint_file(&self.folder), self.folder.join("checkpoint.next"));
         fs::write(&next, checkpoint.to_string())?;
         fs::rename(next, path)
+    }
+
+    /// Renames a damaged checkpoint to `checkpoint.damaged`, so that the next one can take its place.
+    ///
+    /// # Errors
+    /// It can't be renamed.
+    pub(crate) fn set_aside(&self) -> io::Result<()> {
+        let to = self.folder.join("checkpoint.damaged");
+        match fs::symlink_metadata(&to) {
+            Ok(found) if found.is_dir() => fs::remove_dir_all(&to)?,
+            Ok(_) => fs::remove_file(&to)?,
+            Err(_) => {}
+        }
+        fs::rename(Self::checkpoint_file(&self.folder), to)
     }
 
     /// Writes entries (level `None`) or hashes of a level from the one at `first` on.

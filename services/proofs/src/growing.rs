@@ -87,7 +87,8 @@ impl Growing {
             Ok(signed) => signed,
             Err(FilesError::Io { source, .. }) => return Err(source.into()),
             Err(error) => {
-                tracing::warn!(partition, %error, "the last checkpoint is left aside: the tree is made anew");
+                tracing::error!(partition, %error, "the last checkpoint is damaged: it is renamed, and the tree is rebuilt from the log");
+                files.set_aside()?;
                 None
             }
         };

@@ -52,6 +52,14 @@ pub enum ProofsError {
         /// Whether the configuration names the log.
         named: bool,
     },
+    /// The files of a tree can't be read or written.
+    #[error("proofs: the tree in {} can't be opened: {error}", folder.display())]
+    Files {
+        /// Folder of the tree.
+        folder: PathBuf,
+        /// The fault, for people.
+        error: String,
+    },
     /// A witness is described in a way that makes no sense.
     #[error("proofs: witness {url}: {fault}")]
     Witness {
@@ -104,8 +112,8 @@ impl Proofs {
     /// log that is refused is left as it is. With each checkpoint the draw keys get a mark of how far the log goes.
     ///
     /// # Errors
-    /// [`ProofsError`]: there is no key, or a log is not the one that was signed. Files that can't be read or written are no
-    /// reason: they are tried again.
+    /// [`ProofsError`]: there is no key, a log is not the one that was signed, or files can't be read or written. A damaged checkpoint is
+    /// renamed to `checkpoint.damaged` and signed again once the tree is rebuilt from the log.
     pub fn open<'a>(
         config: &Config,
         ledgers: impl IntoIterator<Item = &'a Handle>,
@@ -116,7 +124,7 @@ impl Proofs {
         let mut partitions = vec![];
         for ledger in written {
             let key = key.named(&origin(key.verifier().name(), ledger.partition()))?;
-            partitions.extend(Partition::open(config, ledger.clone(), key, draws.clone())?.map(Arc::new));
+            partitions.push(Arc::new(Partition::open(config, ledger.clone(), key, draws.clone())?));
         }
         Ok(Self(partitions.into()))
     }
@@ -145,20 +153,21 @@ impl Proofs {
         })
     }
 
-    /// Waits until a log proves not to be the one that was signed, and says where and why.
-    pub async fn failed(&self) -> String {
+    /// Waits until a log proves not to be the one that was signed; returns its partition and the finding.
+    pub async fn failed(&self) -> (u32, String) {
         let mut each = vec![];
         for partition in &*self.0 {
             let mut published = partition.published.subscribe();
             each.push(Box::pin(async move {
                 let failed = published.wait_for(|published| published.failed.is_some()).await;
-                failed.ok().and_then(|published| published.failed.clone())
+                let why = failed.ok().and_then(|published| published.failed.clone())?;
+                Some((partition.ledger.partition(), why.to_string()))
             }));
         }
         while !each.is_empty() {
             let (failed, _, rest) = select_all(each).await;
-            if let Some(why) = failed {
-                return why.to_string();
+            if let Some(failed) = failed {
+                return failed;
             }
             each = rest;
         }
@@ -167,7 +176,7 @@ impl Proofs {
 }
 
 impl Partition {
-    fn open(config: &Config, ledger: Handle, key: SignerKey, draws: DrawKeys) -> Result<Option<Self>, ProofsError> {
+    fn open(config: &Config, ledger: Handle, key: SignerKey, draws: DrawKeys) -> Result<Self, ProofsError> {
         let folder = proofs_folder(&config.data, ledger.partition());
         let verifier = key.verifier().clone();
         let (growing, signed) = match Growing::open(&folder, &ledger, &verifier)
@@ -178,17 +187,14 @@ impl Partition {
                 let (key, named) = (key_file(config), config.proofs.name.is_some());
                 return Err(ProofsError::Contradiction { found, key, named });
             }
-            Err(error) => {
-                tracing::error!(%error, partition = ledger.partition(), "there are no proofs: the tree can't be opened");
-                return Ok(None);
-            }
+            Err(error) => return Err(ProofsError::Files { folder, error: error.to_string() }),
         };
         let last = signed.map(|(checkpoint, note)| Arc::new(Signed { checkpoint, note }));
         let files = Arc::clone(&growing.files);
         let unsorted = |error: &std::io::Error| tracing::error!(%error, "records are not sorted by their hashes");
         let sorted = Sorted::open(&folder).inspect_err(unsorted).ok();
         let published = watch::Sender::new(Published { last, ..Published::default() });
-        Ok(Some(Self {
+        Ok(Self {
             ledger,
             verifier,
             files,
@@ -198,7 +204,7 @@ impl Partition {
             growing: Mutex::new(growing),
             ending: AtomicBool::new(false),
             published,
-        }))
+        })
     }
 
     /// Marks beside the draw keys how far the log goes (PL-40).
@@ -333,6 +339,18 @@ impl Partition {
         self.mark(Held { position: growing.size(), hash: *growing.head() }, false);
         self.published.send_modify(|published| published.last = Some(Arc::new(Signed { checkpoint, note })));
         Ok(())
+    }
+
+    /// Ends the signing of a log of which a witness has cosigned more records than it has, unless their loss was accepted.
+    pub(crate) fn lost(&self, witness: &str, cosigned: u64) {
+        let (partition, end) = (self.ledger.partition(), self.ledger.durable());
+        if cosigned <= end.max(self.ledger.generations().lost_to()) {
+            return;
+        }
+        let what = format!("the witness {witness} has cosigned {cosigned} records, the log ends at {end}");
+        tracing::error!(partition, what, "the log has lost records: no more rounds are taken");
+        let why = Contradiction { partition, position: cosigned, what }.to_string().into();
+        self.published.send_modify(|published| published.failed = Some(why));
     }
 
     /// Adds a witness's line to a checkpoint that it has cosigned.

@@ -8,13 +8,16 @@ use futures_util::future::{BoxFuture, join_all};
 use http::StatusCode;
 use motherlode_runtime::Config;
 use motherlode_tiles::{AddCheckpoint, KeyKind, Note, Signature, VerifierKey, consistency};
-use std::{io, sync::Arc, time::Duration};
-use tokio::time::sleep;
+use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
+use tokio::time::{sleep, timeout};
 
 /// Before a witness that did not cosign is asked again.
 const PAUSE: Duration = Duration::from_secs(5);
 /// From one checkpoint to the next that a witness is asked for.
 const EVERY: Duration = Duration::from_secs(1);
+
+/// Longest wait for a witness at a start, which waits for all of them at once.
+const START_MAX: Duration = Duration::from_secs(2);
 
 /// The witnesses of a log.
 #[derive(Clone)]
@@ -53,6 +56,21 @@ impl Witnesses {
         self.0.is_empty()
     }
 
+    /// Largest sizes of the partitions' trees that witnesses have cosigned, for those that answer within two seconds. The request is that
+    /// for a cosignature of the last checkpoint from the beginning, which a witness with a size of its own refuses with that size.
+    #[must_use]
+    pub fn sizes<'a>(&'a self, proofs: &'a Proofs) -> BoxFuture<'a, BTreeMap<u32, u64>> {
+        Box::pin(async move {
+            let asked = self.0.iter().flat_map(|witness| proofs.partitions().iter().map(move |of| witness.size(of)));
+            let mut sizes = BTreeMap::new();
+            for (partition, size) in join_all(asked).await.into_iter().flatten() {
+                let largest: &mut u64 = sizes.entry(partition).or_default();
+                *largest = size.max(*largest);
+            }
+            sizes
+        })
+    }
+
     /// Asks each of them for every partition, for as long as it's polled.
     pub fn run(self, proofs: Proofs) -> BoxFuture<'static, ()> {
         Box::pin(async move {
@@ -63,6 +81,19 @@ impl Witnesses {
 }
 
 impl Witness {
+    /// Size of a partition's tree that it has cosigned last.
+    async fn size(&self, partition: &Arc<Partition>) -> Option<(u32, u64)> {
+        let checkpoint = partition.published().borrow().last.as_ref()?.note.clone();
+        let request = AddCheckpoint { old: 0, path: vec![], checkpoint };
+        let url = format!("{}/add-checkpoint", self.url);
+        match timeout(START_MAX, post(&url, request.to_string())).await {
+            Ok(Ok((StatusCode::CONFLICT, answer))) => {
+                answer.trim_end().parse().ok().map(|size| (partition.ledger.partition(), size))
+            }
+            _ => None,
+        }
+    }
+
     /// Has each new checkpoint cosigned; those that come while the witness is asked are passed over but for the last.
     async fn follow(&self, partition: &Arc<Partition>) {
         let mut published = partition.published();
@@ -102,6 +133,7 @@ impl Witness {
         for _ in 0..2 {
             let size = signed.checkpoint.size;
             if *seen > size {
+                partition.lost(self.key.name(), *seen);
                 return Err(io::Error::other(format!("it has seen {seen} records, the log has {size}")));
             }
             let (files, old) = (Arc::clone(&partition.files), *seen);

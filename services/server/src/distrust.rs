@@ -2,6 +2,7 @@
 
 use futures_util::future::{join, join_all};
 use motherlode_ledger::{Handle, Ledgers};
+use motherlode_proofs::Proofs;
 use motherlode_report::log_finding;
 use std::time::Duration;
 
@@ -24,13 +25,25 @@ async fn watch_players(ledgers: &Ledgers, ledger: &Handle) {
     }
 }
 
+/// Watches for a log that is not the one that was signed, or of which a witness has seen more.
+pub(crate) async fn watch_proofs(ledgers: Ledgers, proofs: Proofs) {
+    let (partition, finding) = proofs.failed().await;
+    if let Some(ledger) = ledgers.all().find(|ledger| ledger.partition() == partition) {
+        log_and_distrust(&ledgers, ledger, "proofs", &finding).await;
+    }
+}
+
 async fn watch_one(ledgers: &Ledgers, ledger: &Handle) {
     let mut verification = ledger.verification();
     let failed = verification.wait_for(|verification| verification.failure.is_some()).await;
     let Some(finding) = failed.ok().and_then(|failed| failed.failure.clone()) else { return };
-    let event = tokio::time::timeout(EVENT_MAX, log_finding(ledgers.home(), "log", &finding)).await;
+    log_and_distrust(ledgers, ledger, "log", &finding).await;
+}
+
+async fn log_and_distrust(ledgers: &Ledgers, ledger: &Handle, kind: &str, finding: &str) {
+    let event = tokio::time::timeout(EVENT_MAX, log_finding(ledgers.home(), kind, finding)).await;
     if !matches!(event, Ok(Ok(_))) {
-        tracing::error!(finding, "that the log is not as it was written was not logged");
+        tracing::error!(finding, "failed to log that the log is not as it was written");
     }
-    ledger.distrust(&finding);
+    ledger.distrust(finding);
 }

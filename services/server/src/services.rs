@@ -34,7 +34,7 @@ use motherlode_proto::{
     report::v1::report_service_server,
     spin::v1::spin_service_server,
 };
-use motherlode_report::{Calls, Follower, Identity, ReportApi, SelfCheck, Vitals, log_finding};
+use motherlode_report::{Calls, Follower, Identity, ReportApi, SelfCheck, Vitals};
 use motherlode_runtime::{
     Config, Profiles,
     access::Access,
@@ -230,13 +230,7 @@ impl<'a> Services<'a> {
         self.routes.add_service(ProofServiceCalls::new(api, config.limits.message_bytes_max));
         self.background.push(tokio::spawn(proofs.clone().run()));
         self.background.push(tokio::spawn(witnesses.run(proofs.clone())));
-        let (failing, home) = (proofs.clone(), self.ledgers.home().clone());
-        self.background.push(tokio::spawn(async move {
-            let why = failing.failed().await;
-            if let Err(error) = log_finding(&home, "proofs", &why).await {
-                tracing::error!(%error, "that the log contradicts its checkpoint was not logged");
-            }
-        }));
+        self.background.push(tokio::spawn(distrust::watch_proofs(self.ledgers.clone(), proofs.clone())));
         self.proofs = Some(proofs);
         Ok(self)
     }

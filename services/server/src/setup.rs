@@ -119,10 +119,16 @@ pub(crate) async fn open_proofs<'a>(
 }
 
 async fn opened_proofs(config: &Config, written: &[Handle], draws: &DrawKeys) -> Result<Proofs, ServeError> {
+    let proofs = {
+        let (config, ledgers, keys) = (config.clone(), written.to_vec(), draws.clone());
+        let opening = spawn_blocking(move || Proofs::open(&config, &ledgers, &keys));
+        opening.await.map_err(ServeError::interrupted)??
+    };
+    let reported = Witnesses::of(config)?.sizes(&proofs).await;
     let (config, ledgers, keys) = (config.clone(), written.to_vec(), draws.clone());
     let opening = spawn_blocking(move || -> Result<_, ServeError> {
-        let proofs = Proofs::open(&config, &ledgers, &keys)?;
         let policy = StartPolicy {
+            reported,
             pages: memory::folder(config.draws.page_folder.as_deref()).map_err(ServeError::PageFolder)?,
             log: config.store.url.is_none().then(|| config.data.clone()),
             accept_loss: config.draws.accept_loss,
@@ -133,9 +139,9 @@ async fn opened_proofs(config: &Config, written: &[Handle], draws: &DrawKeys) ->
         if let Some(ledger) = ledgers.first() {
             keys.renew(ledger.clock_ms())?;
         }
-        Ok((proofs, judged, policy))
+        Ok((judged, policy))
     });
-    let (proofs, judged, policy) = opening.await.map_err(ServeError::interrupted).flatten()?;
+    let (judged, policy) = opening.await.map_err(ServeError::interrupted).flatten()?;
     for start in judged {
         start.begin(draws, &policy).await?;
     }

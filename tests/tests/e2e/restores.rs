@@ -387,3 +387,85 @@ async fn mf_a8_a_partition_that_is_restored_alone_deals_nothing_that_was_reveale
         assert!(again.is_disjoint(&original), "partition {partition}");
     }
 }
+
+/// A witness that has cosigned a longer log refuses the start of a shorter one, and stops a log that it meets later.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_a3_a_log_that_is_shorter_than_a_witness_has_seen_takes_no_rounds() {
+    let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
+    let [data, kept, other] = ["data", "kept", "other"].map(|name| at.path().join(name));
+    let (log_key, witness_key) = (at.path().join("log.key"), at.path().join("witness.key"));
+    let log = of_partition(make(&log_key, Some("example.com/x"), KeyKind::Log).unwrap().verifier(), 0).unwrap();
+    let verifier = make(&witness_key, Some("witness.example/w"), KeyKind::Witness).unwrap().verifier().clone();
+    let witness = Witness::open(load(&witness_key).unwrap(), vec![log], at.path().join("seen")).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (stopper, stopped) = stop::channel();
+    let serving = tokio::spawn(witness.serve(listener, stopped));
+    let with = |data: &Path, machine| {
+        let mut config = on(data, machine);
+        config.proofs.key_file = Some(log_key.clone());
+        config.proofs.witnesses = vec![config::Witness { url: url.clone(), key: verifier.to_string() }];
+        config
+    };
+    let (server, _) = prepared(&with(&data, &home)).await;
+    server.stop().await.unwrap();
+    copy_folder(&data, &kept);
+    let server = started(&with(&data, &home)).await.unwrap();
+    continued(&server, "same").await;
+    let end = server.ledger().durable();
+    cosigned(server.address(), end).await;
+    server.stop().await.unwrap();
+    let error = refused(&with(&kept, &elsewhere)).await;
+    assert!(error.contains("was acknowledged, and the log, which ends at position"), "{error}");
+
+    // Without a checkpoint the witness is asked for the first time once one is signed.
+    let server = started(&with(&other, &elsewhere)).await.unwrap();
+    let Standing::Failed(why) = server.ledger().failed().await else { panic!("it is fenced") };
+    assert!(why.contains("has cosigned"), "{why}");
+    let mut client = Client::connect(server.address()).await;
+    let ann = account("ann", EUR);
+    let status = client.spin(bet("late", &ann, "0.05"), Some(Force::Loss)).await.unwrap_err();
+    assert_ne!(status.code(), Code::Ok);
+    server.stop().await.unwrap();
+    stopper.stop();
+    serving.await.unwrap();
+}
+
+/// Waits until a checkpoint of this size or more is cosigned.
+async fn cosigned(address: SocketAddr, size: u64) {
+    let mut proofs = ProofServiceClient::connect(format!("http://{address}")).await.unwrap();
+    loop {
+        let answer = proofs.get_checkpoint(GetCheckpointRequest { partition: 0 }).await.unwrap().into_inner();
+        if answer.cosigned_size >= size {
+            return;
+        }
+    }
+}
+
+/// Anything in the place of the last checkpoint: it is rebuilt, the proofs go on, and an audit reads the log.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_a4_a_damaged_checkpoint_is_rebuilt_and_the_log_is_audited() {
+    let (data, machine) = (tempfile::tempdir().unwrap(), machine());
+    let config = on(data.path(), &machine);
+    let (server, _) = prepared(&config).await;
+    server.stop().await.unwrap();
+    let signed = signed_in(data.path()).size;
+    let file = data.path().join("proofs/0/checkpoint");
+    let damages: [fn(&Path); 5] = [
+        |file| fs::write(file, [0xff, 0xfe, 0x80]).unwrap(),
+        |file| fs::create_dir_all(file.join("folder")).unwrap(),
+        |file| std::os::unix::fs::symlink("/nowhere/at/all", file).unwrap(),
+        |file| fs::write(file, "").unwrap(),
+        |file| fs::write(file, "log\n1\nAAAA\n\n\u{2014} x AAAA\n").unwrap(),
+    ];
+    for damage in damages {
+        fs::remove_file(&file).unwrap();
+        damage(&file);
+        checked(data.path());
+        let server = started(&config).await.unwrap();
+        server.stop().await.unwrap();
+        assert!(signed_in(data.path()).size > signed);
+        assert!(fs::symlink_metadata(file.with_file_name("checkpoint.damaged")).is_ok());
+    }
+    assert!(evidence(data.path()).iter().skip(1).all(|evidence| *evidence == StartEvidence::MemoryPage));
+}
