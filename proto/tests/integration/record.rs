@@ -1,12 +1,14 @@
 //! The log's records: what is encoded is decoded, what was written once is read for ever, and nothing panics.
 
-use crate::voids::events_of_voids;
+use crate::{
+    generations::{events_of_generations, sealed},
+    voids::events_of_voids,
+};
 use motherlode_books::{
     Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, DayLimits,
-    DebitAsked, Decision, Draw, DrawSealed, Epoch, Event, FxRate, GenerationBegun, Hit, LiabilityReserved, LoggedTerms,
-    Minor, MirroredAward, Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RecordHash, RoundStarted,
-    RoundTerms, SealReason, SessionOpened, StartEvidence, StepResolved, StreamId, StretchEnd, Switch, TakeBack,
-    VoidedJackpot,
+    DebitAsked, Decision, Draw, DrawSealed, Event, FxRate, Hit, LiabilityReserved, LoggedTerms, Minor, MirroredAward,
+    Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RecordHash, RoundStarted, RoundTerms, SealReason,
+    SessionOpened, StepResolved, StreamId, StretchEnd, Switch, TakeBack, VoidedJackpot,
 };
 use motherlode_proto::{
     convert::{
@@ -24,6 +26,7 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
     let mut events = events_apart_from_voids(amount, nano, text);
     events.extend(events_of_voids(amount, Nano(nano), text));
     events.push(reserved(&["alice", "bob"]));
+    events.extend(events_of_generations());
     events
 }
 
@@ -128,13 +131,6 @@ fn events_apart_from_voids(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         Event::PoolRetired { into: text.clone().into(), increments: nano, reserve: nano, actor: actor.clone() },
         Event::PoolReceived { from: text.clone().into(), increments: nano, reserve: nano },
         Event::GeneratorReseeded { key: None },
-        Event::GeneratorReseeded { key: Some([1, 2, 3, 4]) },
-        begun(StartEvidence::EmptyLog, vec![]),
-        begun(StartEvidence::MemoryPage, vec![[1; 4]]),
-        begun(StartEvidence::StopMark, vec![]),
-        begun(StartEvidence::Followed, vec![]),
-        begun(StartEvidence::Missing, vec![]),
-        begun(StartEvidence::Restored, vec![[1; 4], [2; 4]]),
         Event::SwitchSet {
             switch: Switch {
                 operator: text.clone().into(),
@@ -252,12 +248,11 @@ fn events_apart_from_voids(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         Event::RealityCheckAcknowledged { session: [5; 16] },
         Event::ClockSkewed { by_ms: -amount },
         Event::WinCredited { round, amount: minor },
-        sealed_step(vec![7; 64], None),
-        sealed_step(vec![], None),
-        sealed(1, SealReason::Opened),
-        sealed(1, SealReason::Unsealed),
-        sealed(78, SealReason::KeyLost),
-        sealed(79, SealReason::SealsEnded),
+        sealed_step(vec![7; 64], None, (0, 0)),
+        sealed_step(vec![], None, (0, 0)),
+        sealed(1, 0, SealReason::Opened),
+        sealed(1, 0, SealReason::Unsealed),
+        sealed(78, 0, SealReason::KeyLost),
         Event::DrawsRevealed { round, dealt: vec![[4; 32], [0; 32]] },
         Event::DrawsLost { round },
         Event::RequestCancelled,
@@ -270,7 +265,7 @@ fn events_apart_from_voids(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         Event::CreditPaid { request_id: "award/bewitched/0/7".into(), currency, amount: minor },
         Event::WalletOverdue { operator: "acme".into(), partition: 1, players: 3, oldest_ms: 1_798_761_600_000 },
         reserved(&[]),
-        sealed_step(vec![], Some([6; 32])),
+        sealed_step(vec![], Some([6; 32]), (0, 0)),
     ]
 }
 
@@ -288,15 +283,15 @@ fn reserved(players: &[&str]) -> Event {
 }
 
 /// A step of a sealed draw.
-fn sealed_step(client_seed: Vec<u8>, sealed_by: Option<RecordHash>) -> Event {
+pub fn sealed_step(client_seed: Vec<u8>, sealed_by: Option<RecordHash>, generations: (u64, u64)) -> Event {
     let (epoch, next_epoch) = ([1, 2, 3, 4], [5, 6, 7, 8]);
     let draw = Draw {
         number: 77,
         epoch,
-        generation: 2,
+        generation: generations.0,
         client_seed,
         next_epoch,
-        next_generation: 3,
+        next_generation: generations.1,
         next_seal: [9; 32],
         sealed_by,
     };
@@ -313,22 +308,6 @@ fn sealed_step(client_seed: Vec<u8>, sealed_by: Option<RecordHash>) -> Event {
         }
         .into(),
     )
-}
-
-fn begun(evidence: StartEvidence, keys: Vec<Epoch>) -> Event {
-    Event::GenerationBegun(Box::new(GenerationBegun {
-        number: 7,
-        salt: [8; 32],
-        unused_seals_end: true,
-        evidence,
-        lost_to: 90,
-        keys_added: keys.clone(),
-        keys_lost: keys,
-    }))
-}
-
-fn sealed(number: u64, reason: SealReason) -> Event {
-    Event::DrawSealed(DrawSealed { number, epoch: [1, 2, 3, 4], generation: number, seal: [9; 32], reason })
 }
 
 /// The terms of a bet whose message has such bytes.

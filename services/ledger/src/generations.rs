@@ -24,7 +24,7 @@ use std::{
 /// Bytes of records that are read at once: one record is.
 const BYTES: usize = 1 << 20;
 
-/// What a start is to rely on and may accept.
+/// Sources of evidence for a start, and the losses it may accept.
 #[derive(Debug, Clone, Default)]
 pub struct StartPolicy {
     /// Folder of the pages, in memory-backed storage; none where there is no such storage.
@@ -132,11 +132,13 @@ pub struct Judged {
     page: Option<Page>,
 }
 
-/// Judges the start of a partition's writer. Changes nothing of the log, the keys and the marks.
+/// Judges the start of a partition's writer. Changes nothing of the log, the keys and the marks. `None` for keys in memory alone, which
+/// end with the process: no draw can be dealt again, so no generation begins.
 ///
 /// # Errors
 /// [`StartRefused`]: a loss is known and not accepted, or a source can't be read.
-pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Result<Judged, StartRefused> {
+pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Result<Option<Judged>, StartRefused> {
+    let Some(mark) = keys.mark_file(ledger.partition()) else { return Ok(None) };
     let (partition, generations) = (ledger.partition(), ledger.generations());
     let end = *ledger.head().borrow();
     let (page, remembered) = match (&policy.pages, first(ledger)?) {
@@ -146,11 +148,10 @@ pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Re
         }
         _ => (None, None),
     };
-    let mark = keys.mark_file(partition);
     let sources = Sources {
         page: remembered,
-        mark: mark.as_deref().map(read_mark).transpose()?.flatten(),
-        mark_is_apart: mark.as_deref().zip(policy.log.as_deref()).is_some_and(|(mark, log)| are_apart(mark, log)),
+        mark: read_mark(&mark)?,
+        mark_is_apart: policy.log.as_deref().is_some_and(|log| are_apart(&mark, log)),
         followed: ledger.was_followed(),
     };
     let verdict = judge(&sources, end, &generations, |held| has(ledger, held))?;
@@ -171,7 +172,7 @@ pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Re
         true => missing(ledger, keys),
         false => check_keys(ledger, keys).map(|()| BTreeSet::new())?,
     };
-    Ok(Judged { ledger: ledger.clone(), verdict, lost, page })
+    Ok(Some(Judged { ledger: ledger.clone(), verdict, lost, page }))
 }
 
 /// Checks that a process has all draw keys that a partition's log names.
@@ -199,8 +200,7 @@ impl Judged {
         let (partition, generations) = (ledger.partition(), ledger.generations());
         let number = generations.current().number + 1;
         let named: BTreeSet<_> = generations.keys().collect();
-        // Keys in memory alone end with the process: nothing can be said of them at the next start.
-        let names = keys.path().map_or_else(Vec::new, |_| keys.names());
+        let names = keys.names();
         let mut salt = [0; 32];
         getrandom::fill(&mut salt).map_err(StartRefused::Entropy)?;
         let begun = GenerationBegun {

@@ -67,6 +67,13 @@ impl Page {
         Self { generation, ..self }
     }
 
+    /// Unlocks the page for another start.
+    pub(crate) fn release(&self) {
+        if let Err(error) = self.file.unlock() {
+            tracing::warn!(file = %self.path.display(), %error, "failed to unlock the page of the log");
+        }
+    }
+
     /// Writes the end of the log. A page that can't be written is removed: the next start has no evidence then.
     pub(crate) fn write(&self, held: Held) {
         let line = Remembered { held, generation: self.generation, stopped: false }.line();

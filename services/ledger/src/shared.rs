@@ -223,6 +223,8 @@ impl Shared {
 
     /// Gives up the index's files, if this is the last to have them.
     pub(crate) fn close(self: Arc<Self>) {
+        // The writer has ended: another start may read the page.
+        self.page.get().into_iter().for_each(Page::release);
         if let Some(shared) = Arc::into_inner(self) {
             shared.index.close();
         }

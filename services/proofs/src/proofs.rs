@@ -179,16 +179,15 @@ impl Partition {
     fn open(config: &Config, ledger: Handle, key: SignerKey, draws: DrawKeys) -> Result<Self, ProofsError> {
         let folder = proofs_folder(&config.data, ledger.partition());
         let verifier = key.verifier().clone();
-        let (growing, signed) = match Growing::open(&folder, &ledger, &verifier)
-            .and_then(|opened| start::hold(opened, &ledger))
-        {
-            Ok(opened) => opened,
-            Err(GrowError::Contradiction(found)) => {
-                let (key, named) = (key_file(config), config.proofs.name.is_some());
-                return Err(ProofsError::Contradiction { found, key, named });
-            }
-            Err(error) => return Err(ProofsError::Files { folder, error: error.to_string() }),
-        };
+        let (growing, signed) =
+            match Growing::open(&folder, &ledger, &verifier).and_then(|opened| start::hold(opened, &ledger)) {
+                Ok(opened) => opened,
+                Err(GrowError::Contradiction(found)) => {
+                    let (key, named) = (key_file(config), config.proofs.name.is_some());
+                    return Err(ProofsError::Contradiction { found, key, named });
+                }
+                Err(error) => return Err(ProofsError::Files { folder, error: error.to_string() }),
+            };
         let last = signed.map(|(checkpoint, note)| Arc::new(Signed { checkpoint, note }));
         let files = Arc::clone(&growing.files);
         let unsorted = |error: &std::io::Error| tracing::error!(%error, "records are not sorted by their hashes");

@@ -142,7 +142,7 @@ async fn opened_proofs(config: &Config, written: &[Handle], draws: &DrawKeys) ->
         Ok((judged, policy))
     });
     let (judged, policy) = opening.await.map_err(ServeError::interrupted).flatten()?;
-    for start in judged {
+    for start in judged.into_iter().flatten() {
         start.begin(draws, &policy).await?;
     }
     Ok(proofs)

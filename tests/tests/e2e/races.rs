@@ -34,6 +34,8 @@ struct Installation {
     ledger: Option<Process>,
     spins: [Option<Process>; 2],
     links: Vec<Cable>,
+    /// Arguments of each start.
+    more: &'static [&'static str],
 }
 
 impl Installation {
@@ -54,6 +56,7 @@ impl Installation {
             ledger: None,
             spins: [None, None],
             links: vec![],
+            more: &[],
         };
         all.restart_ledger();
         for _ in 0..2 {
@@ -74,7 +77,8 @@ impl Installation {
     /// Kills the ledger, where there is one, and starts it again.
     fn restart_ledger(&mut self) {
         self.ledger.take().into_iter().for_each(Process::kill);
-        let ledger = Process::start_as(PROGRAM, &self.data(), Some(&self.config), &["--role", "ledger"]);
+        let ledger =
+            Process::start_as(PROGRAM, &self.data(), Some(&self.config), &[&["--role", "ledger"], self.more].concat());
         self.links.iter().for_each(|link| link.lead_to(ledger.address));
         self.at_ledger.send_replace(ledger.address);
         self.ledger = Some(ledger);
@@ -89,7 +93,8 @@ impl Installation {
         self.kill(spin);
         let target = format!("http://{}", self.links[spin].address);
         let data = self.folder.path().join(format!("spin{spin}"));
-        let process = Process::start_as(PROGRAM, &data, Some(&self.config), &["--role", "spin", "--ledger", &target]);
+        let more = [&["--role", "spin", "--ledger", &target], self.more].concat();
+        let process = Process::start_as(PROGRAM, &data, Some(&self.config), &more);
         self.at[spin].send_replace(process.address);
         self.spins[spin] = Some(process);
     }
@@ -356,11 +361,12 @@ async fn pl_30_two_spinning_processes_race_for_a_player_and_are_killed_and_each_
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_28_a_key_file_that_is_lost_in_a_race_costs_one_draw_each_time_and_all_of_it_is_in_the_books() {
     let mut all = Installation::start().await;
+    all.more = &["--draw-keys-lost"];
     let account = Client::connect(*all.at_ledger.borrow()).await.fund("ann", EUR, 100_000_000).await;
     let race = Race::start(racers(&all, &account));
     for turn in 0..4 {
         race.goes_on(5 + turn * 7).await;
-        // The one that goes on has the old keys in memory, the one that starts makes a new file.
+        // The running processes have the old keys in memory, the one that starts accepts their loss and creates a new file.
         fs::remove_file(all.keys()).unwrap();
         match turn {
             3 => all.restart_ledger(),

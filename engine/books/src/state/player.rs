@@ -11,12 +11,13 @@ use smol_str::SmolStr;
 
 use super::campaign::CampaignState;
 use super::day::Day;
+use super::draw::NextDraw;
 use super::round::OpenRound;
 use super::seat::{Seat, Seats};
 use super::void::VoidProposal;
 use super::wallet::{Debit, Wallet};
 use crate::events::{RoundStarted, SessionName};
-use crate::values::{Currency, DrawName, Epoch, Head, Minor, PerCurrency, RecordHash, Seal};
+use crate::values::{Currency, Epoch, Head, Minor, PerCurrency};
 
 /// Keys and values of one collection: of a game and a bet level.
 pub type Collection = BTreeMap<SmolStr, i64>;
@@ -62,29 +63,6 @@ pub struct PlayerState {
     pub(crate) void_proposals: Option<Arc<Vec<VoidProposal>>>,
     /// By game, of play money and of real money.
     tallies: [Option<Arc<BTreeMap<SmolStr, Tally>>>; 2],
-}
-
-/// A draw that no step has used yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NextDraw {
-    /// Its number among the player's, from 1; none is used twice.
-    pub number: u64,
-    /// The key that gives its dealt value.
-    pub epoch: Epoch,
-    /// Generation in which it was sealed (see [`Generations`](crate::Generations)).
-    pub generation: u64,
-    /// Its seal.
-    pub seal: Seal,
-    /// The record in which it was sealed, where the fold was told of records.
-    pub sealed_by: Option<RecordHash>,
-}
-
-impl NextDraw {
-    /// Its name.
-    #[must_use]
-    pub fn name(&self) -> DrawName {
-        DrawName { number: self.number, epoch: self.epoch, generation: self.generation }
-    }
 }
 
 /// The net result of a session: the latest that bet at a game.

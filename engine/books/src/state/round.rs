@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 
-use super::player::NextDraw;
+use super::draw::NextDraw;
 use crate::events::{Automatic, Commit, Event, RoundStarted};
 use crate::values::{Epoch, Minor, Nano, Seal, contribution};
 

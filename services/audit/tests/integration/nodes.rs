@@ -62,7 +62,8 @@ fn mf_e1_a_false_reseal_is_found_with_the_draw_keys() {
             false => draw::seal(&draw::deal(&key, &player("bob"), number)),
         };
         let (epoch, reason) = (draw::epoch(&key), SealReason::KeyLost);
-        let position = tale.write(player("bob"), vec![Event::DrawSealed(DrawSealed { number, epoch, seal, reason })]);
+        let position = tale
+            .write(player("bob"), vec![Event::DrawSealed(DrawSealed { number, epoch, generation: 0, seal, reason })]);
         assert!(audited(&tale.log).divergence.is_none(), "the log alone does not show it");
         let found = audited_with_keys(&tale.log, key).divergence;
         assert_eq!(found.as_ref().map(|found| found.position), chosen.then_some(position), "{found:?}");

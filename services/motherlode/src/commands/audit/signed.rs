@@ -23,7 +23,9 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
         match Checkpoints::beside(&proofs_folder(&args.data, part.partition), &key) {
             Ok(found) => part.checkpoints = found,
             // The service rebuilds it from the log; the log itself is audited in any case.
-            Err(error) => eprintln!("warning: partition {}: the last checkpoint is not compared: {error}", part.partition),
+            Err(error) => {
+                eprintln!("warning: partition {}: the last checkpoint is not compared: {error}", part.partition)
+            }
         }
     }
     for path in &args.checkpoints {
