@@ -290,15 +290,17 @@ fn are_apart(file: &Path, folder: &Path) -> bool {
     device(file).zip(device(folder)).is_some_and(|(file, folder)| file != folder)
 }
 
-/// Draw keys that the log names, or that players depend on, and that the file lacks. Of keys in memory alone none.
+/// Draw keys that the log names and the file lacks. Of keys in memory alone none.
 fn missing(ledger: &Handle, keys: &DrawKeys) -> BTreeSet<Epoch> {
     if keys.path().is_none() {
         return BTreeSet::new();
     }
     let generations = ledger.generations();
     let mut named: BTreeSet<_> = generations.keys().collect();
-    // Older logs name no keys.
-    ledger.books(|books| named.extend(books.players().flat_map(|(.., player)| player.depends_on())));
+    // Older logs name no keys; their first writer since takes those that players depend on.
+    if generations.current().number == 0 && !ledger.is_replica() {
+        ledger.books(|books| named.extend(books.players().flat_map(|(.., player)| player.depends_on())));
+    }
     named.retain(|name| !generations.is_lost(*name));
     for name in keys.names() {
         named.remove(&name);
