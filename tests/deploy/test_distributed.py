@@ -28,18 +28,41 @@ def test_each_role_is_there_and_knows_every_ledger():
     names = [f"https://ledger-{number}.{ledger['serviceName']}:50051" for number in range(ledger["replicas"])]
     for role in ("spin", "jackpot"):
         assert flags(made[role])["ledger"].split(",") == names
-    assert CONFIG["ledger"]["server_name"] == "motherlode"
+    assert CONFIG["ledger"]["server_name"] == "ledger"
 
 
 def test_the_configurations_files_are_mounted():
     store, ledger = CONFIG["store"], CONFIG["ledger"]
-    files = [store["credentials"], store["tls"]["ca"], ledger["token_file"], ledger["ca"]]
+    files = [store["credentials"], store["tls"]["ca"], store["key_file"], ledger["token_file"], ledger["ca"]]
     for found in render(FOLDER):
         for container in containers(found):
             mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
             assert all(str(Path(file).parent) in mounts for file in files)
             assert str(Path(flags(found)["config"]).parent) in mounts
             assert container["workingDir"] in mounts, "the certificate is named by its name alone"
+
+
+def test_mf_e6_each_role_mounts_its_own_secrets_alone():
+    """The configuration, which all mount, has digests; what a role shows to others is mounted by that role."""
+    secrets = {}
+    for found in render(FOLDER):
+        if pod(found):
+            volumes = pod(found)["volumes"]
+            secrets[flags(found)["role"]] = {volume["secret"]["secretName"] for volume in volumes if "secret" in volume}
+    for role, mounted in secrets.items():
+        assert mounted == {"motherlode", f"motherlode-{role}", f"motherlode-{role}-tls"}
+    shared = str(Path("/etc/motherlode/configuration"))
+    text = (FOLDER / "motherlode.toml").read_text()
+    assert shared not in text, "a secret in the secret that all roles mount"
+    listed = (FOLDER / "kustomization.yaml").read_text()
+    files = {line.split()[1]: line for line in listed.splitlines() if line.startswith("#   motherlode-")}
+    # NATS and the stream key are the ledger's, a node token is one role's, the draw keys are not for those that keep the pools.
+    assert all(word in files["motherlode-ledger"] for word in ("nats.creds", "stream.key", "draws"))
+    assert "node.token" not in files["motherlode-ledger"]
+    assert all(word in files["motherlode-spin"] for word in ("node.token", "draws"))
+    assert "node.token" in files["motherlode-jackpot"] and "draws" not in files["motherlode-jackpot"]
+    for role in ("spin", "jackpot"):
+        assert not any(word in files[f"motherlode-{role}"] for word in ("nats", "stream.key"))
 
 
 def test_the_configuration_names_the_charts_servers():

@@ -19,7 +19,8 @@ from test_distributed import FOLDER, SERVER
 
 # A takeover takes some seconds, a start a few more on a busy machine.
 SECONDS_MAX = 120
-CERTIFICATE = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=motherlode -addext subjectAltName=DNS:motherlode"
+CERTIFICATE = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={0} -addext subjectAltName=DNS:{0}"
+ROLES = ["ledger", "spin", "jackpot"]
 
 pytestmark = pytest.mark.skipif(not SERVER.is_file(), reason="no nats-server (tests/run nats): the roles are not run")
 
@@ -95,23 +96,36 @@ def nats(tmp_path):
 
 
 def configure(folder, nats):
-    """The manifests' configuration, with files and addresses of here."""
-    token = "a token of the nodes"
-    (folder / "node.token").write_text(token)
-    files = ["-keyout", folder / "tls.key", "-out", folder / "tls.crt"]
-    more = ["-addext", "basicConstraints=critical,CA:FALSE"]
-    subprocess.run(["openssl", *CERTIFICATE.split(), *more, *files], check=True, capture_output=True)
-    (folder / "ca.crt").write_text((folder / "tls.crt").read_text())
+    """The manifests' configuration and the secrets of each role in a folder of its own, with files and addresses of here."""
+    for role in ROLES:
+        (folder / role).mkdir()
+        files = ["-keyout", folder / role / "tls.key", "-out", folder / role / "tls.crt"]
+        more = ["-addext", "basicConstraints=critical,CA:FALSE"]
+        command = ["openssl", *CERTIFICATE.format(role).split(), *more, *files]
+        subprocess.run(command, check=True, capture_output=True)
+    # Each is its own root.
+    roots = "".join((folder / role / "tls.crt").read_text() for role in ROLES)
+    tokens = {role: f"a token of {role}" for role in ("spin", "jackpot")}
+    for role, token in tokens.items():
+        (folder / role / "node.token").write_text(token)
+    key = folder / "ledger" / "stream.key"
+    key.write_text("5a" * 32)
+    key.chmod(0o600)
     text = (FOLDER / "motherlode.toml").read_text()
-    text = text.replace("/etc/motherlode/configuration", str(folder)).replace("/etc/motherlode/tls", str(folder))
-    text = text.replace('"tls.crt"', f'"{folder}/tls.crt"').replace('"tls.key"', f'"{folder}/tls.key"')
+    # The one secret that two roles share.
+    text = text.replace("/etc/motherlode/role/draws", f"{folder}/draws")
     text = re.sub(r"(?m)^url = .*", f'url = "nats://{nats}:4222"\nreplicas = 1', text)
     text = re.sub(r"(?s)monitor = \[.*?\]", f'monitor = ["http://{nats}:8222"]', text)
     text = re.sub(r"(?m)^(credentials|tls\.ca) = .*\n", "", text)
-    digest = hashlib.sha256(token.encode()).hexdigest()
-    text = re.sub(r'token_sha256 = "0*3"', f'token_sha256 = "{digest}"', text)
-    text = re.sub(r"(?m)^otlp_endpoint.*\n", "", text)
-    (folder / "motherlode.toml").write_text(text + "\n[store.allow_unsafe]\nreplicas = true\n")
+    for number, token in ((3, tokens["spin"]), (5, tokens["jackpot"])):
+        digest = hashlib.sha256(token.encode()).hexdigest()
+        text = re.sub(rf'token_sha256 = "0*{number}"', f'token_sha256 = "{digest}"', text)
+    text = re.sub(r"(?m)^otlp_endpoint.*\n", "", text) + "\n[store.allow_unsafe]\nreplicas = true\n"
+    for role in ROLES:
+        (folder / role / "ca.crt").write_text(roots)
+        of_role = re.sub(r"/etc/motherlode/(role|tls)", f"{folder}/{role}", text)
+        of_role = re.sub(r'"(tls\.(?:crt|key))"', rf'"{folder}/{role}/\1"', of_role)
+        (folder / role / "motherlode.toml").write_text(of_role)
 
 
 @pytest.fixture
@@ -123,17 +137,19 @@ def nodes(tmp_path, nats):
     names = [*(f"ledger-{number}" for number in range(count)), "spin", "jackpot"]
     addresses = {name: address(number) for number, name in enumerate(names, start=1)}
 
-    def change(word):
-        word = word.replace("/etc/motherlode/configuration", str(tmp_path)).replace(
-            "/etc/motherlode/tls", str(tmp_path)
-        )
-        return re.sub(r"(ledger-\d)\.ledger-nodes:50051", lambda found: f"{addresses[found[1]]}:50051", word)
+    def change(role):
+        def change_word(word):
+            word = re.sub("/etc/motherlode/(configuration|tls)", f"{tmp_path}/{role}", word)
+            return re.sub(r"(ledger-\d)\.ledger-nodes:50051", lambda found: f"{addresses[found[1]]}:50051", word)
+
+        return change_word
 
     with (tmp_path / "nodes.log").open("w") as log:
         started = {}
         for name, host in addresses.items():
-            (container,) = containers(made[name.split("-")[0]])
-            started[name] = Node(container, host, tmp_path / name, change, log)
+            role = name.split("-")[0]
+            (container,) = containers(made[role])
+            started[name] = Node(container, host, tmp_path / f"data-{name}", change(role), log)
         yield started
         for node in started.values():
             node.kill()

@@ -47,6 +47,18 @@ impl Process {
         Self::start_as(program, data, config, &[])
     }
 
+    /// Returns the peak of its resident memory, bytes.
+    ///
+    /// # Panics
+    /// The system does not state it.
+    #[must_use]
+    pub fn memory_peak(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("the process is there");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes = peak.and_then(|peak| peak.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+        kilobytes.expect("a peak in kB") * 1024
+    }
+
     /// The same with more arguments, as of a role; one that stands by listens too.
     ///
     /// # Panics

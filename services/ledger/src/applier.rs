@@ -38,6 +38,7 @@ impl Applier {
                 staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             }
             staged.map_err(|source| OpenError::Refused { position, source })?;
+            group.sizes.push(record.bytes.len());
             group.names.push(self.shared.requests.name(&logged.commit.stream, &logged.commit.request_id));
             group.logged.push(Arc::new(logged));
             group.held = Held { position, hash };
@@ -65,9 +66,9 @@ impl Applier {
 
     /// Makes a group visible; the next one comes after it.
     fn publish(&self, group: Group) -> Group {
-        let Group { mut stage, logged, names, held } = group;
+        let Group { mut stage, logged, sizes, names, held } = group;
         if !logged.is_empty() {
-            self.shared.publish(&mut stage, &logged, &names, held);
+            self.shared.publish(&mut stage, &logged, sizes.into_iter(), &names, held);
             // Where it's behind, or gone, it reads the log.
             let _ = self.projector.try_send(Handed { logged });
         }
@@ -79,6 +80,8 @@ impl Applier {
 struct Group {
     stage: Stage,
     logged: Vec<Arc<Logged>>,
+    /// The bytes of their records.
+    sizes: Vec<usize>,
     names: Vec<Name>,
     /// The last of them, or what they come after.
     held: Held,
@@ -86,7 +89,7 @@ struct Group {
 
 impl Group {
     fn after(held: Held) -> Self {
-        Self { stage: Stage::new(), logged: vec![], names: vec![], held }
+        Self { stage: Stage::new(), logged: vec![], sizes: vec![], names: vec![], held }
     }
 }
 

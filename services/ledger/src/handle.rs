@@ -255,7 +255,7 @@ impl Handle {
         let proposals = proposals.into_iter();
         let (mut known, mut proposed) = (vec![], Vec::with_capacity(proposals.size_hint().0));
         for (proposal, recalled, until, reply) in proposals {
-            match self.look(&proposal) {
+            match self.look(&proposal, proposer.is_some()) {
                 Ok((name, checked_to, slot)) => {
                     let traceparent = None;
                     let proposer = proposer.cloned();
@@ -285,7 +285,7 @@ impl Handle {
 
     /// Looks at what is durable: the request's name, up to where no commit is of it, and a place for it; or the verdict that
     /// needs no writer. A repetition of something old costs the log a read: the caller's time, and nobody else's.
-    fn look(&self, proposal: &Proposal) -> Result<(Name, Position, QueueSlot), Verdict> {
+    fn look(&self, proposal: &Proposal, is_remote: bool) -> Result<(Name, Position, QueueSlot), Verdict> {
         let failed = || Err(AppendError::Unknown { reason: "an earlier write failed".into() });
         let (is_fenced, has_failed) = match *self.shared.standing.borrow() {
             Standing::Takes | Standing::Stalled(_) => (false, false),
@@ -306,7 +306,7 @@ impl Handle {
         if has_failed {
             return Err(failed());
         }
-        let slot = self.slots.take(&proposal.stream).ok_or(Err(AppendError::Busy))?;
+        let slot = self.slots.take(&proposal.stream, is_remote).ok_or(Err(AppendError::Busy))?;
         Ok((name, checked_to, slot))
     }
 

@@ -43,6 +43,7 @@ mod projected;
 mod projector;
 mod queue;
 mod readers;
+mod recent;
 mod recovery;
 mod region;
 mod remote;

@@ -9,7 +9,7 @@ use crate::{
     handle::{Handle, not_the_writer},
     queue::{Verdict, Verdicts},
     readers::Reading,
-    remote::{Guard, Node, Terms},
+    remote::{Guard, Node, StreamBytes, Terms, check_length},
     shared::{Appended, Standing},
     wire::{error_to_wire, proposal_from_wire},
 };
@@ -32,8 +32,8 @@ const READ_BYTES_MAX: usize = 4 << 20;
 const FOLLOW_BYTES_MAX: usize = 256 << 10;
 /// Proposals of one stream without a verdict yet; past that, the stream is not read.
 const IN_FLIGHT_MAX: usize = 16_384;
-/// Bytes of a message with proposals that are taken: [`crate::replica`] sends far smaller ones, but for a single one.
-pub const PROPOSAL_BYTES_MAX: usize = 4 << 20;
+/// Bytes of a message with proposals: [`crate::replica`] sends 256 KiB and one proposal.
+pub const PROPOSAL_BYTES_MAX: usize = 1 << 20;
 
 /// The service.
 #[derive(Clone)]
@@ -142,9 +142,11 @@ impl LogService for LogApi {
         let (sender, verdicts) = mpsc::unbounded_channel();
         let node = Node::new(&Caller::of(&request));
         let (api, proposals) = (self.clone(), request.into_inner());
+        let bytes = api.guard.budget.stream(&node.proposer.credential);
         let proposing = Proposing {
             api,
             node,
+            bytes,
             ledger: None,
             proposals: Some(proposals),
             sender,
@@ -260,6 +262,8 @@ struct Proposing {
     sender: mpsc::UnboundedSender<Verdicts>,
     verdicts: mpsc::UnboundedReceiver<Verdicts>,
     in_flight: usize,
+    /// Bytes of them.
+    bytes: StreamBytes,
     /// Of proposals that are part of a trace, each until its verdict is there.
     spans: BTreeMap<u64, Span>,
 }
@@ -272,7 +276,7 @@ impl Proposing {
             if self.in_flight == 0 && !reading {
                 return Ok(None);
             }
-            let room = self.in_flight < IN_FLIGHT_MAX;
+            let room = self.in_flight < IN_FLIGHT_MAX && self.bytes.has_room();
             let proposals = async {
                 match &mut self.proposals {
                     Some(proposals) if room => proposals.message().await,
@@ -306,7 +310,17 @@ impl Proposing {
         if self.ledger.as_ref().is_some_and(|first| first.partition() != ledger.partition()) {
             return Err(Refusal::field("partition", "is the same in all messages of a stream"));
         }
+        self.bytes.take(&message.proposals)?;
         let now = Instant::now();
+        let mut too_long = vec![];
+        let mut is_short = |proposal: &wire::Proposal| match check_length(proposal) {
+            Ok(()) => true,
+            Err(error) => {
+                too_long.push((proposal.ticket, Err(error)));
+                false
+            }
+        };
+        let short: Vec<_> = message.proposals.into_iter().filter(|proposal| is_short(proposal)).collect();
         let parse = |proposal: wire::Proposal| {
             let (ticket, wait, traceparent) = (proposal.ticket, proposal.wait_ms, proposal.traceparent.clone());
             let until = (wait > 0).then(|| now + Duration::from_millis(wait.into()));
@@ -314,7 +328,13 @@ impl Proposing {
             let proposal = parsed.map_err(|fault| Refusal::field("proposals", fault.to_string()))?;
             Ok::<_, Refusal>((traceparent, (ticket, proposal, until)))
         };
-        let parsed = message.proposals.into_iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        let parsed = short.into_iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        if !too_long.is_empty() {
+            tracing::warn!(credential = %self.node.proposer.credential, count = too_long.len(), "too long proposals were refused");
+            self.in_flight += too_long.len();
+            // The receiver is this stream's own.
+            let _ = self.sender.send(too_long);
+        }
         let mut proposals = Vec::with_capacity(parsed.len());
         for (traceparent, proposal) in parsed {
             if !traceparent.is_empty() {
@@ -349,6 +369,7 @@ impl Proposing {
         for (ticket, _) in &verdicts {
             self.spans.remove(ticket);
         }
+        self.bytes.give_back(verdicts.iter().map(|(ticket, _)| *ticket));
         // After the verdicts: what each rests on is durable by now.
         let position = self.ledger.as_ref().map_or(0, Handle::durable);
         let to_wire = |(ticket, verdict): (u64, Verdict)| {

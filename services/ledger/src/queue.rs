@@ -93,6 +93,9 @@ pub(crate) fn repeated(logged: Arc<Logged>, fingerprint: [u8; 16]) -> Verdict {
     })
 }
 
+/// Holder of the slots of other processes' proposals about anything but a player. No operator has this name.
+const NODES: &str = "(nodes)";
+
 /// The slots of the queue, shared by operators.
 #[derive(Clone)]
 pub(crate) struct QueueSlots(Arc<Mutex<Quota>>);
@@ -102,10 +105,15 @@ impl QueueSlots {
         Self(Arc::new(Mutex::new(Quota::new(options.queue_length_max, options.operators))))
     }
 
-    /// Takes a slot for a proposal about a player; a service's own proposals need none. `None` if no slot is left.
-    pub(crate) fn take(&self, stream: &StreamId) -> Option<QueueSlot> {
-        let StreamId::Player { operator, .. } = stream else { return Some(QueueSlot(None)) };
-        self.0.lock().take(operator).then(|| QueueSlot(Some((self.clone(), operator.clone()))))
+    /// Takes a slot for a proposal about a player, or of another process; other proposals of this process need none. `None`
+    /// if no slot is left.
+    pub(crate) fn take(&self, stream: &StreamId, is_remote: bool) -> Option<QueueSlot> {
+        let holder = match stream {
+            StreamId::Player { operator, .. } => operator.clone(),
+            _ if is_remote => SmolStr::new_static(NODES),
+            _ => return Some(QueueSlot(None)),
+        };
+        self.0.lock().take(&holder).then(|| QueueSlot(Some((self.clone(), holder))))
     }
 }
 

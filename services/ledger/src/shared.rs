@@ -10,6 +10,7 @@ use crate::{
     page::Page,
     projected::Projected,
     readers::Readers,
+    recent::Recent,
     requests::{Name, Requests},
     time::LogTime,
     verifier::Verification,
@@ -20,15 +21,13 @@ use motherlode_log::{Position, Reader};
 use motherlode_proto::convert::record::{self, Logged};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::{
-    collections::VecDeque,
     sync::{Arc, OnceLock, atomic::AtomicBool},
     time::Duration,
 };
 use tokio::sync::{broadcast, watch};
 
-/// Commits kept decoded for followers; older ones are read from the log. More of them leave the processors' caches before
-/// their memory is used again.
-const RECENT_MAX: usize = 2_048;
+/// Bytes of a group of which followers and the projector get a copy; a longer one they read from the log.
+pub(crate) const HANDED_BYTES_MAX: usize = 256 << 10;
 
 /// Commits that the writer hands to the projector, to spare it reading them. The projector may miss them.
 pub(crate) struct Handed {
@@ -70,8 +69,8 @@ pub(crate) struct Shared {
     pub(crate) index: Arc<Projected>,
     /// Of all durable commits.
     pub(crate) requests: Arc<Requests>,
-    /// The newest durable commits decoded, dense, in order.
-    pub(crate) recent: RwLock<VecDeque<Arc<Logged>>>,
+    /// The newest durable commits.
+    pub(crate) recent: RwLock<Recent>,
     /// Of the newest durable records.
     pub(crate) hashes: Mutex<RecentHashes>,
     /// The last durable record.
@@ -98,13 +97,17 @@ pub(crate) struct Shared {
 impl Shared {
     /// Makes a stage's oldest group visible, which has become durable: its commits and requests before the state that they
     /// made, so that a caller whom that state refuses finds the commit that made it.
-    pub(crate) fn publish(&self, stage: &mut Stage, logged: &[Arc<Logged>], names: &[Name], held: Held) {
-        {
-            let mut recent = self.recent.write();
-            recent.extend(logged.iter().cloned());
-            let excess = recent.len().saturating_sub(RECENT_MAX);
-            recent.drain(..excess);
-        }
+    ///
+    /// `sizes` are the bytes of their records.
+    pub(crate) fn publish(
+        &self,
+        stage: &mut Stage,
+        logged: &[Arc<Logged>],
+        sizes: impl Iterator<Item = usize>,
+        names: &[Name],
+        held: Held,
+    ) {
+        self.recent.write().push(sizes.zip(logged.iter().cloned()));
         // Before the head moves: whoever reads the head, then looks here and finds nothing, may rely on it that no commit up
         // to that head is of its request. The writer does, and looks again only past it.
         self.requests.push(names);
@@ -190,10 +193,7 @@ impl Shared {
 
     /// The same of those that are in memory; `None` where they begin later.
     pub(crate) fn recent(&self, from: Position, max: usize) -> Option<Vec<Arc<Logged>>> {
-        let recent = self.recent.read();
-        let skip = from.checked_sub(recent.front()?.commit.position)?;
-        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-        Some(recent.iter().skip(skip).take(max).cloned().collect())
+        self.recent.read().read(from, max)
     }
 
     pub(crate) fn durable(&self) -> Position {

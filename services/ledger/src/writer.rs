@@ -23,7 +23,7 @@ use crate::{
     parked::Parked,
     queue::{Proposed, QueueSlot, Reply, Verdict, answer, repeated},
     requests::Name,
-    shared::{Appended, Handed, Shared, Standing, is_by},
+    shared::{Appended, HANDED_BYTES_MAX, Handed, Shared, Standing, is_by},
     trouble::Trouble,
 };
 use bytes::{Bytes, BytesMut};
@@ -350,13 +350,18 @@ impl Writer {
             for group in staged.groups.drain(..std::mem::take(&mut staged.durable)) {
                 let Group { records, logged, names, end, waiters: of_group } = group;
                 staged.waiting -= of_group.len();
-                self.shared.publish(&mut staged.stage, &logged, &names, end);
+                let sizes = || records.records().iter().map(Bytes::len);
+                let is_long = sizes().sum::<usize>() > HANDED_BYTES_MAX;
+                self.shared.publish(&mut staged.stage, &logged, sizes(), &names, end);
                 waiters.extend(of_group);
                 if self.shared.tail.receiver_count() > 0 {
-                    let first = end.position + 1 - logged.len() as Position;
+                    // Without the records of a long group, its followers read them from the log.
+                    let records = if is_long { vec![] } else { Vec::from(records) };
+                    let first = end.position + 1 - records.len() as Position;
                     // The last follower may have left since.
-                    let _ = self.shared.tail.send(Appended { first, records: Vec::from(records).into() });
+                    let _ = self.shared.tail.send(Appended { first, records: records.into() });
                 }
+                let logged = if is_long { vec![] } else { logged };
                 // Where it's behind, it reads the log.
                 let _ = staged.projector.as_ref().map(|projector| projector.try_send(Handed { logged }));
             }

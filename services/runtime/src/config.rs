@@ -421,7 +421,9 @@ impl Config {
     #[must_use]
     pub fn draw_key_file(&self) -> Option<PathBuf> {
         let own = || self.role.spins().then(|| self.data.join("keys").join("draws"));
-        self.draws.key_file.clone().or_else(own)
+        // Those that keep the pools neither seal nor reveal: the keys are not theirs, whatever the configuration names.
+        let configured = self.draws.key_file.clone().filter(|_| self.role != Role::Jackpot);
+        configured.or_else(own)
     }
 
     /// The partitions that this process writes, if it's one with the log; it has the others from those that write them.

@@ -120,9 +120,13 @@ pub(crate) async fn join(config: &Config, options: Options, dealer: Dealer) -> R
 
 /// Makes replicas of the partitions that are held here and not written.
 async fn join_others(config: &Config, here: &BTreeSet<u32>, options: &Options) -> Result<Vec<Handle>, ServeError> {
+    let others: Vec<_> = config.holds().into_iter().filter(|partition| !here.contains(partition)).collect();
+    if others.is_empty() {
+        // Without a link to another process its credentials are not needed: a ledger that writes all partitions has none.
+        return Ok(vec![]);
+    }
     let (targets, partitions) = (config.ledger.targets.clone(), config.partitions);
     let origin = Origin { targets, credentials: config.ledger.credentials()?, partitions };
-    let others = config.holds().into_iter().filter(|partition| !here.contains(partition));
     Ok(join_all(&origin, others, |partition| index_folder(&config.data, partition), options).await?)
 }
 

@@ -41,6 +41,7 @@ mod lists;
 mod matrix;
 mod model;
 mod new_node;
+mod node_bytes;
 mod node_forgeries;
 mod node_plays;
 mod node_pools;

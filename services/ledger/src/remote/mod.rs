@@ -8,6 +8,7 @@
 //! and one resolution of each step of the round so far.
 
 mod actors;
+mod budget;
 mod campaigns;
 mod kinds;
 mod plays;
@@ -15,6 +16,7 @@ mod pools;
 mod superseded;
 
 pub use actors::Actors;
+pub(crate) use budget::{Budget, StreamBytes, check_length};
 pub use campaigns::reservation_ids;
 pub use kinds::may_propose;
 pub use pools::is_copied;
@@ -44,6 +46,7 @@ pub struct Terms {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Guard {
     terms: Arc<Terms>,
+    pub(crate) budget: Budget,
 }
 
 /// The process that proposes, by its credential.
@@ -66,7 +69,7 @@ impl Node {
 impl Guard {
     /// Checks by a configuration.
     pub(crate) fn new(terms: Terms) -> Self {
-        Self { terms: terms.into() }
+        Self { terms: terms.into(), budget: Budget::default() }
     }
 
     /// Checks a proposal by its proposer's roles, its actors, its draws and steps, and the other partitions that it is about.

@@ -1,6 +1,6 @@
 //! `role` and `[ledger]` in the configuration: which of the services a process has, and where the log is, if not with it.
 
-use super::error::ConfigError;
+use super::{error::ConfigError, seamless::is_private};
 use crate::connect::Credentials;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, fs, io, path::PathBuf};
@@ -129,6 +129,11 @@ impl LedgerTargets {
         }
         if self.certificate.is_some() != self.key.is_some() {
             return fault("certificate and key go together");
+        }
+        if let Some(target) = self.targets.iter().find(|target| self.token_file.is_some() && !is_private(target)) {
+            return Err(ConfigError::Ledger {
+                fault: format!("the token of token_file would be sent to {target} in the clear: use https"),
+            });
         }
         Ok(())
     }

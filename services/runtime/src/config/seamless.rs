@@ -88,16 +88,21 @@ const fn credits_max() -> usize {
     64
 }
 
+/// Whether requests to a target are private: by TLS, or because the target is this machine.
+pub(super) fn is_private(target: &str) -> bool {
+    let Ok(uri) = target.parse::<Uri>() else { return true };
+    let host = uri.host().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let is_here = address.map_or_else(|_| host.eq_ignore_ascii_case("localhost"), |address| address.is_loopback());
+    // Another scheme is refused as no address at all.
+    is_here || !uri.scheme_str().is_some_and(|scheme| scheme.eq_ignore_ascii_case("http"))
+}
+
 impl Seamless {
     /// Whether nobody on the way can read what it's told: by TLS, or since it's on this machine.
     #[must_use]
     pub fn is_private(&self) -> bool {
-        let Ok(uri) = self.url.parse::<Uri>() else { return true };
-        let host = uri.host().unwrap_or_default();
-        let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-        let is_here = address.map_or_else(|_| host.eq_ignore_ascii_case("localhost"), |address| address.is_loopback());
-        // Another scheme is refused as no address at all.
-        is_here || uri.scheme_str() != Some("http")
+        is_private(&self.url)
     }
 
     /// Reads what the wallet is shown from its files.

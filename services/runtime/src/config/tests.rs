@@ -157,6 +157,23 @@ fn an_address_names_servers_and_perhaps_the_streams() {
 }
 
 #[test]
+fn mf_e6_the_token_of_a_process_is_sent_to_another_machine_by_tls_alone() {
+    let check = |target: &str, token: &str| {
+        let text = format!("role = \"spin\"\n[ledger]\ntargets = [\"https://a:1\", \"{target}\"]\n{token}");
+        Config::parse(&text).unwrap().check_role()
+    };
+    let token = "token_file = \"node.token\"";
+    for target in ["http://10.0.0.7:50051", "http://ledger-0.ledger-nodes:50051", "HTTP://ledger:1"] {
+        let refused = check(target, token).unwrap_err().to_string();
+        assert!(refused.contains(target) && refused.contains("use https"), "{refused}");
+        assert!(check(target, "").is_ok(), "{target}");
+    }
+    for target in ["https://ledger:50051", "http://127.0.0.1:50051", "http://[::1]:50051", "http://localhost:1"] {
+        assert!(check(target, token).is_ok(), "{target}");
+    }
+}
+
+#[test]
 fn mf_e4_servers_beyond_loopback_are_told_from_those_on_this_machine() {
     for (url, loopback) in [
         ("nats://127.0.0.1:4222", true),
