@@ -29,7 +29,7 @@ fn proposal(ticket: u64, bytes: usize) -> Proposal {
     ];
     Proposal {
         ticket,
-        stream: StreamId::player("acme", &format!("p{ticket}")).to_string(),
+        stream: StreamId::player("acme", format!("p{ticket}")).to_string(),
         request_id: "open".to_owned(),
         fingerprint: vec![0; 16],
         events: events.iter().map(to_log).collect(),
