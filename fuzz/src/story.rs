@@ -287,7 +287,8 @@ impl Story {
         let settled = SettledRound::recall(round, self.log.iter().filter(|earlier| earlier.stream == *stream));
         let open = self.books.player(stream).and_then(|player| player.open_round(round));
         let bet = open.map(|open| open.started.charged()).or(settled.as_ref().map(|round| round.started.charged()));
-        let win = settled.map_or(Minor::ZERO, |round| round.win);
+        let win = settled.as_ref().map_or(Minor::ZERO, |round| round.win);
+        let stated = settled.map(Box::new);
         Ok(Event::RoundVoided {
             round,
             reason: "fuzz".to_owned(),
@@ -300,6 +301,7 @@ impl Story {
                 VoidedJackpot::Charged,
                 VoidedJackpot::Lost,
             ])?,
+            settled: if choose.ratio(1, 2)? { stated } else { None },
         })
     }
 

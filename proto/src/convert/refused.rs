@@ -146,6 +146,7 @@ reasons! {
     80 SealOfOtherGeneration { number, expected, found };
     81 SealEnded { number, generation };
     82 BadGeneration { number };
+    309 VoidFactsWrong { round };
     200 AmountAboveCeiling { currency, amount, ceiling };
     201 BalanceAboveCeiling { currency, balance, ceiling };
     202 RateOutOfBounds { currency };

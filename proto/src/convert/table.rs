@@ -12,10 +12,7 @@ use super::{
 };
 use crate::log::v1;
 use motherlode_books::{
-    Award, Campaign, ChangeProposed, Contribution, DayLimits, DebitAsked, Decision, Draw, DrawSealed, Event,
-    GenerationBegun, Hit, Incident, LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported, PoolMirrored,
-    PoolStatus, PoolTerms, ReportedVoids, Reversal, RoundStarted, RoundTerms, SessionOpened, StepResolved, StretchEnd,
-    TakeBack, VoidReturn,
+    Award, Campaign, ChangeProposed, Contribution, DayLimits, DebitAsked, Decision, Draw, DrawSealed, Event, GenerationBegun, Hit, Incident, LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, ReportedVoids, Reversal, RoundStarted, RoundTerms, SessionOpened, StepResolved, StretchEnd, TakeBack, VoidReturn, RoundJackpot, SettledRound,
 };
 use prost::Message as _;
 use std::sync::Arc;
@@ -115,7 +112,7 @@ events! {
     6 StepResolved(step: Box<StepResolved>);
     7 JackpotHit { 1 round, 2 pool };
     8 RoundSettled { 1 round, 2 win };
-    9 RoundVoided { 1 round, 2 reason, 3 actor, 4 refund, 5 win_taken_back, 6 jackpot };
+    9 RoundVoided { 1 round, 2 reason, 3 actor, 4 refund, 5 win_taken_back, 6 jackpot, 7 settled };
     10 JackpotPaid { 1 round, 2 pool, 3 hit, 4 amount, 5 currency };
     11 RateSet { 1 currency, 2 rate, 3 source };
     12 PoolOpened { 1 pool, 2 terms };
@@ -210,6 +207,8 @@ messages! {
     "PartitionReported.Voids" ReportedVoids {
         1 operator, 2 game, 3 rules_version, 4 minute, 5 voids, 6 in_stretch, 7 in_cycle, 8 earlier
     }
+    "RoundVoided.Settled" SettledRound { 1 started, 2 opened_at, 3 opened_ms as Time, 4 win, 5 collected, 6 jackpots }
+    "RoundVoided.Jackpot" RoundJackpot { 1 hit, 2 paid }
     "PoolMirrored" PoolMirrored { 1 home_position, 2 terms, 3-4 status, 5 pooled_to, 6 decided_to, 7 awards, 8 returns }
     "PoolMirrored.Award" MirroredAward {
         1 hit, 2 stream, 3 round, 4 amount, 5 currency, 6 paid, 7 seed_from_house as OrZero

@@ -236,6 +236,11 @@ runs! {
         [] => Some(None),
         key => Some(Some(key.try_into().ok()?)),
     };
+    Option<Nano>: bytes value value.map(|value| value.0.to_be_bytes()).as_ref().map_or(&[], |bytes| bytes.as_slice()),
+        match value {
+            [] => Some(None),
+            bytes => Some(Some(Nano(i128::from_be_bytes(bytes.try_into().ok()?)))),
+        };
     Option<SessionName>: bytes value value.as_ref().map_or(&[], |name| name.as_slice()), match value {
         [] => Some(None),
         name => Some(Some(name.try_into().ok()?)),

@@ -2,7 +2,7 @@
 
 use crate::{
     generations::{events_of_generations, sealed},
-    voids::events_of_voids,
+    voids::{events_of_voids, void_with_facts},
 };
 use motherlode_books::{
     Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, DayLimits,
@@ -26,6 +26,7 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
     let mut events = events_apart_from_voids(amount, nano, text);
     events.extend(events_of_voids(amount, Nano(nano), text));
     events.push(reserved(&["alice", "bob"]));
+    events.push(void_with_facts());
     events.extend(events_of_generations());
     events
 }
@@ -92,6 +93,7 @@ fn events_apart_from_voids(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             refund: minor,
             win_taken_back: minor,
             jackpot: VoidedJackpot::TakenBack,
+            settled: None,
         },
         Event::JackpotPaid { round, pool: pool.clone().into(), hit: 99, amount: minor, currency },
         Event::RateSet { currency, rate, source: text.clone() },

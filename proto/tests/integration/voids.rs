@@ -2,8 +2,9 @@
 
 use crate::record::{mirrored, reported};
 use motherlode_books::{
-    CollisionShare, Decision, Event, Incident, Minor, Nano, PoolStatus, ReportedVoids, Reversal, StretchEnd,
-    VoidReturn, VoidedJackpot,
+    CoinValue, CollisionShare, Contribution, Currency, Decision, Event, FxRate, Incident, LoggedTerms, Minor, Nano,
+    PoolStatus, ReportedVoids, Reversal, RoundJackpot, RoundStarted, SettledRound, StretchEnd, VoidReturn,
+    VoidedJackpot,
 };
 
 /// The events about voids of rounds that fed or hit a pool.
@@ -17,6 +18,7 @@ pub fn events_of_voids(amount: i64, nano: Nano, text: &str) -> Vec<Event> {
             refund: minor,
             win_taken_back: minor,
             jackpot: VoidedJackpot::Charged,
+            settled: None,
         },
         Event::VoidProposed { round, reason: text.clone(), actor: text.clone() },
         Event::AwardReversed { partition: 1, position: 4, amount: nano, to_house: nano, operator: text.clone().into() },
@@ -77,4 +79,40 @@ fn with_returns(nano: Nano) -> Event {
     mirror.returns.push(VoidReturn { operator: "acme".into(), amount: nano });
     mirror.awards[0].seed_from_house = nano;
     Event::PoolMirrored(mirror)
+}
+
+/// A void that states its settled round.
+pub fn void_with_facts() -> Event {
+    let started = RoundStarted {
+        round: 7,
+        game: "bewitched".into(),
+        rules_version: "1.6".into(),
+        model_hash: [7; 32],
+        currency: Currency::SEK,
+        bet: Minor(150),
+        coin_value: CoinValue(100_000),
+        stake: LoggedTerms::Unreadable(vec![1, 2, 3]),
+        rate: FxRate::new(875, -4).unwrap(),
+        contribution: Some(Contribution { pool: "bewitched".into(), terms_version: 1, amount: Nano(7_500_000) }),
+        session: None,
+        jurisdiction: "".into(),
+        campaign: None,
+    };
+    let settled = SettledRound {
+        started: started.into(),
+        opened_at: 40,
+        opened_ms: 1_760_000_000_000,
+        jackpots: vec![RoundJackpot { hit: 41, paid: None }, RoundJackpot { hit: 42, paid: Some(Nano(-1)) }],
+        win: Minor(300),
+        collected: vec![("red".into(), -3)],
+    };
+    Event::RoundVoided {
+        round: 7,
+        reason: "stuck".to_owned(),
+        actor: "acme/support".to_owned(),
+        refund: Minor(150),
+        win_taken_back: Minor(300),
+        jackpot: VoidedJackpot::Kept,
+        settled: Some(settled.into()),
+    }
 }

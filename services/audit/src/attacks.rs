@@ -186,6 +186,7 @@ fn tale() -> Tale {
         refund: Minor(150),
         win_taken_back: Minor(0),
         jackpot: motherlode_books::VoidedJackpot::TakenBack,
+        settled: None,
     };
     let revealed = tale.revealed("bob", pick).expect("an open round");
     tale.write(player("bob"), vec![voided, revealed]);

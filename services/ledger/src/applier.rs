@@ -10,7 +10,7 @@ use crate::{
     shared::{Handed, Shared},
 };
 use bytes::Bytes;
-use motherlode_books::{Books, Commit, Refused, SettledRound, Stage, StreamId};
+use motherlode_books::{Books, Commit, Event, Refused, SettledRound, Stage, StreamId};
 use motherlode_log::{Hash, Reader, Record};
 use motherlode_proto::convert::record::{self, Logged};
 use parking_lot::RwLockReadGuard;
@@ -93,8 +93,15 @@ impl Group {
     }
 }
 
-/// The settled round that a commit voids, from the log before it.
+/// The settled round that a commit voids: as the void states it, which its writer has checked, or from the log before it.
 pub(crate) fn recall(reader: &dyn Reader, void: &Commit, round: u64) -> Result<Option<SettledRound>, OpenError> {
+    let stated = void.events.iter().find_map(|event| match event {
+        Event::RoundVoided { round: of, settled: Some(settled), .. } if *of == round => Some(settled),
+        _ => None,
+    });
+    if let Some(settled) = stated {
+        return Ok(Some((**settled).clone()));
+    }
     let fetch = |position| {
         let stored = reader.read(position, 1, usize::MAX)?;
         let stored = stored.first().ok_or(OpenError::Refused { position, source: Refused::RecallNeeded { round } })?;

@@ -194,19 +194,20 @@ impl Handle {
         proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
         verdicts: &mpsc::UnboundedSender<Verdicts>,
     ) {
+        let proposals = proposals.into_iter().map(|(ticket, proposal, until)| (ticket, proposal, until, None));
         self.propose_for(None, proposals, verdicts);
     }
 
-    /// The same for another process, whose commits name it (PL-44).
+    /// The same for another process, whose commits name it (PL-44); with the settled rounds that are voided.
     pub(crate) fn propose_for(
         &self,
         proposer: Option<&Arc<Proposer>>,
-        proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
+        proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>, Option<Box<SettledRound>>)>,
         verdicts: &mpsc::UnboundedSender<Verdicts>,
     ) {
-        let proposals = proposals.into_iter().map(|(ticket, proposal, until)| {
+        let proposals = proposals.into_iter().map(|(ticket, proposal, until, recalled)| {
             let reply = Reply::Many(ticket, verdicts.clone());
-            (proposal, None, until, reply)
+            (proposal, recalled, until, reply)
         });
         self.submit(proposals, proposer);
     }

@@ -4,17 +4,18 @@
 //! records are durable, a verdict rests on durable records, a request id has one effect.
 
 use crate::{
-    append::AppendError,
+    append::{AppendError, Proposal},
     error::FetchError,
     handle::{Handle, not_the_writer},
     queue::{Verdict, Verdicts},
     readers::Reading,
     remote::{Guard, Node, StreamBytes, Terms, check_length},
+    rounds,
     shared::{Appended, Standing},
     wire::{error_to_wire, proposal_from_wire},
 };
 use futures_util::{Stream, stream};
-use motherlode_books::ANYONE;
+use motherlode_books::{ANYONE, Event, SettledRound};
 use motherlode_log::{Position, ReadError, Record};
 use motherlode_proto::log::v1::{self as wire, log_service_server::LogService, verdict::Outcome};
 use motherlode_runtime::{Caller, Refusal, Stop, trace::join};
@@ -250,6 +251,16 @@ impl Follow {
     }
 }
 
+/// The settled round that a proposal voids, from this process's log: the stated one is checked against it.
+fn recalled(ledger: &Handle, proposal: &Proposal) -> Result<Option<Box<SettledRound>>, FetchError> {
+    let voided = proposal.events.iter().find_map(|event| match event {
+        Event::RoundVoided { round, settled: Some(_), .. } => Some(*round),
+        _ => None,
+    });
+    let recalled = voided.map(|round| rounds::recall(ledger, &proposal.stream, round)).transpose()?.flatten();
+    Ok(recalled.map(Box::new))
+}
+
 /// A stream of proposals and verdicts.
 struct Proposing {
     api: LogApi,
@@ -345,7 +356,11 @@ impl Proposing {
             self.in_flight += 1;
             let (ticket, proposal, until) = proposal;
             match self.api.guard.check(&self.node, &proposal, &ledger, (&self.api.held, self.api.partitions)) {
-                Ok(()) => proposals.push((ticket, proposal, until)),
+                Ok(()) => match recalled(&ledger, &proposal) {
+                    Ok(recalled) => proposals.push((ticket, proposal, until, recalled)),
+                    // The receiver is this stream's own.
+                    Err(error) => drop(self.sender.send(vec![(ticket, Err(error.into()))])),
+                },
                 Err(error) => {
                     if matches!(error, AppendError::NotAllowed { .. }) {
                         tracing::warn!(credential = %self.node.proposer.credential, %error, "a proposal was refused");
@@ -386,9 +401,9 @@ impl Proposing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{append::Proposal, open::open, options::Options};
+    use crate::{open::open, options::Options};
     use futures_util::StreamExt;
-    use motherlode_books::{Currency, Event, StreamId};
+    use motherlode_books::{Currency, StreamId};
     use motherlode_log::MemoryStore;
 
     #[tokio::test]

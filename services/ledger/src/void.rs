@@ -10,7 +10,7 @@
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
-    fields::{self, RoundId, round_name, unknown_round},
+    fields::{self, RoundId, money, round_name, unknown_round},
     handle::Handle,
     ledgers::Ledgers,
     rounds,
@@ -20,7 +20,7 @@ use motherlode_proto::{
     convert::record::Logged,
     ledger::v1::{AwardCost, VoidRoundRequest, VoidRoundResponse},
 };
-use motherlode_rounds::{Unresolvable, collection};
+use motherlode_rounds::{Unresolvable, balance_after, collection};
 use motherlode_runtime::{Caller, Refusal};
 use std::sync::Arc;
 use tonic::Code;
@@ -47,7 +47,7 @@ pub(crate) async fn void_round(
             let change_id = change_id(voided.commit.partition, voided.commit.position);
             Ok(VoidRoundResponse { position: voided.commit.position, change_id, ..VoidRoundResponse::default() })
         }
-        _ => answer(ledger, &id),
+        _ => stated(&voided, id.number).map_or_else(|| answer(ledger, &id), Ok),
     }
 }
 
@@ -191,6 +191,7 @@ fn decide(ledger: &Handle, player: &PlayerState, id: &RoundId, ask: &Ask<'_>, wa
         refund: started.charged(),
         win_taken_back: win.min(held),
         jackpot: effect(jackpots, way)?,
+        settled: recalled.clone().map(Box::new),
     };
     let revealed = match open.filter(|open| open.draws().next().is_some()) {
         None => None,
@@ -230,7 +231,26 @@ fn effect(jackpots: &[RoundJackpot], way: &Way) -> Result<VoidedJackpot, Refusal
     }
 }
 
-/// The void's effect. It stays the same for ever, since a round is voided once.
+/// The effect of a void that states its settled round.
+fn stated(voided: &Logged, number: u64) -> Option<VoidRoundResponse> {
+    voided.commit.events.iter().find_map(|event| match event {
+        Event::RoundVoided { round, refund, win_taken_back, settled: Some(settled), .. } if *round == number => {
+            let currency = settled.started.currency;
+            let money = |amount| Some(money(amount, currency));
+            Some(VoidRoundResponse {
+                refund: money(*refund),
+                balance: money(balance_after(voided, currency)),
+                position: voided.commit.position,
+                win_taken_back: money(*win_taken_back),
+                win_left: money(Minor(settled.win.0.saturating_sub(win_taken_back.0))),
+                change_id: 0,
+            })
+        }
+        _ => None,
+    })
+}
+
+/// The void's effect, from its round's records. It stays the same for ever, since a round is voided once.
 fn answer(ledger: &Handle, id: &RoundId) -> Result<VoidRoundResponse, Refusal> {
     let round = rounds::read(ledger, &id.stream, id.number)?;
     let voided = round.and_then(|round| Some((round.void?, round.balance_after)));

@@ -181,7 +181,7 @@ impl Significant {
                 let (before, after) = ("sealed draws", "never revealed");
                 Some(Content::new(Kind::DrawKeyLost, round_name(stream, *number), before, after).by("", "KEY_LOST"))
             }
-            Event::RoundVoided { round: number, reason, actor, refund, win_taken_back, jackpot } => {
+            Event::RoundVoided { round: number, reason, actor, refund, win_taken_back, jackpot, .. } => {
                 let before = if round.is_some() { "open" } else { "settled" };
                 let paid = match jackpot {
                     VoidedJackpot::TakenBack | VoidedJackpot::Kept => "",

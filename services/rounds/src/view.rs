@@ -216,7 +216,7 @@ impl RoundView {
             }
             Event::RoundSettled { round, win } if *round == number => self.settled = Some(*win),
             Event::DrawsRevealed { round, dealt } if *round == number => self.reveal(dealt),
-            Event::RoundVoided { round, reason, actor, refund, win_taken_back, jackpot } if *round == number => {
+            Event::RoundVoided { round, reason, actor, refund, win_taken_back, jackpot, .. } if *round == number => {
                 if *jackpot != VoidedJackpot::TakenBack {
                     let unpaid = self.jackpots.iter_mut().filter(|jackpot| !matches!(jackpot.award, Award::Paid(..)));
                     unpaid.for_each(|jackpot| jackpot.award = Award::Voided);

@@ -166,6 +166,48 @@ async fn held(service: &Service, player: &str) -> (Account, String, u64) {
     (account, round, proposed.change_id)
 }
 
+/// PL-37: a void has the facts of its settled round in the log; a restart and the audit agree with them.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_b1_pl_04_a_void_carries_the_facts_of_its_settled_round() {
+    let data = tempfile::tempdir().unwrap();
+    let service = Service::start(data.path()).await;
+    let mut acme = service.client("acme").await;
+    let account = acme.fund("alice", EUR, DEPOSIT).await;
+    let mut rounds = vec![];
+    for number in 0..3 {
+        let played = acme.play_out(bet(&format!("r{number}"), &account, "0.20")).await.unwrap();
+        rounds.push(played[0].round_id.clone());
+    }
+    let voided = void(&mut acme, "void", &rounds[1]).await.unwrap();
+    assert_eq!(void(&mut acme, "void", &rounds[1]).await.unwrap(), voided);
+    let round = acme.ledger.get_round(GetRoundRequest { round_id: rounds[1].clone() }).await.unwrap().into_inner();
+    let shown = round.round.unwrap().void.unwrap();
+    assert_eq!(
+        (voided.refund, voided.win_taken_back, voided.win_left, voided.position),
+        (shown.refund, shown.win_taken_back, shown.win_left, shown.position)
+    );
+    assert_eq!(voided.balance.unwrap().amount_minor, acme.balance(&account).await);
+    let logged = service.server.ledger().fetch(shown.position).unwrap();
+    let settled = logged.commit.events.iter().find_map(|event| match event {
+        Event::RoundVoided { settled, .. } => settled.as_deref().cloned(),
+        _ => None,
+    });
+    let settled = settled.expect("the facts");
+    let bet = service.server.ledger().fetch(settled.opened_at).unwrap();
+    let started = bet.commit.events.iter().find_map(|event| match event {
+        Event::RoundStarted(started) => Some((**started).clone()),
+        _ => None,
+    });
+    assert_eq!(Some(&*settled.started), started.as_ref());
+    assert_eq!((settled.started.round, settled.started.contribution.is_some()), (2, true));
+    assert_eq!(settled.opened_ms, bet.commit.time_ms);
+    service.server.stop().await.unwrap();
+    let service = Service::start(data.path()).await;
+    assert!(service.server.player("alice").voided_at(2).is_some());
+    service.server.stop().await.unwrap();
+    checked(data.path());
+}
+
 /// PL-38 (b): where operators are configured, the writer takes no unapproved void by "(anyone)".
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_38_b_a_void_by_anyone_is_not_admitted_with_operators() {
@@ -181,6 +223,7 @@ async fn mf_b1_pl_38_b_a_void_by_anyone_is_not_admitted_with_operators() {
         refund: Minor(3_000),
         win_taken_back: Minor::ZERO,
         jackpot: VoidedJackpot::Kept,
+        settled: None,
     };
     let proposal = Proposal {
         stream: StreamId::player("acme", "alice"),

@@ -13,7 +13,7 @@ use super::partition::{PartitionReported, PoolMirrored};
 use super::pool::{Award, PoolTerms};
 use super::round::{RoundStarted, StepResolved};
 use super::session::{SessionName, SessionOpened};
-use super::void::{Incident, VoidedJackpot};
+use super::void::{Incident, SettledRound, VoidedJackpot};
 use super::wallet::DebitAsked;
 use crate::values::{Currency, Dealt, Epoch, FxRate, Minor, Nano, StreamId, Switch, operator_of};
 
@@ -112,6 +112,9 @@ pub enum Event {
         win_taken_back: Minor,
         /// The effect on the pool that the round contributed to.
         jackpot: VoidedJackpot,
+        /// The settled round as of the void, so that its own records are not needed (PL-37); none for an open round, and in
+        /// older logs.
+        settled: Option<Box<SettledRound>>,
     },
     /// Player: the void of a round that hit the jackpot is proposed. Its unpaid awards are held until the platform approves or
     /// rejects the void, at most [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) of logged time (PL-38). Its position names the proposal.

@@ -23,5 +23,5 @@ pub use pool::{Award, CollisionShare, Decision, Hit, PoolStatus, PoolTerms, Take
 pub use refused::Refused;
 pub use round::{Automatic, Contribution, LoggedTerms, RoundStarted, RoundTerms, StepResolved};
 pub use session::{DayLimits, SessionName, SessionOpened};
-pub use void::{Incident, ReportedVoids, Reversal, VoidReturn, VoidedJackpot};
+pub use void::{Incident, ReportedVoids, Reversal, RoundJackpot, SettledRound, VoidReturn, VoidedJackpot};
 pub use wallet::DebitAsked;

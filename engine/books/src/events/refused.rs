@@ -272,6 +272,9 @@ pub enum Refused {
     /// The void says something else about the round's awards than the log: a paid one to be charged or lost, or none.
     #[error("the void of round {round} states another effect on its awards than the log makes it")]
     VoidedJackpotWrong { round: u64 },
+    /// The void states other facts of its settled round than the log, or none.
+    #[error("the void of round {round} does not state the settled round as the log has it")]
+    VoidFactsWrong { round: u64 },
     /// The award of the round's hit is not priced yet.
     #[error("the award of the hit at {hit} is not priced yet")]
     AwardPending { hit: u64 },

@@ -1,10 +1,13 @@
 //! The parts of a void in the log (PL-38): its effect on the pool of its round, the sums that partitions report of voids, and
 //! the incidents for which contributions are returned.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-use crate::values::Nano;
+use super::round::RoundStarted;
+use crate::values::{Minor, Nano};
 
 /// The effect of a void on the pool that its round contributed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +21,33 @@ pub enum VoidedJackpot {
     Charged,
     /// As [`VoidedJackpot::Kept`]; the round's paid awards are the platform's loss.
     Lost,
+}
+
+/// A settled round, as its void needs it (PL-04). The books forget settled rounds, the log does not:
+/// [`SettledRound::recall`] reads one back from the player's commits. It never changes any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettledRound {
+    /// The bet and its terms.
+    pub started: Arc<RoundStarted>,
+    /// Position of the bet.
+    pub opened_at: u64,
+    /// Time of the bet, Unix ms.
+    pub opened_ms: i64,
+    /// Its hits of the jackpot.
+    pub jackpots: Vec<RoundJackpot>,
+    /// The settled win, jackpot excluded.
+    pub win: Minor,
+    /// The changes of its steps to the collection that it was played with: keys and values, in log order.
+    pub collected: Vec<(SmolStr, i64)>,
+}
+
+/// A hit of the jackpot by a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundJackpot {
+    /// Position of the hit.
+    pub hit: u64,
+    /// The paid award in EUR, at the rate of the bet; none while it's not paid.
+    pub paid: Option<Nano>,
 }
 
 /// Awards of a voided round whose money goes back to the pool.

@@ -110,6 +110,12 @@ impl Admission<'_> {
                 Event::RoundVoided { round, jackpot: VoidedJackpot::TakenBack, .. } => {
                     return Err(Refused::VoidedJackpotWrong { round: *round });
                 }
+                // Voids of older logs alone need the records of their settled rounds (PL-37).
+                Event::RoundVoided { round, settled: None, .. }
+                    if self.player.is_some_and(|player| player.open_round(*round).is_none()) =>
+                {
+                    return Err(Refused::VoidFactsWrong { round: *round });
+                }
                 Event::VoidProposed { .. } => self.propose_void()?,
                 Event::JackpotAwarded(award) => self.award(award)?,
                 other => self.admit_of_platform(other)?,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::transition::{Transition, add_cash, expect_amount};
-use crate::events::Refused;
-use crate::state::{RoundJackpot, UnpaidAward};
+use crate::events::{Refused, RoundJackpot};
+use crate::state::UnpaidAward;
 use crate::values::{Account, Currency, Minor};
 
 impl<'s> Transition<'s, '_> {

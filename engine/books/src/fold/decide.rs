@@ -7,8 +7,8 @@ use super::delta::Delta;
 use super::price::TakenBack;
 use super::transition::Transition;
 use super::view::View;
-use crate::events::{Commit, Event, Refused};
-use crate::state::SettledRound;
+use crate::events::{Commit, Event, Refused, SettledRound};
+
 use crate::values::{Account, End, HOME, Head, Nano, Posting, StreamId};
 
 /// Decides a commit into a fresh delta, its consequences: its postings, or the first invariant that it breaks, and then the delta says

@@ -6,8 +6,10 @@ use smallvec::SmallVec;
 
 use super::reveal::RevealDue;
 use super::transition::{Transition, add_cash, expect_amount, expect_positive};
-use crate::events::{Commit, Contribution, Decision, Hit, PoolStatus, Refused, RoundStarted, StepResolved};
-use crate::state::{OpenRound, PlayerState, RoundJackpot, Step};
+use crate::events::{
+    Commit, Contribution, Decision, Hit, PoolStatus, Refused, RoundJackpot, RoundStarted, StepResolved,
+};
+use crate::state::{OpenRound, PlayerState, Step};
 use crate::values::{Account, Currency, Minor, Nano, Rates, contribution};
 
 impl<'s> Transition<'s, '_> {

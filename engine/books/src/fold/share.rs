@@ -10,10 +10,9 @@ use smol_str::SmolStr;
 
 use super::decide::decide_on;
 use super::delta::{Delta, Left};
-use crate::events::{Commit, Event, Refused};
+use crate::events::{Commit, Event, Refused, SettledRound};
 use crate::state::{
-    AwardKey, Books, CurrentRates, Generations, OperatorTotals, PlayerState, PoolState, SettledRound, System,
-    UnpaidAward,
+    AwardKey, Books, CurrentRates, Generations, OperatorTotals, PlayerState, PoolState, System, UnpaidAward,
 };
 use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use super::decide::{decide, decide_on};
 use super::delta::Delta;
 use super::view::{NOTHING, Overlay, View};
-use crate::events::{Commit, Refused};
-use crate::state::{Books, PlayerState, SettledRound};
+use crate::events::{Commit, Refused, SettledRound};
+use crate::state::{Books, PlayerState};
 use crate::values::{End, Head, Posting, RecordHash, StreamId};
 
 /// Commits that are decided but not durable yet, over durable books, in groups that become durable one after the other.

@@ -5,8 +5,8 @@
 use super::delta::{Delta, PendingDelta};
 use super::reveal::RevealDue;
 use super::view::View;
-use crate::events::{Commit, Decision, Event, Refused};
-use crate::state::{PendingTotals, SettledRound};
+use crate::events::{Commit, Decision, Event, Refused, SettledRound};
+use crate::state::PendingTotals;
 use crate::values::{Account, Currency, Minor, MoneyError, Nano, Posting};
 
 /// A commit being decided. Its events change the delta alone; the books stay as they are.

@@ -2,13 +2,16 @@
 
 use super::reveal::RevealDue;
 use super::transition::{Transition, expect_amount};
-use crate::events::{Decision, Event, Incident, Refused, Reversal, RoundStarted, TakeBack, VoidedJackpot};
-use crate::state::{BetPlace, PendingVoid, RoundJackpot, SettledRound};
+use crate::events::{
+    Decision, Event, Incident, Refused, Reversal, RoundJackpot, RoundStarted, SettledRound, TakeBack, VoidedJackpot,
+};
+use crate::state::{BetPlace, PendingVoid};
 use crate::values::{ANYONE, Account, Currency, Nano};
 
 impl<'s> Transition<'s, '_> {
     pub fn void(&mut self, account: Account<'s>, operator: &'s str, event: &'s Event) -> Result<(), Refused> {
-        let Event::RoundVoided { round: number, refund, win_taken_back, ref actor, jackpot, .. } = *event else {
+        let Event::RoundVoided { round: number, refund, win_taken_back, ref actor, jackpot, ref settled, .. } = *event
+        else {
             return Err(Refused::WrongStream);
         };
         let (house, position) = (Account::House(operator), self.commit.position);
@@ -40,6 +43,11 @@ impl<'s> Transition<'s, '_> {
             }
             (None, _) => return Err(Refused::RecallNeeded { round: number }),
         };
+        if let Some(stated) = settled
+            && (open.is_some() || self.recalled != Some(stated))
+        {
+            return Err(Refused::VoidFactsWrong { round: number });
+        }
         expect_amount(started.charged(), refund)?;
         self.pay_player(house, account, started.currency, refund)?;
         if let Some(campaign) = &started.campaign {

@@ -30,7 +30,7 @@ pub use generation::{Generation, Generations};
 pub use pending::UnpaidAward;
 pub use player::{Collection, PlayerState};
 pub use pool::PoolState;
-pub use round::{Drawn, OpenRound, RoundJackpot, SettledRound, Step};
+pub use round::{Drawn, OpenRound, Step};
 pub use seat::Seat;
 pub use switches::SwitchedOff;
 pub use void::{VOID_HOLD_MS, VoidProposal};

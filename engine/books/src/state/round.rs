@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
-use smol_str::SmolStr;
 
 use super::draw::NextDraw;
-use crate::events::{Automatic, Commit, Event, RoundStarted};
-use crate::values::{Epoch, Minor, Nano, Seal, contribution};
+use crate::events::{Automatic, Commit, Event, RoundJackpot, RoundStarted, SettledRound};
+use crate::values::{Epoch, Minor, Seal, contribution};
 
 /// A round between its bet and its settlement, with everything needed to resolve it further (PL-02).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,15 +32,6 @@ pub struct OpenRound {
     pub automatic: Option<Automatic>,
     /// Its hits of the jackpot.
     pub jackpots: Vec<RoundJackpot>,
-}
-
-/// A hit of the jackpot by a round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RoundJackpot {
-    /// Position of the hit.
-    pub hit: u64,
-    /// The paid award in EUR, at the rate of the bet; none while it's not paid.
-    pub paid: Option<Nano>,
 }
 
 impl RoundJackpot {
@@ -93,24 +83,6 @@ impl OpenRound {
             Drawn::Seed(_) => None,
         })
     }
-}
-
-/// A settled round, as its void needs it (PL-04). The books forget settled rounds, the log does not:
-/// [`SettledRound::recall`] reads one back from the player's commits. It never changes any more.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SettledRound {
-    /// The bet and its terms.
-    pub started: Arc<RoundStarted>,
-    /// Position of the bet.
-    pub opened_at: u64,
-    /// Time of the bet, Unix ms.
-    pub opened_ms: i64,
-    /// Its hits of the jackpot.
-    pub jackpots: Vec<RoundJackpot>,
-    /// The settled win, jackpot excluded.
-    pub win: Minor,
-    /// The changes of its steps to the collection that it was played with: keys and values, in log order.
-    pub collected: Vec<(SmolStr, i64)>,
 }
 
 impl SettledRound {

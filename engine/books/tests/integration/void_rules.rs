@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use motherlode_books::*;
+use std::sync::Arc;
 
 fn suspension() -> Event {
     Event::PoolSuspended { reason: "check".into(), actor: "ops".into() }
@@ -88,7 +89,7 @@ fn approved(change: u64, actor: &str) -> Event {
 
 fn void_by_operator(round: u64, jackpot: VoidedJackpot) -> Event {
     let (reason, actor) = ("stuck".into(), "acme/ben".into());
-    Event::RoundVoided { round, reason, actor, refund: Minor(150), win_taken_back: Minor(0), jackpot }
+    Event::RoundVoided { round, reason, actor, refund: Minor(150), win_taken_back: Minor(0), jackpot, settled: None }
 }
 
 #[test]
@@ -137,6 +138,64 @@ fn pl_38_b_a_proposal_holds_for_72_hours_of_logged_time_and_holds_nothing_twice(
     world.pay(&award).unwrap();
 }
 
+/// PL-37: a void states its settled round, and the books check it against the round's own records.
+#[test]
+fn mf_b1_pl_04_a_void_states_its_settled_round_as_it_was() {
+    let (mut world, round, _) = awarded();
+    let (other, _) = world.play("ann", 150, "0.2", 300);
+    let open = world.start("ann", POOL, Currency::EUR, 150, "0.2");
+    let open_round = open.round;
+    world.write(player("ann"), vec![Event::RoundStarted(open.into()), step(open_round, 1, 0)]);
+    world.settle_pool();
+    let void = |round, stated: Option<SettledRound>, taken_back| {
+        let mut event = voided_as(round, 150, taken_back, VoidedJackpot::Kept);
+        if let Event::RoundVoided { settled, .. } = &mut event {
+            *settled = stated.map(Box::new);
+        }
+        vec![event]
+    };
+    let recall = |world: &World, round| {
+        let commit = world.next(player("ann"), void(round, None, 0));
+        world.recall(&commit).unwrap()
+    };
+    let (hit, won) = (recall(&world, round), recall(&world, other));
+    assert_eq!((won.win, hit.jackpots.len()), (Minor(300), 1));
+    let changed = |stated: &SettledRound, change: fn(&mut SettledRound)| {
+        let mut stated = stated.clone();
+        change(&mut stated);
+        Some(stated)
+    };
+    let wrong = [
+        changed(&won, |stated| stated.win = Minor(0)),
+        changed(&won, |stated| stated.opened_at -= 1),
+        changed(&won, |stated| stated.opened_ms += 1),
+        changed(&won, |stated| stated.jackpots.push(RoundJackpot { hit: 3, paid: None })),
+        changed(&won, |stated| stated.collected.push(("red".into(), 1))),
+        changed(&won, |stated| Arc::make_mut(&mut stated.started).contribution = None),
+        changed(&won, |stated| Arc::make_mut(&mut stated.started).rules_version = "1.0".into()),
+        Some(hit.clone()),
+    ];
+    for stated in wrong {
+        let refused = world.try_write(player("ann"), void(other, stated.clone(), 300));
+        assert_eq!(refused, Err(Refused::VoidFactsWrong { round: other }), "{stated:?}");
+    }
+    let paid = changed(&hit, |stated| stated.jackpots[0].paid = Some(Nano(1)));
+    assert_eq!(
+        world.try_write(player("ann"), void(round, paid, 0)),
+        Err(Refused::VoidFactsWrong { round }),
+        "its award is not paid"
+    );
+    let refused = world.try_write(player("ann"), void(open_round, Some(won.clone()), 0));
+    assert_eq!(refused, Err(Refused::VoidFactsWrong { round: open_round }), "an open round has its facts in the books");
+    // New voids state it; those of older logs do not.
+    let without = world.next(player("ann"), void(other, None, 300));
+    assert_eq!(world.books.admit(&without), Err(Refused::VoidFactsWrong { round: other }));
+    let of_open = world.next(player("ann"), void(open_round, None, 0));
+    assert_eq!(world.books.admit(&of_open), Ok(()));
+    world.write(player("ann"), void(other, Some(won), 300));
+    world.write(player("ann"), void(round, Some(hit), 0));
+}
+
 /// The books take the void of logs without operators; where there are operators, the writer admits no actor without a name.
 #[test]
 fn mf_b1_pl_38_b_a_void_by_anyone_needs_an_approval_where_there_are_operators() {
@@ -147,7 +206,7 @@ fn mf_b1_pl_38_b_a_void_by_anyone_needs_an_approval_where_there_are_operators() 
         panic!("a void")
     };
     let actor = ANYONE.to_owned();
-    let void = Event::RoundVoided { round, reason, actor, refund, win_taken_back, jackpot };
+    let void = Event::RoundVoided { round, reason, actor, refund, win_taken_back, jackpot, settled: None };
     let change = world.write(player("ann"), vec![proposed(round)]);
     let commit = world.next(player("ann"), vec![void.clone()]);
     assert_eq!(world.books.admit(&commit), Ok(()));

@@ -31,6 +31,7 @@ fn voided(round: u64, win: i64) -> Vec<Event> {
         refund: Minor(0),
         win_taken_back: Minor(win),
         jackpot: motherlode_books::VoidedJackpot::TakenBack,
+        settled: None,
     }]
 }
 

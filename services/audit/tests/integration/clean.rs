@@ -59,6 +59,7 @@ fn pl_04_the_void_of_a_settled_round_is_checked_against_its_settlement() {
         refund: Minor(150),
         win_taken_back: recalled.win,
         jackpot: motherlode_books::VoidedJackpot::TakenBack,
+        settled: None,
     };
     tale.write_recalling(player("alice"), vec![voided], Some(&recalled));
     tale.tend();

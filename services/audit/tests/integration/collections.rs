@@ -67,6 +67,7 @@ fn mine() -> Tale {
         refund: Minor(100),
         win_taken_back: Minor(0),
         jackpot: motherlode_books::VoidedJackpot::TakenBack,
+        settled: None,
     };
     tale.write(player("dora"), vec![voided, changed(&[("red", 0), ("red_micros", 0)])]);
     tale.bet_on("dwarf-mine", "dora", mine_stake(40_000), |outcome| over(outcome) && outcome.carried.is_none());
@@ -296,6 +297,7 @@ fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
         refund: Minor(100),
         win_taken_back: Minor(25),
         jackpot: motherlode_books::VoidedJackpot::TakenBack,
+        settled: None,
     };
     tale.write(player("eve"), vec![voided]);
     assert_eq!(audited(&tale.log).divergence, None);

@@ -52,6 +52,7 @@ impl Tales {
             refund: Minor(150),
             win_taken_back: Minor(0),
             jackpot: motherlode_books::VoidedJackpot::TakenBack,
+            settled: None,
         };
         self.0[partition as usize].write(crate::common::player(&waiter(partition)), vec![voided]);
     }

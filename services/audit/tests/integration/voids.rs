@@ -28,6 +28,30 @@ fn changed(changes: &[(&str, i64)]) -> Event {
     Event::CollectionChanged { game: "dwarf-mine".into(), scope: "EUR".into(), changes }
 }
 
+/// PL-37: the facts that a void states are checked against the round's own records.
+#[test]
+fn mf_b1_pl_04_false_facts_of_a_voided_round_are_found() {
+    let mut tale = Tale::with_players(&["alice"]);
+    let round = tale.plain_spin("alice");
+    tale.plain_spin("alice");
+    let settled = SettledRound::recall(round, tale.log.iter().map(|logged| &logged.commit)).unwrap();
+    let mut event = voided(round, settled.started.bet, settled.win);
+    let Event::RoundVoided { settled: stated, .. } = &mut event else { panic!("a void") };
+    *stated = Some(Box::new(settled.clone()));
+    tale.write_recalling(player("alice"), vec![event], Some(&settled));
+    tale.tend();
+    assert_eq!(audited(&tale.log).divergence, None);
+    let at = tale.find(|event| matches!(event, Event::RoundVoided { .. }));
+    let changes: [fn(&mut SettledRound); 3] =
+        [|of| of.win.0 += 1, |of| of.opened_at += 1, |of| std::sync::Arc::make_mut(&mut of.started).bet.0 += 1];
+    for change in changes {
+        found(&tale, at, |logged| match &mut logged.commit.events[0] {
+            Event::RoundVoided { settled: Some(settled), .. } => change(settled),
+            other => panic!("{other:?}"),
+        });
+    }
+}
+
 fn voided(round: u64, refund: Minor, win_taken_back: Minor) -> Event {
     let (reason, actor) = ("reel 3 stuck".into(), "support".into());
     Event::RoundVoided {
@@ -37,6 +61,7 @@ fn voided(round: u64, refund: Minor, win_taken_back: Minor) -> Event {
         refund,
         win_taken_back,
         jackpot: motherlode_books::VoidedJackpot::TakenBack,
+        settled: None,
     }
 }
 

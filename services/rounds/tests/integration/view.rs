@@ -35,6 +35,7 @@ fn forged(bet: i64, credited: i64, win: i64, refund: i64, taken_back: i64, after
             refund: Minor(refund),
             win_taken_back: Minor(taken_back),
             jackpot: motherlode_books::VoidedJackpot::TakenBack,
+            settled: None,
         },
     ];
     let commit = Commit {

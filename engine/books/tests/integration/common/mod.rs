@@ -217,6 +217,7 @@ pub fn voided(round: u64, refund: i64, win_taken_back: i64) -> Event {
         refund: Minor(refund),
         win_taken_back: Minor(win_taken_back),
         jackpot: VoidedJackpot::TakenBack,
+        settled: None,
     }
 }
 
@@ -229,6 +230,7 @@ pub fn voided_as(round: u64, refund: i64, win_taken_back: i64, jackpot: VoidedJa
         refund: Minor(refund),
         win_taken_back: Minor(win_taken_back),
         jackpot,
+        settled: None,
     }
 }
 

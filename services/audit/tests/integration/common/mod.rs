@@ -364,6 +364,7 @@ impl Tale {
             refund: Minor(150),
             win_taken_back: Minor(0),
             jackpot: motherlode_books::VoidedJackpot::TakenBack,
+            settled: None,
         };
         let revealed = tale.revealed("bob", void);
         tale.write(player("bob"), [voided].into_iter().chain(revealed).collect());
