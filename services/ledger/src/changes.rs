@@ -289,8 +289,7 @@ async fn approve_void(
     let event = Event::ChangeApproved { change, proposed_by: proposed_by.clone(), actor: actor(caller)? };
     let asked = (request_id.as_str(), fingerprint("approve_change", request));
     let approval = void::Approval { event, cost };
-    let ledger = ledgers.of(stream)?;
-    let position = void::approve(ledger, caller, asked, (stream, *round, reason, proposed_by), approval).await?;
+    let position = void::approve(ledgers, caller, asked, (stream, *round, reason, proposed_by), approval).await?;
     Ok(wire::ApproveChangeResponse { position, pending_partitions: vec![] })
 }
 

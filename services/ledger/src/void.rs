@@ -41,13 +41,19 @@ pub(crate) async fn void_round(
     let ask = Ask { request_id, fingerprint: fingerprint("void_round", request), reason, by };
     let ledger = ledgers.of(&id.stream)?;
     let way = if caller.actor().is_some() { Way::Proposed } else { Way::AtOnce };
-    let voided = make(ledger, &id, &ask, &way).await?;
+    let voided = make(ledgers, caller, &id, &ask, &way).await?;
     match voided.commit.events.first() {
         Some(Event::VoidProposed { .. }) => {
             let change_id = change_id(voided.commit.partition, voided.commit.position);
             Ok(VoidRoundResponse { position: voided.commit.position, change_id, ..VoidRoundResponse::default() })
         }
-        _ => stated(&voided, id.number).map_or_else(|| answer(ledger, &id), Ok),
+        _ => match stated(&voided, id.number) {
+            Some(answer) => Ok(answer),
+            None => {
+                let ledger = ledger.clone();
+                ledgers.reads().run(caller, move || answer(&ledger, &id)).await?
+            }
+        },
     }
 }
 
@@ -77,7 +83,7 @@ pub(crate) struct Approval {
 /// # Errors
 /// [`Refusal`] says why; the proposal then still waits.
 pub(crate) async fn approve(
-    ledger: &Handle,
+    ledgers: &Ledgers,
     caller: &Caller,
     (request_id, fingerprint): (&str, [u8; 16]),
     (stream, round, reason, proposed_by): (&StreamId, u64, &str, &str),
@@ -87,7 +93,7 @@ pub(crate) async fn approve(
     let by = By { actor: proposed_by, reference: "" };
     let ask = Ask { request_id, fingerprint, reason, by };
     let way = Way::Approved(approval.into(), fields::acted_by(caller, "").into());
-    Ok(make(ledger, &id, &ask, &way).await?.commit.position)
+    Ok(make(ledgers, caller, &id, &ask, &way).await?.commit.position)
 }
 
 /// A request for a void.
@@ -108,13 +114,32 @@ enum Way {
     Approved(Box<Approval>, Box<Event>),
 }
 
-/// Appends a void, or the proposal of one.
-async fn make(ledger: &Handle, id: &RoundId, ask: &Ask<'_>, way: &Way) -> Result<Arc<Logged>, Refusal> {
+/// Appends a void, or the proposal of one. A settled round is read where long reads are: by turns of the operators, behind bets.
+async fn make(
+    ledgers: &Ledgers,
+    caller: &Caller,
+    id: &RoundId,
+    ask: &Ask<'_>,
+    way: &Way,
+) -> Result<Arc<Logged>, Refusal> {
     let Ask { request_id, fingerprint, .. } = *ask;
+    let ledger = ledgers.of(&id.stream)?;
     loop {
         let player = ledger.player(&id.stream)?.filter(|player| id.number <= player.rounds_started);
+        let is_settled =
+            |player: &PlayerState| player.open_round(id.number).is_none() && player.voided_at(id.number).is_none();
+        let recalled = match &player {
+            Some(player) if is_settled(player) => {
+                let (ledger, stream, number) = (ledger.clone(), id.stream.clone(), id.number);
+                ledgers.reads().run(caller, move || rounds::recall(&ledger, &stream, number)).await??
+            }
+            _ => None,
+        };
         let decided = match player {
-            Some(player) => decide(ledger, &player, id, ask, way).map(|decided| (player.head.version, decided)),
+            Some(player) => {
+                let version = player.head.version;
+                decide(ledger, &player, recalled, id, ask, way).map(|decided| (version, decided))
+            }
             None => Err(unknown_round(&round_name(&id.stream, id.number))),
         };
         let (version, Decided { recalled, events }) = match decided {
@@ -152,17 +177,20 @@ struct By<'a> {
     reference: &'a str,
 }
 
-fn decide(ledger: &Handle, player: &PlayerState, id: &RoundId, ask: &Ask<'_>, way: &Way) -> Result<Decided, Refusal> {
+fn decide(
+    ledger: &Handle,
+    player: &PlayerState,
+    recalled: Option<SettledRound>,
+    id: &RoundId,
+    ask: &Ask<'_>,
+    way: &Way,
+) -> Result<Decided, Refusal> {
     let Ask { reason, ref by, .. } = *ask;
     let name = || round_name(&id.stream, id.number);
     if player.voided_at(id.number).is_some() {
         return Err(Refusal::precondition("ALREADY_VOIDED", "the round is void").with("round_id", name()));
     }
     let open = player.open_round(id.number);
-    let recalled = match open {
-        Some(_) => None,
-        None => Some(rounds::recall(ledger, &id.stream, id.number)?.ok_or_else(|| unknown_round(&name()))?),
-    };
     let (started, win, collected, jackpots) = match (open, &recalled) {
         (_, Some(settled)) => {
             let SettledRound { started, win, collected, jackpots, .. } = settled;
