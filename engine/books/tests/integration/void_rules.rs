@@ -206,7 +206,9 @@ fn mf_b1_pl_38_b_a_void_by_anyone_needs_an_approval_where_there_are_operators() 
         panic!("a void")
     };
     let actor = ANYONE.to_owned();
-    let void = Event::RoundVoided { round, reason, actor, refund, win_taken_back, jackpot, settled: None };
+    let next = world.next(player("ann"), vec![void_by_operator(round, VoidedJackpot::Kept)]);
+    let settled = world.recall(&next).map(Box::new);
+    let void = Event::RoundVoided { round, reason, actor, refund, win_taken_back, jackpot, settled };
     let change = world.write(player("ann"), vec![proposed(round)]);
     let commit = world.next(player("ann"), vec![void.clone()]);
     assert_eq!(world.books.admit(&commit), Ok(()));
