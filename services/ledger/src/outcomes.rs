@@ -6,10 +6,11 @@
 use crate::{
     append::{AppendError, Proposal, fingerprint},
     fields::{self, AccountId, account_of, money, timestamp, unknown_account},
+    handle::Handle,
     ledgers::Ledgers,
     rounds,
 };
-use motherlode_books::{Event, Minor, PlayerState, Refused, StreamId};
+use motherlode_books::{Event, InternalRequest, Minor, PlayerState, Refused, StreamId};
 use motherlode_proto::{
     convert::record::Logged,
     ledger::v1::{self as wire, request_outcome::State, transaction::Kind},
@@ -29,7 +30,10 @@ pub(crate) async fn get(
     Ok(wire::GetRequestResponse { outcome: Some(outcome) })
 }
 
-/// Cancels a request, unless it's applied already, and answers which of the two it is.
+/// Reason of a rollback that a CancelRequest began.
+const REQUEST_CANCELLED: &str = "REQUEST_CANCELLED";
+
+/// Cancels a request, unless it's applied already, and answers which of the two it is. Begins the rollback of a debit in progress.
 pub(crate) async fn cancel(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -42,17 +46,49 @@ pub(crate) async fn cancel(
         expected_version: None,
         request_id: request_id.into(),
         fingerprint: fingerprint("cancel_request", request),
-        events: [Event::RequestCancelled].into_iter().chain(acted).collect(),
+        events: [Event::RequestCancelled].into_iter().chain(acted.clone()).collect(),
     };
     match ledgers.append(proposal).await {
         // Another than this call made the commit: what it is, is the answer.
         Ok(_) | Err(AppendError::RequestIdReused { .. } | AppendError::RequestCancelled { .. }) => {}
-        // The operator's wallet may have applied it: it will come to its end by itself.
-        Err(AppendError::Refused(Refused::DebitOpen)) => {}
+        Err(AppendError::Refused(Refused::DebitOpen)) => {
+            roll_back(ledgers, &account.stream, request_id, acted).await?;
+        }
         Err(error) => return Err(error.into()),
     }
     let outcome = outcome(ledgers, caller, account.stream, request_id).await?;
     Ok(wire::CancelRequestResponse { outcome: Some(outcome) })
+}
+
+/// Begins the rollback of a request's debit, unless that is being rolled back or has ended (PL-42).
+async fn roll_back(
+    ledgers: &Ledgers,
+    stream: &StreamId,
+    request_id: &str,
+    acted: Option<Event>,
+) -> Result<(), Refusal> {
+    let asked = Event::RollbackAsked { request_id: request_id.into(), reason: REQUEST_CANCELLED.to_owned() };
+    let proposal = Proposal {
+        stream: stream.clone(),
+        expected_version: None,
+        request_id: InternalRequest::AskRollback { request_id }.to_string().into(),
+        fingerprint: InternalRequest::FINGERPRINT,
+        events: [asked].into_iter().chain(acted).collect(),
+    };
+    match ledgers.append(proposal).await {
+        // The debit ended first: the log has how.
+        Ok(_) | Err(AppendError::Refused(Refused::NoSuchDebit)) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether the rollback of a request's debit was begun by a CancelRequest.
+fn is_cancelled_debit(ledger: &Handle, stream: &StreamId, request_id: &str) -> Result<bool, Refusal> {
+    let rollback = InternalRequest::AskRollback { request_id }.to_string();
+    let Some(position) = ledger.find_position(stream, &rollback)? else { return Ok(false) };
+    let asked = ledger.fetch(position)?;
+    let mut events = asked.commit.events.iter();
+    Ok(events.any(|event| matches!(event, Event::RollbackAsked { reason, .. } if reason == REQUEST_CANCELLED)))
 }
 
 fn named<'a>(
@@ -91,7 +127,10 @@ async fn outcome(
     let (state, reason) = match logged.commit.events.first() {
         Some(Event::RequestCancelled) => (State::Cancelled, ""),
         Some(Event::DebitRefused { reason }) => (State::Refused, reason.as_str()),
-        Some(Event::DebitRolledBack) => (State::Refused, "DEBIT_ROLLED_BACK"),
+        Some(Event::DebitRolledBack) => {
+            let is_cancelled = is_cancelled_debit(&ledger, &stream, request_id)?;
+            (if is_cancelled { State::Cancelled } else { State::Refused }, "DEBIT_ROLLED_BACK")
+        }
         _ => (State::Applied, ""),
     };
     let reason = reason.to_owned();

@@ -17,7 +17,7 @@ use motherlode_wallet::{Answer, OperatorWallet, Transaction, roll_back};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::OwnedSemaphorePermit,
-    time::{Instant, sleep},
+    time::{Instant, sleep, sleep_until},
 };
 use tonic::{Code, metadata::MetadataMap};
 
@@ -27,8 +27,21 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Before its caller's deadline a bet stops asking, so that the answer still comes.
 const MARGIN: Duration = Duration::from_millis(200);
 
-/// Between two calls of the same debit.
-const PAUSE: Duration = Duration::from_millis(100);
+/// Longest pause after the first call of a debit, and after any, in milliseconds.
+const PAUSE_MS: (u64, u64) = (200, 3200);
+
+/// Shortest pause between two calls of the same debit, in milliseconds.
+const PAUSE_MS_MIN: u64 = 10;
+
+/// Pause between two looks at the log while the wallet is called.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Computes the pause after a number of calls of a debit: exponential backoff with full jitter.
+fn pause(calls: u32, random: u16) -> Duration {
+    let (first, longest) = PAUSE_MS;
+    let bound = first.saturating_mul(1 << calls.min(16)).min(longest);
+    Duration::from_millis((bound * u64::from(random) / u64::from(u16::MAX)).max(PAUSE_MS_MIN))
+}
 
 /// The state of a bet before the wallet is asked.
 enum Before {
@@ -38,6 +51,8 @@ enum Before {
     Asked(Minor),
     /// The request came to its end before.
     Ended(Arc<Logged>),
+    /// Its debit is being rolled back.
+    RollingBack,
 }
 
 impl SpinApi {
@@ -55,15 +70,22 @@ impl SpinApi {
             Before::Here => return self.bet_here(bet, metadata, None).await,
             Before::Asked(amount) => amount,
             Before::Ended(logged) => return self.ended_bet(&logged, bet).await,
+            Before::RollingBack => return self.rolled_back(ledger, bet, asks_until()).await,
         };
         let place = Arc::new(place?);
         let debit = Transaction::debit(stream, &bet.request_id, currency, amount);
-        match self.confirmed(wallet, &debit, &place).await {
+        let until = asks_until();
+        let Some(answer) = self.confirmed(ledger, wallet, (bet, &debit), &place, until).await? else {
+            return self.rolled_back(ledger, bet, until).await;
+        };
+        match answer {
             Answer::Done { told } => {
                 let debited = Debited { currency, amount, told };
                 let played = self.bet_here(bet, metadata, Some(debited)).await;
                 match played {
                     Err(refusal) if !is_doubtful(&refusal) => Err(self.give_up(ledger, bet, refusal).await),
+                    // The log has its rollback or its end, and so the answer.
+                    Err(_) if !is_asked(ledger, bet)? => self.rolled_back(ledger, bet, until).await,
                     played => played,
                 }
             }
@@ -77,8 +99,8 @@ impl SpinApi {
                 };
                 match ledger.append(proposal).await {
                     Ok(logged) => self.ended_bet(&logged, bet).await,
-                    // It's being rolled back: that is how it ends.
-                    Err(AppendError::Refused(_)) => Err(unknown("the bet is being rolled back")),
+                    // Its rollback was logged first.
+                    Err(AppendError::Refused(_)) => self.rolled_back(ledger, bet, until).await,
                     Err(error) => Err(error.into()),
                 }
             }
@@ -108,7 +130,7 @@ impl SpinApi {
                 Some(debit) if debit.fingerprint != bet.fingerprint => {
                     return Err(Refusal::request_id_reused(&bet.request_id));
                 }
-                Some(debit) if debit.rolling_back => return Err(unknown("the bet is being rolled back")),
+                Some(debit) if debit.rolling_back => return Ok(Before::RollingBack),
                 Some(debit) => return Ok(Before::Asked(debit.amount)),
                 None => {}
             }
@@ -160,27 +182,56 @@ impl SpinApi {
         Ok(started.charged())
     }
 
-    /// Asks for a debit until the answer is known, or the caller has no more time.
+    /// Asks for a debit until the answer is known, or the caller has no more time. `None` once the log has its rollback or its
+    /// end: no call begins after that.
     async fn confirmed(
         &self,
+        ledger: &Handle,
         wallet: &Arc<OperatorWallet>,
-        debit: &Transaction,
+        (bet, debit): (&Bet, &Transaction),
         place: &Arc<OwnedSemaphorePermit>,
-    ) -> Answer {
-        let longest = Instant::now() + WAIT_MAX;
-        let until = until().map_or(longest, |until| (until - MARGIN).min(longest));
+        until: Instant,
+    ) -> Result<Option<Answer>, Refusal> {
+        let mut calls = 0;
         loop {
-            let answer = match tokio::time::timeout_at(until, wallet.debit(debit, place)).await {
-                Ok(answer) => answer,
-                Err(_) => return Answer::Unknown { why: "no answer in time".to_owned() },
+            let call = tokio::time::timeout_at(until, wallet.debit(debit, place));
+            // The log is looked at first: nothing is called for a debit that is being rolled back.
+            let answer = tokio::select! {
+                biased;
+                ended = not_asked(ledger, bet) => return ended.map(|()| None),
+                answer = call => answer.unwrap_or_else(|_| Answer::Unknown { why: "no answer in time".to_owned() }),
             };
             if matches!(answer, Answer::Done { .. } | Answer::Refused { .. }) {
-                return answer;
+                return Ok(Some(answer));
             }
-            if Instant::now() + PAUSE >= until {
-                return answer;
+            let mut random = [u8::MAX; 2];
+            // Without randomness the pause is the longest.
+            let _ = getrandom::fill(&mut random);
+            let next = Instant::now() + pause(calls, u16::from_le_bytes(random));
+            calls += 1;
+            tokio::select! {
+                biased;
+                ended = not_asked(ledger, bet) => return ended.map(|()| None),
+                () = sleep_until(next.min(until)) => {}
             }
-            sleep(PAUSE).await;
+            if next >= until {
+                return Ok(Some(answer));
+            }
+        }
+    }
+
+    /// Waits for the end of a bet whose debit is being rolled back.
+    async fn rolled_back(&self, ledger: &Handle, bet: &Bet, until: Instant) -> Result<PlayedBytes, Refusal> {
+        let mut head = ledger.head();
+        loop {
+            head.borrow_and_update();
+            if let Some(logged) = ledger.find(&bet.account.stream, &bet.request_id, bet.fingerprint)? {
+                return self.ended_bet(&logged, bet).await;
+            }
+            match tokio::time::timeout_at(until, head.changed()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) | Err(_) => return Err(unknown("the bet is being rolled back")),
+            }
         }
     }
 
@@ -205,6 +256,21 @@ impl SpinApi {
         }
         refusal
     }
+}
+
+/// When a bet stops asking its wallet.
+fn asks_until() -> Instant {
+    let longest = Instant::now() + WAIT_MAX;
+    until().map_or(longest, |until| (until - MARGIN).min(longest))
+}
+
+/// Whether the log has a bet's debit as asked, neither ended nor being rolled back.
+fn is_asked(ledger: &Handle, bet: &Bet) -> Result<bool, Refusal> {
+    let asked = ledger.books_of(&bet.account.stream, |books| {
+        let debit = books.player(&bet.account.stream)?.debit()?;
+        Some(debit.request_id == bet.request_id && !debit.rolling_back)
+    });
+    Ok(asked?.unwrap_or_default())
 }
 
 /// Whether the round may have come to be in spite of a refusal.
@@ -233,4 +299,33 @@ fn asked(bet: &Bet, player: &PlayerState, amount: Minor) -> Proposal {
 fn unknown(why: &str) -> Refusal {
     let message = format!("whether the operator's wallet has taken the bet is unknown: {why}");
     Refusal::new(Code::Unavailable, "OUTCOME_UNKNOWN", message).retry_after(Duration::from_secs(1))
+}
+
+/// Returns once the log no longer has a bet's debit as asked.
+async fn not_asked(ledger: &Handle, bet: &Bet) -> Result<(), Refusal> {
+    let mut head = ledger.head();
+    loop {
+        head.borrow_and_update();
+        if !is_asked(ledger, bet)? {
+            return Ok(());
+        }
+        sleep(LOOK_EVERY).await;
+        if head.changed().await.is_err() {
+            return Err(Refusal::new(Code::Unavailable, "CLOSING", "the ledger is closing"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_42_mf_c3_retries_of_a_debit_back_off_with_full_jitter() {
+        let pauses = |random| (0..7).map(|calls| pause(calls, random).as_millis()).collect::<Vec<_>>();
+        assert_eq!(pauses(u16::MAX), [200, 400, 800, 1600, 3200, 3200, 3200]);
+        assert_eq!(pauses(u16::MAX / 2), [99, 199, 399, 799, 1599, 1599, 1599]);
+        assert_eq!(pauses(0), [10; 7]);
+        assert_eq!(pause(u32::MAX, u16::MAX).as_millis(), 3200);
+    }
 }

@@ -205,10 +205,6 @@ async fn pl_31_a_bet_without_an_answer_draws_nothing_and_is_found_out_by_asking_
             let before = rounds(&mut client, &alice).await;
             let pending = looked_up(&mut client, &alice, request).await;
             assert_eq!((pending.state(), pending.round), (State::Pending, None));
-            // It can't be cancelled any more: the wallet may have it.
-            let cancel = CancelRequestRequest { account: Some(alice.clone()), request_id: request.into() };
-            let cancelled = client.ledger.cancel_request(cancel).await.unwrap().into_inner().outcome.unwrap();
-            assert_eq!(cancelled.state(), State::Pending);
             let other = client.spin(bet("meanwhile", &alice, "0.10"), None).await.unwrap_err();
             assert_eq!(reason(&other), "DEBIT_OPEN");
             assert_eq!(rounds(&mut client, &alice).await, before, "no outcome before a confirmed debit");
@@ -222,6 +218,60 @@ async fn pl_31_a_bet_without_an_answer_draws_nothing_and_is_found_out_by_asking_
             assert_eq!(looked_up(&mut client, &alice, request).await.state(), State::Applied);
             client.play_out(bet(request, &alice, "0.10")).await.unwrap();
         }
+        world.reconciled(&["alice"]).await;
+    }
+}
+
+async fn cancelled(client: &mut Client, account: &Account, request_id: &str) -> RequestOutcome {
+    let cancel = CancelRequestRequest { account: Some(account.clone()), request_id: request_id.into() };
+    client.ledger.cancel_request(cancel).await.unwrap().into_inner().outcome.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_42_mf_c2_a_cancelled_bet_is_rolled_back_and_not_played_when_the_wallet_is_back() {
+    for world in World::both().await {
+        let mut client = world.client("acme").await;
+        let alice = world.player(&mut client, "alice", 1_000).await;
+        for (request, fault) in [("hangs", Fault::Hangs), ("answer", Fault::LostAnswer), ("call", Fault::LostCall)] {
+            world.wallet.always(fault);
+            bet_within(&mut client, bet(request, &alice, "0.10"), 500).await.unwrap_err();
+            assert_eq!(cancelled(&mut client, &alice, request).await.state(), State::Pending);
+            assert_eq!(cancelled(&mut client, &alice, request).await.state(), State::Pending, "again");
+            world.wallet.script(&[]);
+            world.settled(&["alice"]).await;
+            let outcome = looked_up(&mut client, &alice, request).await;
+            assert_eq!((outcome.state(), outcome.reason.as_str()), (State::Cancelled, "DEBIT_ROLLED_BACK"));
+            assert_eq!(cancelled(&mut client, &alice, request).await, outcome);
+            let again = bet_within(&mut client, bet(request, &alice, "0.10"), 5_000).await.unwrap_err();
+            assert_eq!(reason(&again), "DEBIT_ROLLED_BACK");
+        }
+        assert_eq!(rounds(&mut client, &alice).await, 0);
+        world.reconciled(&["alice"]).await;
+    }
+}
+
+/// A bet that still asks its wallet learns of the rollback from the log, and asks no more.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_42_mf_c3_no_debit_is_called_after_its_rollback_is_logged() {
+    for world in World::both().await {
+        let mut client = world.client("acme").await;
+        let mut other = world.client("acme").await;
+        let alice = world.player(&mut client, "alice", 1_000).await;
+        world.wallet.always(Fault::Unsure);
+        let betting = bet_within(&mut client, bet("r", &alice, "0.10"), 9_000);
+        let cancelling = async {
+            until(|| world.wallet.books().calls > 1, "the debit is asked again").await;
+            let answer = cancelled(&mut other, &alice, "r").await;
+            world.wallet.script(&[]);
+            world.settled(&["alice"]).await;
+            (answer, world.wallet.books().calls)
+        };
+        let (played, (answer, calls)) = tokio::join!(betting, cancelling);
+        assert_eq!(answer.state(), State::Pending);
+        assert_eq!(reason(&played.unwrap_err()), "DEBIT_ROLLED_BACK", "the log's word");
+        assert_eq!(world.wallet.books().calls, calls, "no call after the rollback");
+        assert_eq!(looked_up(&mut other, &alice, "r").await.state(), State::Cancelled);
+        assert_eq!(rounds(&mut other, &alice).await, 0);
         world.reconciled(&["alice"]).await;
     }
 }
