@@ -28,10 +28,10 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 const MARGIN: Duration = Duration::from_millis(200);
 
 /// Longest pause after the first call of a debit, and after any, in milliseconds.
-const PAUSE_MS: (u64, u64) = (200, 3200);
+const PAUSE_MS: (u64, u64) = (20, 3200);
 
 /// Shortest pause between two calls of the same debit, in milliseconds.
-const PAUSE_MS_MIN: u64 = 10;
+const PAUSE_MS_MIN: u64 = 5;
 
 /// Pause between two looks at the log while the wallet is called.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -322,10 +322,10 @@ mod tests {
 
     #[test]
     fn pl_42_mf_c3_retries_of_a_debit_back_off_with_full_jitter() {
-        let pauses = |random| (0..7).map(|calls| pause(calls, random).as_millis()).collect::<Vec<_>>();
-        assert_eq!(pauses(u16::MAX), [200, 400, 800, 1600, 3200, 3200, 3200]);
-        assert_eq!(pauses(u16::MAX / 2), [99, 199, 399, 799, 1599, 1599, 1599]);
-        assert_eq!(pauses(0), [10; 7]);
+        let pauses = |random| (0..10).map(|calls| pause(calls, random).as_millis()).collect::<Vec<_>>();
+        assert_eq!(pauses(u16::MAX), [20, 40, 80, 160, 320, 640, 1280, 2560, 3200, 3200]);
+        assert_eq!(pauses(u16::MAX / 2), [9, 19, 39, 79, 159, 319, 639, 1279, 1599, 1599]);
+        assert_eq!(pauses(0), [5; 10]);
         assert_eq!(pause(u32::MAX, u16::MAX).as_millis(), 3200);
     }
 }
