@@ -78,7 +78,7 @@ async fn mf_e5_long_proposals_of_other_processes_are_refused_and_take_a_bounded_
     }
 
     // 1,200 proposals of 1 MB.
-    let streams = (0..8).map(|stream| (stream * 150..(stream + 1) * 150).collect());
+    let streams = (0..4).map(|stream| (stream * 300..(stream + 1) * 300).collect());
     let attack: Vec<_> = streams.map(|tickets| tokio::spawn(propose(log.clone(), tickets, 1_000_000))).collect();
     for refused in attack {
         for verdict in refused.await.unwrap().unwrap() {
@@ -89,7 +89,8 @@ async fn mf_e5_long_proposals_of_other_processes_are_refused_and_take_a_bounded_
     }
 
     // Proposals below the bound, 400 MB of them: durable ones are dropped from memory.
-    let streams = (0..8_u64).map(|stream| (1_000_000 + stream * 200..1_000_000 + (stream + 1) * 200).collect());
+    // Four streams cannot exceed the bound of their credential.
+    let streams = (0..4_u64).map(|stream| (1_000_000 + stream * 400..1_000_000 + (stream + 1) * 400).collect());
     let attack: Vec<_> = streams.map(|tickets| tokio::spawn(propose(log.clone(), tickets, 250_000))).collect();
     for taken in attack {
         let taken = taken.await.unwrap().unwrap();
