@@ -19,8 +19,10 @@ mod values;
 
 pub use events::{
     Automatic, Award, Campaign, CampaignOver, ChangeProposed, CollisionShare, Commit, Contribution, DayLimits,
-    DebitAsked, Decision, Draw, DrawSealed, Event, GenerationBegun, Hit, Incident, InternalRequest, LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, Refused, ReportedVoids, Reversal, RoundStarted, RoundTerms, SealReason, SessionName, SessionOpened, StartEvidence, StepResolved, RoundJackpot, SettledRound,
-    StretchEnd, TakeBack, VoidReturn, VoidedJackpot,
+    DebitAsked, Decision, Draw, DrawSealed, Event, GenerationBegun, Hit, Incident, InternalRequest, LiabilityReserved,
+    LoggedTerms, MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, Refused, ReportedVoids,
+    Reversal, RoundJackpot, RoundStarted, RoundTerms, SealReason, SessionName, SessionOpened, SettledRound,
+    StartEvidence, StepResolved, StretchEnd, TakeBack, VoidReturn, VoidedJackpot,
 };
 pub use fold::{Left, Share, Shared, Stage, Subject, Totals, figure, price};
 pub use play::{
@@ -30,7 +32,9 @@ pub use play::{
 /// Names in events and states: one of up to 23 bytes takes no memory of its own, a longer one is shared by its clones.
 pub use smol_str::SmolStr;
 pub use state::{
-    BREAK_MS, Books, CampaignState, Collection, Day, Debit, Drawn, Due, Frozen, Generation, Generations, Hand, NextDraw, OpenRound, PendingChange, PlayerState, PoolState, Seat, Step, SwitchedOff, UnpaidAward, VOID_HOLD_MS, VoidProposal, VoidSum, Wallet,
+    BREAK_MS, Books, CampaignState, Collection, Day, Debit, Drawn, Due, Frozen, Generation, Generations, Hand,
+    NextDraw, OpenRound, PendingChange, PlayerState, PoolState, Seat, Step, SwitchedOff, UnpaidAward, VOID_HOLD_MS,
+    VoidProposal, VoidSum, Wallet,
 };
 pub use statement::{
     Bet, Revenue, RevenueKey, RevenueSums, RoundKey, Statement, Transaction, TransactionKind, UnknownBet, rounds_named,

@@ -12,7 +12,10 @@ use super::{
 };
 use crate::log::v1;
 use motherlode_books::{
-    Award, Campaign, ChangeProposed, Contribution, DayLimits, DebitAsked, Decision, Draw, DrawSealed, Event, GenerationBegun, Hit, Incident, LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, ReportedVoids, Reversal, RoundStarted, RoundTerms, SessionOpened, StepResolved, StretchEnd, TakeBack, VoidReturn, RoundJackpot, SettledRound,
+    Award, Campaign, ChangeProposed, Contribution, DayLimits, DebitAsked, Decision, Draw, DrawSealed, Event,
+    GenerationBegun, Hit, Incident, LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported, PoolMirrored,
+    PoolStatus, PoolTerms, ReportedVoids, Reversal, RoundJackpot, RoundStarted, RoundTerms, SessionOpened,
+    SettledRound, StepResolved, StretchEnd, TakeBack, VoidReturn,
 };
 use prost::Message as _;
 use std::sync::Arc;

@@ -6,8 +6,8 @@ use crate::{
 };
 use motherlode_books::{
     Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, DayLimits,
-    DebitAsked, Decision, Draw, DrawSealed, Event, FxRate, Hit, LiabilityReserved, LoggedTerms, Minor, MirroredAward,
-    Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RecordHash, RoundStarted, RoundTerms, SealReason,
+    DebitAsked, Decision, Draw, Event, FxRate, Hit, LiabilityReserved, LoggedTerms, Minor, MirroredAward, Nano,
+    PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RecordHash, RoundStarted, RoundTerms, SealReason,
     SessionOpened, StepResolved, StreamId, StretchEnd, Switch, TakeBack, VoidedJackpot,
 };
 use motherlode_proto::{
