@@ -1,9 +1,7 @@
 //! The log's records: what is encoded is decoded, what was written once is read for ever, and nothing panics.
 
-use crate::{
-    generations::{events_of_generations, sealed},
-    voids::{events_of_voids, void_with_facts},
-};
+use crate::generations::{events_of_generations, sealed};
+use crate::voids::{events_of_voids, void_with_facts};
 use motherlode_books::{
     Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, DayLimits,
     DebitAsked, Decision, Draw, Event, FxRate, Hit, LiabilityReserved, LoggedTerms, Minor, MirroredAward, Nano,
@@ -563,7 +561,6 @@ proptest! {
     ) {
         let mut bytes = record::encode(&[3; 32], &logged).to_vec();
         for (place, value) in changes {
-            // Behind the hash, where all is taken as it is.
             let place = 34 + place.index(bytes.len() - 34);
             bytes[place] = value;
         }

@@ -93,6 +93,7 @@ fn is_for(record: &LogRecord, operator: &str) -> bool {
     let commit = Commit::decode(record.record.as_slice()).unwrap();
     let switched = |kind: &Kind| match kind {
         Kind::SwitchSet(set) => set.operator.is_empty() || set.operator == operator,
+        Kind::GenerationBegun(_) => true,
         _ => false,
     };
     commit.stream == "rates"

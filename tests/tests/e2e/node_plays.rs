@@ -139,9 +139,9 @@ async fn mf_e1_seals_that_the_draw_keys_do_not_give_are_refused() {
     assert_eq!(service.refused("spin", &alice, sealed(lost, seal)).await, "DRAW_KEY_PRESENT");
     assert_eq!(service.refused("spin", &alice, sealed(lost, chosen)).await, "DRAW_KEY_PRESENT");
     assert_eq!(service.refused("spin", &alice, sealed(SealReason::Unsealed, chosen)).await, "SEAL_FORGED");
-    // The first generation, whose values nothing of this log's salts decides.
-    let former = |step: &mut StepResolved| step.draw.iter_mut().for_each(|draw| draw.next_generation = 0);
-    assert_eq!(service.forged(former).await, "SEAL_FORGED");
+    // A generation that the log has not begun.
+    let later = |step: &mut StepResolved| step.draw.iter_mut().for_each(|draw| draw.next_generation = 7);
+    assert_eq!(service.forged(later).await, "SEAL_FORGED");
     let named = vec![Event::GeneratorReseeded { key: Some([9; 4]) }];
     assert_eq!(service.refused("spin", &StreamId::System, named).await, "DRAW_KEY_UNKNOWN");
     let begun = GenerationBegun {

@@ -570,8 +570,6 @@ async fn a_witness_cosigns_one_history_of_a_log_and_remembers_it() {
     let refused = verify(&shown, &log, Some(&policy)).unwrap_err();
     assert!(matches!(refused, Unproven::Witnesses { found: 0, known: 1 }), "{refused}");
     split.stop().await.unwrap();
-
-    // It remembers over a restart, and serves what it has seen.
     let origin: String = motherlode_log::hash(log.name().as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
     let path = format!("/{origin}/checkpoint");
     let (status, seen) = get(at, "GET", &path).await;

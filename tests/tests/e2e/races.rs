@@ -197,7 +197,8 @@ impl Racer {
 fn refused(status: &Status) -> Ended {
     match &*reason(status) {
         // Another racer's round is under way, or the player changes too often: it's asked again.
-        "ROUND_IN_PROGRESS" => Ended::Unknown,
+        // A lost key: the draw was sealed again after the client seed was chosen.
+        "ROUND_IN_PROGRESS" | "SEAL_CHANGED" => Ended::Unknown,
         "ALREADY_SETTLED" | "ROUND_VOIDED" => Ended::Over,
         why => {
             let known = matches!(

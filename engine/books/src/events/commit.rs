@@ -64,7 +64,7 @@ impl Commit {
         }
     }
 
-    /// Whether it's an operator's to see (PL-27, PL-30): of its own players, a rate, a switch that covers it, or its campaigns. Nothing
+    /// Whether it's an operator's to see (PL-27, PL-30): of its own players, a rate, a switch that covers it, its campaigns, or a generation of draws. Nothing
     /// that tells of others: pools' awards name their winners, and what is only proposed is nobody's yet.
     #[must_use]
     pub fn concerns(&self, operator: &str) -> bool {
@@ -72,6 +72,8 @@ impl Commit {
         let own = |event: &Event| match event {
             Event::SwitchSet { switch, .. } => covers(switch),
             Event::LiabilityReserved(reserved) => reserved.operator == operator,
+            // Seals name the generation whose salt it states.
+            Event::GenerationBegun(_) => true,
             _ => false,
         };
         self.stream.concerns(operator).unwrap_or_else(|| self.events.iter().any(own))
