@@ -135,7 +135,15 @@ def played(client, account, number):
     while choice := choice_for(steps[-1].outcome.awaiting):
         named = f"r{number}.{len(steps)}"
         steps.append(patient(lambda: client.choose(named, steps[0].round_id, choice)))
-    return steps[-1].win.amount_minor - steps[0].bet.amount_minor
+    jackpot = 0
+    if steps[0].HasField("jackpot"):
+        # Paid on top of the win, perhaps after the answer: a repetition states the amount then.
+        paid = lambda: patient(lambda: client.spin(request)).jackpot.amount
+        deadline = time.monotonic() + 300
+        while not paid().amount_minor and time.monotonic() < deadline:
+            time.sleep(0.05)
+        jackpot = paid().amount_minor
+    return steps[-1].win.amount_minor + jackpot - steps[0].bet.amount_minor
 
 
 def reconciled(database, net):
