@@ -43,7 +43,7 @@ def test_the_configurations_files_are_mounted():
 
 
 def test_mf_e6_each_role_mounts_its_own_secrets_alone():
-    """The configuration, which all mount, has digests; what a role shows to others is mounted by that role."""
+    """The shared configuration has digests only; each role mounts its own credentials."""
     secrets = {}
     for found in render(FOLDER):
         if pod(found):

@@ -96,7 +96,7 @@ def nats(tmp_path):
 
 
 def configure(folder, nats):
-    """The manifests' configuration and the secrets of each role in a folder of its own, with files and addresses of here."""
+    """The manifests' configuration and a folder of secrets per role, with local files and addresses."""
     for role in ROLES:
         (folder / role).mkdir()
         files = ["-keyout", folder / role / "tls.key", "-out", folder / role / "tls.crt"]

@@ -292,7 +292,7 @@ impl<const LENGTH: usize> Value for Vec<[u8; LENGTH]> {
     }
 }
 
-/// Names, none of them empty.
+/// Names without empty ones.
 impl Value for Vec<SmolStr> {
     fn put(&self, out: &mut Out, number: u8) {
         self.iter().for_each(|name| name.put(out, number));

@@ -4,7 +4,7 @@ use motherlode_books::{Event, InternalRequest, StreamId};
 use motherlode_ledger::{AppendError, Handle, Proposal};
 use std::time::Duration;
 
-/// Tries while the writer of a partition does not have the positions of another that a proposal rests on, and the pause between.
+/// Number of attempts while a partition's writer lacks another partition's positions, and the pause between them.
 const TRIES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(10);
 

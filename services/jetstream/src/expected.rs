@@ -1,13 +1,13 @@
 //! A stream as its writer found it at the opening: checked again and again while the log is written.
 //!
 //! Whoever administers NATS can change a stream behind its writer: give it limits that delete messages, have it republish or
-//! take other subjects, delete it and make another. What deviates from the opening ends the writer's turn with the reason.
+//! take other subjects, delete it and make another. A deviation from the opening ends the writer's turn with the reason.
 
 use crate::check;
 use motherlode_runtime::config::Store as Config;
 use serde_json::Value;
 
-/// The state that a stream must keep while it is written.
+/// Required state of a stream while it is written.
 #[derive(Debug)]
 pub(crate) struct Expected {
     wanted: Value,
@@ -25,7 +25,7 @@ impl Expected {
         Self { wanted: check::wanted(stream, config), created, replicas, storage }
     }
 
-    /// The first deviation of a stream that has had `last` messages.
+    /// First deviation of a stream with `last` messages so far.
     pub(crate) fn deviation(&self, info: &Value, last: u64) -> Option<String> {
         let (config, state) = (&info["config"], &info["state"]);
         let count = |key: &str| state[key].as_u64().unwrap_or_default();

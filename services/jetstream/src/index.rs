@@ -54,7 +54,7 @@ impl Index {
         let Mark { next, sequence, epoch, head } = *self.marks.get(from)?;
         let beyond = self.marks.partition_point(|mark| mark.next <= upto);
         let end = self.marks.get(beyond).map_or(self.last + 1, |mark| mark.sequence);
-        // A message that was skipped once is skipped again: that the stream is authentic was found by the opening.
+        // A skipped message is skipped again: the opening has already checked the stream's authenticity.
         Some((Walk { sequence, next, head, epoch, foreign: 0, authentic: true }, end - sequence))
     }
 }

@@ -15,7 +15,7 @@ use std::{
 
 /// First bytes of each authenticated text.
 const DOMAIN: &[u8] = b"motherlode.jetstream.v1\0";
-/// The largest key file that is read, bytes.
+/// Largest key file, bytes.
 const BYTES_MAX: u64 = 4096;
 
 /// The kind of a message, by its subject.

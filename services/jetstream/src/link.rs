@@ -100,7 +100,7 @@ impl Link {
         self.request(format!("$JS.API.{call}"), request)
     }
 
-    /// Publishes a message that is to follow the message `after`, with these headers; answers its number.
+    /// Publishes a message after the message `after`, with these headers; returns its number.
     pub(crate) fn publish(
         &self,
         subject: &str,

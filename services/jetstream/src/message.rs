@@ -85,7 +85,7 @@ pub(crate) fn epoch_subject(stream: &str) -> String {
 #[derive(Debug)]
 pub(crate) struct Trust {
     pub stream: String,
-    /// The key of the installation; without it, whoever can publish to the stream's subjects can write the log.
+    /// Key of the installation. Without it, each NATS user with access to the stream's subjects can write the log.
     pub key: Option<StreamKey>,
     /// Number of the last message that may be without a MAC though there is a key.
     pub unsigned_up_to: u64,
@@ -137,7 +137,7 @@ pub(crate) struct Walk {
     pub head: Hash,
     /// The number of the message that began the epoch; 0 before the first.
     pub epoch: u64,
-    /// Number of foreign messages that were skipped since the epoch began.
+    /// Number of foreign messages skipped since the epoch began.
     pub foreign: u64,
     /// Whether an authentic message was seen.
     pub authentic: bool,
@@ -196,7 +196,7 @@ impl Walk {
         self.foreign > before.foreign
     }
 
-    /// Logs a foreign message that was skipped since another state: the first, the second, the fourth, the eighth, ...
+    /// Logs the first, second, fourth, eighth, ... foreign message skipped since another state.
     pub(crate) fn report_foreign(&self, before: &Self, stream: &str) {
         if self.skipped(before) && self.foreign.is_power_of_two() {
             let (count, message) = (self.foreign, before.sequence);
@@ -343,7 +343,7 @@ mod tests {
         walk.step(&trust, &append(4, 3, 2, &all[1..])).unwrap();
         assert_eq!((walk.next, walk.foreign), (2, 1));
         assert_eq!(walk.step(&trust, &by(&trust, append(5, 3, 2, &all[1..]))).unwrap(), all[1..]);
-        // Who has no key does not take a stream with MACs for one without.
+        // A process without a key does not mistake a stream with MACs for one without.
         let mut walk = Walk::new(0);
         let refused = walk.step(&unsigned(), &by(&trust, epoch(1))).unwrap_err();
         assert!(refused.to_string().contains("key_file is not set"), "{refused}");

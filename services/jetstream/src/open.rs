@@ -41,7 +41,7 @@ pub enum OpenError {
         /// Its name.
         stream: String,
     },
-    /// The stream of a log that was written before is gone.
+    /// The stream of an existing log is gone.
     #[error(
         "there is no stream {stream}, and {evidence}: the stream is not created. Restore the stream; a new log needs another data folder or \
          another [store] stream"
@@ -125,7 +125,7 @@ pub(crate) struct Stream {
     pub trust: Arc<Trust>,
 }
 
-/// A stream that was checked for writing.
+/// A stream checked for writing.
 #[derive(Debug)]
 pub(crate) struct Checked {
     /// The number of its last message.
@@ -168,7 +168,7 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Checks that a log can be written to it: its settings, its servers', and that nothing was removed.
+    /// Checks the settings of the stream and its servers, and the absence of removed messages, before writing.
     pub(crate) fn check(&self, config: &Config) -> Result<Checked, OpenError> {
         check::server(&self.link, config)?;
         let info = self.found()?;

@@ -150,7 +150,7 @@ impl Presence {
                 }
             }
             if checked.elapsed() >= CHECK_EVERY {
-                // What was acknowledged before the question is in the answer.
+                // The answer covers all messages acknowledged before the question.
                 let last = taken.shared.last();
                 let deviation = match api(client, &format!("STREAM.INFO.{name}"), &json!({})).await {
                     Ok(info) => taken.expected.deviation(&info, last),

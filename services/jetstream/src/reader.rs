@@ -26,7 +26,7 @@ pub(crate) struct Shared {
     index: RwLock<Index>,
     /// The same.
     recent: Mutex<Recent>,
-    /// Number of foreign messages that were skipped since the epoch before this writer's began.
+    /// Number of foreign messages skipped since the epoch before this writer's began.
     foreign: AtomicU64,
 }
 
@@ -47,17 +47,17 @@ impl Shared {
         }
     }
 
-    /// Counts foreign messages from so many on.
+    /// Continues the count of foreign messages from this number.
     pub(crate) fn count_foreign(&self, from: u64) {
         self.foreign.store(from, Ordering::Relaxed);
     }
 
-    /// Number of foreign messages that were skipped.
+    /// Number of skipped foreign messages.
     pub(crate) fn foreign(&self) -> u64 {
         self.foreign.load(Ordering::Relaxed)
     }
 
-    /// The number of the last message that was read or written.
+    /// Number of the last message read or written.
     pub(crate) fn last(&self) -> u64 {
         self.index.read().last
     }

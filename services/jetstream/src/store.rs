@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Messages and bytes that are read at once when foreign messages are skipped.
+/// Messages and bytes read at once while skipping foreign messages.
 const FOREIGN_MESSAGES: u64 = 1024;
 const FOREIGN_BYTES: u64 = 4 << 20;
 /// Room for a message's headers, bytes, besides its block.
@@ -194,7 +194,7 @@ impl JetStreamStore {
                 shared.publish(&self.walk, &walk, message.payload.len());
                 self.walk = walk;
             }
-            // An unreachable server, or one that is behind, returns none: the next try to publish finds the rest.
+            // An unreachable or lagging server returns no messages: the next attempt to publish finds the rest.
             let next = stream.link.fetch(&stream.name, self.walk.sequence, FOREIGN_MESSAGES, FOREIGN_BYTES);
             messages = next.unwrap_or_default();
         }

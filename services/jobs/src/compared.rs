@@ -11,8 +11,7 @@ use motherlode_slots::{Feature, Game, Par, Seed, Stake, Tally, par::Exact, simul
 use serde::{Serialize, Serializer};
 use std::time::Duration;
 
-/// Chance, at most, that a run of a sound game has a figure that is taken to contradict the exact one. It is shared equally by all
-/// figures of the run (Bonferroni).
+/// Highest chance of a false contradiction in a run of a sound game, shared equally by all figures of the run (Bonferroni).
 const FALSE_ALARMS: f64 = 1e-3;
 /// Rounds that a part's own spread needs to be known, as if all of its wins were equal; below, the spread of the whole is taken, which
 /// is larger.
@@ -42,7 +41,7 @@ pub struct Report {
     /// Frequencies of a paid spin's features; empty if the feature is bought.
     #[serde(serialize_with = "by_name")]
     features: Vec<(&'static str, Estimate)>,
-    /// Variance of a round's win in bets, judged from above: rare wins missing from the sample lower it. None if few rounds have
+    /// Variance of a round's win in bets, judged from above: rare wins missing from the sample lower it. `None` if few rounds have
     /// most of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     variance: Option<Estimate>,
@@ -77,7 +76,7 @@ pub struct Estimate {
     std_dev_exact: Option<f64>,
     /// Distance from the exact value in standard errors.
     pub sigmas: f64,
-    /// The distance that is judged, in standard errors: of a chance the root of its deviance, which holds for rare ones too.
+    /// Judged distance in standard errors; for a chance the root of its deviance, also valid for rare events.
     pub judged: f64,
 }
 
@@ -370,7 +369,7 @@ mod tests {
         }
     }
 
-    /// A played game of the model, held against figures that a test changes.
+    /// A game played by the model and compared with changed figures.
     fn judged(name: &str, rounds: u64, seed: u8, change: impl Fn(&mut Par)) -> Option<String> {
         let game = motherlode_slots::latest(name).unwrap();
         let limits = &game.info().limits;
@@ -386,7 +385,7 @@ mod tests {
         Report::new(game, &stake, &par, &tally, [seed; 32], 1, Duration::from_secs(1)).contradiction()
     }
 
-    /// A hit frequency, a part of the return or a chance of the jackpot that is not the model's is found, though the return is right.
+    /// A wrong hit frequency, part of the return or chance of the jackpot is found, even if the return is right.
     #[test]
     fn pl_43_mf_d7_each_figure_that_is_not_the_models_is_found() {
         let ratio = |numerator: i64, denominator: i64| Exact::new(numerator.into(), denominator.into());

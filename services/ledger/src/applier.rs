@@ -93,7 +93,7 @@ impl Group {
     }
 }
 
-/// The settled round that a commit voids: as the void states it, which its writer has checked, or from the log before it.
+/// Settled round of a void: the stated one, checked by its writer, or the one in the log before it.
 pub(crate) fn recall(reader: &dyn Reader, void: &Commit, round: u64) -> Result<Option<SettledRound>, OpenError> {
     let stated = void.events.iter().find_map(|event| match event {
         Event::RoundVoided { round: of, settled: Some(settled), .. } if *of == round => Some(settled),

@@ -7,7 +7,7 @@
 //! written is used as it is.
 //!
 //! Draws are dealt under a key that follows from the draw key and the salt of a generation, which the log holds
-//! ([`Generations`], PL-40). So a copy of the keys that is stale or restored deals nothing that was dealt before.
+//! ([`Generations`], PL-40). A stale or restored copy of the keys therefore deals no value a second time.
 
 use motherlode_books::{
     Dealt, DrawName, DrawSealed, Epoch, Event, Generation, Generations, NextDraw, OpenRound, PlayerState, Salt, Seal,
@@ -32,7 +32,7 @@ const HEAD: &str =
     "# Motherlode's draw keys: whoever reads them knows every draw to come. Never copy them with the log.\n";
 /// The largest file that is read, bytes.
 const BYTES_MAX: u64 = 1 << 20;
-/// Keys of generations that are kept ready: those of all partitions under today's key, and some before.
+/// Most cached keys of generations: those of all partitions under today's key, and some older ones.
 const DERIVED_MAX: usize = 256;
 
 /// Why there are no draw keys.
@@ -158,8 +158,8 @@ impl DrawKeys {
         entropy().map(Self::of)
     }
 
-    /// The keys of a file. A file that does not exist has none: [`DrawKeys::renew`] makes the first one, once it's known that the log
-    /// names no others.
+    /// Reads the keys of a file; a missing file has no keys. [`DrawKeys::renew`] creates the first key, after the check against the
+    /// log's names.
     ///
     /// # Errors
     /// See [`DrawKeysError`].
@@ -169,8 +169,8 @@ impl DrawKeys {
         Ok(keys)
     }
 
-    /// Reads the keys again, and adds one where there is none or the last is a day old; returns its name. Keys in memory alone stay as
-    /// they are.
+    /// Reads the keys again and adds one if the file is empty or its last key is a day old; returns the new key's name. Has no effect for
+    /// keys in memory alone.
     ///
     /// # Errors
     /// See [`DrawKeysError`]; the keys are as they were.
@@ -260,8 +260,7 @@ impl DrawKeys {
         self.0.keys.read().keys.iter().map(|key| key.epoch).collect()
     }
 
-    /// The dealt value of a player's draw; none where its key is gone or the log has no such generation. A key that another process has
-    /// made is read then.
+    /// Dealt value of a player's draw; `None` without its key or generation. Reads the file again for a key of another process.
     #[must_use]
     pub fn dealt(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Dealt> {
         let DrawName { number, epoch, generation } = name;
@@ -369,7 +368,7 @@ fn read(file: &mut File, path: &Path) -> Result<(Vec<Key>, u64), DrawKeysError> 
     Ok((keys.collect::<Result<_, _>>()?, whole as u64))
 }
 
-/// Eight digits that tell whether a line is as it was written.
+/// Checksum of a line, eight hexadecimal digits.
 fn checksum(line: &str) -> String {
     hash(line.as_bytes())[..4].iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -406,7 +405,7 @@ mod tests {
         Generations::default()
     }
 
-    /// As a first start does.
+    /// Opens the keys and creates the first one.
     fn open(path: &Path, now_ms: i64) -> Result<DrawKeys, DrawKeysError> {
         let keys = DrawKeys::open(path)?;
         keys.renew(now_ms)?;

@@ -1,8 +1,8 @@
-//! Evidence that a log has not lost records since it was last written (PL-40).
+//! Evidence about a loss of a log's last records (PL-40).
 //!
 //! Two files outside the log remember its end. The *page* lies in memory-backed storage and is written before each answer, so it ends
-//! with the machine's boot. The *mark* lies beside the draw keys and is written about once a second and at an orderly stop. A file that
-//! remembers a record which the log lacks proves a loss; a file that is missing or damaged proves nothing.
+//! with the machine's boot. The *mark* is in the folder of the draw keys and is written about once a second and at an orderly stop. A file
+//! with a record missing from the log proves a loss; a missing or damaged file proves nothing.
 
 use crate::index::Held;
 use motherlode_books::{Generations, StartEvidence};
@@ -11,9 +11,9 @@ use motherlode_log::{Hash, Position, hash};
 /// A place in a log as a file remembers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Remembered {
-    /// Record that the log had.
+    /// Record of the log.
     pub(crate) held: Held,
-    /// Generation that was current then; 0 in files of older programs.
+    /// Generation current at the time; 0 in files of older programs.
     pub(crate) generation: u64,
     /// Whether nothing was appended after it: the writer had stopped.
     pub(crate) stopped: bool,
@@ -29,7 +29,7 @@ impl Remembered {
         line + " " + &sum + "\n"
     }
 
-    /// Reads a line; none of anything else. Lines of older programs have a position and a hash alone.
+    /// Reads a line; `None` for any other text. Lines of older programs have a position and a hash alone.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let line = text.strip_suffix('\n')?;
         let fields: Vec<_> = line.split(' ').collect();
@@ -74,9 +74,9 @@ fn checksum(line: &str) -> String {
 /// A source of evidence about a partition's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sources {
-    /// Page in memory-backed storage, if it's whole.
+    /// Page in memory-backed storage, if it is intact.
     pub(crate) page: Option<Remembered>,
-    /// Mark beside the draw keys, if it's whole.
+    /// Mark in the folder of the draw keys, if it is intact.
     pub(crate) mark: Option<Remembered>,
     /// Whether the mark lies on another volume than the log.
     pub(crate) mark_is_apart: bool,
@@ -99,8 +99,8 @@ impl Verdict {
     }
 }
 
-/// Judges a start by its sources. `has` tells whether the log has a record. The verdict of a proven loss is `Restored`; whether it may
-/// be accepted is for the caller to say.
+/// Judges a start by its sources. `has` looks up a record of the log. The verdict on a proven loss is `Restored`; the caller decides
+/// whether to accept it.
 pub(crate) fn judge<E>(
     sources: &Sources,
     end: Held,
@@ -116,7 +116,7 @@ pub(crate) fn judge<E>(
     if lost_to > 0 {
         return Ok(Verdict { evidence: StartEvidence::Restored, lost_to });
     }
-    // Another writer may have begun a generation since: then the page says nothing of what that one wrote.
+    // If another writer has begun a generation since, the page does not cover its records.
     let is_latest = |of: &Remembered| of.generation == generations.current().number;
     let stopped_here = |mark: &Remembered| mark.stopped && mark.held == end && is_latest(mark);
     let evidence = if end.position == 0 {
@@ -146,7 +146,7 @@ mod tests {
         Remembered { held: at(position), generation, stopped }
     }
 
-    /// The generations of a log that has begun so many.
+    /// Generations of a log with `count` of them.
     fn generations(count: u64) -> Generations {
         let mut books = Books::new();
         for number in 1..=count {
@@ -207,7 +207,7 @@ mod tests {
         for (sources, expected) in [
             (none, StartEvidence::Missing),
             (page(50, 2), StartEvidence::MemoryPage),
-            // What was not answered may be past the page.
+            // Records without an answer may be past the page.
             (page(49, 2), StartEvidence::MemoryPage),
             // Another writer came after the page's.
             (page(49, 1), StartEvidence::Missing),

@@ -1,7 +1,7 @@
-//! The start of a writer as its draws need it (PL-40): the evidence is judged, the draw keys are checked against those that the log
-//! names, and the next generation of draws is committed before anything else.
+//! Start of a writer (PL-40): judges the evidence, checks the draw keys against those named in the log, and commits the next
+//! generation of draws before anything else.
 //!
-//! Marks lie beside the draw keys as `<keys>.log-<partition>`. Cost of a start: one record of about 190 bytes per partition.
+//! Marks are files `<keys>.log-<partition>`. Cost of a start: one record of about 190 bytes per partition.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -21,13 +21,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Bytes of records that are read at once: one record is.
+/// Most bytes read at once, for one record.
 const BYTES: usize = 1 << 20;
 
 /// Sources of evidence for a start, and the losses it may accept.
 #[derive(Debug, Clone, Default)]
 pub struct StartPolicy {
-    /// Folder of the pages, in memory-backed storage; none where there is no such storage.
+    /// Folder of the pages; `None` without memory-backed storage.
     pub pages: Option<PathBuf>,
     /// Folder of the log, if it is in files of this process alone.
     pub log: Option<PathBuf>,
@@ -71,7 +71,7 @@ pub enum StartRefused {
         keys: EpochNames,
         /// Players whose next draw is sealed under one of them.
         draws: u64,
-        /// Open rounds with a step that was sealed under one of them.
+        /// Open rounds with a step sealed under one of them.
         rounds: u64,
     },
     /// The page can't be used.
@@ -124,7 +124,7 @@ impl From<PageError> for StartRefused {
     }
 }
 
-/// A start that was judged, and is yet to be committed.
+/// A judged start before its commit.
 pub struct Judged {
     ledger: Handle,
     verdict: Verdict,
@@ -163,7 +163,7 @@ pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Re
     if verdict.evidence == StartEvidence::Restored && !policy.accept_loss {
         return Err(StartRefused::Lost { partition, lost_to: verdict.lost_to, end: end.position });
     }
-    // An accepted loss ends the seals, whether or not a source still knows of it.
+    // An accepted loss ends the seals, even without a source for it.
     let verdict = match policy.accept_loss && verdict.evidence != StartEvidence::EmptyLog {
         true => Verdict { evidence: StartEvidence::Restored, ..verdict },
         false => verdict,
@@ -175,7 +175,7 @@ pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Re
     Ok(Some(Judged { ledger: ledger.clone(), verdict, lost, page }))
 }
 
-/// Checks that a process has all draw keys that a partition's log names.
+/// Checks that a process has all draw keys named in a partition's log.
 ///
 /// # Errors
 /// [`StartRefused::KeysMissing`].
@@ -238,7 +238,7 @@ fn tell(partition: u32, begun: &GenerationBegun) {
         StartEvidence::Missing => tracing::warn!(
             partition,
             generation = number,
-            "nothing shows that the log has not lost records: all unused seals end, and players' next draws are sealed again"
+            "no evidence rules out a loss of records: all unused seals end, and players' next draws are sealed again"
         ),
         StartEvidence::Restored => tracing::error!(
             partition,
@@ -253,7 +253,7 @@ fn tell(partition: u32, begun: &GenerationBegun) {
     }
 }
 
-/// The hash of the log's first record, which names the log; none of an empty one.
+/// Hash of the log's first record, the name of the log; `None` for an empty log.
 fn first(ledger: &Handle) -> Result<Option<Hash>, ReadError> {
     if ledger.durable() == 0 {
         return Ok(None);
@@ -270,7 +270,7 @@ fn has(ledger: &Handle, held: Held) -> Result<bool, ReadError> {
     Ok(found.first().is_some_and(|found| hash(&found.bytes) == held.hash))
 }
 
-/// A mark; none where there is none, or it's damaged.
+/// Reads a mark; `None` for a missing or damaged one.
 fn read_mark(path: &Path) -> Result<Option<Remembered>, StartRefused> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
@@ -290,14 +290,14 @@ fn are_apart(file: &Path, folder: &Path) -> bool {
     device(file).zip(device(folder)).is_some_and(|(file, folder)| file != folder)
 }
 
-/// Draw keys that the log names and the file lacks. Of keys in memory alone none.
+/// Draw keys named in the log and missing from the file. Empty for keys in memory alone.
 fn missing(ledger: &Handle, keys: &DrawKeys) -> BTreeSet<Epoch> {
     if keys.path().is_none() {
         return BTreeSet::new();
     }
     let generations = ledger.generations();
     let mut named: BTreeSet<_> = generations.keys().collect();
-    // Older logs name no keys; their first writer since takes those that players depend on.
+    // Older logs name no keys: at generation 0 the keys of players' draws count.
     if generations.current().number == 0 && !ledger.is_replica() {
         ledger.books(|books| named.extend(books.players().flat_map(|(.., player)| player.depends_on())));
     }
@@ -326,7 +326,7 @@ impl DrawKeys {
         Some(name.into())
     }
 
-    /// Marks how far a partition's log goes, durably. Of keys in memory alone there is nothing to mark.
+    /// Writes the mark of a partition's end, durably. Has no effect for keys in memory alone.
     ///
     /// # Errors
     /// The mark can't be written.

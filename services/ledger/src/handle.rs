@@ -198,7 +198,7 @@ impl Handle {
         self.propose_for(None, proposals, verdicts);
     }
 
-    /// The same for another process, whose commits name it (PL-44); with the settled rounds that are voided.
+    /// The same for another process, named in its commits (PL-44), with the settled rounds of its voids.
     pub(crate) fn propose_for(
         &self,
         proposer: Option<&Arc<Proposer>>,

@@ -251,7 +251,7 @@ impl Follow {
     }
 }
 
-/// The settled round that a proposal voids, from this process's log: the stated one is checked against it.
+/// Settled round of a proposed void, from this process's log, for the check of the stated one.
 fn recalled(ledger: &Handle, proposal: &Proposal) -> Result<Option<Box<SettledRound>>, FetchError> {
     let voided = proposal.events.iter().find_map(|event| match event {
         Event::RoundVoided { round, settled: Some(_), .. } => Some(*round),

@@ -30,7 +30,7 @@ pub(crate) async fn get(
     Ok(wire::GetRequestResponse { outcome: Some(outcome) })
 }
 
-/// Reason of a rollback that a CancelRequest began.
+/// Reason of a rollback begun by CancelRequest.
 const REQUEST_CANCELLED: &str = "REQUEST_CANCELLED";
 
 /// Cancels a request, unless it's applied already, and answers which of the two it is. Begins the rollback of a debit in progress.
@@ -60,7 +60,7 @@ pub(crate) async fn cancel(
     Ok(wire::CancelRequestResponse { outcome: Some(outcome) })
 }
 
-/// Begins the rollback of a request's debit, unless that is being rolled back or has ended (PL-42).
+/// Begins the rollback of a request's open debit (PL-42).
 async fn roll_back(
     ledgers: &Ledgers,
     stream: &StreamId,

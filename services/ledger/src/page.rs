@@ -1,7 +1,7 @@
 //! The page: the end of a partition's log, kept in memory-backed storage for as long as the machine runs (PL-40).
 //!
 //! It is written before the answers of each group, so no answered record is newer than the page. Its name is that of the log, not of a
-//! folder: a copy of the log that is served on the same machine meets the page of the original. Cost: one write of 124 bytes per group.
+//! folder: a copy of the log served on the same machine finds the page of the original. Cost: one write of 124 bytes per group.
 
 use crate::{evidence::Remembered, index::Held};
 use motherlode_log::Hash;
@@ -62,7 +62,7 @@ impl Page {
         Ok((Self { path, file, generation: 0, failed: AtomicBool::new(false) }, found))
     }
 
-    /// The page of a writer that has begun a generation.
+    /// Page of a writer in its generation.
     pub(crate) fn in_generation(self, generation: u64) -> Self {
         Self { generation, ..self }
     }
@@ -74,7 +74,7 @@ impl Page {
         }
     }
 
-    /// Writes the end of the log. A page that can't be written is removed: the next start has no evidence then.
+    /// Writes the end of the log. After a failed write the page is removed, so the next start has no evidence.
     pub(crate) fn write(&self, held: Held) {
         let line = Remembered { held, generation: self.generation, stopped: false }.line();
         let written = self.file.write_all_at(line.as_bytes(), 0);

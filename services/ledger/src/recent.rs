@@ -30,7 +30,7 @@ impl Recent {
         }
     }
 
-    /// Returns at most `max` commits from a position on; `None` where they begin later.
+    /// Returns at most `max` commits from a position on; `None` if they begin later.
     pub(crate) fn read(&self, from: Position, max: usize) -> Option<Vec<Arc<Logged>>> {
         let (_, first) = self.commits.front()?;
         let skip = from.checked_sub(first.commit.position)?;

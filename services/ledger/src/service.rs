@@ -115,7 +115,7 @@ impl LedgerApi {
                 .await
             {
                 Err(AppendError::Conflict { .. }) if expected_version.is_some() => {}
-                // The writer has started anew: the draw is sealed in its generation.
+                // After a restart of the writer the draw is sealed in its generation.
                 Err(AppendError::Refused(Refused::SealOfOtherGeneration { .. })) => {}
                 done => return Ok(done?),
             }

@@ -278,7 +278,7 @@ fn stated(voided: &Logged, number: u64) -> Option<VoidRoundResponse> {
     })
 }
 
-/// The void's effect, from its round's records. It stays the same for ever, since a round is voided once.
+/// The void's effect, from its round's records. It never changes, since a round is voided once.
 fn answer(ledger: &Handle, id: &RoundId) -> Result<VoidRoundResponse, Refusal> {
     let round = rounds::read(ledger, &id.stream, id.number)?;
     let voided = round.and_then(|round| Some((round.void?, round.balance_after)));

@@ -41,8 +41,7 @@ pub enum ProofsError {
     #[error(
         "proofs: {found}. A log is never signed in two versions, so nothing is served. Bring back the log that was signed: a copy, a \
          replica, the disk. If it's gone for good, let what is left go on as another log: move the key {} away{}; whoever has \
-         the old key knows then where the old log ended. Draw keys with a mark of the lost end are given up by themselves; move others \
-         away too", key.display(), if *named { ", and name another in [proofs]" } else { "" }
+         the old key knows then where the old log ended. Then start once with `serve --restored`: no revealed draw is dealt again", key.display(), if *named { ", and name another in [proofs]" } else { "" }
     )]
     Contradiction {
         /// Where and how it shows.
@@ -100,6 +99,8 @@ pub(crate) struct Partition {
     growing: Mutex<Growing>,
     /// Set at a stop: what can wait for the next start does.
     ending: AtomicBool,
+    /// Whether the last mark could not be written.
+    mark_failed: AtomicBool,
     published: watch::Sender<Published>,
 }
 
@@ -153,7 +154,7 @@ impl Proofs {
         })
     }
 
-    /// Waits until a log proves not to be the one that was signed; returns its partition and the finding.
+    /// Waits for a contradiction between a log and its checkpoints; returns its partition and the finding.
     pub async fn failed(&self) -> (u32, String) {
         let mut each = vec![];
         for partition in &*self.0 {
@@ -202,14 +203,18 @@ impl Partition {
             sorted,
             growing: Mutex::new(growing),
             ending: AtomicBool::new(false),
+            mark_failed: AtomicBool::new(false),
             published,
         })
     }
 
-    /// Marks beside the draw keys how far the log goes (PL-40).
+    /// Writes the mark of the log's end (PL-40). Logs the first of several failures: a read-only folder is allowed.
     fn mark(&self, held: Held, stopped: bool) {
-        if let Err(error) = self.draws.mark(&self.ledger, held, stopped) {
-            tracing::error!(partition = self.ledger.partition(), %error, "failed to mark how far the log goes");
+        let written = self.draws.mark(&self.ledger, held, stopped);
+        let failed_before = self.mark_failed.swap(written.is_err(), Ordering::Relaxed);
+        if let (Err(error), false) = (written, failed_before) {
+            let partition = self.ledger.partition();
+            tracing::warn!(partition, %error, "failed to write the mark of the log's end: the next start has the page as its only evidence");
         }
     }
 

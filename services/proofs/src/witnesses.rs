@@ -56,8 +56,8 @@ impl Witnesses {
         self.0.is_empty()
     }
 
-    /// Largest sizes of the partitions' trees that witnesses have cosigned, for those that answer within two seconds. The request is that
-    /// for a cosignature of the last checkpoint from the beginning, which a witness with a size of its own refuses with that size.
+    /// Largest sizes of the partitions' trees that witnesses have cosigned, for those that answer within two seconds. Asks for
+    /// a cosignature of the last checkpoint from size 0; a witness with another size refuses and states it.
     #[must_use]
     pub fn sizes<'a>(&'a self, proofs: &'a Proofs) -> BoxFuture<'a, BTreeMap<u32, u64>> {
         Box::pin(async move {
@@ -81,7 +81,7 @@ impl Witnesses {
 }
 
 impl Witness {
-    /// Size of a partition's tree that it has cosigned last.
+    /// Size of the last cosigned tree of a partition.
     async fn size(&self, partition: &Arc<Partition>) -> Option<(u32, u64)> {
         let checkpoint = partition.published().borrow().last.as_ref()?.note.clone();
         let request = AddCheckpoint { old: 0, path: vec![], checkpoint };

@@ -23,7 +23,7 @@ pub(crate) struct OpenRound<'a> {
     in_free_spins: bool,
     /// The first step was taken up.
     spun: bool,
-    /// The features that it had, a bit each in the order of [`slots::Game::features`].
+    /// Features of the round, a bit each in the order of [`slots::Game::features`].
     pub(crate) features: u16,
 }
 

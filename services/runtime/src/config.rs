@@ -148,13 +148,13 @@ impl Default for Demo {
 pub struct Draws {
     /// The file of the draw keys, made at the first start: all processes that open players, void rounds or spin share one.
     pub key_file: Option<PathBuf>,
-    /// Folder in memory-backed storage for the pages, which tell the next start in the same boot that the log has lost nothing. Default:
+    /// Folder in memory-backed storage for the pages, the evidence of the next start in the same boot. Default:
     /// `motherlode` in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.
     pub page_folder: Option<PathBuf>,
-    /// Whether a loss of the log's end is accepted by this start. No file can say so.
+    /// Whether this start accepts a loss of the log's end. Set by a flag alone.
     #[serde(skip)]
     pub accept_loss: bool,
-    /// Whether a loss of draw keys is accepted by this start. No file can say so.
+    /// Whether this start accepts a loss of draw keys. Set by a flag alone.
     #[serde(skip)]
     pub accept_lost_keys: bool,
 }

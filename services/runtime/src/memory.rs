@@ -1,4 +1,4 @@
-//! Storage in memory: what is written there ends with the machine's boot, so no snapshot of a volume holds it.
+//! Storage in memory. Its files end with the machine's boot, so no snapshot of a volume contains them.
 
 use rustix::fs::statfs;
 use std::{
@@ -10,11 +10,10 @@ use std::{
 /// Magic numbers of file systems in memory, statfs(2): tmpfs, ramfs.
 const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// A folder of the process's own in memory-backed storage; none where there is no such storage. A folder that is asked for is used, or
-/// the fault is returned.
+/// Private folder of the process in memory-backed storage; `None` without such storage. A configured folder has to be usable.
 ///
 /// # Errors
-/// The folder that is asked for can't be made, is not in memory, or can be written by others.
+/// The configured folder can't be created, is not in memory, or is writable by others.
 pub fn folder(asked: Option<&Path>) -> io::Result<Option<PathBuf>> {
     if let Some(asked) = asked {
         return prepare(asked).map(Some);
@@ -66,7 +65,7 @@ mod tests {
             assert!(folder(Some(&own)).unwrap_err().to_string().contains("not a folder"));
             fs::remove_file(&own).unwrap();
         }
-        // What the tests were compiled to is on a disk.
+        // The build folder is on a disk.
         let here = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
         let fault = folder(Some(&here)).map_err(|fault| fault.to_string());
         fs::remove_dir(&here).unwrap();

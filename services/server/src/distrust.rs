@@ -25,7 +25,7 @@ async fn watch_players(ledgers: &Ledgers, ledger: &Handle) {
     }
 }
 
-/// Watches for a log that is not the one that was signed, or of which a witness has seen more.
+/// Watches for a log that contradicts its checkpoint, and for a witness with more records.
 pub(crate) async fn watch_proofs(ledgers: Ledgers, proofs: Proofs) {
     let (partition, finding) = proofs.failed().await;
     if let Some(ledger) = ledgers.all().find(|ledger| ledger.partition() == partition) {
@@ -43,7 +43,7 @@ async fn watch_one(ledgers: &Ledgers, ledger: &Handle) {
 async fn log_and_distrust(ledgers: &Ledgers, ledger: &Handle, kind: &str, finding: &str) {
     let event = tokio::time::timeout(EVENT_MAX, log_finding(ledgers.home(), kind, finding)).await;
     if !matches!(event, Ok(Ok(_))) {
-        tracing::error!(finding, "failed to log that the log is not as it was written");
+        tracing::error!(finding, "failed to log the damage of the log");
     }
     ledger.distrust(finding);
 }

@@ -135,7 +135,7 @@ async fn opened_proofs(config: &Config, written: &[Handle], draws: &DrawKeys) ->
             accept_lost_keys: config.draws.accept_lost_keys,
         };
         let judged = ledgers.iter().map(|ledger| judge_start(ledger, &keys, &policy)).collect::<Result<Vec<_>, _>>()?;
-        // Only now: a file that has lost its keys is refused as it was found.
+        // After the check, so that a refused start leaves the file unchanged.
         if let Some(ledger) = ledgers.first() {
             keys.renew(ledger.clock_ms())?;
         }

@@ -179,8 +179,8 @@ impl Dealer {
         }
     }
 
-    /// As [`Dealer::seal`], for a step that a request asks for. A client seed of the caller's own was known before this seal, so such a
-    /// request must name the new seal; one that names none is refused once (PL-40).
+    /// As [`Dealer::seal`], for the step of a request. A client seed chosen by the caller is older than this seal, so the request is refused
+    /// once with SEAL_CHANGED, and has to name the new seal (PL-40).
     pub(crate) async fn seal_for(
         &self,
         ledger: &Handle,
@@ -212,10 +212,10 @@ impl Dealer {
         })
     }
 
-    /// Takes a fresh key where there is none or the last is a day old, and logs its name.
+    /// Renews the draw keys and logs the name of a new one.
     ///
     /// # Errors
-    /// The keys can't be read or written. A name that can't be logged now is logged by the next start.
+    /// The keys can't be read or written. The next start logs a name if this call failed to.
     pub async fn renew(&self, ledger: &Handle) -> Result<(), DrawKeysError> {
         let Some(key) = self.keys.renew(ledger.clock_ms())? else { return Ok(()) };
         let proposal = Proposal {
@@ -273,7 +273,7 @@ impl From<Refusal> for Undecided {
     }
 }
 
-/// The player's next draw has another seal than the one that the request was made for.
+/// The player's next draw has another seal than the request names.
 fn seal_changed(seal: &Seal) -> Refusal {
     let message = "the request was made for another seal than that of the player's next draw: draw a new client seed";
     Refusal::precondition("SEAL_CHANGED", message).with("seal", hex(seal))

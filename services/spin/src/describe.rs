@@ -32,7 +32,7 @@ type Key = (&'static str, &'static str);
 struct Described {
     /// With its strips.
     response: GetGameResponse,
-    /// The mathematics at the stake that is described, with its coin value in millionths.
+    /// Mathematics at the described stake, with its coin value in millionths.
     par: Option<(Par, u64)>,
     /// The highest and the mean win of a round, the jackpot left out.
     stated: Option<Stated>,

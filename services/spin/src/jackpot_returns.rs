@@ -16,7 +16,7 @@ pub(crate) struct Now {
     pub(crate) suspended: bool,
     /// The terms of that pool in force.
     pub(crate) terms: Option<PoolTerms>,
-    /// The rate of the currency that is asked for.
+    /// Rate of the requested currency.
     pub(crate) rate: Option<FxRate>,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Returns<'a> {
     }
 }
 
-/// A return with four places, or with more where it has them.
+/// A return with at least four places.
 fn short(figure: &Exact) -> String {
     trimmed(figure, 4)
 }

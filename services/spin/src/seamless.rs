@@ -195,7 +195,7 @@ impl SpinApi {
         let mut calls = 0;
         loop {
             let call = tokio::time::timeout_at(until, wallet.debit(debit, place));
-            // The log is looked at first: nothing is called for a debit that is being rolled back.
+            // Checked before each call: a debit with a rollback is not called.
             let answer = tokio::select! {
                 biased;
                 ended = not_asked(ledger, bet) => return ended.map(|()| None),
@@ -264,7 +264,7 @@ fn asks_until() -> Instant {
     until().map_or(longest, |until| (until - MARGIN).min(longest))
 }
 
-/// Whether the log has a bet's debit as asked, neither ended nor being rolled back.
+/// Whether a bet's debit is open in the log: neither ended nor being rolled back.
 fn is_asked(ledger: &Handle, bet: &Bet) -> Result<bool, Refusal> {
     let asked = ledger.books_of(&bet.account.stream, |books| {
         let debit = books.player(&bet.account.stream)?.debit()?;
@@ -301,7 +301,7 @@ fn unknown(why: &str) -> Refusal {
     Refusal::new(Code::Unavailable, "OUTCOME_UNKNOWN", message).retry_after(Duration::from_secs(1))
 }
 
-/// Returns once the log no longer has a bet's debit as asked.
+/// Returns once a bet's debit is no longer open in the log.
 async fn not_asked(ledger: &Handle, bet: &Bet) -> Result<(), Refusal> {
     let mut head = ledger.head();
     loop {

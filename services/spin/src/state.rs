@@ -19,7 +19,7 @@ pub(crate) struct State {
     pub(crate) switched_off: Option<(Switch, SwitchedOff)>,
     /// EUR for one unit of each of the player's currencies.
     rates: PerCurrency<FxRate>,
-    /// Of the player's partition (PL-40).
+    /// Generations of the player's partition (PL-40).
     pub(crate) generations: Arc<Generations>,
 }
 

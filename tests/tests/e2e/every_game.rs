@@ -164,7 +164,7 @@ fn pl_43_mf_d7_every_figure_of_every_game_is_judged() {
     }
 }
 
-/// Each listed version describes itself with the figures of its mathematics, and the newest of each game plays what it describes.
+/// Each listed version describes itself with the figures of its mathematics, and the newest of each game plays as described.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_13_mf_d7_every_game_is_played_as_it_is_described() {
     let data = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Write access to NATS (PL-44): a service goes on through messages of others, says so, and begins no second log.
+//! Write access to NATS (PL-44): a service continues despite foreign messages, reports them, and begins no second log.
 
 use crate::PROGRAM;
 use motherlode_jetstream::exists;
@@ -118,7 +118,7 @@ async fn mf_e4_a_service_goes_on_through_junk_forged_blocks_and_epochs_and_repor
     let printed = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && printed.contains("[store] key_file is not set"), "{printed}");
 
-    // A deleted stream is not begun again by a process that has written its log.
+    // A former writer does not create a deleted stream again.
     attacker.publish("$JS.API.STREAM.DELETE.S_0", None, b"");
     let data = folder.path().join("empty");
     let refused = run(&["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()], &config);

@@ -139,7 +139,7 @@ async fn mf_e1_seals_that_the_draw_keys_do_not_give_are_refused() {
     assert_eq!(service.refused("spin", &alice, sealed(lost, seal)).await, "DRAW_KEY_PRESENT");
     assert_eq!(service.refused("spin", &alice, sealed(lost, chosen)).await, "DRAW_KEY_PRESENT");
     assert_eq!(service.refused("spin", &alice, sealed(SealReason::Unsealed, chosen)).await, "SEAL_FORGED");
-    // A generation that the log has not begun.
+    // An unknown generation.
     let later = |step: &mut StepResolved| step.draw.iter_mut().for_each(|draw| draw.next_generation = 7);
     assert_eq!(service.forged(later).await, "SEAL_FORGED");
     let named = vec![Event::GeneratorReseeded { key: Some([9; 4]) }];

@@ -33,7 +33,7 @@ fn award(stream: &StreamId, amount: i64) -> Event {
     }))
 }
 
-/// E1: an award, a step of a pool or a payment that the pool does not owe, with the credentials of both roles.
+/// E1: unfounded awards, steps of a pool and payments, with the credentials of both roles.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e1_forged_awards_and_steps_of_a_pool_are_refused() {
     let service = Service::start().await;
@@ -107,7 +107,7 @@ async fn mf_e1_forged_awards_and_steps_of_a_pool_are_refused() {
         assert_eq!(service.refused("spin", stream, vec![event.clone()]).await, "KIND_NOT_ALLOWED", "{event:?}");
         assert_eq!(service.refused("jackpot", stream, vec![event.clone()]).await, code, "{event:?}");
     }
-    // What the pool is due is taken.
+    // A correct report is accepted.
     let steps = service.ledger.ledger().books(|books| books.pool_step(POOL)).unwrap().unwrap();
     service.accepted("jackpot", &pool, steps).await;
     service.stop().await;
@@ -160,7 +160,7 @@ impl Service {
     }
 }
 
-/// E2, several partitions: a report that the partition's log does not say, a mirror that is not the pool, a copy that home does not have.
+/// E2, several partitions: reports, mirrors and copies that differ from the other partition's log.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_reports_mirrors_and_copies_follow_from_the_other_partitions_log() {
     let service = Service::start_with(2, "").await;
@@ -249,7 +249,7 @@ async fn mf_e2_pl_41_the_writer_refuses_bets_on_superseded_versions() {
     service.stop().await;
 }
 
-/// E2: where an operator has a cap, free rounds need a reservation under it, for this player and this campaign (PL-36).
+/// E2: free rounds of an operator with a cap need a reservation for the player and the campaign (PL-36).
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_pl_36_the_writer_refuses_campaigns_without_a_reservation() {
     let service = Service::start_with(1, "campaign_liability_eur_max = 1000000\n").await;

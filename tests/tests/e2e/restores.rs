@@ -29,7 +29,7 @@ use tonic::Code;
 const ROUNDS: u32 = 100;
 const PLAYERS: [&str; 4] = ["ann", "ben", "cat", "dan"];
 
-/// Memory-backed storage of a machine of its own, which a copy of a data folder does not bring along.
+/// Memory-backed storage of another machine; copies of a data folder do not include it.
 fn machine() -> TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap()
 }
@@ -50,7 +50,7 @@ async fn refused(config: &Config) -> String {
     started(config).await.err().expect("the start is refused").to_string()
 }
 
-/// Copies a folder with all that is in it.
+/// Copies a folder with its content.
 fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -59,7 +59,7 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// Plays rounds with all players, closes the open one, and returns the values that were revealed.
+/// Plays rounds with all players and returns the revealed values.
 async fn continued(server: &Server, tag: &str) -> BTreeSet<Vec<u8>> {
     let mut client = Client::connect(server.address()).await;
     let mut revealed = BTreeSet::new();
@@ -68,7 +68,7 @@ async fn continued(server: &Server, tag: &str) -> BTreeSet<Vec<u8>> {
         let request = bet(&format!("{tag}-{round}"), &player, "0.05");
         let played = match client.spin(request, Some(Force::Loss)).await {
             Ok(played) => played,
-            // The round that was open stays so.
+            // The open round stays open.
             Err(status) if reason(&status) == "ROUND_IN_PROGRESS" => continue,
             Err(status) => panic!("{status}"),
         };
@@ -77,7 +77,7 @@ async fn continued(server: &Server, tag: &str) -> BTreeSet<Vec<u8>> {
     revealed
 }
 
-/// A log with four players, of whom one has an open round, and the values that were revealed so far.
+/// Serves a new log with four players, and returns the open round of one of them.
 async fn prepared(config: &Config) -> (Server, Played) {
     let server = started(config).await.unwrap();
     let mut client = Client::connect(server.address()).await;
@@ -90,7 +90,7 @@ async fn prepared(config: &Config) -> (Server, Played) {
     (server, open)
 }
 
-/// The generations that a folder's log has begun.
+/// Generations begun in a folder's log.
 fn begun(data: &Path) -> Vec<GenerationBegun> {
     let records = motherlode_log::scan(&log_folder(data, 0)).unwrap();
     let events = records.flat_map(|record| decode(&record.unwrap().bytes).unwrap().commit.events);
@@ -146,7 +146,7 @@ async fn mf_a1_a_copied_folder_deals_nothing_that_the_original_revealed() {
         server.stop().await.unwrap();
         assert!(original.len() > 70, "{}", original.len());
 
-        // On the same machine the page tells.
+        // On the same machine the page proves the loss.
         let error = refused(&on(&kept, &home)).await;
         for part in ["was acknowledged, and the log, which ends at position", "serve --restored"] {
             assert!(error.contains(part), "{error}");
@@ -157,7 +157,7 @@ async fn mf_a1_a_copied_folder_deals_nothing_that_the_original_revealed() {
         let there = at.path().join("there");
         copy_folder(&kept, &there);
 
-        // The loss is accepted, and another machine that knows nothing is unsure.
+        // The loss is accepted; on another machine without evidence the start is unsure.
         for (config, expected) in
             [(accepted, StartEvidence::Restored), (on(&there, &elsewhere), StartEvidence::Missing)]
         {
@@ -193,7 +193,7 @@ async fn mf_a8_two_copies_that_are_served_at_once_share_no_dealt_value() {
     second.stop().await.unwrap();
 }
 
-/// The target of `copy`, with the draw keys beside it.
+/// The target of `copy`, with the draw keys.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a8_a_copied_log_that_is_served_deals_nothing_that_the_original_revealed() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
@@ -206,7 +206,7 @@ async fn mf_a8_a_copied_log_that_is_served_deals_nothing_that_the_original_revea
     server.stop().await.unwrap();
     assert!(refused(&on(&target, &home)).await.contains("serve --restored"));
     let server = started(&on(&target, &elsewhere)).await;
-    // The mark beside the keys is of the original's last second, or of the time before: a longer one refuses.
+    // The mark may be older than the copy, or newer, which refuses the start.
     let server = match server {
         Ok(server) => server,
         Err(error) => {
@@ -235,7 +235,7 @@ async fn mf_a6_lost_or_damaged_draw_keys_are_refused_with_the_draws_that_depend_
     let mut wrong = whole.clone();
     wrong[digit] = if wrong[digit] == b'0' { b'1' } else { b'0' };
     let mut older = String::from_utf8(whole.clone()).unwrap();
-    // As older programs wrote it: without a checksum.
+    // The format of older programs, without a checksum.
     older.truncate(older.trim_end().rfind(' ').unwrap());
     let mut wrong_older = older.clone().into_bytes();
     let last = wrong_older.len() - 1;
@@ -274,7 +274,7 @@ async fn mf_a6_lost_or_damaged_draw_keys_are_refused_with_the_draws_that_depend_
     started(&config).await.unwrap().stop().await.unwrap();
 }
 
-/// Keys with an older mark, and a mark that is damaged.
+/// Keys with an older or damaged mark.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a5_a_damaged_or_older_mark_is_no_evidence() {
     for damage in ["older", "damaged", "empty", "not text"] {
@@ -304,7 +304,7 @@ async fn mf_a5_a_damaged_or_older_mark_is_no_evidence() {
     }
 }
 
-/// A mark of a longer log refuses the start, also where no page does.
+/// A mark of a longer log refuses the start, even without a page.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a1_keys_that_know_of_a_longer_log_refuse_a_shorter_one() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
@@ -380,7 +380,7 @@ async fn mf_a8_a_partition_that_is_restored_alone_deals_nothing_that_was_reveale
         fs::remove_file(in_folder(&restored).draw_key_file().unwrap().with_file_name(format!("draws.log-{partition}")))
             .unwrap();
         let mut config = with(&restored, &elsewhere);
-        // The other partition holds what this one has lost: that is another fault, of the books.
+        // The other partition may refer to lost records of this one.
         let server = match started(&config).await {
             Ok(server) => server,
             Err(error) => {
@@ -389,14 +389,14 @@ async fn mf_a8_a_partition_that_is_restored_alone_deals_nothing_that_was_reveale
                 started(&config).await.unwrap()
             }
         };
-        // Other requests than before: the partition that was not restored still knows those.
+        // New request ids: the other partition has the answers to the old ones.
         let again = continued(&server, "again").await;
         server.stop().await.unwrap();
         assert!(again.is_disjoint(&original), "partition {partition}");
     }
 }
 
-/// A witness that has cosigned a longer log refuses the start of a shorter one, and stops a log that it meets later.
+/// A witness of a longer log prevents the start of a shorter one, and stops one at its first checkpoint.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a3_a_log_that_is_shorter_than_a_witness_has_seen_takes_no_rounds() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
@@ -426,7 +426,7 @@ async fn mf_a3_a_log_that_is_shorter_than_a_witness_has_seen_takes_no_rounds() {
     let error = refused(&with(&kept, &elsewhere)).await;
     assert!(error.contains("was acknowledged, and the log, which ends at position"), "{error}");
 
-    // Without a checkpoint the witness is asked for the first time once one is signed.
+    // Without a checkpoint at the start, the first one is compared.
     let server = started(&with(&other, &elsewhere)).await.unwrap();
     let Standing::Failed(why) = server.ledger().failed().await else { panic!("it is fenced") };
     assert!(why.contains("has cosigned"), "{why}");
@@ -439,14 +439,14 @@ async fn mf_a3_a_log_that_is_shorter_than_a_witness_has_seen_takes_no_rounds() {
     serving.await.unwrap();
 }
 
-/// Records that the witness with this folder has cosigned.
+/// Number of records cosigned by the witness with this folder.
 fn seen(folder: &Path) -> u64 {
     let texts = fs::read_dir(folder).unwrap().filter_map(|entry| fs::read_to_string(entry.unwrap().path()).ok());
     let notes = texts.filter_map(|text| text.parse::<Note>().ok());
     notes.filter_map(|note| note.text().parse::<Checkpoint>().ok()).map(|found| found.size).max().unwrap_or_default()
 }
 
-/// Anything in the place of the last checkpoint: it is rebuilt, the proofs go on, and an audit reads the log.
+/// Damage of any kind to the last checkpoint: it is rebuilt, signing continues, and the audit reads the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a4_a_damaged_checkpoint_is_rebuilt_and_the_log_is_audited() {
     let (data, machine) = (tempfile::tempdir().unwrap(), machine());

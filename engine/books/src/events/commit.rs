@@ -64,8 +64,8 @@ impl Commit {
         }
     }
 
-    /// Whether it's an operator's to see (PL-27, PL-30): of its own players, a rate, a switch that covers it, its campaigns, or a generation of draws. Nothing
-    /// that tells of others: pools' awards name their winners, and what is only proposed is nobody's yet.
+    /// Whether an operator may read it (PL-27, PL-30): commits of its own players and campaigns, rates, switches that cover it, and
+    /// generations of draws. Never data of others: pools' awards name their winners, and proposed changes have no owner yet.
     #[must_use]
     pub fn concerns(&self, operator: &str) -> bool {
         let covers = |switch: &Switch| switch.operator.is_empty() || switch.operator == operator;

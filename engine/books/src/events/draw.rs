@@ -72,7 +72,7 @@ pub enum SealReason {
     /// The key of the draw that was out is gone: the draw is given up, unused. It's the one freedom that there is, one more
     /// try at an outcome that nobody knew; so it's counted and reported.
     KeyLost,
-    /// A start could not rule out that the log lost records, so the unused seals of earlier generations ended (PL-40).
+    /// A start could not rule out a loss of records, so the unused seals of earlier generations ended (PL-40).
     SealsEnded,
 }
 
@@ -89,13 +89,13 @@ pub struct GenerationBegun {
     pub evidence: StartEvidence,
     /// Largest position of a longer version of this log whose loss is accepted with this start; 0 for none.
     pub lost_to: u64,
-    /// Draw keys that the log did not name before.
+    /// Draw keys named for the first time.
     pub keys_added: Vec<Epoch>,
     /// Draw keys whose loss is accepted with this start.
     pub keys_lost: Vec<Epoch>,
 }
 
-/// Evidence that a log has not lost records since it was last written.
+/// Evidence about a loss of a log's last records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartEvidence {
     /// The log was empty: nothing was sealed.

@@ -148,7 +148,7 @@ pub enum Refused {
     /// A client seed that is longer than it may be.
     #[error("a client seed of {bytes} bytes")]
     ClientSeedTooLong { bytes: usize },
-    /// A seal of another generation than the current one: whoever sealed it has not seen that another start began (PL-40).
+    /// A seal of another generation than the current one, as from a process that follows an earlier writer (PL-40).
     #[error("draw {number} is sealed in generation {found} where {expected} is current")]
     SealOfOtherGeneration { number: u64, expected: u64, found: u64 },
     /// A step on a seal that ended unused (PL-40).

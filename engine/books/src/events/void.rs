@@ -37,7 +37,7 @@ pub struct SettledRound {
     pub jackpots: Vec<RoundJackpot>,
     /// The settled win, jackpot excluded.
     pub win: Minor,
-    /// The changes of its steps to the collection that it was played with: keys and values, in log order.
+    /// Changes by its steps to its collection: keys and values, in log order.
     pub collected: Vec<(SmolStr, i64)>,
 }
 

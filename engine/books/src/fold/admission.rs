@@ -51,7 +51,7 @@ impl Stage {
 }
 
 impl Commit {
-    /// Refuses a void by [`ANYONE`] that the platform has not approved: where there are operators, each actor has a name (PL-38).
+    /// Refuses a void by [`ANYONE`] without an approval of the platform: with operators, each actor has a name (PL-38).
     ///
     /// # Errors
     /// [`Refused::VoidUnapproved`].

@@ -53,7 +53,7 @@ impl Books {
         let state = self.pool(pool)?;
         let report = self.partition_report_to(pool, partition, there, u64::MAX)?;
         let reported = state.reports.get(&partition);
-        // Whoever waits for the retirement of a suspended pool needs to know.
+        // The retirement of a suspended pool depends on it.
         let is_new = reported.is_none_or(|reported| match report.end {
             StretchEnd::Standing { open_rounds, mirrored } => {
                 let stands = mirrored >= state.suspended_at
@@ -67,7 +67,7 @@ impl Books {
         is_new.then_some(report)
     }
 
-    /// The report of a partition up to its next hit or void, or to a position, whether or not the pool needs to know it.
+    /// Report of a partition up to its next hit or void, or to a position, including one without news for the pool.
     #[must_use]
     pub fn partition_report_to(
         &self,

@@ -198,7 +198,7 @@ impl Books {
         self.system.liabilities.open(operator, now_ms)
     }
 
-    /// The generations of draws, shared with whoever keeps them (PL-40).
+    /// Generations of draws, as a shared reference (PL-40).
     #[must_use]
     pub fn generations(&self) -> &Arc<Generations> {
         &self.system.generations

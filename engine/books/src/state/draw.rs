@@ -7,7 +7,7 @@ use crate::values::{DrawName, Epoch, RecordHash, Seal};
 /// A draw that no step has used yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NextDraw {
-    /// Its number among the player's, from 1; none is used twice.
+    /// Number among the player's draws, 1-based; each number is used once.
     pub number: u64,
     /// The key that gives its dealt value.
     pub epoch: Epoch,
@@ -15,7 +15,7 @@ pub struct NextDraw {
     pub generation: u64,
     /// Its seal.
     pub seal: Seal,
-    /// The record in which it was sealed, where the fold was told of records.
+    /// Hash of the record with its seal; `None` in a fold without hashes.
     pub sealed_by: Option<RecordHash>,
 }
 

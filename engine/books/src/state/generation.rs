@@ -15,18 +15,18 @@ use crate::values::{Epoch, Salt};
 pub struct Generation {
     /// Number of the generation in its partition; the first start that logs one begins generation 1.
     pub number: u64,
-    /// Salt of its dealt values; none of generation 0.
+    /// Salt of its dealt values; `None` for generation 0.
     pub salt: Option<Salt>,
 }
 
-/// All generations of a partition, and the draw keys that the log names.
+/// All generations of a partition, and the draw keys named in its log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generations {
     /// Salts of generations 1, 2, 3, ...
     salts: Vec<Salt>,
     /// First generation whose unused seals still count.
     first_usable: u64,
-    /// Largest position that was reported and accepted as lost.
+    /// Largest position accepted as lost.
     lost_to: u64,
     /// Names of the draw keys in force.
     keys: BTreeSet<Epoch>,
@@ -42,7 +42,7 @@ impl Generations {
         Generation { number, salt: self.salts.last().copied() }
     }
 
-    /// A generation by its number; none where the log began no such generation.
+    /// A generation by its number; `None` for a later one.
     #[must_use]
     pub fn get(&self, number: u64) -> Option<Generation> {
         let Some(before) = number.checked_sub(1) else { return Some(Generation { number, salt: None }) };

@@ -74,7 +74,7 @@ struct Tally {
 }
 
 impl PlayerState {
-    /// Draw keys that the player's next draw and open rounds depend on.
+    /// Draw keys of the player's next draw and open rounds.
     pub fn depends_on(&self) -> impl Iterator<Item = Epoch> + '_ {
         let used = self.open_rounds().flat_map(OpenRound::draws);
         self.draw.into_iter().chain(used).map(|draw| draw.epoch)

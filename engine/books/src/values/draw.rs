@@ -24,10 +24,10 @@ pub type RecordHash = [u8; 32];
 /// The name of a draw key: digits of its digest, which tell nothing of it.
 pub type Epoch = [u8; 4];
 
-/// Random bytes that the log names for a generation of draws.
+/// Random bytes of a generation of draws, stated in the log.
 pub type Salt = [u8; 32];
 
-/// The name of a draw among a player's: enough to deal it again for whoever has the draw keys and the generations' salts.
+/// Name of a draw among a player's. With the draw keys and the generations' salts it determines the dealt value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawName {
     /// Number of the draw among the player's.
@@ -74,8 +74,8 @@ impl DealKey {
     }
 }
 
-/// The key that deals the draws of a generation: HMAC-SHA256 under the draw key of the generation's salt (PL-40). So nothing that
-/// was dealt in one continuation of a log is dealt in another.
+/// The key that deals the draws of a generation: HMAC-SHA256 under the draw key of the generation's salt (PL-40). Two
+/// continuations of a log therefore share no dealt value.
 #[must_use]
 pub fn generation_key(key: &[u8; 32], salt: &Salt) -> [u8; 32] {
     let mut lines = Lines::new();

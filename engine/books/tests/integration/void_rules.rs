@@ -196,7 +196,7 @@ fn mf_b1_pl_04_a_void_states_its_settled_round_as_it_was() {
     world.write(player("ann"), void(round, Some(hit), 0));
 }
 
-/// The books take the void of logs without operators; where there are operators, the writer admits no actor without a name.
+/// The books accept the void of logs without operators; with operators the writer admits no actor without a name.
 #[test]
 fn mf_b1_pl_38_b_a_void_by_anyone_needs_an_approval_where_there_are_operators() {
     let (mut world, round, _) = awarded();

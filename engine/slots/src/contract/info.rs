@@ -164,7 +164,7 @@ pub enum PrizeInfo {
     FreeSpins(u32),
 }
 
-/// The values that a kind of symbol or object can have.
+/// Possible values of a kind of symbol or object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueSet {
     /// Its key, such as `treasure`.

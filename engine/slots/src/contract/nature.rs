@@ -5,15 +5,15 @@
 
 use crate::contract::outcome::{Spin, SpinKind};
 
-/// Most features that a game may declare.
+/// Most features of a game.
 pub const FEATURES_MAX: usize = 16;
 
 /// The nature of a part of the return, of a feature or of a win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nature {
-    /// Independent of the figures that the player carries.
+    /// Independent of the player's carried figures.
     Cash,
-    /// Won with figures that the player carries: collected in earlier rounds, at other stakes.
+    /// Won with the player's carried figures: collected in earlier rounds, at other stakes.
     Collected,
     /// Paid by the pool of a progressive jackpot.
     Jackpot,
@@ -53,7 +53,7 @@ impl Feature {
         Self { key, title, nature: Nature::Cash, sign }
     }
 
-    /// A feature whose chance depends on the figures that the player carries.
+    /// A feature whose chance depends on the player's carried figures.
     #[must_use]
     pub const fn collected(key: &'static str, title: &'static str, sign: Sign) -> Self {
         Self { key, title, nature: Nature::Collected, sign }
@@ -67,9 +67,9 @@ pub enum Sign {
     Bonus,
     /// The window awards free spins.
     FreeSpins,
-    /// The window has so many rows.
+    /// The window has this number of rows.
     Rows(u32),
-    /// The window has so many rows and awards free spins.
+    /// The window has this number of rows and awards free spins.
     FreeSpinsAtRows(u32),
     /// The window is of this kind.
     Window(SpinKind),

@@ -66,13 +66,13 @@ impl PartName {
         Self { key, title, nature: Nature::Cash }
     }
 
-    /// A part that is collected over rounds.
+    /// A part collected over rounds.
     #[must_use]
     pub const fn collected(key: &'static str, title: &'static str) -> Self {
         Self { key, title, nature: Nature::Collected }
     }
 
-    /// A part that the pool of a jackpot pays.
+    /// A part paid by the pool of a jackpot.
     #[must_use]
     pub const fn jackpot(key: &'static str, title: &'static str) -> Self {
         Self { key, title, nature: Nature::Jackpot }
@@ -162,9 +162,9 @@ pub struct ConditionalRtp {
 pub enum Condition {
     /// The feature is bought.
     Bought,
-    /// So many first spins of a new player, at one stake.
+    /// The first spins of a new player, at one stake.
     FirstSpins(u32),
-    /// A figure that the player carries is held at a value, in the long run.
+    /// A carried figure of the player is held at a value, in the long run.
     Held {
         /// The figure, of [`crate::Carries::keys`].
         key: &'static str,

@@ -9,9 +9,9 @@ use crate::contract::info::GameInfo;
 use crate::contract::nature::Nature;
 use crate::contract::par::{Exact, Par, Part, PartName, decimal, exact, ratio};
 
-/// The part of the return that the seed of a jackpot has.
+/// Part of the return from the seed of a jackpot.
 pub const SEED: PartName = PartName::jackpot("jackpot_seed", "the jackpot's seed");
-/// The part of the return that the increments of a jackpot have.
+/// Part of the return from the increments of a jackpot.
 pub const INCREMENTS: PartName = PartName::jackpot("jackpot_increments", "the jackpot's increments");
 
 /// The figures of a pool's terms that a game's return depends on.

@@ -27,7 +27,7 @@ fn sealed() -> (Tale, [u8; 32]) {
     (tale, key)
 }
 
-/// E1: a seal that the thief chose stands the audit of the log alone, and is found with the keys.
+/// E1: a seal chosen by a thief passes the audit of the log alone, and is found with the keys.
 #[test]
 fn mf_e1_a_chosen_seal_is_found_with_the_draw_keys() {
     let (mut tale, key) = sealed();
@@ -74,7 +74,7 @@ fn proposed_by(roles: &str) -> Option<std::sync::Arc<Proposer>> {
     Some(Proposer { credential: "c7".into(), roles: roles.into() }.into())
 }
 
-/// E2: a commit that the roles of its proposer do not allow is found, whatever the writer let through.
+/// E2: a commit outside its proposer's roles is found, even if a writer accepted it.
 #[test]
 fn mf_e2_the_audit_checks_the_roles_of_proposers() {
     let mut tale = Tale::with_players(&["alice"]);

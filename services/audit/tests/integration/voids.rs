@@ -28,7 +28,7 @@ fn changed(changes: &[(&str, i64)]) -> Event {
     Event::CollectionChanged { game: "dwarf-mine".into(), scope: "EUR".into(), changes }
 }
 
-/// PL-37: the facts that a void states are checked against the round's own records.
+/// PL-37: the stated facts of a void are checked against the round's own records.
 #[test]
 fn mf_b1_pl_04_false_facts_of_a_voided_round_are_found() {
     let mut tale = Tale::with_players(&["alice"]);

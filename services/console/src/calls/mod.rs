@@ -113,7 +113,7 @@ async fn send(
 
 fn take_along(request: &Request, call: &mut http::Request<Body>) {
     for name in TAKEN_ALONG {
-        // All values: a header that is given twice is refused by the services.
+        // All values: the services refuse a repeated header.
         for value in request.headers().get_all(name) {
             call.headers_mut().append(name, value.clone());
         }

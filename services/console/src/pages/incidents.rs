@@ -1,4 +1,4 @@
-//! Incidents of a pool: those of the past 92 days, contributions of voided rounds that were not returned, and a form that declares
+//! Incidents of a pool: those of the past 92 days, unreturned contributions of voided rounds, and a form for declaring
 //! one. Made of ListIncidents and DeclareIncident.
 
 use super::parts::{act, section, table};
@@ -64,7 +64,7 @@ fn declaration(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
     })
 }
 
-/// Declares an incident, or asks for it.
+/// Declares an incident, or proposes it.
 pub(crate) async fn declare(Path(pool_id): Path<String>, form: Form) -> Result<Redirect, Failure> {
     let back = format!("/jackpots/{pool_id}");
     let get = |field: &str| form.fields.get(field).to_owned();

@@ -36,7 +36,7 @@ pub(crate) async fn reels(Path(named): Path<(String, String)>, visit: Visit) -> 
     Ok(layout::page(&visit, &format!("{}: reels", told.title), content))
 }
 
-/// A part of the sheet of the very model that the service plays by, at the pool's terms in force.
+/// A part of the sheet of the played model, at the pool's terms in force.
 async fn sheet(told: &GetGameResponse, part: par::Part) -> Result<Markup, Failure> {
     let (cash, told) = (cash(told), told.clone());
     // Exact fractions take their time, the first time.

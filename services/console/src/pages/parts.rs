@@ -165,7 +165,7 @@ fn waiting(visit: &Visit, change: &Change) -> Markup {
     }
 }
 
-/// The choice of who bears an award that was paid, where the void of its round is approved (PL-38).
+/// Choice of the bearer of a paid award, for the approval of its round's void (PL-38).
 fn award_cost(change_id: u64) -> Markup {
     let id = format!("cost-{change_id}");
     html! {

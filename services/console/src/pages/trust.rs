@@ -111,7 +111,7 @@ fn cosigners(checkpoint: &str) -> Vec<&str> {
     names.skip(1).collect()
 }
 
-/// Draws that were sealed again, and the starts that made this necessary.
+/// Draws sealed again, and the starts that required it.
 async fn resealed(visit: &Visit) -> Result<Markup, Failure> {
     if !visit.may("ListSignificantEvents") {
         return Ok(Markup::default());

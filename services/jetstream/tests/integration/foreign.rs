@@ -205,7 +205,7 @@ fn mf_e4_a_stream_that_is_changed_or_deleted_while_it_is_written_ends_the_writer
     attacker.api("STREAM.DELETE.S_0", serde_json::json!({}));
     let why = runtime().block_on(store.presence(&[]).hold());
     assert!(why.starts_with("stream S_0 was changed: it was deleted"), "{why}");
-    // None is created where a log was: not for a process that has read it, and not where the configuration says so.
+    // An existing log's stream is not created again: neither by a process with its index nor with `create = false`.
     let refused = JetStreamStore::open_or(&config, 0, Absent::Refuse("an index was made from its log"));
     assert!(matches!(refused, Err(OpenError::Deleted { .. })), "{refused:?}");
     let refused = JetStreamStore::open(&Config { create: false, ..config.clone() }, 0);

@@ -1,4 +1,4 @@
-//! Campaigns in the proposals of other processes (PL-36): where an operator has a cap, free rounds need a reservation under it.
+//! Campaigns in the proposals of other processes (PL-36): free rounds of an operator with a cap need a reservation under it.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -17,7 +17,7 @@ pub fn reservation_ids(operator: &str, player: &str, request_id: &str) -> [Strin
 ///
 /// # Errors
 /// CAP_DIFFERS: a reservation under another cap than the configured one. CAMPAIGN_UNRESERVED: a grant without a reservation for the
-/// player, the campaign and its expiry; [`AppendError::Unavailable`] where the reservation may not be here yet.
+/// player, the campaign and its expiry; [`AppendError::Unavailable`] if the reservation may not be here yet.
 pub(super) fn check(caps: &BTreeMap<String, Nano>, proposal: &Proposal, all: &[Handle]) -> Result<(), AppendError> {
     for event in &proposal.events {
         match (event, &proposal.stream) {

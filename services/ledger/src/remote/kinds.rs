@@ -52,8 +52,8 @@ const LEDGER: Roles = Roles::NODE_LEDGER;
 /// The node roles that may propose an event on a stream. The books refuse events that do not belong to the stream.
 ///
 /// Spin: rounds, draws, sessions, campaigns, debits, and demo accounts. Jackpot: the steps of pools, the payment of their awards, and
-/// the copies that other partitions have of home; it stops a pool and proposes changes, but makes none that takes two actors. Ledger:
-/// the wallet, voids, reports and changes on partitions that another process writes, and what a start brings to them; it resolves no
+/// other partitions' copies of home; it stops a pool and proposes changes, but cannot approve them. Ledger:
+/// the wallet, voids, reports and changes on partitions of another writer, and the events of a start; it resolves no
 /// round.
 ///
 /// The match has no default: a new kind of event needs a decision.

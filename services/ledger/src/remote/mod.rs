@@ -72,11 +72,11 @@ impl Guard {
         Self { terms: terms.into(), budget: Budget::default() }
     }
 
-    /// Checks a proposal by its proposer's roles, its actors, its draws and steps, and the other partitions that it is about.
+    /// Checks a proposal by its proposer's roles, its actors, its draws and steps, and other partitions' logs.
     ///
     /// # Errors
-    /// [`AppendError::NotAllowed`]; [`AppendError::Conflict`] where it was decided on another version of the stream, or on positions
-    /// of another partition that this process does not have yet.
+    /// [`AppendError::NotAllowed`]; [`AppendError::Conflict`] if it was decided on another version of the stream, or on later
+    /// positions of another partition than this process has.
     pub(crate) fn check(
         &self,
         node: &Node,

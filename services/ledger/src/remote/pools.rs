@@ -1,4 +1,4 @@
-//! Events between partitions in the proposals of other processes: each must be what the log of the other partition says (PL-44).
+//! Events between partitions in the proposals of other processes, checked against the log of the other partition (PL-44).
 
 use crate::{
     append::{AppendError, Proposal},
@@ -9,8 +9,8 @@ use motherlode_books::{Event, HOME, InternalRequest, PartitionReported, PoolMirr
 /// Checks reports to home, mirrors and copies of home.
 ///
 /// # Errors
-/// REPORT_DIFFERS, MIRROR_DIFFERS, COPY_DIFFERS, VERSION_MISSING; a conflict where this process does not have the other
-/// partition's positions yet.
+/// REPORT_DIFFERS, MIRROR_DIFFERS, COPY_DIFFERS, VERSION_MISSING; a conflict if this process lacks the other
+/// partition's positions.
 pub(super) fn check(
     ledger: &Handle,
     proposal: &Proposal,
@@ -49,7 +49,7 @@ fn held(all: &[Handle], partition: u32) -> Option<&Handle> {
     all.iter().find(|ledger| ledger.partition() == partition)
 }
 
-/// The proposal rests on positions that this process does not have yet: it is made again.
+/// The proposal depends on later positions than this process has; the proposer retries.
 fn behind(ledger: &Handle, stream: &StreamId) -> AppendError {
     let version = ledger.books_of(stream, |books| books.head(stream).version).unwrap_or_default();
     AppendError::Conflict { version }
@@ -122,10 +122,10 @@ fn check_report(home: &Handle, pool: &str, report: &PartitionReported, reporting
     Err(AppendError::not_allowed("REPORT_DIFFERS", reason))
 }
 
-/// Refuses a proposal that names no version, or one that the stream does not have.
+/// Refuses a proposal without the stream's current version.
 fn check_version(ledger: &Handle, proposal: &Proposal) -> Result<(), AppendError> {
     let Some(expected) = proposal.expected_version else {
-        let reason = "a proposal that is checked by the stream's state must name the stream's version";
+        let reason = "a proposal on this stream must name the stream's version";
         return Err(AppendError::not_allowed("VERSION_MISSING", reason));
     };
     let version = ledger.books_of(&proposal.stream, |books| books.head(&proposal.stream).version)?;

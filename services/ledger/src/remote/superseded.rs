@@ -11,13 +11,13 @@ use std::{collections::BTreeSet, sync::Arc};
 #[derive(Debug, Clone, Default)]
 pub struct SupersededRules(Arc<BTreeSet<(String, String)>>);
 
-/// The configuration enables a rules version that does not exist, or that is not superseded.
+/// The configuration enables an unknown or current rules version.
 #[derive(Debug, thiserror::Error)]
 #[error("rules: {0:?} is not the name of a game and of a superseded version of its rules, with a space between")]
 pub struct UnknownRules(String);
 
 impl SupersededRules {
-    /// The versions that a configuration enables.
+    /// Versions enabled by a configuration.
     ///
     /// # Errors
     /// The first name without a superseded version.

@@ -23,7 +23,7 @@ pub struct Args {
 /// The configuration cannot be read, or makes no sense.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let config = args.serve.config()?;
-    // The canonical form is for other machines too, which have none of the files.
+    // The canonical form is also for other machines, without the files.
     if !args.canonical {
         motherlode_server::check(&config).map_err(|error| Failure::caused(&error))?;
     }

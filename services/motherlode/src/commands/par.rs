@@ -20,7 +20,7 @@ use std::{fs, path::PathBuf};
 
 /// Rounds that are simulated for a page where nobody says how many.
 const ROUNDS: u64 = 100_000_000;
-/// Rounds that are simulated for text and JSON.
+/// Number of simulated rounds for text and JSON.
 const ROUNDS_SHORT: u64 = 100_000;
 
 /// The arguments of `par`.

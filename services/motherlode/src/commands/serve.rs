@@ -54,7 +54,7 @@ pub struct Args {
     /// Serve no console.
     #[arg(long)]
     no_console: bool,
-    /// Accept that the log has lost acknowledged records, as after a restore from a backup: all unused seals end, and the log records
+    /// Accept a loss of acknowledged records, as after a restore from a backup: all unused seals end, and the log records
     /// it.
     #[arg(long)]
     restored: bool,

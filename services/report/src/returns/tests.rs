@@ -149,7 +149,7 @@ fn pl_23_features_come_as_often_as_they_should() {
     }
 }
 
-/// New players of every game, 40 rounds each: features come as often as they should in the states that the players were in. The long
+/// New players of every game, 40 rounds each: features come as often as expected in the players' states. The long
 /// run's chances are far off for a game that unlocks features.
 #[test]
 fn pl_23_mf_d6_features_of_new_players_come_as_often_as_they_should() {
@@ -231,7 +231,7 @@ fn mf_d6_an_unknown_spin_kind_is_not_collected() {
     player.round(coin);
 }
 
-/// A return without a jackpot has no jackpot's share to lose, and what is collected is what the game declares.
+/// Nothing is subtracted from a return without a jackpot, and only declared parts count as collected.
 #[test]
 fn mf_d6_only_collected_parts_are_left_out_of_a_rounds_own_return() {
     for game in slots::games() {

@@ -1,4 +1,4 @@
-//! Messages in a stream that no writer of the log has published: the writer skips them, and a significant event says so
+//! Messages in a stream that no writer of the log has published: the writer skips them and logs a significant event
 //! (PL-22), once an hour and partition.
 
 use motherlode_jetstream::Presence;

@@ -370,7 +370,7 @@ async fn pl_31_pl_32_after_a_day_without_its_wallet_all_comes_to_one_end() {
     world.reconciled(&["debited", "winner"]).await;
 }
 
-/// Of a bet and its cancellation at once one comes true. The debit of a cancelled bet is never asked for, or it is rolled back.
+/// A bet and its concurrent cancellation have one outcome. The debit of a cancelled bet is never called, or it is rolled back.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_33_pl_42_a_bet_that_is_cancelled_never_reaches_the_wallet_or_is_rolled_back() {
     let world = World::start().await;

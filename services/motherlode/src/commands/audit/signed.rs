@@ -10,7 +10,7 @@ use std::fs;
 /// Adds them to the parts that they are of.
 ///
 /// # Errors
-/// A file that is named cannot be read, or its checkpoint is not signed by the key. A damaged checkpoint beside the log is a warning.
+/// A named file cannot be read, or its checkpoint is not signed by the key. A damaged checkpoint in the data folder is a warning.
 pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
     let Some(key) = key(args)? else {
         return match args.checkpoints.is_empty() {
