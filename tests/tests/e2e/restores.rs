@@ -12,6 +12,7 @@ use motherlode_proto::{convert::record::decode, round::v1::RoundState, spin::v1:
 use motherlode_runtime::{Config, config, config::Role, stop};
 use motherlode_server::{LogLocation, ServeError, Server, copy, log_folder, open_stores};
 use motherlode_spin::Dealer;
+use motherlode_testkit::nats::Node;
 use motherlode_tests::{Client, EUR, Force, account, bet, checked, next_choice, reason, scripted, until};
 use motherlode_tiles::{Checkpoint, KeyKind, Note};
 use std::{
@@ -394,6 +395,46 @@ async fn mf_a8_a_partition_that_is_restored_alone_deals_nothing_that_was_reveale
         server.stop().await.unwrap();
         assert!(again.is_disjoint(&original), "partition {partition}");
     }
+}
+
+/// A stream that lost its last records, served by processes with empty data folders.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_a7_a_stream_without_its_last_records_deals_nothing_that_was_revealed() {
+    let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
+    let [streams, kept, keys, older_keys] = ["streams", "kept", "keys", "older-keys"].map(|name| at.path().join(name));
+    let mut node = Node::start(&streams, "");
+    let store = node.config("S");
+    let with = |data: &str, keys: &Path, machine| {
+        let mut config = on(&at.path().join(data), machine);
+        config.store = store.clone();
+        config.draws.key_file = Some(keys.join("draws"));
+        config
+    };
+    let (server, _) = prepared(&with("data", &keys, &home)).await;
+    server.stop().await.unwrap();
+    node.kill();
+    copy_folder(&streams, &kept);
+    copy_folder(&keys, &older_keys);
+    node.restart();
+    let server = started(&with("data", &keys, &home)).await.unwrap();
+    let original = continued(&server, "same").await;
+    server.stop().await.unwrap();
+    node.kill();
+    fs::remove_dir_all(&streams).unwrap();
+    copy_folder(&kept, &streams);
+    node.restart();
+    // By the page, and by the mark.
+    for (data, machine) in [("by-page", &home), ("by-mark", &elsewhere)] {
+        let error = refused(&with(data, &keys, machine)).await;
+        assert!(error.contains("serve --restored"), "{error}");
+    }
+    // Without either the seals end.
+    let server = started(&with("unsure", &older_keys, &elsewhere)).await.unwrap();
+    let generations = server.ledger().generations();
+    assert!(!generations.is_usable(generations.current().number - 1));
+    let again = continued(&server, "same").await;
+    server.stop().await.unwrap();
+    assert!(original.len() > 70 && again.len() > 70 && again.is_disjoint(&original));
 }
 
 /// A witness of a longer log prevents the start of a shorter one, and stops one at its first checkpoint.
