@@ -112,7 +112,7 @@ pub enum Event {
         win_taken_back: Minor,
         /// The effect on the pool that the round contributed to.
         jackpot: VoidedJackpot,
-        /// Settled round as of the void, in place of its own records (PL-37); `None` for an open round and in older logs.
+        /// Settled round as of the void, in place of its records (PL-37); `None` for an open round and in older logs.
         settled: Option<Box<SettledRound>>,
     },
     /// Player: the void of a round that hit the jackpot is proposed. Its unpaid awards are held until the platform approves or
