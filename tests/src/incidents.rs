@@ -7,7 +7,11 @@ use std::time::Duration;
 /// An incident of an operator that covers the hour before a time of the log, in Unix milliseconds.
 #[must_use]
 pub fn incident(id: &str, operator: &str, until_ms: i64) -> Incident {
-    let time = |ms: i64| Some(prost_types::Timestamp { seconds: ms / 1_000, nanos: 0 });
+    // With milliseconds: cut to seconds, a time in the first second of a minute would leave that minute's rounds out.
+    let time = |ms: i64| {
+        let nanos = i32::try_from(ms.rem_euclid(1_000) * 1_000_000).unwrap_or_default();
+        Some(prost_types::Timestamp { seconds: ms.div_euclid(1_000), nanos })
+    };
     Incident {
         incident_id: id.into(),
         operator_id: operator.into(),
