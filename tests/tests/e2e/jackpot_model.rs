@@ -236,7 +236,7 @@ impl World {
         let request = DeclareIncidentRequest { request_id, pool_id, incident: Some(incident), actor };
         self.client.jackpot.declare_incident(request).await.unwrap();
         let now_s = now_ms / 1_000;
-        self.incidents.push(((now_s - minutes * 60 - 1) / 60, (now_s + 59) / 60));
+        self.incidents.push(((now_s - minutes * 60 - 1) / 60, (now_ms + 59_999) / 60_000));
         self.give_back();
     }
 

@@ -194,7 +194,8 @@ async fn bulk(honest: &mut Client, first: &mut Client, second: &mut Client) {
         sum.is_some_and(|sum| eur(&sum.contributions_eur) == contributed)
     })
     .await;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    // Rounded up, so that the last second is covered.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 1;
     let time = |seconds: u64| Some(prost_types::Timestamp { seconds: seconds.try_into().unwrap(), nanos: 0 });
     let incident = Incident {
         incident_id: "bulk".into(),
