@@ -14,7 +14,7 @@ use super::day::Day;
 use super::draw::NextDraw;
 use super::round::OpenRound;
 use super::seat::{Seat, Seats};
-use super::void::VoidProposal;
+use super::void::{VoidProposal, Voids};
 use super::wallet::{Debit, Wallet};
 use crate::events::{RoundStarted, SessionName};
 use crate::values::{Currency, Epoch, Head, Minor, PerCurrency};
@@ -58,7 +58,7 @@ pub struct PlayerState {
     collections: Option<Arc<Vec<Kept>>>,
     /// In the order of their grants; few, so that one look at the memory finds one.
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
-    voided: Option<Arc<BTreeMap<u64, u64>>>,
+    voided: Option<Arc<Voids>>,
     /// Hardly any player has one.
     pub(crate) void_proposals: Option<Arc<Vec<VoidProposal>>>,
     /// By game, of play money and of real money.
@@ -195,7 +195,7 @@ impl PlayerState {
     /// Position of a round's void; none of one that was not voided.
     #[must_use]
     pub fn voided_at(&self, round: u64) -> Option<u64> {
-        self.voided.as_ref()?.get(&round).copied()
+        self.voided.as_ref()?.position(round)
     }
 
     /// Proposed voids, lapsed ones among them (PL-38).

@@ -1,5 +1,7 @@
-//! Proposed voids of rounds that hit the jackpot (PL-38). They're part of the player's state, so that a payment of an award
-//! and the proposal that holds it are decided on one stream.
+//! Voids of a player's rounds, and proposed voids of rounds that hit the jackpot (PL-38). Proposals are part of the player's
+//! state, so that a payment of an award and the proposal that holds it are decided on one stream.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -59,5 +61,91 @@ impl VoidProposal {
         }
         all.push(self);
         Ok(())
+    }
+}
+
+/// Most entries of a chunk of [`Voids`].
+const CHUNK_MAX: usize = 128;
+
+/// Positions of a player's voids, by round. Each void copies the state that it changes, so entries are in chunks that copies
+/// share: a player with many voids must not slow the writer down for everybody.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Voids(Vec<Arc<Vec<(u64, u64)>>>);
+
+impl Voids {
+    /// Position of a round's void.
+    pub fn position(&self, round: u64) -> Option<u64> {
+        let chunk = self.0.get(self.chunk(round))?;
+        let index = chunk.binary_search_by_key(&round, |&(round, _)| round).ok()?;
+        chunk.get(index).map(|&(_, position)| position)
+    }
+
+    /// Adds a void, or replaces its position.
+    pub fn insert(&mut self, round: u64, position: u64) {
+        let at = self.chunk(round);
+        let Some(chunk) = self.0.get_mut(at).map(Arc::make_mut) else {
+            return self.0.push(Arc::new(vec![(round, position)]));
+        };
+        match chunk.binary_search_by_key(&round, |&(round, _)| round) {
+            Ok(index) => chunk[index].1 = position,
+            // Rounds are mostly voided in their order: a full chunk stays full.
+            Err(CHUNK_MAX) => self.0.insert(at + 1, Arc::new(vec![(round, position)])),
+            Err(index) => {
+                chunk.insert(index, (round, position));
+                if chunk.len() > CHUNK_MAX {
+                    let upper = chunk.split_off(CHUNK_MAX / 2);
+                    self.0.insert(at + 1, Arc::new(upper));
+                }
+            }
+        }
+    }
+
+    /// Index of the chunk that has a round, or would have it.
+    fn chunk(&self, round: u64) -> usize {
+        self.0.partition_point(|chunk| chunk[0].0 <= round).saturating_sub(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn voids_are_a_map(rounds in prop::collection::vec(1_u64..2_000, 0..1_500), in_order in any::<bool>()) {
+            let mut rounds = rounds;
+            if in_order {
+                rounds.sort_unstable();
+            }
+            let (mut voids, mut map) = (Voids::default(), BTreeMap::new());
+            for (&round, position) in rounds.iter().zip(1..) {
+                voids.insert(round, position);
+                map.insert(round, position);
+            }
+            prop_assert_eq!(voids.0.iter().flat_map(|chunk| chunk.iter().copied()).collect::<Vec<_>>(), Vec::from_iter(map.clone()));
+            prop_assert!(voids.0.iter().all(|chunk| (1..=CHUNK_MAX).contains(&chunk.len())));
+            for round in 0..2_001 {
+                prop_assert_eq!(voids.position(round), map.get(&round).copied());
+            }
+        }
+    }
+
+    /// A copy shares every chunk but the one that a void changes.
+    #[test]
+    fn pl_38_a_void_copies_one_chunk() {
+        let mut voids = Voids::default();
+        for round in 1..=10_000 {
+            voids.insert(round, round);
+        }
+        assert!(voids.0.len() <= 10_000 / CHUNK_MAX + 1, "chunks are full");
+        let mut copy = voids.clone();
+        copy.insert(10_001, 1);
+        copy.insert(5_000, 1);
+        let same = voids.0.iter().zip(&copy.0).filter(|(one, other)| Arc::ptr_eq(one, other)).count();
+        assert_eq!(same, voids.0.len() - 2);
     }
 }
