@@ -116,6 +116,8 @@ pub struct Seals {
     pub ended: u64,
     /// Starts of the writer after which unused seals ended.
     pub unsure_starts: u64,
+    /// Starts of the writer that were refused, as far as a later start found a note of them.
+    pub refused_starts: u64,
     /// Rounds voided whose draws can't be revealed: their steps could not be resolved again.
     pub rounds_lost: u64,
     /// Seals equal to those computed from the given draw keys.
@@ -148,6 +150,7 @@ impl Seals {
         self.key_lost += of.key_lost;
         self.ended += of.ended;
         self.unsure_starts += of.unsure_starts;
+        self.refused_starts += of.refused_starts;
         self.rounds_lost += of.rounds_lost;
         self.checked += of.checked;
         self.unchecked += of.unchecked;
@@ -164,6 +167,7 @@ impl Seals {
                     SealReason::SealsEnded => self.ended += 1,
                 },
                 Event::GenerationBegun(begun) => self.unsure_starts += u64::from(begun.unused_seals_end),
+                Event::IntegrityFailed { check, .. } => self.refused_starts += u64::from(check == "start"),
                 Event::DrawsLost { .. } => self.rounds_lost += 1,
                 _ => {}
             }

@@ -20,6 +20,7 @@ mod layers;
 mod log;
 mod metrics;
 mod not_serving;
+mod refused_starts;
 mod roles;
 mod serve;
 mod server;
@@ -39,6 +40,7 @@ pub use log::{
     location::{LogError, LogLocation},
     records::{Records, RecordsError},
 };
+pub use refused_starts::note_refused_start;
 pub use serve::{open_stores, serve};
 pub use server::Server;
 pub use setup::{Phase, bind, check};

@@ -4,6 +4,7 @@
 //! Nothing is counted twice: all but times are read, when they are exported, from what is there anyway. Figures of pools are
 //! floating point here, for pictures and alarms; money is counted elsewhere.
 
+use crate::refused_starts;
 use motherlode_books::{Nano, UnpaidAward};
 use motherlode_ledger::{Handle, Ledgers};
 use motherlode_report::{Counts, Follower, VoidShare};
@@ -30,6 +31,8 @@ impl Metrics {
         let reports = follower.is_some();
         let observed = Self(Arc::new(RwLock::new(Some(Source { ledgers, follower }))));
         let meter = global::meter("motherlode");
+        // Present before a start is refused, as any counter that an alarm asks for.
+        refused_starts::counter().add(0, &[]);
         observed.logs(&meter);
         observed.pools(&meter);
         if reports {

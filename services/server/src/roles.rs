@@ -7,6 +7,7 @@ use crate::{
     error::ServeError,
     log::layout::index_folder,
     not_serving::NotServing,
+    refused_starts::note_refused_start,
     server::Server,
     services::{JACKPOT, JOB, LOG, PROOF, REPORT, SPIN, Services, WALLET},
     setup::{Phase, bind, ledger_options, open_ledgers, open_log, open_pools, open_proofs},
@@ -111,7 +112,8 @@ pub(crate) async fn join(config: &Config, options: Options, dealer: Dealer) -> R
     let ledgers = Ledgers::new(join_others(config, &BTreeSet::new(), &options).await?, config.partitions)?;
     if config.role.spins() {
         if !config.draws.accept_lost_keys {
-            ledgers.all().try_for_each(|ledger| check_keys(ledger, dealer.keys()))?;
+            let checked = ledgers.all().try_for_each(|ledger| check_keys(ledger, dealer.keys()));
+            checked.map_err(ServeError::from).inspect_err(|error| note_refused_start(&config.data, error))?;
         }
         dealer.renew(ledgers.home()).await?;
     }

@@ -4,6 +4,7 @@
 use crate::{
     error::ServeError,
     log::{layout::index_folder, location::LogLocation},
+    refused_starts::{self, note_refused_start},
     server::Server,
     transport::tls,
 };
@@ -108,8 +109,14 @@ pub(crate) async fn open_proofs<'a>(
 ) -> Result<Proofs, ServeError> {
     let written: Vec<_> = written.into_iter().cloned().collect();
     match opened_proofs(config, &written, draws).await {
-        Ok(proofs) => Ok(proofs),
+        Ok(proofs) => {
+            if let Some(ledger) = written.first() {
+                refused_starts::commit(ledger, &config.data).await;
+            }
+            Ok(proofs)
+        }
         Err(error) => {
+            note_refused_start(&config.data, &error);
             for ledger in written {
                 ledger.close().await;
             }

@@ -4,6 +4,7 @@
 use crate::{
     PROGRAM,
     proofs::{in_folder, signed_in},
+    telemetry::{collector, points, prometheus},
 };
 use motherlode_books::{Event, GenerationBegun, StartEvidence};
 use motherlode_ledger::{DrawKeys, Options, Standing};
@@ -515,4 +516,55 @@ async fn mf_a4_a_damaged_checkpoint_is_rebuilt_and_the_log_is_audited() {
         assert!(fs::symlink_metadata(file.with_file_name("checkpoint.damaged")).is_ok());
     }
     assert!(evidence(data.path()).iter().skip(1).all(|evidence| *evidence == StartEvidence::MemoryPage));
+}
+
+/// Each refused start is in a metric at once, and in the log and the audit after the next accepted start.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_a3_a_refused_start_is_counted_and_logged() {
+    let (at, home) = (tempfile::tempdir().unwrap(), machine());
+    let [data, kept] = ["data", "kept"].map(|name| at.path().join(name));
+    let (server, _) = prepared(&on(&data, &home)).await;
+    server.stop().await.unwrap();
+    copy_folder(&data, &kept);
+    let server = started(&on(&data, &home)).await.unwrap();
+    continued(&server, "same").await;
+    server.stop().await.unwrap();
+
+    let (endpoint, mut exports) = collector().await;
+    let file = at.path().join("motherlode.toml");
+    let page_folder = home.path().display();
+    let text = format!("[draws]\npage_folder = \"{page_folder}\"\n[telemetry]\notlp_endpoint = \"{endpoint}\"\n");
+    fs::write(&file, text).unwrap();
+    for _ in 0..2 {
+        let mut serve = tokio::process::Command::new(PROGRAM);
+        serve
+            .args(["serve", "--no-console", "--listen", "127.0.0.1:0", "--config"])
+            .arg(&file)
+            .arg("--data")
+            .arg(&kept);
+        let ended = serve.kill_on_drop(true).output().await.unwrap();
+        let error = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(1), "{error}");
+        assert!(error.contains("was acknowledged, and the log"), "{error}");
+        let metrics = exports.recv().await.unwrap();
+        let counted = metrics.iter().find(|metric| prometheus(metric) == "motherlode_starts_refused_total");
+        assert_eq!(points(counted.unwrap(), "").into_values().collect::<Vec<_>>(), [1]);
+    }
+    let mut config = on(&kept, &home);
+    config.draws.accept_loss = true;
+    started(&config).await.unwrap().stop().await.unwrap();
+    config.draws.accept_loss = false;
+    started(&config).await.unwrap().stop().await.unwrap();
+    let records = motherlode_log::scan(&log_folder(&kept, 0)).unwrap();
+    let events = records.flat_map(|record| decode(&record.unwrap().bytes).unwrap().commit.events);
+    let findings = events.filter_map(|event| match event {
+        Event::IntegrityFailed { check, finding } if check == "start" => Some(finding),
+        _ => None,
+    });
+    let findings: Vec<_> = findings.collect();
+    assert_eq!(findings.len(), 1, "one for both: {findings:?}");
+    assert!(findings[0].contains("was acknowledged, and the log"), "{findings:?}");
+    let audit = Command::new(PROGRAM).arg("audit").arg(&kept).args(["--format", "json"]).output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&audit.stdout).unwrap();
+    assert_eq!(report["draws"]["refused_starts"], 1, "{report}");
 }

@@ -9,7 +9,7 @@ use motherlode_runtime::{
     config::{Role, Verify},
     stop, telemetry,
 };
-use motherlode_server::{Phase, serve};
+use motherlode_server::{Phase, ServeError, note_refused_start, serve};
 use motherlode_spin::Dealer;
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -112,7 +112,10 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
         let _telemetry = telemetry::start("motherlode", &config.telemetry).map_err(Failure::unusable)?;
         let signalled = stop::signalled().map_err(Failure::found)?;
         let keys = match config.draw_key_file().filter(|_| config.role != Role::Console) {
-            Some(file) => DrawKeys::open(&file).map_err(Failure::found)?,
+            Some(file) => DrawKeys::open(&file).map_err(ServeError::from).map_err(|error| {
+                note_refused_start(&config.data, &error);
+                Failure::found(error)
+            })?,
             None => DrawKeys::none(),
         };
         let dealer = dealer(keys);

@@ -51,7 +51,7 @@ fn of_totals(returns: &[Return]) -> Vec<Value> {
 
 fn draws(seals: &Seals, held: u64) -> Value {
     json!({"opened": seals.opened, "unsealed": seals.unsealed, "key_lost": seals.key_lost,
-           "ended": seals.ended, "unsure_starts": seals.unsure_starts,
+           "ended": seals.ended, "unsure_starts": seals.unsure_starts, "refused_starts": seals.refused_starts,
            "rounds_lost": seals.rounds_lost, "steps_not_revealed": held,
            "seals_of_keys": seals.checked, "seals_of_unknown_keys": seals.unchecked})
 }

@@ -118,13 +118,17 @@ fn played(played: &[Return], voids: &PerCurrency<Voids>) -> Vec<String> {
 
 /// Sealed draws, and what was done about seals apart from steps.
 fn draws(seals: &Seals, held: u64) -> Vec<String> {
-    let Seals { opened, unsealed, key_lost, ended, unsure_starts, rounds_lost, checked, unchecked } = *seals;
-    if opened + unsealed + key_lost == 0 {
+    let Seals { opened, unsealed, key_lost, ended, unsure_starts, refused_starts, rounds_lost, checked, unchecked } =
+        *seals;
+    if refused_starts + opened + unsealed + key_lost == 0 {
         return vec![];
     }
     let mut lines = section("Sealed draws").to_vec();
     lines.push(row("players with a first seal", &count(opened + unsealed)));
     lines.push(row("draws given up, since their key was gone", &count(key_lost)));
+    if refused_starts > 0 {
+        lines.push(row("starts that were refused", &count(refused_starts)));
+    }
     if unsure_starts > 0 {
         lines.push(row("starts that ended unused seals", &count(unsure_starts)));
         lines.push(row("draws sealed again after such a start", &count(ended)));

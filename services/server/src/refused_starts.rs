@@ -1,0 +1,72 @@
+//! Refused starts (PL-40). A process that refuses to start writes no log. So it counts the refusal in a metric, and notes it in its
+//! data folder; the next accepted start commits the notes as failed integrity checks (PL-22).
+
+use crate::error::ServeError;
+use motherlode_ledger::Handle;
+use motherlode_report::log_finding;
+use opentelemetry::{global, metrics::Counter};
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// Most refusals that are noted: a process that is started again and again must not fill its disk.
+const NOTES_MAX: usize = 16;
+
+/// Most characters of one: the names of missing draw keys can be many.
+const FINDING_MAX: usize = 1_000;
+
+/// Name of the check in the log.
+const CHECK: &str = "start";
+
+fn file(data: &Path) -> PathBuf {
+    data.join("refused-starts")
+}
+
+/// The noted refusals, one a line.
+fn read(data: &Path) -> io::Result<BTreeSet<String>> {
+    match fs::read(file(data)) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).lines().take(NOTES_MAX).map(str::to_owned).collect()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeSet::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Refused starts of this process: at most one, since it ends then.
+pub(crate) fn counter() -> Counter<u64> {
+    let what = "Starts refused for the log or the draw keys (PL-40).";
+    global::meter("motherlode").u64_counter("motherlode.starts.refused").with_description(what).build()
+}
+
+/// Counts and notes a start that was refused for its log or its draw keys; other errors it ignores.
+pub fn note_refused_start(data: &Path, error: &ServeError) {
+    if !matches!(error, ServeError::Start(_) | ServeError::Proofs(_) | ServeError::DrawKeys(_)) {
+        return;
+    }
+    counter().add(1, &[]);
+    let noted = read(data).and_then(|mut notes| {
+        let finding = error.to_string().replace('\n', " ").chars().take(FINDING_MAX).collect();
+        if notes.len() == NOTES_MAX || !notes.insert(finding) {
+            return Ok(());
+        }
+        fs::write(file(data), notes.into_iter().map(|note| note + "\n").collect::<String>())
+    });
+    if let Err(error) = noted {
+        tracing::error!(file = %file(data).display(), %error, "the refused start is not noted, so the log will not have it");
+    }
+}
+
+/// Commits the notes of refused starts, and removes them.
+pub(crate) async fn commit(ledger: &Handle, data: &Path) {
+    let done = async {
+        let notes = read(data)?;
+        for finding in &notes {
+            log_finding(ledger, CHECK, finding).await.map_err(io::Error::other)?;
+        }
+        if notes.is_empty() { Ok(()) } else { fs::remove_file(file(data)) }
+    };
+    if let Err(error) = done.await {
+        tracing::error!(file = %file(data).display(), %error, "refused starts are not in the log yet: the next start tries again");
+    }
+}
