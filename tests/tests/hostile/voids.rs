@@ -305,7 +305,6 @@ async fn mf_b1_mf_b2_voids_do_not_pay_and_delay_no_other_operator() {
     let audit = Command::new(PROGRAM).arg("audit").arg(&data).output().unwrap();
     let printed = String::from_utf8_lossy(&audit.stdout) + String::from_utf8_lossy(&audit.stderr);
     assert!(audit.status.success(), "the audit finds fault: {printed}");
-    slowest.sort_by_key(|(calm, attacked)| attacked.as_micros() * 1_000 / calm.as_micros().max(1));
-    let (calm, attacked) = slowest[slowest.len() / 2];
-    assert!(attacked <= calm * crate::SLOWER_MAX, "p99 is {attacked:?} under attack, and {calm:?} else: {slowest:?}");
+    let all_hold = slowest.iter().all(|(calm, attacked)| *attacked <= *calm * crate::SLOWER_MAX);
+    assert!(all_hold, "p99 calm and under attack, a turn each: {slowest:?}");
 }
