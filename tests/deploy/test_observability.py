@@ -38,6 +38,13 @@ def test_every_alarm_is_tested():
     assert {rule["alert"] for rule in RULES} == sounded
 
 
+def test_at_e_every_alarm_has_an_entry_in_the_runbook():
+    _, *entries = re.split(r"^## ", (FOLDER / "RUNBOOK.md").read_text(), flags=re.MULTILINE)
+    assert [entry.split("\n", 1)[0] for entry in entries] == [rule["alert"] for rule in RULES]
+    for entry in entries:
+        assert re.findall(r"^- \*\*(\w+)\.\*\* \S", entry, re.MULTILINE) == ["Meaning", "Diagnosis", "Action"], entry
+
+
 def test_every_picture_is_a_query_with_a_place_of_its_own():
     panels = DASHBOARD["panels"]
     assert len(panels) > 8

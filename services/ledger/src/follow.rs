@@ -8,8 +8,15 @@
 //! memory. They read by turns of operators, as all long reads do ([`Reads`]), and an operator has a bound on its streams.
 //! Cost: the records of others are read and passed over.
 
-use crate::{error::FetchError, handle::Handle, index::Held, ledgers::Ledgers};
+use crate::{
+    error::FetchError,
+    handle::Handle,
+    index::Held,
+    ledgers::Ledgers,
+    readers::{ReaderKind, Reading},
+};
 use futures_util::{Stream, stream};
+use motherlode_books::ANYONE;
 use motherlode_log::{Position, Record};
 use motherlode_proto::{convert::record, ledger::v1 as wire};
 use motherlode_runtime::{Caller, Reads, Refusal, Stop};
@@ -73,6 +80,8 @@ struct Follow {
     head: watch::Receiver<Held>,
     /// Whose records are sent; all where it's none.
     operator: Option<String>,
+    /// Of a copy of the whole log.
+    reading: Option<Reading>,
     sent: Position,
     /// `sent` as the last message told it; none before the first message.
     said: Option<Position>,
@@ -102,6 +111,8 @@ pub(crate) fn follow(
         let message = "the log does not reach as far: a copy holds more than there is";
         return Err(Refusal::new(Code::OutOfRange, "POSITION_AHEAD", message).with("position", durable));
     }
+    let whole = caller.own().is_none();
+    let name = || caller.actor().unwrap_or_else(|| ANYONE.to_owned());
     let follow = Follow {
         _follower: followers.add(caller.own().unwrap_or_default())?,
         reads: ledgers.reads().clone(),
@@ -110,6 +121,7 @@ pub(crate) fn follow(
         stop: stop.clone(),
         head: ledger.head(),
         operator: caller.own().map(str::to_owned),
+        reading: whole.then(|| ledger.reading(ReaderKind::Copy, name(), sent)),
         sent,
         said: None,
         quiet: false,
@@ -167,6 +179,9 @@ impl Follow {
         };
         let (records, last) = self.reads.run(&self.caller, read).await??;
         self.sent = last;
+        if let Some(reading) = &self.reading {
+            reading.sent(last);
+        }
         Ok(records)
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     page::Page,
     projected::Projected,
     queue::{Message, Proposed, QueueSlot, QueueSlots, Reply, Verdict, Verdicts, answer, repeated},
-    readers::{LogReader, Reading},
+    readers::{LogReader, ReaderKind, Reading},
     requests::Name,
     shared::{Appended, Shared, Standing},
     upstream::{Upstream, not_current},
@@ -118,8 +118,13 @@ impl Handle {
     }
 
     /// Takes up somebody who follows it, after a position, for as long as the answer is held.
-    pub fn reading(&self, name: String, after: Position) -> Reading {
-        self.shared.readers.enter(name, self.shared.time.now_ms(), after)
+    pub fn reading(&self, kind: ReaderKind, name: String, after: Position) -> Reading {
+        self.shared.readers.enter(kind, name, self.shared.time.now_ms(), after)
+    }
+
+    /// The furthest position that was sent to a copy of the whole log since the start; 0 without one.
+    pub fn copied(&self) -> Position {
+        self.shared.readers.copied()
     }
 
     /// Whether [`current`](Self::current) has anything to wait for.

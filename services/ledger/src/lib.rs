@@ -77,7 +77,7 @@ pub use motherlode_runtime::Clock;
 pub use open::open;
 pub use options::Options;
 pub use queue::{Verdict, Verdicts};
-pub use readers::{LogReader, Reading};
+pub use readers::{LogReader, ReaderKind, Reading};
 pub use recovery::Recovered;
 pub use remote::{Actors, SupersededRules, Terms, UnknownRules, is_copied, may_propose, reservation_ids};
 pub use replica::{Origin, join};

@@ -8,7 +8,7 @@ use crate::{
     error::FetchError,
     handle::{Handle, not_the_writer},
     queue::{Verdict, Verdicts},
-    readers::Reading,
+    readers::{ReaderKind, Reading},
     remote::{Guard, Node, StreamBytes, Terms, check_length},
     rounds,
     shared::{Appended, Standing},
@@ -122,7 +122,7 @@ impl LogService for LogApi {
         let mut standing = ledger.standing();
         // Said first of all: who was told otherwise by another process has to know.
         standing.mark_changed();
-        let reading = ledger.reading(name, sent);
+        let reading = ledger.reading(ReaderKind::Replica, name, sent);
         let follow = Follow { ledger, stop: self.stop.clone(), tail, standing, sent, end, reading };
         let answers = stream::unfold(Some(follow), |follow| async {
             let mut follow = follow?;

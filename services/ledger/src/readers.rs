@@ -1,5 +1,5 @@
-//! Who follows the log from other processes, and how far each was sent: how far behind a replica is, as its writer sees it. Cost: an atomic
-//! store a message that is sent.
+//! Who follows the log from other processes, and how far each was sent: how far behind a replica, a standby or a copy is, as the writer
+//! sees it. Cost: an atomic store a message that is sent.
 
 use motherlode_log::Position;
 use parking_lot::Mutex;
@@ -11,9 +11,37 @@ use std::{
     },
 };
 
+/// The use that a reader makes of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReaderKind {
+    /// It serves calls from a replica.
+    Replica,
+    /// It would write the log if the writer ended.
+    Standby,
+    /// It keeps a copy of the whole log, or feeds one.
+    Copy,
+}
+
+impl ReaderKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Replica, Self::Standby, Self::Copy];
+
+    /// Its name in metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Replica => "replica",
+            Self::Standby => "standby",
+            Self::Copy => "copy",
+        }
+    }
+}
+
 /// A process that follows the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogReader {
+    /// Its use of the log.
+    pub kind: ReaderKind,
     /// Its credential; or, where nobody can be told apart, its address.
     pub name: String,
     /// Since when, Unix ms.
@@ -29,7 +57,9 @@ pub(crate) struct Readers(Arc<Mutex<Listed>>);
 #[derive(Default)]
 struct Listed {
     next: u64,
-    readers: BTreeMap<u64, (String, i64, Arc<AtomicU64>)>,
+    readers: BTreeMap<u64, (ReaderKind, String, i64, Arc<AtomicU64>)>,
+    /// The furthest position sent to a copy that has gone.
+    copied: Position,
 }
 
 /// One of them, for as long as it's held.
@@ -40,24 +70,32 @@ pub struct Reading {
 }
 
 impl Readers {
-    pub(crate) fn enter(&self, name: String, since_ms: i64, after: Position) -> Reading {
+    pub(crate) fn enter(&self, kind: ReaderKind, name: String, since_ms: i64, after: Position) -> Reading {
         let sent = Arc::new(AtomicU64::new(after));
         let mut listed = self.0.lock();
         let number = listed.next;
         listed.next += 1;
-        listed.readers.insert(number, (name, since_ms, Arc::clone(&sent)));
+        listed.readers.insert(number, (kind, name, since_ms, Arc::clone(&sent)));
         Reading { list: self.clone(), number, sent }
     }
 
     /// Those who follow now, in the order in which they came.
     pub(crate) fn all(&self) -> Vec<LogReader> {
         let listed = self.0.lock();
-        let told = listed.readers.values().map(|(name, since_ms, sent)| LogReader {
+        let told = listed.readers.values().map(|(kind, name, since_ms, sent)| LogReader {
+            kind: *kind,
             name: name.clone(),
             since_ms: *since_ms,
             sent: sent.load(Ordering::Relaxed),
         });
         told.collect()
+    }
+
+    /// The furthest position that was sent to a copy since the start; 0 without one.
+    pub(crate) fn copied(&self) -> Position {
+        let listed = self.0.lock();
+        let copies = listed.readers.values().filter(|(kind, ..)| *kind == ReaderKind::Copy);
+        copies.map(|(.., sent)| sent.load(Ordering::Relaxed)).fold(listed.copied, Position::max)
     }
 }
 
@@ -70,6 +108,9 @@ impl Reading {
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        self.list.0.lock().readers.remove(&self.number);
+        let mut listed = self.list.0.lock();
+        if let Some((ReaderKind::Copy, .., sent)) = listed.readers.remove(&self.number) {
+            listed.copied = listed.copied.max(sent.load(Ordering::Relaxed));
+        }
     }
 }

@@ -104,6 +104,17 @@ pub(crate) struct Partition {
     published: watch::Sender<Published>,
 }
 
+/// How far a partition's log is signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// The partition.
+    pub partition: u32,
+    /// Records in the last checkpoint; 0 before the first.
+    pub signed: Position,
+    /// Records in the last one that witnesses cosigned; `None` before the first.
+    pub cosigned: Option<Position>,
+}
+
 /// The trees of all partitions that are written here; clones share them.
 #[derive(Clone)]
 pub struct Proofs(Arc<[Arc<Partition>]>);
@@ -128,6 +139,16 @@ impl Proofs {
             partitions.push(Arc::new(Partition::open(config, ledger.clone(), key, draws.clone())?));
         }
         Ok(Self(partitions.into()))
+    }
+
+    /// How far each partition's log is signed by now.
+    pub fn extents(&self) -> impl Iterator<Item = Extent> {
+        self.0.iter().map(|of| {
+            let published = of.published.borrow();
+            let size = |signed: &Option<Arc<Signed>>| signed.as_ref().map(|signed| signed.checkpoint.size);
+            let (signed, cosigned) = (size(&published.last).unwrap_or_default(), size(&published.cosigned));
+            Extent { partition: of.ledger.partition(), signed, cosigned }
+        })
     }
 
     pub(crate) fn partitions(&self) -> &[Arc<Partition>] {

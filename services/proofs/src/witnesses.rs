@@ -8,6 +8,7 @@ use futures_util::future::{BoxFuture, join_all};
 use http::StatusCode;
 use motherlode_runtime::Config;
 use motherlode_tiles::{AddCheckpoint, KeyKind, Note, Signature, VerifierKey, consistency};
+use opentelemetry::{KeyValue, global};
 use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
 use tokio::time::{sleep, timeout};
 
@@ -98,6 +99,16 @@ impl Witness {
     async fn follow(&self, partition: &Arc<Partition>) {
         let mut published = partition.published();
         let (mut seen, mut said) = (0, false);
+        let what = "Checkpoints that a witness was asked to cosign.";
+        let meter = global::meter("motherlode");
+        let counter = meter.u64_counter("motherlode.proofs.cosignatures").with_description(what).build();
+        let count = |outcome, times| {
+            let (witness, outcome) = (self.key.name().to_owned(), KeyValue::new("outcome", outcome));
+            counter.add(times, &[KeyValue::new("witness", witness), outcome]);
+        };
+        // An alarm asks how much a counter has grown.
+        count("done", 0);
+        count("refused", 0);
         loop {
             let last = published.borrow_and_update().last.clone();
             let asked = match &last {
@@ -106,6 +117,7 @@ impl Witness {
             };
             match asked {
                 Ok(()) => {
+                    count("done", u64::from(last.is_some()));
                     said = false;
                     sleep(EVERY).await;
                     let next = |of: &crate::proofs::Published| {
@@ -117,6 +129,7 @@ impl Witness {
                     }
                 }
                 Err(why) => {
+                    count("refused", 1);
                     if !said {
                         tracing::warn!(witness = self.key.name(), url = self.url, %why, "a checkpoint is not cosigned");
                     }

@@ -3,7 +3,7 @@
 //! Costs: two additions to counters a call; a look a second; a minute of looks in memory.
 
 use crate::follower::Follower;
-use motherlode_ledger::{Handle, LogReader, fields::timestamp};
+use motherlode_ledger::{Handle, LogReader, ReaderKind, fields::timestamp};
 use motherlode_proto::report::v1 as wire;
 use parking_lot::Mutex;
 use std::{
@@ -152,7 +152,10 @@ fn of_partition(ledger: &Handle, reports: u64) -> wire::PartitionVitals {
     };
     let position = ledger.durable();
     let reader = |of: LogReader| wire::LogReader {
-        name: of.name,
+        name: match of.kind {
+            ReaderKind::Replica => of.name,
+            kind => format!("{} {}", kind.name(), of.name),
+        },
         since_time: Some(timestamp(of.since_ms)),
         behind: position.saturating_sub(of.sent),
     };

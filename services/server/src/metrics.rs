@@ -6,14 +6,17 @@
 
 use crate::refused_starts;
 use motherlode_books::{Nano, UnpaidAward};
-use motherlode_ledger::{Handle, Ledgers};
+use motherlode_ledger::{Handle, Ledgers, ReaderKind};
+use motherlode_log::Position;
+use motherlode_proofs::{Extent, Proofs};
 use motherlode_report::{Counts, Follower, VoidShare};
 use opentelemetry::{
     KeyValue, global,
     metrics::{AsyncInstrument, Meter},
 };
 use parking_lot::RwLock;
-use std::sync::Arc;
+use rustix::fs::{StatVfs, statvfs};
+use std::{path::PathBuf, sync::Arc};
 
 /// The service that is observed. The meter's provider keeps what reads it for as long as it lives, and must not keep this: ledgers that
 /// are closed give up their index to whoever opens it next.
@@ -23,18 +26,25 @@ pub struct Metrics(Arc<RwLock<Option<Source>>>);
 struct Source {
     ledgers: Ledgers,
     follower: Option<Follower>,
+    proofs: Option<Proofs>,
+    data: PathBuf,
 }
 
 impl Metrics {
     /// Has a service observed until this ends.
-    pub fn start(ledgers: Ledgers, follower: Option<Follower>) -> Self {
-        let reports = follower.is_some();
-        let observed = Self(Arc::new(RwLock::new(Some(Source { ledgers, follower }))));
+    pub fn start(ledgers: Ledgers, follower: Option<Follower>, proofs: Option<Proofs>, data: PathBuf) -> Self {
+        let (reports, signs) = (follower.is_some(), proofs.is_some());
+        let observed = Self(Arc::new(RwLock::new(Some(Source { ledgers, follower, proofs, data }))));
         let meter = global::meter("motherlode");
         // Present before a start is refused, as any counter that an alarm asks for.
         refused_starts::counter().add(0, &[]);
         observed.logs(&meter);
         observed.pools(&meter);
+        observed.readers(&meter);
+        observed.disk(&meter);
+        if signs {
+            observed.proofs(&meter);
+        }
         if reports {
             observed.reports(&meter);
         }
@@ -90,6 +100,80 @@ impl Metrics {
         log("motherlode.switched_off", "Switches that keep new rounds off.", |ledger| {
             ledger.books(|books| books.switched_off().count() as u64)
         });
+    }
+
+    /// Who follows the logs that are written here.
+    fn readers(&self, meter: &Meter) {
+        let written = |ledgers: &Ledgers, see: &mut dyn FnMut(&Handle, KeyValue)| {
+            for ledger in ledgers.all().filter(|ledger| !ledger.is_replica()) {
+                see(ledger, KeyValue::new("partition", i64::from(ledger.partition())));
+            }
+        };
+        let observed = self.clone();
+        gauge(
+            meter,
+            "motherlode.log.readers",
+            "Processes that follow the log: replicas, standbys, copies.",
+            move |seen| {
+                observed.ledgers(|ledgers| {
+                    written(ledgers, &mut |ledger, partition| {
+                        let readers = ledger.readers();
+                        for kind in ReaderKind::ALL {
+                            let count = readers.iter().filter(|reader| reader.kind == kind).count();
+                            seen.observe(count as u64, &[partition.clone(), KeyValue::new("kind", kind.name())]);
+                        }
+                    });
+                });
+            },
+        );
+        let observed = self.clone();
+        let what = "Furthest position sent to a copy of the whole log since the start; 0 without one.";
+        gauge(meter, "motherlode.log.copied", what, move |seen| {
+            observed.ledgers(|ledgers| {
+                written(ledgers, &mut |ledger, partition| seen.observe(ledger.copied(), &[partition]));
+            });
+        });
+    }
+
+    /// The file system of the data folder.
+    fn disk(&self, meter: &Meter) {
+        type Read = fn(&StatVfs) -> u64;
+        let figures: [(&'static str, &'static str, Read); 2] = [
+            ("motherlode.disk.free", "Free space of the data folder's file system.", |of| of.f_bavail * of.f_frsize),
+            ("motherlode.disk.size", "Size of the data folder's file system.", |of| of.f_blocks * of.f_frsize),
+        ];
+        for (name, what, read) in figures {
+            let observed = self.clone();
+            let gauge = meter.u64_observable_gauge(name).with_unit("By").with_description(what);
+            gauge
+                .with_callback(move |seen| {
+                    let found = observed.0.read().as_ref().map(|source| statvfs(&source.data));
+                    if let Some(Ok(found)) = found {
+                        seen.observe(read(&found), &[]);
+                    }
+                })
+                .build();
+        }
+    }
+
+    /// How far the log is signed.
+    fn proofs(&self, meter: &Meter) {
+        type Read = fn(&Extent) -> Option<Position>;
+        let figures: [(&'static str, &'static str, Read); 2] = [
+            ("motherlode.proofs.position", "Records in the last signed checkpoint.", |of| Some(of.signed)),
+            ("motherlode.proofs.cosigned", "Records in the last checkpoint that witnesses cosigned.", |of| of.cosigned),
+        ];
+        for (name, what, read) in figures {
+            let observed = self.clone();
+            gauge(meter, name, what, move |seen| {
+                let Some(Source { proofs: Some(proofs), .. }) = &*observed.0.read() else { return };
+                for extent in proofs.extents() {
+                    if let Some(position) = read(&extent) {
+                        seen.observe(position, &[KeyValue::new("partition", i64::from(extent.partition))]);
+                    }
+                }
+            });
+        }
     }
 
     /// The counts of a process with reports.

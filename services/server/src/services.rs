@@ -315,7 +315,8 @@ impl<'a> Services<'a> {
             identity: self.identity,
             tiles: self.tiles,
             console,
-            metrics: exports.then(|| Metrics::start(self.ledgers.clone(), follower)),
+            metrics: exports
+                .then(|| Metrics::start(self.ledgers.clone(), follower, self.proofs.clone(), self.config.data.clone())),
             ledgers: self.ledgers,
             stopper: self.stopper,
             serving,

@@ -4,7 +4,7 @@
 use crate::{
     PROGRAM,
     proofs::{in_folder, signed_in},
-    telemetry::{collector, points, prometheus},
+    telemetry::{collector, counted, prometheus},
 };
 use motherlode_books::{Event, GenerationBegun, StartEvidence};
 use motherlode_ledger::{DrawKeys, Options, Standing};
@@ -547,8 +547,8 @@ async fn mf_a3_a_refused_start_is_counted_and_logged() {
         assert_eq!(ended.status.code(), Some(1), "{error}");
         assert!(error.contains("was acknowledged, and the log"), "{error}");
         let metrics = exports.recv().await.unwrap();
-        let counted = metrics.iter().find(|metric| prometheus(metric) == "motherlode_starts_refused_total");
-        assert_eq!(points(counted.unwrap(), "").into_values().collect::<Vec<_>>(), [1]);
+        let refused = metrics.iter().find(|metric| prometheus(metric) == "motherlode_starts_refused_total");
+        assert_eq!(counted(refused.unwrap(), &[]), 1);
     }
     let mut config = on(&kept, &home);
     config.draws.accept_loss = true;

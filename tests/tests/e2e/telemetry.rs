@@ -1,13 +1,15 @@
 //! Metrics: what a collector gets from the service as a process, and that alarms and pictures ask for nothing else.
 
 use crate::PROGRAM;
-use motherlode_proto::ledger::v1::GetLogStatusRequest;
+use motherlode_proofs::make;
+use motherlode_proto::ledger::v1::{FollowLogRequest, GetLogStatusRequest};
 use motherlode_runtime::connect::{Credentials, connect};
 use motherlode_tests::{
     Client, EUR, Process, bet,
     hostile::Target,
     operators::{Certificates, operator, token},
 };
+use motherlode_tiles::KeyKind;
 use opentelemetry_proto::tonic::{
     collector::metrics::v1::{
         ExportMetricsServiceRequest, ExportMetricsServiceResponse,
@@ -62,6 +64,7 @@ pub fn prometheus(metric: &Metric) -> String {
     let name = metric.name.replace('.', "_");
     let unit = match metric.unit.as_str() {
         "s" => "_seconds".to_owned(),
+        "By" => "_bytes".to_owned(),
         unit if unit.is_empty() || unit.starts_with('{') => String::new(),
         unit => format!("_{unit}"),
     };
@@ -73,7 +76,7 @@ pub fn prometheus(metric: &Metric) -> String {
 }
 
 /// Points of a counter or a gauge by the value of an attribute, where they are whole numbers.
-pub fn points(metric: &Metric, key: &str) -> BTreeMap<String, i64> {
+fn points(metric: &Metric, key: &str) -> BTreeMap<String, i64> {
     let points: &[NumberDataPoint] = match metric.data.as_ref().unwrap() {
         Data::Sum(sum) => &sum.data_points,
         Data::Gauge(gauge) => &gauge.data_points,
@@ -181,11 +184,11 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     let (endpoint, mut exports) = collector().await;
     let data = tempfile::tempdir().unwrap();
     let config = data.path().join("config.toml");
-    fs::write(
-        &config,
-        format!("[telemetry]\notlp_endpoint = \"{endpoint}\"\nsample_percent = 0\nmetrics_seconds = 1\n"),
-    )
-    .unwrap();
+    let telemetry = format!("[telemetry]\notlp_endpoint = \"{endpoint}\"\nsample_percent = 0\nmetrics_seconds = 1\n");
+    // Nobody listens there: its counters begin at 0 all the same.
+    let key = make(&data.path().join("witness"), Some("w1"), KeyKind::Witness).unwrap().verifier().to_string();
+    let witness = format!("[[proofs.witnesses]]\nurl = \"http://127.0.0.1:9\"\nkey = \"{key}\"\n");
+    fs::write(&config, telemetry + &witness).unwrap();
     let service = Process::start(PROGRAM, &data.path().join("data"), Some(&config));
     let mut client = Client::connect(service.address).await;
     let account = client.fund("alice", EUR, 1_000_000).await;
@@ -224,5 +227,47 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
             assert!(latest.contains_key(&name), "{file} asks for {name}; there are {:?}", latest.keys());
         }
     }
+    assert_eq!(service.terminate().await, Some(0));
+}
+
+/// Whether a copy, the checkpoints and the disk keep up is told by figures that alarms ask for.
+#[tokio::test(flavor = "multi_thread")]
+async fn at_e_readers_checkpoints_and_the_disk_are_measured() {
+    let (endpoint, mut exports) = collector().await;
+    let data = tempfile::tempdir().unwrap();
+    let config = data.path().join("config.toml");
+    fs::write(&config, format!("[telemetry]\notlp_endpoint = \"{endpoint}\"\nmetrics_seconds = 1\n")).unwrap();
+    let service = Process::start(PROGRAM, &data.path().join("data"), Some(&config));
+    let mut client = Client::connect(service.address).await;
+    let account = client.fund("alice", EUR, 1_000_000).await;
+    client.play_out(bet("r1", &account, "0.10")).await.unwrap();
+    let mut wait = async |wanted: &dyn Fn(&BTreeMap<String, Metric>) -> bool| loop {
+        let metrics = tokio::time::timeout(Duration::from_secs(60), exports.recv()).await.unwrap().unwrap();
+        let found: BTreeMap<_, _> = metrics.into_iter().map(|metric| (prometheus(&metric), metric)).collect();
+        if found.contains_key("motherlode_log_copied") && wanted(&found) {
+            return found;
+        }
+    };
+    let copies = |found: &BTreeMap<String, Metric>| counted(&found["motherlode_log_readers"], &[("kind", "copy")]);
+    let only = |metric: &Metric| counted(metric, &[]);
+    let found = wait(&|_| true).await;
+    assert_eq!((copies(&found), only(&found["motherlode_log_copied"])), (0, 0));
+    let free = only(&found["motherlode_disk_free_bytes"]);
+    assert!(free > 0 && free <= only(&found["motherlode_disk_size_bytes"]), "{free}");
+
+    let follow = FollowLogRequest { after_position: 0, partition: 0 };
+    let mut copy = client.ledger.follow_log(follow).await.unwrap().into_inner();
+    let mut sent = 0;
+    while sent < 5 {
+        sent = copy.message().await.unwrap().unwrap().sent_position;
+    }
+    let found = wait(&|found| copies(found) == 1 && only(&found["motherlode_log_copied"]) >= 5).await;
+    assert!(only(&found["motherlode_log_position"]) >= only(&found["motherlode_log_copied"]));
+    drop(copy);
+    // What the copy got stays known.
+    let found = wait(&|found| copies(found) == 0).await;
+    assert!(only(&found["motherlode_log_copied"]) >= 5);
+    // All is signed, once nothing comes any more.
+    wait(&|found| only(&found["motherlode_proofs_position"]) == only(&found["motherlode_log_position"])).await;
     assert_eq!(service.terminate().await, Some(0));
 }

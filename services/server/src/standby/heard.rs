@@ -2,7 +2,7 @@
 //! seconds.
 
 use motherlode_jetstream::{Presence, Told};
-use motherlode_ledger::{Ledgers, Reading};
+use motherlode_ledger::{Ledgers, ReaderKind, Reading};
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
@@ -38,7 +38,7 @@ fn take(heard: &mut Heard, ledgers: &Ledgers, told: Told) {
     }
     let Some(ledger) = ledgers.all().find(|ledger| ledger.partition() == partition) else { return };
     if heard.keys().filter(|(of, _)| *of == partition).count() < LISTED_MAX {
-        let reading = ledger.reading(format!("standby {name}"), position);
+        let reading = ledger.reading(ReaderKind::Standby, name.clone(), position);
         heard.insert((partition, name), (reading, now));
     }
 }
