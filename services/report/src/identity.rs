@@ -11,18 +11,11 @@ use motherlode_proto::{
     convert::play::hex,
     report::v1::{self as wire, r#return::Weighting},
 };
-use motherlode_runtime::apart;
+use motherlode_runtime::{apart, program};
 use motherlode_slots::games;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
-use std::{
-    fs::File,
-    io::{self, Read},
-    os::unix::fs::MetadataExt as _,
-    sync::{Arc, OnceLock},
-    thread,
-    time::Duration,
-};
+use std::{sync::Arc, thread, time::Duration};
 use tokio::task::spawn_blocking;
 
 /// Milliseconds from one check to the next.
@@ -43,17 +36,11 @@ impl Identity {
     /// `configuration` is in its canonical form, of which the digest is taken.
     #[must_use]
     pub fn new(version: &'static str, configuration: &str, test_build: bool) -> Self {
-        STARTED.get_or_init(|| Started { file: executable_file().ok(), digest: OnceLock::new() });
+        program::open();
         Self { version, configuration: Sha256::digest(configuration).into(), test_build }
     }
 
-    /// SHA-256 of the executable that was started; none where it cannot be read. The first to ask waits for it.
-    fn executable() -> Option<[u8; 32]> {
-        let Started { file, digest: known } = STARTED.get()?;
-        *known.get_or_init(|| file.as_ref().and_then(|file| digest(file).ok()))
-    }
-
-    /// The same of the wire. It may wait for the executable to be hashed.
+    /// The message. It may wait for the executable to be hashed.
     pub(crate) fn to_wire(&self) -> wire::GetIdentityResponse {
         let model = |game: &&'static dyn motherlode_slots::Game| wire::Model {
             game: game.name().to_owned(),
@@ -62,7 +49,7 @@ impl Identity {
         };
         wire::GetIdentityResponse {
             version: self.version.to_owned(),
-            executable_sha256: Self::executable().map(|digest| hex(&digest)).unwrap_or_default(),
+            executable_sha256: program::digest().map(|digest| hex(&digest)).unwrap_or_default(),
             configuration_sha256: hex(&self.configuration),
             test_build: self.test_build,
             models: games().iter().map(model).collect(),
@@ -85,52 +72,6 @@ impl Identity {
         tracing::info!(version, executable_sha256, configuration_sha256, test_build, "the program that runs");
         for wire::Model { game, rules_version, model_sha256 } in models {
             tracing::info!(game, rules_version, model_sha256, "a game that it plays");
-        }
-    }
-}
-
-/// The executable as it was started.
-static STARTED: OnceLock<Started> = OnceLock::new();
-
-struct Started {
-    file: Option<File>,
-    /// Known once it was hashed.
-    digest: OnceLock<Option<[u8; 32]>>,
-}
-
-impl Started {
-    /// Whether the running program's name has another file now, or, unless it has only just started, what was started reads
-    /// otherwise. It may wait for the executable to be hashed.
-    fn is_replaced(only_just: bool) -> bool {
-        let now = executable_file();
-        // A hash would say no more of a program that has only just started.
-        if only_just && now.as_ref().is_ok_and(Self::is) {
-            return false;
-        }
-        let Some(started) = Identity::executable() else { return false };
-        now.and_then(digest).ok() != Some(started)
-    }
-
-    fn is(file: &File) -> bool {
-        let of = |file: &File| file.metadata().map(|of| (of.dev(), of.ino())).ok();
-        STARTED.get().and_then(|started| of(started.file.as_ref()?)).is_some_and(|started| of(file) == Some(started))
-    }
-}
-
-/// The file that has the running program's name now.
-fn executable_file() -> io::Result<File> {
-    std::env::current_exe().and_then(File::open)
-}
-
-/// SHA-256 of all that can be read. It holds a small part of it at a time.
-fn digest(mut from: impl Read) -> io::Result<[u8; 32]> {
-    let (mut hash, mut part) = (Sha256::new(), vec![0; 64 << 10]);
-    loop {
-        match from.read(&mut part) {
-            Ok(0) => return Ok(hash.finalize().into()),
-            Ok(read) => hash.update(&part[..read]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
         }
     }
 }
@@ -245,7 +186,7 @@ impl SelfCheck {
     async fn look(&self, at_start: bool) -> Vec<String> {
         let mut failures = vec![];
         // No task for a thread that answers calls.
-        if spawn_blocking(move || Started::is_replaced(at_start)).await.unwrap_or_default() {
+        if spawn_blocking(move || program::is_replaced(at_start)).await.unwrap_or_default() {
             failures.push("the executable is not the one that was started".to_owned());
         }
         let ledgers = self.follower.ledgers();
@@ -319,19 +260,6 @@ pub async fn log(ledger: &Handle, check: &str, finding: &str) -> Result<bool, Ap
 mod tests {
     use super::*;
 
-    /// Reads that come in pieces, with an interruption.
-    struct Pieces(Vec<io::Result<&'static [u8]>>);
-
-    impl Read for Pieces {
-        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            let piece = if self.0.is_empty() { Ok(&b""[..]) } else { self.0.remove(0) };
-            piece.map(|piece| {
-                into[..piece.len()].copy_from_slice(piece);
-                piece.len()
-            })
-        }
-    }
-
     #[tokio::test]
     async fn pl_22_a_finding_is_logged_and_told_once_an_hour() {
         let folder = tempfile::tempdir().unwrap();
@@ -343,15 +271,5 @@ mod tests {
         assert!(log(&ledger, "return", "too little").await.unwrap());
         assert_eq!(ledger.durable(), 2);
         ledger.close().await;
-    }
-
-    #[test]
-    fn uf_04_a_file_is_hashed_piece_by_piece() {
-        let interrupted = || Err(io::ErrorKind::Interrupted.into());
-        let pieces = Pieces(vec![Ok(b"a"), interrupted(), Ok(b"bc")]);
-        // FIPS 180-4's own example.
-        let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(hex(&digest(pieces).unwrap()), known);
-        assert!(digest(Pieces(vec![Err(io::ErrorKind::BrokenPipe.into())])).is_err());
     }
 }

@@ -12,6 +12,7 @@ pub mod json;
 pub mod jurisdiction;
 pub mod memory;
 mod priority;
+pub mod program;
 mod reads;
 pub mod refusal;
 pub mod refusal_details;
