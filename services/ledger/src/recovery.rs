@@ -313,7 +313,8 @@ fn replay_past(
     }
 }
 
-fn fold(reader: &dyn Reader, books: &mut Books, commit: &Commit, hash: Hash) -> Result<(), OpenError> {
+/// Folds a commit, whose record has this hash.
+pub(crate) fn fold(reader: &dyn Reader, books: &mut Books, commit: &Commit, hash: Hash) -> Result<(), OpenError> {
     match books.apply_recorded(commit, None, hash) {
         Err(Refused::RecallNeeded { round }) => {
             let recalled = recall(reader, commit, round)?;

@@ -1,7 +1,7 @@
 //! Snapshots: the books and the newest names of requests as of a position, so that a start folds only what came after it.
 //!
 //! Like the index, a snapshot holds nothing that the log does not, and may be missing, stale or damaged. It's used only if
-//! it's whole (by its digest), made by this version of the fold, and of this log (the record at its position has its
+//! it's whole (by its digest), of this [version of the state](STATE_VERSION), and of this log (the record at its position has its
 //! hash); else the log is folded from its beginning. The audit never looks at one.
 //!
 //! The file: [`MAGIC`], the SHA-256 of all that follows, a [`Header`], the books without their players, the names that no run of requests
@@ -40,19 +40,30 @@ use std::{
 };
 
 /// The first bytes of the file.
-const MAGIC: [u8; 8] = *b"MLSNAP02";
+const MAGIC: [u8; 8] = *b"MLSNAP03";
+/// The bytes that snapshots of every format begin with.
+const FAMILY: &[u8] = b"MLSNAP";
 /// Bytes of the digest.
 const DIGEST: usize = 32;
 /// While the books are in use, a snapshot is worth so many times as many commits as at rest: the log's own writes go before.
 const RUNNING: u64 = 20;
 /// Before a snapshot that could not be written is tried again.
 const PAUSE: Duration = Duration::from_secs(10);
-/// The version of the fold: a hash of its sources.
-const FOLD: &str = env!("MOTHERLODE_FOLD");
+/// Version of the state that the log is folded to, in a snapshot and its images. A build uses the files of every build with the same
+/// version, and replays the log in place of others.
+///
+/// Raise it by 1 in a change after which
+/// * the same log is folded to another state: another amount, another field, an event that is counted where it was not;
+/// * the same state is serialized as other bytes: a field or a variant that is added, removed, moved or of another type, in the
+///   books, in a player's state, in the names of requests or in the files of images.
+///
+/// A change that moves code, adds an event no older log has, or refuses more needs no new version. `state_version_*` tests compare the
+/// serialized state of logs with every event, and fail where the version should have been raised.
+pub(crate) const STATE_VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
 struct Header {
-    fold: String,
+    version: u32,
     partition: u32,
     position: Position,
     hash: Hash,
@@ -76,8 +87,8 @@ enum Unusable {
     Io(#[from] io::Error),
     #[error("it's damaged")]
     Damaged,
-    #[error("it's of another version of the program")]
-    OtherFold,
+    #[error("its state is of another version than this program's, {STATE_VERSION}")]
+    OtherVersion,
     #[error("it's of partition {0}")]
     OtherPartition(u32),
     #[error("its images: {0}")]
@@ -148,15 +159,16 @@ fn read(index: &Path, partition: u32, players_max: usize) -> Result<Snapshot, Un
 type Body = (Books, Tail, Named);
 
 fn decode(bytes: &[u8], partition: u32) -> Result<(Held, Body), Unusable> {
-    let rest = bytes.strip_prefix(&MAGIC).ok_or(Unusable::Damaged)?;
+    let of_family = bytes.starts_with(FAMILY);
+    let rest = bytes.strip_prefix(&MAGIC).ok_or(if of_family { Unusable::OtherVersion } else { Unusable::Damaged })?;
     let (digest, body) = rest.split_at_checked(DIGEST).ok_or(Unusable::Damaged)?;
     if Sha256::digest(body)[..] != *digest {
         return Err(Unusable::Damaged);
     }
     let damaged = |_| Unusable::Damaged;
     let (header, body) = postcard::take_from_bytes::<Header>(body).map_err(damaged)?;
-    if header.fold != FOLD {
-        return Err(Unusable::OtherFold);
+    if header.version != STATE_VERSION {
+        return Err(Unusable::OtherVersion);
     }
     if header.partition != partition {
         return Err(Unusable::OtherPartition(header.partition));
@@ -264,7 +276,7 @@ impl Keeper {
             _ => record_hash(&*shared.reader, position).map_err(io::Error::other)?,
         };
         let hash = hash.ok_or_else(|| io::Error::other(format!("the log has no record {position}")))?;
-        let header = Header { fold: FOLD.to_owned(), partition: shared.partition, position, hash };
+        let header = Header { version: STATE_VERSION, partition: shared.partition, position, hash };
         let header = postcard::to_allocvec(&header).map_err(io::Error::other)?;
         let rest = postcard::to_allocvec(&(&begun.tail, self.images.named(written))).map_err(io::Error::other)?;
         replace(&self.index, &[&header, &begun.books, &rest])
@@ -370,13 +382,13 @@ fn replace(index: &Path, parts: &[&[u8]]) -> io::Result<()> {
 #[cfg(feature = "fuzzing")]
 pub(crate) fn body(books: &Books) -> Vec<u8> {
     let named = Images::none(Path::new(""), 0, 0).named(&Written::default());
-    postcard::to_allocvec(&(books, Tail::after(1), named)).unwrap_or_default()
+    postcard::to_allocvec(&(books, Tail::new(1, vec![]), named)).unwrap_or_default()
 }
 
 /// See [`crate::fuzzing::snapshot`].
 #[cfg(feature = "fuzzing")]
 pub(crate) fn decode_sealed(body: &[u8]) -> Option<Books> {
-    let header = Header { fold: FOLD.to_owned(), partition: 0, position: 1, hash: [1; 32] };
+    let header = Header { version: STATE_VERSION, partition: 0, position: 1, hash: [1; 32] };
     let mut sealed = postcard::to_allocvec(&header).ok()?;
     sealed.extend_from_slice(body);
     let digest = Sha256::digest(&sealed);
@@ -389,3 +401,6 @@ pub(crate) fn decode_sealed(body: &[u8]) -> Option<Books> {
 pub(crate) fn decode_any(file: &[u8]) -> bool {
     decode(file, 0).is_ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! Figures that are kept: what the follower has folded as of a position, so that a start decodes only what came after it.
 //!
 //! Like a snapshot of the books, a file holds nothing that the log does not, and may be missing, stale or damaged. It's used only if
-//! it's whole (by its digest), made by this version of the fold with these thresholds, and of this log (the record at its
+//! it's whole (by its digest), of this [version](FIGURES_VERSION) with these thresholds, and of this log (the record at its
 //! position has its hash); else the log is folded from its beginning.
 //!
 //! The file: [`MAGIC`], the SHA-256 of all that follows, a [`Header`] and the figures in
@@ -20,15 +20,21 @@ use std::{
 };
 
 /// The first bytes of the file.
-const MAGIC: [u8; 8] = *b"MLREP001";
+const MAGIC: [u8; 8] = *b"MLREP002";
 /// Bytes of the digest.
 const DIGEST: usize = 32;
-/// The version of the fold: a hash of its sources.
-const FOLD: &str = env!("MOTHERLODE_REPORTS");
+/// Version of the figures that the log is folded to. A build uses the files of every build with the same version, and folds the log
+/// again in place of others.
+///
+/// Raise it by 1 in a change after which the same log gives other figures (in this crate, in the statements and the revenue of the
+/// books, in how a game's outcome is read), or the same figures are serialized as other bytes. A change that only shows kept
+/// figures in another way needs no new version. `state_version_*` tests compare the serialized figures of logs with every event, and
+/// fail where the version should have been raised.
+const FIGURES_VERSION: u32 = 1;
 
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
 struct Header {
-    fold: String,
+    version: u32,
     thresholds: Report,
     partition: u32,
     position: Position,
@@ -105,7 +111,7 @@ pub(crate) fn write(
 }
 
 fn header(ledger: &Handle, config: &Report, position: Position, hash: Hash) -> Header {
-    Header { fold: FOLD.to_owned(), thresholds: config.clone(), partition: ledger.partition(), position, hash }
+    Header { version: FIGURES_VERSION, thresholds: config.clone(), partition: ledger.partition(), position, hash }
 }
 
 fn record_hash(ledger: &Handle, position: Position) -> Result<Option<Hash>, ReadError> {

@@ -95,6 +95,12 @@ impl Images {
         }
     }
 
+    /// Of no player yet, whose names are hashed with a known key.
+    #[cfg(test)]
+    pub(crate) fn keyed(folder: &Path, partition: u32, key: Key) -> Self {
+        Self { key, ..Self::none(folder, partition, usize::MAX) }
+    }
+
     /// Those that a snapshot names.
     pub(crate) fn open(folder: &Path, partition: u32, named: &Named, players_max: usize) -> Result<Self, ImageError> {
         let images = Self { key: named.key, ..Self::none(folder, partition, players_max) };

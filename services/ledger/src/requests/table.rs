@@ -28,10 +28,10 @@ impl Tail {
         self.from.saturating_add(self.names.len() as u64)
     }
 
-    /// Of no commit, as if runs had all.
-    #[cfg(feature = "fuzzing")]
-    pub(crate) fn after(from: Position) -> Self {
-        Self { key: Key([7; 16]), from, names: vec![] }
+    /// Of these commits after a position, as if runs had those before.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn new(from: Position, names: Vec<Name>) -> Self {
+        Self { key: Key([7; 16]), from, names }
     }
 }
 

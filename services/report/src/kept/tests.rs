@@ -5,24 +5,9 @@ use crate::{events::Filter, follower::Follower};
 use motherlode_books::{Bet, Currency, Event, FxRate, RoundKey, StreamId};
 use motherlode_ledger::{Options, Proposal};
 use motherlode_log::SegmentStore;
-use motherlode_proto::convert::record::{self, Logged};
+use motherlode_proto::convert::record::Logged;
+use motherlode_testkit::{digests, logs};
 use std::{collections::BTreeMap, path::PathBuf};
-
-const GOLDEN: [&str; 6] = [
-    include_str!("../../../../tests/golden/one-machine.hex"),
-    include_str!("../../../../tests/golden/five-games.hex"),
-    include_str!("../../../../tests/golden/sealed.hex"),
-    include_str!("../../../../tests/golden/linked.hex"),
-    include_str!("../../../../tests/golden/two-partitions-0.hex"),
-    include_str!("../../../../tests/golden/two-partitions-1.hex"),
-];
-
-fn golden(log: &str) -> Vec<Logged> {
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
-    let lines = log.lines().map(str::trim).filter(|line| !line.is_empty());
-    let records = lines.map(|line| line.as_bytes().chunks_exact(2).map(byte).collect::<Vec<_>>());
-    records.map(|bytes| record::decode(&bytes).unwrap()).collect()
-}
 
 /// The bets of all rounds of a log; the credits before their ends are not among them.
 fn bets(log: &[Logged]) -> BTreeMap<RoundKey, Bet> {
@@ -39,8 +24,8 @@ fn bets(log: &[Logged]) -> BTreeMap<RoundKey, Bet> {
 #[test]
 fn pl_22_pl_23_pl_24_figures_that_were_kept_anywhere_go_on_to_those_of_the_whole_log() {
     let config = Report { large_win_eur: 1, ..Report::default() };
-    for log in GOLDEN {
-        let log = golden(log);
+    for log in logs::all() {
+        let log = log.commits();
         let bets = bets(&log);
         let mut whole = Figures::new(&config);
         log.iter().for_each(|logged| whole.take(logged, &bets).unwrap());
@@ -57,6 +42,28 @@ fn pl_22_pl_23_pl_24_figures_that_were_kept_anywhere_go_on_to_those_of_the_whole
             assert_eq!((again.returns.rounds(), again.open_rounds()), (whole.returns.rounds(), whole.open_rounds()));
         }
         assert!(so_far.significant.events.count() > 0 || so_far.open_rounds() > 0, "there is something to keep");
+    }
+}
+
+fn digest_of(log: &[Logged]) -> String {
+    let bets = bets(log);
+    let mut figures = Figures::new(&Report { large_win_eur: 1, ..Report::default() });
+    log.iter().for_each(|logged| figures.take(logged, &bets).unwrap());
+    digests::digest(&postcard::to_allocvec(&figures).unwrap())
+}
+
+#[test]
+fn state_version_figures_are_those_of_their_version() {
+    let all = logs::all().into_iter().map(|log| (log.name.clone(), digest_of(&log.commits()))).collect();
+    digests::check("figures.digests", "FIGURES_VERSION", FIGURES_VERSION, &all);
+}
+
+/// The digests can differ: each record of a log counts.
+#[test]
+fn state_version_other_figures_have_another_digest() {
+    for log in logs::all() {
+        let commits = log.commits();
+        assert_ne!(digest_of(&commits), digest_of(&commits[..commits.len() - 1]), "{}", log.name);
     }
 }
 

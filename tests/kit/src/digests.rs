@@ -1,0 +1,113 @@
+//! Digests of derived state, next to the version of that state: a file of text per kind of state in `tests/golden`.
+//!
+//! ```text
+//! version 3
+//! five-games 5d41402abc4b2a76...
+//! ```
+//!
+//! A test folds the [logs](crate::logs), and compares the digests of the serialized result. A digest that changes while the version
+//! stays fails: files of earlier builds would be used as if they were of this one.
+
+use sha2::{Digest, Sha256};
+use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
+
+/// Set to write the new digests.
+const WRITE: &str = "MOTHERLODE_WRITE_DIGESTS";
+
+/// The digests of a kind of state, by the names of the logs that it was folded from.
+pub type Digests = BTreeMap<String, String>;
+
+/// The SHA-256 of a serialized state, in hex.
+#[must_use]
+pub fn digest(state: &[u8]) -> String {
+    Sha256::digest(state).iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// Checks digests against those in a file of `tests/golden`. `constant` names the version in the sources.
+///
+/// # Panics
+/// They differ, with what to do. With `MOTHERLODE_WRITE_DIGESTS` set, the file is written instead where the version allows it.
+pub fn check(file: &str, constant: &str, version: u32, digests: &Digests) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden").join(file);
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    let difference = compare(&text, version, digests);
+    let writes = std::env::var_os(WRITE).is_some();
+    match difference {
+        None => {}
+        Some(Difference::Allowed) if writes => fs::write(&path, format(version, digests)).expect("the file is written"),
+        Some(Difference::Allowed) => panic!(
+            "tests/golden/{file} lacks the digests of {constant} {version}, or of a new log: write them by running this test with {WRITE}=1"
+        ),
+        Some(Difference::Changed(logs)) => panic!(
+            "the state that is folded from {logs} is serialized as other bytes than in tests/golden/{file}, and {constant} is still \
+             {version}: files that an earlier build wrote would be used as if they were of this one. Raise {constant}, then write the new \
+             digests by running this test with {WRITE}=1. If the change was not meant, undo it. No log of the list may change: add a new one"
+        ),
+        Some(Difference::Older { held }) => panic!(
+            "{constant} is {version}, and the digests in tests/golden/{file} are of {held}: a version is never taken back or used twice"
+        ),
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Difference {
+    /// The version was raised, or there is a new log.
+    Allowed,
+    /// The digests of these logs changed, and the version did not.
+    Changed(String),
+    /// The file is of a later version.
+    Older { held: u32 },
+}
+
+fn compare(text: &str, version: u32, digests: &Digests) -> Option<Difference> {
+    let lines = text.lines().filter_map(|line| line.split_once(' '));
+    let held: Digests = lines.map(|(name, digest)| (name.to_owned(), digest.to_owned())).collect();
+    let of: u32 = held.get("version").and_then(|version| version.parse().ok()).unwrap_or_default();
+    if of > version {
+        return Some(Difference::Older { held: of });
+    }
+    if of < version {
+        return Some(Difference::Allowed);
+    }
+    let held = held.iter().filter(|(name, _)| *name != "version");
+    let changed: Vec<_> = held.filter(|(name, digest)| digests.get(*name) != Some(*digest)).collect();
+    if !changed.is_empty() {
+        let names: Vec<_> = changed.into_iter().map(|(name, _)| name.as_str()).collect();
+        return Some(Difference::Changed(names.join(", ")));
+    }
+    (format(version, digests) != text).then_some(Difference::Allowed)
+}
+
+fn format(version: u32, digests: &Digests) -> String {
+    let lines = digests.iter().map(|(name, digest)| format!("{name} {digest}\n"));
+    [format!("version {version}\n")].into_iter().chain(lines).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digests(of: &[(&str, &str)]) -> Digests {
+        of.iter().map(|(name, state)| ((*name).to_owned(), digest(state.as_bytes()))).collect()
+    }
+
+    #[test]
+    fn state_version_a_changed_digest_needs_a_raised_version_and_a_new_log_does_not() {
+        let before = digests(&[("a", "1"), ("b", "2")]);
+        let text = format(4, &before);
+        assert_eq!(compare(&text, 4, &before), None);
+        let changed = digests(&[("a", "1"), ("b", "3")]);
+        assert_eq!(compare(&text, 4, &changed), Some(Difference::Changed("b".to_owned())));
+        assert_eq!(compare(&text, 5, &changed), Some(Difference::Allowed));
+        assert_eq!(compare(&text, 5, &before), Some(Difference::Allowed), "a raised version is written down");
+        assert_eq!(compare(&text, 3, &before), Some(Difference::Older { held: 4 }));
+        let without = digests(&[("b", "2")]);
+        assert_eq!(compare(&text, 4, &without), Some(Difference::Changed("a".to_owned())), "no log is dropped");
+        let more = digests(&[("a", "1"), ("b", "2"), ("c", "3")]);
+        assert_eq!(compare(&text, 4, &more), Some(Difference::Allowed));
+        assert_eq!(compare("", 1, &before), Some(Difference::Allowed));
+    }
+}
