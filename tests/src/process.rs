@@ -139,11 +139,19 @@ impl Process {
     /// # Panics
     /// When it does not stop within a minute.
     pub async fn terminate(self) -> Option<i32> {
+        self.ask_to_stop();
+        self.ended().await.0
+    }
+
+    /// Asks it to stop with SIGTERM.
+    ///
+    /// # Panics
+    /// When it has ended.
+    pub fn ask_to_stop(&self) {
         let id = self.child.id().to_string();
         // The shell's own kill: not every machine has another.
         let asked = Command::new("sh").args(["-c", &format!("kill -TERM {id}")]).status().expect("a shell is there");
         assert!(asked.success(), "the process is still there");
-        self.ended().await.0
     }
 
     /// Waits until it has ended; answers its exit code and what it said on standard error.

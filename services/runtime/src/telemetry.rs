@@ -12,7 +12,12 @@ use opentelemetry_sdk::{
     metrics::{PeriodicReader, SdkMeterProvider},
     trace::{Sampler, SdkTracerProvider},
 };
-use std::{io::IsTerminal, time::Duration};
+use std::{
+    io::IsTerminal,
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
 use tracing::Level;
 use tracing_subscriber::{Layer, filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
@@ -21,13 +26,28 @@ use tracing_subscriber::{Layer, filter::Targets, layer::SubscriberExt, util::Sub
 #[must_use = "what is left is exported when this is dropped"]
 pub struct Guard(Option<(SdkTracerProvider, SdkMeterProvider)>);
 
+/// Longest time that the end of the process waits for the collector.
+const LAST_EXPORT_MAX: Duration = Duration::from_millis(500);
+
 impl Drop for Guard {
     fn drop(&mut self) {
         let Some((spans, metrics)) = self.0.take() else { return };
-        for (what, done) in [("spans", spans.shutdown()), ("metrics", metrics.shutdown())] {
-            if let Err(error) = done {
+        let until = Instant::now() + LAST_EXPORT_MAX;
+        let (sender, exported) = mpsc::channel();
+        let other = sender.clone();
+        // On threads, which end with the process: the exporter of metrics waits for as long as its collector takes.
+        thread::spawn(move || sender.send(("spans", spans.shutdown())));
+        thread::spawn(move || other.send(("metrics", metrics.shutdown())));
+        let mut waiting = vec!["spans", "metrics"];
+        while let Ok((what, result)) = exported.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            waiting.retain(|other| *other != what);
+            if let Err(error) = result {
                 eprintln!("telemetry: the last {what} were not exported: {error}");
             }
+        }
+        for what in waiting {
+            let limit = LAST_EXPORT_MAX.as_millis();
+            eprintln!("telemetry: the last {what} were not exported: the collector did not answer within {limit} ms");
         }
     }
 }

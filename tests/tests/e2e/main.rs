@@ -71,6 +71,7 @@ mod set_aside;
 mod shares;
 mod standby;
 mod starts;
+mod stopping;
 mod superseded;
 mod switches;
 mod telemetry;

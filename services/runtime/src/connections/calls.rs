@@ -57,11 +57,11 @@ pub(super) async fn answer<S>(
     let (head, body) = answer.into_parts();
     let ended = body.is_end_stream();
     let Ok(stream) = respond.send_response(Response::from_parts(head, ()), ended) else { return };
-    under_way.answered = ended || send(body, stream).await.is_some();
+    under_way.answered = ended || send(body, stream, &under_way.connection).await.is_some();
 }
 
 /// Sends a body; `None` where its caller gave it up, or it ended in an error.
-async fn send(mut body: Body, mut stream: SendStream<Bytes>) -> Option<()> {
+async fn send(mut body: Body, mut stream: SendStream<Bytes>, connection: &Connection) -> Option<()> {
     loop {
         let next = poll_fn(|context| match Pin::new(&mut body).poll_frame(context) {
             Poll::Pending => stream.poll_reset(context).map(|_| None),
@@ -83,6 +83,7 @@ async fn send(mut body: Body, mut stream: SendStream<Bytes>) -> Option<()> {
             // One byte of the window is enough to begin with: the transport keeps the rest of the part until there is more.
             stream.reserve_capacity(1);
             while stream.capacity() == 0 {
+                let _unread = connection.wait_for_reader();
                 poll_fn(|context| stream.poll_capacity(context)).await?.ok()?;
             }
         }

@@ -53,12 +53,15 @@ use tower::Service;
 
 /// The longest time for a connection that was told to end.
 const LEAVE: Duration = Duration::from_secs(5);
+/// Time between two looks, after a stop, at a connection with calls that the service works on.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The pause after an accept that failed for lack of a resource.
 const PAUSE: Duration = Duration::from_millis(50);
 /// The least time between two warnings of that.
 const WARN_EVERY: Duration = Duration::from_secs(10);
 
-/// Serves the connections to an address until the stop; then the listener is closed, and calls under way are answered.
+/// Serves the connections to an address until the stop; then the listener is closed, connections get GOAWAY, and calls under way
+/// are answered. A connection without one is closed within 300 ms, and so is one whose peer does not read its answers.
 /// When dropped, it drops all connections. They are served by the workers, and all calls but the direct ones are the service's.
 pub async fn serve<S>(
     listener: TcpListener,
@@ -203,24 +206,33 @@ impl One {
         };
         let mut gone = pin!(keep_alive(pings, bounds));
         let mut leaving = None;
+        let mut stopped_at = None;
         let mut look = pin!(sleep_until(by));
         loop {
             tokio::select! {
                 biased;
                 () = poll_fn(|context| http.poll(context)) => return None,
                 () = &mut gone => return Some("a ping was not answered in time"),
-                () = &mut stopped, if leaving.is_none() => {
+                () = &mut stopped, if stopped_at.is_none() => {
                     if !connection.is_greeted() {
                         return Some("the service stops");
                     }
                     http.leave();
-                    // As long as calls are under way: whoever stops all knows how long that may take.
-                    leaving = Some("the service stops");
-                    look.as_mut().reset(tokio::time::Instant::now() + Duration::from_secs(86_400));
+                    stopped_at = Some(Instant::now());
+                    look.as_mut().reset(tokio::time::Instant::now());
                 }
                 () = &mut look => {
                     if !connection.is_greeted() {
                         return Some("no HTTP/2 preface in time");
+                    }
+                    if let Some(stopped) = stopped_at {
+                        // Whoever stops the service bounds the time of the calls that it works on.
+                        let left = connection.closes_in(stopped).unwrap_or(LOOK_EVERY);
+                        if left.is_zero() {
+                            return Some("the service stops");
+                        }
+                        look.as_mut().reset(tokio::time::Instant::now() + left);
+                        continue;
                     }
                     if leaving.is_some() {
                         return leaving;

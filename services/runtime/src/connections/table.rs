@@ -21,6 +21,8 @@ use tonic::Code;
 const CANCELLED_WINDOW: Duration = Duration::from_secs(10);
 /// The least time between two warnings of refused connections.
 const WARN_EVERY: Duration = Duration::from_secs(10);
+/// Time that a peer has after a stop to read what is left of its answers.
+const READ_MAX: Duration = Duration::from_millis(300);
 
 /// The bounds on connections.
 #[derive(Debug, Clone)]
@@ -123,7 +125,9 @@ pub struct Connection {
     /// The caller of the first call that was admitted: an operator, or anyone if there are no operators.
     known: OnceLock<Option<String>>,
     calls: AtomicU32,
-    /// The end of its last call: milliseconds since the table was made.
+    /// Calls whose answers wait for the peer to read.
+    unread: AtomicU32,
+    /// When the service last worked on a call of it: milliseconds since the table was made.
     rests_since: AtomicU64,
     cancelled: Mutex<Option<(Instant, u32)>>,
     shed: Notify,
@@ -169,6 +173,7 @@ impl Table {
             greeted: AtomicBool::new(false),
             known: OnceLock::new(),
             calls: AtomicU32::new(0),
+            unread: AtomicU32::new(0),
             rests_since: AtomicU64::new(self.0.now()),
             cancelled: Mutex::new(None),
             shed: Notify::new(),
@@ -322,6 +327,24 @@ impl Connection {
         }
     }
 
+    /// The answer of a call waits for the peer to read, until the result is dropped.
+    pub(super) fn wait_for_reader(&self) -> Unread<'_> {
+        self.rests_since.store(self.table.now(), Ordering::Relaxed);
+        self.unread.fetch_add(1, Ordering::Relaxed);
+        Unread(self)
+    }
+
+    /// Time until it is closed after a stop: its peer has [`READ_MAX`] to read what is left of its answers. `None` while the
+    /// service works on a call of a known caller.
+    pub(super) fn closes_in(&self, stopped: Instant) -> Option<Duration> {
+        let (calls, unread) = (self.calls.load(Ordering::Relaxed), self.unread.load(Ordering::Relaxed));
+        if calls > unread && self.known.get().is_some() {
+            return None;
+        }
+        let rests_since = self.table.began + Duration::from_millis(self.rests_since.load(Ordering::Relaxed));
+        Some((stopped.max(rests_since) + READ_MAX).saturating_duration_since(Instant::now()))
+    }
+
     /// Waits until it has to make way.
     pub(super) async fn shed(&self) {
         self.shed.notified().await;
@@ -335,6 +358,16 @@ impl Connection {
         }
         let rested = Duration::from_millis(self.table.now().saturating_sub(self.rests_since.load(Ordering::Relaxed)));
         idle.checked_sub(rested).filter(|left| !left.is_zero())
+    }
+}
+
+/// An answer that waits for its reader.
+pub(super) struct Unread<'a>(&'a Connection);
+
+impl Drop for Unread<'_> {
+    fn drop(&mut self) {
+        self.0.rests_since.store(self.0.table.now(), Ordering::Relaxed);
+        self.0.unread.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
