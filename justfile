@@ -32,3 +32,7 @@ fuzz *TARGETS:
 # Open the console of a service that runs here in a browser
 console:
     python3 -m webbrowser http://127.0.0.1:50080/
+
+# Write the errors reference (proto/ERRORS.md) from the table of reasons
+errors:
+    MOTHERLODE_WRITE_ERRORS=1 cargo test -q -p motherlode-runtime at_c1_the_errors_reference

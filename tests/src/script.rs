@@ -9,7 +9,7 @@
 use motherlode_books::Event;
 use motherlode_ledger::Proposal;
 use motherlode_proto::round::v1::{Awaiting, Card, MarkKind, Outcome, SpinKind, SpinResult, prize::Kind as PrizeKind};
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Reason, Refusal};
 use motherlode_spin::{Dealer, Resolve, Script};
 use prost::Message;
 use std::{collections::BTreeSet, sync::Arc};
@@ -33,7 +33,7 @@ impl Script for Wishes {
     fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Result<Option<Vec<u8>>, Refusal> {
         let Some(asked) = metadata.get(KEY) else { return Ok(None) };
         let asked = asked.to_str().unwrap_or_default();
-        let refused = |why: String| Refusal::precondition("WISH_NOT_GRANTED", why).with("wish", asked);
+        let refused = |why: String| Refusal::new(Reason::Refused, why).with("wish", asked);
         let wishes = asked.split(", ").map(wanted).collect::<Result<Vec<_>, _>>().map_err(refused)?;
         let all = |proposal: &Proposal, outcome: &Outcome| wishes.iter().all(|wanted| wanted(proposal, outcome));
         // A step that can't be resolved is refused with any.

@@ -7,7 +7,7 @@ use crate::wire::status;
 use motherlode_books::{CoinValue, Currency, figure};
 use motherlode_ledger::{Handle, fields, fields::timestamp, offer};
 use motherlode_proto::jackpot::v1::{Counter, WatchCountersRequest, WatchCountersResponse};
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{self as slots, Ladders};
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -23,7 +23,7 @@ impl Watch {
     pub(crate) fn parse(ledger: &Handle, ladders: &Ladders, request: &WatchCountersRequest) -> Result<Self, Refusal> {
         let pool = fields::id("pool_id", &request.pool_id)?;
         if ledger.books(|books| books.pool(pool).is_none()) {
-            return Err(Refusal::not_found("POOL_UNKNOWN", "no such pool").with("pool_id", pool));
+            return Err(Refusal::new(Reason::PoolUnknown, "no such pool").with("pool_id", pool));
         }
         let mut coins = request
             .coin_values

@@ -12,7 +12,7 @@ use motherlode_ledger::{
     fields, fingerprint, offer,
 };
 use motherlode_proto::jackpot::v1::{self as wire, jackpot_service_server::JackpotService};
-use motherlode_runtime::{Caller, Refusal, Stop};
+use motherlode_runtime::{Caller, Reason, Refusal, Stop};
 use motherlode_slots::Ladders;
 use prost::Message;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl JackpotApi {
     fn pool<T>(&self, pool_id: &str, read: impl FnOnce(&PoolState) -> T) -> Result<T, Refusal> {
         let pool = fields::id("pool_id", pool_id)?;
         let found = self.ledgers.home().books(|books| books.pool(pool).map(read));
-        found.ok_or_else(|| Refusal::not_found("POOL_UNKNOWN", "no such pool").with("pool_id", pool))
+        found.ok_or_else(|| Refusal::new(Reason::PoolUnknown, "no such pool").with("pool_id", pool))
     }
 
     /// Makes or proposes one change of a pool; the pool as it is then, and the name of the change that waits.

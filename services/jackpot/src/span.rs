@@ -1,10 +1,9 @@
 //! The published span of a game's return, which the terms of its pool must keep (BW-21, PL-43).
 
 use motherlode_books::PoolTerms;
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{self as slots, Game, Par, Stake, games};
 use std::sync::LazyLock;
-use tonic::Code;
 
 /// Games with a jackpot, each version with its mathematics at one stake: the returns are the same at all.
 static JACKPOT_GAMES: LazyLock<Vec<(&'static dyn Game, Par)>> = LazyLock::new(|| {
@@ -41,12 +40,12 @@ pub(crate) async fn check(pool: &str, terms: &PoolTerms) -> Result<(), Refusal> 
     });
     match checked.await {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(out)) => Err(Refusal::new(Code::InvalidArgument, "TERMS_OUT_OF_SPAN", out.to_string())
+        Ok(Err(out)) => Err(Refusal::new(Reason::TermsOutOfSpan, out.to_string())
             .with("rtp_min", &out.lowest)
             .with("rtp_max", &out.highest)
             .with("published_min", &out.span_min)
             .with("published_max", &out.span_max)),
-        Err(error) => Err(Refusal::new(Code::Internal, "INTERNAL", error.to_string())),
+        Err(error) => Err(Refusal::new(Reason::Internal, error.to_string())),
     }
 }
 
@@ -76,7 +75,7 @@ mod tests {
         let smaller_base = PoolTerms { base_coin: CoinValue(5_000_000), ..standard_terms() };
         for out in [with(30_000, 10_000), with(20_000, 5_001), with(19_999, 5_000), with(40_001, 0), smaller_base] {
             let refused = check("bewitched", &out).await.unwrap_err();
-            assert_eq!((refused.code(), refused.reason()), (Code::InvalidArgument, "TERMS_OUT_OF_SPAN"));
+            assert_eq!(refused.reason(), Reason::TermsOutOfSpan);
         }
         let refused = check("bewitched", &with(30_000, 10_000)).await.unwrap_err();
         let told = ["rtp_min", "rtp_max", "published_min", "published_max"].map(|key| refused.metadata(key).unwrap());

@@ -7,7 +7,7 @@ use crate::{
 use motherlode_audit::Options;
 use motherlode_ledger::{Handle, Ledgers, fields};
 use motherlode_proto::job::v1::{self as wire, job_service_server::JobService, start_job_request};
-use motherlode_runtime::{Caller, Refusal};
+use motherlode_runtime::{Caller, Reason, Refusal};
 use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
@@ -44,7 +44,7 @@ impl JobApi {
     fn audit(&self) -> Result<Work, Refusal> {
         if self.parts.is_empty() {
             let message = "the log is not in this process's data folder: motherlode audit reads a copy of it";
-            return Err(Refusal::precondition("AUDIT_ELSEWHERE", message));
+            return Err(Refusal::new(Reason::AuditElsewhere, message));
         }
         let here = |part: &Options| self.ledgers.partition(part.partition).map_or(0, Handle::durable);
         Ok(Work::Audit { parts: self.parts.to_vec(), records: self.parts.iter().map(here).sum() })
@@ -71,7 +71,7 @@ impl JobService for JobApi {
         request: Request<wire::CancelJobRequest>,
     ) -> Result<Response<wire::CancelJobResponse>, Status> {
         let id = request.get_ref().job_id;
-        let unknown = || Refusal::not_found("JOB_UNKNOWN", "there is no such job any more").with("job_id", id);
+        let unknown = || Refusal::new(Reason::JobUnknown, "there is no such job any more").with("job_id", id);
         let job = self.jobs.cancel(id).ok_or_else(unknown)?;
         Ok(Response::new(wire::CancelJobResponse { job: Some(job.to_wire()) }))
     }

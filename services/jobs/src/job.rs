@@ -6,7 +6,7 @@ use crate::{
 };
 use motherlode_ledger::fields::timestamp;
 use motherlode_proto::job::v1::{self as wire, job::State};
-use motherlode_runtime::{Clock, Refusal, Stop, lowest_priority};
+use motherlode_runtime::{Clock, Reason, Refusal, Stop, lowest_priority};
 use parking_lot::Mutex;
 use std::{
     collections::VecDeque,
@@ -14,7 +14,6 @@ use std::{
     sync::{Arc, atomic::Ordering},
     thread,
 };
-use tonic::Code;
 
 /// Jobs that are kept: those that run, and the latest of those that are over.
 const KEPT_MAX: usize = 16;
@@ -72,7 +71,7 @@ impl Jobs {
         let (kept, count) = &mut *jobs;
         if let Some(running) = kept.iter().find(|job| job.ended.lock().is_none() && job.work.is_like(&work)) {
             let message = "one of its kind runs: wait for it, or cancel it";
-            return Err(Refusal::new(Code::ResourceExhausted, "JOB_UNDER_WAY", message).with("job_id", running.id));
+            return Err(Refusal::new(Reason::JobUnderWay, message).with("job_id", running.id));
         }
         let job = Arc::new(Job {
             id: *count + 1,
@@ -86,7 +85,7 @@ impl Jobs {
         let (of, clock) = (Arc::clone(&job), Arc::clone(&self.0.clock));
         let started = thread::Builder::new().name(format!("job {}", job.id)).spawn(move || of.run(&clock));
         if let Err(error) = started {
-            return Err(Refusal::new(Code::ResourceExhausted, "NO_THREAD", error.to_string()));
+            return Err(Refusal::new(Reason::NoThread, error.to_string()));
         }
         *count = job.id;
         if kept.len() == KEPT_MAX
@@ -201,7 +200,7 @@ mod tests {
         let jobs = jobs();
         let first = jobs.start("first", String::new(), rounds(100_000_000)).unwrap();
         let refused = jobs.start("second", String::new(), rounds(1)).err().unwrap();
-        assert_eq!((refused.reason(), refused.metadata("job_id")), ("JOB_UNDER_WAY", Some("1")));
+        assert_eq!((refused.reason(), refused.metadata("job_id")), (Reason::JobUnderWay, Some("1")));
         jobs.cancel(1).unwrap();
         let told = over(&first);
         assert_eq!(told.state(), State::Cancelled);

@@ -13,13 +13,12 @@ use motherlode_proto::{
     },
     round::v1 as round,
 };
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{Game, Seed, Stake, game, latest};
 use std::{
     sync::{Arc, atomic::Ordering},
     time::Instant,
 };
-use tonic::Code;
 
 /// Rounds of a simulation.
 const ROUNDS_MAX: u64 = 100_000_000;
@@ -70,7 +69,7 @@ impl Work {
             "" => latest(name),
             version => game(name, version),
         };
-        let unknown = || Refusal::not_found("GAME_UNKNOWN", "there is no such game").with("game", name);
+        let unknown = || Refusal::new(Reason::GameUnknown, "there is no such game").with("game", name);
         let game = found.ok_or_else(unknown)?;
         if !(1..=ROUNDS_MAX).contains(&asked.rounds) {
             return Err(Refusal::field("simulation.rounds", format!("must be 1 to {ROUNDS_MAX}")));
@@ -79,7 +78,7 @@ impl Work {
             Some(stake) => of_wire(stake)?,
             None => usual(game),
         };
-        let refused = |error| Refusal::new(Code::InvalidArgument, "INVALID_STAKE", format!("{error}"));
+        let refused = |error| Refusal::new(Reason::InvalidStake, format!("{error}"));
         game.check_stake(&stake).map_err(refused)?;
         let seed = match asked.seed.as_str() {
             "" => random()?,
@@ -250,7 +249,7 @@ fn seed(text: &str) -> Option<Seed> {
 
 fn random() -> Result<Seed, Refusal> {
     let mut seed = Seed::default();
-    let refused = |error: getrandom::Error| Refusal::new(Code::Unavailable, "NO_RANDOM_NUMBERS", error.to_string());
+    let refused = |error: getrandom::Error| Refusal::new(Reason::NoRandomNumbers, error.to_string());
     getrandom::fill(&mut seed).map_err(refused)?;
     Ok(seed)
 }

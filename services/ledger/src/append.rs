@@ -5,7 +5,7 @@ use crate::{
     fields::{self, campaign_over, unknown_account, unknown_campaign},
 };
 use motherlode_books::{Event, Refused, SmolStr, StreamId};
-use motherlode_runtime::{Refusal, config::PLATFORM};
+use motherlode_runtime::{Reason, Refusal, config::PLATFORM};
 use prost::Message;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
@@ -89,8 +89,8 @@ pub enum AppendError {
 
 impl AppendError {
     /// Refuses a proposal of another process.
-    pub(crate) fn not_allowed(code: &'static str, reason: impl Into<String>) -> Self {
-        Self::NotAllowed { code: SmolStr::new_static(code), reason: reason.into() }
+    pub(crate) fn not_allowed(code: Reason, reason: impl Into<String>) -> Self {
+        Self::NotAllowed { code: SmolStr::new_static(code.name()), reason: reason.into() }
     }
 }
 
@@ -98,29 +98,22 @@ impl From<AppendError> for Refusal {
     fn from(error: AppendError) -> Self {
         let message = error.to_string();
         match error {
-            AppendError::Conflict { version } => Refusal::new(Code::Aborted, "VERSION_CONFLICT", message)
-                .with("version", version)
-                .retry_after(Duration::from_millis(10)),
+            AppendError::Conflict { version } => {
+                Refusal::new(Reason::VersionConflict, message).with("version", version)
+            }
             AppendError::RequestIdReused { request_id } => Refusal::request_id_reused(&request_id),
-            AppendError::RequestCancelled { .. } => Refusal::precondition("REQUEST_CANCELLED", message),
+            AppendError::RequestCancelled { .. } => Refusal::new(Reason::RequestCancelled, message),
             AppendError::Refused(refused) => refused_by_books(&refused),
             AppendError::Busy => Refusal::busy(),
-            AppendError::Full { .. } => {
-                Refusal::new(Code::Unavailable, "LOG_FULL", message).retry_after(Duration::from_secs(5))
-            }
-            AppendError::Unavailable { .. } => {
-                Refusal::new(Code::Unavailable, "LOG_UNAVAILABLE", message).retry_after(Duration::from_secs(1))
-            }
-            AppendError::Unknown { .. } => {
-                Refusal::new(Code::Unavailable, "OUTCOME_UNKNOWN", message).retry_after(Duration::from_secs(5))
-            }
+            AppendError::Full { .. } => Refusal::new(Reason::LogFull, message),
+            AppendError::Unavailable { .. } => Refusal::new(Reason::LogUnavailable, message),
+            AppendError::Unknown { .. } => Refusal::new(Reason::OutcomeUnknown, message),
             AppendError::Late => {
-                Refusal::new(Code::DeadlineExceeded, "OUTCOME_UNKNOWN", message).retry_after(Duration::from_secs(1))
+                let refusal = Refusal::new(Reason::OutcomeUnknown, message).with_code(Code::DeadlineExceeded);
+                refusal.retry_after(Duration::from_secs(1))
             }
-            AppendError::Closing => {
-                Refusal::new(Code::Unavailable, "CLOSING", message).retry_after(Duration::from_secs(1))
-            }
-            AppendError::NotAllowed { .. } => Refusal::new(Code::PermissionDenied, "PROPOSAL_NOT_ALLOWED", message),
+            AppendError::Closing => Refusal::new(Reason::Closing, message),
+            AppendError::NotAllowed { .. } => Refusal::new(Reason::ProposalNotAllowed, message),
         }
     }
 }
@@ -132,68 +125,56 @@ fn refused_by_books(refused: &Refused) -> Refusal {
     match refused {
         // In the same words as everywhere: they must not tell whose it is that is not there.
         Refused::UnknownAccount { .. } | Refused::UnknownPlayer => unknown_account(),
-        Refused::UnknownPool { .. } => Refusal::not_found("POOL_UNKNOWN", message),
-        Refused::AccountExists { .. } => Refusal::new(Code::AlreadyExists, "ACCOUNT_EXISTS", message),
-        Refused::PoolExists => Refusal::new(Code::AlreadyExists, "POOL_EXISTS", message),
-        Refused::InsufficientFunds { currency, balance, needed } => {
-            Refusal::precondition("INSUFFICIENT_FUNDS", message)
-                .with("balance_minor", balance)
-                .with("needed_minor", needed)
-                .with("currency_code", currency)
-        }
+        Refused::UnknownPool { .. } => Refusal::new(Reason::PoolUnknown, message),
+        Refused::AccountExists { .. } => Refusal::new(Reason::AccountExists, message),
+        Refused::PoolExists => Refusal::new(Reason::PoolExists, message),
+        Refused::InsufficientFunds { currency, balance, needed } => Refusal::new(Reason::InsufficientFunds, message)
+            .with("balance_minor", balance)
+            .with("needed_minor", needed)
+            .with("currency_code", currency),
         Refused::AmountAboveCeiling { currency, ceiling, .. } => fields::above_limit(*currency, *ceiling),
-        Refused::BalanceAboveCeiling { currency, balance, ceiling } => {
-            Refusal::precondition("BALANCE_ABOVE_LIMIT", message)
-                .with("balance_minor", balance)
-                .with("limit_minor", ceiling)
-                .with("currency_code", currency)
-        }
+        Refused::BalanceAboveCeiling { currency, balance, ceiling } => Refusal::new(Reason::BalanceAboveLimit, message)
+            .with("balance_minor", balance)
+            .with("limit_minor", ceiling)
+            .with("currency_code", currency),
         Refused::RateOutOfBounds { currency } => {
-            Refusal::precondition("RATE_OUT_OF_BOUNDS", message).with("currency_code", currency)
+            Refusal::new(Reason::RateOutOfBounds, message).with("currency_code", currency)
         }
-        Refused::PoolStatus { .. } => Refusal::precondition("POOL_STATUS", message),
-        Refused::WrongFigure { .. } => Refusal::new(Code::Aborted, "POOL_FIGURE_STALE", message),
-        Refused::AwardPending { .. } => {
-            Refusal::new(Code::Unavailable, "AWARD_PENDING", message).retry_after(Duration::from_secs(1))
-        }
-        Refused::AwardHeld { .. } => Refusal::precondition("AWARD_HELD", message),
-        Refused::VoidProposedBefore { .. } => Refusal::precondition("VOID_PROPOSED_BEFORE", message),
-        Refused::VoidUnapproved { .. } => Refusal::precondition("VOID_UNAPPROVED", message),
-        Refused::AlreadyVoided { .. } => Refusal::precondition("ALREADY_VOIDED", message),
-        Refused::BadIncident { .. } => Refusal::new(Code::InvalidArgument, "INVALID_INCIDENT", message),
-        Refused::IncidentExists { .. } => Refusal::new(Code::AlreadyExists, "INCIDENT_EXISTS", message),
+        Refused::PoolStatus { .. } => Refusal::new(Reason::PoolStatus, message),
+        Refused::WrongFigure { .. } => Refusal::new(Reason::PoolFigureStale, message),
+        Refused::AwardPending { .. } => Refusal::new(Reason::AwardPending, message),
+        Refused::AwardHeld { .. } => Refusal::new(Reason::AwardHeld, message),
+        Refused::VoidProposedBefore { .. } => Refusal::new(Reason::VoidProposedBefore, message),
+        Refused::VoidUnapproved { .. } => Refusal::new(Reason::VoidUnapproved, message),
+        Refused::AlreadyVoided { .. } => Refusal::new(Reason::AlreadyVoided, message),
+        Refused::BadIncident { .. } => Refusal::new(Reason::InvalidIncident, message),
+        Refused::IncidentExists { .. } => Refusal::new(Reason::IncidentExists, message),
         Refused::TooManyIncidents { most } => {
-            Refusal::new(Code::ResourceExhausted, "TOO_MANY_INCIDENTS", message).with("incidents_max", most)
+            Refusal::new(Reason::TooManyIncidents, message).with("incidents_max", most)
         }
-        Refused::PoolOutstanding => Refusal::precondition("POOL_OUTSTANDING", message),
-        Refused::PlayMoney => Refusal::precondition("PLAY_MONEY", message),
-        Refused::SeamlessWallet => Refusal::precondition("SEAMLESS_WALLET", message),
-        Refused::DuesWaiting { .. } => {
-            Refusal::new(Code::Unavailable, "DUES_WAITING", message).retry_after(Duration::from_secs(1))
-        }
-        Refused::DebitOpen | Refused::NoSuchDebit => {
-            Refusal::new(Code::Aborted, "DEBIT_OPEN", message).retry_after(Duration::from_secs(1))
-        }
+        Refused::PoolOutstanding => Refusal::new(Reason::PoolOutstanding, message),
+        Refused::PlayMoney => Refusal::new(Reason::PlayMoney, message),
+        Refused::SeamlessWallet => Refusal::new(Reason::SeamlessWallet, message),
+        Refused::DuesWaiting { .. } => Refusal::new(Reason::DuesWaiting, message),
+        Refused::DebitOpen | Refused::NoSuchDebit => Refusal::new(Reason::DebitOpen, message),
         Refused::UnknownCampaign { campaign } => unknown_campaign(campaign),
         Refused::CampaignOver { campaign, over } => campaign_over(campaign, *over),
-        Refused::CampaignExists { .. } => Refusal::new(Code::AlreadyExists, "CAMPAIGN_EXISTS", message),
-        Refused::CampaignBegun { .. } => Refusal::precondition("CAMPAIGN_BEGUN", message),
-        Refused::BadCampaign { .. } => Refusal::new(Code::InvalidArgument, "INVALID_CAMPAIGN", message),
-        Refused::LiabilityAboveCap { open, highest, cap } => {
-            Refusal::precondition("CAMPAIGN_LIABILITY_ABOVE_CAP", message)
-                .with("open_liability_eur", open)
-                .with("highest_liability_eur", highest)
-                .with("cap_eur", cap)
-        }
-        Refused::SwitchUnchanged { .. } => Refusal::precondition("SWITCH_UNCHANGED", message),
-        Refused::NoSuchSession => Refusal::precondition("SESSION_EXPIRED", message),
-        Refused::PastLimit { currency, limit, bet } => Refusal::precondition("LOSS_LIMIT", message)
+        Refused::CampaignExists { .. } => Refusal::new(Reason::CampaignExists, message),
+        Refused::CampaignBegun { .. } => Refusal::new(Reason::CampaignBegun, message),
+        Refused::BadCampaign { .. } => Refusal::new(Reason::InvalidCampaign, message),
+        Refused::LiabilityAboveCap { open, highest, cap } => Refusal::new(Reason::CampaignLiabilityAboveCap, message)
+            .with("open_liability_eur", open)
+            .with("highest_liability_eur", highest)
+            .with("cap_eur", cap),
+        Refused::SwitchUnchanged { .. } => Refusal::new(Reason::SwitchUnchanged, message),
+        Refused::NoSuchSession => Refusal::new(Reason::SessionExpired, message),
+        Refused::PastLimit { currency, limit, bet } => Refusal::new(Reason::LossLimit, message)
             .with("limit_minor", limit)
             .with("bet_minor", bet)
             .with("currency_code", currency),
-        Refused::BadTerms { .. } => Refusal::new(Code::InvalidArgument, "INVALID_TERMS", message),
-        Refused::Money(_) => Refusal::new(Code::OutOfRange, "AMOUNT_OUT_OF_RANGE", message),
-        _ => refused_change(refused).unwrap_or_else(|| Refusal::precondition("REFUSED", message)),
+        Refused::BadTerms { .. } => Refusal::new(Reason::InvalidTerms, message),
+        Refused::Money(_) => Refusal::new(Reason::AmountOutOfRange, message),
+        _ => refused_change(refused).unwrap_or_else(|| Refusal::new(Reason::Refused, message)),
     }
 }
 
@@ -209,21 +190,15 @@ fn refused_change(refused: &Refused) -> Option<Refusal> {
     let message = refused.to_string();
     Some(match refused {
         Refused::NoSuchChange { change } => {
-            Refusal::not_found("CHANGE_UNKNOWN", "no such change waits").with("change_id", change)
+            Refusal::new(Reason::ChangeUnknown, "no such change waits").with("change_id", change)
         }
-        Refused::ChangeLapsed { change } => Refusal::precondition("CHANGE_LAPSED", message).with("change_id", change),
+        Refused::ChangeLapsed { change } => Refusal::new(Reason::ChangeLapsed, message).with("change_id", change),
         Refused::SameActor { change, actor } => {
-            Refusal::new(Code::PermissionDenied, "SAME_ACTOR", message).with("change_id", change).with("actor", actor)
+            Refusal::new(Reason::SameActor, message).with("change_id", change).with("actor", actor)
         }
-        Refused::PlatformsSwitch { .. } => {
-            Refusal::new(Code::PermissionDenied, "ROLE_MISSING", message).with("operator", PLATFORM)
-        }
-        Refused::OtherActors { change } => {
-            Refusal::new(Code::PermissionDenied, "OTHER_ACTORS", message).with("change_id", change)
-        }
-        Refused::TooManyChanges { most } => {
-            Refusal::new(Code::ResourceExhausted, "TOO_MANY_CHANGES", message).with("changes_max", most)
-        }
+        Refused::PlatformsSwitch { .. } => Refusal::new(Reason::RoleMissing, message).with("operator", PLATFORM),
+        Refused::OtherActors { change } => Refusal::new(Reason::OtherActors, message).with("change_id", change),
+        Refused::TooManyChanges { most } => Refusal::new(Reason::TooManyChanges, message).with("changes_max", most),
         _ => return None,
     })
 }

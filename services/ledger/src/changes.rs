@@ -20,7 +20,7 @@ use motherlode_proto::{
     convert::{event::to_log, record::Logged},
     ledger::v1 as wire,
 };
-use motherlode_runtime::{Caller, Refusal, config::PLATFORM};
+use motherlode_runtime::{Caller, Reason, Refusal, config::PLATFORM};
 use std::{sync::Arc, time::Duration};
 
 /// The longest time that a pool's retirement waits for the partitions' reports.
@@ -330,9 +330,7 @@ pub(crate) async fn reject(
 
 /// Who decides about another's change.
 fn actor(caller: &Caller) -> Result<String, Refusal> {
-    caller
-        .actor()
-        .ok_or_else(|| Refusal::precondition("NO_ACTORS", "without operators there are no actors to tell apart"))
+    caller.actor().ok_or_else(|| Refusal::new(Reason::NoActors, "without operators there are no actors to tell apart"))
 }
 
 /// Whether a change is the caller's to see: its own operator's; to the platform, every one.
@@ -357,5 +355,5 @@ fn proposal(ledger: &Handle, caller: &Caller, change_id: u64) -> Result<ChangePr
 }
 
 fn unknown_change(change_id: u64) -> Refusal {
-    Refusal::not_found("CHANGE_UNKNOWN", "no such change waits").with("change_id", change_id)
+    Refusal::new(Reason::ChangeUnknown, "no such change waits").with("change_id", change_id)
 }

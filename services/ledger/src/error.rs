@@ -4,7 +4,7 @@ use crate::index::IndexError;
 use motherlode_books::Refused;
 use motherlode_log::{Position, ReadError};
 use motherlode_proto::convert::Malformed;
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Reason, Refusal};
 use std::{io, path::PathBuf, time::Duration};
 use tonic::Code;
 
@@ -121,18 +121,17 @@ impl From<FetchError> for Refusal {
     fn from(error: FetchError) -> Self {
         let message = error.to_string();
         match error {
-            FetchError::Behind => {
-                Refusal::new(Code::Unavailable, "INDEX_BEHIND", message).retry_after(Duration::from_secs(1))
-            }
+            FetchError::Behind => Refusal::new(Reason::IndexBehind, message),
             // No descriptor, no memory, a disk or a link that fails for now: what is stored may be sound.
             FetchError::Read(ReadError::Io(_)) | FetchError::Index(_) | FetchError::Player(_) => {
                 tracing::error!(error = message, "a commit could not be read back");
-                let reason = if matches!(error, FetchError::Read(_)) { "LOG_UNREADABLE" } else { "INDEX_UNREADABLE" };
-                Refusal::new(Code::Unavailable, reason, message).retry_after(Duration::from_secs(1))
+                let is_log = matches!(error, FetchError::Read(_));
+                let reason = if is_log { Reason::LogUnreadable } else { Reason::IndexUnreadable };
+                Refusal::new(reason, message).with_code(Code::Unavailable).retry_after(Duration::from_secs(1))
             }
             FetchError::Read(_) | FetchError::Malformed { .. } | FetchError::Missing(_) => {
                 tracing::error!(error = message, "a commit could not be read back");
-                Refusal::new(Code::DataLoss, "LOG_UNREADABLE", message)
+                Refusal::new(Reason::LogUnreadable, message)
             }
         }
     }

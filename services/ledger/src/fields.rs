@@ -2,7 +2,7 @@
 
 use motherlode_books::{CampaignOver, CoinValue, Currency, Event, Minor, Nano, StreamId, is_name, is_text, number};
 use motherlode_proto::round::v1::Account;
-use motherlode_runtime::{Caller, Refusal};
+use motherlode_runtime::{Caller, Reason, Refusal};
 
 pub use motherlode_rounds::{
     round_name,
@@ -162,30 +162,30 @@ pub fn round_id(caller: &Caller, value: &str) -> Result<RoundId, Refusal> {
 /// The refusal of an account that is not there, or not the caller's.
 #[must_use]
 pub fn unknown_account() -> Refusal {
-    Refusal::not_found("ACCOUNT_UNKNOWN", "no such account")
+    Refusal::new(Reason::AccountUnknown, "no such account")
 }
 
 /// The refusal of a round that is not there, or not the caller's.
 #[must_use]
 pub fn unknown_round(round_id: &str) -> Refusal {
-    Refusal::not_found("ROUND_UNKNOWN", "no such round").with("round_id", round_id)
+    Refusal::new(Reason::RoundUnknown, "no such round").with("round_id", round_id)
 }
 
 /// The refusal of a campaign that the player doesn't have.
 #[must_use]
 pub fn unknown_campaign(id: &str) -> Refusal {
-    Refusal::not_found("CAMPAIGN_UNKNOWN", "the player has no such campaign").with("campaign_id", id)
+    Refusal::new(Reason::CampaignUnknown, "the player has no such campaign").with("campaign_id", id)
 }
 
 /// The refusal of a round of a campaign that has none to play (PL-18).
 #[must_use]
 pub fn campaign_over(id: &str, over: CampaignOver) -> Refusal {
     let reason = match over {
-        CampaignOver::Cancelled => "CAMPAIGN_CANCELLED",
-        CampaignOver::UsedUp => "CAMPAIGN_USED_UP",
-        CampaignOver::Expired => "CAMPAIGN_EXPIRED",
+        CampaignOver::Cancelled => Reason::CampaignCancelled,
+        CampaignOver::UsedUp => Reason::CampaignUsedUp,
+        CampaignOver::Expired => Reason::CampaignExpired,
     };
-    Refusal::precondition(reason, format!("the campaign is {over}")).with("campaign_id", id)
+    Refusal::new(reason, format!("the campaign is {over}")).with("campaign_id", id)
 }
 
 /// An amount of money to move: at least one minor unit, and no more than an amount can be.
@@ -228,7 +228,7 @@ fn within(field: &str, amount: Minor, currency: Currency, limit: Minor) -> Resul
 
 /// The refusal of more than one amount can be.
 pub(crate) fn above_limit(currency: Currency, limit: Minor) -> Refusal {
-    Refusal::precondition("AMOUNT_ABOVE_LIMIT", format!("an amount of {currency} is at most {limit} minor units"))
+    Refusal::new(Reason::AmountAboveLimit, format!("an amount of {currency} is at most {limit} minor units"))
         .with("limit_minor", limit)
         .with("currency_code", currency)
 }
@@ -271,7 +271,7 @@ mod tests {
     fn pl_12_a_malformed_round_name_is_refused() {
         let long = format!("a/b/{}", "1".repeat(60_000));
         for bad in ["", "a/b", "a/b/0", "a/b/-1", "a/b/1/2", "a/b/x", "/b/1", "a//1", "a/b c/1", &long] {
-            assert_eq!(round_id(&Caller::anyone(), bad).unwrap_err().reason(), "INVALID_FIELD", "{bad}");
+            assert_eq!(round_id(&Caller::anyone(), bad).unwrap_err().reason(), Reason::InvalidField, "{bad}");
         }
         let good = round_id(&Caller::anyone(), "acme/alice/17").unwrap();
         assert_eq!(round_name(&good.stream, good.number), "acme/alice/17");
@@ -282,7 +282,7 @@ mod tests {
         for bad in
             ["a/b/+20", "a/b/00020", "a/b/020", "a/b/20 ", "../b/20", "a/./20", "a/\u{202e}b/20", "a/b\u{200b}/20"]
         {
-            assert_eq!(round_id(&Caller::anyone(), bad).unwrap_err().reason(), "INVALID_FIELD", "{bad}");
+            assert_eq!(round_id(&Caller::anyone(), bad).unwrap_err().reason(), Reason::InvalidField, "{bad}");
         }
         assert!(page_token("").unwrap().is_empty());
         assert_eq!(page_token("3.20.1").unwrap(), [3, 20, 1]);

@@ -19,11 +19,11 @@ use futures_util::{Stream, stream};
 use motherlode_books::ANYONE;
 use motherlode_log::{Position, Record};
 use motherlode_proto::{convert::record, ledger::v1 as wire};
-use motherlode_runtime::{Caller, Reads, Refusal, Stop};
+use motherlode_runtime::{Caller, Reads, Reason, Refusal, Stop};
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::watch;
-use tonic::{Code, Status};
+use tonic::Status;
 
 /// Records, and bytes of them, read at once: one message holds no more, but for a single longer record.
 const RECORDS_MAX: usize = 512;
@@ -49,9 +49,7 @@ impl Followers {
         let streams = all.entry(operator.to_owned()).or_default();
         if *streams >= STREAMS_MAX {
             let message = "this operator follows the log on as many streams as it may";
-            return Err(
-                Refusal::new(Code::ResourceExhausted, "FOLLOWERS_MAX", message).with("streams_max", STREAMS_MAX)
-            );
+            return Err(Refusal::new(Reason::FollowersMax, message).with("streams_max", STREAMS_MAX));
         }
         *streams += 1;
         Ok(Follower { all: self.clone(), operator: operator.to_owned() })
@@ -109,7 +107,7 @@ pub(crate) fn follow(
     let (sent, durable) = (request.after_position, ledger.durable());
     if sent > durable {
         let message = "the log does not reach as far: a copy holds more than there is";
-        return Err(Refusal::new(Code::OutOfRange, "POSITION_AHEAD", message).with("position", durable));
+        return Err(Refusal::new(Reason::PositionAhead, message).with("position", durable));
     }
     let whole = caller.own().is_none();
     let name = || caller.actor().unwrap_or_else(|| ANYONE.to_owned());
@@ -214,7 +212,7 @@ mod tests {
         let followers = Followers::default();
         let mut acme: Vec<_> = (0..STREAMS_MAX).map(|_| followers.add("acme").unwrap()).collect();
         let refused = followers.add("acme").map(drop).unwrap_err();
-        assert_eq!((refused.code(), refused.reason()), (Code::ResourceExhausted, "FOLLOWERS_MAX"));
+        assert_eq!(refused.reason(), Reason::FollowersMax);
         let other = followers.add("other").unwrap();
         acme.pop();
         acme.push(followers.add("acme").unwrap());

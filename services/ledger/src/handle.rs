@@ -19,7 +19,7 @@ use crate::{
 use motherlode_books::{Books, Generations, PlayerState, SettledRound, StreamId};
 use motherlode_log::{Hash, Position, ReadError, Record};
 use motherlode_proto::convert::record::{Logged, Proposer};
-use motherlode_runtime::{Refusal, trace::traceparent, until::until};
+use motherlode_runtime::{Reason, Refusal, trace::traceparent, until::until};
 use parking_lot::Mutex;
 use std::{
     io,
@@ -36,7 +36,6 @@ use tokio::{
     },
     time::Instant,
 };
-use tonic::Code;
 
 /// How often is looked whether a request is still on its way.
 const LOOK: Duration = Duration::from_millis(50);
@@ -44,8 +43,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// The refusal of one who does not write the log, or not any more: another process does.
 #[must_use]
 pub fn not_the_writer() -> Refusal {
-    Refusal::new(Code::Unavailable, "NOT_THE_WRITER", "another process writes the log")
-        .retry_after(Duration::from_secs(1))
+    Refusal::new(Reason::NotTheWriter, "another process writes the log")
 }
 
 /// A ledger, as services hold it.

@@ -18,7 +18,7 @@ use crate::{
 use futures_util::future::{select_all, try_join_all};
 use motherlode_books::{HOME, InternalRequest, StreamId};
 use motherlode_log::{Position, Store};
-use motherlode_runtime::{Reads, Refusal};
+use motherlode_runtime::{Reads, Reason, Refusal};
 use std::{collections::BTreeMap, future::pending, path::PathBuf, sync::Arc, thread, time::Duration};
 use tokio::{sync::mpsc, time::Instant};
 
@@ -207,7 +207,7 @@ impl Ledgers {
 
     /// The refusal of what concerns a partition that another process holds: a router finds the process by the partition.
     fn elsewhere(&self, partition: u32) -> Refusal {
-        Refusal::precondition("PARTITION_ELSEWHERE", format!("partition {partition} is held by another process"))
+        Refusal::new(Reason::PartitionElsewhere, format!("partition {partition} is held by another process"))
             .with("partition", partition)
             .with("partitions", self.count())
     }

@@ -18,13 +18,13 @@ use futures_util::{Stream, stream};
 use motherlode_books::{ANYONE, Event, SettledRound};
 use motherlode_log::{Position, ReadError, Record};
 use motherlode_proto::log::v1::{self as wire, log_service_server::LogService, verdict::Outcome};
-use motherlode_runtime::{Caller, Refusal, Stop, trace::join};
+use motherlode_runtime::{Caller, Reason, Refusal, Stop, trace::join};
 use std::{collections::BTreeMap, io, pin::Pin, sync::Arc, time::Duration};
 use tokio::{
     sync::{broadcast, mpsc, watch},
     time::Instant,
 };
-use tonic::{Code, Request, Response, Status, Streaming};
+use tonic::{Request, Response, Status, Streaming};
 use tracing::Span;
 
 /// Bytes of records in one answer at the most, but for a single longer record.
@@ -67,7 +67,7 @@ impl LogApi {
     /// The ledger of a partition.
     fn of(&self, partition: u32) -> Result<&Handle, Refusal> {
         if partition >= self.partitions {
-            return Err(Refusal::not_found("PARTITION_UNKNOWN", "no such partition").with("partition", partition));
+            return Err(Refusal::new(Reason::PartitionUnknown, "no such partition").with("partition", partition));
         }
         self.written.iter().find(|ledger| ledger.partition() == partition).ok_or_else(not_the_writer)
     }
@@ -117,7 +117,7 @@ impl LogService for LogApi {
         let (sent, end) = (request.get_ref().after_position, ledger.durable());
         if sent > end {
             let message = "the log does not reach as far: a replica holds more than there is";
-            return Err(Refusal::new(Code::OutOfRange, "POSITION_AHEAD", message).with("position", end).into());
+            return Err(Refusal::new(Reason::PositionAhead, message).with("position", end).into());
         }
         let mut standing = ledger.standing();
         // Said first of all: who was told otherwise by another process has to know.

@@ -2,10 +2,9 @@
 
 use motherlode_books::Currency;
 use motherlode_rounds::minor_micros;
-use motherlode_runtime::{Refusal, config::Currencies};
+use motherlode_runtime::{Reason, Refusal, config::Currencies};
 use motherlode_slots::{LadderData, LadderRefused, Ladders};
 use std::sync::Arc;
-use tonic::Code;
 
 /// The coin values that a configuration offers.
 ///
@@ -37,7 +36,7 @@ pub fn standard() -> Arc<Ladders> {
 #[must_use]
 pub fn not_offered(ladders: &Ladders, currency: Currency) -> Refusal {
     let offered: Vec<_> = ladders.currencies().collect();
-    Refusal::new(Code::FailedPrecondition, "CURRENCY_NOT_OFFERED", format!("{currency} takes no new accounts and bets"))
+    Refusal::new(Reason::CurrencyNotOffered, format!("{currency} takes no new accounts and bets"))
         .with("currency_code", currency)
         .with("currencies", offered.join(" "))
 }

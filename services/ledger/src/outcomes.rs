@@ -16,7 +16,7 @@ use motherlode_proto::{
     ledger::v1::{self as wire, request_outcome::State, transaction::Kind},
 };
 use motherlode_rounds::balance_after;
-use motherlode_runtime::{Caller, Refusal};
+use motherlode_runtime::{Caller, Reason, Refusal};
 
 /// Answers what became of a request. What is on its way to the disk is waited for.
 pub(crate) async fn get(
@@ -129,7 +129,7 @@ async fn outcome(
         Some(Event::DebitRefused { reason }) => (State::Refused, reason.as_str()),
         Some(Event::DebitRolledBack) => {
             let is_cancelled = is_cancelled_debit(&ledger, &stream, request_id)?;
-            (if is_cancelled { State::Cancelled } else { State::Refused }, "DEBIT_ROLLED_BACK")
+            (if is_cancelled { State::Cancelled } else { State::Refused }, Reason::DebitRolledBack.name())
         }
         _ => (State::Applied, ""),
     };

@@ -19,11 +19,11 @@ use motherlode_proto::{
     convert::{play::hex, record::Logged},
     ledger::v1::{self as wire, ledger_service_server::LedgerService},
 };
-use motherlode_runtime::{Caller, Refusal, Stop};
+use motherlode_runtime::{Caller, Reason, Refusal, Stop};
 use motherlode_slots::Ladders;
 use prost::Message;
 use std::{collections::BTreeSet, pin::Pin, sync::Arc};
-use tonic::{Code, Request, Response, Status};
+use tonic::{Request, Response, Status};
 
 /// Rounds a page, unless the caller says otherwise (DM-20: the last ten).
 const PAGE_SIZE: usize = 10;
@@ -211,7 +211,7 @@ impl LedgerApi {
         let of_account = transaction
             .filter(|found| found.account.as_ref().is_some_and(|of| of.currency_code == account.currency.code()));
         let transaction = of_account
-            .ok_or_else(|| Refusal::not_found("TRANSACTION_UNKNOWN", "no such transaction of this account"))?;
+            .ok_or_else(|| Refusal::new(Reason::TransactionUnknown, "no such transaction of this account"))?;
         Ok(wire::GetTransactionResponse { transaction: Some(transaction) })
     }
 
@@ -484,6 +484,6 @@ impl LedgerService for LedgerApi {
 
 impl From<IndexError> for Refusal {
     fn from(error: IndexError) -> Self {
-        Refusal::new(Code::Unavailable, "INDEX_UNREADABLE", format!("index: {error}"))
+        Refusal::new(Reason::IndexUnreadable, format!("index: {error}"))
     }
 }

@@ -10,8 +10,7 @@ use crate::{
 };
 use motherlode_books::{Event, StreamId, Switch, SwitchedOff};
 use motherlode_proto::ledger::v1::{self as wire, set_switch_request::State};
-use motherlode_runtime::{Caller, Refusal, config::PLATFORM};
-use tonic::Code;
+use motherlode_runtime::{Caller, Reason, Refusal, config::PLATFORM};
 
 pub(crate) async fn set(
     ledgers: &Ledgers,
@@ -22,7 +21,7 @@ pub(crate) async fn set(
     let switch = parse(request.switch.as_ref())?;
     if caller.own().is_some_and(|own| own != switch.operator) {
         let message = "an operator switches the games of its own players";
-        return Err(Refusal::new(Code::PermissionDenied, "ROLE_MISSING", message).with("operator", PLATFORM));
+        return Err(Refusal::new(Reason::RoleMissing, message).with("operator", PLATFORM));
     }
     let on = match request.state() {
         State::Unspecified => return Err(Refusal::field("state", "must be on or off")),
@@ -31,7 +30,7 @@ pub(crate) async fn set(
     };
     // A misspelt game would leave the right one on.
     if !on && !is_known(&switch) {
-        return Err(Refusal::not_found("GAME_UNKNOWN", "no such game or version of its rules")
+        return Err(Refusal::new(Reason::GameUnknown, "no such game or version of its rules")
             .with("game", &switch.game)
             .with("rules_version", &switch.rules_version));
     }

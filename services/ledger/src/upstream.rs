@@ -2,10 +2,9 @@
 
 use crate::shared::Shared;
 use motherlode_log::Position;
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Reason, Refusal};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
-use tonic::Code;
 
 /// How long reads wait to be current, where answers wait for as long as it takes.
 const CURRENT_WAIT_MAX: Duration = Duration::from_secs(10);
@@ -42,5 +41,5 @@ impl Upstream {
 
 /// The refusal of a replica that can't know whether what it holds is still true.
 pub(crate) fn not_current(why: impl Into<String>) -> Refusal {
-    Refusal::new(Code::Unavailable, "NOT_CURRENT", why).retry_after(Duration::from_secs(1))
+    Refusal::new(Reason::NotCurrent, why)
 }

@@ -21,9 +21,8 @@ use motherlode_proto::{
     ledger::v1::{AwardCost, VoidRoundRequest, VoidRoundResponse},
 };
 use motherlode_rounds::{Unresolvable, balance_after, collection};
-use motherlode_runtime::{Caller, Refusal};
+use motherlode_runtime::{Caller, Reason, Refusal};
 use std::sync::Arc;
-use tonic::Code;
 
 /// Voids a round, open or settled.
 ///
@@ -188,7 +187,7 @@ fn decide(
     let Ask { reason, ref by, .. } = *ask;
     let name = || round_name(&id.stream, id.number);
     if player.voided_at(id.number).is_some() {
-        return Err(Refusal::precondition("ALREADY_VOIDED", "the round is void").with("round_id", name()));
+        return Err(Refusal::new(Reason::AlreadyVoided, "the round is void").with("round_id", name()));
     }
     let open = player.open_round(id.number);
     let (started, win, collected, jackpots) = match (open, &recalled) {
@@ -208,7 +207,7 @@ fn decide(
     if let (Some(_), Some(other)) = (&undone, other) {
         let message = "an open round plays with the collection that the void would change";
         let other = round_name(&id.stream, other.started.round);
-        return Err(Refusal::precondition("ROUND_IN_PROGRESS", message).with("round_id", other));
+        return Err(Refusal::new(Reason::RoundInProgress, message).with("round_id", other));
     }
     let balance = player.balance(started.currency).unwrap_or_default();
     let held = Minor(balance.0.saturating_add(started.charged().0));
@@ -225,7 +224,7 @@ fn decide(
         None => None,
         Some(_) if ledger.draws().is_none() => {
             let message = "this process has no draw keys to reveal the round's draws with: see draws.key_file";
-            return Err(Refusal::precondition("NO_DRAW_KEYS", message).with("round_id", name()));
+            return Err(Refusal::new(Reason::NoDrawKeys, message).with("round_id", name()));
         }
         Some(open) => Some(match ledger.draws().revealed(&id.stream, open, &ledger.generations()) {
             Some(dealt) => Event::DrawsRevealed { round: id.number, dealt },
@@ -295,5 +294,5 @@ fn answer(ledger: &Handle, id: &RoundId) -> Result<VoidRoundResponse, Refusal> {
 
 /// PL-01: a version that was played must stay known; this binary does not have it.
 fn unresolvable(error: Unresolvable) -> Refusal {
-    Refusal::new(Code::Unimplemented, "MODEL_UNKNOWN", error.to_string())
+    Refusal::new(Reason::ModelUnknown, error.to_string())
 }

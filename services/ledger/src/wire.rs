@@ -92,6 +92,7 @@ pub(crate) fn outcome_from_wire(outcome: Option<Outcome>) -> Result<Result<u64, 
 mod tests {
     use super::*;
     use motherlode_books::{Currency, Event, Minor, Refused, StreamId};
+    use motherlode_runtime::Reason;
 
     #[test]
     fn pl_12_every_reason_of_the_log_comes_back_as_it_was() {
@@ -107,7 +108,7 @@ mod tests {
             AppendError::Unknown { reason: reason() },
             AppendError::Late,
             AppendError::Closing,
-            AppendError::not_allowed("KIND_NOT_ALLOWED", "why"),
+            AppendError::not_allowed(Reason::KindNotAllowed, "why"),
         ] {
             assert_eq!(outcome_from_wire(Some(error_to_wire(&error))), Ok(Err(error)));
         }

@@ -11,10 +11,10 @@ use motherlode_ledger::{
 };
 use motherlode_log::Position;
 use motherlode_proto::proof::v1::{self as wire, proof_service_server::ProofService};
-use motherlode_runtime::{Caller, Refusal};
+use motherlode_runtime::{Caller, Reason, Refusal};
 use motherlode_tiles::{Hash, consistency};
 use std::{sync::Arc, time::Duration};
-use tonic::{Code, Request, Response, Status};
+use tonic::{Request, Response, Status};
 
 /// How long a proof waits for a checkpoint that covers it: they come once a second.
 const WAIT_MAX: Duration = Duration::from_secs(5);
@@ -44,7 +44,7 @@ impl ProofApi {
         }
         let elsewhere = || {
             let message = "this process has no proofs of the partition: ask the one that writes it";
-            Refusal::new(Code::Unavailable, "PROOFS_ELSEWHERE", message).with("partition", partition)
+            Refusal::new(Reason::ProofsElsewhere, message).with("partition", partition)
         };
         self.proofs.partition(partition).ok_or_else(elsewhere)
     }
@@ -68,7 +68,7 @@ impl ProofApi {
         let (old, signed) = (request.old_size, signed(&partition, 0).await?);
         if old > signed.checkpoint.size {
             let message = "no checkpoint was signed of so many records";
-            let refusal = Refusal::new(Code::OutOfRange, "CHECKPOINT_AHEAD", message);
+            let refusal = Refusal::new(Reason::CheckpointAhead, message);
             return Err(refusal.with("size", signed.checkpoint.size));
         }
         let (size, checkpoint) = (signed.checkpoint.size, signed.note.to_string());
@@ -97,7 +97,7 @@ impl ProofApi {
             Ok::<_, Refusal>(None)
         };
         let found = self.ledgers.reads().run(caller, look).await??;
-        found.ok_or_else(|| Refusal::not_found("RECORD_UNKNOWN", "no record has this hash"))
+        found.ok_or_else(|| Refusal::new(Reason::RecordUnknown, "no record has this hash"))
     }
 
     async fn round_proof(
@@ -113,7 +113,7 @@ impl ProofApi {
         if !places.over {
             // Its records may tell what its player is not to know yet (NP-12).
             let message = "the round is open: it's proven when it's over";
-            let refusal = Refusal::new(Code::FailedPrecondition, "ROUND_OPEN", message);
+            let refusal = Refusal::new(Reason::RoundOpen, message);
             return Err(refusal.with("round_id", &request.round_id));
         }
         let partition = Arc::clone(self.partition(ledger.partition())?);
@@ -151,12 +151,12 @@ async fn signed(partition: &Partition, position: Position) -> Result<Arc<Signed>
     let found = tokio::time::timeout(WAIT_MAX, covering).await;
     let found = found.ok().and_then(|found| Some(found.ok()?.clone())).unwrap_or_default();
     if let Some(why) = found.failed {
-        return Err(Refusal::new(Code::DataLoss, "LOG_CONTRADICTED", &*why));
+        return Err(Refusal::new(Reason::LogContradicted, &*why));
     }
-    found.last.filter(|last| last.checkpoint.size >= position).ok_or_else(|| {
-        Refusal::new(Code::Unavailable, "CHECKPOINT_PENDING", "no checkpoint has been signed so far yet")
-            .retry_after(Duration::from_secs(1))
-    })
+    found
+        .last
+        .filter(|last| last.checkpoint.size >= position)
+        .ok_or_else(|| Refusal::new(Reason::CheckpointPending, "no checkpoint has been signed so far yet"))
 }
 
 fn prove(
@@ -180,7 +180,7 @@ fn prove(
 
 fn unreadable(error: &std::io::Error) -> Refusal {
     tracing::error!(%error, "nothing can be proven: at the next start the tree is made anew");
-    Refusal::new(Code::Unavailable, "PROOFS_UNREADABLE", error.to_string()).retry_after(Duration::from_secs(1))
+    Refusal::new(Reason::ProofsUnreadable, error.to_string())
 }
 
 #[tonic::async_trait]

@@ -13,7 +13,7 @@ use futures_util::future::{BoxFuture, join_all};
 use motherlode_books::date;
 use motherlode_ledger::{FetchError, Handle, Ledgers, rounds};
 use motherlode_proto::convert::record::Logged;
-use motherlode_runtime::{Caller, Refusal, apart, config::Report};
+use motherlode_runtime::{Caller, Reason, Refusal, apart, config::Report};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::{
     collections::BTreeMap,
@@ -30,7 +30,6 @@ use tokio::{
     sync::{Notify, watch},
     time::{sleep, timeout},
 };
-use tonic::Code;
 
 /// Commits past the kept figures that make it worth keeping them again: when a start has come to the log's end, and then.
 const KEEP_AT_START: u64 = 10_000;
@@ -214,10 +213,7 @@ impl Follower {
     /// REPORT_BEHIND; or PARTITION_ELSEWHERE, since a report is of the whole log.
     async fn catch_up(&self) -> Result<(), Refusal> {
         self.ledgers.whole()?;
-        let behind = || {
-            Refusal::new(Code::Unavailable, "REPORT_BEHIND", "the log is still being read")
-                .retry_after(Duration::from_secs(1))
-        };
+        let behind = || Refusal::new(Reason::ReportBehind, "the log is still being read");
         let caught_up = join_all(self.partitions.iter().map(Partition::caught_up));
         let caught_up = timeout(WAIT_MAX, caught_up).await.map_err(|_| behind())?;
         if caught_up.contains(&false) { Err(behind()) } else { Ok(()) }

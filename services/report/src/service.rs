@@ -20,7 +20,7 @@ use motherlode_ledger::{
 };
 use motherlode_picture::round as picture;
 use motherlode_proto::report::v1::{self as wire, SignificantEvent, report_service_server::ReportService};
-use motherlode_runtime::{Caller, Refusal, Stop};
+use motherlode_runtime::{Caller, Reason, Refusal, Stop};
 use std::{cmp::Reverse, collections::VecDeque, iter, pin::Pin, sync::Arc};
 use tonic::{Request, Response, Status};
 
@@ -94,10 +94,10 @@ impl ReportApi {
             })
         };
         let (statement, position) = self.follower.read(read).await?;
-        let unknown = || Refusal::not_found("POOL_UNKNOWN", "no such pool").with("pool_id", pool);
+        let unknown = || Refusal::new(Reason::PoolUnknown, "no such pool").with("pool_id", pool);
         let statement = statement.ok_or_else(unknown)?;
         let statement = statement.ok_or_else(|| {
-            Refusal::not_found("NO_STATEMENT", "the pool was not there on this day, or it has not come yet")
+            Refusal::new(Reason::NoStatement, "the pool was not there on this day, or it has not come yet")
                 .with("pool_id", pool)
                 .with("date", date::text(day))
         })?;
@@ -336,7 +336,7 @@ impl ReportService for ReportApi {
         let identity = Arc::clone(&self.check.identity);
         // Right after the start the executable is still being hashed.
         let stated = tokio::task::spawn_blocking(move || identity.to_wire()).await;
-        let stated = stated.map_err(|error| Refusal::new(tonic::Code::Internal, "INTERNAL", error.to_string()))?;
+        let stated = stated.map_err(|error| Refusal::new(Reason::Internal, error.to_string()))?;
         Ok(Response::new(wire::GetIdentityResponse { caller, ..stated }))
     }
 

@@ -6,14 +6,13 @@
 //! Reads have threads of their own, of a lower priority than those that answer (on Linux). Cost: one thread for each
 //! read that may be under way.
 
-use crate::{access::caller::Caller, priority::lower_priority, refusal::Refusal};
+use crate::{access::caller::Caller, priority::lower_priority, reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
-use std::{collections::BTreeMap, sync::Arc, thread, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, thread};
 use tokio::{
     runtime::{self, Runtime},
     sync::{OwnedSemaphorePermit, Semaphore},
 };
-use tonic::Code;
 
 /// Reads of one operator that may be waiting or under way.
 const QUEUE_MAX: usize = 256;
@@ -95,7 +94,7 @@ impl Reads {
             Some(threads) => threads.spawn_blocking(read),
             None => tokio::task::spawn_blocking(read),
         };
-        done.await.map_err(|error| Refusal::new(Code::Internal, "INTERNAL", error.to_string()))
+        done.await.map_err(|error| Refusal::new(Reason::Internal, error.to_string()))
     }
 
     fn join(&self, operator: &str) -> Result<(QueueSlot, Arc<Semaphore>), Refusal> {
@@ -104,9 +103,7 @@ impl Reads {
         let queue = of.entry(operator.to_owned()).or_insert_with(new);
         if queue.length >= QUEUE_MAX {
             let message = "too many reads of this operator wait already";
-            return Err(Refusal::new(Code::ResourceExhausted, "READS_BUSY", message)
-                .with("reads_max", QUEUE_MAX)
-                .retry_after(Duration::from_millis(200)));
+            return Err(Refusal::new(Reason::ReadsBusy, message).with("reads_max", QUEUE_MAX));
         }
         queue.length += 1;
         Ok((QueueSlot { queues: Arc::clone(&self.0), operator: operator.to_owned() }, Arc::clone(&queue.first)))
@@ -126,7 +123,7 @@ impl Drop for QueueSlot {
 }
 
 async fn permit(semaphore: Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Refusal> {
-    let closed = |_| Refusal::new(Code::Unavailable, "CLOSING", "the service is closing");
+    let closed = |_| Refusal::new(Reason::Closing, "the service is closing");
     semaphore.acquire_owned().await.map_err(closed)
 }
 
@@ -155,7 +152,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         let refused = reads.run(&caller, || ()).await.unwrap_err();
-        assert_eq!((refused.code(), refused.reason()), (Code::ResourceExhausted, "READS_BUSY"));
+        assert_eq!(refused.reason(), Reason::ReadsBusy);
         // One that gives up gives its place to another.
         let last = others.pop().unwrap();
         last.abort();

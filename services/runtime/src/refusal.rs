@@ -6,6 +6,7 @@
 //! Any text here may hold words of the caller, so all of them are [excerpts](excerpt): a refusal is short whatever was
 //! asked, and changes nothing on the terminal or in the log of whoever reads it.
 
+use crate::reason::Reason;
 use motherlode_books::is_visible;
 use std::{collections::HashMap, fmt::Write as _, time::Duration};
 use tonic::{Code, Status};
@@ -39,7 +40,7 @@ pub fn excerpt(text: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     code: Code,
-    reason: &'static str,
+    reason: Reason,
     message: String,
     metadata: Vec<(&'static str, String)>,
     fields: Vec<(String, String)>,
@@ -47,40 +48,37 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A refusal with a status code, a reason in UPPER_SNAKE and a sentence for people.
-    pub fn new(code: Code, reason: &'static str, message: impl Into<String>) -> Self {
+    /// A refusal with a reason, which has its status code and retry time, and a sentence for people.
+    pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         let message = excerpt(&message.into());
-        Self { code, reason, message, metadata: vec![], fields: vec![], retry_after: None }
+        let (code, retry_after) = (reason.code(), reason.retry().wait());
+        Self { code, reason, message, metadata: vec![], fields: vec![], retry_after }
+    }
+
+    /// Sets another status code than the reason's.
+    #[must_use]
+    pub fn with_code(mut self, code: Code) -> Self {
+        self.code = code;
+        self
     }
 
     /// A field that is missing or malformed: INVALID_ARGUMENT, reason INVALID_FIELD.
     pub fn field(field: impl Into<String>, fault: impl Into<String>) -> Self {
         let (field, fault) = (excerpt(&field.into()), excerpt(&fault.into()));
-        let mut refusal = Self::new(Code::InvalidArgument, "INVALID_FIELD", format!("{field}: {fault}"));
+        let mut refusal = Refusal::new(Reason::InvalidField, format!("{field}: {fault}"));
         refusal.fields.push((field, fault));
         refusal
     }
 
-    /// Refuses what does not exist, or is not the caller's: NOT_FOUND.
-    pub fn not_found(reason: &'static str, what: impl Into<String>) -> Self {
-        Self::new(Code::NotFound, reason, what)
-    }
-
-    /// Refuses because of the present state: FAILED_PRECONDITION.
-    pub fn precondition(reason: &'static str, message: impl Into<String>) -> Self {
-        Self::new(Code::FailedPrecondition, reason, message)
-    }
-
     /// The same request id with another content (PL-11): ALREADY_EXISTS, reason REQUEST_ID_REUSED.
     pub fn request_id_reused(request_id: &str) -> Self {
-        Self::new(Code::AlreadyExists, "REQUEST_ID_REUSED", "this request id was used for a different request")
+        Refusal::new(Reason::RequestIdReused, "this request id was used for a different request")
             .with("request_id", request_id)
     }
 
     /// The queue is full: RESOURCE_EXHAUSTED, to be tried again soon.
     pub fn busy() -> Self {
-        Self::new(Code::ResourceExhausted, "QUEUE_FULL", "the partition's queue is full")
-            .retry_after(Duration::from_millis(100))
+        Refusal::new(Reason::QueueFull, "the partition's queue is full")
     }
 
     /// Adds a metadata entry to the `ErrorInfo`.
@@ -102,8 +100,8 @@ impl Refusal {
         self.metadata.iter().find(|(of, _)| *of == key).map(|(_, value)| value.as_str())
     }
 
-    /// The reason in UPPER_SNAKE.
-    pub fn reason(&self) -> &'static str {
+    /// The reason.
+    pub fn reason(&self) -> Reason {
         self.reason
     }
 
@@ -122,7 +120,7 @@ impl From<Refusal> for Status {
     fn from(refusal: Refusal) -> Self {
         let metadata: HashMap<String, String> =
             refusal.metadata.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        let mut details = ErrorDetails::with_error_info(refusal.reason, DOMAIN, metadata);
+        let mut details = ErrorDetails::with_error_info(refusal.reason.name(), DOMAIN, metadata);
         for (field, fault) in refusal.fields {
             details.add_bad_request_violation(field, fault);
         }
@@ -154,7 +152,7 @@ mod tests {
         let long = "x".repeat(60_000);
         for written in [long.as_str(), "\u{202e}abc\u{2028}", "\u{1b}[31m", &"\u{10ffff}".repeat(60_000)] {
             let refusals = [
-                Refusal::not_found("GAME_UNKNOWN", written).with("game", written).with("rules_version", written),
+                Refusal::new(Reason::GameUnknown, written).with("game", written).with("rules_version", written),
                 Refusal::field(written, written),
                 Refusal::request_id_reused(written),
             ];

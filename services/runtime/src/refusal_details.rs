@@ -4,7 +4,7 @@
 //! codec. Their INTERNAL means a message that cannot be decoded, which is the caller's fault: it becomes
 //! INVALID_ARGUMENT.
 
-use crate::refusal::Refusal;
+use crate::{reason::Reason, refusal::Refusal};
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use http_body::{Body as _, Frame, SizeHint};
@@ -103,16 +103,16 @@ impl http_body::Body for DetailedBody {
 /// Adds details to a refusal that has none.
 fn add_details(headers: &mut HeaderMap) {
     let Some(code) = headers.get(CODE).filter(|_| !headers.contains_key(DETAILS)) else { return };
-    let (code, reason) = match Code::from_bytes(code.as_bytes()) {
-        Code::Internal => (Code::InvalidArgument, "MESSAGE_MALFORMED"),
-        Code::OutOfRange => (Code::OutOfRange, "MESSAGE_TOO_LONG"),
-        Code::Unimplemented => (Code::Unimplemented, "METHOD_UNKNOWN"),
+    let reason = match Code::from_bytes(code.as_bytes()) {
+        Code::Internal => Reason::MessageMalformed,
+        Code::OutOfRange => Reason::MessageTooLong,
+        Code::Unimplemented => Reason::MethodUnknown,
         _ => return,
     };
     let message = Status::from_header_map(headers).map(|status| status.message().to_owned()).unwrap_or_default();
     headers.remove("grpc-message");
     // What the headers cannot hold is left out: code and reason are ASCII, the message is encoded.
-    let _ = Status::from(Refusal::new(code, reason, message)).add_header(headers);
+    let _ = Status::from(Refusal::new(reason, message)).add_header(headers);
 }
 
 #[cfg(test)]
@@ -139,8 +139,8 @@ mod tests {
         let unknown = detailed(&Status::unimplemented(""));
         assert_eq!(unknown, of(Code::Unimplemented, "METHOD_UNKNOWN", ""));
         assert_eq!(detailed(&Status::not_found("no such service")), of(Code::NotFound, "", "no such service"));
-        let own = Refusal::new(Code::Internal, "BROKEN", "why").into();
-        assert_eq!(detailed(&own), of(Code::Internal, "BROKEN", "why"));
+        let own = Refusal::new(Reason::Internal, "why").into();
+        assert_eq!(detailed(&own), of(Code::Internal, "INTERNAL", "why"));
         let mut fine = HeaderMap::from_iter([(http::HeaderName::from_static(CODE), "0".parse().unwrap())]);
         add_details(&mut fine);
         assert_eq!(fine.len(), 1);

@@ -14,7 +14,7 @@ use http::request::Parts;
 use motherlode_ledger::Ledgers;
 use motherlode_proto::{convert::asked::read_spin, spin::v1::ChooseRequest};
 use motherlode_runtime::{
-    Refusal,
+    Reason, Refusal,
     access::Access,
     buffers::{Buffers, CallBytes},
     connections::{Direct, DirectCalls, Peer},
@@ -148,10 +148,9 @@ impl Playing {
         ledgers.written()?;
         if message.len() > *message_bytes_max {
             let long = format!("a message of {} bytes; the longest has {message_bytes_max}", message.len());
-            return Err(Refusal::new(Code::OutOfRange, "MESSAGE_TOO_LONG", long));
+            return Err(Refusal::new(Reason::MessageTooLong, long));
         }
-        let malformed =
-            |error: prost::DecodeError| Refusal::new(Code::InvalidArgument, "MESSAGE_MALFORMED", error.to_string());
+        let malformed = |error: prost::DecodeError| Refusal::new(Reason::MessageMalformed, error.to_string());
         let play = match waiting.method {
             SPIN => Play::Spin(read_spin(&message).map_err(malformed)?),
             _ => Play::Choose(ChooseRequest::decode(message).map_err(malformed)?),

@@ -24,10 +24,10 @@ use motherlode_proto::{
     round::v1::{Awaiting, JackpotWin, Money, Round, RoundState, Step},
     spin::v1::{AutospinRequest, AutospinResponse, AutospinStop, Played, SpinRequest},
 };
-use motherlode_runtime::{Caller, Refusal};
+use motherlode_runtime::{Caller, Reason, Refusal};
 use motherlode_slots::{AutoplayLoss, Choice};
 use std::time::Duration;
-use tonic::{Code, Request, Status, metadata::MetadataMap};
+use tonic::{Request, Status, metadata::MetadataMap};
 
 /// Most spins of a series.
 const SPINS_MAX: u32 = 1000;
@@ -93,7 +93,7 @@ impl SpinApi {
     async fn shown(&self, round: &RoundId) -> Result<Option<Round>, Refusal> {
         let (ledger, stream, number) = (self.ledgers.of(&round.stream)?.clone(), round.stream.clone(), round.number);
         let read = tokio::task::spawn_blocking(move || rounds::read(&ledger, &stream, number)).await;
-        let read = read.map_err(|error| Refusal::new(Code::Internal, "INTERNAL", error.to_string()))?;
+        let read = read.map_err(|error| Refusal::new(Reason::Internal, error.to_string()))?;
         Ok(read?)
     }
 
@@ -116,7 +116,7 @@ impl SpinApi {
                 return Ok(Counted { round: finished, waiting });
             }
             if head.changed().await.is_err() {
-                return Err(Refusal::new(Code::Unavailable, "CLOSING", "the ledger is closing"));
+                return Err(Refusal::new(Reason::Closing, "the ledger is closing"));
             }
         }
     }
@@ -144,7 +144,7 @@ impl SpinApi {
         match self.move_on(&collect, &MetadataMap::new()).await {
             Ok(_) => Ok(true),
             // The player was quicker.
-            Err(refusal) if matches!(refusal.reason(), "ALREADY_SETTLED" | "CHOICE_NOT_AWAITED") => Ok(false),
+            Err(refusal) if matches!(refusal.reason(), Reason::AlreadySettled | Reason::ChoiceNotAwaited) => Ok(false),
             Err(refusal) => Err(refusal),
         }
     }

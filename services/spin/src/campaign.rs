@@ -15,9 +15,8 @@ use motherlode_ledger::{
     fingerprint, unknown_account, unknown_campaign,
 };
 use motherlode_proto::{convert::record::Logged, round::v1 as round, spin::v1 as wire};
-use motherlode_runtime::{Caller, Refusal};
+use motherlode_runtime::{Caller, Reason, Refusal};
 use motherlode_slots::Ladders;
-use tonic::Code;
 
 /// Campaigns a page, unless the caller says otherwise.
 const PAGE_SIZE: usize = 10;
@@ -167,7 +166,7 @@ pub(crate) fn parse(
     let game = find_game(&request.game, "")?;
     if wanted.buy_feature {
         let message = "a free round buys no feature";
-        return Err(Refusal::new(Code::InvalidArgument, "INVALID_STAKE", message));
+        return Err(Refusal::new(Reason::InvalidStake, message));
     }
     let mut campaign = Campaign {
         id: id.into(),

@@ -13,7 +13,7 @@ use motherlode_ledger::{
     fingerprint, reservation_ids, unknown_account,
 };
 use motherlode_proto::{convert::record::Logged, round::v1::Account, spin::v1 as wire};
-use motherlode_runtime::{Caller, Refusal};
+use motherlode_runtime::{Caller, Reason, Refusal};
 use std::{collections::BTreeSet, sync::Arc};
 use tonic::Code;
 
@@ -63,7 +63,7 @@ impl SpinApi {
                     // The log could not take it now: asked again, it's gone on with.
                     Err(refusal) if may_pass(&refusal) => Err(refusal),
                     Err(refusal) => {
-                        let (reason, message) = (refusal.reason().to_owned(), refusal.message().to_owned());
+                        let (reason, message) = (refusal.reason().name().to_owned(), refusal.message().to_owned());
                         Ok(wire::PlayerGrant { player_id, campaign: None, reason, message })
                     }
                 }
@@ -118,7 +118,7 @@ impl SpinApi {
         let rate = self.ledgers.home().books(|books| books.rate(campaign.currency));
         let (campaign, ladders) = (campaign.clone(), Arc::clone(&self.ladders));
         let cost = tokio::task::spawn_blocking(move || Cost::new(&campaign, players, &ladders, rate)).await;
-        cost.map_err(|error| Refusal::new(Code::Internal, "INTERNAL", error.to_string()))?
+        cost.map_err(|error| Refusal::new(Reason::Internal, error.to_string()))?
     }
 
     async fn reserve(

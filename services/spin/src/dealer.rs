@@ -13,7 +13,7 @@ use motherlode_books::{
 };
 use motherlode_ledger::{AppendError, DrawKeys, Handle, Proposal, draws::DrawKeysError, fields::round_name};
 use motherlode_proto::convert::play::hex;
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::Seed;
 use std::{sync::Arc, time::Duration};
 use tonic::{Code, metadata::MetadataMap};
@@ -160,8 +160,9 @@ impl Dealer {
         (number, reason): (u64, SealReason),
     ) -> Result<(), Refusal> {
         let event = self.keys.sealed(stream, number, reason, &ledger.generations());
-        let event =
-            event.ok_or_else(|| Refusal::new(Code::Unavailable, "NO_DRAW_KEYS", "this process has no draw keys"))?;
+        let event = event.ok_or_else(|| {
+            Refusal::new(Reason::NoDrawKeys, "this process has no draw keys").with_code(Code::Unavailable)
+        })?;
         if reason == SealReason::KeyLost {
             tracing::error!(%stream, number, "the key of the player's draw is gone: another is sealed in its place");
         }
@@ -276,13 +277,13 @@ impl From<Refusal> for Undecided {
 /// The player's next draw has another seal than the request names.
 fn seal_changed(seal: &Seal) -> Refusal {
     let message = "the request was made for another seal than that of the player's next draw: draw a new client seed";
-    Refusal::precondition("SEAL_CHANGED", message).with("seal", hex(seal))
+    Refusal::new(Reason::SealChanged, message).with("seal", hex(seal))
 }
 
 /// An open round can't go on without the keys of its draws.
 pub(crate) fn key_lost(round: &str) -> Refusal {
     let message = "a draw key of the open round is gone: it can only be voided";
-    Refusal::precondition("DRAW_KEY_LOST", message).with("round_id", round)
+    Refusal::new(Reason::DrawKeyLost, message).with("round_id", round)
 }
 
 #[cfg(test)]
@@ -343,7 +344,7 @@ mod tests {
         else {
             panic!("another seal was named");
         };
-        assert_eq!(refusal.reason(), "SEAL_CHANGED");
+        assert_eq!(refusal.reason(), Reason::SealChanged);
         let lost = other.deal(&alice, &none(), &asked(&stream, b"mine", Some(sealed)));
         assert!(matches!(lost, Err(Undecided::Unsealed(8, SealReason::KeyLost))));
         let unsealed = dealer.deal(&PlayerState::default(), &none(), &asked(&stream, b"mine", None));

@@ -9,7 +9,7 @@ use crate::{
     state::State,
 };
 use motherlode_books::{Commit, Currency, Event, Minor};
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::Outcome;
 
 /// A debit that the operator's wallet has confirmed.
@@ -43,11 +43,11 @@ impl Debited {
 pub(crate) fn ended(commit: &Commit) -> Refusal {
     match commit.events.first() {
         Some(Event::DebitRefused { reason }) => {
-            Refusal::precondition("INSUFFICIENT_FUNDS", "the operator's wallet has refused the bet")
+            Refusal::new(Reason::InsufficientFunds, "the operator's wallet has refused the bet")
                 .with("wallet_reason", reason)
         }
         Some(Event::DebitRolledBack) => {
-            Refusal::precondition("DEBIT_ROLLED_BACK", "the bet did not come to be: what was debited is rolled back")
+            Refusal::new(Reason::DebitRolledBack, "the bet did not come to be: what was debited is rolled back")
         }
         _ => Refusal::request_id_reused(&commit.request_id),
     }

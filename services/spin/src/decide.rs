@@ -18,10 +18,9 @@ use motherlode_books::{
 use motherlode_ledger::{Proposal, fields::round_name};
 use motherlode_proto::{convert::play::choice_to_wire, round::v1 as wire};
 use motherlode_rounds::{Due, Live, Unresolvable, collection, gamble_max_minor, minor_micros, shown, terms_to_log};
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{Carried, Choice, ChoiceRefused, Game, Outcome, Stake, Terms};
 use prost::Message;
-use tonic::Code;
 
 /// A step that was decided: what is proposed, and what is answered once the log has it.
 pub(crate) struct Decided {
@@ -76,7 +75,7 @@ pub(crate) fn open<'a>(
     let amount = whole_bet(currency, bet.coin_value, bet.coins)?;
     let game = bet.game.name();
     if let Some(open) = player.open_round_of(game, currency) {
-        return Err(Refusal::precondition("ROUND_IN_PROGRESS", "the player has an open round of this game")
+        return Err(Refusal::new(Reason::RoundInProgress, "the player has an open round of this game")
             .with("round_id", round_name(stream, open.started.round)));
     }
     let (witch, accompanied_by) = pick_witch(player, bet)?;
@@ -86,7 +85,7 @@ pub(crate) fn open<'a>(
         None => {}
     }
     let rate = state.rate(currency).ok_or_else(|| {
-        Refusal::precondition("RATE_UNKNOWN", "no exchange rate to EUR is set for this currency")
+        Refusal::new(Reason::RateUnknown, "no exchange rate to EUR is set for this currency")
             .with("currency_code", currency)
     })?;
     rules.allow(state, player, bet, amount, (pace, now))?;
@@ -139,12 +138,12 @@ fn proposal(
 fn switched_on(state: &State) -> Result<(), Refusal> {
     let Some((switch, off)) = &state.switched_off else { return Ok(()) };
     let reason = match switch {
-        Switch { rules_version, .. } if !rules_version.is_empty() => "VERSION_DISABLED",
-        Switch { game, .. } if !game.is_empty() => "GAME_DISABLED",
-        Switch { operator, .. } if !operator.is_empty() => "OPERATOR_DISABLED",
-        _ => "SERVICE_DISABLED",
+        Switch { rules_version, .. } if !rules_version.is_empty() => Reason::VersionDisabled,
+        Switch { game, .. } if !game.is_empty() => Reason::GameDisabled,
+        Switch { operator, .. } if !operator.is_empty() => Reason::OperatorDisabled,
+        _ => Reason::ServiceDisabled,
     };
-    Err(Refusal::precondition(reason, format!("{switch} takes no new rounds: {}", off.reason))
+    Err(Refusal::new(reason, format!("{switch} takes no new rounds: {}", off.reason))
         .with("operator_id", &switch.operator)
         .with("game", &switch.game)
         .with("rules_version", &switch.rules_version)
@@ -159,7 +158,7 @@ pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<D
     let player = state.player.as_ref().ok_or_else(|| motherlode_ledger::unknown_round(&name))?;
     let Some(open) = player.open_round(play.round.number) else {
         return Err(match play.round.number <= player.rounds_started {
-            true => Refusal::precondition("ALREADY_SETTLED", "the round is not open").with("round_id", name),
+            true => Refusal::new(Reason::AlreadySettled, "the round is not open").with("round_id", name),
             false => motherlode_ledger::unknown_round(&name),
         }
         .into());
@@ -329,7 +328,7 @@ fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), R
     let remembered = collection::witch(player, bet.game);
     let Some(witch) = bet.witch.or(remembered) else {
         let game = bet.game.name();
-        return Err(Refusal::precondition("WITCH_NOT_PICKED", "pick a witch before the first spin").with("game", game));
+        return Err(Refusal::new(Reason::WitchNotPicked, "pick a witch before the first spin").with("game", game));
     };
     let pick = (remembered != Some(witch)).then(|| collection::pick_witch(bet.game, witch));
     Ok((pick, u32::try_from(witch).unwrap_or_default()))
@@ -337,7 +336,7 @@ fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), R
 
 /// BW-29: a bet above the balance is refused with the minimum bet, which the balance may still cover.
 fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
-    Refusal::precondition("INSUFFICIENT_FUNDS", "the balance is below the bet")
+    Refusal::new(Reason::InsufficientFunds, "the balance is below the bet")
         .with("balance_minor", balance)
         .with("bet_minor", amount)
         .with("minimum_bet_minor", minimum_bet(bet).unwrap_or(amount))
@@ -367,8 +366,7 @@ fn pooled(state: &State, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Optio
     let currency = bet.account.currency;
     if !rate.coin_within(bet.coin_value, terms.base_coin) {
         return Err(Refusal::new(
-            Code::InvalidArgument,
-            "INVALID_STAKE",
+            Reason::InvalidStake,
             format!("a coin of {} {currency} is worth more than the pool's {} EUR", bet.coin_value, terms.base_coin),
         ));
     }
@@ -379,7 +377,7 @@ fn pooled(state: &State, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Optio
 fn refused_choice(refused: ChoiceRefused, round: &str) -> Refusal {
     match refused {
         ChoiceRefused::NotAwaited { awaiting } => {
-            Refusal::precondition("CHOICE_NOT_AWAITED", refused.to_string()).with("awaiting", format!("{awaiting:?}"))
+            Refusal::new(Reason::ChoiceNotAwaited, refused.to_string()).with("awaiting", format!("{awaiting:?}"))
         }
         _ => Refusal::field("choice", refused.to_string()),
     }
@@ -392,9 +390,9 @@ fn unresolvable(error: &Unresolvable, round: &str) -> Refusal {
     if matches!(error, Unresolvable::KeyLost { .. }) {
         return key_lost(round);
     }
-    Refusal::new(Code::Unimplemented, "MODEL_UNKNOWN", error.to_string())
+    Refusal::new(Reason::ModelUnknown, error.to_string())
 }
 
 fn internal(error: &dyn std::error::Error) -> Refusal {
-    Refusal::new(Code::Internal, "INTERNAL", error.to_string())
+    Refusal::new(Reason::Internal, error.to_string())
 }

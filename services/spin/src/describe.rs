@@ -16,7 +16,7 @@ use motherlode_proto::{
     },
 };
 use motherlode_rounds::minor_micros;
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{
     self as slots, Game, GameInfo, Ladders, Par, PrizeInfo, Stake, cash_return, games,
     par::{Exact, chance_text, decimal, exact, ratio},
@@ -63,7 +63,7 @@ pub(crate) fn one(
         return Err(offer::not_offered(ladders, currency));
     }
     let described = DESCRIPTIONS.get(&(game.name(), game.rules_version()));
-    let described = described.ok_or_else(|| Refusal::not_found("GAME_UNKNOWN", "no such game"))?;
+    let described = described.ok_or_else(|| Refusal::new(Reason::GameUnknown, "no such game"))?;
     let described = described.get_or_init(|| describe(game));
     let mut response = described.response.clone();
     if !request.with_strips {

@@ -2,9 +2,8 @@
 
 use motherlode_books::{Books, Campaign, CampaignState, CoinValue};
 use motherlode_ledger::{campaign_over, fields::AccountId, unknown_account, unknown_campaign};
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{self as slots, Game};
-use tonic::Code;
 
 /// The stake that a campaign grants in a game.
 pub(crate) fn stake_of(
@@ -17,7 +16,7 @@ pub(crate) fn stake_of(
     let campaign = &player.campaign(id).ok_or_else(|| unknown_campaign(id))?.campaign;
     if (campaign.game.as_str(), campaign.currency) != (game.name(), account.currency) {
         let message = "the campaign is for another game or currency";
-        return Err(Refusal::new(Code::InvalidArgument, "CAMPAIGN_MISMATCH", message)
+        return Err(Refusal::new(Reason::CampaignMismatch, message)
             .with("campaign_id", id)
             .with("game", &campaign.game)
             .with("currency_code", campaign.currency));

@@ -10,7 +10,7 @@ use motherlode_ledger::{
 use motherlode_proto::spin::v1::{
     self as wire, CloseRoundRequest, ListOpenRoundsRequest, ListOpenRoundsResponse, Played, SkipRoundRequest,
 };
-use motherlode_runtime::{Caller, Refusal};
+use motherlode_runtime::{Caller, Reason, Refusal};
 
 /// Rounds a page, unless the caller says otherwise.
 const PAGE_SIZE: usize = 10;
@@ -82,7 +82,7 @@ impl SpinApi {
             Err(refusal) => return refusal,
         };
         match started.is_some_and(|started| round.number <= started) {
-            true => Refusal::precondition("ALREADY_SETTLED", "the round is not open").with("round_id", name),
+            true => Refusal::new(Reason::AlreadySettled, "the round is not open").with("round_id", name),
             false => unknown_round(&name),
         }
     }

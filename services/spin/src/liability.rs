@@ -10,12 +10,11 @@ use crate::{
 use motherlode_books::{Campaign, FxRate, Nano};
 use motherlode_proto::spin::v1 as wire;
 use motherlode_rounds::minor_micros;
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{
     Game, Ladders, cash_return, games, latest,
     par::{Exact, decimal, exact},
 };
-use tonic::Code;
 
 /// Places of the expected figure for people.
 const PLACES: usize = 4;
@@ -45,7 +44,7 @@ impl Cost {
         ladders: &Ladders,
         rate: Option<FxRate>,
     ) -> Result<Self, Refusal> {
-        let unknown = || Refusal::new(Code::Internal, "INTERNAL", "the game states no figures");
+        let unknown = || Refusal::new(Reason::Internal, "the game states no figures");
         let Campaign { currency, coin_value, lines, coins_per_line, .. } = *campaign;
         let rounds = exact(campaign.rounds) * exact(u64::try_from(players).unwrap_or(u64::MAX));
         let bet = exact(campaign.bet.0.unsigned_abs());
@@ -85,7 +84,7 @@ impl Cost {
         let eur = nanos * exact(rate.mantissa());
         let eur = if rate.exponent() < 0 { eur / power } else { eur * power };
         let eur = i128::try_from(eur.ceil().to_integer()).ok().filter(|eur| *eur < i128::MAX / 1_000_000);
-        eur.map(Nano).ok_or_else(|| Refusal::precondition("CAMPAIGN_TOO_LARGE", "no campaign can cost so much"))
+        eur.map(Nano).ok_or_else(|| Refusal::new(Reason::CampaignTooLarge, "no campaign can cost so much"))
     }
 
     pub(crate) fn to_wire(&self, campaign: &Campaign, highest_eur: Nano, cap: Nano) -> wire::CampaignLiability {

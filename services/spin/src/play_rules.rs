@@ -10,7 +10,7 @@ use crate::{
 };
 use motherlode_books::{Currency, Day, FxRate, Minor, Nano, PlayerState, Profile, SessionName, SessionOf, SmolStr};
 use motherlode_proto::convert::play::hex;
-use motherlode_runtime::{Refusal, UNRESTRICTED};
+use motherlode_runtime::{Reason, Refusal, UNRESTRICTED};
 use motherlode_slots::Game;
 use std::{num::NonZeroU32, time::Duration};
 
@@ -33,7 +33,7 @@ impl PlayRules {
     /// Without a session; refused where limits hold that only a session can keep.
     pub(crate) fn without_session(jurisdiction: &str, profile: Profile) -> Result<Self, Refusal> {
         if profile.needs_session() {
-            return Err(Refusal::precondition("SESSION_REQUIRED", "bets need a session here: its limits hold in one")
+            return Err(Refusal::new(Reason::SessionRequired, "bets need a session here: its limits hold in one")
                 .with("jurisdiction", jurisdiction));
         }
         Ok(Self { jurisdiction: jurisdiction.into(), profile, session: None, loss_max: None, bet_max: None })
@@ -63,7 +63,7 @@ impl PlayRules {
 
     /// Whether rounds may play themselves.
     pub(crate) fn autoplay(&self) -> Result<(), Refusal> {
-        self.allowed(self.profile.autoplay, "AUTOPLAY_FORBIDDEN", "autoplay")
+        self.allowed(self.profile.autoplay, Reason::AutoplayForbidden, "autoplay")
     }
 
     /// Whether the player sits where the bet comes from, as far as the log tells (PL-16, BW-27): a player with a live session
@@ -73,8 +73,8 @@ impl PlayRules {
         let currency = bet.account.currency;
         let Some(session) = self.session else {
             if let Some(seat) = player.live_seat(currency, now.log_ms).filter(|seat| seat.real) {
-                return Err(Refusal::precondition(
-                    "SESSION_IN_USE",
+                return Err(Refusal::new(
+                    Reason::SessionInUse,
                     "the player has a live session: bets are placed in one",
                 )
                 .with("game", &seat.game)
@@ -99,8 +99,12 @@ impl PlayRules {
         amount: Minor,
         (pace, now): (&Pace, Now),
     ) -> Result<(), Refusal> {
-        self.allowed(self.profile.buy_feature || !bet.stake.buy_feature, "BUY_FEATURE_FORBIDDEN", "buying a feature")?;
-        self.allowed(self.profile.gamble || !bet.double, "GAMBLE_FORBIDDEN", "gambling a win")?;
+        self.allowed(
+            self.profile.buy_feature || !bet.stake.buy_feature,
+            Reason::BuyFeatureForbidden,
+            "buying a feature",
+        )?;
+        self.allowed(self.profile.gamble || !bet.double, Reason::GambleForbidden, "gambling a win")?;
         jackpot_allowed(&self.jurisdiction, &self.profile, bet.game)?;
         let currency = bet.account.currency;
         let rates = |currency| state.rate(currency);
@@ -113,7 +117,7 @@ impl PlayRules {
         self.within_bet(currency, amount, bet_max)?;
         if let Some(left) = self.too_soon_by(player, bet, pace, now) {
             let message = format!("the player's rounds are at least {} ms apart here", self.profile.round_ms_min);
-            return Err(self.refusal("ROUND_TOO_SOON", message).retry_after(left));
+            return Err(self.refusal(Reason::RoundTooSoon, message).retry_after(left));
         }
         let least = |one: Option<NonZeroU32>, other: Option<NonZeroU32>| one.into_iter().chain(other).min();
         let time_ms_max = least(self.profile.session_ms_max, limits.and_then(|limits| limits.time_ms_max));
@@ -140,7 +144,7 @@ impl PlayRules {
     fn within_bet(&self, currency: Currency, amount: Minor, limit: Option<Minor>) -> Result<(), Refusal> {
         match limit {
             Some(limit) if amount > limit => Err(self
-                .refusal("BET_LIMIT", "the bet is above what a round may cost here")
+                .refusal(Reason::BetLimit, "the bet is above what a round may cost here")
                 .with("limit_minor", limit)
                 .with("bet_minor", amount)
                 .with("currency_code", currency)),
@@ -160,12 +164,12 @@ impl PlayRules {
         let played_ms = day.played_ms(now.log_ms);
         if over(played_ms, time_ms_max) {
             let message = "the player's time of the day is up: no bet is taken";
-            return Err(self.refusal("SESSION_TIME_LIMIT", message).with("played_ms", played_ms));
+            return Err(self.refusal(Reason::SessionTimeLimit, message).with("played_ms", played_ms));
         }
         let unseen_ms = day.unseen_ms(now.log_ms);
         if over(unseen_ms, check_ms) {
             let message = "a reality check is due: it must be acknowledged before the next bet";
-            return Err(self.refusal("REALITY_CHECK_DUE", message).with("played_ms", unseen_ms));
+            return Err(self.refusal(Reason::RealityCheckDue, message).with("played_ms", unseen_ms));
         }
         Ok(())
     }
@@ -174,7 +178,7 @@ impl PlayRules {
     fn within_loss(&self, currency: Currency, amount: Minor, limit: Minor, net: i128) -> Result<(), Refusal> {
         if i128::from(limit.0) + net < i128::from(amount.0) {
             return Err(self
-                .refusal("LOSS_LIMIT", "the bet could take the day's loss past its limit")
+                .refusal(Reason::LossLimit, "the bet could take the day's loss past its limit")
                 .with("limit_minor", limit)
                 .with("net_minor", net)
                 .with("currency_code", currency));
@@ -182,12 +186,12 @@ impl PlayRules {
         Ok(())
     }
 
-    fn allowed(&self, allowed: bool, reason: &'static str, what: &str) -> Result<(), Refusal> {
+    fn allowed(&self, allowed: bool, reason: Reason, what: &str) -> Result<(), Refusal> {
         if allowed { Ok(()) } else { Err(self.refusal(reason, format!("{what} is not allowed here"))) }
     }
 
-    fn refusal(&self, reason: &'static str, message: impl Into<String>) -> Refusal {
-        Refusal::precondition(reason, message).with("jurisdiction", &self.jurisdiction)
+    fn refusal(&self, reason: Reason, message: impl Into<String>) -> Refusal {
+        Refusal::new(reason, message).with("jurisdiction", &self.jurisdiction)
     }
 }
 
@@ -195,12 +199,12 @@ impl PlayRules {
 pub(crate) fn not_held(player: &PlayerState, game: &str, currency: Currency, now: Now) -> Result<(), Refusal> {
     let Some(left_ms) = player.seat(game, currency).and_then(|seat| seat.held_ms(now.log_ms)) else { return Ok(()) };
     let message = format!("the connection was dropped; the game can be come back to in {left_ms} ms");
-    Err(Refusal::precondition("SESSION_HELD", message).retry_after(Duration::from_millis(left_ms.unsigned_abs())))
+    Err(Refusal::new(Reason::SessionHeld, message).retry_after(Duration::from_millis(left_ms.unsigned_abs())))
 }
 
 /// The refusal of a session that is over.
 pub(crate) fn session_over() -> Refusal {
-    Refusal::precondition("SESSION_EXPIRED", "the session is over")
+    Refusal::new(Reason::SessionExpired, "the session is over")
 }
 
 /// Whether a game may be played at all where jackpots may be forbidden.
@@ -209,7 +213,7 @@ pub(crate) fn jackpot_allowed(jurisdiction: &str, profile: &Profile, game: &dyn 
         return Ok(());
     }
     let message = "a game with a progressive jackpot is not allowed here";
-    Err(Refusal::precondition("JACKPOT_FORBIDDEN", message).with("jurisdiction", jurisdiction))
+    Err(Refusal::new(Reason::JackpotForbidden, message).with("jurisdiction", jurisdiction))
 }
 
 /// A limit in whole EUR as minor units of a currency, rounded down; none where there is no limit.

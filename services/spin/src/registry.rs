@@ -8,11 +8,10 @@ use motherlode_books::{
     Currency, Event, InternalRequest, Profile, Refused, SessionId, SessionLimits, SessionRefused, Sessions, StreamId,
 };
 use motherlode_ledger::{AppendError, Ledgers, Proposal};
-use motherlode_runtime::{Caller, Profiles, Refusal};
+use motherlode_runtime::{Caller, Profiles, Reason, Refusal};
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
-use tonic::Code;
 
 /// Tells a keeper that its session was closed; dropped, that it has expired.
 pub(crate) type Closed = oneshot::Sender<()>;
@@ -131,17 +130,15 @@ impl SessionRegistry {
 pub(crate) fn refusal(refused: SessionRefused) -> Refusal {
     let message = refused.to_string();
     match refused {
-        SessionRefused::InUse => Refusal::precondition("SESSION_IN_USE", message),
+        SessionRefused::InUse => Refusal::new(Reason::SessionInUse, message),
         SessionRefused::Held { left_ms } => {
-            Refusal::precondition("SESSION_HELD", message).retry_after(Duration::from_millis(left_ms.unsigned_abs()))
+            Refusal::new(Reason::SessionHeld, message).retry_after(Duration::from_millis(left_ms.unsigned_abs()))
         }
-        SessionRefused::Expired => Refusal::precondition("SESSION_EXPIRED", message),
-        SessionRefused::Mismatch => Refusal::new(Code::InvalidArgument, "SESSION_MISMATCH", message),
-        SessionRefused::RequestIdReused => Refusal::new(Code::AlreadyExists, "REQUEST_ID_REUSED", message),
-        SessionRefused::RealityCheckDue => Refusal::precondition("REALITY_CHECK_DUE", message),
-        SessionRefused::TimeUp => Refusal::precondition("SESSION_TIME_LIMIT", message),
-        SessionRefused::Full => {
-            Refusal::new(Code::ResourceExhausted, "SESSIONS_FULL", message).retry_after(Duration::from_secs(60))
-        }
+        SessionRefused::Expired => Refusal::new(Reason::SessionExpired, message),
+        SessionRefused::Mismatch => Refusal::new(Reason::SessionMismatch, message),
+        SessionRefused::RequestIdReused => Refusal::new(Reason::RequestIdReused, message),
+        SessionRefused::RealityCheckDue => Refusal::new(Reason::RealityCheckDue, message),
+        SessionRefused::TimeUp => Refusal::new(Reason::SessionTimeLimit, message),
+        SessionRefused::Full => Refusal::new(Reason::SessionsFull, message),
     }
 }

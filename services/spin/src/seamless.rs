@@ -12,7 +12,7 @@ use crate::{
 use motherlode_books::{Books, DebitAsked, Event, InternalRequest, Minor, PlayerState, Refused, Wallet};
 use motherlode_ledger::{AppendError, Handle, Proposal};
 use motherlode_proto::convert::record::Logged;
-use motherlode_runtime::{Refusal, until::until};
+use motherlode_runtime::{Reason, Refusal, until::until};
 use motherlode_wallet::{Answer, OperatorWallet, Transaction, roll_back};
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -123,7 +123,7 @@ impl SpinApi {
             let Some(Wallet { debit, dues }) = player.wallet() else { return Ok(Before::Here) };
             match debit {
                 Some(debit) if debit.request_id != bet.request_id => {
-                    return Err(Refusal::new(Code::Aborted, "DEBIT_OPEN", "another bet of the player is under way")
+                    return Err(Refusal::new(Reason::DebitOpen, "another bet of the player is under way")
                         .with("request_id", &debit.request_id)
                         .retry_after(Duration::from_millis(500)));
                 }
@@ -238,7 +238,7 @@ impl SpinApi {
     /// How a bet ended, as its commit has it. One that the wallet has refused is offered the minimum bet (BW-29).
     async fn ended_bet(&self, logged: &Arc<Logged>, bet: &Bet) -> Result<PlayedBytes, Refusal> {
         self.played(logged, None).await.map_err(|refusal| match (refusal.reason(), decide::minimum_bet(bet)) {
-            ("INSUFFICIENT_FUNDS", Some(minimum)) => {
+            (Reason::InsufficientFunds, Some(minimum)) => {
                 refusal.with("minimum_bet_minor", minimum).with("currency_code", bet.account.currency)
             }
             _ => refusal,
@@ -250,7 +250,7 @@ impl SpinApi {
         let stream = &bet.account.stream;
         let debit = ledger.player(stream).ok().flatten().and_then(|player| player.debit().cloned());
         if let Some(debit) = debit.filter(|debit| debit.request_id == bet.request_id && !debit.rolling_back)
-            && let Err(error) = ledger.append(roll_back(stream, &debit, refusal.reason())).await
+            && let Err(error) = ledger.append(roll_back(stream, &debit, refusal.reason().name())).await
         {
             tracing::warn!(%stream, %error, "a bet that is refused is rolled back later");
         }
@@ -298,7 +298,7 @@ fn asked(bet: &Bet, player: &PlayerState, amount: Minor) -> Proposal {
 /// Nobody knows yet whether the bet comes to be: the same request asks again, and GetRequest tells.
 fn unknown(why: &str) -> Refusal {
     let message = format!("whether the operator's wallet has taken the bet is unknown: {why}");
-    Refusal::new(Code::Unavailable, "OUTCOME_UNKNOWN", message).retry_after(Duration::from_secs(1))
+    Refusal::new(Reason::OutcomeUnknown, message).retry_after(Duration::from_secs(1))
 }
 
 /// Returns once a bet's debit is no longer open in the log.
@@ -311,7 +311,7 @@ async fn not_asked(ledger: &Handle, bet: &Bet) -> Result<(), Refusal> {
         }
         sleep(LOOK_EVERY).await;
         if head.changed().await.is_err() {
-            return Err(Refusal::new(Code::Unavailable, "CLOSING", "the ledger is closing"));
+            return Err(Refusal::new(Reason::Closing, "the ledger is closing"));
         }
     }
 }

@@ -25,10 +25,10 @@ use motherlode_proto::spin::v1::{
     self as wire, AcknowledgeRealityCheckRequest, AcknowledgeRealityCheckResponse, CloseSessionRequest,
     KeepSessionRequest, KeepSessionResponse, OpenSessionRequest, OpenSessionResponse,
 };
-use motherlode_runtime::{Caller, Refusal, Stop, UNRESTRICTED};
+use motherlode_runtime::{Caller, Reason, Refusal, Stop, UNRESTRICTED};
 use std::{num::NonZeroU32, time::Duration};
 use tokio::sync::oneshot;
-use tonic::{Code, Status};
+use tonic::Status;
 
 impl SpinApi {
     pub(crate) async fn open_session(
@@ -183,7 +183,7 @@ impl SpinApi {
 fn fresh_session_id() -> Result<SessionId, Refusal> {
     let mut id = [0; 16];
     let filled = getrandom::fill(&mut id);
-    filled.map_err(|error| Refusal::new(Code::Unavailable, "NO_ENTROPY", format!("no random bytes: {error}")))?;
+    filled.map_err(|error| Refusal::new(Reason::NoEntropy, format!("no random bytes: {error}")))?;
     Ok(SessionId::from_be_bytes(id))
 }
 
@@ -307,5 +307,5 @@ fn profile_to_wire(of: &SessionOf) -> wire::SessionProfile {
 }
 
 fn closing() -> Status {
-    Refusal::new(Code::Unavailable, "CLOSING", "the service is stopping").retry_after(Duration::from_secs(1)).into()
+    Refusal::new(Reason::Closing, "the service is stopping").into()
 }

@@ -31,7 +31,7 @@ mod tests {
         assert_eq!(optional(&good).unwrap(), Some(SessionId::MAX - 1));
         assert_eq!(optional("").unwrap(), None);
         for bad in ["0", &good[1..], &format!("{good}0"), &good.to_uppercase(), &format!("+{}", &good[1..])] {
-            assert_eq!(optional(bad).unwrap_err().reason(), "INVALID_FIELD", "{bad}");
+            assert_eq!(optional(bad).unwrap_err().reason(), motherlode_runtime::Reason::InvalidField, "{bad}");
         }
     }
 }

@@ -3,9 +3,8 @@
 use motherlode_books::{CoinValue, Currency, Minor};
 use motherlode_ledger::{fields, offer};
 use motherlode_rounds::minor_micros;
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{self as slots, Game, Ladders};
-use tonic::Code;
 
 /// The game of a name and a version; the newest version where none is named.
 pub(crate) fn find_game(name: &str, rules_version: &str) -> Result<&'static dyn Game, Refusal> {
@@ -13,7 +12,7 @@ pub(crate) fn find_game(name: &str, rules_version: &str) -> Result<&'static dyn 
     fields::optional_id("rules_version", rules_version)?;
     let found = if rules_version.is_empty() { slots::latest(name) } else { slots::game(name, rules_version) };
     found.ok_or_else(|| {
-        Refusal::not_found("GAME_UNKNOWN", "no such game or version of its rules")
+        Refusal::new(Reason::GameUnknown, "no such game or version of its rules")
             .with("game", name)
             .with("rules_version", rules_version)
     })
@@ -29,7 +28,7 @@ pub(crate) fn invalid_stake(
     let limits = &game.info().limits;
     let offered = ladders.of(game, currency.code()).map_or_else(Vec::new, |ladder| ladder.coins_micros);
     let coin_values: Vec<_> = offered.into_iter().map(|micros| CoinValue(micros).to_string()).collect();
-    Refusal::new(Code::InvalidArgument, "INVALID_STAKE", refused.to_string())
+    Refusal::new(Reason::InvalidStake, refused.to_string())
         .with("currency_code", currency)
         .with("coin_values", coin_values.join(" "))
         .with("lines_min", limits.lines.0)
@@ -62,7 +61,7 @@ pub(crate) fn offered(
 pub(crate) fn whole_bet(currency: Currency, coin: CoinValue, coins: u32) -> Result<Minor, Refusal> {
     bet_in(currency, coin, coins).ok_or_else(|| {
         let message = format!("a bet of {coins} coins of {coin} is no whole number of minor units of {currency}");
-        Refusal::new(Code::InvalidArgument, "INVALID_STAKE", message).with("currency_code", currency)
+        Refusal::new(Reason::InvalidStake, message).with("currency_code", currency)
     })
 }
 

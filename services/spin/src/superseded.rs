@@ -2,7 +2,7 @@
 
 use crate::bet::Bet;
 use motherlode_ledger::SupersededRules;
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::latest;
 
 /// Refuses a new bet on a superseded version; free rounds of granted campaigns are let through.
@@ -13,7 +13,7 @@ pub(crate) fn check(rules: &SupersededRules, bet: &Bet) -> Result<(), Refusal> {
     }
     let latest = latest(name).map_or("", |game| game.rules_version());
     let message = format!("rules version {version} of {name} is superseded by {latest} and takes no new bets");
-    Err(Refusal::precondition("RULES_VERSION_SUPERSEDED", message)
+    Err(Refusal::new(Reason::RulesVersionSuperseded, message)
         .with("game", name)
         .with("rules_version", version)
         .with("latest_rules_version", latest))

@@ -120,7 +120,7 @@ impl Sweeper {
     /// Resolves a round, or says why not.
     async fn resolve_or_report(&self, round: &RoundId) -> Swept {
         let Err(refusal) = self.resolve(round).await else { return Swept::Reported };
-        let (name, reason) = (round_name(&round.stream, round.number), refusal.reason());
+        let (name, reason) = (round_name(&round.stream, round.number), refusal.reason().name());
         let passes = matches!(refusal.code(), Code::Unavailable | Code::ResourceExhausted | Code::DeadlineExceeded);
         match passes {
             true => tracing::warn!(round = name, reason, "a sweep was broken off"),

@@ -11,7 +11,7 @@ use futures_util::{
 };
 use motherlode_books::StreamId;
 use motherlode_runtime::{
-    Config, Refusal,
+    Config, Reason, Refusal,
     config::{Seamless, WalletKind},
     connect::{ConnectError, connect_lazily},
 };
@@ -25,7 +25,6 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::Instant,
 };
-use tonic::Code;
 
 /// A wallet's settings make no sense.
 #[derive(Debug, thiserror::Error)]
@@ -163,12 +162,12 @@ impl OperatorWallet {
     pub fn admit(&self) -> Result<OwnedSemaphorePermit, Refusal> {
         let left_ms = self.left_ms();
         if left_ms > 0 {
-            return Err(Refusal::new(Code::Unavailable, "WALLET_UNAVAILABLE", "the operator's wallet does not answer")
+            return Err(Refusal::new(Reason::WalletUnavailable, "the operator's wallet does not answer")
                 .retry_after(Duration::from_millis(left_ms.max(100))));
         }
         Arc::clone(&self.bets).try_acquire_owned().map_err(|_| {
             let message = "too many bets wait for the operator's wallet";
-            Refusal::new(Code::ResourceExhausted, "WALLET_BUSY", message).retry_after(Duration::from_millis(100))
+            Refusal::new(Reason::WalletBusy, message)
         })
     }
 
@@ -287,7 +286,7 @@ mod tests {
         let wallet = wallets.of(&StreamId::player("acme", "alice")).unwrap();
         let waiting = [wallet.admit().unwrap(), wallet.admit().unwrap()];
         let refusal = wallet.admit().unwrap_err();
-        assert_eq!((refusal.code(), refusal.reason()), (Code::ResourceExhausted, "WALLET_BUSY"));
+        assert_eq!(refusal.reason(), Reason::WalletBusy);
         drop(waiting);
         assert!(wallet.admit().is_ok());
         assert!(wallets.of(&StreamId::player("beta", "bob")).is_none());
@@ -312,6 +311,6 @@ mod tests {
         // However long the machine takes from here on.
         wallet.breaker.lock().failed(Leave::Probe, "a", wallet.now_ms() + 60_000);
         let refusal = wallet.admit().unwrap_err();
-        assert_eq!((refusal.code(), refusal.reason()), (Code::Unavailable, "WALLET_UNAVAILABLE"));
+        assert_eq!(refusal.reason(), Reason::WalletUnavailable);
     }
 }

@@ -5,7 +5,7 @@ use axum::body::Body as Asked;
 use bytes::{Buf, BufMut, Bytes as Octets, BytesMut};
 use http_body::Frame;
 use http_body_util::{BodyExt, Limited};
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Reason, Refusal};
 use prost::Message as _;
 use prost_reflect::{DynamicMessage, MessageDescriptor};
 use std::{
@@ -14,7 +14,7 @@ use std::{
 };
 use tokio_stream::Stream;
 use tonic::{
-    Code, Status, Streaming,
+    Status, Streaming,
     codec::{DecodeBuf, Decoder},
 };
 
@@ -48,16 +48,16 @@ impl http_body::Body for Message {
 fn unread(error: &(dyn std::error::Error + Send + Sync + 'static), bytes_max: usize) -> Status {
     if error.is::<http_body_util::LengthLimitError>() {
         let message = format!("a message in JSON has at most {bytes_max} bytes");
-        return Refusal::new(Code::OutOfRange, "MESSAGE_TOO_LONG", message).into();
+        return Refusal::new(Reason::MessageTooLong, message).into();
     }
-    Refusal::new(Code::InvalidArgument, "MESSAGE_MALFORMED", "the message did not come whole").into()
+    Refusal::new(Reason::MessageMalformed, "the message did not come whole").into()
 }
 
 /// Reads one message, with nothing behind it. What the contract doesn't know is refused: a misspelt field is a limit not set.
 fn parsed(text: &[u8], of: MessageDescriptor) -> Result<DynamicMessage, Status> {
     let malformed = |error: serde_json::Error| {
         let message = format!("no message in JSON: {error}");
-        Status::from(Refusal::new(Code::InvalidArgument, "MESSAGE_MALFORMED", message))
+        Status::from(Refusal::new(Reason::MessageMalformed, message))
     };
     motherlode_runtime::json::check_members(text).map_err(malformed)?;
     let mut text = serde_json::Deserializer::from_slice(text);
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(framed(&parsed(br#"{"round_id": "a/b/1"}"#, of()).unwrap()).unwrap(), bytes);
         for bad in ["", "[]", "{", "{} {}", r#"{"roundID": ""}"#, r#"{"roundId": 1}"#] {
             let status = parsed(bad.as_bytes(), of()).unwrap_err();
-            assert_eq!(status.code(), Code::InvalidArgument, "{bad}");
+            assert_eq!(status.code(), tonic::Code::InvalidArgument, "{bad}");
         }
     }
 
@@ -170,7 +170,7 @@ mod tests {
         ] {
             let of = MESSAGES.get_message_by_name(&format!("motherlode.{message}")).unwrap();
             let status = parsed(bad.as_bytes(), of).unwrap_err();
-            assert_eq!(status.code(), Code::InvalidArgument, "{bad}");
+            assert_eq!(status.code(), tonic::Code::InvalidArgument, "{bad}");
             assert!(status.message().contains(name), "{}", status.message());
         }
     }

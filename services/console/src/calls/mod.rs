@@ -28,7 +28,7 @@ use axum::{
 use body::{Bytes, Lines, Message, read, unwritten};
 use contract::METHODS;
 use http::{HeaderValue, header};
-use motherlode_runtime::{Refusal, connections::Peer};
+use motherlode_runtime::{Reason, Refusal, connections::Peer};
 use prost_reflect::{MessageDescriptor, MethodDescriptor};
 use refusal::refused;
 use std::sync::Arc;
@@ -51,11 +51,8 @@ pub(crate) async fn call(State(app): State<App>, Path(named): Path<(String, Stri
 async fn make(app: &App, (service, method): &(String, String), request: Request) -> Result<Response, Status> {
     let known = METHODS.get(&(service.as_str(), method.as_str()));
     if known.is_some() && !is_json(&request) {
-        let refusal = Refusal::new(
-            Code::InvalidArgument,
-            "CONTENT_TYPE_UNKNOWN",
-            "the body is a message in JSON, `content-type: application/json`",
-        );
+        let refusal =
+            Refusal::new(Reason::ContentTypeUnknown, "the body is a message in JSON, `content-type: application/json`");
         return Err(refusal.into());
     }
     let known = match known {
@@ -80,9 +77,9 @@ async fn unknown(app: &App, many: Option<&MethodDescriptor>, request: Request) -
         (Some(status), _) if status.code() != Code::Unimplemented => status,
         (_, Some(method)) => {
             let message = format!("{} takes many messages from its caller: call it over gRPC", method.name());
-            Refusal::new(Code::Unimplemented, "METHOD_NEEDS_GRPC", message).into()
+            Refusal::new(Reason::MethodNeedsGrpc, message).into()
         }
-        _ => Refusal::new(Code::Unimplemented, "METHOD_UNKNOWN", "no such method").into(),
+        _ => Refusal::new(Reason::MethodUnknown, "no such method").into(),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{failure::Failure, json};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Reason, Refusal};
 use serde_json::{Value, json};
 use tonic::{Code, Status};
 
@@ -36,7 +36,7 @@ fn of_failure(failure: Failure) -> Response {
         Failure::Said(StatusCode::BAD_REQUEST, why) => (Code::InvalidArgument, why),
         Failure::Said(_, why) => (Code::Unavailable, why),
     };
-    refused(&Refusal::new(code, "HTTP_REFUSED", why).into())
+    refused(&Refusal::new(Reason::HttpRefused, why).with_code(code).into())
 }
 
 /// The status with its details, as canonical JSON has it.

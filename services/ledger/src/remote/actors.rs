@@ -4,6 +4,7 @@ use super::kinds::kind_name;
 use crate::append::{AppendError, Proposal};
 use motherlode_books::{Automatic, Event, HOME, InternalRequest, StreamId};
 use motherlode_runtime::{
+    Reason,
     access::Roles,
     config::{Operator, PLATFORM},
 };
@@ -44,7 +45,7 @@ impl Actors {
         for event in events {
             if takes_two(event) && !approved && !is_copy && !opens(proposal, event) {
                 let reason = format!("{} on {stream} needs an approval directly before it", kind_name(event));
-                return Err(AppendError::not_allowed("APPROVAL_MISSING", reason));
+                return Err(AppendError::not_allowed(Reason::ApprovalMissing, reason));
             }
             approved = matches!(event, Event::ChangeApproved { .. });
             if let Some(actor) = actor(event)
@@ -58,23 +59,23 @@ impl Actors {
             None => Ok(()),
             Some(event) => {
                 let reason = format!("{} on {stream} must name its actor", kind_name(event));
-                Err(AppendError::not_allowed("ACTOR_MISSING", reason))
+                Err(AppendError::not_allowed(Reason::ActorMissing, reason))
             }
         }
     }
 
     fn act(&self, actor: &str, roles: Roles, owner: Option<&str>) -> Result<(), AppendError> {
         let Some(own) = self.0.get(actor) else {
-            return Err(AppendError::not_allowed("ACTOR_UNKNOWN", format!("no credential is named {actor:?}")));
+            return Err(AppendError::not_allowed(Reason::ActorUnknown, format!("no credential is named {actor:?}")));
         };
         let operator = actor.split_once('/').map(|(operator, _)| operator);
         if !own.meets(roles) {
             let reason = format!("{actor:?} needs one of the roles {roles}");
-            return Err(AppendError::not_allowed("ACTOR_ROLE_MISSING", reason));
+            return Err(AppendError::not_allowed(Reason::ActorRoleMissing, reason));
         }
         if owner.is_some() && operator.is_some() && operator != owner {
             let reason = format!("{actor:?} may not act for {}", owner.unwrap_or_default());
-            return Err(AppendError::not_allowed("ACTOR_ROLE_MISSING", reason));
+            return Err(AppendError::not_allowed(Reason::ActorRoleMissing, reason));
         }
         Ok(())
     }

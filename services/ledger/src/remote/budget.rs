@@ -7,11 +7,10 @@
 
 use crate::append::AppendError;
 use motherlode_proto::log::v1::Proposal;
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Reason, Refusal};
 use parking_lot::Mutex;
 use prost::Message as _;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use tonic::Code;
 
 /// Bytes of one proposal: the longest of this program's are some kilobytes.
 const PROPOSAL_MAX: usize = 256 << 10;
@@ -64,7 +63,7 @@ pub(crate) fn check_length(proposal: &Proposal) -> Result<(), AppendError> {
         return Ok(());
     }
     let reason = format!("{bytes} bytes and {events} events are over {PROPOSAL_MAX} bytes or {EVENTS_MAX} events");
-    Err(AppendError::not_allowed("PROPOSAL_TOO_LONG", reason))
+    Err(AppendError::not_allowed(Reason::ProposalTooLong, reason))
 }
 
 impl Budget {
@@ -97,7 +96,7 @@ impl StreamBytes {
             let (credential, all) = (had.saturating_add(more), in_flight.all.saturating_add(more));
             if credential > CREDENTIAL_MAX || all > ALL_MAX {
                 let message = "too many bytes of proposals wait for their verdicts";
-                let refusal = Refusal::new(Code::ResourceExhausted, "PROPOSAL_BYTES", message);
+                let refusal = Refusal::new(Reason::ProposalBytes, message);
                 return Err(refusal.with("bytes_max", CREDENTIAL_MAX).retry_after(RETRY_AFTER));
             }
             in_flight.all = all;
@@ -166,7 +165,7 @@ mod tests {
         assert!(taken(&mut second, 1, CREDENTIAL_MAX - STREAM_MAX));
         let refused = budget.stream("spin").charge(vec![(1, 1)]).unwrap_err();
         let status = tonic::Status::from(refused);
-        assert_eq!(status.code(), Code::ResourceExhausted);
+        assert_eq!(status.code(), tonic::Code::ResourceExhausted);
         let others: Vec<_> = (1..ALL_MAX / CREDENTIAL_MAX).map(|other| budget.stream(&other.to_string())).collect();
         let mut others = others;
         assert!(others.iter_mut().all(|other| taken(other, 1, CREDENTIAL_MAX)));

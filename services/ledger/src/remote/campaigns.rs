@@ -5,6 +5,7 @@ use crate::{
     handle::Handle,
 };
 use motherlode_books::{Campaign, Event, HOME, LiabilityReserved, Nano, StreamId};
+use motherlode_runtime::Reason;
 use std::collections::BTreeMap;
 
 /// Request ids of the reservation for a grant: those of a campaign for many players and for one.
@@ -25,7 +26,7 @@ pub(super) fn check(caps: &BTreeMap<String, Nano>, proposal: &Proposal, all: &[H
                 let cap = caps.get(reserved.operator.as_str()).copied().unwrap_or(Nano::ZERO);
                 if reserved.cap != cap {
                     let reason = format!("the cap of {} is {cap} EUR", reserved.operator);
-                    return Err(AppendError::not_allowed("CAP_DIFFERS", reason));
+                    return Err(AppendError::not_allowed(Reason::CapDiffers, reason));
                 }
             }
             (Event::CampaignGranted(campaign), StreamId::Player { operator, player })
@@ -39,7 +40,7 @@ pub(super) fn check(caps: &BTreeMap<String, Nano>, proposal: &Proposal, all: &[H
                     _ if reserved => {}
                     // The reservation may not be here yet.
                     Some(home) if home.is_replica() => return Err(AppendError::Unavailable { reason }),
-                    _ => return Err(AppendError::not_allowed("CAMPAIGN_UNRESERVED", reason)),
+                    _ => return Err(AppendError::not_allowed(Reason::CampaignUnreserved, reason)),
                 }
             }
             _ => {}

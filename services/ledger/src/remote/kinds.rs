@@ -2,7 +2,7 @@
 
 use crate::append::{AppendError, Proposal};
 use motherlode_books::{Currency, Event, HOME, InternalRequest, StreamId};
-use motherlode_runtime::access::Roles;
+use motherlode_runtime::{Reason, access::Roles};
 
 /// Checks the events of a proposal against its proposer's roles.
 ///
@@ -14,7 +14,7 @@ pub(super) fn check(roles: Roles, proposal: &Proposal, partition: u32) -> Result
     match events.iter().find(|event| !is_allowed(roles, &place, event)) {
         None => Ok(()),
         Some(event) => Err(AppendError::not_allowed(
-            "KIND_NOT_ALLOWED",
+            Reason::KindNotAllowed,
             format!("the credential's roles ({roles}) may not propose {} on {stream}", kind_name(event)),
         )),
     }

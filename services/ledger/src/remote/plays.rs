@@ -7,6 +7,7 @@ use crate::{
 };
 use motherlode_books::{DrawName, DrawSealed, Epoch, Event, Generations, PlayerState, Seal, SealReason, StreamId};
 use motherlode_rounds::check::{Before, Mismatch, check as check_steps};
+use motherlode_runtime::Reason;
 use std::sync::Arc;
 
 /// Checks a player's proposal: new seals are those of the draw keys, steps use sealed draws and come to the logged outcome.
@@ -20,7 +21,7 @@ pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -
     if let Some(key) = events.iter().find_map(|event| named_key(event).filter(|key| !ledger.draws().knows(*key))) {
         // A start refuses a log that names keys which it lacks.
         let reason = format!("this process has no draw key {}", EpochNames(vec![key]));
-        return Err(AppendError::not_allowed("DRAW_KEY_UNKNOWN", reason));
+        return Err(AppendError::not_allowed(Reason::DrawKeyUnknown, reason));
     }
     if !matches!(stream, StreamId::Player { .. }) || !events.iter().any(is_play) {
         return Ok(());
@@ -31,7 +32,7 @@ pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -
     }
     let Some(expected) = *expected_version else {
         let reason = "a proposal with a draw or a step must name the stream's version";
-        return Err(AppendError::not_allowed("VERSION_MISSING", reason));
+        return Err(AppendError::not_allowed(Reason::VersionMissing, reason));
     };
     let (version, player, generations) = ledger.books_of(stream, |books| {
         (books.head(stream).version, books.player(stream).cloned(), Arc::clone(books.generations()))
@@ -51,9 +52,9 @@ pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -
     };
     checked.map_err(|mismatch| {
         let code = match &mismatch {
-            Mismatch::Unsealed { .. } => "STEP_UNSEALED",
-            Mismatch::KeyLost { .. } => "DRAW_KEY_LOST",
-            Mismatch::Differs(_) => "OUTCOME_DIFFERS",
+            Mismatch::Unsealed { .. } => Reason::StepUnsealed,
+            Mismatch::KeyLost { .. } => Reason::DrawKeyLost,
+            Mismatch::Differs(_) => Reason::OutcomeDiffers,
         };
         AppendError::not_allowed(code, mismatch.to_string())
     })
@@ -93,13 +94,13 @@ fn check_seal(
         Some(expected) if expected == seal => Ok(()),
         Some(_) => {
             let reason = format!("the seal of draw {} of {stream} is not that of the draw keys", name.number);
-            Err(AppendError::not_allowed("SEAL_FORGED", reason))
+            Err(AppendError::not_allowed(Reason::SealForged, reason))
         }
         None if !has_operators => Ok(()),
         None => {
             let reason =
                 format!("draw {} of {stream} is not sealed by one of the two newest keys of this process", name.number);
-            Err(AppendError::not_allowed("SEAL_FORGED", reason))
+            Err(AppendError::not_allowed(Reason::SealForged, reason))
         }
     };
     match event {
@@ -107,7 +108,7 @@ fn check_seal(
             Some(draw) => check(draw.next_name(), draw.next_seal),
             None => {
                 let reason = format!("step {} of round {} has its seed in the log", step.step, step.round);
-                Err(AppendError::not_allowed("STEP_UNSEALED", reason))
+                Err(AppendError::not_allowed(Reason::StepUnsealed, reason))
             }
         },
         &Event::DrawSealed(DrawSealed { number, epoch, generation, seal, reason }) => {
@@ -115,7 +116,7 @@ fn check_seal(
             match present {
                 Some(next) if has_operators && reason == SealReason::KeyLost => {
                     let reason = format!("the key of draw {} of {stream} is not lost", next.number);
-                    Err(AppendError::not_allowed("DRAW_KEY_PRESENT", reason))
+                    Err(AppendError::not_allowed(Reason::DrawKeyPresent, reason))
                 }
                 _ => check(DrawName { number, epoch, generation }, seal),
             }

@@ -5,6 +5,7 @@ use crate::{
     handle::Handle,
 };
 use motherlode_books::{Event, HOME, InternalRequest, PartitionReported, PoolMirrored, StreamId, StretchEnd};
+use motherlode_runtime::Reason;
 
 /// Checks reports to home, mirrors and copies of home.
 ///
@@ -35,7 +36,7 @@ pub(super) fn check(
                     None if report.partition < partitions => {}
                     None => {
                         let reason = format!("there is no partition {}", report.partition);
-                        return Err(AppendError::not_allowed("REPORT_DIFFERS", reason));
+                        return Err(AppendError::not_allowed(Reason::ReportDiffers, reason));
                     }
                 }
             }
@@ -58,7 +59,7 @@ fn behind(ledger: &Handle, stream: &StreamId) -> AppendError {
 fn check_copy(ledger: &Handle, proposal: &Proposal, home: Option<&Handle>, position: u64) -> Result<(), AppendError> {
     let differs = || {
         let reason = format!("position {position} of partition {HOME} has other events on {}", proposal.stream);
-        AppendError::not_allowed("COPY_DIFFERS", reason)
+        AppendError::not_allowed(Reason::CopyDiffers, reason)
     };
     // Home is missing while the process starts.
     let Some(home) = home.filter(|home| position <= home.durable()) else {
@@ -96,7 +97,7 @@ fn check_mirror(
         _ if at != mirrored.home_position => Err(behind(ledger, &StreamId::pool(pool))),
         _ => {
             let reason = format!("the mirror of pool {pool} is not the pool at position {at} of partition {HOME}");
-            Err(AppendError::not_allowed("MIRROR_DIFFERS", reason))
+            Err(AppendError::not_allowed(Reason::MirrorDiffers, reason))
         }
     }
 }
@@ -119,14 +120,14 @@ fn check_report(home: &Handle, pool: &str, report: &PartitionReported, reporting
         return Ok(());
     }
     let reason = format!("partition {} does not leave this for pool {pool} up to {}", report.partition, report.to);
-    Err(AppendError::not_allowed("REPORT_DIFFERS", reason))
+    Err(AppendError::not_allowed(Reason::ReportDiffers, reason))
 }
 
 /// Refuses a proposal without the stream's current version.
 fn check_version(ledger: &Handle, proposal: &Proposal) -> Result<(), AppendError> {
     let Some(expected) = proposal.expected_version else {
         let reason = "a proposal on this stream must name the stream's version";
-        return Err(AppendError::not_allowed("VERSION_MISSING", reason));
+        return Err(AppendError::not_allowed(Reason::VersionMissing, reason));
     };
     let version = ledger.books_of(&proposal.stream, |books| books.head(&proposal.stream).version)?;
     if version == expected { Ok(()) } else { Err(AppendError::Conflict { version }) }

@@ -3,7 +3,7 @@
 
 use crate::append::AppendError;
 use motherlode_books::Event;
-use motherlode_runtime::config::Rules;
+use motherlode_runtime::{Reason, config::Rules};
 use motherlode_slots::{game, latest};
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -49,7 +49,7 @@ impl SupersededRules {
             None => Ok(()),
             Some(bet) => {
                 let reason = format!("rules version {} of {} takes no new bets", bet.rules_version, bet.game);
-                Err(AppendError::not_allowed("RULES_VERSION_SUPERSEDED", reason))
+                Err(AppendError::not_allowed(Reason::RulesVersionSuperseded, reason))
             }
         }
     }

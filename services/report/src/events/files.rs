@@ -10,7 +10,7 @@
 use bytes::Bytes;
 use motherlode_log::{AppendError, Chained, Hash, OpenError, Options, ReadError, Reader, SegmentStore, Store, hash};
 use motherlode_proto::report::v1::SignificantEvent;
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Reason, Refusal};
 use prost::Message;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -21,7 +21,6 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
 };
-use tonic::Code;
 
 /// The length of a file, bytes.
 const SEGMENT: u64 = 8 << 20;
@@ -97,7 +96,7 @@ pub(crate) enum Unreadable {
 impl From<Unreadable> for Refusal {
     fn from(error: Unreadable) -> Self {
         let message = format!("significant events cannot be read from their files: {error}; the log has them all");
-        Self::new(Code::Unavailable, "EVENTS_UNREADABLE", message)
+        Refusal::new(Reason::EventsUnreadable, message)
     }
 }
 

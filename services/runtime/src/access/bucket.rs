@@ -1,9 +1,8 @@
 //! A token bucket: so many calls a second on average, and a few more at once after a rest.
 
-use crate::refusal::Refusal;
+use crate::{reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::time::Duration;
-use tonic::Code;
 
 /// Counts the calls of one operator. Its unit is the thousandth of a call: a rate a second is so many a millisecond.
 #[derive(Debug)]
@@ -41,7 +40,7 @@ impl Bucket {
             return Ok(());
         }
         let wait = Duration::from_millis((CALL - left).div_ceil(rate));
-        Err(Refusal::new(Code::ResourceExhausted, "RATE_LIMITED", "the operator makes too many calls")
+        Err(Refusal::new(Reason::RateLimited, "the operator makes too many calls")
             .with("calls_per_second_max", self.per_second)
             .retry_after(wait))
     }
@@ -57,7 +56,7 @@ mod tests {
     fn taken(bucket: &Bucket, now_ms: i64) -> u128 {
         bucket.take(now_ms).map_or_else(
             |refusal| {
-                assert_eq!((refusal.code(), refusal.reason()), (Code::ResourceExhausted, "RATE_LIMITED"));
+                assert_eq!(refusal.reason(), Reason::RateLimited);
                 let details = Status::from(refusal).get_error_details().retry_info().cloned();
                 details.and_then(|info| info.retry_delay).unwrap_or_default().as_millis()
             },

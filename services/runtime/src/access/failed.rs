@@ -4,7 +4,7 @@
 //! Repeated attempts don't fill the log: after [`LINES_MAX`] lines in [`WINDOW`] the rest are only counted, and the
 //! next line gives their number. The counter is OpenTelemetry's `motherlode.access.failed`, by reason.
 
-use crate::refusal::Refusal;
+use crate::{reason::Reason, refusal::Refusal};
 use opentelemetry::{KeyValue, global, metrics::Counter};
 use parking_lot::Mutex;
 use std::{
@@ -13,8 +13,13 @@ use std::{
 };
 
 /// Why a log-in fails.
-const REASONS: [&str; 5] =
-    ["TOKEN_MISSING", "TOKEN_UNKNOWN", "TOKEN_EXPIRED", "CERTIFICATE_UNKNOWN", "CERTIFICATE_EXPIRED"];
+const REASONS: [Reason; 5] = [
+    Reason::TokenMissing,
+    Reason::TokenUnknown,
+    Reason::TokenExpired,
+    Reason::CertificateUnknown,
+    Reason::CertificateExpired,
+];
 
 /// Lines in the log in a window.
 const LINES_MAX: u32 = 10;
@@ -43,13 +48,13 @@ impl Failed {
         let counter = counter.with_description("Calls whose credential is missing, unknown or expired (PL-27).");
         let counter = counter.build();
         // There from the start: a rate begins at nothing.
-        REASONS.iter().for_each(|reason| counter.add(0, &[KeyValue::new("reason", *reason)]));
+        REASONS.iter().for_each(|reason| counter.add(0, &[KeyValue::new("reason", reason.name())]));
         Self { counter, lines: Mutex::default() }
     }
 
     /// Counts a failure, and logs it if the window has a line left.
     pub(super) fn note(&self, refusal: &Refusal, method: &str, peer: Option<IpAddr>) {
-        let reason = refusal.reason();
+        let reason = refusal.reason().name();
         self.counter.add(1, &[KeyValue::new("reason", reason)]);
         let Some(suppressed) = self.lines.lock().line(Instant::now()) else { return };
         let peer = peer.map(|peer| peer.to_string()).unwrap_or_default();

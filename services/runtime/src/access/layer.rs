@@ -10,6 +10,7 @@ use crate::{
     clock::Clock,
     config::{Operator, PLATFORM},
     connections::Peer,
+    reason::Reason,
     refusal::Refusal,
 };
 use http::{HeaderMap, Request, Response, header::AUTHORIZATION};
@@ -72,13 +73,12 @@ impl Access {
             bucket.take(now_ms)?;
         }
         let call = CALLS.iter().find(|call| call.path == path);
-        let call = call.ok_or_else(|| Refusal::new(Code::Unimplemented, "METHOD_UNKNOWN", "no such method"))?;
+        let call = call.ok_or_else(|| Refusal::new(Reason::MethodUnknown, "no such method"))?;
         let of_platform = !call.platform || *identity.operator.id == *PLATFORM;
         if of_platform && identity.roles.meets(call.roles) {
             return Ok(Some(Arc::clone(identity)));
         }
-        let refusal =
-            Refusal::new(Code::PermissionDenied, "ROLE_MISSING", "the credential lacks the role for this call");
+        let refusal = Refusal::new(Reason::RoleMissing, "the credential lacks the role for this call");
         let refusal = refusal.with("roles", call.roles);
         Err(if call.platform { refusal.with("operator", PLATFORM) } else { refusal })
     }
@@ -90,19 +90,19 @@ fn identify<'a>(
     headers: &HeaderMap,
     peer: Option<&Peer>,
 ) -> Result<&'a Arc<Identity>, Refusal> {
-    let refuse = |reason, message: &str| Refusal::new(Code::Unauthenticated, reason, message);
+    let refuse = Refusal::new;
     if headers.get_all(AUTHORIZATION).iter().nth(1).is_some() {
-        return Err(refuse("TOKEN_AMBIGUOUS", "the header authorization is there more than once"));
+        return Err(refuse(Reason::TokenAmbiguous, "the header authorization is there more than once"));
     }
     if let Some(token) = bearer(headers) {
         // An empty token names no credential, whatever digests are configured.
         let found = if token.is_empty() { None } else { find(identities, Kind::Token, token) };
-        return found.ok_or_else(|| refuse("TOKEN_UNKNOWN", "no operator has this token"));
+        return found.ok_or_else(|| refuse(Reason::TokenUnknown, "no operator has this token"));
     }
     match peer.and_then(Peer::certificate) {
         Some(certificate) => find(identities, Kind::Certificate, certificate)
-            .ok_or_else(|| refuse("CERTIFICATE_UNKNOWN", "no operator has this certificate")),
-        None => Err(refuse("TOKEN_MISSING", "the call needs the header `authorization: Bearer <token>`")),
+            .ok_or_else(|| refuse(Reason::CertificateUnknown, "no operator has this certificate")),
+        None => Err(refuse(Reason::TokenMissing, "the call needs the header `authorization: Bearer <token>`")),
     }
 }
 
@@ -134,11 +134,11 @@ impl Identity {
     pub(super) fn expired(&self, now_ms: i64) -> Option<Refusal> {
         let expired = self.expires_ms.is_some_and(|expires_ms| expires_ms <= now_ms);
         let reason = match self.kind {
-            Kind::Token => "TOKEN_EXPIRED",
-            Kind::Certificate => "CERTIFICATE_EXPIRED",
+            Kind::Token => Reason::TokenExpired,
+            Kind::Certificate => Reason::CertificateExpired,
         };
         expired.then(|| {
-            let refusal = Refusal::new(Code::Unauthenticated, reason, "the credential has expired");
+            let refusal = Refusal::new(reason, "the credential has expired");
             refusal.with("operator", &self.operator.id).with("credential", &self.name)
         })
     }
@@ -207,8 +207,7 @@ where
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
             State::Refused(refusal) => {
-                let refusal =
-                    refusal.take().unwrap_or_else(|| Refusal::new(Code::Internal, "POLLED_AGAIN", "polled again"));
+                let refusal = refusal.take().unwrap_or_else(|| Refusal::new(Reason::Internal, "polled again"));
                 Poll::Ready(Ok(Status::from(refusal).into_http()))
             }
             State::Asked(answer, expiring) => {

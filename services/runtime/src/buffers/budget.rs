@@ -1,9 +1,8 @@
 //! The budget: how many bytes each operator has, and how many there are for all.
 
-use crate::refusal::Refusal;
+use crate::{reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use tonic::Code;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// The fixed cost of a call, bytes: its task, and the buffers that it's read into and written from.
 pub const CALL_BYTES: usize = 16 << 10;
@@ -124,10 +123,7 @@ impl Full {
     }
 
     fn because(self, message: &str) -> Refusal {
-        Refusal::new(Code::ResourceExhausted, "BUFFERS_FULL", message)
-            .with("waiting_bytes", self.has)
-            .with("asked_bytes", self.asked)
-            .retry_after(Duration::from_secs(1))
+        Refusal::new(Reason::BuffersFull, message).with("waiting_bytes", self.has).with("asked_bytes", self.asked)
     }
 }
 

@@ -3,7 +3,7 @@
 //! gRPC's framing (a byte of flags, four of length, the message) says how much will be held until a message is whole.
 
 use super::budget::Share;
-use crate::refusal::Refusal;
+use crate::{reason::Reason, refusal::Refusal};
 use bytes::{Buf, Bytes};
 use http_body::{Frame, SizeHint};
 use std::{
@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 use tokio::time::{Instant, Sleep, sleep_until};
-use tonic::{Code, Status, body::Body};
+use tonic::{Status, body::Body};
 
 /// Bytes of a message's head.
 const HEAD: usize = 5;
@@ -93,7 +93,7 @@ impl http_body::Body for Inward {
         let late = self.late.get_or_insert_with(|| Box::pin(sleep_until(until)));
         late.as_mut().poll(context).map(|()| {
             let message = "the message did not come whole in time: nothing was done";
-            Some(Err(Refusal::new(Code::DeadlineExceeded, "MESSAGE_LATE", message).into()))
+            Some(Err(Refusal::new(Reason::MessageLate, message).into()))
         })
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Cost: a connection that comes or belongs to somebody for the first time walks all of them; a call touches its own only.
 
-use crate::{config::Limits, refusal::Refusal};
+use crate::{config::Limits, reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::{
     cmp::Reverse,
@@ -15,7 +15,6 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::sync::Notify;
-use tonic::Code;
 
 /// The window in which given-up calls are counted.
 const CANCELLED_WINDOW: Duration = Duration::from_secs(10);
@@ -283,9 +282,9 @@ impl Connection {
             let count = state.connections.values().filter(|one| theirs(one)).count();
             if count >= most && state.shed_where(|one| theirs(one) && one.kind() < Kind::Busy).is_none() {
                 let message = "the operator has as many connections as it may";
-                return Err(Refusal::new(Code::ResourceExhausted, "TOO_MANY_CONNECTIONS", message)
-                    .with("connections_per_operator_max", most)
-                    .retry_after(Duration::from_secs(1)));
+                return Err(
+                    Refusal::new(Reason::TooManyConnections, message).with("connections_per_operator_max", most)
+                );
             }
         }
         // A second call of the same moment may have been before.
@@ -461,7 +460,7 @@ mod tests {
         }
         let (more, other) = (open(), open());
         let refused = more.0.belongs_to(Some("acme")).unwrap_err();
-        assert_eq!((refused.code(), refused.reason()), (Code::ResourceExhausted, "TOO_MANY_CONNECTIONS"));
+        assert_eq!(refused.reason(), Reason::TooManyConnections);
         other.0.belongs_to(Some("other")).unwrap();
         at_work[1].0.end(true);
         more.0.belongs_to(Some("acme")).unwrap();

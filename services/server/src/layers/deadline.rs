@@ -6,14 +6,14 @@
 //! is not begun. Streams are bound up to their first answer only. The service's own limit is the ledger's.
 
 use http::{HeaderMap, Request, Response};
-use motherlode_runtime::{Refusal, until::within};
+use motherlode_runtime::{Reason, Refusal, until::within};
 use std::{
     pin::Pin,
     task::{Context, Poll},
     time::Duration,
 };
 use tokio::time::Instant;
-use tonic::{Code, Status, body::Body};
+use tonic::{Status, body::Body};
 use tower::{Layer, Service};
 
 /// Keeps every call within its caller's time.
@@ -74,11 +74,9 @@ const SHORTEST: Duration = Duration::from_millis(1);
 /// DEADLINE_EXCEEDED: it was up when the call arrived. INVALID_ARGUMENT: the header is malformed.
 pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
     match asked(headers)? {
-        Some(time) if time < SHORTEST => Err(Refusal::new(
-            Code::DeadlineExceeded,
-            "DEADLINE_EXCEEDED",
-            "time was up when the call arrived; it had no effect",
-        )),
+        Some(time) if time < SHORTEST => {
+            Err(Refusal::new(Reason::DeadlineExceeded, "time was up when the call arrived; it had no effect"))
+        }
         // One that is centuries away is none.
         time => Ok(time.and_then(|time| Instant::now().checked_add(time))),
     }
@@ -87,7 +85,7 @@ pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
 /// The refusal of a call whose time was up while it was under way.
 pub(crate) fn time_is_up() -> Refusal {
     let message = "time is up; whether there was an effect is unknown: ask again with the same request id";
-    Refusal::new(Code::DeadlineExceeded, "DEADLINE_EXCEEDED", message).retry_after(Duration::from_millis(100))
+    Refusal::new(Reason::DeadlineExceeded, message)
 }
 
 /// Reads the caller's timeout: 1 to 8 digits and a unit (gRPC over HTTP/2). Returns `None` without such a header.
@@ -100,7 +98,7 @@ fn asked(headers: &HeaderMap) -> Result<Option<Duration>, Refusal> {
     let timeout = value.to_str().ok().and_then(timeout).filter(|_| values.next().is_none());
     timeout.map(Some).ok_or_else(|| {
         let message = "the header grpc-timeout must be given once, as 1 to 8 digits and a unit of H, M, S, m, u, n";
-        Refusal::new(Code::InvalidArgument, "TIMEOUT_MALFORMED", message)
+        Refusal::new(Reason::TimeoutMalformed, message)
     })
 }
 
@@ -129,13 +127,13 @@ mod tests {
         let read = |text: &str| {
             let mut headers = HeaderMap::new();
             headers.insert("grpc-timeout", text.parse().unwrap());
-            asked(&headers).map_err(|refusal| refusal.code())
+            asked(&headers).map_err(|refusal| refusal.reason())
         };
         assert_eq!(read("250m"), Ok(Some(Duration::from_millis(250))));
         assert_eq!(read("3S"), Ok(Some(Duration::from_secs(3))));
         assert_eq!(read("99999999H"), Ok(Some(Duration::from_secs(99_999_999 * 3600))));
         for malformed in ["", "S", "1", "-1S", "+1S", "é", "1é", "1s", "123456789S", "1.5S"] {
-            assert_eq!(read(malformed), Err(Code::InvalidArgument), "{malformed:?}");
+            assert_eq!(read(malformed), Err(Reason::TimeoutMalformed), "{malformed:?}");
         }
         assert!(matches!(asked(&HeaderMap::new()), Ok(None)));
         let mut twice = HeaderMap::new();

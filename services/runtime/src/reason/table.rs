@@ -1,0 +1,377 @@
+//! The table of reasons: name on the wire, status code, whether to ask again, and what it means with the next step.
+
+use super::Retry;
+use tonic::Code;
+
+/// Declares [`Reason`] and its table.
+macro_rules! reasons {
+    ($($section:literal { $($(#[doc = $doc:literal])+ $reason:ident = $name:literal, $code:ident, $retry:ident $(($ms:literal))?;)+ })+) => {
+        /// Why a request is refused: `google.rpc.ErrorInfo.reason`. The errors reference is made of it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Reason {
+            $($($(#[doc = $doc])+ $reason,)+)+
+        }
+
+        /// A row of the table.
+        pub(super) struct Row {
+            pub(super) reason: Reason,
+            pub(super) name: &'static str,
+            pub(super) code: Code,
+            pub(super) retry: Retry,
+            pub(super) section: &'static str,
+            /// Lines, each with the blank that begins it.
+            pub(super) doc: &'static [&'static str],
+        }
+
+        /// All reasons, in the order of [`Reason`].
+        pub(super) const TABLE: &[Row] = &[
+            $($(Row {
+                reason: Reason::$reason,
+                name: $name,
+                code: Code::$code,
+                retry: Retry::$retry $(($ms))?,
+                section: $section,
+                doc: &[$($doc),+],
+            },)+)+
+        ];
+    };
+}
+
+reasons! {
+    "Callers and their limits" {
+        /// The call shows no credential. Send the header `authorization: Bearer <token>`; commands take `--token-file`.
+        TokenMissing = "TOKEN_MISSING", Unauthenticated, AfterChange;
+        /// The header `authorization` is there more than once. Send it once.
+        TokenAmbiguous = "TOKEN_AMBIGUOUS", Unauthenticated, AfterChange;
+        /// No operator has this token. Check which file it was read from.
+        TokenUnknown = "TOKEN_UNKNOWN", Unauthenticated, AfterChange;
+        /// The token has expired, or expired while the call went on. Ask again with a newer token, under the same request id.
+        TokenExpired = "TOKEN_EXPIRED", Unauthenticated, AfterChange;
+        /// No operator has the connection's client certificate.
+        CertificateUnknown = "CERTIFICATE_UNKNOWN", Unauthenticated, AfterChange;
+        /// The credential of the client certificate has expired. Ask again with a newer one, under the same request id.
+        CertificateExpired = "CERTIFICATE_EXPIRED", Unauthenticated, AfterChange;
+        /// The credential lacks the role that the call needs; `roles` lists those that suffice.
+        RoleMissing = "ROLE_MISSING", PermissionDenied, AfterChange;
+        /// The service has no such method.
+        MethodUnknown = "METHOD_UNKNOWN", Unimplemented, Never;
+        /// The method takes a stream of messages. Call it over gRPC.
+        MethodNeedsGrpc = "METHOD_NEEDS_GRPC", Unimplemented, Never;
+        /// The operator makes more calls per second than it may (`calls_per_second_max`).
+        RateLimited = "RATE_LIMITED", ResourceExhausted, After(100);
+        /// The operator, or everyone without one, has as many connections as it may. Close some.
+        TooManyConnections = "TOO_MANY_CONNECTIONS", ResourceExhausted, After(1_000);
+        /// Too much of the operator's data waits to be sent or to arrive. Read the answers, and ask less at once.
+        BuffersFull = "BUFFERS_FULL", ResourceExhausted, After(1_000);
+        /// Another long read of the operator is running. Ask one after the other.
+        ReadsBusy = "READS_BUSY", ResourceExhausted, After(200);
+        /// The operator has as many streams of the log open as it may (`streams_max`). End one.
+        FollowersMax = "FOLLOWERS_MAX", ResourceExhausted, AfterChange;
+    }
+    "Form of a request" {
+        /// The bytes are not a message of the contract.
+        MessageMalformed = "MESSAGE_MALFORMED", InvalidArgument, Never;
+        /// The message is longer than `limits.message_bytes_max`.
+        MessageTooLong = "MESSAGE_TOO_LONG", OutOfRange, Never;
+        /// The message did not arrive whole in time. It had no effect; send it again.
+        MessageLate = "MESSAGE_LATE", DeadlineExceeded, AfterChange;
+        /// A call in JSON has another content type than `application/json`.
+        ContentTypeUnknown = "CONTENT_TYPE_UNKNOWN", InvalidArgument, Never;
+        /// The listener of the console refused the HTTP request before it became a call: its status says why.
+        HttpRefused = "HTTP_REFUSED", InvalidArgument, AfterChange;
+        /// The header `grpc-timeout` is malformed, or there twice.
+        TimeoutMalformed = "TIMEOUT_MALFORMED", InvalidArgument, Never;
+        /// The caller's time is up. Whether the request had an effect is unknown if it was under way: ask again with the same
+        /// request id.
+        DeadlineExceeded = "DEADLINE_EXCEEDED", DeadlineExceeded, After(100);
+        /// A field is missing or malformed; `BadRequest` names it.
+        InvalidField = "INVALID_FIELD", InvalidArgument, Never;
+        /// The request id was used for a request with other content. Use a new one.
+        RequestIdReused = "REQUEST_ID_REUSED", AlreadyExists, Never;
+        /// The request was cancelled by CancelRequest and is never applied.
+        RequestCancelled = "REQUEST_CANCELLED", FailedPrecondition, Never;
+        /// The stream changed while the request was decided. It had no effect; ask again.
+        VersionConflict = "VERSION_CONFLICT", Aborted, After(10);
+    }
+    "Accounts and money" {
+        /// There is no such account, or it is another operator's. Open it by OpenAccount.
+        AccountUnknown = "ACCOUNT_UNKNOWN", NotFound, AfterChange;
+        /// The account is open already.
+        AccountExists = "ACCOUNT_EXISTS", AlreadyExists, Never;
+        /// The account has no such transaction.
+        TransactionUnknown = "TRANSACTION_UNKNOWN", NotFound, AfterChange;
+        /// The balance is below the amount, or the operator's wallet refused the debit.
+        InsufficientFunds = "INSUFFICIENT_FUNDS", FailedPrecondition, AfterChange;
+        /// The amount is above the currency's ceiling (`limit_minor`).
+        AmountAboveLimit = "AMOUNT_ABOVE_LIMIT", FailedPrecondition, Never;
+        /// An amount would not fit its type.
+        AmountOutOfRange = "AMOUNT_OUT_OF_RANGE", OutOfRange, Never;
+        /// The deposit would take the balance above its ceiling (`limit_minor`).
+        BalanceAboveLimit = "BALANCE_ABOVE_LIMIT", FailedPrecondition, AfterChange;
+        /// The currency takes no new accounts and bets: the configuration has no coin ladder for it.
+        CurrencyNotOffered = "CURRENCY_NOT_OFFERED", FailedPrecondition, AfterChange;
+        /// The currency has no exchange rate to EUR. Set one by SetExchangeRate.
+        RateUnknown = "RATE_UNKNOWN", FailedPrecondition, AfterChange;
+        /// The exchange rate is outside the configured bounds.
+        RateOutOfBounds = "RATE_OUT_OF_BOUNDS", FailedPrecondition, Never;
+        /// Play money (XTS) cannot be moved, and no wallet has it.
+        PlayMoney = "PLAY_MONEY", FailedPrecondition, Never;
+    }
+    "Play" {
+        /// There is no such game or version of its rules. ListGames has those that there are.
+        GameUnknown = "GAME_UNKNOWN", NotFound, Never;
+        /// The game does not offer the stake. GetGame has the lines, coins and coin values that it offers.
+        InvalidStake = "INVALID_STAKE", InvalidArgument, Never;
+        /// The rules version is superseded and takes no new bets. Name the current one.
+        RulesVersionSuperseded = "RULES_VERSION_SUPERSEDED", FailedPrecondition, AfterChange;
+        /// A switch of the platform stops all new rounds.
+        ServiceDisabled = "SERVICE_DISABLED", FailedPrecondition, AfterChange;
+        /// A switch stops new rounds of the operator.
+        OperatorDisabled = "OPERATOR_DISABLED", FailedPrecondition, AfterChange;
+        /// A switch stops new rounds of the game.
+        GameDisabled = "GAME_DISABLED", FailedPrecondition, AfterChange;
+        /// A switch stops new rounds of the rules version.
+        VersionDisabled = "VERSION_DISABLED", FailedPrecondition, AfterChange;
+        /// The player has an open round of the game (`round_id`). End it by Choose, SkipRound or CloseRound.
+        RoundInProgress = "ROUND_IN_PROGRESS", FailedPrecondition, AfterChange;
+        /// The player must pick a witch before the first spin.
+        WitchNotPicked = "WITCH_NOT_PICKED", FailedPrecondition, AfterChange;
+        /// The round waits for another choice, or for none (`awaiting`).
+        ChoiceNotAwaited = "CHOICE_NOT_AWAITED", FailedPrecondition, Never;
+        /// The round is over.
+        AlreadySettled = "ALREADY_SETTLED", FailedPrecondition, Never;
+        /// There is no such round, or it is another operator's.
+        RoundUnknown = "ROUND_UNKNOWN", NotFound, AfterChange;
+        /// The next draw has another seal than the request names. Ask again with the new `seal`.
+        SealChanged = "SEAL_CHANGED", FailedPrecondition, AfterChange;
+        /// The key of the round's draws is not there. Restore the keys folder, or void the round.
+        DrawKeyLost = "DRAW_KEY_LOST", FailedPrecondition, AfterChange;
+        /// The process has no draw keys (`[draws] key_file`), so it can neither draw nor rebuild a round.
+        NoDrawKeys = "NO_DRAW_KEYS", FailedPrecondition, AfterChange;
+        /// The operating system gave no random bytes.
+        NoEntropy = "NO_ENTROPY", Unavailable, After(1_000);
+        /// The operating system gave no random bytes for a simulation's seed.
+        NoRandomNumbers = "NO_RANDOM_NUMBERS", Unavailable, After(1_000);
+        /// The jurisdiction does not allow buying a feature.
+        BuyFeatureForbidden = "BUY_FEATURE_FORBIDDEN", FailedPrecondition, Never;
+        /// The jurisdiction does not allow gambling a win.
+        GambleForbidden = "GAMBLE_FORBIDDEN", FailedPrecondition, Never;
+        /// The jurisdiction does not allow games with a progressive jackpot.
+        JackpotForbidden = "JACKPOT_FORBIDDEN", FailedPrecondition, Never;
+        /// The jurisdiction does not allow rounds that play themselves.
+        AutoplayForbidden = "AUTOPLAY_FORBIDDEN", FailedPrecondition, Never;
+        /// The bet is above what a round may cost (`limit_minor`).
+        BetLimit = "BET_LIMIT", FailedPrecondition, AfterChange;
+        /// The bet could take the day's loss above its limit (`limit_minor`).
+        LossLimit = "LOSS_LIMIT", FailedPrecondition, AfterChange;
+        /// The bet follows the player's last round too soon for the jurisdiction.
+        RoundTooSoon = "ROUND_TOO_SOON", FailedPrecondition, After(1_000);
+    }
+    "Sessions" {
+        /// The jurisdiction's limits hold in sessions only. Open one by OpenSession.
+        SessionRequired = "SESSION_REQUIRED", FailedPrecondition, AfterChange;
+        /// The player has a live session, or another call keeps it. Bet in that session, or close it.
+        SessionInUse = "SESSION_IN_USE", FailedPrecondition, AfterChange;
+        /// The game is held for some seconds after its connection was dropped.
+        SessionHeld = "SESSION_HELD", FailedPrecondition, After(1_000);
+        /// The session is over. Open another one.
+        SessionExpired = "SESSION_EXPIRED", FailedPrecondition, AfterChange;
+        /// The session is bound to another player, game or currency.
+        SessionMismatch = "SESSION_MISMATCH", InvalidArgument, Never;
+        /// The player's time of the day is up.
+        SessionTimeLimit = "SESSION_TIME_LIMIT", FailedPrecondition, AfterChange;
+        /// A reality check is due. Acknowledge it by AcknowledgeRealityCheck.
+        RealityCheckDue = "REALITY_CHECK_DUE", FailedPrecondition, AfterChange;
+        /// The service has as many sessions as it keeps (`limits.sessions_max`).
+        SessionsFull = "SESSIONS_FULL", ResourceExhausted, After(60_000);
+    }
+    "Campaigns" {
+        /// The player has no such campaign.
+        CampaignUnknown = "CAMPAIGN_UNKNOWN", NotFound, AfterChange;
+        /// The player has a campaign of this reference.
+        CampaignExists = "CAMPAIGN_EXISTS", AlreadyExists, Never;
+        /// The campaign is for another game or currency.
+        CampaignMismatch = "CAMPAIGN_MISMATCH", InvalidArgument, Never;
+        /// A round of the campaign was begun, so it cannot be taken back.
+        CampaignBegun = "CAMPAIGN_BEGUN", FailedPrecondition, Never;
+        /// The campaign was taken back.
+        CampaignCancelled = "CAMPAIGN_CANCELLED", FailedPrecondition, Never;
+        /// All free rounds of the campaign were played.
+        CampaignUsedUp = "CAMPAIGN_USED_UP", FailedPrecondition, Never;
+        /// The campaign has expired.
+        CampaignExpired = "CAMPAIGN_EXPIRED", FailedPrecondition, Never;
+        /// The highest cost of the campaign does not fit its type. Grant fewer or smaller rounds.
+        CampaignTooLarge = "CAMPAIGN_TOO_LARGE", FailedPrecondition, Never;
+        /// The operator's open campaigns could cost more than `campaign_liability_eur_max`.
+        CampaignLiabilityAboveCap = "CAMPAIGN_LIABILITY_ABOVE_CAP", FailedPrecondition, AfterChange;
+        /// The campaign's terms are not allowed, such as an expiry in the past.
+        InvalidCampaign = "INVALID_CAMPAIGN", InvalidArgument, Never;
+    }
+    "Operators' own wallets" {
+        /// The operator's own wallet has the money: deposits and withdrawals are not made here.
+        SeamlessWallet = "SEAMLESS_WALLET", FailedPrecondition, Never;
+        /// The operator's wallet has not answered for a while, so it is not asked for now.
+        WalletUnavailable = "WALLET_UNAVAILABLE", Unavailable, After(1_000);
+        /// As many bets as may wait for the operator's wallet.
+        WalletBusy = "WALLET_BUSY", ResourceExhausted, After(100);
+        /// Another bet of the player is under way, or is being rolled back.
+        DebitOpen = "DEBIT_OPEN", Aborted, After(1_000);
+        /// The bet was not made; its debit is rolled back. Bet again under a new request id.
+        DebitRolledBack = "DEBIT_ROLLED_BACK", FailedPrecondition, Never;
+        /// The player has as many credits under way to the wallet as are kept.
+        DuesWaiting = "DUES_WAITING", Unavailable, After(1_000);
+    }
+    "Voids, changes and switches" {
+        /// The round is void already.
+        AlreadyVoided = "ALREADY_VOIDED", FailedPrecondition, Never;
+        /// A void of the round was proposed before.
+        VoidProposedBefore = "VOID_PROPOSED_BEFORE", FailedPrecondition, Never;
+        /// The round hit the jackpot, so its void needs an approval.
+        VoidUnapproved = "VOID_UNAPPROVED", FailedPrecondition, AfterChange;
+        /// The switch is in this position already.
+        SwitchUnchanged = "SWITCH_UNCHANGED", FailedPrecondition, Never;
+        /// Without operators there are no actors, so no change waits for an approval.
+        NoActors = "NO_ACTORS", FailedPrecondition, AfterChange;
+        /// No such change waits. ListChanges has those that do.
+        ChangeUnknown = "CHANGE_UNKNOWN", NotFound, Never;
+        /// The change was not approved in time. Propose it again.
+        ChangeLapsed = "CHANGE_LAPSED", FailedPrecondition, Never;
+        /// The actor who proposed a change may not approve it.
+        SameActor = "SAME_ACTOR", PermissionDenied, AfterChange;
+        /// The change is for other actors to approve.
+        OtherActors = "OTHER_ACTORS", PermissionDenied, AfterChange;
+        /// As many changes wait as may (`changes_max`). Approve or reject some.
+        TooManyChanges = "TOO_MANY_CHANGES", ResourceExhausted, AfterChange;
+    }
+    "Jackpots and incidents" {
+        /// There is no such pool.
+        PoolUnknown = "POOL_UNKNOWN", NotFound, AfterChange;
+        /// The pool is open already.
+        PoolExists = "POOL_EXISTS", AlreadyExists, Never;
+        /// The pool's status does not allow it, such as resuming one that is active.
+        PoolStatus = "POOL_STATUS", FailedPrecondition, AfterChange;
+        /// The pool has awards or open rounds, so it cannot be retired.
+        PoolOutstanding = "POOL_OUTSTANDING", FailedPrecondition, AfterChange;
+        /// The pool moved on while the step was decided. It had no effect.
+        PoolFigureStale = "POOL_FIGURE_STALE", Aborted, After(10);
+        /// The pool's terms contradict each other.
+        InvalidTerms = "INVALID_TERMS", InvalidArgument, Never;
+        /// A game's return at these terms would leave the span that its rules state.
+        TermsOutOfSpan = "TERMS_OUT_OF_SPAN", InvalidArgument, Never;
+        /// The jackpot's award is not priced yet.
+        AwardPending = "AWARD_PENDING", Unavailable, After(1_000);
+        /// The award is held by the proposed void of its round.
+        AwardHeld = "AWARD_HELD", FailedPrecondition, AfterChange;
+        /// The incident's interval or pools are not allowed.
+        InvalidIncident = "INVALID_INCIDENT", InvalidArgument, Never;
+        /// An incident of this id exists.
+        IncidentExists = "INCIDENT_EXISTS", AlreadyExists, Never;
+        /// As many incidents are kept as may be (`incidents_max`).
+        TooManyIncidents = "TOO_MANY_INCIDENTS", ResourceExhausted, AfterChange;
+    }
+    "Reports, proofs and jobs" {
+        /// The pool has no statement of this day: it was not there, or the day has not begun.
+        NoStatement = "NO_STATEMENT", NotFound, AfterChange;
+        /// The report has not read the log to its end yet.
+        ReportBehind = "REPORT_BEHIND", Unavailable, After(1_000);
+        /// The files of significant events could not be read.
+        EventsUnreadable = "EVENTS_UNREADABLE", Unavailable, After(1_000);
+        /// Another process writes the partition and has its proofs.
+        ProofsElsewhere = "PROOFS_ELSEWHERE", Unavailable, AfterChange;
+        /// The files of the tree could not be read.
+        ProofsUnreadable = "PROOFS_UNREADABLE", Unavailable, After(1_000);
+        /// No checkpoint has been signed yet.
+        CheckpointPending = "CHECKPOINT_PENDING", Unavailable, After(1_000);
+        /// The checkpoint named is newer than the newest one here.
+        CheckpointAhead = "CHECKPOINT_AHEAD", OutOfRange, AfterChange;
+        /// The log is not the one that was signed. Stop, and compare it with a copy.
+        LogContradicted = "LOG_CONTRADICTED", DataLoss, Never;
+        /// The round is open: its proof exists when it is over.
+        RoundOpen = "ROUND_OPEN", FailedPrecondition, AfterChange;
+        /// No record has this hash, or it does not concern the caller.
+        RecordUnknown = "RECORD_UNKNOWN", NotFound, Never;
+        /// There is no such job, or it is no longer kept.
+        JobUnknown = "JOB_UNKNOWN", NotFound, Never;
+        /// Another job is running (`job_id`). Cancel it or wait for its end.
+        JobUnderWay = "JOB_UNDER_WAY", ResourceExhausted, AfterChange;
+        /// The whole log is not in this process's data folder. Audit it where it is.
+        AuditElsewhere = "AUDIT_ELSEWHERE", FailedPrecondition, Never;
+        /// The operating system started no thread for the job.
+        NoThread = "NO_THREAD", ResourceExhausted, AfterChange;
+    }
+    "State of the service" {
+        /// The service is stopping. Ask again, at another process or after its restart.
+        Closing = "CLOSING", Unavailable, After(1_000);
+        /// The partition's queue is full.
+        QueueFull = "QUEUE_FULL", ResourceExhausted, After(100);
+        /// Another process writes the log.
+        NotTheWriter = "NOT_THE_WRITER", Unavailable, After(1_000);
+        /// The process could not confirm that its state is current.
+        NotCurrent = "NOT_CURRENT", Unavailable, After(1_000);
+        /// Another process holds the player's partition. Ask there.
+        PartitionElsewhere = "PARTITION_ELSEWHERE", FailedPrecondition, AfterChange;
+        /// The installation has no such partition.
+        PartitionUnknown = "PARTITION_UNKNOWN", NotFound, Never;
+        /// The log does not reach this position yet.
+        PositionAhead = "POSITION_AHEAD", OutOfRange, AfterChange;
+        /// There is no room on the log's disk. Nothing was written.
+        LogFull = "LOG_FULL", Unavailable, After(5_000);
+        /// The log cannot be written for now. Nothing was written.
+        LogUnavailable = "LOG_UNAVAILABLE", Unavailable, After(1_000);
+        /// Whether the request was applied is unknown. Ask again with the same request id, or look it up by GetRequest.
+        OutcomeUnknown = "OUTCOME_UNKNOWN", Unavailable, After(5_000);
+        /// A commit of the log could not be read back.
+        LogUnreadable = "LOG_UNREADABLE", DataLoss, Never;
+        /// The index has not taken up the log to where the answer is.
+        IndexBehind = "INDEX_BEHIND", Unavailable, After(1_000);
+        /// The index could not be read.
+        IndexUnreadable = "INDEX_UNREADABLE", Unavailable, After(1_000);
+        /// This binary lacks the rules version of the round. Serve with one that has it.
+        ModelUnknown = "MODEL_UNKNOWN", Unimplemented, AfterChange;
+        /// The books refuse the request for a reason without a name of its own; the message says which.
+        Refused = "REFUSED", FailedPrecondition, Never;
+        /// A defect of the service. Report it with the request id and the time.
+        Internal = "INTERNAL", Internal, Never;
+    }
+    "Proposals of other processes" {
+        /// A node's credential may not make this commit, or it does not follow from the log. The message begins with one of the
+        /// reasons below.
+        ProposalNotAllowed = "PROPOSAL_NOT_ALLOWED", PermissionDenied, Never;
+        /// A node's credential has as many bytes of proposals under way as it may (`bytes_max`).
+        ProposalBytes = "PROPOSAL_BYTES", ResourceExhausted, After(100);
+        /// The proposal is longer than a commit may be.
+        ProposalTooLong = "PROPOSAL_TOO_LONG", PermissionDenied, Never;
+        /// A node of this role does not propose events of this kind.
+        KindNotAllowed = "KIND_NOT_ALLOWED", PermissionDenied, Never;
+        /// The proposal does not name the version that it was decided on.
+        VersionMissing = "VERSION_MISSING", PermissionDenied, Never;
+        /// The event names no actor.
+        ActorMissing = "ACTOR_MISSING", PermissionDenied, Never;
+        /// The event names an actor that no credential has.
+        ActorUnknown = "ACTOR_UNKNOWN", PermissionDenied, Never;
+        /// The actor that the event names lacks the role, or is another operator's.
+        ActorRoleMissing = "ACTOR_ROLE_MISSING", PermissionDenied, Never;
+        /// The change takes two actors and was not approved.
+        ApprovalMissing = "APPROVAL_MISSING", PermissionDenied, Never;
+        /// The step's outcome is not what its rules and draw give.
+        OutcomeDiffers = "OUTCOME_DIFFERS", PermissionDenied, Never;
+        /// The step's draw was not sealed before.
+        StepUnsealed = "STEP_UNSEALED", PermissionDenied, Never;
+        /// The next draw's seal does not follow from the draw keys.
+        SealForged = "SEAL_FORGED", PermissionDenied, Never;
+        /// The event names a draw key that the writer does not have.
+        DrawKeyUnknown = "DRAW_KEY_UNKNOWN", PermissionDenied, Never;
+        /// The event gives a draw up whose key is not lost.
+        DrawKeyPresent = "DRAW_KEY_PRESENT", PermissionDenied, Never;
+        /// The reservation names another cap than the configuration.
+        CapDiffers = "CAP_DIFFERS", PermissionDenied, Never;
+        /// The grant of a campaign has no reservation that covers it.
+        CampaignUnreserved = "CAMPAIGN_UNRESERVED", PermissionDenied, Never;
+        /// The pool report is not what the log adds up to.
+        ReportDiffers = "REPORT_DIFFERS", PermissionDenied, Never;
+        /// The copied rate or switch is not the original.
+        CopyDiffers = "COPY_DIFFERS", PermissionDenied, Never;
+        /// The copied pool is not the original.
+        MirrorDiffers = "MIRROR_DIFFERS", PermissionDenied, Never;
+    }
+}
