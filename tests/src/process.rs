@@ -125,13 +125,26 @@ impl Process {
         self.end();
     }
 
-    /// Holds it as it is with SIGSTOP: it does nothing more until it's killed.
+    /// Holds it as it is with SIGSTOP: it does nothing more until it's released or killed.
     ///
     /// # Panics
     /// When it has ended.
     pub fn hold(&self) {
-        let held = Command::new("sh").args(["-c", &format!("kill -STOP {}", self.child.id())]).status();
-        assert!(held.expect("a shell is there").success(), "the process is still there");
+        self.signal("STOP");
+    }
+
+    /// Lets it go on with SIGCONT.
+    ///
+    /// # Panics
+    /// When it has ended.
+    pub fn release(&self) {
+        self.signal("CONT");
+    }
+
+    /// Sends it a signal, by the shell's own kill: not every machine has another.
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", self.child.id())]).status();
+        assert!(sent.expect("a shell is there").success(), "the process is still there");
     }
 
     /// Asks it to stop with SIGTERM and waits; answers its exit code.
@@ -148,10 +161,7 @@ impl Process {
     /// # Panics
     /// When it has ended.
     pub fn ask_to_stop(&self) {
-        let id = self.child.id().to_string();
-        // The shell's own kill: not every machine has another.
-        let asked = Command::new("sh").args(["-c", &format!("kill -TERM {id}")]).status().expect("a shell is there");
-        assert!(asked.success(), "the process is still there");
+        self.signal("TERM");
     }
 
     /// Waits until it has ended; answers its exit code and what it said on standard error.

@@ -5,6 +5,9 @@
 //! there too, and asks the leader of each partition's stream for the latest epoch: a writer that cannot be heard, or
 //! whose epoch in any partition is over, steps down from all of them, so that nobody is answered from an outdated
 //! state.
+//!
+//! Each answer of a leader that is in contact with a majority of the stream's servers confirms the writer's
+//! [`Authority`], which bounds the age of the state that reads are answered from.
 
 use crate::{
     expected::Expected,
@@ -16,9 +19,17 @@ use crate::{
 };
 use async_nats::{Client, RequestErrorKind};
 use futures_util::{StreamExt, future::BoxFuture, future::select_all};
+use motherlode_log::{Authority, uptime};
 use motherlode_runtime::config::Store as Config;
 use serde_json::{Value, json};
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 use tokio::{
     task::JoinSet,
     time::{Instant, sleep, timeout},
@@ -31,8 +42,6 @@ const SILENCE_MAX: Duration = Duration::from_secs(3);
 /// A writer that did not hear itself for so long steps down: before another one takes it for dead.
 const UNHEARD_MAX: Duration = Duration::from_millis(2_500);
 
-/// From one check of the stream's configuration to the next.
-const CHECK_EVERY: Duration = Duration::from_secs(2);
 /// JetStream's error for a message that there is not.
 const NO_MESSAGE: u64 = 10_037;
 
@@ -64,6 +73,8 @@ pub(crate) struct Taken {
     pub shared: Arc<Shared>,
     /// The stream as it was found.
     pub expected: Arc<Expected>,
+    /// How lately this writer was confirmed.
+    pub authority: Arc<Authority>,
 }
 
 impl Presence {
@@ -126,10 +137,14 @@ impl Presence {
     /// Asks as another process would, and ends when another process would hear nothing.
     async fn hear(&self, client: &Client) -> String {
         let mut heard = Instant::now();
-        while heard.elapsed() < UNHEARD_MAX {
+        loop {
             let asked = client.request(subject(&self.stream.name), "".into());
             if let Ok(Ok(_)) = timeout(ASK_EVERY, asked).await {
                 heard = Instant::now();
+            }
+            // After the question: a process that was frozen asks once more, and goes on if nobody has taken the log.
+            if heard.elapsed() >= UNHEARD_MAX {
+                break;
             }
             sleep(ASK_EVERY).await;
         }
@@ -139,32 +154,56 @@ impl Presence {
     /// Ends when a stream has another writer, has changed, or has no leader for too long.
     async fn confirm(&self, client: &Client, taken: &Taken) -> String {
         let name = &taken.stream.name;
-        let (mut confirmed, mut checked) = (Instant::now(), Instant::now());
+        let mut confirmed = Instant::now();
+        taken.authority.confirm(uptime());
         // All epochs up to this message are judged.
         let mut judged = taken.epoch;
         while confirmed.elapsed() < self.leaderless_max {
-            if let Some(latest) = latest_epoch(client, name).await {
-                confirmed = Instant::now();
-                if let Some(epoch) = epoch_of_another(client, &taken.stream, &mut judged, latest).await {
-                    return format!("message {epoch} of stream {name} has begun another's epoch");
-                }
+            let asked = uptime();
+            let latest = latest_epoch(client, name).await;
+            if let Some(latest) = latest
+                && let Some(epoch) = epoch_of_another(client, &taken.stream, &mut judged, latest).await
+            {
+                return format!("message {epoch} of stream {name} has begun another's epoch");
             }
-            if checked.elapsed() >= CHECK_EVERY {
-                // The answer covers all messages acknowledged before the question.
-                let last = taken.shared.last();
-                let deviation = match api(client, &format!("STREAM.INFO.{name}"), &json!({})).await {
-                    Ok(info) => taken.expected.deviation(&info, last),
-                    Err(Failure::Refused { code: STREAM_NOT_FOUND, .. }) => Some("it was deleted".to_owned()),
-                    Err(_) => None,
-                };
-                if let Some(deviation) = deviation {
-                    return format!("stream {name} was changed: {deviation}");
+            let is_judged = latest.is_some_and(|latest| latest <= judged);
+            // The answer covers all messages acknowledged before the question.
+            let (last, informed) = (taken.shared.last(), uptime());
+            let deviation = match api(client, &format!("STREAM.INFO.{name}"), &json!({})).await {
+                Ok(info) => {
+                    if let Some(silence) = quorum_silence(&info).filter(|_| is_judged) {
+                        // A leader that has a majority after it was asked had no successor when it was asked.
+                        taken.authority.confirm(asked.min(informed.saturating_sub(silence)));
+                        confirmed = Instant::now();
+                    }
+                    taken.expected.deviation(&info, last)
                 }
-                checked = Instant::now();
+                Err(Failure::Refused { code: STREAM_NOT_FOUND, .. }) => Some("it was deleted".to_owned()),
+                Err(_) => None,
+            };
+            if let Some(deviation) = deviation {
+                return format!("stream {name} was changed: {deviation}");
             }
             sleep(ASK_EVERY).await;
         }
-        format!("stream {name} has had no leader for {:?}", self.leaderless_max)
+        format!("stream {name} has had no leader with a majority for {:?}", self.leaderless_max)
+    }
+}
+
+/// Time since a stream's leader was last in contact with a majority of the stream's servers, itself included, by its own
+/// information; `None` where it has no majority.
+fn quorum_silence(info: &Value) -> Option<Duration> {
+    let followers = info["cluster"]["replicas"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let silence = |follower: &Value| match follower["offline"] == true {
+        true => None,
+        false => follower["active"].as_u64().map(Duration::from_nanos),
+    };
+    let mut silences: Vec<_> = followers.iter().map(silence).collect();
+    silences.sort_unstable_by_key(|silence| silence.unwrap_or(Duration::MAX));
+    // Of 2 others one makes a majority, of 4 two, and of none none is needed.
+    match silences.len().div_ceil(2) {
+        0 => Some(Duration::ZERO),
+        needed => silences[needed - 1],
     }
 }
 
@@ -201,12 +240,12 @@ async fn api(client: &Client, call: &str, body: &Value) -> Result<Value, Failure
     answered(&asked.map_err(|error| unknown(&error))?.map_err(|error| unknown(&error))?)
 }
 
-/// Waits until a partition's stream has no writer that answers. Silence because this process itself is cut off does not
-/// count.
+/// Waits until a partition's stream has no writer that answers; `silent` is set while it does not answer. Silence because
+/// this process itself is cut off does not count.
 ///
 /// # Errors
 /// It cannot connect.
-pub fn vacant(config: &Config, partition: u32) -> BoxFuture<'_, Result<(), OpenError>> {
+pub fn vacant<'a>(config: &'a Config, partition: u32, silent: &'a AtomicBool) -> BoxFuture<'a, Result<(), OpenError>> {
     Box::pin(async move {
         let servers = config.servers();
         let failed = |source| OpenError::Connect { servers: servers.join(", "), source };
@@ -216,12 +255,13 @@ pub fn vacant(config: &Config, partition: u32) -> BoxFuture<'_, Result<(), OpenE
         let mut heard = Instant::now();
         while heard.elapsed() < SILENCE_MAX {
             let asked = Instant::now();
-            let silent = match timeout(ASK_EVERY, client.request(subject.clone(), "".into())).await {
+            let is_silent = match timeout(ASK_EVERY, client.request(subject.clone(), "".into())).await {
                 Ok(Ok(_)) => false,
                 Ok(Err(error)) => error.kind() == RequestErrorKind::NoResponders,
                 Err(_) => echoes(&client).await,
             };
-            if !silent {
+            silent.store(is_silent, Ordering::Relaxed);
+            if !is_silent {
                 heard = Instant::now();
             }
             sleep(ASK_EVERY.saturating_sub(asked.elapsed())).await;
@@ -239,4 +279,25 @@ async fn echoes(client: &Client) -> bool {
         heard.next().await
     };
     matches!(timeout(ASK_EVERY, echo).await, Ok(Some(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_a2_a_leader_counts_while_it_hears_a_majority_of_the_streams_servers() {
+        let of = |replicas: Value| quorum_silence(&json!({ "cluster": { "leader": "a", "replicas": replicas } }));
+        let (second, minute) = (1_000_000_000u64, 60_000_000_000u64);
+        assert_eq!(quorum_silence(&json!({})), Some(Duration::ZERO), "one server, without a cluster");
+        assert_eq!(of(json!([])), Some(Duration::ZERO));
+        let silent = json!([{ "active": minute }, { "active": second }]);
+        assert_eq!(of(silent), Some(Duration::from_secs(1)), "two of three");
+        let down = json!([{ "active": 0, "offline": true }, { "active": second }]);
+        assert_eq!(of(down), Some(Duration::from_secs(1)));
+        assert_eq!(of(json!([{ "active": 0, "offline": true }, { "active": 0, "offline": true }])), None);
+        let of_five = json!([{ "active": minute }, { "active": 3 }, { "offline": true }, { "active": second }]);
+        assert_eq!(of(of_five), Some(Duration::from_secs(1)), "three of five");
+        assert_eq!(of(json!([{ "active": 5 }])), Some(Duration::from_nanos(5)), "two of two");
+    }
 }

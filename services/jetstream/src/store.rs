@@ -13,7 +13,7 @@ use crate::{
     reader::Shared,
 };
 use bytes::Bytes;
-use motherlode_log::{AppendError, Chained, Hash, LockGuard, Position, Reader, Store, block};
+use motherlode_log::{AppendError, Authority, Chained, Hash, LockGuard, Position, Reader, Store, block};
 use motherlode_runtime::config::Store as Config;
 use std::{
     io,
@@ -39,6 +39,7 @@ pub struct JetStreamStore {
     epoch: u64,
     /// The stream as it was found.
     expected: Arc<Expected>,
+    authority: Arc<Authority>,
     append_wait: Duration,
     /// The largest block that a message holds, bytes.
     block_limit: u64,
@@ -144,6 +145,7 @@ impl JetStreamStore {
             shared: Arc::clone(&shared),
             epoch,
             expected: Arc::new(expected),
+            authority: Arc::default(),
             append_wait: Duration::from_millis(config.append_ms_max),
             block_limit: payload.saturating_sub(HEADERS).min(block::MAX),
             failed: None,
@@ -171,6 +173,7 @@ impl JetStreamStore {
             epoch: self.epoch,
             shared: Arc::clone(&self.shared),
             expected: Arc::clone(&self.expected),
+            authority: Arc::clone(&self.authority),
         }
     }
 
@@ -274,6 +277,10 @@ impl Store for JetStreamStore {
             Some(full) => Err(AppendError::Full(io::Error::new(io::ErrorKind::StorageFull, full.clone()))),
             None => Ok(()),
         }
+    }
+
+    fn authority(&self) -> Option<Arc<Authority>> {
+        Some(Arc::clone(&self.authority))
     }
 
     fn reader(&self) -> Arc<dyn Reader> {

@@ -11,17 +11,19 @@ use crate::{
     queue::{Message, Proposed, QueueSlot, QueueSlots, Reply, Verdict, Verdicts, answer, repeated},
     readers::{LogReader, ReaderKind, Reading},
     requests::Name,
-    shared::{Appended, Shared, Standing},
+    shared::{Appended, Shared},
+    standing::Standing,
     upstream::{Upstream, not_current},
     verifier::Verification,
     writer::Writer,
 };
 use motherlode_books::{Books, Generations, PlayerState, SettledRound, StreamId};
-use motherlode_log::{Hash, Position, ReadError, Record};
+use motherlode_log::{Authority, Hash, Position, ReadError, Record};
 use motherlode_proto::convert::record::{Logged, Proposer};
 use motherlode_runtime::{Reason, Refusal, trace::traceparent, until::until};
 use parking_lot::Mutex;
 use std::{
+    collections::HashMap,
     io,
     sync::{Arc, atomic::Ordering},
     thread::JoinHandle,
@@ -37,13 +39,33 @@ use tokio::{
     time::Instant,
 };
 
-/// How often is looked whether a request is still on its way.
+/// How often is looked whether a request is still on its way, or a confirmation has come.
 const LOOK: Duration = Duration::from_millis(50);
+/// The oldest confirmation by the store on which a writer answers reads. Another process takes the log over after a silence of 3 s, or
+/// 2.5 s after this writer's last answer to it, so nothing can be acknowledged elsewhere before this bound is over. The exception is a
+/// process of all roles, which takes the log at its start.
+pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);
+/// How long reads wait for a confirmation.
+const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
+
+/// The entry of a refusal by which a standby says that it takes the log over.
+const TAKEOVER: &str = "takeover";
 
 /// The refusal of one who does not write the log, or not any more: another process does.
 #[must_use]
 pub fn not_the_writer() -> Refusal {
     Refusal::new(Reason::NotTheWriter, "another process writes the log")
+}
+
+/// The same of a standby that takes the log over, or tries to: the writer is silent.
+#[must_use]
+pub fn taking_over() -> Refusal {
+    not_the_writer().with(TAKEOVER, true)
+}
+
+/// Whether a refusal with this reason and these entries is [`taking_over`].
+pub(crate) fn is_taking_over(reason: &str, metadata: &HashMap<String, String>) -> bool {
+    reason == Reason::NotTheWriter.name() && metadata.contains_key(TAKEOVER)
 }
 
 /// A ledger, as services hold it.
@@ -86,26 +108,46 @@ impl Handle {
         }
     }
 
-    /// Waits until the state read here is no older than the call. The writer's own is current; a replica asks for the
-    /// end of the log, once for all who wait, and applies the log up to there.
+    /// Waits until the state read here is no older than the call. A replica asks for the end of the log, once for all who wait, and
+    /// applies the log up to there. A writer whose store others can write too waits for a confirmation where the latest is older than
+    /// [`AUTHORITY_AGE_MAX`].
     ///
     /// # Errors
-    /// UNAVAILABLE: NOT_THE_WRITER where another process writes the log by now, NOT_CURRENT where a replica can't find out
-    /// in time.
+    /// UNAVAILABLE: NOT_THE_WRITER where another process writes the log by now, NOT_CURRENT where it cannot be found out in time.
     pub async fn current(&self) -> Result<(), Refusal> {
         self.written()?;
-        let Way::There { upstream, .. } = &self.way else { return Ok(()) };
-        let standing = self.shared.standing.borrow().clone();
-        match standing {
-            Standing::Failed(why) => Err(not_current(why)),
-            Standing::Takes | Standing::Stalled(_) | Standing::Fenced(_) => upstream.current(&self.shared).await,
+        match &self.way {
+            Way::There { upstream, .. } => upstream.current(&self.shared).await,
+            Way::Here(_) if self.is_current() => Ok(()),
+            Way::Here(_) => self.confirmed().await,
         }
     }
 
-    /// The answer of [`current`](Self::current) without waiting: an error where another process has taken the log over.
+    /// Whether [`current`](Self::current) has nothing to wait for.
+    pub fn is_current(&self) -> bool {
+        let is_young = |authority: &Arc<Authority>| authority.age() <= AUTHORITY_AGE_MAX;
+        !self.is_replica() && self.shared.authority.get().is_none_or(is_young)
+    }
+
+    /// Waits until the store has confirmed this process as the writer.
+    async fn confirmed(&self) -> Result<(), Refusal> {
+        let until = Instant::now() + CONFIRMATION_WAIT_MAX;
+        while Instant::now() < until {
+            tokio::time::sleep(LOOK).await;
+            self.written()?;
+            if self.is_current() {
+                return Ok(());
+            }
+        }
+        Err(not_current("the log's store has not confirmed in time that this process writes it"))
+    }
+
+    /// The answer of [`current`](Self::current) as far as it is known without waiting.
     pub(crate) fn written(&self) -> Result<(), Refusal> {
-        match *self.shared.standing.borrow() {
+        match &*self.shared.standings.borrow() {
             Standing::Fenced(_) => Err(not_the_writer()),
+            Standing::Unconfirmed(why) => Err(not_current(why)),
+            Standing::Failed(why) if self.is_replica() => Err(not_current(why)),
             Standing::Takes | Standing::Stalled(_) | Standing::Failed(_) => Ok(()),
         }
     }
@@ -125,26 +167,26 @@ impl Handle {
         self.shared.readers.copied()
     }
 
-    /// Whether [`current`](Self::current) has anything to wait for.
+    /// Whether another process writes the log.
     pub fn is_replica(&self) -> bool {
         matches!(self.way, Way::There { .. })
     }
 
     /// Takes no more proposals and answers no more reads, since another process may write the log by now.
     pub fn step_down(&self, why: impl Into<String>) {
-        self.shared.fail(Standing::Fenced(why.into()));
+        self.shared.standings.fail(Standing::Fenced(why.into()));
     }
 
     /// Waits until another process writes the log.
     pub(crate) async fn fenced(&self) {
-        let mut standing = self.shared.standing.subscribe();
+        let mut standing = self.shared.standings.subscribe();
         // The sender is this handle's own.
         let _ = standing.wait_for(|standing| matches!(standing, Standing::Fenced(_))).await;
     }
 
     /// How the ledger stands to its log, and a way to wait for a change of that.
     pub fn standing(&self) -> watch::Receiver<Standing> {
-        self.shared.standing.subscribe()
+        self.shared.standings.subscribe()
     }
 
     /// How far the records are verified that the opening of the log has not read, and a way to wait for more.
@@ -154,12 +196,12 @@ impl Handle {
 
     /// Takes no more proposals for good, since the log is not as it was written; reads go on.
     pub fn distrust(&self, why: &str) {
-        self.shared.fail(Standing::Failed(why.to_owned()));
+        self.shared.standings.fail(Standing::Failed(why.to_owned()));
     }
 
     /// Waits until no more proposals are taken for good, and says why.
     pub async fn failed(&self) -> Standing {
-        let mut standing = self.shared.standing.subscribe();
+        let mut standing = self.shared.standings.subscribe();
         // The sender is this handle's own.
         let over = |standing: &Standing| matches!(standing, Standing::Failed(_) | Standing::Fenced(_));
         let failed = standing.wait_for(over).await;
@@ -291,8 +333,8 @@ impl Handle {
     /// needs no writer. A repetition of something old costs the log a read: the caller's time, and nobody else's.
     fn look(&self, proposal: &Proposal, is_remote: bool) -> Result<(Name, Position, QueueSlot), Verdict> {
         let failed = || Err(AppendError::Unknown { reason: "an earlier write failed".into() });
-        let (is_fenced, has_failed) = match *self.shared.standing.borrow() {
-            Standing::Takes | Standing::Stalled(_) => (false, false),
+        let (is_fenced, has_failed) = match *self.shared.standings.borrow() {
+            Standing::Takes | Standing::Stalled(_) | Standing::Unconfirmed(_) => (false, false),
             Standing::Failed(_) => (false, true),
             Standing::Fenced(_) => (true, true),
         };
@@ -309,6 +351,14 @@ impl Handle {
         }
         if has_failed {
             return Err(failed());
+        }
+        if let Way::Here(desk) = &self.way
+            && let Some(reason) = self.shared.standings.refusal()
+        {
+            return Err(Err(match desk.0.is_under_way(name, &proposal.stream, &proposal.request_id) {
+                true => AppendError::Unknown { reason },
+                false => AppendError::Unavailable { reason },
+            }));
         }
         let slot = self.slots.take(&proposal.stream, is_remote).ok_or(Err(AppendError::Busy))?;
         Ok((name, checked_to, slot))
@@ -542,7 +592,7 @@ impl Handle {
 
     /// Whether appends are taken. False while the log cannot be written.
     pub fn writable(&self) -> bool {
-        *self.shared.standing.borrow() == Standing::Takes
+        *self.shared.standings.borrow() == Standing::Takes
     }
 
     /// Closes the ledger: what was proposed before is answered, the index is synced, then the store is released.

@@ -13,7 +13,7 @@ use crate::{
     queue::{Verdict, Verdicts},
     recovery::Recovered,
     replica::{Origin, join},
-    shared::Standing,
+    standing::Standing,
 };
 use futures_util::future::{select_all, try_join_all};
 use motherlode_books::{HOME, InternalRequest, StreamId};
@@ -119,10 +119,24 @@ impl Ledgers {
         }
     }
 
-    /// Checks that this process is still the writer.
+    /// Waits until those that are written here are current.
     ///
     /// # Errors
-    /// NOT_THE_WRITER: another process writes the log by now.
+    /// As [`Ledgers::current`].
+    pub async fn current_here(&self) -> Result<(), Refusal> {
+        try_join_all(self.all().filter(|ledger| !ledger.is_replica()).map(Handle::current)).await.map(drop)
+    }
+
+    /// Whether [`Ledgers::current`] has nothing to wait for.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        self.all().all(Handle::is_current)
+    }
+
+    /// Checks without waiting that this process is still the writer of those that it writes.
+    ///
+    /// # Errors
+    /// NOT_THE_WRITER: another process writes the log by now. NOT_CURRENT: that cannot be found out.
     pub fn written(&self) -> Result<(), Refusal> {
         self.all().filter(|ledger| !ledger.is_replica()).try_for_each(Handle::written)
     }

@@ -4,8 +4,8 @@
 //! state, propose commits, and follow what was committed. What they hold is [`Ledgers`], the handles of all partitions.
 //!
 //! No module imports one that imports it back. From the ground up: values and errors (`append`, `draws`, `error`, `fields`, `index`,
-//! `images`, `options`, `readers`, `region`, `requests`, `time`, `trails`, `trouble`), the state that is shared and the ways to it (`shared`, `projected`,
-//! `queue`, `writer`, `upstream`, [`Handle`]), what changes it (`appender`, `applier`, `projector`, `snapshot`), `verifier`, `recovery`, then
+//! `images`, `options`, `readers`, `region`, `requests`, `standing`, `time`, `trails`, `trouble`), the state that is shared and the ways to it (`shared`, `projected`,
+//! `queue`, `writer`, `upstream`, [`Handle`]), what changes it (`appender`, `applier`, `projector`, `snapshot`, `watch`), `verifier`, `recovery`, then
 //! [`open`] and [`replica`], which put all that together, [`Ledgers`], and the services.
 //!
 //! Promises: what [`Handle::append`] answers rests on synced bytes; a request id has one effect and one answer; readers
@@ -53,6 +53,7 @@ pub mod rounds;
 mod service;
 mod shared;
 mod snapshot;
+mod standing;
 mod switches;
 mod time;
 mod trails;
@@ -60,6 +61,7 @@ mod trouble;
 mod upstream;
 mod verifier;
 mod void;
+mod watch;
 mod wire;
 mod writer;
 
@@ -68,7 +70,7 @@ pub use draws::DrawKeys;
 pub use error::{FetchError, ImageError, OpenError};
 pub use fields::{campaign_over, unknown_account, unknown_campaign, unknown_round};
 pub use generations::{Judged, StartPolicy, StartRefused, check_keys, judge_start};
-pub use handle::{Handle, not_the_writer};
+pub use handle::{AUTHORITY_AGE_MAX, Handle, not_the_writer, taking_over};
 pub use index::Held;
 pub use ledgers::{Ledgers, Stores, join_all, open_all};
 pub use log_service::{LogApi, PROPOSAL_BYTES_MAX};
@@ -82,5 +84,5 @@ pub use recovery::Recovered;
 pub use remote::{Actors, SupersededRules, Terms, UnknownRules, is_copied, may_propose, reservation_ids};
 pub use replica::{Origin, join};
 pub use service::LedgerApi;
-pub use shared::Standing;
+pub use standing::Standing;
 pub use verifier::Verification;

@@ -11,7 +11,8 @@ use crate::{
     readers::{ReaderKind, Reading},
     remote::{Guard, Node, StreamBytes, Terms, check_length},
     rounds,
-    shared::{Appended, Standing},
+    shared::Appended,
+    standing::Standing,
     wire::{error_to_wire, proposal_from_wire},
 };
 use futures_util::{Stream, stream};
@@ -243,7 +244,7 @@ impl Follow {
     fn message(&mut self, first_position: Position, records: Vec<Vec<u8>>) -> wire::FollowRecordsResponse {
         self.reading.sent(self.sent);
         let stalled = match &*self.standing.borrow_and_update() {
-            Standing::Stalled(why) => why.clone(),
+            Standing::Stalled(why) | Standing::Unconfirmed(why) => why.clone(),
             // A process that has failed for good ends, and the stream with it.
             Standing::Takes | Standing::Failed(_) | Standing::Fenced(_) => String::new(),
         };

@@ -34,6 +34,11 @@ pub struct Options {
     pub request_run_commits: usize,
     /// Bytes of memory for the filters of runs of requests; those beyond it are read for each question.
     pub request_filter_bytes_max: u64,
+    /// How long an append, a store's confirmation of its writer, or for a replica the process that writes the log may take to answer
+    /// before proposals are refused and the ledger reports that it takes none.
+    pub silence_max: Duration,
+    /// The same for a replica while a standby is known to be taking the log over.
+    pub takeover_max: Duration,
     /// How long a replica tolerates a log that is shorter than its own state: an overtaken writer knows by then, so it
     /// must be another log.
     pub ahead_max: Duration,
@@ -72,6 +77,8 @@ impl Default for Options {
             mark_commits: 250_000,
             request_run_commits: 1 << 17,
             request_filter_bytes_max: 256 << 20,
+            silence_max: Duration::from_secs(3),
+            takeover_max: Duration::from_secs(6),
             ahead_max: Duration::from_secs(20),
             draws: DrawKeys::none(),
             clock: Arc::new(clock),

@@ -17,10 +17,12 @@ use crate::{
     projector::Projector,
     readers::Readers,
     requests::{Requests, Sealer},
-    shared::{Shared, Standing, TAIL_GROUPS},
+    shared::{Shared, TAIL_GROUPS},
     snapshot::{Keeper, Snapshot, Snapshots},
+    standing::{Standing, Standings},
     time::LogTime,
     verifier::{TELL_EVERY, Verification, Verifier},
+    watch::Watch,
     writer::Writer,
 };
 use motherlode_books::{Books, Commit, Refused};
@@ -102,7 +104,7 @@ impl Recovered {
         let shared = &self.applier.shared;
         let Held { position, hash } = *shared.head.borrow();
         let same = shared.partition == store.partition() && Arc::ptr_eq(&shared.reader, &store.reader());
-        let takes = *shared.standing.borrow() == Standing::Takes;
+        let takes = *shared.standings.borrow() == Standing::Takes;
         Ok(same && takes && (position == 0 || record_hash(&*shared.reader, position)? == Some(hash)))
     }
 
@@ -112,15 +114,22 @@ impl Recovered {
         let verifier = unread(&*store, &shared)?;
         let writer = Arc::new(Writer::new(Arc::clone(&shared), projector, &options));
         let appends = motherlode_runtime::Appends::new();
+        let authority = store.authority();
+        if let Some(authority) = &authority {
+            // It was a replica until now, which has none.
+            let _ = shared.authority.set(Arc::clone(authority));
+        }
+        let watch = Watch { writer: Arc::clone(&writer), authority, silence_max: options.silence_max };
         let appender = Appender { store, writer: Arc::clone(&writer), appends };
-        let (open, closed) = channel::<()>();
+        let ((open, closed), (watched, unwatched)) = (channel::<()>(), channel::<()>());
         let verifying = verifier.map(|verifier| spawn("verifier", move || verifier.run(&closed))).transpose()?;
+        let watching = spawn("watch", move || watch.run(&unwatched))?;
         let appending = spawn("appender", move || {
             appender.run();
-            // The verifier ends with the appender.
-            drop(open);
+            // The verifier and the watch end with the appender.
+            drop((open, watched));
         })?;
-        let threads = [appending, projecting].into_iter().chain(verifying).collect();
+        let threads = [appending, projecting, watching].into_iter().chain(verifying).collect();
         Ok(Handle::new(shared, Way::Here(Arc::new(Desk(writer))), &options, threads))
     }
 
@@ -191,7 +200,8 @@ pub(crate) fn recover(
         readers: Readers::default(),
         hashes: Mutex::default(),
         tail: broadcast::Sender::new(TAIL_GROUPS),
-        standing: watch::Sender::new(Standing::Takes),
+        standings: Standings::new(partition),
+        authority: OnceLock::new(),
         verification: Arc::default(),
         time,
         answer_wait_max: options.answer_wait_max,

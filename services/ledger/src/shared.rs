@@ -12,12 +12,13 @@ use crate::{
     readers::Readers,
     recent::Recent,
     requests::{Name, Requests},
+    standing::{Standing, Standings},
     time::LogTime,
     verifier::Verification,
 };
 use bytes::Bytes;
 use motherlode_books::{Books, Commit, Event, Stage, StreamId};
-use motherlode_log::{Position, Reader};
+use motherlode_log::{Authority, Position, Reader};
 use motherlode_proto::convert::record::{self, Logged};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::{
@@ -44,19 +45,6 @@ pub(crate) struct Appended {
 /// Groups that a follower may be behind before it has to read them from the store.
 pub(crate) const TAIL_GROUPS: usize = 256;
 
-/// How a ledger stands to its log.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
-    /// It takes proposals.
-    Takes,
-    /// It takes none for now: the log cannot be written. It tries again by itself, and takes proposals when it can.
-    Stalled(String),
-    /// It takes no more proposals; reads go on.
-    Failed(String),
-    /// Another process writes the log: this one's state may be old.
-    Fenced(String),
-}
-
 pub(crate) struct Shared {
     pub(crate) partition: u32,
     /// Durable state, and nothing else.
@@ -81,7 +69,9 @@ pub(crate) struct Shared {
     pub(crate) tail: broadcast::Sender<Appended>,
     /// Who is sent them.
     pub(crate) readers: Readers,
-    pub(crate) standing: watch::Sender<Standing>,
+    pub(crate) standings: Standings,
+    /// How lately the store has confirmed this process as its writer; empty for a replica, and for a store that needs none.
+    pub(crate) authority: OnceLock<Arc<Authority>>,
     /// Of what the opening of the log has not read.
     pub(crate) verification: Arc<watch::Sender<Verification>>,
     pub(crate) time: LogTime,
@@ -200,25 +190,10 @@ impl Shared {
         self.head.borrow().position
     }
 
-    /// No appends from here on. The first reason stays, but that being fenced is more than having failed.
-    pub(crate) fn fail(&self, standing: Standing) {
-        self.standing.send_if_modified(|now| {
-            let worse = match now {
-                Standing::Takes | Standing::Stalled(_) => true,
-                Standing::Failed(_) => matches!(standing, Standing::Fenced(_)),
-                Standing::Fenced(_) => false,
-            };
-            if worse {
-                *now = standing;
-            }
-            worse
-        });
-    }
-
     /// Stops a replica for good: the records that it was sent don't continue those that it has.
     pub(crate) fn diverged(&self, why: &str) {
         tracing::error!(why, "the ledger's records do not continue those of this replica: it stops");
-        self.fail(Standing::Failed(why.to_owned()));
+        self.standings.fail(Standing::Failed(why.to_owned()));
     }
 
     /// Gives up the index's files, if this is the last to have them.
@@ -228,30 +203,6 @@ impl Shared {
         if let Some(shared) = Arc::into_inner(self) {
             shared.index.close();
         }
-    }
-
-    /// No append gets through for now.
-    pub(crate) fn stall(&self, reason: &str) {
-        self.standing.send_if_modified(|now| {
-            let takes = *now == Standing::Takes;
-            if takes {
-                tracing::error!(partition = self.partition, reason, "no appends get through: they are refused");
-                *now = Standing::Stalled(reason.to_owned());
-            }
-            takes
-        });
-    }
-
-    /// Appends get through again.
-    pub(crate) fn recover(&self) {
-        self.standing.send_if_modified(|now| {
-            let stalled = matches!(now, Standing::Stalled(_));
-            if stalled {
-                tracing::info!(partition = self.partition, "appends get through again");
-                *now = Standing::Takes;
-            }
-            stalled
-        });
     }
 }
 

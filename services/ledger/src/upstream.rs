@@ -1,6 +1,6 @@
 //! Where a replica's log is written, as its handle knows it.
 
-use crate::shared::Shared;
+use crate::{shared::Shared, standing::Standing};
 use motherlode_log::Position;
 use motherlode_runtime::{Reason, Refusal};
 use std::time::Duration;
@@ -30,8 +30,23 @@ impl Upstream {
             let mut head = shared.head.subscribe();
             head.wait_for(|held| held.position >= end).await.ok().map(drop)
         };
+        let mut standings = shared.standings.subscribe();
+        let reached = async {
+            tokio::select! {
+                reached = reached => Ok(reached),
+                // The sender is the shared state's own.
+                Ok(standing) = standings.wait_for(|standing| matches!(standing, Standing::Unconfirmed(_))) => {
+                    Err(standing.clone())
+                }
+            }
+        };
         let wait = shared.answer_wait_max.unwrap_or(CURRENT_WAIT_MAX);
-        match tokio::time::timeout(wait, reached).await {
+        let reached = match tokio::time::timeout(wait, reached).await {
+            Ok(Err(Standing::Unconfirmed(why))) => return Err(not_current(why)),
+            Ok(reached) => Ok(reached.ok().flatten()),
+            Err(late) => Err(late),
+        };
+        match reached {
             Ok(Some(())) => Ok(()),
             Ok(None) => Err(not_current("the ledger is closing")),
             Err(_) => Err(not_current("no process that writes the log has answered in time")),
@@ -39,7 +54,7 @@ impl Upstream {
     }
 }
 
-/// The refusal of a replica that can't know whether what it holds is still true.
+/// The refusal of a process that cannot find out whether the state that it holds is still true. The call had no effect.
 pub(crate) fn not_current(why: impl Into<String>) -> Refusal {
     Refusal::new(Reason::NotCurrent, why)
 }

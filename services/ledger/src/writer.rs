@@ -23,7 +23,8 @@ use crate::{
     parked::Parked,
     queue::{Proposed, QueueSlot, Reply, Verdict, answer, repeated},
     requests::Name,
-    shared::{Appended, HANDED_BYTES_MAX, Handed, Shared, Standing, is_by},
+    shared::{Appended, HANDED_BYTES_MAX, Handed, Shared, is_by},
+    standing::{Hindrance, Standing},
     trouble::Trouble,
 };
 use bytes::{Bytes, BytesMut};
@@ -34,7 +35,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
     collections::VecDeque,
     sync::{Arc, OnceLock, Weak, mpsc::SyncSender},
-    time::Instant,
+    time::{Duration, Instant},
 };
 use tokio::{runtime, sync::mpsc};
 
@@ -63,8 +64,8 @@ struct Staged {
     room: Room,
     /// So many of them, the oldest, are durable and not published yet.
     durable: usize,
-    /// Whether the oldest of the others is being appended.
-    appending: bool,
+    /// Since when the oldest of the others is being appended.
+    appending: Option<Instant>,
     /// Verdicts that are not given yet.
     waiting: usize,
     /// Proposals that the next group has no room for.
@@ -158,7 +159,7 @@ impl Writer {
             groups: VecDeque::new(),
             room: Room::default(),
             durable: 0,
-            appending: false,
+            appending: None,
             waiting: 0,
             parked: Parked::default(),
             trouble: None,
@@ -269,7 +270,7 @@ impl Writer {
                 None => known.push((reply, verdict)),
             }
         }
-        let is_idle = !staged.appending && staged.groups.len() > staged.durable;
+        let is_idle = staged.appending.is_none() && staged.groups.len() > staged.durable;
         drop((books, staged));
         if is_idle {
             self.due.notify_one();
@@ -281,6 +282,11 @@ impl Writer {
     pub(crate) fn waiting(&self) -> usize {
         let staged = self.staged.lock();
         staged.waiting + staged.parked.count
+    }
+
+    /// How long the append in progress has taken so far.
+    pub(crate) fn append_age(&self) -> Option<Duration> {
+        self.staged.lock().appending.map(|begun| begun.elapsed())
     }
 
     /// Whether a commit of a request is staged, and not durable yet.
@@ -303,7 +309,7 @@ impl Writer {
             let durable = staged.durable;
             if let Some(oldest) = staged.groups.get_mut(durable) {
                 let records = std::mem::replace(&mut oldest.records, Chained::after(oldest.end.hash));
-                staged.appending = true;
+                staged.appending = Some(Instant::now());
                 return Due::Append(records);
             }
             if staged.closed {
@@ -325,9 +331,10 @@ impl Writer {
             let Some(group) = staged.groups.get_mut(durable) else { return };
             group.records = records;
             staged.durable += 1;
-            (staged.appending, staged.trouble) = (false, None);
+            (staged.appending, staged.trouble) = (None, None);
         }
-        self.shared.recover();
+        self.shared.standings.clear(Hindrance::Store);
+        self.shared.standings.clear(Hindrance::Append);
         // Whoever has not heard the last word yet publishes this group, too.
         let told = self.publisher.get().map(|publisher| publisher.try_send(()));
         if !matches!(told, Some(Ok(()) | Err(mpsc::error::TrySendError::Full(())))) {
@@ -383,7 +390,7 @@ impl Writer {
         let mut staged = self.staged.lock();
         let groups = std::mem::take(&mut staged.groups);
         (staged.stage, staged.end) = (Stage::new(), durable);
-        (staged.appending, staged.waiting) = (false, 0);
+        (staged.appending, staged.waiting) = (None, 0);
         let in_doubt = groups.front().map(|oldest| oldest.names.clone()).unwrap_or_default();
         let failure = self.failure(error, &mut staged, in_doubt);
         let refused = |Waiter { name, reply, verdict, .. }: Waiter| match verdict {
@@ -406,14 +413,14 @@ impl Writer {
             Failed::Unknown(_) => (AppendError::Unavailable { reason }, in_doubt),
             Failed::Fenced { .. } | Failed::Conflict { .. } | Failed::Chain { .. } | Failed::Failed { .. } => {
                 tracing::error!(reason, "an append failed");
-                self.shared.fail(match error {
+                self.shared.standings.fail(match error {
                     Failed::Fenced { .. } => Standing::Fenced(reason.clone()),
                     _ => Standing::Failed(reason.clone()),
                 });
                 return AppendError::Unknown { reason };
             }
         };
-        self.shared.stall(&refusal.to_string());
+        self.shared.standings.hinder(Hindrance::Store, &refusal.to_string());
         staged.trouble = Some(Trouble::after(staged.trouble.take()).refusing(refusal.clone(), in_doubt));
         refusal
     }
@@ -429,7 +436,7 @@ impl Writer {
         match tended {
             Ok(()) => {
                 staged.trouble = None;
-                self.shared.recover();
+                self.shared.standings.clear(Hindrance::Store);
             }
             Err(error) => {
                 if staged.trouble.is_none() {
@@ -456,7 +463,7 @@ impl Staged {
 
     /// Whether a full group waits to be appended.
     fn has_full_group(&self, batch_commits_max: usize) -> bool {
-        let closed = self.durable + usize::from(self.appending);
+        let closed = self.durable + usize::from(self.appending.is_some());
         let youngest = self.groups.back().filter(|_| self.groups.len() > closed);
         youngest.is_some_and(|group| group.logged.len() >= batch_commits_max)
     }
@@ -468,7 +475,7 @@ impl Staged {
 
     /// Whether the next commit begins a group.
     fn is_full(&self, batch_commits_max: usize) -> bool {
-        let closed = self.durable + usize::from(self.appending);
+        let closed = self.durable + usize::from(self.appending.is_some());
         let youngest = self.groups.back().filter(|_| self.groups.len() > closed);
         youngest.is_none_or(|youngest| youngest.logged.len() >= batch_commits_max)
     }

@@ -16,6 +16,7 @@
 //! Promises: what an append acknowledged is there after any crash, byte for byte; what is damaged is
 //! reported with its file and byte, never skipped and never repaired by guessing.
 
+mod authority;
 pub mod block;
 mod chain;
 mod damage;
@@ -26,6 +27,7 @@ mod record;
 mod segment;
 mod store;
 
+pub use authority::{Authority, uptime};
 pub use chain::{Chained, genesis, hash, previous_hash, verify_chain};
 pub use damage::{Damage, DamagedMessage, OpenError, ScanError};
 pub use disk::{Access, Disk, File, Folder, LockGuard, os::OsDisk};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::{
+    authority::Authority,
     chain::Chained,
     error::{AppendError, ReadError},
     record::{Hash, Position, Record},
@@ -80,6 +81,11 @@ pub trait Store: Send {
     /// SHOULD verify them, as the auditor does. 0 where all was read.
     fn unread(&self) -> Position {
         0
+    }
+
+    /// How lately this writer was confirmed to be the only one; `None` where no other can write, as in files that are locked.
+    fn authority(&self) -> Option<Arc<Authority>> {
+        None
     }
 
     /// A handle for reading that lives on its own and works while the writer appends.

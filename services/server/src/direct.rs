@@ -52,8 +52,8 @@ pub(crate) struct DirectPlay {
 
 impl Direct for DirectPlay {
     fn answers(&self, path: &str) -> bool {
-        // A replica has to ask first where the log ends.
-        (path == SPIN || path == CHOOSE) && !self.ledgers.is_replica()
+        // The layers wait until the state is current.
+        (path == SPIN || path == CHOOSE) && self.ledgers.is_current()
     }
 
     fn connect(self: Arc<Self>, peer: Arc<Peer>) -> Box<dyn DirectCalls> {

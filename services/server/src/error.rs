@@ -104,7 +104,7 @@ impl ServeError {
 
 fn reason(standing: &Standing) -> &str {
     match standing {
-        Standing::Failed(why) | Standing::Fenced(why) | Standing::Stalled(why) => why,
+        Standing::Failed(why) | Standing::Fenced(why) | Standing::Stalled(why) | Standing::Unconfirmed(why) => why,
         Standing::Takes => "",
     }
 }

@@ -1,7 +1,11 @@
 //! The health of the process and of each service: whether it can do its work.
 //!
-//! While the log of a partition cannot be written no bet and no payment gets through, and the process and the services that
-//! write say NOT_SERVING; those that only read go on. When it can be written again all say SERVING.
+//! * While the log of a partition cannot be written, no bet and no payment gets through: the process and the services that
+//!   write say NOT_SERVING, those that only read go on.
+//! * While it is unknown whether the state here is current, no call gets through, and all say NOT_SERVING: the ledger behind a
+//!   process that spins, or the store that confirms a writer, is silent.
+//!
+//! All say SERVING again when it's over.
 
 use futures_util::future::select_all;
 use motherlode_ledger::{Ledgers, Standing};
@@ -12,27 +16,52 @@ use tonic_health::{ServingStatus, server::HealthReporter};
 /// Services that need the log to be written; "" is the process.
 const WRITE: [&str; 3] = ["", spin::SERVICE_NAME, ledger::SERVICE_NAME];
 
+/// The calls that get through, from none to all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Works {
+    Nothing,
+    Reads,
+    All,
+}
+
+impl Works {
+    fn of(standing: &Standing) -> Self {
+        match standing {
+            Standing::Takes => Self::All,
+            Standing::Stalled(_) | Standing::Failed(_) => Self::Reads,
+            Standing::Unconfirmed(_) | Standing::Fenced(_) => Self::Nothing,
+        }
+    }
+}
+
 /// Tells the health of services until the stop, when none is served any more.
 pub(crate) async fn report(reporter: HealthReporter, served: Vec<&'static str>, ledgers: Ledgers, stop: Stop) {
     let mut standings: Vec<_> = ledgers.all().map(motherlode_ledger::Handle::standing).collect();
     drop(ledgers);
     let mut told = None;
     loop {
-        let writes = standings.iter_mut().all(|standing| *standing.borrow_and_update() == Standing::Takes);
-        if told != Some(writes) {
+        let works = standings.iter_mut().map(|standing| Works::of(&standing.borrow_and_update())).min();
+        let works = works.unwrap_or(Works::All);
+        if told != Some(works) {
             for service in served.iter().copied() {
-                let status = match writes || !WRITE.contains(&service) {
-                    true => ServingStatus::Serving,
-                    false => ServingStatus::NotServing,
+                let status = match works {
+                    Works::All => ServingStatus::Serving,
+                    Works::Reads if !WRITE.contains(&service) => ServingStatus::Serving,
+                    Works::Reads | Works::Nothing => ServingStatus::NotServing,
                 };
                 reporter.set_service_status(service, status).await;
             }
-            if !writes {
-                tracing::error!("health: NOT_SERVING while the log cannot be written; reads are answered");
-            } else if told.is_some() {
-                tracing::info!("health: SERVING again");
+            match works {
+                Works::Nothing => {
+                    tracing::error!("health: NOT_SERVING while it is unknown whether the state is current")
+                }
+                Works::Reads => {
+                    tracing::error!("health: NOT_SERVING while the log cannot be written; reads are answered");
+                }
+                Works::All if told.is_some() => tracing::info!("health: SERVING again"),
+                Works::All => {}
             }
-            told = Some(writes);
+            told = Some(works);
         }
         let changes = standings.iter_mut().map(|standing| Box::pin(standing.changed()));
         let over = tokio::select! {

@@ -1,6 +1,7 @@
 //! The answers of a process that doesn't serve: it stands by, or waits for those who write the rest of the log.
 //!
-//! Each call is answered UNAVAILABLE, NOT_THE_WRITER, so that whoever asks goes on to the next; health says NOT_SERVING. A
+//! Each call is answered UNAVAILABLE, NOT_THE_WRITER, so that whoever asks goes on to the next; health says NOT_SERVING. While the
+//! process takes the log over, the refusal has the entry `takeover`, and whoever has bets that wait for a writer waits longer. A
 //! process that has part of the log already gives that out meanwhile.
 
 use crate::{
@@ -9,7 +10,7 @@ use crate::{
     transport::{bounds, buffers, tls},
 };
 use http::{Request, Response};
-use motherlode_ledger::{Handle, not_the_writer};
+use motherlode_ledger::{Handle, not_the_writer, taking_over};
 use motherlode_runtime::{
     Config,
     access::Access,
@@ -21,7 +22,10 @@ use std::{
     convert::Infallible,
     net::TcpListener as StdListener,
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll},
 };
 use tokio::{net::TcpListener, task::JoinHandle};
@@ -36,6 +40,8 @@ const LOG: &str = "/motherlode.log.v1.LogService/";
 pub(crate) struct NotServing {
     stopper: Stopper,
     serving: JoinHandle<()>,
+    /// Whether the process takes the log over.
+    pub(crate) takes_over: Arc<AtomicBool>,
 }
 
 impl NotServing {
@@ -60,6 +66,7 @@ impl NotServing {
         let (stopper, stop) = stop::channel();
         let clock = written.first().cloned();
         let access = clock.map(|clock| Access::new(&config.operators, Arc::new(move || clock.clock_ms())));
+        let takes_over = Arc::<AtomicBool>::default();
         let mut routes = Routes::builder();
         routes.add_service(health);
         if !written.is_empty() {
@@ -69,7 +76,7 @@ impl NotServing {
             .layer(RefusalDetails)
             .layer(option_layer(access))
             .layer(buffers(config))
-            .layer(Refusing { gives: !written.is_empty() })
+            .layer(Refusing { gives: !written.is_empty(), takes_over: Arc::clone(&takes_over) })
             .service(routes.routes().prepare());
         let bounds = bounds(config);
         // It refuses all but a few calls.
@@ -82,7 +89,7 @@ impl NotServing {
             };
             tokio::join!(ended, connections::serve(listener, tls, workers, bounds, service, None, stop.clone()));
         });
-        Ok(Self { stopper, serving })
+        Ok(Self { stopper, serving, takes_over })
     }
 
     /// Ends: the address is another's to answer at.
@@ -94,23 +101,24 @@ impl NotServing {
 }
 
 /// Refuses all but questions about the process, and the log where that is given out.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Refusing {
     gives: bool,
+    takes_over: Arc<AtomicBool>,
 }
 
 /// A service that is asked no more than that.
 #[derive(Clone)]
 struct Refused<S> {
     inner: S,
-    gives: bool,
+    by: Refusing,
 }
 
 impl<S> Layer<S> for Refusing {
     type Service = Refused<S>;
 
     fn layer(&self, inner: S) -> Refused<S> {
-        Refused { inner, gives: self.gives }
+        Refused { inner, by: self.clone() }
     }
 }
 
@@ -129,9 +137,12 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let path = request.uri().path();
-        match path.starts_with("/grpc.") || self.gives && path.starts_with(LOG) {
+        match path.starts_with("/grpc.") || self.by.gives && path.starts_with(LOG) {
             true => Box::pin(self.inner.call(request)),
-            false => Box::pin(async { Ok(Status::from(not_the_writer()).into_http()) }),
+            false => {
+                let refusal = if self.by.takes_over.load(Ordering::Relaxed) { taking_over() } else { not_the_writer() };
+                Box::pin(async { Ok(Status::from(refusal).into_http()) })
+            }
         }
     }
 }

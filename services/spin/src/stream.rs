@@ -80,7 +80,7 @@ impl Playing {
         self.begin_current(context);
         while read.is_pending() && self.in_flight() < IN_FLIGHT_MAX {
             match self.requests.poll_next_unpin(context) {
-                Poll::Ready(Some(Ok(request))) if self.api.ledgers.is_replica() => self.arrived.push(request),
+                Poll::Ready(Some(Ok(request))) if !self.api.ledgers.is_current() => self.arrived.push(request),
                 Poll::Ready(Some(Ok(request))) => self.begin(request),
                 Poll::Ready(Some(Err(status))) => read = Poll::Ready(Err(status)),
                 Poll::Ready(None) => read = Poll::Ready(Ok(())),

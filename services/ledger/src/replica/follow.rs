@@ -1,7 +1,7 @@
 //! Following the log: what becomes durable is taken up as it comes.
 
 use super::link::{Link, status_text};
-use crate::{applier::Applier, error::OpenError};
+use crate::{applier::Applier, error::OpenError, standing::Hindrance};
 use motherlode_log::ReadError;
 use motherlode_proto::log::v1::{FollowRecordsRequest, FollowRecordsResponse};
 use std::sync::{
@@ -73,8 +73,8 @@ impl Follower {
         let FollowRecordsResponse { first_position, records, stalled } = message;
         // What is proposed here goes to the same writer.
         match stalled.as_str() {
-            "" => self.applier.shared.recover(),
-            why => self.applier.shared.stall(why),
+            "" => self.applier.shared.standings.clear(Hindrance::Store),
+            why => self.applier.shared.standings.hinder(Hindrance::Store, why),
         }
         let held = self.applier.shared.durable();
         if records.is_empty() {

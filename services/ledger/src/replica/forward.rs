@@ -9,6 +9,7 @@ use crate::{
     append::{AppendError, Proposal},
     queue::{Message, Proposed, QueueSlot, Reply, Verdict, answer},
     shared::{Shared, is_by},
+    standing::Standing,
     wire::{outcome_from_wire, proposal_to_wire},
 };
 use motherlode_books::StreamId;
@@ -265,10 +266,11 @@ impl Forwarder {
         }));
     }
 
-    /// Tells those who have waited too long.
+    /// Answers those who have waited too long: all, once no process that writes the log answers.
     fn give_up_late(&mut self) {
-        let now = Instant::now();
-        let late = self.outstanding.extract_if(.., |_, waiting| waiting.until.is_some_and(|until| until <= now));
+        let (now, is_cut) = (Instant::now(), matches!(*self.shared.standings.borrow(), Standing::Unconfirmed(_)));
+        let late =
+            self.outstanding.extract_if(.., |_, waiting| is_cut || waiting.until.is_some_and(|until| until <= now));
         let late: Vec<_> = late.map(|(_, late)| (late.reply, Err(AppendError::Late))).collect();
         answer(late.into_iter());
     }

@@ -1,14 +1,20 @@
 //! The link to the process that writes the log: found among those that may, and found again when it's lost.
+//!
+//! All of them are asked at the same time, so a process that is frozen delays nothing. The link keeps when the writer last answered,
+//! and whether a standby has said that it takes the log over.
 
-use crate::index::Held;
+use crate::{handle::is_taking_over, index::Held};
+use futures_util::future::select_all;
 use motherlode_proto::log::v1::{GetHeadRequest, GetHeadResponse, log_service_client::LogServiceClient};
 use motherlode_runtime::connect::{Connection, Credentials, connect_lasting};
+use parking_lot::Mutex as Lock;
 use std::time::Duration;
 use tokio::{
     sync::{Mutex, watch},
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 use tonic::{Request, Status};
+use tonic_types::StatusExt;
 
 /// Between two tries to find the writer.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -44,6 +50,7 @@ pub(super) struct Link {
     pub(super) partition: u32,
     /// Locked while it's being made: who needs it waits for the same one.
     current: Mutex<Current>,
+    contact: Lock<Contact>,
     /// The number of the last link that was lost.
     lost: watch::Sender<u64>,
 }
@@ -53,44 +60,58 @@ struct Current {
     client: Option<Client>,
     /// Counts the links, so that one is lost once however many find out.
     number: u64,
-    /// The target that is tried next.
-    target: usize,
+}
+
+/// The latest answers of the processes that may write the log.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Contact {
+    /// When the writer was asked that answered last.
+    pub(super) answered: Instant,
+    /// When a standby last said that it takes the log over.
+    pub(super) takeover: Option<Instant>,
+    /// Whether the writer has said since that it does not know whether it still is the writer.
+    pub(super) is_unconfirmed: bool,
 }
 
 impl Link {
     pub(super) fn new(origin: Origin, partition: u32) -> Self {
-        Self { origin, partition, current: Mutex::default(), lost: watch::Sender::new(0) }
+        let contact = Lock::new(Contact { answered: Instant::now(), takeover: None, is_unconfirmed: false });
+        Self { origin, partition, current: Mutex::default(), contact, lost: watch::Sender::new(0) }
+    }
+
+    /// The latest answers.
+    pub(super) fn contact(&self) -> Contact {
+        *self.contact.lock()
     }
 
     /// The link, and its number; waits until there is one.
     pub(super) async fn client(&self) -> (u64, Client) {
         let mut current = self.current.lock().await;
+        if let Some(client) = &current.client {
+            return (current.number, client.clone());
+        }
+        let searching = self.origin.targets.iter().map(|target| Box::pin(self.search(target)));
+        let ((target, client), ..) = select_all(searching).await;
+        tracing::info!(target, "linked to the ledger");
+        current.client = Some(client.clone());
+        current.number += 1;
+        (current.number, client)
+    }
+
+    /// Asks a process until it answers as the writer.
+    async fn search<'a>(&self, target: &'a str) -> (&'a str, Client) {
         let mut warned = false;
         loop {
-            if let Some(client) = &current.client {
-                return (current.number, client.clone());
-            }
-            for _ in 0..self.origin.targets.len() {
-                let target = &self.origin.targets[current.target];
-                match self.reach(target).await {
-                    Ok(client) => {
-                        tracing::info!(target, "linked to the ledger");
-                        current.client = Some(client);
-                        current.number += 1;
-                        break;
-                    }
-                    Err(why) => {
-                        if !warned {
-                            tracing::warn!(target, why, "no link to the ledger");
-                        }
-                        current.target = (current.target + 1) % self.origin.targets.len();
-                    }
+            let reached = timeout(ANSWER_MAX, self.reach(target)).await;
+            match reached.unwrap_or_else(|_| Err("no answer".to_owned())) {
+                Ok(client) => return (target, client),
+                Err(why) if !warned => {
+                    tracing::warn!(target, why, "no link to the ledger");
+                    warned = true;
                 }
+                Err(_) => {}
             }
-            if current.client.is_none() {
-                warned = true;
-                sleep(PAUSE).await;
-            }
+            sleep(PAUSE).await;
         }
     }
 
@@ -132,11 +153,25 @@ impl Link {
     async fn ask(&self, mut client: Client) -> Result<Head, String> {
         let mut request = Request::new(GetHeadRequest { partition: self.partition });
         request.set_timeout(ANSWER_MAX);
-        let answer = timeout(ANSWER_MAX, client.get_head(request)).await;
-        let answer = answer.map_err(|_| "no answer".to_owned())?.map_err(|status| status_text(&status))?;
+        let asked = Instant::now();
+        let answer = timeout(ANSWER_MAX, client.get_head(request)).await.map_err(|_| "no answer".to_owned())?;
+        let answer = answer.inspect_err(|status| self.refused(status)).map_err(|status| status_text(&status))?;
+        *self.contact.lock() = Contact { answered: asked, takeover: None, is_unconfirmed: false };
         let GetHeadResponse { position, hash, partitions } = answer.into_inner();
         let hash = hash.try_into().map_err(|_| "a head without its hash".to_owned())?;
         Ok(Head { held: Held { position, hash }, partitions })
+    }
+}
+
+impl Link {
+    /// Takes up why a process does not answer as the writer.
+    fn refused(&self, status: &Status) {
+        let Some(info) = status.get_details_error_info() else { return };
+        let mut contact = self.contact.lock();
+        if is_taking_over(&info.reason, &info.metadata) {
+            contact.takeover = Some(Instant::now());
+        }
+        contact.is_unconfirmed |= info.reason == Reason::NotCurrent.name();
     }
 }
 

@@ -15,6 +15,7 @@
 mod follow;
 mod forward;
 mod link;
+mod reach;
 mod reader;
 
 use crate::{
@@ -30,6 +31,7 @@ use futures_util::future::BoxFuture;
 pub use link::Origin;
 use link::{Head, Link};
 use motherlode_log::genesis;
+use reach::Bounds;
 use reader::Remote;
 use std::{
     path::Path,
@@ -95,9 +97,10 @@ fn start(
     let (linked, ahead_max) = (Arc::clone(&link), options.ahead_max);
     let follower = Follower { applier, link: linked, end, ahead_max };
     let forwarder = Forwarder::new(Arc::clone(&shared), Arc::clone(&link), inbox, options.queue_length_max);
+    let watching = reach::watch(Arc::clone(&link), Arc::clone(&shared), Bounds::new(options));
     let running = spawn("replica", move || {
         runtime.block_on(async move {
-            let others = [tokio::spawn(follower.run()), tokio::spawn(heads(link, asked))];
+            let others = [tokio::spawn(follower.run()), tokio::spawn(heads(link, asked)), tokio::spawn(watching)];
             forwarder.run().await;
             for other in others {
                 other.abort();

@@ -1,11 +1,12 @@
 //! The writer judges a group while the one before it is being appended; what it answers rests on durable commits alone.
 
 use motherlode_books::{Currency, Event, Minor, Refused, StreamId};
-use motherlode_ledger::{AppendError, Handle, Options, Proposal, Verdicts};
+use motherlode_ledger::{AppendError, Handle, Options, Proposal, Standing, Verdicts};
 use motherlode_log::{AppendError as Failed, Chained, Hash, MemoryStore, Position, Reader, Store};
 use std::{
     io,
     sync::mpsc::{Receiver, Sender, channel},
+    time::Duration,
 };
 use tempfile::TempDir;
 use tokio::{
@@ -67,11 +68,15 @@ struct Desk {
 
 impl Desk {
     fn open() -> Self {
+        Self::open_with(Options::default())
+    }
+
+    fn open_with(options: Options) -> Self {
         let index = tempfile::tempdir().unwrap();
         let (begun, appends) = channel();
         let (tell, told) = channel();
         let store = Told { store: MemoryStore::new(0), begun, told };
-        let ledger = motherlode_ledger::open(Box::new(store), index.path(), Options::default()).unwrap();
+        let ledger = motherlode_ledger::open(Box::new(store), index.path(), options).unwrap();
         let (sender, verdicts) = mpsc::unbounded_channel();
         Self { ledger, begun: appends, tell, sender, verdicts, _index: index }
     }
@@ -200,12 +205,33 @@ async fn pl_12_a_failed_append_undoes_all_that_was_staged_past_it() {
     assert!(desk.begun.try_recv().is_err(), "what was staged past it isn't appended");
     // It heals by itself; then the same requests have their effects, once.
     let mut standing = desk.ledger.standing();
-    standing.wait_for(|standing| *standing == motherlode_ledger::Standing::Takes).await.unwrap();
+    standing.wait_for(|standing| *standing == Standing::Takes).await.unwrap();
     desk.propose([(6, opening("alice")), (7, deposit("alice", "d", 500))]);
     assert_eq!(desk.begun(), 2);
     desk.tell(Do::Append);
     assert_eq!(desk.verdicts(2).await, [(6, Ok(1)), (7, Ok(2))]);
     assert_eq!(desk.balance("alice"), Some(Minor(500)));
+    desk.ledger.clone().close().await;
+}
+
+#[tokio::test]
+async fn at_a1_while_an_append_hangs_others_are_refused_at_once_and_its_own_requests_are_unknown() {
+    let silence_max = Duration::from_millis(1);
+    let mut desk = Desk::open_with(Options { silence_max, ..Options::default() });
+    desk.propose([(1, opening("alice"))]);
+    desk.begun();
+    let mut standing = desk.ledger.standing();
+    standing.wait_for(|standing| matches!(standing, Standing::Stalled(_))).await.unwrap();
+    desk.propose([(2, opening("bob")), (3, opening("alice"))]);
+    let verdicts = desk.verdicts(2).await;
+    assert!(matches!(verdicts[0], (2, Err(AppendError::Unavailable { .. }))), "{verdicts:?}");
+    assert!(matches!(verdicts[1], (3, Err(AppendError::Unknown { .. }))), "{verdicts:?}");
+    desk.none_yet();
+    desk.tell(Do::Append);
+    assert_eq!(desk.verdicts(1).await, [(1, Ok(1))]);
+    standing.wait_for(|standing| *standing == Standing::Takes).await.unwrap();
+    desk.propose([(4, opening("alice"))]);
+    assert_eq!(desk.verdicts(1).await, [(4, Ok(1))], "the first one's");
     desk.ledger.clone().close().await;
 }
 

@@ -60,7 +60,7 @@ where
         let (ledgers, mut inner) = (self.ledgers.clone(), std::mem::replace(&mut self.inner, clone));
         let written = request.uri().path().starts_with(OF_WHAT_IS_WRITTEN);
         Box::pin(async move {
-            let current = if written { ledgers.written() } else { ledgers.current().await };
+            let current = if written { ledgers.current_here().await } else { ledgers.current().await };
             match current {
                 Ok(()) => inner.call(request).await,
                 Err(refusal) => Ok(Status::from(refusal).into_http()),

@@ -28,6 +28,7 @@ use std::{
     future::pending,
     net::TcpListener,
     pin::{Pin, pin},
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 use tokio::{
@@ -128,7 +129,7 @@ impl Candidate {
         let mut catch_up =
             CatchUp::start(&self.config, self.options.clone(), &self.dealer, self.port(), closed(leaving));
         let opened = tokio::select! {
-            opened = self.take_over(&mut catch_up) => opened?,
+            opened = self.take_over(&mut catch_up, &answering.takes_over) => opened?,
             _ = signalled => {
                 catch_up.close().await;
                 return Ok(None);
@@ -139,12 +140,12 @@ impl Candidate {
     }
 
     /// Waits until the log has no writer, and takes it over. What stops that for now is tried again.
-    async fn take_over(&self, catch_up: &mut CatchUp) -> Result<Opened, ServeError> {
+    async fn take_over(&self, catch_up: &mut CatchUp, silent: &AtomicBool) -> Result<Opened, ServeError> {
         // Who has the first of these partitions has all of them.
         let first = self.config.writes().first().copied().unwrap_or(HOME);
         loop {
             tokio::select! {
-                vacant = vacant(&self.config.store, first) => if let Err(error) = vacant {
+                vacant = vacant(&self.config.store, first, silent) => if let Err(error) = vacant {
                     tracing::warn!(%error, "whether the log has a writer can't be found out");
                     sleep(PAUSE).await;
                     continue;
@@ -165,6 +166,7 @@ impl Candidate {
                 Ok(opened) => return Ok(opened),
                 Err(error) => tracing::warn!(%error, "the log can't be taken over"),
             }
+            silent.store(false, Ordering::Relaxed);
             catch_up.resume(replica);
             sleep(PAUSE).await;
         }

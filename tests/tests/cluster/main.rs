@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod faults;
+
 use motherlode_proto::log::v1::{GetHeadRequest, log_service_client::LogServiceClient};
 use motherlode_runtime::config::Store;
 use motherlode_testkit::nats::{Cluster, Node};

@@ -1,0 +1,112 @@
+//! Reachability: a replica asks the process that writes the log twice a second whether it's there, and refuses its callers once it was
+//! silent for too long.
+//!
+//! The bound is longer while a standby says that it takes the log over, so that a takeover delays bets and refuses none. It's shorter
+//! where the writer itself has said that it may not be the writer any more.
+
+use super::link::{Contact, Link};
+use crate::{options::Options, shared::Shared, standing::Hindrance};
+use std::{sync::Arc, time::Duration};
+use tokio::time::{Instant, sleep};
+
+/// From one question to the next.
+const ASK_EVERY: Duration = Duration::from_millis(500);
+/// From one look at the answers to the next.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How long a standby's word counts: it's asked more than once a second.
+const WORD_AGE_MAX: Duration = Duration::from_secs(2);
+
+/// Bounds of a silence.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    silence_max: Duration,
+    takeover_max: Duration,
+}
+
+/// The judgement of a silence.
+#[derive(Debug, PartialEq, Eq)]
+enum Silence {
+    /// The writer answers.
+    None,
+    /// It has not answered lately; nothing changes yet.
+    Short,
+    /// It has not answered for so long that calls are refused.
+    Long,
+}
+
+impl Bounds {
+    pub(super) fn new(options: &Options) -> Self {
+        Self { silence_max: options.silence_max, takeover_max: options.takeover_max }
+    }
+
+    fn judge(&self, contact: &Contact, now: Instant) -> Silence {
+        let silent = now.saturating_duration_since(contact.answered);
+        let is_taken_over = contact.takeover.is_some_and(|word| now.saturating_duration_since(word) <= WORD_AGE_MAX);
+        let most = match () {
+            () if is_taken_over => self.takeover_max,
+            () if contact.is_unconfirmed => Duration::ZERO,
+            () => self.silence_max,
+        };
+        match silent >= most {
+            true => Silence::Long,
+            false if silent >= self.silence_max => Silence::Short,
+            false => Silence::None,
+        }
+    }
+}
+
+/// Asks, and judges the silence, for as long as it's polled.
+pub(super) async fn watch(link: Arc<Link>, shared: Arc<Shared>, bounds: Bounds) {
+    let asking = async {
+        loop {
+            link.head().await;
+            sleep(ASK_EVERY).await;
+        }
+    };
+    let judging = async {
+        loop {
+            match bounds.judge(&link.contact(), Instant::now()) {
+                Silence::None => shared.standings.clear(Hindrance::Unconfirmed),
+                Silence::Short => {}
+                Silence::Long => shared.standings.hinder(
+                    Hindrance::Unconfirmed,
+                    "the process that writes the log does not answer; check the ledger processes and the way to them",
+                ),
+            }
+            sleep(LOOK_EVERY).await;
+        }
+    };
+    tokio::join!(asking, judging);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_a1_a_silence_is_long_after_3_s_and_after_6_s_while_a_standby_takes_over() {
+        let (bounds, answered) = (Bounds::new(&Options::default()), Instant::now());
+        let judge = |silent_ms, word_ms: Option<u64>, is_unconfirmed| {
+            let at = |ms| answered + Duration::from_millis(ms);
+            let contact = Contact { answered, takeover: word_ms.map(at), is_unconfirmed };
+            bounds.judge(&contact, at(silent_ms))
+        };
+        for (silent_ms, word_ms, is_unconfirmed, wanted) in [
+            (0, None, false, Silence::None),
+            (2_999, None, false, Silence::None),
+            (3_000, None, false, Silence::Long),
+            // By the writer's own word.
+            (100, None, true, Silence::Long),
+            // A standby takes over.
+            (2_999, Some(2_900), false, Silence::None),
+            (3_000, Some(2_900), false, Silence::Short),
+            (3_000, Some(2_900), true, Silence::Short),
+            (5_999, Some(5_000), false, Silence::Short),
+            (6_000, Some(5_999), false, Silence::Long),
+            // It has not said so again.
+            (5_001, Some(3_000), false, Silence::Long),
+        ] {
+            assert_eq!(judge(silent_ms, word_ms, is_unconfirmed), wanted, "{silent_ms} {word_ms:?} {is_unconfirmed}");
+        }
+    }
+}

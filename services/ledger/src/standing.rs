@@ -1,0 +1,149 @@
+//! How a ledger stands to its log: whether proposals and reads are answered, and why not.
+//!
+//! Three things can hinder it for a time, each found by another part and over by itself: the store refuses appends, an append takes
+//! too long, the process that has the log (or the store that tells who writes it) does not answer. The worst one is the
+//! [`Standing`]; [`Standing::Failed`] and [`Standing::Fenced`] are final.
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+/// How a ledger stands to its log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It takes proposals.
+    Takes,
+    /// It takes none for now: the log cannot be written. Reads are answered.
+    Stalled(String),
+    /// It takes none for now, and answers no reads: whether its state is current cannot be found out.
+    Unconfirmed(String),
+    /// It takes no more proposals; reads go on.
+    Failed(String),
+    /// Another process writes the log: this one's state may be old.
+    Fenced(String),
+}
+
+/// Something that keeps a ledger from its work for a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hindrance {
+    /// The store refuses appends. Proposals are still judged, and refused by the writer.
+    Store,
+    /// The append in progress takes too long.
+    Append,
+    /// Whether the state is current is unknown.
+    Unconfirmed,
+}
+
+/// The standing of a ledger and its hindrances.
+#[derive(Debug)]
+pub(crate) struct Standings {
+    partition: u32,
+    /// Why, by hindrance.
+    hindrances: Mutex<[Option<String>; 3]>,
+    standing: watch::Sender<Standing>,
+}
+
+impl Standings {
+    pub(crate) fn new(partition: u32) -> Self {
+        Self { partition, hindrances: Mutex::default(), standing: watch::Sender::new(Standing::Takes) }
+    }
+
+    /// The standing, and a way to wait for a change of it.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<Standing> {
+        self.standing.subscribe()
+    }
+
+    pub(crate) fn borrow(&self) -> watch::Ref<'_, Standing> {
+        self.standing.borrow()
+    }
+
+    /// A hindrance begins or goes on. Its first reason stays.
+    pub(crate) fn hinder(&self, by: Hindrance, reason: &str) {
+        let mut hindrances = self.hindrances.lock();
+        let hindered = &mut hindrances[by as usize];
+        if hindered.is_none() {
+            tracing::error!(partition = self.partition, reason, "no appends get through: they are refused");
+            *hindered = Some(reason.to_owned());
+            self.update(&hindrances);
+        }
+    }
+
+    /// A hindrance is over.
+    pub(crate) fn clear(&self, by: Hindrance) {
+        let mut hindrances = self.hindrances.lock();
+        if hindrances[by as usize].take().is_some() {
+            self.update(&hindrances);
+            if hindrances.iter().all(Option::is_none) {
+                tracing::info!(partition = self.partition, "appends get through again");
+            }
+        }
+    }
+
+    /// Why a proposal is refused without being judged; `None` where it is judged.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        if matches!(*self.standing.borrow(), Standing::Takes) {
+            return None;
+        }
+        let hindrances = self.hindrances.lock();
+        [Hindrance::Unconfirmed, Hindrance::Append].into_iter().find_map(|by| hindrances[by as usize].clone())
+    }
+
+    /// No appends from here on. The first reason stays, but that being fenced is more than having failed.
+    pub(crate) fn fail(&self, standing: Standing) {
+        self.standing.send_if_modified(|now| {
+            let worse = match now {
+                Standing::Takes | Standing::Stalled(_) | Standing::Unconfirmed(_) => true,
+                Standing::Failed(_) => matches!(standing, Standing::Fenced(_)),
+                Standing::Fenced(_) => false,
+            };
+            if worse {
+                *now = standing;
+            }
+            worse
+        });
+    }
+
+    fn update(&self, [store, append, unconfirmed]: &[Option<String>; 3]) {
+        let standing = match (unconfirmed, append.as_ref().or(store.as_ref())) {
+            (Some(why), _) => Standing::Unconfirmed(why.clone()),
+            (None, Some(why)) => Standing::Stalled(why.clone()),
+            (None, None) => Standing::Takes,
+        };
+        self.standing.send_if_modified(|now| {
+            let changes = !matches!(now, Standing::Failed(_) | Standing::Fenced(_)) && *now != standing;
+            if changes {
+                *now = standing;
+            }
+            changes
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_a1_the_worst_hindrance_is_the_standing_until_it_is_over() {
+        let standings = Standings::new(0);
+        let now = || standings.borrow().clone();
+        assert_eq!((now(), standings.refusal()), (Standing::Takes, None));
+        standings.hinder(Hindrance::Store, "full");
+        assert_eq!((now(), standings.refusal()), (Standing::Stalled("full".into()), None), "it's judged");
+        standings.hinder(Hindrance::Unconfirmed, "silent");
+        standings.hinder(Hindrance::Unconfirmed, "still silent");
+        assert_eq!((now(), standings.refusal()), (Standing::Unconfirmed("silent".into()), Some("silent".into())));
+        standings.hinder(Hindrance::Append, "slow");
+        standings.clear(Hindrance::Unconfirmed);
+        assert_eq!((now(), standings.refusal()), (Standing::Stalled("slow".into()), Some("slow".into())));
+        standings.clear(Hindrance::Append);
+        assert_eq!(now(), Standing::Stalled("full".into()));
+        standings.clear(Hindrance::Store);
+        assert_eq!(now(), Standing::Takes);
+        standings.fail(Standing::Failed("damaged".into()));
+        standings.hinder(Hindrance::Store, "full");
+        standings.clear(Hindrance::Store);
+        assert_eq!(now(), Standing::Failed("damaged".into()), "for good");
+        standings.fail(Standing::Fenced("another writes".into()));
+        assert_eq!(now(), Standing::Fenced("another writes".into()));
+    }
+}

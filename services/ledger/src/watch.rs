@@ -1,0 +1,49 @@
+//! Watches a writer from a thread of its own: an append that takes too long, and a store that does not confirm its writer. Neither
+//! ends by an error of its own in time, and callers must not wait that long.
+
+use crate::{
+    standing::{Hindrance, Standings},
+    writer::Writer,
+};
+use motherlode_log::Authority;
+use std::{
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError},
+    },
+    time::Duration,
+};
+
+/// From one look to the next.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+pub(crate) struct Watch {
+    pub(crate) writer: Arc<Writer>,
+    pub(crate) authority: Option<Arc<Authority>>,
+    /// How long an append or a confirmation may take.
+    pub(crate) silence_max: Duration,
+}
+
+impl Watch {
+    /// Runs until the other end of `open` is gone.
+    pub(crate) fn run(self, open: &Receiver<()>) {
+        while open.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+            self.look();
+        }
+    }
+
+    fn look(&self) {
+        let standings = &self.writer.shared().standings;
+        let append = self.writer.append_age().unwrap_or_default();
+        self.judge(standings, Hindrance::Append, append, "the log has not confirmed an append");
+        let unconfirmed = self.authority.as_ref().map(|authority| authority.age()).unwrap_or_default();
+        self.judge(standings, Hindrance::Unconfirmed, unconfirmed, "the log's store has not confirmed its writer");
+    }
+
+    fn judge(&self, standings: &Standings, by: Hindrance, age: Duration, what: &str) {
+        match age >= self.silence_max {
+            true => standings.hinder(by, &format!("{what} for {} s", self.silence_max.as_secs_f32())),
+            false => standings.clear(by),
+        }
+    }
+}
