@@ -166,8 +166,8 @@ impl Story {
         }
         if let Some(player) = self.books.player(&commit.stream) {
             assert!(player.balances().all(|(_, balance)| balance >= Minor::ZERO), "PL-09: never negative");
-            let logged =
-                record::Logged { commit: commit.clone(), balances_after: player.balances().collect(), proposer: None };
+            let (balances_after, due_after) = (player.balances().collect(), player.due().collect());
+            let logged = record::Logged { commit: commit.clone(), balances_after, due_after, proposer: None };
             let read = record::decode(&record::encode(&[0; 32], &logged));
             assert_eq!(read.as_ref(), Ok(&logged), "a commit that was taken is read as something else");
         }

@@ -34,7 +34,7 @@ pub fn deposit_of_old(data: &Path, stream: &StreamId, amount: i64) {
         time_ms: read(end).commit.time_ms,
         events: vec![Event::Deposited { currency: Currency::EUR, amount: Minor(amount) }],
     };
-    let logged = Logged { commit, balances_after: balances_after.collect(), proposer: None };
+    let logged = Logged { commit, balances_after: balances_after.collect(), due_after: vec![], proposer: None };
     let bytes = record::encode(&store.head(), &logged);
     store.append(end, &[bytes]).expect("it is appended");
 }

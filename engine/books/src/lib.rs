@@ -37,7 +37,8 @@ pub use state::{
     VoidProposal, VoidSum, Wallet,
 };
 pub use statement::{
-    Bet, Revenue, RevenueKey, RevenueSums, RoundKey, Statement, Transaction, TransactionKind, UnknownBet, rounds_named,
+    Bet, Dues, Revenue, RevenueKey, RevenueSums, RoundKey, Statement, Transaction, TransactionKind, UnknownBet,
+    add_due, due_change, rounds_named,
 };
 pub use values::{
     ANYONE, Account, Ceiling, CoinValue, Currency, Dealt, DrawName, End, Epoch, FxRate, HOME, Head, Minor, MoneyError,

@@ -22,6 +22,9 @@ pub struct Logged {
     pub commit: Commit,
     /// The player's balances in every currency, as they are after it: what the books must come to as well.
     pub balances_after: Vec<(Currency, Minor)>,
+    /// Sums of the credits due to the operator's wallet after it, by currency, zeros included (PL-31). Empty where the wallet is
+    /// not seamless, and in records from before the field.
+    pub due_after: Vec<(Currency, Minor)>,
     /// The proposing process; `None` for the writer's own.
     pub proposer: Option<Arc<Proposer>>,
 }
@@ -40,7 +43,7 @@ pub struct Proposer {
 pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
     let mut bytes = vec![];
     write_commit(previous, &logged.commit, &logged.balances_after, &mut bytes);
-    write_proposer(logged.proposer.as_deref(), &mut bytes);
+    write_end(logged.proposer.as_deref(), &logged.due_after, &mut bytes);
     bytes.into()
 }
 
@@ -65,13 +68,14 @@ pub fn write_commit(
     balances_after.put(out, 11);
 }
 
-/// Writes the proposer of a commit, directly after the commit.
-pub fn write_proposer(proposer: Option<&Proposer>, bytes: &mut Vec<u8>) {
+/// Writes the rest of a record, its proposer and the credits due after it, directly after the commit.
+pub fn write_end(proposer: Option<&Proposer>, due_after: &Vec<(Currency, Minor)>, bytes: &mut Vec<u8>) {
+    let out = &mut Out(bytes);
     if let Some(Proposer { credential, roles }) = proposer {
-        let out = &mut Out(bytes);
         credential.put(out, 12);
         roles.put(out, 13);
     }
+    due_after.put(out, 14);
 }
 
 /// Decodes a record.
@@ -108,9 +112,10 @@ fn read(bytes: &[u8], known: Option<(&[u8], &StreamId)>) -> Result<Logged, Malfo
     let balances_after = take(&mut fields, 11, "balances_after")?;
     let (credential, roles): (SmolStr, SmolStr) =
         (take(&mut fields, 12, "proposer")?, take(&mut fields, 13, "proposer_roles")?);
+    let due_after = take(&mut fields, 14, "due_after")?;
     fields.ended("that is unknown")?;
     let proposer = (!credential.is_empty() || !roles.is_empty()).then(|| Proposer { credential, roles }.into());
-    Ok(Logged { commit, balances_after, proposer })
+    Ok(Logged { commit, balances_after, due_after, proposer })
 }
 
 /// The stream of a name.

@@ -374,7 +374,14 @@ fn automatic(automatic: Automatic) -> Event {
 
 /// A commit as a message of the contract.
 fn message(previous: &[u8; 32], logged: &Logged) -> v1::Commit {
-    let Logged { commit, balances_after, proposer } = logged;
+    let Logged { commit, balances_after, due_after, proposer } = logged;
+    let balances = |of: &[(Currency, Minor)]| {
+        let balance = |(currency, amount): &(Currency, Minor)| v1::Balance {
+            currency: currency.code().to_owned(),
+            amount: amount.0,
+        };
+        of.iter().map(balance).collect()
+    };
     v1::Commit {
         previous_hash: previous.to_vec(),
         position: commit.position,
@@ -386,12 +393,10 @@ fn message(previous: &[u8; 32], logged: &Logged) -> v1::Commit {
         fingerprint: commit.fingerprint.to_vec(),
         time_unix_ms: commit.time_ms,
         events: commit.events.iter().map(event::to_log).collect(),
-        balances_after: balances_after
-            .iter()
-            .map(|(currency, amount)| v1::Balance { currency: currency.code().to_owned(), amount: amount.0 })
-            .collect(),
+        balances_after: balances(balances_after),
         proposer: proposer.as_ref().map(|of| of.credential.to_string()).unwrap_or_default(),
         proposer_roles: proposer.as_ref().map(|of| of.roles.to_string()).unwrap_or_default(),
+        due_after: balances(due_after),
     }
 }
 
@@ -409,11 +414,14 @@ fn by_message(bytes: &[u8]) -> Option<Logged> {
         time_ms: message.time_unix_ms,
         events: message.events.into_iter().map(event::from_log).collect::<Result<_, _>>().ok()?,
     };
-    let balances = message.balances_after.into_iter();
-    let balances_after = balances.map(|balance| Some((balance.currency.parse().ok()?, Minor(balance.amount))));
+    let balances = |of: Vec<v1::Balance>| {
+        let balance = |of: v1::Balance| Some((of.currency.parse().ok()?, Minor(of.amount)));
+        of.into_iter().map(balance).collect::<Option<Vec<_>>>()
+    };
+    let (balances_after, due_after) = (balances(message.balances_after)?, balances(message.due_after)?);
     let of = Proposer { credential: message.proposer.into(), roles: message.proposer_roles.into() };
     let proposer = (!of.credential.is_empty() || !of.roles.is_empty()).then(|| of.into());
-    Some(Logged { commit, balances_after: balances_after.collect::<Option<_>>()?, proposer })
+    Some(Logged { commit, balances_after, due_after, proposer })
 }
 
 /// A commit of rounds with figures and texts of any size, defaults among them.
@@ -473,6 +481,7 @@ fn rounds() -> impl Strategy<Value = Logged> {
         (logged.commit.time_ms, logged.commit.partition, logged.commit.request_id) =
             (signed[3], narrow[2], text.into());
         logged.balances_after = vec![(Currency::KWD, Minor(signed[4])); balances];
+        logged.due_after = vec![(Currency::JPY, Minor(signed[5])); (balances + 1) % 4];
         let of = || Proposer { credential: "spin-1".into(), roles: "node-spin".into() };
         logged.proposer = (balances % 2 == 1).then(|| of().into());
         logged
@@ -491,7 +500,8 @@ fn logged(events: Vec<Event>) -> Logged {
         time_ms: 1_760_000_000_123,
         events,
     };
-    Logged { commit, balances_after: vec![(Currency::EUR, Minor(5)), (Currency::SEK, Minor(0))], proposer: None }
+    let balances_after = vec![(Currency::EUR, Minor(5)), (Currency::SEK, Minor(0))];
+    Logged { commit, balances_after, due_after: vec![], proposer: None }
 }
 
 /// Golden bytes of format version 1: an old log must read the same for ever. A new event is added at the end; a line

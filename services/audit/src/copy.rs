@@ -313,7 +313,7 @@ impl<'a> Auditing<'a> {
 
     /// Folds a commit as if there were no pools and no records of others.
     fn fold(&mut self, logged: &Logged, record: Hash) -> Result<(), Fault> {
-        let Logged { commit, balances_after, .. } = logged;
+        let Logged { commit, balances_after, due_after, .. } = logged;
         let events: Vec<_> = commit.events.iter().filter_map(without_pools).collect();
         if events.is_empty() {
             return Ok(());
@@ -331,7 +331,8 @@ impl<'a> Auditing<'a> {
             events,
             ..commit.clone()
         };
-        let logged = Logged { commit, balances_after: balances_after.clone(), proposer: None };
+        let (balances_after, due_after) = (balances_after.clone(), due_after.clone());
+        let logged = Logged { commit, balances_after, due_after, proposer: None };
         self.fold.judged_by(&mut self.judge, &mut self.players, &logged, record)
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     demo::Demo,
     divergence::Fault,
     facts::FactSender,
-    judge::{Judge, cash, check_proposer, other_balances},
+    judge::{Judge, cash, check_proposer, other_balances, other_due},
     playing::{Player, Players},
     report::{Seals, Voids},
 };
@@ -74,7 +74,7 @@ impl Fold {
 
     /// Takes the next commit; of a player's, what it has left.
     pub(crate) fn commit(&mut self, logged: &Logged, left: &Left) -> Result<(), Fault> {
-        let Logged { commit, balances_after, proposer } = logged;
+        let Logged { commit, balances_after, due_after, proposer } = logged;
         match (&commit.stream, proposer) {
             (StreamId::Player { .. }, _) => self.books.take_left(commit, left)?,
             (_, proposer) => {
@@ -86,6 +86,7 @@ impl Fold {
         match &commit.stream {
             StreamId::Player { .. } => {}
             _ if !balances_after.is_empty() => return Err(other_balances(&[], balances_after)),
+            _ if !due_after.is_empty() => return Err(other_due(&[], due_after)),
             StreamId::System => self.seals.count(&commit.events),
             StreamId::Pool(pool) => {
                 self.note_awards(&commit.events);

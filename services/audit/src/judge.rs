@@ -55,12 +55,14 @@ impl<'a> Judge<'a> {
 
     /// Takes a commit of a player, whose record has this hash.
     pub(crate) fn commit(&mut self, player: &mut PlayerState, logged: &Logged, hash: Hash) -> Result<Left, Fault> {
-        let Logged { commit, balances_after, proposer } = logged;
+        let Logged { commit, balances_after, due_after, proposer } = logged;
         check_proposer(commit, proposer.as_deref())?;
         self.placed(commit)?;
         let mut agree = true;
         let left = self.apply(player, commit, |player| {
-            agree = player.balances().eq(balances_after.iter().copied());
+            // Records from before the field state no credits due.
+            let due = due_after.is_empty() || player.due().eq(due_after.iter().copied());
+            agree = due && player.balances().eq(balances_after.iter().copied());
             hash
         })?;
         self.seals.count(&commit.events);
@@ -69,8 +71,11 @@ impl<'a> Judge<'a> {
         if agree {
             return Ok(left);
         }
-        let booked: Vec<_> = player.balances().collect();
-        Err(other_balances(&booked, balances_after))
+        let (balances, due): (Vec<_>, Vec<_>) = (player.balances().collect(), player.due().collect());
+        Err(match balances == *balances_after {
+            true => other_due(&due, due_after),
+            false => other_balances(&balances, balances_after),
+        })
     }
 
     /// Checks the seals of a commit against the draw keys. A dealt value that is revealed has its seal, or the books refuse it.
@@ -154,6 +159,11 @@ pub(crate) fn check_proposer(commit: &Commit, proposer: Option<&Proposer>) -> Re
             Err(Fault::new(what, format!("events of {}", proposer.roles), kind))
         }
     }
+}
+
+/// Stated credits due that are not those of the books.
+pub(crate) fn other_due(booked: &[(Currency, Minor)], stated: &[(Currency, Minor)]) -> Fault {
+    Fault::new("PL-31: the credits due that are stated are not those of the books", cash(booked), cash(stated))
 }
 
 /// The balances that a commit states are not those of the books.

@@ -302,7 +302,7 @@ mod tests {
             time_ms: 1,
             events: vec![Event::AccountOpened { currency }, Event::Deposited { currency, amount: Minor(7) }],
         };
-        Logged { commit, balances_after: vec![(currency, Minor(7))], proposer: None }
+        Logged { commit, balances_after: vec![(currency, Minor(7))], due_after: vec![], proposer: None }
     }
 
     /// A replay of ten million players must not hold them all.

@@ -555,12 +555,14 @@ impl Judging<'_> {
         staged.stage.admit(&subject, books, &commit)?;
         let Staged { stage, groups, room, end, .. } = staged;
         let Held { position: after, hash: before } = *end;
-        let (mut balances_after, mut chained) = (vec![], Ok(()));
+        let (mut balances_after, mut due_after, mut chained) = (vec![], vec![], Ok(()));
         stage.apply_to(subject, books, &commit, recalled, |player| {
-            balances_after = player.map(|player| player.balances().collect()).unwrap_or_default();
+            if let Some(player) = player {
+                (balances_after, due_after) = (player.balances().collect(), player.due().collect());
+            }
             let record = room.hold(|bytes| {
                 record::write_commit(&before, &commit, &balances_after, bytes);
-                record::write_proposer(proposer.as_deref(), bytes);
+                record::write_end(proposer.as_deref(), &due_after, bytes);
             });
             if begins {
                 groups.push_back(Group::after(*end));
@@ -571,7 +573,7 @@ impl Judging<'_> {
             end.hash
         })?;
         chained.map_err(|broken| AppendError::Unknown { reason: broken.to_string() })?;
-        let logged = Arc::new(Logged { commit, balances_after, proposer });
+        let logged = Arc::new(Logged { commit, balances_after, due_after, proposer });
         if let Some(youngest) = groups.back_mut() {
             youngest.logged.push(Arc::clone(&logged));
             youngest.names.push(name);

@@ -9,6 +9,7 @@
 //! which files have, and a few hundred bytes per game and bet and per pool and day.
 
 mod band;
+mod dues;
 mod events;
 mod features;
 mod figures;

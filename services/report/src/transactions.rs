@@ -4,6 +4,7 @@
 //! are passed over by their stream's name. A call looks at a bounded stretch, apart from the threads that answer bets.
 
 use crate::{
+    dues::{Dues, Known},
     figures::Figures,
     follower::Follower,
     revenue::{day, page_size},
@@ -48,6 +49,7 @@ type Place = (u32, u64);
 struct Page {
     found: Vec<wire::Transaction>,
     next: Option<Place>,
+    dues: Dues,
 }
 
 /// A page of transactions.
@@ -209,22 +211,27 @@ impl Page {
         let known = rounds::bets_before(ledger, logged)?;
         let told = Statement::default().take(commit, &logged.balances_after, &known);
         let mut told = told.map_err(|_| FetchError::Missing(commit.position))?;
+        let is_known = match self.dues.add(ledger, logged, &mut told)? {
+            Known::Yes => true,
+            Known::No => false,
+            Known::NextPage => return Ok(false),
+        };
         told.retain(|of| wanted.currency.is_none_or(|currency| currency == of.currency));
         if !self.found.is_empty() && self.found.len() + told.len() > wanted.size {
             return Ok(false);
         }
-        self.found.extend(told.iter().rev().map(|transaction| to_wire(logged, transaction)));
+        self.found.extend(told.iter().rev().map(|transaction| to_wire(logged, transaction, is_known)));
         Ok(true)
     }
 }
 
-fn to_wire(logged: &Logged, of: &Transaction) -> wire::Transaction {
+fn to_wire(logged: &Logged, of: &Transaction, is_known: bool) -> wire::Transaction {
     let commit = &logged.commit;
     wire::Transaction {
         kind: kind(of.kind).into(),
         account: Some(account_of(&commit.stream, of.currency)),
         amount: Some(money(of.amount, of.currency)),
-        balance: Some(money(of.balance, of.currency)),
+        balance: is_known.then(|| money(of.balance, of.currency)),
         round_id: of.round.map(|round| round_name(&commit.stream, round)).unwrap_or_default(),
         game: of.game.to_string(),
         promotion: (of.promotion.0 != 0).then(|| money(of.promotion, of.currency)),

@@ -91,6 +91,15 @@ impl PlayerState {
         self.balances.iter().map(|(currency, balance)| (currency, *balance))
     }
 
+    /// Sums of the credits due to the operator's wallet, by currency of real money, zeros included; none where the wallet is not
+    /// seamless (PL-31).
+    pub fn due(&self) -> impl Iterator<Item = (Currency, Minor)> + '_ {
+        self.wallet.iter().flat_map(|wallet| {
+            let real = self.balances().map(|(currency, _)| currency).filter(|currency| currency.is_real());
+            real.map(|currency| (currency, wallet.due(currency)))
+        })
+    }
+
     /// The open rounds, oldest first (PL-20).
     pub fn open_rounds(&self) -> impl Iterator<Item = &OpenRound> {
         self.open.iter().map(AsRef::as_ref)

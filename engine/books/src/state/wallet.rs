@@ -20,6 +20,13 @@ impl Wallet {
     /// Credits that may be due before no further round is begun.
     pub const DUES_MAX: usize = 64;
 
+    /// Sum of the credits due in a currency.
+    #[must_use]
+    pub fn due(&self, currency: Currency) -> Minor {
+        let amounts = self.dues.iter().filter(|due| due.currency == currency).map(|due| due.amount.0);
+        Minor(amounts.fold(0, i64::saturating_add))
+    }
+
     /// Whether anything is under way.
     #[must_use]
     pub fn is_busy(&self) -> bool {

@@ -48,7 +48,10 @@ impl Log {
                 time_ms: 0,
                 events: vec![],
             };
-            let bytes = record::encode(&self.store.head(), &Logged { commit, balances_after: vec![], proposer: None });
+            let bytes = record::encode(
+                &self.store.head(),
+                &Logged { commit, balances_after: vec![], due_after: vec![], proposer: None },
+            );
             self.store.append(self.store.end(), &[bytes]).unwrap();
         }
     }

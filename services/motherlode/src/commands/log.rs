@@ -167,5 +167,8 @@ fn whole(record: &Record) -> Result<String, Failure> {
     for (currency, balance) in &logged.balances_after {
         let _ = writeln!(text, "balance after: {} {currency}", balance.to_decimal(*currency));
     }
+    for (currency, due) in &logged.due_after {
+        let _ = writeln!(text, "due after: {} {currency}", due.to_decimal(*currency));
+    }
     Ok(text)
 }

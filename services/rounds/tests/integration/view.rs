@@ -49,7 +49,7 @@ fn forged(bet: i64, credited: i64, win: i64, refund: i64, taken_back: i64, after
         time_ms: 0,
         events,
     };
-    Logged { commit, balances_after: vec![(Currency::EUR, Minor(after))], proposer: None }
+    Logged { commit, balances_after: vec![(Currency::EUR, Minor(after))], due_after: vec![], proposer: None }
 }
 
 /// PL-05: the balance before is the one after, less all that the round moved; and it has ends where an amount has.

@@ -1,6 +1,7 @@
 //! The operator keeps the money (PL-31, PL-32): a scripted wallet in the test's process, with every way in which it can fail.
 
 mod attacks;
+mod balances;
 mod json;
 mod lies;
 mod metrics;

@@ -93,6 +93,8 @@ pub struct Books {
     pub always: Option<Fault>,
     /// How the calls of some players go.
     pub of: BTreeMap<String, Fault>,
+    /// Whether credits are answered with UNKNOWN, and not applied.
+    pub credits_unsure: bool,
     /// So many of hundred calls go wrong, in one way or another.
     pub random: Option<(usize, Chance)>,
     pub calls: usize,
@@ -309,6 +311,10 @@ impl WalletService for Wallet {
 
     async fn credit(&self, request: Request<CreditRequest>) -> std::result::Result<Response<CreditResponse>, Status> {
         let (metadata, _, CreditRequest { transaction_id, account, amount, .. }) = request.into_parts();
+        if self.books().credits_unsure {
+            let result = Result { outcome: Outcome::Unknown.into(), ..Result::default() };
+            return Ok(Response::new(CreditResponse { result: Some(result) }));
+        }
         let (player, amount) = of(account, amount);
         let name = player.clone();
         let apply = move |books: &mut Books| books.apply(&transaction_id, &player, amount);

@@ -133,18 +133,20 @@ impl Tale {
             events,
         };
         self.now_ms += 7;
-        let (mut stage, mut balances_after) = (Stage::new(), vec![]);
+        let (mut stage, mut balances_after, mut due_after) = (Stage::new(), vec![], vec![]);
         let previous = self.head.unwrap_or_else(|| genesis(self.partition));
         let applied = stage.apply_recorded(&self.books, &commit, recalled, |player| {
             balances_after = player.map(|player| player.balances().collect()).unwrap_or_default();
+            due_after = player.map(|player| player.due().collect()).unwrap_or_default();
             let mut bytes = vec![];
             record::write_commit(&previous, &commit, &balances_after, &mut bytes);
+            record::write_end(None, &due_after, &mut bytes);
             *self.head.insert(hash(&bytes))
         });
         applied.expect("the tale is sound");
         self.books.absorb(stage);
         let position = commit.position;
-        self.log.push(Logged { commit, balances_after, proposer: None });
+        self.log.push(Logged { commit, balances_after, due_after, proposer: None });
         position
     }
 

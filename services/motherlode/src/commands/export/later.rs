@@ -2,7 +2,7 @@
 
 use super::{source::Read, wanted::Wanted};
 use crate::commands::Failure;
-use motherlode_books::{Bet, Event, Minor, RoundKey, Statement, Transaction};
+use motherlode_books::{Bet, Dues, Event, Minor, RoundKey, Statement, Transaction};
 use std::collections::BTreeMap;
 
 /// A void.
@@ -53,6 +53,7 @@ impl Later {
 /// Tells transactions in the second reading.
 pub(super) struct Told {
     statement: Statement,
+    dues: Dues,
     later: Later,
     /// The bets of rounds of `later`, as they come.
     known: BTreeMap<RoundKey, Bet>,
@@ -60,7 +61,7 @@ pub(super) struct Told {
 
 impl Told {
     pub(super) fn new(later: Later) -> Self {
-        Self { statement: Statement::default(), later, known: BTreeMap::new() }
+        Self { statement: Statement::default(), dues: Dues::default(), later, known: BTreeMap::new() }
     }
 
     /// The transactions of a commit.
@@ -75,6 +76,8 @@ impl Told {
             }
         }
         let told = self.statement.take(commit, &read.logged.balances_after, &self.known);
-        told.map_err(|error| Failure::found(format!("position {}: {error}", commit.position)))
+        let mut told = told.map_err(|error| Failure::found(format!("position {}: {error}", commit.position)))?;
+        self.dues.take(&commit.stream, &read.logged.balances_after, &mut told);
+        Ok(told)
     }
 }

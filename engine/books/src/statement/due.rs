@@ -1,0 +1,64 @@
+//! Credits due to an operator's wallet, as part of the balances of transactions (PL-31, PL-34).
+//!
+//! A commit moves what it leaves in a seamless player's account into transit, so the balances that it states are zero. For the
+//! player's statement that money stays in the account until its `Credit`. With it, each balance is the one before plus the amount.
+
+use std::collections::BTreeMap;
+
+use super::transaction::{Transaction, TransactionKind};
+use crate::values::{Currency, Minor, PerCurrency, StreamId};
+
+/// Sums of credits due to operators' wallets, by player. Takes every commit from the beginning of a log. Its size grows with the players
+/// to whose operators anything is due.
+#[derive(Debug, Default)]
+pub struct Dues(BTreeMap<StreamId, PerCurrency<Minor>>);
+
+impl Dues {
+    /// Takes a player's next commit by its transactions and the balances that it states, and adds what is due to the
+    /// balances of the transactions.
+    pub fn take(&mut self, stream: &StreamId, balances_after: &[(Currency, Minor)], transactions: &mut [Transaction]) {
+        let change = due_change(balances_after, transactions);
+        if change.is_empty() && !self.0.contains_key(stream) {
+            return;
+        }
+        let due = self.0.entry(stream.clone()).or_default();
+        for (currency, change) in change.iter() {
+            let sum: &mut Minor = due.entry(currency);
+            sum.0 = sum.0.saturating_add(change.0);
+        }
+        add_due(due, transactions);
+        if due.iter().all(|(_, due)| *due == Minor::ZERO) {
+            self.0.remove(stream);
+        }
+    }
+}
+
+/// Adds the credits due after a commit to the balances of its transactions.
+pub fn add_due(due_after: &PerCurrency<Minor>, transactions: &mut [Transaction]) {
+    for of in transactions {
+        let due = due_after.get(of.currency).copied().unwrap_or_default();
+        of.balance.0 = of.balance.0.saturating_add(due.0);
+    }
+}
+
+/// Change of the credits due by a commit, by currency: less what it paid, plus what came into the account and is not in the
+/// balance that it states. Such money can't be anywhere else, since no balance is negative.
+#[must_use]
+pub fn due_change(balances_after: &[(Currency, Minor)], transactions: &[Transaction]) -> PerCurrency<Minor> {
+    let (mut came, mut change) = (PerCurrency::<Minor>::default(), PerCurrency::<Minor>::default());
+    for Transaction { kind, currency, amount, .. } in transactions {
+        let sum = match kind {
+            TransactionKind::Credit => change.entry(*currency),
+            _ => came.entry(*currency),
+        };
+        sum.0 = sum.0.saturating_add(amount.0);
+    }
+    for (currency, came) in came.iter() {
+        let stated = balances_after.iter().find(|(of, _)| *of == currency).map_or(0, |(_, balance)| balance.0);
+        if came.0 > stated {
+            let sum = change.entry(currency);
+            sum.0 = sum.0.saturating_add(came.0.saturating_sub(stated));
+        }
+    }
+    change
+}

@@ -1,0 +1,132 @@
+//! Credits due to an operator's wallet after a player's commit, which the balances of the commit's transactions include (PL-31, PL-34).
+//!
+//! A record states them. Records from before that field don't: there the player's commits are read backwards, to the last credit that was
+//! paid and on to the commit that made it due. Credits are paid in order, so what became due later is what was not paid.
+
+use motherlode_books::{
+    Currency, Event, Minor, PerCurrency, SmolStr, Statement, StreamId, Transaction, add_due, due_change,
+};
+use motherlode_ledger::{FetchError, Handle, rounds};
+use motherlode_proto::convert::record::Logged;
+use std::collections::BTreeMap;
+
+/// Most commits that a page reads for this, of all its players.
+const COMMITS_MAX: usize = 4_096;
+
+/// Whether the credits due after a commit are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// They are.
+    Yes,
+    /// They are not: the last credit paid is more than [`COMMITS_MAX`] of the player's commits back.
+    No,
+    /// They may be known to a page that begins with this commit: this page has read too much for other players.
+    NextPage,
+}
+
+/// Credits due after the commits of a page, which is read backwards.
+#[derive(Debug)]
+pub(crate) struct Dues {
+    /// By player: credits due after the commit that is read next, `None` where they are not known. Only of players whose records
+    /// don't state them.
+    known: BTreeMap<StreamId, Option<PerCurrency<Minor>>>,
+    left: usize,
+}
+
+impl Default for Dues {
+    fn default() -> Self {
+        Self { known: BTreeMap::new(), left: COMMITS_MAX }
+    }
+}
+
+impl Dues {
+    /// Adds the credits due to the balances of a commit's transactions where they are known. Once it was called with a commit, it
+    /// needs all earlier ones of the same player, one after the other.
+    ///
+    /// # Errors
+    /// When the log or the index cannot be read.
+    pub(crate) fn add(
+        &mut self,
+        ledger: &Handle,
+        logged: &Logged,
+        transactions: &mut [Transaction],
+    ) -> Result<Known, FetchError> {
+        if transactions.is_empty() {
+            return Ok(Known::Yes);
+        }
+        if !logged.due_after.is_empty() {
+            let mut due = PerCurrency::default();
+            logged.due_after.iter().for_each(|(currency, amount)| due.set(*currency, *amount));
+            add_due(&due, transactions);
+            return Ok(Known::Yes);
+        }
+        let stream = &logged.commit.stream;
+        if !self.known.contains_key(stream) {
+            let is_first = self.left == COMMITS_MAX;
+            let due = self.find(ledger, logged)?;
+            if due.is_none() && !is_first {
+                return Ok(Known::NextPage);
+            }
+            self.known.insert(stream.clone(), due);
+        }
+        let Some(Some(due)) = self.known.get_mut(stream) else { return Ok(Known::No) };
+        let change = due_change(&logged.balances_after, transactions);
+        add_due(due, transactions);
+        for (currency, change) in change.iter() {
+            let due: &mut Minor = due.entry(currency);
+            due.0 = due.0.saturating_sub(change.0);
+        }
+        Ok(Known::Yes)
+    }
+
+    /// The credits due after a commit whose record does not state them; `None` where that takes too many commits.
+    fn find(&mut self, ledger: &Handle, from: &Logged) -> Result<Option<PerCurrency<Minor>>, FetchError> {
+        let mut due = PerCurrency::default();
+        let stream = &from.commit.stream;
+        let is_seamless =
+            ledger.books_of(stream, |books| books.player(stream).is_some_and(|of| of.wallet().is_some()))?;
+        if !is_seamless {
+            return Ok(Some(due));
+        }
+        let (mut paid, mut next) = (None, from.commit.position);
+        while next > 0 {
+            if self.left == 0 {
+                return Ok(None);
+            }
+            self.left -= 1;
+            let logged = ledger.fetch(next)?;
+            paid = paid.or_else(|| last_paid(&logged));
+            let made_due = |(request_id, _): &(SmolStr, Currency)| *request_id == logged.commit.request_id;
+            let last = paid.clone().filter(made_due);
+            // The credits of a commit are paid in the order of currencies.
+            let after = |currency: Currency| last.as_ref().is_none_or(|(_, paid)| currency > *paid);
+            for (currency, amount) in became_due(ledger, &logged)?.into_iter().filter(|(currency, _)| after(*currency))
+            {
+                let sum: &mut Minor = due.entry(currency);
+                sum.0 = sum.0.saturating_add(amount.0);
+            }
+            if last.is_some() {
+                break;
+            }
+            next = logged.commit.previous;
+        }
+        Ok(Some(due))
+    }
+}
+
+/// The last credit that a commit paid: the request whose commit made it due, and its currency.
+fn last_paid(logged: &Logged) -> Option<(SmolStr, Currency)> {
+    logged.commit.events.iter().rev().find_map(|event| match event {
+        Event::CreditPaid { request_id, currency, .. } => Some((request_id.clone(), *currency)),
+        _ => None,
+    })
+}
+
+/// The credits that a commit made due.
+fn became_due(ledger: &Handle, logged: &Logged) -> Result<Vec<(Currency, Minor)>, FetchError> {
+    let known = rounds::bets_before(ledger, logged)?;
+    let told = Statement::default().take(&logged.commit, &logged.balances_after, &known);
+    let told = told.map_err(|_| FetchError::Missing(logged.commit.position))?;
+    let change = due_change(&logged.balances_after, &told);
+    Ok(change.iter().map(|(currency, amount)| (currency, *amount)).filter(|(_, amount)| amount.0 > 0).collect())
+}
