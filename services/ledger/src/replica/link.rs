@@ -6,7 +6,10 @@
 use crate::{handle::is_taking_over, index::Held};
 use futures_util::future::select_all;
 use motherlode_proto::log::v1::{GetHeadRequest, GetHeadResponse, log_service_client::LogServiceClient};
-use motherlode_runtime::connect::{Connection, Credentials, connect_lasting};
+use motherlode_runtime::{
+    Reason,
+    connect::{Connection, Credentials, connect_lasting},
+};
 use parking_lot::Mutex as Lock;
 use std::time::Duration;
 use tokio::{

@@ -58,8 +58,10 @@ impl World {
         after
             .apply_recalling(&commit, recalled.as_ref())
             .unwrap_or_else(|refused| panic!("position {position} is refused: {refused}: {:?}", commit.events));
-        let balances = after.player(&commit.stream).into_iter().flat_map(|player| player.balances());
-        let logged = Logged { commit, balances_after: balances.collect(), proposer: None };
+        let player = after.player(&commit.stream);
+        let (balances_after, due_after) =
+            player.map(|player| (player.balances().collect(), player.due().collect())).unwrap_or_default();
+        let logged = Logged { commit, balances_after, due_after, proposer: None };
         let record = encode(&self.head, &logged);
         self.head = hash(&record);
         self.books.apply_recorded(&logged.commit, recalled.as_ref(), self.head).expect("the books accept it");
