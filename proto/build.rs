@@ -2,9 +2,9 @@
 
 use prost::Message;
 use prost_build::ServiceGenerator;
-use prost_types::{FileDescriptorSet, MethodDescriptorProto};
+use prost_types::{DescriptorProto, FileDescriptorSet, MethodDescriptorProto};
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
     env,
     fmt::{self, Write as _},
     fs::{self, OpenOptions},
@@ -87,6 +87,8 @@ struct Service {
 struct Method {
     kind: &'static str,
     name: String,
+    /// Number of the request's field `request_id`; 0 if it has none.
+    request_id: i32,
     /// The request's and the answer's types, as paths in this crate.
     request: String,
     answer: String,
@@ -94,7 +96,21 @@ struct Method {
 
 impl Contract {
     fn of(descriptors: &FileDescriptorSet) -> Self {
+        let messages: Vec<_> = descriptors
+            .file
+            .iter()
+            .flat_map(|file| {
+                file.message_type.iter().map(|message| (format!(".{}.{}", file.package(), message.name()), message))
+            })
+            .collect();
+        let request_id = |name: &str| {
+            let message: Option<&DescriptorProto> =
+                messages.iter().find_map(|(of, message)| (of == name).then_some(*message));
+            let field = message.and_then(|message| message.field.iter().find(|field| field.name() == "request_id"));
+            field.map_or(0, |field| field.number())
+        };
         let method = |method: &MethodDescriptorProto| Method {
+            request_id: request_id(method.input_type()),
             kind: match (method.client_streaming(), method.server_streaming()) {
                 (false, false) => "unary",
                 (false, true) => "server_streaming",
@@ -136,8 +152,13 @@ impl Contract {
     /// The list of the messages of calls, for the macro in `src/wire.rs`.
     fn messages(&self) -> String {
         let methods = self.0.iter().flat_map(|service| &service.methods);
-        let messages: BTreeSet<_> = methods.flat_map(|method| [&*method.request, &*method.answer]).collect();
-        format!("wire! {{ {} }}\n", messages.into_iter().collect::<Vec<_>>().join(" "))
+        let mut messages = BTreeMap::new();
+        for method in methods {
+            messages.entry(&*method.answer).or_insert(0);
+            messages.insert(&*method.request, method.request_id);
+        }
+        let messages: Vec<_> = messages.iter().map(|(message, field)| format!("{message} = {field}")).collect();
+        format!("wire! {{ {} }}\n", messages.join(", "))
     }
 }
 
@@ -147,7 +168,7 @@ impl Service {
         let Self { package, name, methods } = self;
         let mut client = format!("pub mod {}_client {{\n    crate::clients::called! {{\n", snake(name));
         writeln!(client, "        {name}Client, \"{package}.{name}\",")?;
-        for Method { kind, name: method, request, answer } in methods {
+        for Method { kind, name: method, request, answer, .. } in methods {
             let called = snake(method);
             writeln!(client, "        {kind} {called} \"/{package}.{name}/{method}\" {request} => {answer};")?;
         }

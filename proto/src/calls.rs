@@ -14,7 +14,7 @@ use std::{
 use crate::{
     play_stream::{PlayStreamCodec, StreamAnswers},
     spin::v1::PlayStreamRequest,
-    wire::Wire,
+    wire::{RequestOf, Wire},
 };
 use bytes::{Buf as _, BufMut as _, Bytes};
 use prost::Message;
@@ -161,6 +161,9 @@ impl<M, A> Service<Request<M>> for Call<M, A> {
 
 fn decoded<M: Wire>(request: Request<Bytes>) -> Result<Request<M>, Status> {
     let (metadata, extensions, bytes) = request.into_parts();
+    if let Some(request) = extensions.get::<RequestOf>() {
+        request.set::<M>(bytes.clone());
+    }
     // As tonic's codec has it, and <https://grpc.github.io/grpc/core/md_doc_statuscodes.html>.
     let message = M::read(&bytes).map_err(|error| Status::internal(error.to_string()))?;
     Ok(Request::from_parts(metadata, extensions, message))

@@ -1,11 +1,18 @@
 //! Messages of calls, read and written by code that is compiled here. A generic function that decodes a message has prost's code for
 //! it, and for all messages within, compiled again in every crate that calls it.
 
-use bytes::Bytes;
-use prost::{DecodeError, Message};
+use bytes::{Buf as _, Bytes};
+use prost::{
+    DecodeError, Message,
+    encoding::{DecodeContext, WireType, decode_key, skip_field, string},
+};
+use std::sync::{Arc, OnceLock};
 
 /// A message that a call takes or gives.
 pub trait Wire: Message + Default + 'static {
+    /// Number of its field `request_id`; 0 if it has none.
+    const REQUEST_ID: u32;
+
     /// Reads a message.
     ///
     /// # Errors
@@ -18,8 +25,10 @@ pub trait Wire: Message + Default + 'static {
 
 /// Implements [`Wire`] for messages.
 macro_rules! wire {
-    ($($message:path)+) => {$(
+    ($($message:path = $request_id:literal),+) => {$(
         impl Wire for $message {
+            const REQUEST_ID: u32 = $request_id;
+
             #[inline(never)]
             fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
                 Self::decode(bytes)
@@ -34,3 +43,57 @@ macro_rules! wire {
 }
 
 include!(concat!(env!("OUT_DIR"), "/messages.rs"));
+
+/// The request of a call, for the log line of its refusal. A layer puts it into the extensions of a request; the call with one
+/// message fills it before its service is called.
+#[derive(Debug, Clone, Default)]
+pub struct RequestOf(Arc<OnceLock<(Bytes, u32)>>);
+
+impl RequestOf {
+    /// The request of a message that was read.
+    #[must_use]
+    pub fn message<M: Wire>(bytes: Bytes) -> Self {
+        let request = Self::default();
+        request.set::<M>(bytes);
+        request
+    }
+
+    /// Keeps a message.
+    pub(crate) fn set<M: Wire>(&self, bytes: Bytes) {
+        let _ = self.0.set((bytes, M::REQUEST_ID));
+    }
+
+    /// The request id; `None` if no message was read or it has none.
+    #[must_use]
+    pub fn id(&self) -> Option<String> {
+        let (bytes, number) = self.0.get()?;
+        let (mut rest, mut id) = (bytes.clone(), None);
+        while *number > 0 && rest.has_remaining() {
+            let (field, wire_type) = decode_key(&mut rest).ok()?;
+            let context = DecodeContext::default();
+            if field == *number && wire_type == WireType::LengthDelimited {
+                let mut text = String::new();
+                string::merge(wire_type, &mut text, &mut rest, context).ok()?;
+                id = Some(text);
+            } else {
+                skip_field(wire_type, field, &mut rest, context).ok()?;
+            }
+        }
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ledger::v1::GetAccountRequest, spin::v1::SpinRequest};
+
+    #[test]
+    fn at_c1_the_request_id_is_read_from_the_message() {
+        let spin = SpinRequest { request_id: "r-1".into(), game: "bewitched".into(), ..SpinRequest::default() };
+        assert_eq!(RequestOf::message::<SpinRequest>(spin.written()).id().as_deref(), Some("r-1"));
+        assert_eq!(RequestOf::message::<SpinRequest>(Bytes::from_static(&[0xff])).id(), None);
+        assert_eq!(RequestOf::message::<GetAccountRequest>(GetAccountRequest::default().written()).id(), None);
+        assert_eq!(RequestOf::default().id(), None);
+    }
+}

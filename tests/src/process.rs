@@ -98,20 +98,29 @@ impl Process {
         Self { child, log, address: address.expect("it says where it listens") }
     }
 
-    /// The last line that it has said on standard error with these words; none so far.
+    /// The last line on its standard error with these words; `None` if there is none so far.
     ///
     /// # Panics
     /// Never.
     #[must_use]
     pub fn log_line(&self, words: &str) -> Option<String> {
+        self.log_lines(words).pop()
+    }
+
+    /// All lines on its standard error with these words.
+    ///
+    /// # Panics
+    /// Never.
+    #[must_use]
+    pub fn log_lines(&self, words: &str) -> Vec<String> {
         let length = self.log.metadata().expect("a file has a length").len();
         let mut text = vec![0; usize::try_from(length).expect("it fits into memory")];
         // Not from where the process writes, which is where the file stands for both.
         self.log.read_exact_at(&mut text, 0).expect("a file can be read");
         let text = String::from_utf8_lossy(&text);
-        // The last line may not be said to its end yet.
-        let (whole, _) = text.rsplit_once('\n')?;
-        whole.lines().rfind(|line| line.contains(words)).map(str::to_owned)
+        // The last line may not be complete.
+        let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        whole.lines().filter(|line| line.contains(words)).map(str::to_owned).collect()
     }
 
     /// Its id.

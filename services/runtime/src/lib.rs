@@ -16,7 +16,7 @@ pub mod program;
 mod reads;
 pub mod reason;
 pub mod refusal;
-pub mod refusal_details;
+pub mod refusals;
 mod roles;
 pub mod roots;
 pub mod stop;

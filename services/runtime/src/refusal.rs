@@ -45,6 +45,8 @@ pub struct Refusal {
     metadata: Vec<(&'static str, String)>,
     fields: Vec<(String, String)>,
     retry_after: Option<Duration>,
+    /// For the log line only; the caller has it.
+    request_id: Box<str>,
 }
 
 impl Refusal {
@@ -52,7 +54,7 @@ impl Refusal {
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         let message = excerpt(&message.into());
         let (code, retry_after) = (reason.code(), reason.retry().wait());
-        Self { code, reason, message, metadata: vec![], fields: vec![], retry_after }
+        Self { code, reason, message, metadata: vec![], fields: vec![], retry_after, request_id: Box::default() }
     }
 
     /// Sets another status code than the reason's.
@@ -93,6 +95,18 @@ impl Refusal {
     pub fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);
         self
+    }
+
+    /// Sets the request that is refused, for the log line of a call within a stream.
+    #[must_use]
+    pub fn of_request(mut self, request_id: &str) -> Self {
+        self.request_id = excerpt(request_id).into();
+        self
+    }
+
+    /// The request that is refused; empty if it was not set.
+    pub fn request_id(&self) -> &str {
+        &self.request_id
     }
 
     /// A metadata entry.

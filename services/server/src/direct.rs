@@ -12,12 +12,17 @@ use crate::layers::{
 use bytes::{BufMut, Bytes};
 use http::request::Parts;
 use motherlode_ledger::Ledgers;
-use motherlode_proto::{convert::asked::read_spin, spin::v1::ChooseRequest};
+use motherlode_proto::{
+    convert::asked::read_spin,
+    spin::v1::{ChooseRequest, SpinRequest},
+    wire::RequestOf,
+};
 use motherlode_runtime::{
-    Reason, Refusal,
-    access::Access,
+    Caller, Reason, Refusal,
+    access::{Access, Denied},
     buffers::{Buffers, CallBytes},
     connections::{Direct, DirectCalls, Peer},
+    refusals::{self, Refused},
 };
 use motherlode_spin::{Call, Calls, Play, SpinApi};
 use prost::{
@@ -88,6 +93,9 @@ struct Waiting {
     /// Its share of its operator's bytes; none where it was refused before it had one.
     bytes: Option<CallBytes>,
     until: Option<Instant>,
+    /// The caller and the request, for the log line of a refusal.
+    caller: Caller,
+    request: RequestOf,
     /// Ends with the call.
     _span: Option<Span>,
 }
@@ -97,7 +105,15 @@ impl DirectCalls for Playing {
         let method = if head.uri.path() == SPIN { SPIN } else { CHOOSE };
         let span = self.play.metrics.exports().then(|| span(method, &head.headers));
         let _within = span.clone().map(Span::entered);
-        let mut waiting = Waiting { method, begun: std::time::Instant::now(), bytes: None, until: None, _span: span };
+        let mut waiting = Waiting {
+            method,
+            begun: std::time::Instant::now(),
+            bytes: None,
+            until: None,
+            caller: Caller::ANYONE,
+            request: RequestOf::default(),
+            _span: span,
+        };
         match self.admit(number, head, message, &mut waiting) {
             Ok(call) => self.calls.begin(call),
             Err(refusal) => self.calls.refuse(number, refusal),
@@ -126,11 +142,19 @@ impl DirectCalls for Playing {
             if let Some(until) = waiting.until {
                 self.deadlines.remove(&(until, number));
             }
-            let Waiting { method, begun, bytes, .. } = waiting;
+            let Waiting { method, begun, bytes, caller, request, .. } = waiting;
             let answer = played.and_then(|played| {
                 let answer = framed(&played.into_bytes());
                 bytes.map_or(Ok(answer.clone()), |bytes| bytes.answer(answer))
             });
+            if let Err(refusal) = &answer {
+                refusals::note(&Refused {
+                    caller: &caller,
+                    request_id: &request.id().unwrap_or_default(),
+                    peer: Some(self.peer.address()),
+                    ..Refused::new(refusal, &method[1..])
+                });
+            }
             let answer = answer.map_err(Status::from);
             self.play.metrics.record(&method[1..], begun, answer.as_ref().map_or_else(Status::code, |_| Code::Ok));
             return Poll::Ready((number, answer));
@@ -142,7 +166,12 @@ impl Playing {
     /// Admits a call and reads its message; `waiting` gets what it holds and until when.
     fn admit(&self, number: u64, head: Parts, message: Bytes, waiting: &mut Waiting) -> Result<Call, Refusal> {
         let DirectPlay { ledgers, access, buffers, message_bytes_max, .. } = &*self.play;
-        let caller = access.admit(waiting.method, &head.headers, Some(&self.peer))?;
+        let admitted = access.admit(waiting.method, &head.headers, Some(&self.peer));
+        let caller = admitted.map_err(|Denied { refusal, caller }| {
+            waiting.caller = caller;
+            refusal
+        })?;
+        waiting.caller = caller.clone();
         waiting.bytes = Some(buffers.take(&caller, &head.headers, &message)?);
         let until = until(&head.headers)?;
         ledgers.written()?;
@@ -151,6 +180,10 @@ impl Playing {
             return Err(Refusal::new(Reason::MessageTooLong, long));
         }
         let malformed = |error: prost::DecodeError| Refusal::new(Reason::MessageMalformed, error.to_string());
+        waiting.request = match waiting.method {
+            SPIN => RequestOf::message::<SpinRequest>(message.clone()),
+            _ => RequestOf::message::<ChooseRequest>(message.clone()),
+        };
         let play = match waiting.method {
             SPIN => Play::Spin(read_spin(&message).map_err(malformed)?),
             _ => Play::Choose(ChooseRequest::decode(message).map_err(malformed)?),

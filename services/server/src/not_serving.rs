@@ -6,6 +6,7 @@
 
 use crate::{
     error::ServeError,
+    layers::refusals::Refusals,
     services::log_service,
     transport::{bounds, buffers, tls},
 };
@@ -15,7 +16,6 @@ use motherlode_runtime::{
     Config,
     access::Access,
     connections::{self, Workers},
-    refusal_details::RefusalDetails,
     stop::{self, Stopper},
 };
 use std::{
@@ -73,7 +73,7 @@ impl NotServing {
             routes.add_service(log_service(written, config, stop.clone()));
         }
         let service = ServiceBuilder::new()
-            .layer(RefusalDetails)
+            .layer(Refusals)
             .layer(option_layer(access))
             .layer(buffers(config))
             .layer(Refusing { gives: !written.is_empty(), takes_over: Arc::clone(&takes_over) })

@@ -6,7 +6,9 @@ use crate::{
     distrust,
     error::ServeError,
     health,
-    layers::{call_metrics::CallMetrics, call_spans::CallSpans, current::Current, deadline::Deadline},
+    layers::{
+        call_metrics::CallMetrics, call_spans::CallSpans, current::Current, deadline::Deadline, refusals::Refusals,
+    },
     log::layout::{index_folder, log_folder},
     metrics::Metrics,
     server::Server,
@@ -40,7 +42,7 @@ use motherlode_runtime::{
     access::Access,
     config::Role,
     connections::{self, Direct, Workers},
-    refusal_details::RefusalDetails,
+    refusals,
     stop::{self, Stop, Stopper},
 };
 use motherlode_slots::Ladders;
@@ -260,6 +262,7 @@ impl<'a> Services<'a> {
         }
         let exports = config.telemetry.otlp_endpoint.is_some();
         let (clock, metrics) = (self.ledgers.clone(), CallMetrics::new(self.calls, exports));
+        refusals::start();
         let access = Access::new(&config.operators, Arc::new(move || clock.clock_ms()));
         let buffers = buffers(config);
         let direct = self.spin.map(|api| -> Arc<dyn Direct> {
@@ -276,7 +279,7 @@ impl<'a> Services<'a> {
             // The first is the outermost. Who calls is known before anything else is looked at.
             .layer(metrics)
             .layer(option_layer(exports.then_some(CallSpans)))
-            .layer(RefusalDetails)
+            .layer(Refusals)
             .layer(access)
             .layer(buffers)
             .layer(Deadline)

@@ -126,7 +126,7 @@ impl Calls {
         }
         let bet = match Bet::parse(&call.caller, &self.api.ledgers, &self.api.ladders, spin) {
             Ok(bet) => bet,
-            Err(refusal) => return self.refuse(call.number, refusal),
+            Err(refusal) => return self.refuse(call.number, refusal.of_request(&spin.request_id)),
         };
         // The operator's wallet is asked first, which takes its time.
         if self.api.wallets.of(&bet.account.stream).is_some() {
@@ -189,23 +189,32 @@ impl Calls {
     /// Makes the answer to a bet from its verdict; `None` if the bet takes a way of its own.
     fn conclude(&mut self, waiting: Waiting, verdict: Verdict) -> Option<Answered> {
         let Waiting { number, bet, until, answer, .. } = waiting;
+        let refused = |refusal: Refusal, bet: &Bet| refusal.of_request(&bet.request_id);
         match verdict {
             Ok(logged) => {
                 self.api.pace.taken(&logged.commit, || self.api.ledgers.ticks_ms());
                 if hit_pool(&logged.commit).is_none() {
                     // Nothing to wait for.
-                    return Some((number, self.api.answer_to(&logged, Some(answer), None)));
+                    let answer = self.api.answer_to(&logged, Some(answer), None);
+                    return Some((number, answer.map_err(|refusal| refused(refusal, &bet))));
                 }
                 let api = Arc::clone(&self.api);
-                self.others.push(async move { (number, api.played(&logged, Some(answer)).await) }.boxed());
+                let played = async move {
+                    let played = api.played(&logged, Some(answer)).await;
+                    (number, played.map_err(|refusal| refused(refusal, &bet)))
+                };
+                self.others.push(played.boxed());
                 None
             }
             Err(error) if is_stale(&error) => {
                 let api = Arc::clone(&self.api);
-                self.wait_for(until, async move { (number, api.bet(&bet, &MetadataMap::new()).await) });
+                self.wait_for(until, async move {
+                    let played = api.bet(&bet, &MetadataMap::new()).await;
+                    (number, played.map_err(|refusal| refused(refusal, &bet)))
+                });
                 None
             }
-            Err(error) => Some((number, Err(error.into()))),
+            Err(error) => Some((number, Err(refused(error.into(), &bet)))),
         }
     }
 
@@ -214,11 +223,11 @@ impl Calls {
         let api = Arc::clone(&self.api);
         self.wait_for(call.until, async move {
             let metadata = call.metadata.map_or_else(MetadataMap::new, |metadata| *metadata);
-            let played = match &call.play {
-                Play::Spin(spin) => api.spin(&call.caller, spin, &metadata).await,
-                Play::Choose(choose) => api.choose(&call.caller, choose, &metadata).await,
+            let (played, request_id) = match &call.play {
+                Play::Spin(spin) => (api.spin(&call.caller, spin, &metadata).await, &spin.request_id),
+                Play::Choose(choose) => (api.choose(&call.caller, choose, &metadata).await, &choose.request_id),
             };
-            (call.number, played)
+            (call.number, played.map_err(|refusal| refusal.of_request(request_id)))
         });
     }
 
@@ -242,7 +251,8 @@ impl Calls {
             }
             if due <= Instant::now() {
                 let bet = self.bets.remove(&ticket)?;
-                return Some((bet.number, Err(AppendError::Late.into())));
+                let late = Refusal::from(AppendError::Late).of_request(&bet.bet.request_id);
+                return Some((bet.number, Err(late)));
             }
             patience.as_mut().reset(due);
         }

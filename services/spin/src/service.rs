@@ -8,7 +8,7 @@ use motherlode_proto::{
         self as wire, ChooseRequest, ChooseResponse, SpinRequest, SpinResponse, spin_service_server::SpinService,
     },
 };
-use motherlode_runtime::Caller;
+use motherlode_runtime::{Caller, Reason, Refusal};
 use std::{pin::Pin, sync::Arc};
 use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
@@ -166,6 +166,6 @@ impl SpinService for SpinApi {
         let ladders = Arc::clone(&self.ladders);
         // The first question has the game's mathematics computed: not by a thread that answers calls.
         let described = tokio::task::spawn_blocking(move || describe::one(&request, &ladders, now)).await;
-        Ok(Response::new(described.map_err(|error| Status::internal(error.to_string()))??))
+        Ok(Response::new(described.map_err(|error| Refusal::new(Reason::Internal, error.to_string()))??))
     }
 }

@@ -13,7 +13,10 @@ use motherlode_proto::{
     play_stream::StreamAnswer,
     spin::v1::{PlayStreamRequest, play_stream_request::Call as Asked},
 };
-use motherlode_runtime::{Caller, Refusal};
+use motherlode_runtime::{
+    Caller, Refusal,
+    refusals::{self, Refused},
+};
 use prost::Message;
 use std::{
     sync::Arc,
@@ -24,6 +27,8 @@ use tonic_types::pb;
 
 /// Calls of one stream that run at the same time.
 const IN_FLIGHT_MAX: usize = 1024;
+/// The method of the stream's calls.
+const PLAY_STREAM: &str = "motherlode.spin.v1.SpinService/PlayStream";
 
 impl SpinApi {
     pub(crate) fn play_all(
@@ -60,7 +65,7 @@ type Came = (Vec<PlayStreamRequest>, Result<(), Refusal>);
 impl Playing {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<StreamAnswer, Status>>> {
         if let Poll::Ready(answered) = self.calls.poll_answer(context) {
-            return Poll::Ready(Some(Ok(answer(answered))));
+            return Poll::Ready(Some(Ok(self.answer(answered))));
         }
         let ended = match self.read(context) {
             Poll::Ready(Err(status)) => return Poll::Ready(Some(Err(status))),
@@ -68,7 +73,7 @@ impl Playing {
         };
         // What was handed in may have been answered at once.
         match self.calls.poll_answer(context) {
-            Poll::Ready(answered) => Poll::Ready(Some(Ok(answer(answered)))),
+            Poll::Ready(answered) => Poll::Ready(Some(Ok(self.answer(answered)))),
             Poll::Pending if ended && self.in_flight() == 0 => Poll::Ready(None),
             Poll::Pending => Poll::Pending,
         }
@@ -110,13 +115,14 @@ impl Playing {
         for call in calls {
             match &verdict {
                 Ok(()) => self.begin(call),
-                Err(refusal) => self.calls.refuse(call.tag, refusal.clone()),
+                Err(refusal) => self.calls.refuse(call.tag, refusal.clone().of_request(request_id(&call))),
             }
         }
     }
 
     fn begin(&mut self, request: PlayStreamRequest) {
         if let Err(refusal) = self.caller.count_call(|| self.api.ledgers.clock_ms()) {
+            let refusal = refusal.of_request(request_id(&request));
             return self.calls.refuse(request.tag, refusal);
         }
         let play = match request.call {
@@ -127,11 +133,23 @@ impl Playing {
         // The stream's own metadata and deadline say nothing of its calls.
         self.calls.begin(Call { number: request.tag, caller: self.caller.clone(), play, metadata: None, until: None });
     }
+
+    /// The answer to a call; a refusal is noted, as the layers note that of a call of its own.
+    fn answer(&self, (tag, played): Answered) -> StreamAnswer {
+        let answer = played.map(PlayedBytes::into_bytes).map_err(|refusal| {
+            refusals::note(&Refused { caller: &self.caller, ..Refused::new(&refusal, PLAY_STREAM) });
+            status_message(&refusal.into())
+        });
+        StreamAnswer { tag, answer }
+    }
 }
 
-fn answer((tag, played): Answered) -> StreamAnswer {
-    let answer = played.map(PlayedBytes::into_bytes).map_err(|refusal| status_message(&refusal.into()));
-    StreamAnswer { tag, answer }
+fn request_id(request: &PlayStreamRequest) -> &str {
+    match &request.call {
+        Some(Asked::Spin(spin)) => &spin.request_id,
+        Some(Asked::Choose(choose)) => &choose.request_id,
+        None => "",
+    }
 }
 
 /// A status as the message that gRPC itself carries in its trailers.

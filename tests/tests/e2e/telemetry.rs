@@ -2,10 +2,14 @@
 
 use crate::PROGRAM;
 use motherlode_proofs::make;
-use motherlode_proto::ledger::v1::{FollowLogRequest, GetLogStatusRequest};
+use motherlode_proto::{
+    ledger::v1::{DepositRequest, FollowLogRequest, GetLogStatusRequest},
+    round::v1::Account,
+    spin::v1::{PlayStreamRequest, play_stream_request::Call},
+};
 use motherlode_runtime::connect::{Credentials, connect};
 use motherlode_tests::{
-    Client, EUR, Process, bet,
+    Client, EUR, Process, account, bet,
     hostile::Target,
     operators::{Certificates, operator, token},
 };
@@ -143,13 +147,53 @@ async fn uf_08_failed_log_ins_are_counted_and_said_without_what_was_shown() {
     let mut failed = BTreeMap::new();
     while failed.get("TOKEN_MISSING") != Some(&1) {
         let metrics = tokio::time::timeout(Duration::from_secs(60), exports.recv()).await.unwrap().unwrap();
-        let counted = metrics.iter().find(|metric| prometheus(metric) == "motherlode_access_failed_total");
+        let counted = metrics.iter().find(|metric| prometheus(metric) == "motherlode_refusals_total");
         failed = counted.map(|metric| points(metric, "reason")).unwrap_or_default();
     }
     assert_eq!((failed["TOKEN_UNKNOWN"], failed["TOKEN_EXPIRED"], failed["CERTIFICATE_UNKNOWN"]), (25, 0, 0));
-    let line = service.log_line("a log-in failed").unwrap();
-    assert!(line.contains("TOKEN_UNKNOWN") && line.contains("GetLogStatus") && line.contains("127.0.0.1"), "{line}");
+    let line = service.log_line("TOKEN_UNKNOWN").unwrap();
+    assert!(
+        line.contains("a call was refused") && line.contains("GetLogStatus") && line.contains("127.0.0.1"),
+        "{line}"
+    );
     assert_eq!(service.log_line(secret), None, "nothing of what was shown");
+    assert_eq!(service.terminate().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_c1_each_refused_call_has_one_line_with_reason_operator_and_request() {
+    let data = tempfile::tempdir().unwrap();
+    let config = data.path().join("config.toml");
+    fs::write(&config, operator("acme", &[("right", r#"["play", "wallet"]"#)])).unwrap();
+    let service = Process::start(PROGRAM, &data.path().join("data"), Some(&config));
+    let target = format!("http://{}", service.address);
+    let mut client = Client::on(connect(&target, &token("right"), None).await.unwrap());
+    let unknown = Account { operator_id: "acme".to_owned(), ..account("nobody", EUR) };
+    let asked = |id: &str| bet(id, &unknown, "0.01");
+    client.spin(asked("direct-1"), None).await.unwrap_err();
+    let deposit = DepositRequest { request_id: "layers-1".to_owned(), account: Some(unknown.clone()), amount_minor: 1 };
+    client.ledger.deposit(deposit).await.unwrap_err();
+    let calls = ["stream-1", "stream-2"].map(|id| PlayStreamRequest { tag: 7, call: Some(Call::Spin(asked(id))) });
+    let mut answers = client.spin.play_stream(tokio_stream::iter(calls)).await.unwrap().into_inner();
+    while answers.message().await.unwrap().is_some() {}
+    for (id, method) in [
+        ("direct-1", "motherlode.spin.v1.SpinService/Spin"),
+        ("layers-1", "motherlode.ledger.v1.LedgerService/Deposit"),
+        ("stream-1", "motherlode.spin.v1.SpinService/PlayStream"),
+        ("stream-2", "motherlode.spin.v1.SpinService/PlayStream"),
+    ] {
+        let lines = service.log_lines(id);
+        let [line] = &lines[..] else { panic!("{id}: {lines:?}") };
+        for part in ["INFO", "a call was refused", "ACCOUNT_UNKNOWN", "NOT_FOUND", method, "\"acme\"", "\"c0\""] {
+            assert!(line.contains(part), "{part}: {line}");
+        }
+    }
+    // Repeated refusals have a bounded number of lines.
+    for number in 0..50 {
+        client.spin(asked(&format!("many-{number}")), None).await.unwrap_err();
+    }
+    let lines = service.log_lines("a call was refused").len();
+    assert!((10..=20).contains(&lines), "{lines}: ten per window");
     assert_eq!(service.terminate().await, Some(0));
 }
 
@@ -205,7 +249,7 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
         latest = metrics.into_iter().map(|metric| (prometheus(&metric), metric)).collect();
     }
     assert!(latest["motherlode_log_position"].data.is_some());
-    assert!(latest.contains_key("motherlode_access_failed_total"), "before the first of them");
+    assert!(latest.contains_key("motherlode_refusals_total"), "before the first of them");
     assert_eq!(points(&latest["motherlode_log_writable"], "partition").into_values().collect::<Vec<_>>(), [1]);
     // The pool's opening.
     let significant = points(&latest["motherlode_significant_events_total"], "kind");

@@ -53,7 +53,7 @@ async fn make(app: &App, (service, method): &(String, String), request: Request)
     if known.is_some() && !is_json(&request) {
         let refusal =
             Refusal::new(Reason::ContentTypeUnknown, "the body is a message in JSON, `content-type: application/json`");
-        return Err(refusal.into());
+        return Err(refusal::here(refusal));
     }
     let known = match known {
         Some(method) if !method.is_client_streaming() => method,
@@ -115,7 +115,7 @@ fn take_along(request: &Request, call: &mut http::Request<Body>) {
             call.headers_mut().append(name, value.clone());
         }
     }
-    // Failed log-ins are said with the peer's address.
+    // Refusals are logged with the peer's address.
     if let Some(peer) = request.extensions().get::<Arc<Peer>>() {
         call.extensions_mut().insert(Arc::clone(peer));
     }

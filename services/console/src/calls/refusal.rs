@@ -3,7 +3,10 @@
 use crate::{failure::Failure, json};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use motherlode_runtime::{Reason, Refusal};
+use motherlode_runtime::{
+    Reason, Refusal,
+    refusals::{self, Refused},
+};
 use serde_json::{Value, json};
 use tonic::{Code, Status};
 
@@ -36,7 +39,13 @@ fn of_failure(failure: Failure) -> Response {
         Failure::Said(StatusCode::BAD_REQUEST, why) => (Code::InvalidArgument, why),
         Failure::Said(_, why) => (Code::Unavailable, why),
     };
-    refused(&Refusal::new(Reason::HttpRefused, why).with_code(code).into())
+    refused(&here(Refusal::new(Reason::HttpRefused, why).with_code(code)))
+}
+
+/// A refusal of the listener itself: no layer sees it, so it is noted here.
+pub(super) fn here(refusal: Refusal) -> Status {
+    refusals::note(&Refused::new(&refusal, "_OTHER"));
+    refusal.into()
 }
 
 /// The status with its details, as canonical JSON has it.

@@ -39,7 +39,19 @@ pub(super) enum Kind {
     Certificate,
 }
 
+/// A call that is not admitted.
+#[derive(Debug)]
+pub struct Denied {
+    /// Why.
+    pub refusal: Refusal,
+    /// Who made it, as far as the credential was known.
+    pub caller: Caller,
+}
+
 impl Caller {
+    /// Every caller of a service without operators.
+    pub const ANYONE: Self = Self(None);
+
     /// Whoever calls a service without operators: everything is theirs.
     #[must_use]
     pub const fn anyone() -> Self {

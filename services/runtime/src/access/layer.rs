@@ -1,10 +1,9 @@
 //! The layer around all services that authenticates the caller.
 
 use super::{
-    caller::{Caller, Identity, Kind, digest, identities},
+    caller::{Caller, Denied, Identity, Kind, digest, identities},
     calls::{CALLS, OPEN},
     expiry::Expiring,
-    failed::Failed,
 };
 use crate::{
     clock::Clock,
@@ -20,7 +19,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 use subtle::ConstantTimeEq;
-use tonic::{Code, Status, body::Body};
+use tonic::{Status, body::Body};
 use tower::{Layer, Service};
 
 /// A layer for all services of a server that authenticates callers.
@@ -29,7 +28,6 @@ pub struct Access {
     /// `None` if access is open.
     identities: Option<Arc<[Arc<Identity>]>>,
     clock: Clock,
-    failed: Arc<Failed>,
 }
 
 impl Access {
@@ -37,50 +35,32 @@ impl Access {
     #[must_use]
     pub fn new(operators: &[Operator], clock: Clock) -> Self {
         let identities = (!operators.is_empty()).then(|| identities(operators).into());
-        Self { identities, clock, failed: Arc::new(Failed::new()) }
+        Self { identities, clock }
     }
 
-    /// Finds the caller of a call by what comes before its message: anyone where nobody is asked for. A failed log-in is counted.
+    /// Finds the caller of a call by what comes before its message: anyone where nobody is asked for.
     ///
     /// # Errors
     /// The first of the checks that the module promises which does not hold.
-    pub fn admit(&self, path: &str, headers: &HeaderMap, peer: Option<&Peer>) -> Result<Caller, Refusal> {
-        self.identify(path, headers, peer).map(Caller).inspect_err(|refusal| {
-            if refusal.code() == Code::Unauthenticated {
-                self.failed.note(refusal, method(path), peer.map(Peer::address));
-            }
-        })
-    }
-
-    fn identify(&self, path: &str, headers: &HeaderMap, peer: Option<&Peer>) -> Result<Option<Arc<Identity>>, Refusal> {
+    pub fn admit(&self, path: &str, headers: &HeaderMap, peer: Option<&Peer>) -> Result<Caller, Denied> {
         if OPEN.iter().any(|open| path.starts_with(open)) {
-            return Ok(None);
+            return Ok(Caller::ANYONE);
         }
         // Tests of single layers have no connection.
         let connection = peer.and_then(Peer::connection);
         let belongs_to = |operator| connection.map_or(Ok(()), |connection| connection.belongs_to(operator));
+        let unknown = |refusal| Denied { refusal, caller: Caller::ANYONE };
         let Some(identities) = &self.identities else {
-            belongs_to(None)?;
-            return Ok(None);
+            belongs_to(None).map_err(unknown)?;
+            return Ok(Caller::ANYONE);
         };
-        let identity = identify(identities, headers, peer)?;
-        let now_ms = (self.clock)();
-        if let Some(refusal) = identity.expired(now_ms) {
-            return Err(refusal);
+        let identity = identify(identities, headers, peer).map_err(unknown)?;
+        let caller = Caller(Some(Arc::clone(identity)));
+        let admitted = identity.admit(path, (self.clock)(), || belongs_to(Some(&identity.operator.id)));
+        match admitted {
+            Ok(()) => Ok(caller),
+            Err(refusal) => Err(Denied { refusal, caller }),
         }
-        belongs_to(Some(&identity.operator.id))?;
-        if let Some(bucket) = &identity.operator.bucket {
-            bucket.take(now_ms)?;
-        }
-        let call = CALLS.iter().find(|call| call.path == path);
-        let call = call.ok_or_else(|| Refusal::new(Reason::MethodUnknown, "no such method"))?;
-        let of_platform = !call.platform || *identity.operator.id == *PLATFORM;
-        if of_platform && identity.roles.meets(call.roles) {
-            return Ok(Some(Arc::clone(identity)));
-        }
-        let refusal = Refusal::new(Reason::RoleMissing, "the credential lacks the role for this call");
-        let refusal = refusal.with("roles", call.roles);
-        Err(if call.platform { refusal.with("operator", PLATFORM) } else { refusal })
     }
 }
 
@@ -106,11 +86,6 @@ fn identify<'a>(
     }
 }
 
-/// Names the method of a call; unknown ones are not repeated.
-fn method(path: &str) -> &'static str {
-    CALLS.iter().find(|call| call.path == path).map_or("unknown", |call| call.path)
-}
-
 /// Returns the token after "Bearer"; the scheme's case does not matter (RFC 9110, 11.1).
 fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.as_bytes().split_at_checked("Bearer ".len())?;
@@ -130,6 +105,26 @@ fn find<'a>(identities: &'a [Arc<Identity>], kind: Kind, secret: &[u8]) -> Optio
 }
 
 impl Identity {
+    /// Whether the credential may make a call now.
+    fn admit(&self, path: &str, now_ms: i64, belongs_to: impl FnOnce() -> Result<(), Refusal>) -> Result<(), Refusal> {
+        if let Some(refusal) = self.expired(now_ms) {
+            return Err(refusal);
+        }
+        belongs_to()?;
+        if let Some(bucket) = &self.operator.bucket {
+            bucket.take(now_ms)?;
+        }
+        let call = CALLS.iter().find(|call| call.path == path);
+        let call = call.ok_or_else(|| Refusal::new(Reason::MethodUnknown, "no such method"))?;
+        let of_platform = !call.platform || *self.operator.id == *PLATFORM;
+        if of_platform && self.roles.meets(call.roles) {
+            return Ok(());
+        }
+        let refusal = Refusal::new(Reason::RoleMissing, "the credential lacks the role for this call");
+        let refusal = refusal.with("roles", call.roles);
+        Err(if call.platform { refusal.with("operator", PLATFORM) } else { refusal })
+    }
+
     /// Refuses an expired credential.
     pub(super) fn expired(&self, now_ms: i64) -> Option<Refusal> {
         let expired = self.expires_ms.is_some_and(|expires_ms| expires_ms <= now_ms);
@@ -175,27 +170,27 @@ where
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let peer = request.extensions().get::<Arc<Peer>>().map(AsRef::as_ref);
         match self.access.admit(request.uri().path(), request.headers(), peer) {
-            Err(refusal) => Answer(State::Refused(Some(refusal))),
+            Err(denied) => Answer(State::Refused(Some(denied))),
             Ok(caller) => {
                 let expires = caller.0.as_ref().filter(|identity| identity.expires_ms.is_some());
                 let expiring = expires.map(|identity| (Arc::clone(identity), Arc::clone(&self.access.clock)));
                 if caller.0.is_some() {
-                    request.extensions_mut().insert(caller);
+                    request.extensions_mut().insert(caller.clone());
                 }
-                Answer(State::Asked(self.inner.call(request), expiring))
+                Answer(State::Asked(self.inner.call(request), caller, expiring))
             }
         }
     }
 }
 
-/// The answer to a call.
+/// The answer to a call. Its extensions have the [`Caller`].
 pub struct Answer<F>(State<F>);
 
 enum State<F> {
     /// Refused, without having been read.
-    Refused(Option<Refusal>),
+    Refused(Option<Denied>),
     /// The service's, to be ended when the credential expires.
-    Asked(F, Option<(Arc<Identity>, Clock)>),
+    Asked(F, Caller, Option<(Arc<Identity>, Clock)>),
 }
 
 impl<F, E> Future for Answer<F>
@@ -205,18 +200,25 @@ where
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match &mut self.0 {
-            State::Refused(refusal) => {
-                let refusal = refusal.take().unwrap_or_else(|| Refusal::new(Reason::Internal, "polled again"));
-                Poll::Ready(Ok(Status::from(refusal).into_http()))
+        Poll::Ready(match &mut self.0 {
+            State::Refused(denied) => {
+                let again =
+                    || Denied { refusal: Refusal::new(Reason::Internal, "polled again"), caller: Caller::ANYONE };
+                let Denied { refusal, caller } = denied.take().unwrap_or_else(again);
+                let mut answer = Status::from(refusal).into_http();
+                answer.extensions_mut().insert(caller);
+                Ok(answer)
             }
-            State::Asked(answer, expiring) => {
-                let answer = ready!(Pin::new(answer).poll(context));
-                Poll::Ready(match expiring.take() {
+            State::Asked(answer, caller, expiring) => {
+                let mut answer = ready!(Pin::new(answer).poll(context));
+                if let Ok(answer) = &mut answer {
+                    answer.extensions_mut().insert(caller.clone());
+                }
+                match expiring.take() {
                     Some((identity, clock)) => answer.map(|it| it.map(|body| Expiring::body(body, identity, clock))),
                     None => answer,
-                })
+                }
             }
-        }
+        })
     }
 }

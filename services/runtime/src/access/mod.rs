@@ -19,10 +19,9 @@ mod bucket;
 pub(crate) mod caller;
 mod calls;
 mod expiry;
-mod failed;
 mod layer;
 
 pub use crate::roles::Roles;
-pub use caller::{Caller, digest};
+pub use caller::{Caller, Denied, digest};
 pub use calls::{CALLS, Call};
 pub use layer::{Access, Guarded};

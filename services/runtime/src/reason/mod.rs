@@ -2,23 +2,11 @@
 
 mod table;
 
-pub use table::Reason;
+pub use table::{Reason, Retry};
 
 use std::{fmt, fmt::Write as _, time::Duration};
 use table::{Row, TABLE};
 use tonic::Code;
-
-/// Whether asking again helps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Retry {
-    /// No: the same request is always refused.
-    Never,
-    /// When the condition that the reason names has changed. The request id may stay.
-    AfterChange,
-    /// After this many milliseconds, unchanged and with the same request id. The refusal carries a `RetryInfo`, which may
-    /// state a longer time.
-    After(u32),
-}
 
 impl Reason {
     /// All reasons, by section of the reference.
@@ -50,7 +38,7 @@ impl Reason {
         self.row().retry
     }
 
-    /// What it means, and the next step.
+    /// The meaning, and the next step.
     #[must_use]
     pub fn doc(self) -> String {
         self.row().doc.concat().trim().to_owned()

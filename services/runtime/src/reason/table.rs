@@ -1,7 +1,18 @@
 //! The table of reasons: name on the wire, status code, whether to ask again, and what it means with the next step.
 
-use super::Retry;
 use tonic::Code;
+
+/// Whether asking again helps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// No: the same request is always refused.
+    Never,
+    /// When the condition that the reason names has changed. The request id may stay.
+    AfterChange,
+    /// After this many milliseconds, unchanged and with the same request id. The refusal carries a `RetryInfo`, which may
+    /// state a longer time.
+    After(u32),
+}
 
 /// Declares [`Reason`] and its table.
 macro_rules! reasons {

@@ -1,9 +1,19 @@
 //! Calls in JSON: what they answer, and which requests of browsers are none. That each refuses what it must is the matrix's.
 
 use super::{ALL, Browser, CONSOLE, Page, round, rounds, service};
-use motherlode_tests::operators::{NEW_YEAR_MS, Service, operator};
+use motherlode_proto::{
+    round::v1::{Account, Stake},
+    spin::v1::SpinRequest,
+};
+use motherlode_runtime::connect::Credentials;
+use motherlode_tests::{
+    account,
+    operators::{NEW_YEAR_MS, Service, operator},
+};
 use serde_json::{Value, json};
-use std::sync::atomic::Ordering;
+use std::{collections::BTreeMap, sync::atomic::Ordering};
+use tonic::Status;
+use tonic_types::StatusExt;
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
@@ -132,4 +142,122 @@ async fn mf_c5_c6_an_ambiguous_call_in_json_is_refused_and_moves_no_money() {
     let page = browser.ask("POST", get_request, &[JSON, shown], &look_up).await;
     assert_eq!(told(&page)["outcome"]["state"], "STATE_UNSEEN", "{}", page.body);
     service.server.stop().await.unwrap();
+}
+
+/// A refusal as both paths state it: code, message, reason, metadata, and whether it names a time to ask again.
+type Refusal = (i32, String, String, BTreeMap<String, String>, bool);
+
+fn over_grpc(status: &Status) -> Refusal {
+    let details = status.get_error_details();
+    let info = details.error_info().unwrap_or_else(|| panic!("{status:?}")).clone();
+    let metadata = info.metadata.into_iter().collect();
+    (status.code().into(), status.message().to_owned(), info.reason, metadata, details.retry_info().is_some())
+}
+
+fn in_json(page: &Page) -> Refusal {
+    let status = told(page);
+    let details = status["details"].as_array().unwrap_or_else(|| panic!("{}", page.body)).clone();
+    let of = |kind: &str| details.iter().find(|detail| detail["@type"].as_str().unwrap().ends_with(kind));
+    let info = of("ErrorInfo").unwrap_or_else(|| panic!("{}", page.body));
+    let metadata = info["metadata"].as_object().into_iter().flatten();
+    let metadata = metadata.map(|(key, value)| (key.clone(), value.as_str().unwrap().to_owned())).collect();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let code = i32::try_from(status["code"].as_i64().unwrap()).unwrap();
+    (code, text(&status["message"]), text(&info["reason"]), metadata, of("RetryInfo").is_some())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_c1_the_direct_path_and_the_layers_refuse_alike() {
+    let expired = operator("old", &[("old-play", ALL)]) + "expires = 2026-01-01T00:00:00Z\n";
+    let rate = "id = \"slow\"\ncalls_per_second_max = 1\ncalls_burst_max = 1\n";
+    let slow = operator("slow", &[("slow-all", ALL)]).replace("id = \"slow\"\n", rate);
+    let text = operator("acme", &[("acme-all", ALL), ("acme-audit", r#"["audit"]"#)]) + &slow + &expired + CONSOLE;
+    let service = Service::start(&text).await;
+    let mut client = service.client("acme-all").await;
+    client.fund_account(&Account { operator_id: "acme".into(), ..account("alice", "EUR") }, 1_000).await;
+    client.fund_account(&Account { operator_id: "acme".into(), ..account("poor", "EUR") }, 1).await;
+    client.spin(spin("taken", "alice", |_| {}), None).await.unwrap();
+    // The rate's only call of this second.
+    let _ = service.client("slow-all").await.spin(spin("first", "alice", |_| {}), None).await;
+
+    let both = async |token: &str, headers: &[(&'static str, &str)], request: SpinRequest| {
+        let mut call = tonic::Request::new(request.clone());
+        let shown = format!("Bearer {token}");
+        let token = (!token.is_empty()).then_some(("authorization", shown.as_str()));
+        let headers: Vec<_> = token.into_iter().chain(headers.iter().copied()).collect();
+        for (name, value) in &headers {
+            call.metadata_mut().append(*name, value.parse().unwrap());
+        }
+        let direct = service.with(&Credentials::default()).await.spin.spin(call).await.unwrap_err();
+        let message = json!({
+            "requestId": request.request_id,
+            "account": request.account.map(|account| json!({
+                "operatorId": account.operator_id, "playerId": account.player_id, "currencyCode": account.currency_code,
+            })),
+            "game": request.game,
+            "rulesVersion": request.rules_version,
+            "stake": request.stake.map(|stake| json!({
+                "coinValue": stake.coin_value, "lines": stake.lines, "coinsPerLine": stake.coins_per_line,
+            })),
+            "sessionId": request.session_id,
+            "campaignId": request.campaign_id,
+        });
+        let headers: Vec<_> = headers.into_iter().chain([JSON]).collect();
+        let mut browser = Browser::new(service.server.console());
+        let layered = browser.ask("POST", "/v1/SpinService/Spin", &headers, &message.to_string()).await;
+        (over_grpc(&direct), in_json(&layered))
+    };
+    let fine = || spin("r", "alice", |_| {});
+    type Case<'a> = (&'a str, &'a str, &'a [(&'static str, &'a str)], SpinRequest);
+    let cases: Vec<Case<'_>> = vec![
+        ("TOKEN_MISSING", "", &[], fine()),
+        ("TOKEN_UNKNOWN", "nobody", &[], fine()),
+        ("TOKEN_AMBIGUOUS", "acme-all", &[("authorization", "Bearer acme-audit")], fine()),
+        ("TOKEN_EXPIRED", "old-play", &[], fine()),
+        ("RATE_LIMITED", "slow-all", &[], fine()),
+        ("ROLE_MISSING", "acme-audit", &[], fine()),
+        ("TIMEOUT_MALFORMED", "acme-all", &[("grpc-timeout", "soon")], fine()),
+        ("DEADLINE_EXCEEDED", "acme-all", &[("grpc-timeout", "1n")], fine()),
+        ("INVALID_FIELD", "acme-all", &[], spin("", "alice", |_| {})),
+        ("GAME_UNKNOWN", "acme-all", &[], spin("r", "alice", |spin| spin.game = "chess".into())),
+        ("INVALID_STAKE", "acme-all", &[], spin("r", "alice", |spin| spin.stake.as_mut().unwrap().lines = 99)),
+        ("ACCOUNT_UNKNOWN", "acme-all", &[], spin("r", "nobody", |_| {})),
+        (
+            "CAMPAIGN_UNKNOWN",
+            "acme-all",
+            &[],
+            spin("r", "alice", |spin| {
+                spin.campaign_id = "none".into();
+                spin.stake = None;
+            }),
+        ),
+        ("SESSION_EXPIRED", "acme-all", &[], spin("r", "alice", |spin| spin.session_id = "0123456789abcdef".repeat(2))),
+        ("INSUFFICIENT_FUNDS", "acme-all", &[], spin("r", "poor", |_| {})),
+        (
+            "REQUEST_ID_REUSED",
+            "acme-all",
+            &[],
+            spin("taken", "alice", |spin| spin.stake.as_mut().unwrap().coin_value = "0.02".into()),
+        ),
+    ];
+    for (reason, token, headers, request) in cases {
+        let (direct, layered) = both(token, headers, request).await;
+        assert_eq!(direct.2, reason, "{direct:?}");
+        assert_eq!(direct, layered, "{reason}");
+    }
+    service.server.stop().await.unwrap();
+}
+
+fn spin(request_id: &str, player: &str, change: impl FnOnce(&mut SpinRequest)) -> SpinRequest {
+    let account = Account { operator_id: "acme".to_owned(), ..account(player, "EUR") };
+    let stake = Stake { coin_value: "0.01".to_owned(), lines: 1, coins_per_line: 25, buy_feature: false };
+    let mut spin = SpinRequest {
+        request_id: request_id.to_owned(),
+        account: Some(account),
+        game: "dwarf-mine".to_owned(),
+        stake: Some(stake),
+        ..SpinRequest::default()
+    };
+    change(&mut spin);
+    spin
 }

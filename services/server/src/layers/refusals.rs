@@ -1,41 +1,58 @@
-//! Details for refusals by the transport and the codec, so that every refusal has some (PL-12).
+//! Refusals: each has details (PL-12), is counted, and has a line in the log.
 //!
 //! The services' refusals carry a `google.rpc.ErrorInfo`; a status without details comes from the transport or the
 //! codec. Their INTERNAL means a message that cannot be decoded, which is the caller's fault: it becomes
 //! INVALID_ARGUMENT.
 
-use crate::{reason::Reason, refusal::Refusal};
+use super::call_metrics::method;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use http_body::{Body as _, Frame, SizeHint};
+use motherlode_proto::wire::RequestOf;
+use motherlode_runtime::{
+    Caller, Reason, Refusal,
+    connections::Peer,
+    refusals::{self, Refused},
+};
 use std::{
+    net::IpAddr,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 use tonic::{Code, Status, body::Body};
+use tonic_types::StatusExt as _;
 use tower::{Layer, Service};
 
 /// The headers of a status: its code, and its details.
 const CODE: &str = "grpc-status";
 const DETAILS: &str = "grpc-status-details-bin";
 
-/// A layer that adds details to refusals without any.
+/// A layer that notes refusals, and adds details to those without any.
 #[derive(Debug, Clone, Copy)]
-pub struct RefusalDetails;
+pub struct Refusals;
 
-/// A service whose refusals all have details.
+/// A service whose refusals are noted.
 #[derive(Debug, Clone)]
-pub struct WithRefusalDetails<S>(S);
+pub struct Noted<S>(S);
 
-impl<S> Layer<S> for RefusalDetails {
-    type Service = WithRefusalDetails<S>;
+/// A call, as far as the layer sees it.
+struct Asked {
+    path: String,
+    request: RequestOf,
+    peer: Option<IpAddr>,
+    caller: Caller,
+}
 
-    fn layer(&self, inner: S) -> WithRefusalDetails<S> {
-        WithRefusalDetails(inner)
+impl<S> Layer<S> for Refusals {
+    type Service = Noted<S>;
+
+    fn layer(&self, inner: S) -> Noted<S> {
+        Noted(inner)
     }
 }
 
-impl<S, B> Service<Request<B>> for WithRefusalDetails<S>
+impl<S, B> Service<Request<B>> for Noted<S>
 where
     S: Service<Request<B>, Response = Response<Body>>,
     S::Future: Unpin,
@@ -48,13 +65,17 @@ where
         self.0.poll_ready(context)
     }
 
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        ResponseFuture(self.0.call(request))
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let peer = request.extensions().get::<Arc<Peer>>().map(|peer| peer.address());
+        let path = request.uri().path().to_owned();
+        let asked = Asked { path, request: RequestOf::default(), peer, caller: Caller::ANYONE };
+        request.extensions_mut().insert(asked.request.clone());
+        ResponseFuture(self.0.call(request), Some(asked))
     }
 }
 
 /// The future of an answer.
-pub struct ResponseFuture<F>(F);
+pub struct ResponseFuture<F>(F, Option<Asked>);
 
 impl<F, E> Future for ResponseFuture<F>
 where
@@ -64,20 +85,24 @@ where
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let answer = ready!(Pin::new(&mut self.0).poll(context));
+        let Some(mut asked) = self.1.take() else { return Poll::Ready(answer) };
         Poll::Ready(answer.map(|mut answer| {
-            add_details(answer.headers_mut());
-            match answer.body().is_end_stream() {
-                true => answer,
-                false => answer.map(|body| Body::new(DetailedBody(body))),
+            if let Some(caller) = answer.extensions().get::<Caller>() {
+                asked.caller = caller.clone();
             }
+            if answer.headers().contains_key(CODE) || answer.body().is_end_stream() {
+                asked.ended(answer.headers_mut());
+                return answer;
+            }
+            answer.map(|body| Body::new(NotedBody(body, asked)))
         }))
     }
 }
 
-/// A body whose trailers may need details.
-struct DetailedBody(Body);
+/// A body whose trailers may be a refusal.
+struct NotedBody(Body, Asked);
 
-impl http_body::Body for DetailedBody {
+impl http_body::Body for NotedBody {
     type Data = Bytes;
     type Error = Status;
 
@@ -86,7 +111,7 @@ impl http_body::Body for DetailedBody {
         if let Some(Ok(frame)) = &mut frame
             && let Some(trailers) = frame.trailers_mut()
         {
-            add_details(trailers);
+            self.1.ended(trailers);
         }
         Poll::Ready(frame)
     }
@@ -97,6 +122,24 @@ impl http_body::Body for DetailedBody {
 
     fn size_hint(&self) -> SizeHint {
         self.0.size_hint()
+    }
+}
+
+impl Asked {
+    /// Notes how the call ended, if by a refusal.
+    fn ended(&self, headers: &mut HeaderMap) {
+        add_details(headers);
+        let Some(status) = Status::from_header_map(headers).filter(|status| status.code() != Code::Ok) else { return };
+        let reason = status.get_error_details().error_info().and_then(|info| Reason::from_name(&info.reason));
+        refusals::note(&Refused {
+            reason,
+            code: status.code(),
+            message: status.message(),
+            method: method(&self.path),
+            caller: &self.caller,
+            request_id: &self.request.id().unwrap_or_default(),
+            peer: self.peer,
+        });
     }
 }
 
