@@ -70,6 +70,19 @@ impl Server {
         address.expect("it has a console")
     }
 
+    /// Where it serves the files of its tile log.
+    ///
+    /// # Panics
+    /// It does not.
+    #[must_use]
+    pub fn tiles(&self) -> SocketAddr {
+        let address = match &self.0 {
+            Parts::One(server) => server.tiles_address(),
+            Parts::Split(split) => split.ledger.tiles_address(),
+        };
+        address.expect("it serves files")
+    }
+
     /// The ledger with the log; of several partitions home's.
     #[must_use]
     pub fn ledger(&self) -> &Handle {

@@ -13,8 +13,10 @@ use std::time::Duration;
 /// No script and no style but the console's own files, nothing from elsewhere, no frame around it.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
+/// A browser that was here over TLS comes back over TLS alone, for a year.
+const TLS_ONLY: &str = "max-age=31536000";
 /// The longest time that a page takes.
-pub(crate) const PAGE_MAX: Duration = Duration::from_secs(30);
+const PAGE_MAX: Duration = Duration::from_secs(30);
 
 /// Checks a request, has it answered, and adds the headers of every answer.
 pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
@@ -37,6 +39,9 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
     ];
     for (name, value) in fixed {
         headers.insert(name, HeaderValue::from_static(value));
+    }
+    if app.secure {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(TLS_ONLY));
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     answer

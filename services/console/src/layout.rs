@@ -85,6 +85,9 @@ fn who(visit: &Visit) -> Markup {
             form method="post" action="/logout" {
                 (word(visit))
                 button.plain type="submit" { "Log out" }
+                button.plain type="submit" name="everywhere" value="yes" title="Ends every session of this credential" {
+                    "Log out everywhere"
+                }
             }
         }
     }

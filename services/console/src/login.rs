@@ -7,7 +7,7 @@ use crate::{
     failure::Failure,
     fields::{Fields, query},
     sessions::Who,
-    visit::{COOKIE, Form, cookie, filled_in},
+    visit::{Form, cookie, cookie_name, filled_in},
 };
 use axum::{
     extract::{Request, State},
@@ -25,7 +25,7 @@ pub(crate) async fn page(State(app): State<App>, request: Request) -> Result<Res
     let fields = Fields::parse(request.uri().query().unwrap_or("").as_bytes());
     let next = local(fields.get("next"));
     let open = is_open(&app).await?;
-    let known = cookie(request.headers()).and_then(|id| app.sessions.find(id)).is_some();
+    let known = cookie(&app, request.headers()).and_then(|id| app.sessions.find(id)).is_some();
     let code = if known { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
     let code = if fields.get("next").is_empty() { StatusCode::OK } else { code };
     let why = match fields.get("why") {
@@ -66,7 +66,7 @@ pub(crate) async fn page(State(app): State<App>, request: Request) -> Result<Res
 
 /// Begins a session with a token that the services know.
 pub(crate) async fn log_in(State(app): State<App>, request: Request) -> Result<Response, Failure> {
-    let before = cookie(request.headers()).map(str::to_owned);
+    let before = cookie(&app, request.headers()).map(str::to_owned);
     let fields = filled_in(request.into_body()).await?;
     let next = local(fields.get("next"));
     let token = Some(fields.get("token")).filter(|token| !token.is_empty());
@@ -85,15 +85,20 @@ pub(crate) async fn log_in(State(app): State<App>, request: Request) -> Result<R
     Ok(with_cookie(Redirect::to(next).into_response(), &app, &id, ""))
 }
 
-/// Ends the session.
-pub(crate) async fn log_out(State(app): State<App>, headers: http::HeaderMap, _form: Form) -> Response {
-    cookie(&headers).into_iter().for_each(|id| app.sessions.end(id));
+/// Ends the session, or all of the credential.
+pub(crate) async fn log_out(State(app): State<App>, headers: http::HeaderMap, form: Form) -> Response {
+    if form.fields.get("everywhere").is_empty() {
+        cookie(&app, &headers).into_iter().for_each(|id| app.sessions.end(id));
+    } else {
+        app.sessions.end_all(form.visit.who());
+    }
     with_cookie(Redirect::to("/login").into_response(), &app, "", "; Max-Age=0")
 }
 
 fn with_cookie(mut answer: Response, app: &App, id: &str, more: &str) -> Response {
     let secure = if app.secure { "; Secure" } else { "" };
-    let cookie = format!("{COOKIE}={id}; Path=/; HttpOnly; SameSite=Strict{secure}{more}");
+    let name = cookie_name(app);
+    let cookie = format!("{name}={id}; Path=/; HttpOnly; SameSite=Strict{secure}{more}");
     if let Ok(mut cookie) = HeaderValue::from_str(&cookie) {
         cookie.set_sensitive(true);
         answer.headers_mut().insert(header::SET_COOKIE, cookie);

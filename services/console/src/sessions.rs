@@ -6,7 +6,7 @@ use motherlode_runtime::{
 };
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 use subtle::ConstantTimeEq;
 
 /// How many sessions there may be, and for how long.
@@ -16,9 +16,9 @@ pub struct Bounds {
     pub idle_ms_max: i64,
     /// Milliseconds from its log-in after which it's over in any case.
     pub lasts_ms_max: i64,
-    /// Sessions of one operator; the one that rested longest makes way for the next.
+    /// Sessions of one operator; of the credential that has the most, the one that rested longest makes way for the next.
     pub per_operator_max: usize,
-    /// Sessions of all.
+    /// Sessions of all; one of the operator that has the most makes way for the next.
     pub all_max: usize,
 }
 
@@ -40,6 +40,11 @@ pub(crate) struct Who {
 }
 
 impl Who {
+    /// The operator and its credential; none where there are no operators.
+    pub(crate) fn holder(&self) -> Option<(&str, &str)> {
+        (!self.operator.is_empty()).then_some((self.operator.as_str(), self.credential.as_str()))
+    }
+
     /// Whether the table of calls lets this credential make one; where there are no operators, whoever it is.
     pub(crate) fn may(&self, method: &str) -> bool {
         let open = self.operator.is_empty();
@@ -83,7 +88,7 @@ impl Sessions {
         (self.clock)()
     }
 
-    /// Opens a session, and returns the cookie's value. Where there are too many, the one that rested longest is over.
+    /// Opens a session, and returns the cookie's value. Where there are too many, one makes way.
     ///
     /// # Errors
     /// The operating system gives no random bytes.
@@ -93,15 +98,17 @@ impl Sessions {
         let session = Session { token: token.map(Arc::from), who: Arc::new(who), word: word.into() };
         let mut open = self.open.lock();
         open.retain(|_, of| self.bounds.alive(of, now_ms));
+        let name = digest(&id);
         let operator = session.who.operator.clone();
-        let of_operator = |of: &Open| of.session.who.operator == operator;
-        if open.values().filter(|of| of_operator(of)).count() >= self.bounds.per_operator_max {
-            end_idlest(&mut open, of_operator);
+        // Added first: it counts for its credential, and it's the last to make way.
+        open.insert(name, Open { session, began_ms: now_ms, used_ms: now_ms });
+        if open.values().filter(|of| of.session.who.operator == operator).count() > self.bounds.per_operator_max {
+            make_way(&mut open, &name, &operator);
         }
-        if open.len() >= self.bounds.all_max {
-            end_idlest(&mut open, |_| true);
+        if open.len() > self.bounds.all_max {
+            let most = most(open.values().map(|of| of.session.who.operator.as_str())).map(str::to_owned);
+            most.iter().for_each(|operator| make_way(&mut open, &name, operator));
         }
-        open.insert(digest(&id), Open { session, began_ms: now_ms, used_ms: now_ms });
         Ok(id)
     }
 
@@ -128,6 +135,11 @@ impl Sessions {
     pub(crate) fn end(&self, id: &str) {
         self.open.lock().remove(&digest(id));
     }
+
+    /// Ends all sessions of a credential.
+    pub(crate) fn end_all(&self, who: &Who) {
+        self.open.lock().retain(|_, of| of.session.who.holder() != who.holder());
+    }
 }
 
 impl Bounds {
@@ -136,11 +148,23 @@ impl Bounds {
     }
 }
 
-fn end_idlest(open: &mut BTreeMap<[u8; 32], Open>, of: impl Fn(&Open) -> bool) {
-    let idlest = open.iter().filter(|(_, one)| of(one)).min_by_key(|(_, one)| one.used_ms).map(|(name, _)| *name);
-    if let Some(name) = idlest {
+/// Ends the session that rested longest of the operator's credential that has the most, but not the newest, which counts for its own.
+fn make_way(open: &mut BTreeMap<[u8; 32], Open>, newest: &[u8; 32], operator: &str) {
+    let theirs = || open.iter().filter(|(_, one)| one.session.who.operator == operator);
+    let of_credential =
+        |one: &Open| theirs().filter(|(_, other)| other.session.who.holder() == one.session.who.holder()).count();
+    let others = theirs().filter(|(name, _)| *name != newest);
+    let idlest = others.min_by_key(|(_, one)| (Reverse(of_credential(one)), one.used_ms));
+    if let Some(name) = idlest.map(|(name, _)| *name) {
         open.remove(&name);
     }
+}
+
+/// The name that comes most often.
+fn most<'a>(names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let mut counts = BTreeMap::new();
+    names.for_each(|name| *counts.entry(name).or_insert(0_usize) += 1);
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(name, _)| name)
 }
 
 /// Whether a form carries the word of its session, compared in a time that says nothing of how much of it is right.
@@ -221,10 +245,30 @@ mod tests {
         let (bravo, third) = (open("bravo"), open("acme"));
         assert!(sessions.find(&first).is_none(), "the third of acme's took the place of the first");
         now.fetch_add(1, Ordering::SeqCst);
-        assert!(sessions.find(&second).is_some() && sessions.find(&third).is_some());
+        assert!(sessions.find(&second).is_some());
+        now.fetch_add(1, Ordering::SeqCst);
+        assert!(sessions.find(&third).is_some());
         let other = open("carol");
-        assert!(sessions.find(&bravo).is_none(), "the one that rested longest made way");
-        assert!(sessions.find(&other).is_some() && sessions.find(&second).is_some());
+        assert!(sessions.find(&second).is_none(), "one of the operator that has the most makes way");
+        assert!(sessions.find(&other).is_some() && sessions.find(&bravo).is_some() && sessions.find(&third).is_some());
+    }
+
+    #[test]
+    fn at_b4_log_ins_of_one_credential_end_its_own_sessions_and_no_others() {
+        let (sessions, now) = on_clock(Bounds { per_operator_max: 4, ..Bounds::default() });
+        let open = |credential: &str| {
+            now.fetch_add(1, Ordering::SeqCst);
+            sessions.open(None, Who { credential: credential.to_owned(), ..who("acme") }).unwrap()
+        };
+        let mine = [open("admin"), open("audit")];
+        let many: Vec<_> = (0..10).map(|_| open("support")).collect();
+        assert!(mine.iter().all(|id| sessions.find(id).is_some()));
+        let alive = |ids: &[String]| ids.iter().filter(|id| sessions.look(id).is_some()).count();
+        assert_eq!((alive(&many), alive(&many[8..])), (2, 2), "the newest of its own");
+        let (third, fourth) = (open("wallet"), open("play"));
+        assert_eq!((alive(&mine), alive(&many), alive(&[third, fourth])), (1, 1, 2), "each has one");
+        sessions.end_all(&Who { credential: "support".to_owned(), ..who("acme") });
+        assert_eq!((alive(&mine), alive(&many)), (1, 0));
     }
 
     #[test]

@@ -10,10 +10,14 @@ use crate::{
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::{HeaderMap, Method, header, request::Parts};
 use http_body_util::{BodyExt, Limited};
+use motherlode_runtime::connections::Peer;
 use std::{sync::Arc, time::Duration};
+use tonic::Status;
 
-/// The cookie's name.
-pub(crate) const COOKIE: &str = "motherlode_console";
+/// The cookie's name, in the clear and over TLS. By the prefix a browser takes the latter over TLS alone, from this host alone, and for
+/// all paths, so no other host of the domain and no plain page can set it.
+const COOKIE: &str = "motherlode_console";
+const SECURE_COOKIE: &str = "__Host-motherlode_console";
 /// Where parts of pages are asked for by themselves ([`live`](crate::live)).
 const OF_PARTS: &str = "/live/";
 /// Bytes of a form.
@@ -57,9 +61,13 @@ impl FromRequestParts<App> for Visit {
         let of_part = path.starts_with(OF_PARTS);
         let next = if parts.method == Method::GET && !of_part { asked } else { "" };
         let logged_out = || Failure::LoggedOut(next.to_owned());
-        let session = cookie(&parts.headers)
+        let session = cookie(app, &parts.headers)
             .and_then(|id| if of_part { app.sessions.look(id) } else { app.sessions.find(id) })
             .ok_or_else(logged_out)?;
+        // A browser's connection is its operator's, as that of a call is.
+        if let Some(connection) = parts.extensions.get::<Arc<Peer>>().and_then(|peer| peer.connection()) {
+            connection.belongs_to(session.who.holder()).map_err(|refusal| Failure::from(Status::from(refusal)))?;
+        }
         let api = Api::new(app.backend.clone(), session.token.as_deref()).ok_or_else(logged_out)?;
         let query = Fields::parse(parts.uri.query().unwrap_or("").as_bytes());
         Ok(Self { api, session, path, asked: asked.to_owned(), query, app: Arc::clone(app) })
@@ -97,9 +105,14 @@ pub(crate) async fn filled_in(body: axum::body::Body) -> Result<Fields, Failure>
     }
 }
 
+/// Name of the session's cookie.
+pub(crate) fn cookie_name(app: &App) -> &'static str {
+    if app.secure { SECURE_COOKIE } else { COOKIE }
+}
+
 /// The session's id in a request.
-pub(crate) fn cookie(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn cookie<'a>(app: &App, headers: &'a HeaderMap) -> Option<&'a str> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
     let mut pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value)
+    pairs.find(|(name, _)| *name == cookie_name(app)).map(|(_, value)| value)
 }

@@ -1,34 +1,25 @@
-//! Small HTTP/1.1, for the static files of a tile log and for witnesses: bounded in connections, time and bytes.
+//! Small HTTP/1.1, for the static files of a tile log and for witnesses: bounded in time and bytes.
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::{body::Incoming, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use motherlode_runtime::{Stop, connections::network};
-use parking_lot::Mutex;
-use std::{collections::BTreeMap, convert::Infallible, io, net::IpAddr, sync::Arc, time::Duration};
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+use motherlode_runtime::{
+    Stop,
+    connections::{Admission, serve_http1},
+};
+use std::{convert::Infallible, io, sync::Arc, time::Duration};
 use tokio::{
     net::{TcpListener, TcpStream},
-    time::{sleep, timeout},
+    time::timeout,
 };
+use tower::service_fn;
 
-/// Connections at one time, and those from one address; further ones are refused and closed. So nobody by himself, not even one who
-/// never reads what he asked for, keeps others out.
-const CONNECTIONS_MAX: usize = 128;
-const PER_PEER_MAX: usize = 32;
-/// The answer to a connection that is one too many.
-const REFUSAL: &[u8] =
-    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-/// The longest time for a request's headers, and for its body.
+/// The longest time for a request's body.
 const READ_MAX: Duration = Duration::from_secs(5);
-/// The longest time that a connection is kept.
-const CONNECTION_MAX: Duration = Duration::from_secs(60);
-/// Bytes of a request's headers, and of its body.
-const HEADERS_MAX: usize = 16 << 10;
+/// Bytes of a request's body.
 const BODY_MAX: usize = 64 << 10;
-/// The pause after an accept that failed.
-const PAUSE: Duration = Duration::from_millis(50);
 /// The longest time that an answer is waited for.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
@@ -46,83 +37,16 @@ pub(crate) fn plain(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
 }
 
 /// Answers requests until the stop: what asks for something (`GET`, without a body) or sends something, each with its path.
-pub(crate) async fn serve<A>(listener: TcpListener, stop: Stop, answerer: A)
+pub(crate) async fn serve<A>(listener: TcpListener, admission: Admission, stop: Stop, answerer: A)
 where
     A: Fn(Method, String, Bytes) -> Response<Full<Bytes>> + Send + Sync + 'static,
 {
-    let (answerer, places) = (Arc::new(answerer), Places::default());
-    loop {
-        let accepted = tokio::select! {
-            () = stop.clone().requested() => return,
-            accepted = listener.accept() => accepted,
-        };
-        let Ok((stream, peer)) = accepted else {
-            sleep(PAUSE).await;
-            continue;
-        };
-        let Some(place) = places.take(peer.ip()) else {
-            // As far as there is room for it: nobody waits for somebody who is refused.
-            let _ = stream.try_write(REFUSAL);
-            continue;
-        };
-        let (answerer, stop) = (Arc::clone(&answerer), stop.clone());
-        tokio::spawn(async move {
-            tokio::select! {
-                () = stop.requested() => {}
-                _ = timeout(CONNECTION_MAX, converse(stream, answerer)) => {}
-            }
-            drop(place);
-        });
-    }
-}
-
-/// How many connections there are from each address.
-#[derive(Clone, Default)]
-struct Places(Arc<Mutex<BTreeMap<IpAddr, usize>>>);
-
-/// A connection's place; it's free again when this is dropped.
-struct Place {
-    places: Places,
-    peer: IpAddr,
-}
-
-impl Places {
-    fn take(&self, peer: IpAddr) -> Option<Place> {
-        let (peer, mut taken) = (network(peer), self.0.lock());
-        let all: usize = taken.values().sum();
-        let of_peer = taken.get(&peer).copied().unwrap_or(0);
-        if all >= CONNECTIONS_MAX || of_peer >= PER_PEER_MAX {
-            return None;
-        }
-        taken.insert(peer, of_peer + 1);
-        Some(Place { places: self.clone(), peer })
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut taken = self.places.0.lock();
-        match taken.get_mut(&self.peer) {
-            Some(count) if *count > 1 => *count -= 1,
-            _ => drop(taken.remove(&self.peer)),
-        }
-    }
-}
-
-/// Serves one connection. What goes wrong on it is its peer's to see.
-async fn converse<A>(stream: TcpStream, answerer: Arc<A>)
-where
-    A: Fn(Method, String, Bytes) -> Response<Full<Bytes>> + Send + Sync + 'static,
-{
+    let answerer = Arc::new(answerer);
     let service = service_fn(move |request: Request<Incoming>| {
         let answerer = Arc::clone(&answerer);
         async move { Ok::<_, Infallible>(respond(request, answerer).await) }
     });
-    let mut connection = hyper::server::conn::http1::Builder::new();
-    connection.timer(TokioTimer::new()).header_read_timeout(READ_MAX).max_buf_size(HEADERS_MAX);
-    if let Err(error) = connection.serve_connection(TokioIo::new(stream), service).await {
-        tracing::debug!(%error, "a connection for static files ended");
-    }
+    serve_http1(listener, None, admission, service, stop).await;
 }
 
 async fn respond<A>(request: Request<Incoming>, answerer: Arc<A>) -> Response<Full<Bytes>>

@@ -11,17 +11,19 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::Full;
-use motherlode_runtime::Stop;
+use motherlode_runtime::{Stop, connections::Admission};
 use motherlode_tiles::Tile;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 
 /// Serves them until the stop.
-pub fn serve_tiles(listener: TcpListener, proofs: Proofs, stop: Stop) -> BoxFuture<'static, ()> {
+pub fn serve_tiles(listener: TcpListener, admission: Admission, proofs: Proofs, stop: Stop) -> BoxFuture<'static, ()> {
     Box::pin(async move {
-        serve(listener, stop, move |method, path, _| match method == Method::GET || method == Method::HEAD {
-            true => found(&proofs, &path).unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "there is no such file")),
-            false => plain(StatusCode::METHOD_NOT_ALLOWED, "these are files to be read"),
+        serve(listener, admission, stop, move |method, path, _| {
+            match method == Method::GET || method == Method::HEAD {
+                true => found(&proofs, &path).unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "there is no such file")),
+                false => plain(StatusCode::METHOD_NOT_ALLOWED, "these are files to be read"),
+            }
         })
         .await;
     })

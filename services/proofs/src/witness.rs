@@ -12,7 +12,11 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{Method, Response, StatusCode};
 use http_body_util::Full;
-use motherlode_runtime::Stop;
+use motherlode_runtime::{
+    Stop,
+    config::Limits,
+    connections::{Admission, Bounds, descriptors},
+};
 use motherlode_tiles::{AddCheckpoint, Checkpoint, Note, Seen, SignerKey, Unwitnessed, VerifierKey, judge};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
@@ -106,7 +110,8 @@ impl Witness {
     /// Serves until the stop.
     pub fn serve(self, listener: TcpListener, stop: Stop) -> BoxFuture<'static, ()> {
         Box::pin(async move {
-            serve(listener, stop, move |method, path, body| match (method, &*path) {
+            let admission = Admission::new(Bounds::of(&Limits::default(), descriptors()));
+            serve(listener, admission, stop, move |method, path, body| match (method, &*path) {
                 (Method::POST, "/add-checkpoint") => self.add_checkpoint(&body),
                 (Method::GET, path) => {
                     self.seen(path).unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "there is no such file"))

@@ -175,7 +175,7 @@ pub struct Limits {
     pub message_bytes_max: usize,
     /// Requests in flight on one connection.
     pub concurrent_requests_max: u32,
-    /// Connections at one time; fewer where the process may not have as many descriptors.
+    /// Connections at one time, of all listeners; fewer where the process may not have as many descriptors.
     pub connections_max: usize,
     /// The same from one address; in IPv6, from a network of 64 bits.
     pub connections_per_peer_max: usize,
@@ -185,7 +185,7 @@ pub struct Limits {
     pub connections_per_operator_max: usize,
     /// TLS handshakes under way at one time; the others wait, or make way, by their addresses.
     pub tls_handshakes_max: usize,
-    /// Milliseconds from a connection's being accepted until TLS and HTTP/2 have begun.
+    /// Milliseconds from a connection's being accepted until TLS and HTTP/2, or its first request of HTTP/1.1, have begun.
     pub handshake_ms_max: u64,
     /// Milliseconds without a call after which a connection is closed.
     pub connection_idle_ms_max: u64,
@@ -197,6 +197,10 @@ pub struct Limits {
     pub header_bytes_max: u32,
     /// Calls in 10 seconds that their caller may give up on one connection before it's closed.
     pub cancelled_calls_max: u32,
+    /// Frames of HTTP/2 that belong to no call (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second on one connection, 64 bytes
+    /// each beside their payload, up to 10 seconds' at once. Each call allows for 8 more, and each 64 bytes that the service sends
+    /// for one. Past that the connection is closed with ENHANCE_YOUR_CALM.
+    pub control_frames_per_second_max: u32,
     /// Descriptors that no connection gets: the log and its index need some.
     pub descriptors_reserved: usize,
     /// Bytes that wait to be sent or to come whole, of all calls.
@@ -296,6 +300,7 @@ impl Default for Limits {
             keep_alive_answer_ms_max: 20_000,
             header_bytes_max: 16 * 1024,
             cancelled_calls_max: 5_000,
+            control_frames_per_second_max: 100,
             descriptors_reserved: 256,
             buffer_bytes_max: 256 * 1024 * 1024,
             buffer_bytes_per_operator_max: 64 * 1024 * 1024,
@@ -363,6 +368,13 @@ impl Config {
             ("limits.keep_alive_answer_ms_max", limits.keep_alive_answer_ms_max, 100, 600_000, "100 to 600000"),
             ("limits.header_bytes_max", limits.header_bytes_max.into(), 1024, 1 << 20, "1024 to 1048576"),
             ("limits.cancelled_calls_max", limits.cancelled_calls_max.into(), 1, 1 << 30, "1 to 1073741824"),
+            (
+                "limits.control_frames_per_second_max",
+                limits.control_frames_per_second_max.into(),
+                10,
+                1 << 20,
+                "10 to 1048576",
+            ),
             ("limits.descriptors_reserved", limits.descriptors_reserved as u64, 16, 1 << 20, "16 to 1048576"),
             ("limits.buffer_bytes_max", limits.buffer_bytes_max as u64, 1 << 20, 1 << 40, "1048576 to 1099511627776"),
             (

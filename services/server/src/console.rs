@@ -6,7 +6,7 @@
 use crate::{
     error::ServeError,
     setup::{Phase, bind_at},
-    transport::console_tls,
+    transport::{admission, console_tls},
 };
 use http::{Request, Response};
 use motherlode_console::{Backend, Bounds, Console};
@@ -14,6 +14,7 @@ use motherlode_ledger::{Ledgers, Options};
 use motherlode_runtime::{
     Clock, Config, Stop, config,
     connect::{Credentials, connect_lazily},
+    connections::Admission,
     lower_priority, stop,
 };
 use std::{convert::Infallible, net::SocketAddr, sync::Arc};
@@ -36,6 +37,7 @@ pub(crate) fn start<S>(
     config: &Config,
     service: S,
     ledgers: &Ledgers,
+    admission: Admission,
     stop: &Stop,
 ) -> Result<Option<(SocketAddr, JoinHandle<()>)>, ServeError>
 where
@@ -44,7 +46,7 @@ where
 {
     let Some(listener) = listen(&config.console)? else { return Ok(None) };
     let clock = ledgers.clone();
-    begin(config, listener, Backend::one(service), Arc::new(move || clock.clock_ms()), stop).map(Some)
+    begin(config, listener, Backend::one(service), Arc::new(move || clock.clock_ms()), admission, stop).map(Some)
 }
 
 /// Serves the console alone, in front of the processes that a configuration names, until the signal. They are called when they are
@@ -66,7 +68,7 @@ pub(crate) async fn serve(
         config::Console { listen: config.console.listen.or(Some(config::Console::USUAL)), ..config.console.clone() };
     let Some(listener) = listen(&asked)? else { return Ok(()) };
     let (stopper, stop) = stop::channel();
-    let (address, pages) = begin(config, listener, backend, Options::default().clock, &stop)?;
+    let (address, pages) = begin(config, listener, backend, Options::default().clock, admission(config), &stop)?;
     phase(Phase::Console(address));
     let signal = signalled.await;
     tracing::info!(signal, "stopping");
@@ -80,6 +82,7 @@ fn begin(
     listener: std::net::TcpListener,
     backend: Backend,
     clock: Clock,
+    admission: Admission,
     stop: &Stop,
 ) -> Result<(SocketAddr, JoinHandle<()>), ServeError> {
     let tls = config.tls.as_ref().map(console_tls).transpose()?;
@@ -93,7 +96,7 @@ fn begin(
     let address = listener.local_addr().map_err(unbound)?;
     let (hosts, bytes_max) = (&config.console.hosts, config.limits.message_bytes_max);
     let console = Console::new(backend, clock, Bounds::default(), address, hosts, tls, bytes_max);
-    let serving = console.serve(listener, stop.clone());
+    let serving = console.serve(listener, admission, stop.clone());
     Ok((address, tokio::spawn(async move { threads.run(serving).await })))
 }
 

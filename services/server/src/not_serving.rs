@@ -8,7 +8,7 @@ use crate::{
     error::ServeError,
     layers::refusals::Refusals,
     services::log_service,
-    transport::{bounds, buffers, tls},
+    transport::{admission, buffers, tls},
 };
 use http::{Request, Response};
 use motherlode_ledger::{Handle, not_the_writer, taking_over};
@@ -78,7 +78,7 @@ impl NotServing {
             .layer(buffers(config))
             .layer(Refusing { gives: !written.is_empty(), takes_over: Arc::clone(&takes_over) })
             .service(routes.routes().prepare());
-        let bounds = bounds(config);
+        let admission = admission(config);
         // It refuses all but a few calls.
         let workers = Workers::start(1).map_err(ServeError::Threads)?;
         let serving = tokio::spawn(async move {
@@ -87,7 +87,7 @@ impl NotServing {
                 // Those who watch get the end of their stream, which else would never come.
                 reporter.clear_service_status("").await;
             };
-            tokio::join!(ended, connections::serve(listener, tls, workers, bounds, service, None, stop.clone()));
+            tokio::join!(ended, connections::serve(listener, tls, workers, admission, service, None, stop.clone()));
         });
         Ok(Self { stopper, serving, takes_over })
     }

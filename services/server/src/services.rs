@@ -13,7 +13,7 @@ use crate::{
     metrics::Metrics,
     server::Server,
     setup::bind_at,
-    transport::{bounds, buffers, tls},
+    transport::{admission, buffers, tls},
 };
 use motherlode_books::{Minor, SessionLimits};
 use motherlode_jackpot::{JackpotApi, Steward};
@@ -41,7 +41,7 @@ use motherlode_runtime::{
     Config, Profiles,
     access::Access,
     config::Role,
-    connections::{self, Direct, Workers},
+    connections::{self, Admission, Direct, Workers},
     refusals,
     stop::{self, Stop, Stopper},
 };
@@ -76,6 +76,7 @@ pub(crate) struct Services<'a> {
     wallets: Wallets,
     stopper: Stopper,
     stop: Stop,
+    admission: Admission,
     names: Vec<&'static str>,
     routes: RoutesBuilder,
     background: Vec<JoinHandle<()>>,
@@ -104,6 +105,7 @@ impl<'a> Services<'a> {
             wallets: Wallets::of_config(config)?,
             stopper,
             stop,
+            admission: admission(config),
             names: vec![],
             routes: Routes::builder(),
             background: vec![],
@@ -225,7 +227,12 @@ impl<'a> Services<'a> {
             let unbound = |source| ServeError::Bind { address, source };
             let listener = TcpListener::from_std(bind_at(address)?).map_err(unbound)?;
             self.tiles = Some(listener.local_addr().map_err(unbound)?);
-            self.background.push(tokio::spawn(serve_tiles(listener, proofs.clone(), self.stop.clone())));
+            self.background.push(tokio::spawn(serve_tiles(
+                listener,
+                self.admission.clone(),
+                proofs.clone(),
+                self.stop.clone(),
+            )));
         }
         let api = ProofApi::new(self.ledgers.clone(), proofs.clone(), !witnesses.is_empty());
         self.names.push(PROOF);
@@ -286,7 +293,7 @@ impl<'a> Services<'a> {
             .layer(Current(self.ledgers.clone()))
             .service(self.routes.routes().prepare());
         let console = match config.role {
-            Role::All => console::start(config, service.clone(), &self.ledgers, &self.stop)?,
+            Role::All => console::start(config, service.clone(), &self.ledgers, self.admission.clone(), &self.stop)?,
             // The others have a part of the calls only.
             _ => None,
         };
@@ -294,7 +301,7 @@ impl<'a> Services<'a> {
         let workers = Workers::start(config.threads()).map_err(ServeError::Threads)?;
         self.ledgers.all().for_each(|ledger| ledger.publish_on(workers.next()));
         let told: Vec<_> = self.names.into_iter().chain([""]).collect();
-        let (bounds, ledgers, stop) = (bounds(config), self.ledgers.clone(), self.stop);
+        let (admission, ledgers, stop) = (self.admission, self.ledgers.clone(), self.stop);
         let serving = tokio::spawn(async move {
             for service in told.iter().copied() {
                 reporter.set_service_status(service, ServingStatus::Serving).await;
@@ -309,7 +316,11 @@ impl<'a> Services<'a> {
                     let _ = pages.await;
                 }
             };
-            tokio::join!(stopped, connections::serve(listener, tls, workers, bounds, service, direct, told_all), pages);
+            tokio::join!(
+                stopped,
+                connections::serve(listener, tls, workers, admission, service, direct, told_all),
+                pages
+            );
         });
         self.background.push(tokio::spawn(distrust::watch(self.ledgers.clone())));
         let (follower, check) = self.reports.unzip();

@@ -7,7 +7,7 @@ use motherlode_runtime::{
     Config,
     buffers::Buffers,
     config::Tls,
-    connections::{Acceptor, Bounds, acceptor, descriptors},
+    connections::{Acceptor, Admission, Bounds, acceptor, descriptors},
 };
 use prost::Message;
 use prost_types::FileDescriptorSet;
@@ -38,9 +38,9 @@ pub(crate) fn console_tls(files: &Tls) -> Result<Acceptor, ServeError> {
     Ok(acceptor(&read(&files.certificate)?, &read(&files.key)?, None, b"http/1.1")?)
 }
 
-/// The bounds of connections, with as many descriptors as the process may have.
-pub(crate) fn bounds(config: &Config) -> Bounds {
-    Bounds::of(&config.limits, descriptors())
+/// The connections of a process, with as many descriptors as it may have.
+pub(crate) fn admission(config: &Config) -> Admission {
+    Admission::new(Bounds::of(&config.limits, descriptors()))
 }
 
 /// The bounds of calls' buffers.

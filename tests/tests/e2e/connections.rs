@@ -336,3 +336,52 @@ async fn uf_02_a_stranger_who_begins_many_tls_handshakes_takes_no_place_from_oth
     timeout(NEVER, waiting).await.expect("a place").unwrap();
     server.stop().await.unwrap();
 }
+
+/// Frames without a call, of each kind: they end their connection, and the calls of others go on.
+#[tokio::test(flavor = "multi_thread")]
+async fn at_b2_a_connection_with_too_many_frames_without_a_call_is_told_to_calm_down_and_closed() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path(), |_| {}).await;
+    let mut client = Client::connect(server.address()).await;
+    let alice = client.fund("alice", EUR, 10_000).await;
+    let target = Target::plain(server.address());
+    let frame = |kind: u8, flags: u8, stream: u8, payload: &[u8]| {
+        let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+        [&length[1..], &[kind, flags, 0, 0, 0, stream], payload].concat()
+    };
+    // An unknown setting changes nothing; the last is one of a type that HTTP/2 does not know.
+    let kinds = [
+        ("WINDOW_UPDATE", frame(8, 0, 0, &[0, 0, 0, 1])),
+        ("PRIORITY", frame(2, 0, 1, &[0, 0, 0, 0, 16])),
+        ("PING", frame(6, 0, 0, &[7; 8])),
+        ("SETTINGS", frame(4, 0, 0, &[0xff, 0xff, 0, 0, 0, 0])),
+        ("unknown", frame(0xbe, 0, 0, &[0; 1_000])),
+    ];
+    for (number, (kind, frame)) in kinds.iter().enumerate() {
+        let mut wire = open(&target, GREETING).await;
+        // They fit into the sockets' buffers, or the connection ends before all are written.
+        let _ = wire.write_all(&frame.repeat(20_000)).await;
+        let told = rest(wire).await;
+        // GOAWAY is 7, with the last stream and ENHANCE_YOUR_CALM, 11 (RFC 9113, 6.8 and 7).
+        let goaway = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11];
+        assert!(told.windows(17).any(|bytes| bytes == goaway), "{kind} is told why: {} bytes", told.len());
+        client.play_out(bet(&format!("b{number}"), &alice, "0.01")).await.unwrap();
+    }
+    // As many as a call pays for are taken, for as long as it likes.
+    let (mut send, mut connection) = target.http().await.unwrap();
+    let mut pings = connection.ping_pong().unwrap();
+    let driver = tokio::spawn(connection);
+    for _ in 0..600 {
+        send = send.ready().await.unwrap();
+        let head = target.head("/motherlode.spin.v1.SpinService/ListGames");
+        let (response, mut body) = send.send_request(head, false).unwrap();
+        body.send_data(Bytes::from_static(&[0; 5]), true).unwrap();
+        for _ in 0..4 {
+            pings.ping(h2::Ping::opaque()).await.unwrap();
+        }
+        response.await.unwrap();
+    }
+    assert!(!driver.is_finished());
+    driver.abort();
+    server.stop().await.unwrap();
+}

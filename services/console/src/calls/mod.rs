@@ -31,6 +31,7 @@ use http::{HeaderValue, header};
 use motherlode_runtime::{Reason, Refusal, connections::Peer};
 use prost_reflect::{MessageDescriptor, MethodDescriptor};
 use refusal::refused;
+use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 use tonic::{Code, Status, Streaming, body::Body};
 use tower::ServiceExt;
@@ -98,14 +99,45 @@ async fn send(
     call.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
     call.headers_mut().insert(header::TE, HeaderValue::from_static("trailers"));
     take_along(&request, &mut call);
+    let let_in = LetIn::new(&request);
     *call.body_mut() = Body::new(Message::new(request.into_body(), method.input(), app.message_bytes_max));
     let part = app.backend.of(service);
     let answer = part.oneshot(call).await.map_err(Status::from_error)?;
-    if let Some(status) = Status::from_header_map(answer.headers()).filter(|status| status.code() != Code::Ok) {
+    let refused = Status::from_header_map(answer.headers()).filter(|status| status.code() != Code::Ok);
+    if refused.as_ref().is_none_or(|status| status.code() != Code::Unauthenticated) {
+        let_in.note()?;
+    }
+    if let Some(status) = refused {
         return Err(status);
     }
     let code = answer.status();
     Ok(Streaming::new_response(Bytes, answer.into_body(), code, None, Some(ANSWER_MAX)))
+}
+
+/// The connection of a call whose token the services may know. Services of this process say whose it is; those of others do not, so
+/// its connections are counted by the token.
+struct LetIn {
+    peer: Option<Arc<Peer>>,
+    token: Option<String>,
+}
+
+impl LetIn {
+    fn new(request: &Request) -> Self {
+        let token = request.headers().get(header::AUTHORIZATION).map(|token| {
+            let digest = Sha256::digest(token.as_bytes());
+            motherlode_proto::convert::play::hex(&digest[..8])
+        });
+        Self { peer: request.extensions().get::<Arc<Peer>>().cloned(), token }
+    }
+
+    /// The services have not refused the token.
+    fn note(&self) -> Result<(), Refusal> {
+        let connection = self.peer.as_ref().and_then(|peer| peer.connection()).filter(|one| !one.is_known());
+        match (connection, &self.token) {
+            (Some(connection), Some(token)) => connection.belongs_to(Some((token, ""))),
+            _ => Ok(()),
+        }
+    }
 }
 
 fn take_along(request: &Request, call: &mut http::Request<Body>) {
@@ -115,7 +147,7 @@ fn take_along(request: &Request, call: &mut http::Request<Body>) {
             call.headers_mut().append(name, value.clone());
         }
     }
-    // Refusals are logged with the peer's address.
+    // The layers count the connection as the caller's, and log refusals with the peer's address.
     if let Some(peer) = request.extensions().get::<Arc<Peer>>() {
         call.extensions_mut().insert(Arc::clone(peer));
     }

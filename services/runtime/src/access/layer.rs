@@ -48,7 +48,7 @@ impl Access {
         }
         // Tests of single layers have no connection.
         let connection = peer.and_then(Peer::connection);
-        let belongs_to = |operator| connection.map_or(Ok(()), |connection| connection.belongs_to(operator));
+        let belongs_to = |holder| connection.map_or(Ok(()), |connection| connection.belongs_to(holder));
         let unknown = |refusal| Denied { refusal, caller: Caller::ANYONE };
         let Some(identities) = &self.identities else {
             belongs_to(None).map_err(unknown)?;
@@ -56,7 +56,8 @@ impl Access {
         };
         let identity = identify(identities, headers, peer).map_err(unknown)?;
         let caller = Caller(Some(Arc::clone(identity)));
-        let admitted = identity.admit(path, (self.clock)(), || belongs_to(Some(&identity.operator.id)));
+        let admitted =
+            identity.admit(path, (self.clock)(), || belongs_to(Some((&identity.operator.id, &identity.name))));
         match admitted {
             Ok(()) => Ok(caller),
             Err(refusal) => Err(Denied { refusal, caller }),

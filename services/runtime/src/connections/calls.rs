@@ -17,7 +17,7 @@ use tower::{Service, ServiceExt};
 
 /// A call, until its answer is sent or given up.
 pub(super) struct UnderWay {
-    connection: Arc<Connection>,
+    pub(super) connection: Arc<Connection>,
     /// Whether the whole answer was handed to the transport; it was given up by its caller otherwise.
     pub(super) answered: bool,
 }
@@ -61,7 +61,7 @@ pub(super) async fn answer<S>(
 }
 
 /// Sends a body; `None` where its caller gave it up, or it ended in an error.
-async fn send(mut body: Body, mut stream: SendStream<Bytes>, connection: &Connection) -> Option<()> {
+async fn send(mut body: Body, mut stream: SendStream<Bytes>, connection: &Arc<Connection>) -> Option<()> {
     loop {
         let next = poll_fn(|context| match Pin::new(&mut body).poll_frame(context) {
             Poll::Pending => stream.poll_reset(context).map(|_| None),

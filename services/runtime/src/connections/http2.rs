@@ -91,6 +91,11 @@ where
         self.http.graceful_shutdown();
     }
 
+    /// Ends at once with GOAWAY, ENHANCE_YOUR_CALM; what is under way fails.
+    pub(super) fn calm(&mut self) {
+        self.http.abrupt_shutdown(h2::Reason::ENHANCE_YOUR_CALM);
+    }
+
     /// Serves to the end.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let mut begun = 0;

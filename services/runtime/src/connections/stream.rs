@@ -1,13 +1,17 @@
 //! The bytes of a connection, in the clear or through TLS.
 
-use super::table::Connection;
+use super::{
+    frames::Frames,
+    table::{Bounds, Connection},
+};
+use rustix::net::sockopt;
 use std::{
     future::Future,
     io::{self, IoSlice},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -22,28 +26,43 @@ pub(super) enum Wire {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// The length of a client's first bytes: HTTP/2's magic and the head of its settings (RFC 9113, 3.4).
-const GREETING: usize = 24 + 9;
-
 /// How long the peer's end is awaited after the service's own. A socket that is closed while the peer still sends resets
 /// the connection, and the peer may lose the answers that it has not read yet (RFC 9112, 9.6, says so of HTTP/1.1).
 const LINGER: Duration = Duration::from_secs(2);
+/// Probes without an answer after which a peer is gone.
+const PROBES: u32 = 4;
 /// Bytes that are read at once, and dropped, meanwhile.
 const LINGER_BYTES: usize = 4 << 10;
 
-/// A connection that is known to be HTTP/2 once the length of the preface was read; HTTP/2 itself checks the preface.
+/// A connection's bytes. One of HTTP/2 is greeted once the head of its first frame was read; HTTP/2 itself checks the preface.
 pub(super) struct Greeted {
     wire: Wire,
     connection: Arc<Connection>,
-    /// Bytes of the preface that were read.
-    read: usize,
+    /// None of HTTP/1.1.
+    frames: Option<Frames>,
+    /// Too many frames have come: no more is read.
+    exceeded: bool,
     /// The time left for the peer to end, once the service has ended its half.
     lingering: Option<Pin<Box<Sleep>>>,
 }
 
 impl Greeted {
-    pub(super) fn new(wire: Wire, connection: Arc<Connection>) -> Self {
-        Self { wire, connection, read: 0, lingering: None }
+    pub(super) fn http2(wire: Wire, connection: Arc<Connection>) -> Self {
+        let frames = Frames::new(connection.bounds().control_frames, Instant::now());
+        Self { wire, connection, frames: Some(frames), exceeded: false, lingering: None }
+    }
+
+    pub(super) fn http1(wire: Wire, connection: Arc<Connection>) -> Self {
+        Self { wire, connection, frames: None, exceeded: false, lingering: None }
+    }
+}
+
+impl Greeted {
+    fn sent(&mut self, bytes: usize) -> usize {
+        if let Some(frames) = &mut self.frames {
+            frames.sent(bytes);
+        }
+        bytes
     }
 }
 
@@ -58,6 +77,19 @@ macro_rules! of {
 }
 
 impl Wire {
+    /// Has the kernel probe a peer that says nothing, as HTTP/2's pings do: one that is gone without a word keeps no place.
+    pub(super) fn probe(&self, bounds: &Bounds) {
+        let tcp = match self {
+            Self::Plain(tcp) => tcp,
+            Self::Tls(tls) => tls.get_ref().0,
+        };
+        // A connection without probes is served all the same.
+        let _ = sockopt::set_socket_keepalive(tcp, true);
+        let _ = sockopt::set_tcp_keepidle(tcp, bounds.keep_alive.max(Duration::from_secs(1)));
+        let _ = sockopt::set_tcp_keepintvl(tcp, (bounds.keep_alive_answer / PROBES).max(Duration::from_secs(1)));
+        let _ = sockopt::set_tcp_keepcnt(tcp, PROBES);
+    }
+
     /// Reads and drops what the peer sends until it ends.
     fn poll_drain(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let tcp = match self {
@@ -79,12 +111,22 @@ impl Wire {
 impl AsyncRead for Greeted {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = into.filled().len();
-        ready!(of!(&mut self.wire, stream => Pin::new(stream).poll_read(context, into)))?;
-        if self.read < GREETING {
-            self.read += into.filled().len() - before;
-            if self.read >= GREETING {
-                self.connection.greet();
-            }
+        let Self { wire, connection, frames, exceeded, .. } = &mut *self;
+        if *exceeded {
+            return Poll::Pending;
+        }
+        ready!(of!(wire, stream => Pin::new(stream).poll_read(context, into)))?;
+        let Some(frames) = frames else { return Poll::Ready(Ok(())) };
+        let within = frames.take(&into.filled()[before..], Instant::now);
+        if frames.have_begun() {
+            connection.greet();
+        }
+        if !within {
+            // Whoever serves the connection ends it.
+            into.set_filled(before);
+            *exceeded = true;
+            connection.exceed();
+            return Poll::Pending;
         }
         Poll::Ready(Ok(()))
     }
@@ -92,7 +134,8 @@ impl AsyncRead for Greeted {
 
 impl AsyncWrite for Greeted {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        of!(&mut self.wire, stream => Pin::new(stream).poll_write(context, bytes))
+        let written = ready!(of!(&mut self.wire, stream => Pin::new(stream).poll_write(context, bytes)))?;
+        Poll::Ready(Ok(self.sent(written)))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -117,7 +160,8 @@ impl AsyncWrite for Greeted {
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        of!(&mut self.wire, stream => Pin::new(stream).poll_write_vectored(context, parts))
+        let written = ready!(of!(&mut self.wire, stream => Pin::new(stream).poll_write_vectored(context, parts)))?;
+        Poll::Ready(Ok(self.sent(written)))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -127,10 +171,7 @@ impl AsyncWrite for Greeted {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::table::{Bounds, Table},
-        *,
-    };
+    use super::{super::table::Table, *};
     use crate::config::Limits;
     use std::io::{Read, Write};
     use tokio::io::AsyncWriteExt;
@@ -141,7 +182,7 @@ mod tests {
         let peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (stream, address) = listener.accept().await.unwrap();
         let admitted = Table::new(Bounds::of(&Limits::default(), 1 << 20)).admit(address.ip()).unwrap();
-        (Greeted::new(Wire::Plain(stream), Arc::clone(&admitted.0)), peer)
+        (Greeted::http2(Wire::Plain(stream), Arc::clone(&admitted.0)), peer)
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,4 +1,4 @@
-//! The connections of a server, and which one makes way for another.
+//! The connections of a process, and which one makes way for another.
 //!
 //! Cost: a connection that comes or belongs to somebody for the first time walks all of them; a call touches its own only.
 
@@ -20,6 +20,8 @@ use tokio::sync::Notify;
 const CANCELLED_WINDOW: Duration = Duration::from_secs(10);
 /// The least time between two warnings of refused connections.
 const WARN_EVERY: Duration = Duration::from_secs(10);
+/// Age up to which a connection without its handshakes is as useful as one without a known caller.
+const YOUNG: Duration = Duration::from_secs(1);
 /// Time that a peer has after a stop to read what is left of its answers.
 const READ_MAX: Duration = Duration::from_millis(300);
 
@@ -36,7 +38,7 @@ pub struct Bounds {
     pub per_operator: usize,
     /// TLS handshakes under way at one time.
     pub tls_handshakes: usize,
-    /// From being accepted until HTTP/2 has begun.
+    /// From being accepted until HTTP/2, or the first request of HTTP/1.1, has begun.
     pub handshake: Duration,
     /// Without a call.
     pub idle: Duration,
@@ -50,6 +52,8 @@ pub struct Bounds {
     pub header_bytes: u32,
     /// Calls that were given up by the caller on one connection in 10 seconds.
     pub cancelled: u32,
+    /// Frames of HTTP/2 without a call per second on one connection.
+    pub control_frames: u32,
 }
 
 impl Bounds {
@@ -80,6 +84,7 @@ impl Bounds {
             calls: limits.concurrent_requests_max,
             header_bytes: limits.header_bytes_max,
             cancelled: limits.cancelled_calls_max,
+            control_frames: limits.control_frames_per_second_max,
         }
     }
 }
@@ -93,11 +98,12 @@ pub fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The connections of one server. Clones are the same table.
+/// The connections of one process, of all its listeners. Clones are the same table.
 ///
 /// Where a bound is met, one connection makes way: of the least useful kind (not greeted, then without a known caller,
 /// then without a call), of the address that has the most, the oldest. A connection with calls under way makes way only
-/// for an address that has at least two fewer. So whoever opens many displaces its own, and keeps nobody else out.
+/// for an address that has at least two fewer. So whoever opens many displaces its own, and keeps nobody else out. An
+/// operator's connections are shared by its credentials in the same way.
 #[derive(Clone)]
 pub struct Table(Arc<Shared>);
 
@@ -121,8 +127,9 @@ pub struct Connection {
     peer: IpAddr,
     table: Arc<Shared>,
     greeted: AtomicBool,
-    /// The caller of the first call that was admitted: an operator, or anyone if there are no operators.
-    known: OnceLock<Option<String>>,
+    began: Instant,
+    /// Caller of the first call that was admitted; `None` is anyone, where there are no operators.
+    known: OnceLock<Option<Holder>>,
     calls: AtomicU32,
     /// Calls whose answers wait for the peer to read.
     unread: AtomicU32,
@@ -130,6 +137,14 @@ pub struct Connection {
     rests_since: AtomicU64,
     cancelled: Mutex<Option<(Instant, u32)>>,
     shed: Notify,
+    exceeded: Notify,
+}
+
+/// Whose a connection is.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Holder {
+    operator: String,
+    credential: String,
 }
 
 /// A connection's entry in the table.
@@ -170,12 +185,14 @@ impl Table {
             peer,
             table: Arc::clone(&self.0),
             greeted: AtomicBool::new(false),
+            began: Instant::now(),
             known: OnceLock::new(),
             calls: AtomicU32::new(0),
             unread: AtomicU32::new(0),
             rests_since: AtomicU64::new(self.0.now()),
             cancelled: Mutex::new(None),
             shed: Notify::new(),
+            exceeded: Notify::new(),
         });
         state.connections.insert(connection.id, Arc::clone(&connection));
         Some(Admitted(connection))
@@ -221,6 +238,24 @@ impl State {
         self.shed(id)
     }
 
+    /// Makes way for a connection of an operator's credential among the operator's.
+    fn make_way_for(&mut self, holder: &Holder) -> Option<()> {
+        let theirs = |one: &&Arc<Connection>| one.holder().is_some_and(|other| other.operator == holder.operator);
+        let mut counts = HashMap::new();
+        for one in self.connections.values().filter(theirs) {
+            *counts.entry(one.holder()).or_insert(0_usize) += 1;
+        }
+        let count = |one: &Connection| counts.get(&one.holder()).copied().unwrap_or(0);
+        let own = counts.get(&Some(holder)).copied().unwrap_or(0);
+        let may = |one: &&Arc<Connection>| one.kind() < Kind::Busy || count(one) >= own + 2;
+        let least = self.connections.values().filter(theirs).filter(may).min_by_key(|one| {
+            let is_busy = one.kind() == Kind::Busy;
+            (is_busy, Reverse(count(one)), if is_busy { u64::MAX - one.id } else { one.id })
+        });
+        let id = least?.id;
+        self.shed(id)
+    }
+
     /// Drops the least useful connection of some.
     fn shed_where(&mut self, of: impl Fn(&Connection) -> bool) -> Option<()> {
         let least = self.connections.values().filter(|one| of(one)).min_by_key(|one| (one.kind(), one.id))?;
@@ -237,7 +272,7 @@ impl State {
 /// A connection's usefulness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// Its handshakes are not done.
+    /// Its handshakes, or the head of its first HTTP/1.1 request, take long.
     Ungreeted,
     /// No call of it was admitted, and none is under way.
     Unknown,
@@ -258,7 +293,9 @@ impl Shared {
 impl Connection {
     fn kind(&self) -> Kind {
         let at_rest = self.calls.load(Ordering::Relaxed) == 0;
-        match (self.greeted.load(Ordering::Relaxed), self.known.get().is_some()) {
+        match (self.greeted.load(Ordering::Relaxed), self.is_known()) {
+            // It may be an honest one's that comes just now, among others' that are greeted and do no more.
+            (false, _) if self.began.elapsed() < YOUNG => Kind::Unknown,
             (false, _) => Kind::Ungreeted,
             (true, false) if at_rest => Kind::Unknown,
             (true, false) => Kind::Watched,
@@ -267,20 +304,33 @@ impl Connection {
         }
     }
 
-    /// Counts it as an operator's whose call is admitted; as anyone's if there are no operators.
+    fn holder(&self) -> Option<&Holder> {
+        self.known.get().and_then(Option::as_ref)
+    }
+
+    /// Whether a call of it was admitted.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.known.get().is_some()
+    }
+
+    /// Counts it as an operator's, and of one of its credentials, whose call is admitted; as anyone's if there are no operators.
     ///
     /// # Errors
-    /// RESOURCE_EXHAUSTED, TOO_MANY_CONNECTIONS: the operator has as many as it may, and all of them have calls under way.
-    pub fn belongs_to(&self, operator: Option<&str>) -> Result<(), Refusal> {
-        if self.known.get().is_some() {
+    /// RESOURCE_EXHAUSTED, TOO_MANY_CONNECTIONS: the operator has as many as it may, all of them have calls under way, and no
+    /// credential has more than this one.
+    pub fn belongs_to(&self, holder: Option<(&str, &str)>) -> Result<(), Refusal> {
+        if self.is_known() {
             return Ok(());
         }
+        let holder =
+            holder.map(|(operator, credential)| Holder { operator: operator.into(), credential: credential.into() });
         let mut state = self.table.state.lock();
-        if let Some(operator) = operator {
+        if let Some(holder) = &holder {
             let most = self.table.bounds.per_operator;
-            let theirs = |one: &Connection| one.known.get().is_some_and(|known| known.as_deref() == Some(operator));
+            let theirs = |one: &Connection| one.holder().is_some_and(|other| other.operator == holder.operator);
             let count = state.connections.values().filter(|one| theirs(one)).count();
-            if count >= most && state.shed_where(|one| theirs(one) && one.kind() < Kind::Busy).is_none() {
+            if count >= most && state.make_way_for(holder).is_none() {
                 let message = "the operator has as many connections as it may";
                 return Err(
                     Refusal::new(Reason::TooManyConnections, message).with("connections_per_operator_max", most)
@@ -288,7 +338,7 @@ impl Connection {
             }
         }
         // A second call of the same moment may have been before.
-        let _ = self.known.set(operator.map(str::to_owned));
+        let _ = self.known.set(holder);
         Ok(())
     }
 
@@ -296,7 +346,7 @@ impl Connection {
         &self.table.bounds
     }
 
-    /// HTTP/2 has begun.
+    /// HTTP/2, or the first request of HTTP/1.1, has begun.
     pub(super) fn greet(&self) {
         self.greeted.store(true, Ordering::Relaxed);
     }
@@ -327,21 +377,31 @@ impl Connection {
     }
 
     /// The answer of a call waits for the peer to read, until the result is dropped.
-    pub(super) fn wait_for_reader(&self) -> Unread<'_> {
+    pub(super) fn wait_for_reader(self: &Arc<Self>) -> Unread {
         self.rests_since.store(self.table.now(), Ordering::Relaxed);
         self.unread.fetch_add(1, Ordering::Relaxed);
-        Unread(self)
+        Unread(Arc::clone(self))
     }
 
     /// Time until it is closed after a stop: its peer has [`READ_MAX`] to read what is left of its answers. `None` while the
     /// service works on a call of a known caller.
     pub(super) fn closes_in(&self, stopped: Instant) -> Option<Duration> {
         let (calls, unread) = (self.calls.load(Ordering::Relaxed), self.unread.load(Ordering::Relaxed));
-        if calls > unread && self.known.get().is_some() {
+        if calls > unread && self.is_known() {
             return None;
         }
         let rests_since = self.table.began + Duration::from_millis(self.rests_since.load(Ordering::Relaxed));
         Some((stopped.max(rests_since) + READ_MAX).saturating_duration_since(Instant::now()))
+    }
+
+    /// Too many frames without a call have come.
+    pub(super) fn exceed(&self) {
+        self.exceeded.notify_one();
+    }
+
+    /// Waits until too many frames without a call have come.
+    pub(super) async fn exceeded(&self) {
+        self.exceeded.notified().await;
     }
 
     /// Waits until it has to make way.
@@ -361,9 +421,9 @@ impl Connection {
 }
 
 /// An answer that waits for its reader.
-pub(super) struct Unread<'a>(&'a Connection);
+pub(super) struct Unread(Arc<Connection>);
 
-impl Drop for Unread<'_> {
+impl Drop for Unread {
     fn drop(&mut self) {
         self.0.rests_since.store(self.0.table.now(), Ordering::Relaxed);
         self.0.unread.fetch_sub(1, Ordering::Relaxed);
@@ -371,136 +431,4 @@ impl Drop for Unread<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use futures_util::FutureExt;
-
-    fn table(all: usize, per_peer: usize) -> Table {
-        let bounds = Bounds { all, per_peer, per_operator: 2, ..Bounds::of(&Limits::default(), 1 << 20) };
-        Table::new(bounds)
-    }
-
-    fn peer(number: u8) -> IpAddr {
-        IpAddr::from([10, 0, 0, number])
-    }
-
-    fn is_shed(admitted: &Admitted) -> bool {
-        admitted.0.shed().now_or_never().is_some()
-    }
-
-    /// A connection with a call of an operator under way.
-    fn busy(table: &Table, from: u8) -> Admitted {
-        let admitted = idle(table, from);
-        admitted.0.begin();
-        admitted
-    }
-
-    fn idle(table: &Table, from: u8) -> Admitted {
-        let admitted = table.admit(peer(from)).unwrap();
-        admitted.0.greet();
-        admitted.0.belongs_to(None).unwrap();
-        admitted
-    }
-
-    #[test]
-    fn uf_02_who_has_as_many_as_one_address_may_displaces_its_own_and_nobody_elses() {
-        let table = table(10, 2);
-        let (other, work, rest) = (idle(&table, 2), busy(&table, 1), idle(&table, 1));
-        let third = table.admit(peer(1)).unwrap();
-        assert_eq!((is_shed(&rest), is_shed(&work), is_shed(&other), table.count()), (true, false, false, 3));
-        third.0.greet();
-        third.0.begin();
-        // Nobody knows whose its call is: it may be a watch of the health, as many as anybody likes.
-        let fourth = busy(&table, 1);
-        assert!(is_shed(&third));
-        assert!(table.admit(peer(1)).is_none(), "both are at work");
-        drop(fourth);
-        assert!(table.admit(peer(1)).is_some());
-        assert!(!is_shed(&other));
-    }
-
-    #[test]
-    fn uf_02_a_full_table_takes_in_who_has_fewer_at_the_cost_of_who_has_the_most() {
-        let table = table(4, 4);
-        let mine: Vec<_> = (0..3).map(|_| busy(&table, 1)).collect();
-        let silent = table.admit(peer(1)).unwrap();
-        // The one that never says anything goes first, then the youngest of the many.
-        let second = busy(&table, 2);
-        assert!(is_shed(&silent));
-        let third = busy(&table, 3);
-        assert_eq!(mine.iter().map(is_shed).collect::<Vec<_>>(), [false, false, true]);
-        // Now two, one and one: the next address is no better off than the first, and takes nothing from those at work
-        // but from who has two.
-        let fourth = busy(&table, 4);
-        assert_eq!(mine.iter().take(2).map(is_shed).collect::<Vec<_>>(), [false, true]);
-        assert!(table.admit(peer(5)).is_none() && table.admit(peer(1)).is_none());
-        assert!(!is_shed(&second) && !is_shed(&third) && !is_shed(&fourth));
-        assert_eq!(table.count(), 4);
-    }
-
-    #[test]
-    fn uf_02_idle_connections_of_many_addresses_keep_nobody_out() {
-        let table = table(3, 2);
-        let idle: Vec<_> = (1..=3).map(|from| idle(&table, from)).collect();
-        let newcomer = busy(&table, 9);
-        assert_eq!(idle.iter().map(is_shed).collect::<Vec<_>>(), [true, false, false], "the oldest");
-        assert!(!is_shed(&newcomer));
-    }
-
-    #[test]
-    fn uf_02_an_operator_has_so_many_connections_with_calls_and_no_more() {
-        let table = table(10, 10);
-        let open = || table.admit(peer(1)).unwrap();
-        let at_work: Vec<_> = (0..2).map(|_| open()).collect();
-        for one in &at_work {
-            one.0.greet();
-            one.0.belongs_to(Some("acme")).unwrap();
-            one.0.belongs_to(Some("acme")).unwrap();
-            one.0.begin();
-        }
-        let (more, other) = (open(), open());
-        let refused = more.0.belongs_to(Some("acme")).unwrap_err();
-        assert_eq!(refused.reason(), Reason::TooManyConnections);
-        other.0.belongs_to(Some("other")).unwrap();
-        at_work[1].0.end(true);
-        more.0.belongs_to(Some("acme")).unwrap();
-        assert_eq!(at_work.iter().map(is_shed).collect::<Vec<_>>(), [false, true]);
-    }
-
-    #[test]
-    fn uf_02_who_gives_up_more_calls_than_may_be_loses_the_connection() {
-        let bounds = Bounds { cancelled: 3, ..Bounds::of(&Limits::default(), 1 << 20) };
-        let table = Table::new(bounds);
-        let one = table.admit(peer(1)).unwrap();
-        for (answered, shed) in [(false, false), (false, false), (true, false), (false, false), (false, true)] {
-            one.0.begin();
-            one.0.end(answered);
-            assert_eq!(is_shed(&one), shed);
-        }
-    }
-
-    #[test]
-    fn uf_02_a_host_is_one_peer_in_every_notation_and_a_trusted_one_has_its_own_bound() {
-        let mapped: IpAddr = "::ffff:10.0.0.1".parse().unwrap();
-        assert_eq!(network(mapped), peer(1));
-        let six = |text: &str| network(text.parse().unwrap());
-        assert_eq!(six("2001:db8::1"), six("2001:db8::ffff:1"));
-        assert_ne!(six("2001:db8::1"), six("2001:db8:0:1::1"));
-        let limits =
-            Limits { connections_per_peer_max: 1, connections_of_peers: [(mapped, 3)].into(), ..Limits::default() };
-        let table = Table::new(Bounds::of(&limits, 1 << 20));
-        let many: Vec<_> = (0..3).map(|_| busy(&table, 1)).collect();
-        assert!(table.admit(peer(1)).is_none() && many.iter().all(|one| !is_shed(one)));
-        let _one = busy(&table, 2);
-        assert!(table.admit(peer(2)).is_none());
-    }
-
-    #[test]
-    fn uf_02_connections_leave_descriptors_for_the_log() {
-        let of = |limits: &Limits, descriptors| Bounds::of(limits, descriptors).all;
-        let limits = Limits { connections_max: 1000, descriptors_reserved: 100, ..Limits::default() };
-        assert_eq!(of(&limits, 1_000_000), 1000);
-        assert_eq!(of(&limits, 1024), 924);
-        assert_eq!(of(&limits, 64), 32);
-    }
-}
+mod tests;

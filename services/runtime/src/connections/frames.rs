@@ -1,0 +1,174 @@
+//! Frames of HTTP/2 that belong to no call, and how many a connection may send of them.
+//!
+//! PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, frames of unknown types, and DATA without a byte cost their sender
+//! next to nothing and the service a look, an answer, or both. A frame is counted with its payload and [`FRAME`] bytes; each
+//! connection has an allowance that grows by so many frames per second, by [`CALL`] bytes with each call, and by the bytes
+//! that the service sends: an answer of many frames is acknowledged by as many. So what honest clients send beside their calls
+//! is paid for by these.
+//!
+//! Cost: a few instructions per frame; the clock is read only once the allowance is used up.
+
+use std::time::Instant;
+
+/// Bytes that a frame counts beside its payload.
+const FRAME: u64 = 64;
+/// Bytes that a call adds.
+const CALL: u64 = 8 * FRAME;
+/// Seconds after which an unused allowance is full.
+const FULL_AFTER: u64 = 10;
+/// Length of the client's first bytes (RFC 9113, 3.4).
+const MAGIC: usize = 24;
+/// Length of a frame's head: the payload's length in three bytes, type, flags, and the stream in four (RFC 9113, 4.1).
+const HEAD: usize = 9;
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const CONTINUATION: u8 = 9;
+const END_STREAM: u8 = 1;
+
+/// The frames that a client sends on one connection.
+pub(super) struct Frames {
+    /// Bytes that come before the next head: of the magic, then of payloads.
+    skipped: usize,
+    head: [u8; HEAD],
+    /// Bytes of the head that have come.
+    come: usize,
+    begun: bool,
+    allowance: Allowance,
+}
+
+impl Frames {
+    /// On a connection that may have so many of them per second.
+    pub(super) fn new(per_second: u32, now: Instant) -> Self {
+        let per_second = u64::from(per_second) * FRAME;
+        let allowance = Allowance { per_second, left: per_second * FULL_AFTER, since: now };
+        Self { skipped: MAGIC, head: [0; HEAD], come: 0, begun: false, allowance }
+    }
+
+    /// Whether the head of the first frame has come.
+    pub(super) fn have_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Takes bytes that have come; false once there are too many frames without a call.
+    pub(super) fn take(&mut self, mut bytes: &[u8], now: impl Fn() -> Instant) -> bool {
+        loop {
+            let skipped = self.skipped.min(bytes.len());
+            (self.skipped, bytes) = (self.skipped - skipped, &bytes[skipped..]);
+            if bytes.is_empty() {
+                return true;
+            }
+            let part = bytes.len().min(HEAD - self.come);
+            self.head[self.come..][..part].copy_from_slice(&bytes[..part]);
+            (self.come, bytes) = (self.come + part, &bytes[part..]);
+            if self.come < HEAD {
+                return true;
+            }
+            (self.come, self.begun) = (0, true);
+            let [a, b, c, kind, flags, ..] = self.head;
+            self.skipped = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);
+            match kind {
+                HEADERS => self.allowance.add(CALL),
+                CONTINUATION => {}
+                DATA if self.skipped > 0 || flags & END_STREAM != 0 => {}
+                _ if self.allowance.take(FRAME + self.skipped as u64, &now) => {}
+                _ => return false,
+            }
+        }
+    }
+
+    /// The service has sent so many bytes.
+    pub(super) fn sent(&mut self, bytes: usize) {
+        self.allowance.add(bytes as u64);
+    }
+}
+
+/// Bytes that may come.
+struct Allowance {
+    per_second: u64,
+    left: u64,
+    /// When it last grew with time.
+    since: Instant,
+}
+
+impl Allowance {
+    fn add(&mut self, bytes: u64) {
+        self.left = (self.left + bytes).min(self.per_second * FULL_AFTER);
+    }
+
+    fn take(&mut self, bytes: u64, now: impl Fn() -> Instant) -> bool {
+        if self.left < bytes {
+            let now = now();
+            let passed = u64::try_from(now.saturating_duration_since(self.since).as_micros()).unwrap_or(u64::MAX);
+            self.since = now;
+            self.add(passed.saturating_mul(self.per_second) / 1_000_000);
+        }
+        let Some(left) = self.left.checked_sub(bytes) else { return false };
+        self.left = left;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn frame(kind: u8, flags: u8, payload: usize) -> Vec<u8> {
+        let length = u32::try_from(payload).unwrap().to_be_bytes();
+        [&length[1..], &[kind, flags, 0, 0, 0, 1], &vec![0; payload]].concat()
+    }
+
+    /// Frames of which 10 may come per second, after the magic.
+    fn begun(now: Instant) -> Frames {
+        let mut frames = Frames::new(10, now);
+        assert!(frames.take(&[b'P'; MAGIC], || now) && !frames.have_begun());
+        frames
+    }
+
+    /// How many of the same frame may come, up to 1,000.
+    fn taken(frames: &mut Frames, frame: &[u8], now: Instant) -> usize {
+        (0..1_000).take_while(|_| frames.take(frame, || now)).count()
+    }
+
+    #[test]
+    fn at_b2_frames_without_a_call_are_counted_with_their_bytes_however_they_are_cut() {
+        let now = Instant::now();
+        // A hundred frames of 64 bytes are the full allowance: a ping has 8 more.
+        let ping = frame(6, 0, 8);
+        assert_eq!(taken(&mut begun(now), &ping, now), 100 * 64 / 72);
+        let mut frames = begun(now);
+        assert!((0..88).all(|_| frames.take(&ping, || now)));
+        assert_eq!(taken(&mut frames, &ping, now + Duration::from_secs(1)), 10 * 64 / 72 + 1, "what was left is added");
+        let mut cut = begun(now);
+        let pieces = ping.repeat(200);
+        assert_eq!(pieces.iter().take_while(|byte| cut.take(&[**byte], || now)).count(), 88 * 17 + 8);
+        assert_eq!(taken(&mut begun(now), &frame(4, 0, 16_384), now), 0, "a long one is many");
+        for kind in [2, 3, 7, 8, 10, 255] {
+            assert!(taken(&mut begun(now), &frame(kind, 0, 4), now) < 100, "{kind}");
+        }
+        assert_eq!(taken(&mut begun(now), &frame(DATA, 0, 0), now), 100, "DATA without a byte");
+    }
+
+    #[test]
+    fn at_b2_calls_and_what_is_sent_allow_for_more() {
+        let now = Instant::now();
+        let mut frames = begun(now);
+        let window = frame(8, 0, 4);
+        for _ in 0..1_000 {
+            // A call with its message, and its answer of two frames, each acknowledged twice.
+            assert!(frames.take(&frame(HEADERS, 4, 90), || now));
+            assert!(frames.take(&frame(DATA, END_STREAM, 60), || now));
+            frames.sent(120);
+            assert!((0..4).all(|_| frames.take(&window, || now)));
+        }
+        for _ in 0..1_000 {
+            // A message of a stream.
+            frames.sent(200);
+            assert!((0..2).all(|_| frames.take(&window, || now)));
+        }
+        assert_eq!(taken(&mut frames, &frame(DATA, 0, 1), now), 1_000);
+        frames.sent(1 << 30);
+        assert!(taken(&mut frames, &window, now) < 100, "no more than a full allowance");
+    }
+}

@@ -1,0 +1,83 @@
+//! When the service ends a connection: without handshakes in time, without a call for long, and after a stop.
+
+use super::table::Connection;
+use crate::stop::Stop;
+use std::{
+    pin::Pin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::time::{Instant as Time, Sleep, sleep_until};
+
+/// The longest time for a connection that was told to end.
+const LEAVE: Duration = Duration::from_secs(5);
+/// Time between two looks, after a stop, at a connection with calls that the service works on.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Why connections end at a stop.
+pub(super) const STOPS: &str = "the service stops";
+
+/// The service's wish to end a connection.
+pub(super) enum End {
+    /// It takes no more calls, and ends when those under way are answered.
+    Gently,
+    /// It is dropped, for this reason.
+    Now(&'static str),
+}
+
+/// The time that a connection has.
+pub(super) struct Lifetime {
+    connection: Arc<Connection>,
+    stop: Pin<Box<dyn Future<Output = ()> + Send>>,
+    look: Pin<Box<Sleep>>,
+    stopped: Option<Instant>,
+    leaving: bool,
+}
+
+impl Lifetime {
+    /// Of a connection whose handshakes have time until then.
+    pub(super) fn new(connection: Arc<Connection>, by: Time, stop: Stop) -> Self {
+        let (stop, look) = (Box::pin(stop.requested()), Box::pin(sleep_until(by)));
+        Self { connection, stop, look, stopped: None, leaving: false }
+    }
+
+    /// Waits until the connection is to end. May be dropped and called again.
+    pub(super) async fn next(&mut self) -> End {
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut self.stop, if self.stopped.is_none() => {
+                    self.stopped = Some(Instant::now());
+                    self.look.as_mut().reset(Time::now());
+                    return if self.connection.is_greeted() { End::Gently } else { End::Now(STOPS) };
+                }
+                () = &mut self.look => if let Some(end) = self.look() {
+                    return end;
+                },
+            }
+        }
+    }
+
+    fn look(&mut self) -> Option<End> {
+        let connection = &self.connection;
+        if !connection.is_greeted() {
+            return Some(End::Now("no HTTP/2 preface or request in time"));
+        }
+        let (left, end) = match self.stopped {
+            // Whoever stops the service bounds the time of the calls that it works on.
+            Some(stopped) => {
+                let left = connection.closes_in(stopped).unwrap_or(LOOK_EVERY);
+                (left, left.is_zero().then_some(End::Now(STOPS)))
+            }
+            None if self.leaving => (LEAVE, Some(End::Now("no call for long"))),
+            None => match connection.left() {
+                Some(left) => (left, None),
+                None => {
+                    self.leaving = true;
+                    (LEAVE, Some(End::Gently))
+                }
+            },
+        };
+        self.look.as_mut().reset(Time::now() + left);
+        end
+    }
+}
