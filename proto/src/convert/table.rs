@@ -166,6 +166,7 @@ events! {
         1 incident, 2 partition, 3 voids, 4 amount, 5 from_increments, 6 from_reserve, 7 from_house
     };
     67 HitsReleased { 1 reason, 2 actor };
+    72 PartOf { 1 request_id };
 }
 
 messages! {

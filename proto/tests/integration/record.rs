@@ -26,6 +26,7 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
     events.push(reserved(&["alice", "bob"]));
     events.push(void_with_facts());
     events.extend(events_of_generations());
+    events.push(Event::PartOf { request_id: "series".into() });
     events
 }
 

@@ -7,6 +7,7 @@
 
 use crate::{
     campaigns::Campaigns,
+    cancelled::Cancelled,
     demo::Demo,
     divergence::Fault,
     facts::FactSender,
@@ -31,6 +32,7 @@ pub(crate) struct Fold {
     pub(crate) partition: u32,
     campaigns: Campaigns,
     demo: Demo,
+    cancelled: Cancelled,
     /// The first player whose days are not the books', and how.
     days: Option<(StreamId, Fault)>,
     pub(crate) voids: PerCurrency<Voids>,
@@ -54,6 +56,7 @@ impl Fold {
             partition,
             campaigns: Campaigns::default(),
             demo: Demo::default(),
+            cancelled: Cancelled::default(),
             days: None,
             facts: None,
             projected,
@@ -79,6 +82,7 @@ impl Fold {
             (StreamId::Player { .. }, _) => self.books.take_left(commit, left)?,
             (_, proposer) => {
                 check_proposer(commit, proposer.as_deref())?;
+                self.cancelled.take(commit)?;
                 self.books.apply(commit)?;
             }
         }

@@ -7,6 +7,7 @@
 
 use crate::{
     campaigns::Campaigns,
+    cancelled::Cancelled,
     demo::Demo,
     divergence::Fault,
     recalled::Recalled,
@@ -28,6 +29,7 @@ pub(crate) struct Judge<'a> {
     pub(crate) share: Share,
     pub(crate) campaigns: Campaigns,
     pub(crate) demo: Demo,
+    cancelled: Cancelled,
     pub(crate) voids: PerCurrency<Voids>,
     pub(crate) seals: Seals,
     /// The draw keys that seals are checked against, if there are any.
@@ -44,6 +46,7 @@ impl<'a> Judge<'a> {
             share: Share::default(),
             campaigns: Campaigns::default(),
             demo: Demo::default(),
+            cancelled: Cancelled::default(),
             voids: PerCurrency::default(),
             seals: Seals::default(),
             draws: None,
@@ -57,6 +60,7 @@ impl<'a> Judge<'a> {
     pub(crate) fn commit(&mut self, player: &mut PlayerState, logged: &Logged, hash: Hash) -> Result<Left, Fault> {
         let Logged { commit, balances_after, due_after, proposer } = logged;
         check_proposer(commit, proposer.as_deref())?;
+        self.cancelled.take(commit)?;
         self.placed(commit)?;
         let mut agree = true;
         let left = self.apply(player, commit, |player| {

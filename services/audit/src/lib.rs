@@ -20,6 +20,7 @@ extern crate self as motherlode_audit;
 mod attacks;
 mod audit;
 mod campaigns;
+mod cancelled;
 mod compare;
 mod copy;
 mod days;

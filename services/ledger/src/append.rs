@@ -4,7 +4,8 @@ use crate::{
     error::FetchError,
     fields::{self, campaign_over, unknown_account, unknown_campaign},
 };
-use motherlode_books::{Event, Refused, SmolStr, StreamId};
+use motherlode_books::{Event, HOME, InternalRequest, Refused, SmolStr, StreamId};
+use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::{Reason, Refusal, config::PLATFORM};
 use prost::Message;
 use sha2::{Digest, Sha256};
@@ -24,6 +25,44 @@ pub struct Proposal {
     pub fingerprint: [u8; 16],
     /// The events to be logged.
     pub events: Vec<Event>,
+}
+
+/// Another request whose commit refuses a proposal (PL-42).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Barrier {
+    pub(crate) stream: StreamId,
+    pub(crate) request_id: SmolStr,
+    /// Only a cancellation refuses, no other commit of that name.
+    cancelled_only: bool,
+}
+
+impl Barrier {
+    /// The error of the proposal, if this commit of the other request refuses it.
+    pub(crate) fn refusal(&self, logged: &Logged) -> Option<AppendError> {
+        let request_id = self.request_id.clone();
+        match logged.commit.is_cancelled() {
+            true => Some(AppendError::RequestCancelled { request_id }),
+            false if self.cancelled_only => None,
+            false => Some(AppendError::RequestIdReused { request_id }),
+        }
+    }
+}
+
+impl Proposal {
+    /// The request that must not have a commit: that of which this is a part. On home's rates and pools, the cancellation of the
+    /// same id on the system's stream, where requests on all streams that operators share are cancelled.
+    pub(crate) fn barrier(&self, partition: u32) -> Option<Barrier> {
+        if let Some(request_id) = Event::part_of(&self.events) {
+            let (stream, request_id) = (self.stream.clone(), request_id.clone());
+            return Some(Barrier { stream, request_id, cancelled_only: false });
+        }
+        let is_shared = partition == HOME && matches!(self.stream, StreamId::Rates | StreamId::Pool(_));
+        (is_shared && InternalRequest::is_callers(&self.request_id)).then(|| Barrier {
+            stream: StreamId::System,
+            request_id: self.request_id.clone(),
+            cancelled_only: true,
+        })
+    }
 }
 
 /// Why a proposal was not applied.

@@ -11,16 +11,15 @@ use crate::{
     fields::{self, timestamp},
     handle::Handle,
     ledgers::Ledgers,
+    operator_requests::{of_platform, shared_request_id},
     void,
 };
-use motherlode_books::{
-    Books, ChangeProposed, Commit, Event, InternalRequest, PendingChange, Refused, SmolStr, StreamId, VoidProposal,
-};
+use motherlode_books::{Books, ChangeProposed, Commit, Event, PendingChange, Refused, SmolStr, StreamId, VoidProposal};
 use motherlode_proto::{
     convert::{event::to_log, record::Logged},
     ledger::v1 as wire,
 };
-use motherlode_runtime::{Caller, Reason, Refusal, config::PLATFORM};
+use motherlode_runtime::{Caller, Reason, Refusal};
 use std::{sync::Arc, time::Duration};
 
 /// The longest time that a pool's retirement waits for the partitions' reports.
@@ -89,13 +88,9 @@ pub async fn ask(ledger: &Handle, caller: &Caller, ask: Ask<'_>) -> Result<Asked
     Ok(Asked::Waits(append(ledger, &StreamId::System, request_id, fingerprint, events).await?))
 }
 
-/// A request's name on a stream that operators share: an operator's own, so that none takes another's. The platform's are as
-/// they were when there were no others.
+/// A request's name on a stream that operators share: an operator's own, so that none takes another's.
 fn scoped(caller: &Caller, request_id: &str) -> String {
-    match caller.own() {
-        Some(operator) => InternalRequest::OfOperator { operator, request_id }.to_string(),
-        None => request_id.to_owned(),
-    }
+    shared_request_id(caller.own(), request_id)
 }
 
 /// Who makes a change: what is logged before it and after it.
@@ -262,11 +257,6 @@ fn proposed_void(ledgers: &Ledgers, caller: &Caller, change_id: u64) -> Result<O
     let is_seen = matches!(&logged.commit.stream, StreamId::Player { operator, .. } if caller.sees(operator));
     let is_void = matches!(logged.commit.events.first(), Some(Event::VoidProposed { .. }));
     Ok(Some(logged).filter(|_| is_seen && is_void))
-}
-
-/// A request's name on a player's stream, where the platform's own can't be a caller's.
-fn of_platform(request_id: &str) -> String {
-    InternalRequest::OfOperator { operator: PLATFORM, request_id }.to_string()
 }
 
 async fn approve_void(

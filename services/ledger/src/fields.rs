@@ -116,11 +116,23 @@ pub fn currency(field: &str, code: &str) -> Result<Currency, Refusal> {
 /// # Errors
 /// Names the field; or ACCOUNT_UNKNOWN.
 pub fn account(caller: &Caller, account: Option<&Account>) -> Result<AccountId, Refusal> {
+    account_if(account, |operator| caller.owns(operator))
+}
+
+/// An account of the caller's; to the platform, any.
+///
+/// # Errors
+/// As [`account`].
+pub(crate) fn seen_account(caller: &Caller, account: Option<&Account>) -> Result<AccountId, Refusal> {
+    account_if(account, |operator| caller.sees(operator))
+}
+
+fn account_if(account: Option<&Account>, is_allowed: impl Fn(&str) -> bool) -> Result<AccountId, Refusal> {
     let account = account.ok_or_else(|| Refusal::field("account", "is required"))?;
     let operator = id("account.operator_id", &account.operator_id)?;
     let player = id("account.player_id", &account.player_id)?;
     let currency = currency("account.currency_code", &account.currency_code)?;
-    if !caller.owns(operator) {
+    if !is_allowed(operator) {
         return Err(unknown_account());
     }
     Ok(AccountId { stream: StreamId::player(operator, player), currency })

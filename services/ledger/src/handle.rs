@@ -329,8 +329,8 @@ impl Handle {
         answer(known.into_iter());
     }
 
-    /// Looks at what is durable: the request's name, up to where no commit is of it, and a place for it; or the verdict that
-    /// needs no writer. A repetition of something old costs the log a read: the caller's time, and nobody else's.
+    /// Looks at what is durable: the request's name, up to where no commit is of it or refuses it (see [`Proposal::barrier`]), and a
+    /// place for it; or the verdict that needs no writer. A repetition of something old costs the log a read: the caller's time, and nobody else's.
     fn look(&self, proposal: &Proposal, is_remote: bool) -> Result<(Name, Position, QueueSlot), Verdict> {
         let failed = || Err(AppendError::Unknown { reason: "an earlier write failed".into() });
         let (is_fenced, has_failed) = match *self.shared.standings.borrow() {
@@ -348,6 +348,12 @@ impl Handle {
             Ok(None) => {}
             Ok(Some(logged)) => return Err(repeated(logged, proposal.fingerprint)),
             Err(error) => return Err(Err(error)),
+        }
+        if let Some(barrier) = proposal.barrier(self.partition())
+            && let Some(logged) = self.committed(&barrier.stream, &barrier.request_id).map_err(Err)?
+            && let Some(refusal) = barrier.refusal(&logged)
+        {
+            return Err(Err(refusal));
         }
         if has_failed {
             return Err(failed());
@@ -430,7 +436,11 @@ impl Handle {
         }
     }
 
-    fn committed(&self, stream: &StreamId, request_id: &str) -> Result<Option<Arc<Logged>>, AppendError> {
+    /// A request's commit.
+    ///
+    /// # Errors
+    /// [`AppendError::Unknown`] when the log cannot be read.
+    pub(crate) fn committed(&self, stream: &StreamId, request_id: &str) -> Result<Option<Arc<Logged>>, AppendError> {
         let name = self.shared.requests.name(stream, request_id);
         self.shared.committed(name, stream, request_id)
     }

@@ -1,22 +1,38 @@
-//! Requests whose answer was lost: what became of them, and that they are never applied (PL-33).
+//! Requests whose answer was lost: what became of them, and that they are never applied (PL-33, PL-42).
 //!
 //! A request is cancelled by a commit in its own name, which the writer orders among all others: so exactly one of the two is in
-//! the log, however they race, and the table of requests finds it for ever.
+//! the log, however they race, and the table of requests finds it for ever. A request with several commits is stopped by the same
+//! commit, since the writer refuses each part of a cancelled request ([`Proposal::barrier`]).
+//!
+//! Requests about no single player are cancelled on the system's stream at home, see [`crate::operator_requests`].
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
-    fields::{self, AccountId, account_of, money, timestamp, unknown_account},
+    fields::{self, AccountId, account_of, money, round_name, timestamp, unknown_account},
     handle::Handle,
     ledgers::Ledgers,
+    operator_requests::{self, OperatorRequest, of_platform},
+    remote::reservation_ids,
     rounds,
 };
-use motherlode_books::{Event, InternalRequest, Minor, PlayerState, Refused, StreamId};
+use motherlode_books::{Autospin, Event, InternalRequest, Minor, PlayerState, Refused, StreamId};
+use motherlode_log::Position;
 use motherlode_proto::{
     convert::record::Logged,
     ledger::v1::{self as wire, request_outcome::State, transaction::Kind},
+    round::v1::Account,
 };
 use motherlode_rounds::balance_after;
-use motherlode_runtime::{Caller, Reason, Refusal};
+use motherlode_runtime::{Caller, Reason, Refusal, access::Roles};
+use std::{collections::BTreeSet, sync::Arc};
+
+/// A request that GetRequest or CancelRequest names.
+enum Named<'a> {
+    /// About a player.
+    OfPlayer(AccountId, String),
+    /// Of an operator, about no single player.
+    OfOperator(OperatorRequest<'a>),
+}
 
 /// Answers what became of a request. What is on its way to the disk is waited for.
 pub(crate) async fn get(
@@ -24,9 +40,15 @@ pub(crate) async fn get(
     caller: &Caller,
     request: &wire::GetRequestRequest,
 ) -> Result<wire::GetRequestResponse, Refusal> {
-    let (account, request_id) = named(ledgers, caller, request.account.as_ref(), &request.request_id)?;
-    ledgers.of(&account.stream)?.settled(&account.stream, request_id).await?;
-    let outcome = outcome(ledgers, caller, account.stream, request_id).await?;
+    let roles = Roles::WALLET.or(Roles::PLAY).or(Roles::SUPPORT).or(Roles::AUDIT);
+    let of = (request.account.as_ref(), request.operator_id.as_str());
+    let outcome = match named(ledgers, caller, of, &request.request_id, roles)? {
+        Named::OfPlayer(account, request_id) => {
+            ledgers.of(&account.stream)?.settled(&account.stream, &request_id).await?;
+            outcome(ledgers, caller, account.stream, &request_id).await?
+        }
+        Named::OfOperator(request) => operator_requests::get(ledgers, &request).await?,
+    };
     Ok(wire::GetRequestResponse { outcome: Some(outcome) })
 }
 
@@ -34,39 +56,111 @@ pub(crate) async fn get(
 const REQUEST_CANCELLED: &str = "REQUEST_CANCELLED";
 
 /// Cancels a request, unless it's applied already, and answers which of the two it is. Begins the rollback of a debit in progress.
+/// `capped` are the operators whose campaigns need a reservation.
 pub(crate) async fn cancel(
     ledgers: &Ledgers,
     caller: &Caller,
+    capped: &BTreeSet<String>,
     request: &wire::CancelRequestRequest,
 ) -> Result<wire::CancelRequestResponse, Refusal> {
-    let (account, request_id) = named(ledgers, caller, request.account.as_ref(), &request.request_id)?;
-    let acted = caller.actor().map(|_| fields::acted_by(caller, ""));
-    let proposal = Proposal {
-        stream: account.stream.clone(),
-        expected_version: None,
-        request_id: request_id.into(),
-        fingerprint: fingerprint("cancel_request", request),
-        events: [Event::RequestCancelled].into_iter().chain(acted.clone()).collect(),
-    };
-    match ledgers.append(proposal).await {
-        // Another than this call made the commit: what it is, is the answer.
-        Ok(_) | Err(AppendError::RequestIdReused { .. } | AppendError::RequestCancelled { .. }) => {}
-        Err(AppendError::Refused(Refused::DebitOpen)) => {
-            roll_back(ledgers, &account.stream, request_id, acted).await?;
+    let content = fingerprint("cancel_request", request);
+    let of = (request.account.as_ref(), request.operator_id.as_str());
+    let outcome = match named(ledgers, caller, of, &request.request_id, Roles::WALLET.or(Roles::PLAY))? {
+        Named::OfPlayer(account, request_id) => {
+            cancel_reservation(ledgers, caller, capped, (&account.stream, &request_id), content).await?;
+            if session(ledgers.of(&account.stream)?, &account.stream, &request_id)?.is_none() {
+                cancel_on(ledgers, caller, &account.stream, &request_id, content).await?;
+            }
+            outcome(ledgers, caller, account.stream, &request_id).await?
         }
-        Err(error) => return Err(error.into()),
-    }
-    let outcome = outcome(ledgers, caller, account.stream, request_id).await?;
+        Named::OfOperator(request) => operator_requests::cancel(ledgers, caller, &request, content).await?,
+    };
     Ok(wire::CancelRequestResponse { outcome: Some(outcome) })
 }
 
-/// Begins the rollback of a request's open debit (PL-42).
-async fn roll_back(
+/// Refuses a caller without one of these roles.
+fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
+    match caller.credential() {
+        Some((_, own)) if !own.meets(roles) => {
+            let message = format!("this request needs one of the roles {roles}");
+            Err(Refusal::new(Code::PermissionDenied, "ROLE_MISSING", message).with("roles", roles))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Cancels a request about a player on the player's stream, and its open debit. Whatever commit of its name comes first is its
+/// outcome.
+///
+/// # Errors
+/// The log does not take the commit.
+pub(crate) async fn cancel_on(
     ledgers: &Ledgers,
+    caller: &Caller,
     stream: &StreamId,
     request_id: &str,
-    acted: Option<Event>,
+    fingerprint: [u8; 16],
 ) -> Result<(), Refusal> {
+    match append_cancellation(ledgers, caller, (stream, request_id), fingerprint).await {
+        Ok(()) => match debit_of_series(ledgers.of(stream)?, stream, request_id)? {
+            // No further debit of the series is asked.
+            Some(spin) => roll_back(ledgers, caller, stream, &spin).await,
+            None => Ok(()),
+        },
+        Err(AppendError::Refused(Refused::DebitOpen)) => roll_back(ledgers, caller, stream, request_id).await,
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Appends the cancellation of a request, unless the request has a commit.
+///
+/// # Errors
+/// As [`Ledgers::append`].
+pub(crate) async fn append_cancellation(
+    ledgers: &Ledgers,
+    caller: &Caller,
+    (stream, request_id): (&StreamId, &str),
+    fingerprint: [u8; 16],
+) -> Result<(), AppendError> {
+    let acted = caller.actor().map(|_| fields::acted_by(caller, ""));
+    let proposal = Proposal {
+        stream: stream.clone(),
+        expected_version: None,
+        request_id: request_id.into(),
+        fingerprint,
+        events: [Event::RequestCancelled].into_iter().chain(acted).collect(),
+    };
+    match ledgers.append(proposal).await {
+        // Another than this call made the commit: what it is, is the outcome.
+        Ok(_) | Err(AppendError::RequestIdReused { .. } | AppendError::RequestCancelled { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Cancels the reservation of a single grant under an operator's cap, which stands in another log than the grant. It comes first:
+/// otherwise a call under way could reserve after the grant is cancelled.
+async fn cancel_reservation(
+    ledgers: &Ledgers,
+    caller: &Caller,
+    capped: &BTreeSet<String>,
+    (stream, request_id): (&StreamId, &str),
+    fingerprint: [u8; 16],
+) -> Result<(), Refusal> {
+    match stream {
+        StreamId::Player { operator, player }
+            if capped.contains(operator.as_str())
+                && ledgers.of(stream)?.find_position(stream, request_id)?.is_none() =>
+        {
+            let [_, reservation] = reservation_ids(operator, player, request_id);
+            Ok(append_cancellation(ledgers, caller, (&StreamId::System, &reservation), fingerprint).await?)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Begins the rollback of a request's open debit (PL-42).
+async fn roll_back(ledgers: &Ledgers, caller: &Caller, stream: &StreamId, request_id: &str) -> Result<(), Refusal> {
+    let acted = caller.actor().map(|_| fields::acted_by(caller, ""));
     let asked = Event::RollbackAsked { request_id: request_id.into(), reason: REQUEST_CANCELLED.to_owned() };
     let proposal = Proposal {
         stream: stream.clone(),
@@ -91,20 +185,66 @@ fn is_cancelled_debit(ledger: &Handle, stream: &StreamId, request_id: &str) -> R
     Ok(events.any(|event| matches!(event, Event::RollbackAsked { reason, .. } if reason == REQUEST_CANCELLED)))
 }
 
+/// The request of an Autospin series that has an open debit.
+fn debit_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<Option<String>, Refusal> {
+    let player = ledger.player(stream)?;
+    let Some(debit) = player.as_ref().and_then(PlayerState::debit) else { return Ok(None) };
+    let asked = InternalRequest::AskDebit { request_id: &debit.request_id }.to_string();
+    let asked = ledger.committed(stream, &asked)?;
+    let is_part = asked.is_some_and(|asked| asked.commit.part_of().is_some_and(|whole| whole == series));
+    Ok(is_part.then(|| debit.request_id.to_string()))
+}
+
+/// The commits of an Autospin series' rounds so far, in order. Series of older logs name none.
+fn rounds_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<Vec<(u64, Arc<Logged>)>, Refusal> {
+    let mut rounds = vec![];
+    for spin in 1..=Autospin::SPINS_MAX {
+        let Some(logged) = ledger.committed(stream, &Autospin::spin_request_id(series, spin))? else { break };
+        let started = logged.commit.events.iter().find_map(|event| match event {
+            Event::RoundStarted(started) => Some(started.round),
+            _ => None,
+        });
+        match (started, logged.commit.part_of()) {
+            (Some(round), Some(whole)) if whole == series => rounds.push((round, logged)),
+            _ => break,
+        }
+    }
+    Ok(rounds)
+}
+
 fn named<'a>(
     ledgers: &Ledgers,
     caller: &Caller,
-    account: Option<&motherlode_proto::round::v1::Account>,
+    (account, operator): (Option<&Account>, &'a str),
     request_id: &'a str,
-) -> Result<(AccountId, &'a str), Refusal> {
-    let account = fields::account(caller, account)?;
+    roles: Roles,
+) -> Result<Named<'a>, Refusal> {
+    if account.is_none() && !operator.is_empty() {
+        let operator = fields::id("operator_id", operator)?;
+        let request_id = fields::id("request_id", request_id)?;
+        if !caller.owns(operator) {
+            return Err(unknown_account());
+        }
+        check_roles(caller, Roles::WALLET.or(Roles::ADMIN))?;
+        return Ok(Named::OfOperator(OperatorRequest { operator, request_id }));
+    }
+    let account = fields::seen_account(caller, account)?;
+    if !operator.is_empty() {
+        return Err(Refusal::field("operator_id", "is the account's: don't set it"));
+    }
     let request_id = fields::id("request_id", request_id)?;
+    // Of another operator's player the platform names its own decision on a proposed void.
+    let (request_id, roles) = match &account.stream {
+        StreamId::Player { operator, .. } if !caller.owns(operator) => (of_platform(request_id), Roles::ADMIN),
+        _ => (request_id.to_owned(), roles),
+    };
+    check_roles(caller, roles)?;
     let player = ledgers.of(&account.stream)?.player(&account.stream)?;
     player.and_then(|player| player.balance(account.currency)).ok_or_else(unknown_account)?;
-    Ok((account, request_id))
+    Ok(Named::OfPlayer(account, request_id))
 }
 
-/// The outcome as the log has it.
+/// The outcome of a request about a player, as the log has it.
 async fn outcome(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -112,20 +252,63 @@ async fn outcome(
     request_id: &str,
 ) -> Result<wire::RequestOutcome, Refusal> {
     let ledger = ledgers.of(&stream)?.clone();
-    let unseen = wire::RequestOutcome {
-        state: State::Unseen.into(),
-        position: ledger.durable(),
-        ..wire::RequestOutcome::default()
-    };
-    let Some(position) = ledger.find_position(&stream, request_id)? else {
+    // Read before the commits: what is not found is not there up to here.
+    let durable = ledger.durable();
+    let logged = ledger.committed(&stream, request_id)?;
+    if let Some(made) = logged.as_ref().filter(|logged| !logged.commit.is_cancelled()) {
+        return single(ledgers, caller, (ledger, stream, request_id), made).await;
+    }
+    if let Some(opened) = session(&ledger, &stream, request_id)? {
+        return single(ledgers, caller, (ledger, stream, request_id), &opened).await;
+    }
+    series(ledgers, caller, (ledger, stream, request_id), (durable, logged)).await
+}
+
+/// The commit that opened a session for a request.
+fn session(ledger: &Handle, stream: &StreamId, request_id: &str) -> Result<Option<Arc<Logged>>, AppendError> {
+    ledger.committed(stream, &InternalRequest::OpenSession { request_id }.to_string())
+}
+
+/// The outcome of a request without a commit of its own but a cancellation: that of an Autospin series, if it has rounds.
+async fn series(
+    ledgers: &Ledgers,
+    caller: &Caller,
+    (ledger, stream, request_id): (Handle, StreamId, &str),
+    (durable, cancelled): (Position, Option<Arc<Logged>>),
+) -> Result<wire::RequestOutcome, Refusal> {
+    let (of, player, id) = (ledger.clone(), stream.clone(), request_id.to_owned());
+    let rounds = ledgers.reads().run(caller, move || rounds_of_series(&of, &player, &id)).await??;
+    let debit = {
         let player = ledger.player(&stream)?;
-        let debit = player.as_ref().and_then(PlayerState::debit).filter(|debit| debit.request_id == request_id);
-        let state = if debit.is_some() { State::Pending } else { State::Unseen };
-        return Ok(wire::RequestOutcome { state: state.into(), ..unseen });
+        player.as_ref().and_then(PlayerState::debit).map(|debit| debit.request_id.clone())
     };
-    let logged = ledger.fetch(position)?;
+    let is_open =
+        debit.is_some_and(|debit| debit == request_id) || debit_of_series(&ledger, &stream, request_id)?.is_some();
+    let state = match (rounds.is_empty(), is_open, &cancelled) {
+        (false, ..) => State::Applied,
+        (true, true, _) => State::Pending,
+        (true, false, Some(_)) => State::Cancelled,
+        (true, false, None) => State::Unseen,
+    };
+    let last = cancelled.as_ref().or_else(|| rounds.last().map(|(_, logged)| logged));
+    Ok(wire::RequestOutcome {
+        state: state.into(),
+        position: last.map_or(durable, |logged| logged.commit.position),
+        time: last.map(|logged| timestamp(logged.commit.time_ms)),
+        stopped: cancelled.is_some() && !rounds.is_empty(),
+        round_ids: rounds.iter().map(|(round, _)| round_name(&stream, *round)).collect(),
+        ..wire::RequestOutcome::default()
+    })
+}
+
+/// The outcome of a request by its commit.
+async fn single(
+    ledgers: &Ledgers,
+    caller: &Caller,
+    (ledger, stream, request_id): (Handle, StreamId, &str),
+    logged: &Logged,
+) -> Result<wire::RequestOutcome, Refusal> {
     let (state, reason) = match logged.commit.events.first() {
-        Some(Event::RequestCancelled) => (State::Cancelled, ""),
         Some(Event::DebitRefused { reason }) => (State::Refused, reason.as_str()),
         Some(Event::DebitRolledBack) => {
             let is_cancelled = is_cancelled_debit(&ledger, &stream, request_id)?;
@@ -141,12 +324,13 @@ async fn outcome(
     };
     Ok(wire::RequestOutcome {
         state: state.into(),
-        position,
+        position: logged.commit.position,
         time: Some(timestamp(logged.commit.time_ms)),
         round,
         step,
-        transaction: transaction(&logged),
+        transaction: transaction(logged),
         reason,
+        ..wire::RequestOutcome::default()
     })
 }
 

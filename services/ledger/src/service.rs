@@ -39,6 +39,8 @@ pub struct LedgerApi {
     ladders: Arc<Ladders>,
     /// Operators whose own wallets keep their players' money.
     seamless: Arc<BTreeSet<String>>,
+    /// Operators with a cap on their open campaigns (PL-36).
+    capped: Arc<BTreeSet<String>>,
 }
 
 impl LedgerApi {
@@ -51,6 +53,7 @@ impl LedgerApi {
             stop,
             ladders: offer::standard(),
             seamless: Arc::default(),
+            capped: Arc::default(),
         }
     }
 
@@ -58,6 +61,12 @@ impl LedgerApi {
     #[must_use]
     pub fn with_seamless(self, operators: BTreeSet<String>) -> Self {
         Self { seamless: Arc::new(operators), ..self }
+    }
+
+    /// With operators that have a cap on their open campaigns (PL-36).
+    #[must_use]
+    pub fn with_campaign_caps(self, operators: BTreeSet<String>) -> Self {
+        Self { capped: Arc::new(operators), ..self }
     }
 
     /// With other currencies than those that have coin ladders where nothing is configured.
@@ -368,7 +377,9 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::CancelRequestRequest>,
     ) -> Result<Response<wire::CancelRequestResponse>, Status> {
-        Ok(Response::new(outcomes::cancel(&self.ledgers, &Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(
+            outcomes::cancel(&self.ledgers, &Caller::of(&request), &self.capped, request.get_ref()).await?,
+        ))
     }
 
     async fn get_round(

@@ -23,11 +23,12 @@ use crate::{
     parked::Parked,
     queue::{Proposed, QueueSlot, Reply, Verdict, answer, repeated},
     requests::Name,
+    room::Room,
     shared::{Appended, HANDED_BYTES_MAX, Handed, Shared, is_by},
     standing::{Hindrance, Standing},
     trouble::Trouble,
 };
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use motherlode_books::{Books, Commit, Head, SettledRound, Stage, StreamId, Subject};
 use motherlode_log::{AppendError as Failed, Chained, Position};
 use motherlode_proto::convert::record::{self, Logged, Proposer};
@@ -93,29 +94,6 @@ struct Waiter {
     reply: Reply,
     verdict: Verdict,
     _slot: QueueSlot,
-}
-
-/// Memory for records, which lie side by side in it: a hundred of them cost one allocation.
-#[derive(Default)]
-struct Room {
-    block: BytesMut,
-    /// The record that is being written.
-    record: Vec<u8>,
-}
-
-impl Room {
-    const BLOCK: usize = 64 << 10;
-
-    /// Takes a record up.
-    fn hold(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
-        self.record.clear();
-        write(&mut self.record);
-        if self.block.capacity() < self.record.len() {
-            self.block = BytesMut::with_capacity(Self::BLOCK.max(self.record.len()));
-        }
-        self.block.extend_from_slice(&self.record);
-        self.block.split().freeze()
-    }
 }
 
 /// Publishes groups when it's told that they are durable.
@@ -502,7 +480,7 @@ struct Judging<'a> {
 }
 
 impl Judging<'_> {
-    /// The order of the checks is the documented one: request id, version, what new commits are held to, the books'
+    /// The order of the checks is the documented one: request id, the request of which it's a part (PL-42), version, what new commits are held to, the books'
     /// invariants.
     fn judge(
         self,
@@ -514,14 +492,24 @@ impl Judging<'_> {
     ) -> Verdict {
         let Self { books, shared, has_operators, time_ms, name, recalled, proposer, head } = self;
         let Head { version, position: previous, .. } = head;
+        let committed = |name, stream: &StreamId, request_id: &str| match staged.made_by(name, stream, request_id) {
+            Some(made) => Ok(Some(made)),
+            None => shared.committed(name, stream, request_id),
+        };
         // What the request made is on this stream: where that has not moved on, there is nothing to find.
-        if previous > checked_to {
-            let committed = match staged.made_by(name, &proposal.stream, &proposal.request_id) {
-                Some(made) => Some(made),
-                None => shared.committed(name, &proposal.stream, &proposal.request_id)?,
-            };
-            if let Some(logged) = committed {
-                return repeated(logged, proposal.fingerprint);
+        if previous > checked_to
+            && let Some(logged) = committed(name, &proposal.stream, &proposal.request_id)?
+        {
+            return repeated(logged, proposal.fingerprint);
+        }
+        // The barrier may be on another stream.
+        if staged.end.position > checked_to
+            && let Some(barrier) = proposal.barrier(shared.partition)
+        {
+            let name = shared.requests.name(&barrier.stream, &barrier.request_id);
+            let logged = committed(name, &barrier.stream, &barrier.request_id)?;
+            if let Some(refusal) = logged.and_then(|logged| barrier.refusal(&logged)) {
+                return Err(refusal);
             }
         }
         if proposal.expected_version.is_some_and(|expected| expected != version) {
@@ -580,22 +568,5 @@ impl Judging<'_> {
             youngest.end = *end;
         }
         Ok(logged)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn records_are_what_was_written_wherever_they_lie() {
-        let lengths = [1, 0, 700, Room::BLOCK - 701, 1, Room::BLOCK, Room::BLOCK + 1, 40_000, 40_000, 5];
-        let (mut room, mut held) = (Room::default(), vec![]);
-        for (length, byte) in lengths.into_iter().zip(1..) {
-            let record = vec![byte; length];
-            held.push((room.hold(|bytes| bytes.extend_from_slice(&record)), record));
-        }
-        // None was written over by a later one.
-        assert!(held.iter().all(|(held, record)| held == record));
     }
 }

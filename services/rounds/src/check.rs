@@ -80,7 +80,7 @@ pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
     };
     let after = events.get(at + 1..).unwrap_or_default();
     let after = match after {
-        [rest @ .., Event::ActedBy { .. }] => rest,
+        [rest @ .., Event::ActedBy { .. } | Event::PartOf { .. }] => rest,
         all => all,
     };
     let expected = before.expected(step, earlier)?;

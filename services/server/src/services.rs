@@ -153,7 +153,8 @@ impl<'a> Services<'a> {
         let seamless = self.wallets.opening().map(str::to_owned).collect();
         let wallet = LedgerApi::new(self.ledgers.clone(), self.stop.clone())
             .with_ladders(self.ladders.clone())
-            .with_seamless(seamless);
+            .with_seamless(seamless)
+            .with_campaign_caps(self.config.campaign_caps().map(|(operator, _)| operator).collect());
         self.background
             .extend(Payer::of(&self.ledgers, &self.wallets).into_iter().map(|payer| tokio::spawn(payer.run())));
         let bytes = self.config.limits.message_bytes_max;

@@ -13,7 +13,7 @@ use crate::{
     superseded,
     waits::Waits,
 };
-use motherlode_books::{Books, Minor, Nano, Refused, SessionId, SessionLimits, StreamId};
+use motherlode_books::{Books, InternalRequest, Minor, Nano, Refused, SessionId, SessionLimits, StreamId};
 use motherlode_ledger::{AppendError, Ledgers, SupersededRules, fields::RoundId, offer};
 use motherlode_proto::spin::v1::{ChooseRequest, SpinRequest};
 use motherlode_runtime::{Caller, Profiles, Refusal, Stop};
@@ -93,6 +93,18 @@ impl SpinApi {
     pub(crate) fn rules_for(&self, bet: &Bet) -> Result<PlayRules, Refusal> {
         superseded::check(&self.superseded, bet)?;
         self.registry.rules_for(bet.session, &bet.account.stream, (bet.game.name(), bet.account.currency))
+    }
+
+    /// Refuses a request about a player that was cancelled.
+    ///
+    /// # Errors
+    /// REQUEST_CANCELLED, or the log cannot be read.
+    pub(crate) fn check_not_cancelled(&self, stream: &StreamId, request_id: &str) -> Result<(), Refusal> {
+        // No request of a caller has this fingerprint.
+        match self.ledgers.of(stream)?.find(stream, request_id, InternalRequest::FINGERPRINT) {
+            Ok(_) | Err(AppendError::RequestIdReused { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The time where a stream lives.

@@ -15,7 +15,7 @@ use crate::{
     stake::whole_bet,
 };
 use futures_util::{Stream, stream};
-use motherlode_books::{Autospin, AutospinLimits, FinishedRound, InternalRequest, LossStop, Minor, WinStop};
+use motherlode_books::{Autospin, AutospinLimits, FinishedRound, InternalRequest, LossStop, Minor, SmolStr, WinStop};
 use motherlode_ledger::{
     fields::{self, RoundId, money, round_id},
     rounds,
@@ -29,9 +29,6 @@ use motherlode_slots::{AutoplayLoss, Choice};
 use std::time::Duration;
 use tonic::{Request, Status, metadata::MetadataMap};
 
-/// Most spins of a series.
-const SPINS_MAX: u32 = 1000;
-
 /// Longest request id of a series: with ".1000" behind it, it's still a request id.
 const REQUEST_ID_MAX: usize = 59;
 
@@ -41,7 +38,7 @@ const PAUSE_MS_MAX: u32 = 60_000;
 /// A series under way.
 struct Series {
     api: SpinApi,
-    request_id: String,
+    request_id: SmolStr,
     /// The bet of every spin; its request id is that of the next.
     bet: Bet,
     progress: Autospin,
@@ -122,7 +119,7 @@ impl SpinApi {
     }
 
     /// Collects a win that waits for the double; false where the player has gone on with the round.
-    async fn collect(&self, waiting: &Waiting) -> Result<bool, Refusal> {
+    async fn collect(&self, waiting: &Waiting, series: &SmolStr) -> Result<bool, Refusal> {
         let Waiting { round, step } = waiting;
         let request_id = InternalRequest::CollectInSeries { round: round.number, step: *step }.to_string();
         let ledger = self.ledgers.of(&round.stream)?;
@@ -140,6 +137,7 @@ impl SpinApi {
             choice: Choice::Collect,
             session: None,
             drawn: DrawnFor::default(),
+            series: Some(series.clone()),
         };
         match self.move_on(&collect, &MetadataMap::new()).await {
             Ok(_) => Ok(true),
@@ -157,15 +155,15 @@ impl Series {
         if request_id.len() > REQUEST_ID_MAX {
             return Err(Refusal::field("request_id", format!("must be at most {REQUEST_ID_MAX} characters")));
         }
-        if !(1..=SPINS_MAX).contains(&request.spins) {
-            return Err(Refusal::field("spins", format!("must be 1 to {SPINS_MAX}")));
+        if !(1..=Autospin::SPINS_MAX).contains(&request.spins) {
+            return Err(Refusal::field("spins", format!("must be 1 to {}", Autospin::SPINS_MAX)));
         }
         if request.pause_ms > PAUSE_MS_MAX {
             return Err(Refusal::field("pause_ms", format!("must be at most {PAUSE_MS_MAX}")));
         }
         let bet = Bet::of_series(&caller, &api, request)?;
         // Of a series that was played while autoplay was allowed, what was played is told again.
-        let first = spin_request_id(request_id, 1);
+        let first = Autospin::spin_request_id(request_id, 1);
         if api.ledgers.of(&bet.account.stream)?.find_position(&bet.account.stream, &first)?.is_none() {
             allowed(&api, &bet)?;
         }
@@ -182,7 +180,7 @@ impl Series {
         let progress = Autospin::new(request.spins, limits);
         Ok(Self {
             api,
-            request_id: request_id.to_owned(),
+            request_id: request_id.into(),
             bet,
             next: if progress.prevented() { Next::Prevented } else { Next::Spin },
             progress,
@@ -209,9 +207,9 @@ impl Series {
             },
             Next::Spin => {
                 self.spins += 1;
-                self.bet.request_id = spin_request_id(&self.request_id, self.spins).into();
+                self.bet.request_id = Autospin::spin_request_id(&self.request_id, self.spins).into();
                 if !self.played_before()
-                    && let Err(refusal) = allowed(&self.api, &self.bet)
+                    && let Err(refusal) = allowed(&self.api, &self.bet).and_then(|()| self.not_cancelled())
                 {
                     return Some(self.refused(refusal));
                 }
@@ -256,9 +254,17 @@ impl Series {
         ledger.is_ok_and(|ledger| matches!(ledger.find_position(stream, &self.bet.request_id), Ok(Some(_))))
     }
 
+    /// Refuses a series whose request id was cancelled or used for another request, before anything is drawn for it. The writer
+    /// has the last word.
+    fn not_cancelled(&self) -> Result<(), Refusal> {
+        let stream = &self.bet.account.stream;
+        self.api.ledgers.of(stream)?.find(stream, &self.request_id, self.bet.fingerprint)?;
+        Ok(())
+    }
+
     async fn spin(&mut self) -> Result<AutospinResponse, Refusal> {
         if let Some(waiting) = self.waiting.take()
-            && !self.api.collect(&waiting).await?
+            && !self.api.collect(&waiting, &self.request_id).await?
         {
             return Ok(self.over(AutospinStop::Player));
         }
@@ -309,11 +315,6 @@ impl Series {
     }
 }
 
-/// The request id of a spin of a series.
-fn spin_request_id(series: &str, spin: u32) -> String {
-    format!("{series}.{spin}")
-}
-
 /// Whether rounds may play themselves where the bet is placed. Where its session is over, the spin says so.
 fn allowed(api: &SpinApi, bet: &Bet) -> Result<(), Refusal> {
     api.rules_for(bet).map_or(Ok(()), |rules| rules.autoplay())
@@ -339,6 +340,7 @@ impl Bet {
         let named = AutospinRequest { session_id: String::new(), ..request.clone() };
         Ok(Self {
             fingerprint: motherlode_ledger::fingerprint("autospin", &named),
+            series: Some(request.request_id.as_str().into()),
             ..Self::parse(caller, &api.ledgers, &api.ladders, &spin)?
         })
     }

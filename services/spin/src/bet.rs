@@ -35,6 +35,8 @@ pub(crate) struct Bet {
     pub(crate) drawn: DrawnFor,
     /// The campaign that it's a free round of.
     pub(crate) campaign: Option<SmolStr>,
+    /// The request id of the Autospin series that it's a spin of.
+    pub(crate) series: Option<SmolStr>,
     /// The ladders on offer.
     pub(crate) ladders: Arc<Ladders>,
 }
@@ -55,6 +57,8 @@ pub(crate) struct Move {
     pub(crate) choice: Choice,
     pub(crate) session: Option<SessionId>,
     pub(crate) drawn: DrawnFor,
+    /// The request id of the Autospin series that makes it.
+    pub(crate) series: Option<SmolStr>,
 }
 
 /// The parts of a request about its draw.
@@ -145,6 +149,7 @@ impl Bet {
             session,
             drawn,
             campaign,
+            series: None,
             ladders: Arc::clone(ladders),
         })
     }
@@ -165,7 +170,7 @@ impl Move {
                 fingerprint("choose", &named)
             }
         };
-        Ok(Self { request_id, fingerprint, round, choice, session, drawn })
+        Ok(Self { request_id, fingerprint, round, choice, session, drawn, series: None })
     }
 }
 

@@ -10,7 +10,7 @@ use motherlode_books::{Campaign, Event, LiabilityReserved, Nano, Refused, Stream
 use motherlode_ledger::{
     AppendError, Proposal,
     fields::{self, AccountId},
-    fingerprint, reservation_ids, unknown_account,
+    fingerprint, reservation_ids, shared_request_id, unknown_account,
 };
 use motherlode_proto::{convert::record::Logged, round::v1::Account, spin::v1 as wire};
 use motherlode_runtime::{Caller, Reason, Refusal};
@@ -47,8 +47,13 @@ impl SpinApi {
             None => {
                 for ((account, _), player) in accounts.iter().zip(players) {
                     self.check_free(account, &campaign.id).map_err(|refusal| of_player(refusal, player))?;
+                    // Before anything is granted, that cancels the whole request (PL-42).
+                    self.check_not_cancelled(&account.stream, request_id)
+                        .map_err(|refusal| refusal.with("player_id", player))?;
                 }
-                self.reserve(caller, operator, (name, content), &campaign, &cost, players).await?
+                let part_of = shared_request_id(Some(operator), request_id);
+                let part_of = Some(Event::PartOf { request_id: part_of.into() });
+                self.reserve(caller, operator, (name, content, part_of), &campaign, &cost, players).await?
             }
         };
         let Some(Event::LiabilityReserved(held)) = reserved.commit.events.first() else {
@@ -96,7 +101,7 @@ impl SpinApi {
         self.check_free(account, &campaign.id)?;
         let cost = self.cost(campaign, 1).await?;
         let [_, name] = reservation_ids(operator, player, &request.request_id);
-        self.reserve(caller, operator, (name, content), campaign, &cost, &[player.to_string()]).await.map(|_| ())
+        self.reserve(caller, operator, (name, content, None), campaign, &cost, &[player.to_string()]).await.map(|_| ())
     }
 
     /// Whether an account is there, and its player has no campaign of the name.
@@ -125,7 +130,7 @@ impl SpinApi {
         &self,
         caller: &Caller,
         operator: &str,
-        (request_id, fingerprint): (String, [u8; 16]),
+        (request_id, fingerprint, part_of): (String, [u8; 16], Option<Event>),
         campaign: &Campaign,
         cost: &Cost,
         players: &[String],
@@ -142,7 +147,8 @@ impl SpinApi {
             cap: self.campaign_caps.get(operator).copied().unwrap_or(Nano::ZERO),
             player_ids: players.iter().map(|player| player.as_str().into()).collect(),
         };
-        let events = vec![Event::LiabilityReserved(reserved), fields::acted_by(caller, "")];
+        let events = [Event::LiabilityReserved(reserved)].into_iter().chain(part_of);
+        let events = events.chain([fields::acted_by(caller, "")]).collect();
         let (stream, expected_version) = (StreamId::System, None);
         Ok(self
             .ledgers

@@ -53,6 +53,7 @@ pub(crate) fn spin(
     let step = Step { number: 1, choice: &Choice::Spin, dealing, why: None };
     let (events, answer) =
         resolved(stream, player, &live, Of::Bet(started, witch), (step, from.dealer, &state.generations), outcome)?;
+    let events = part_of(bet.series.as_ref(), events);
     Ok(Decided { proposal: proposal(stream, player, &bet.request_id, bet.fingerprint, events), answer })
 }
 
@@ -122,6 +123,12 @@ pub(crate) fn open<'a>(
     Ok(Opened { player, started, live, witch })
 }
 
+/// The events of a commit, with the series that it's a part of at their end (PL-42).
+pub(crate) fn part_of(series: Option<&SmolStr>, mut events: Vec<Event>) -> Vec<Event> {
+    events.extend(series.map(|series| Event::PartOf { request_id: series.clone() }));
+    events
+}
+
 /// Proposes events at the version that they were decided at.
 fn proposal(
     stream: &StreamId,
@@ -181,6 +188,7 @@ pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<D
     let step = Step { number, choice: &play.choice, dealing, why: None };
     let (events, answer) =
         resolved(stream, player, &live, Of::Open(open), (step, from.dealer, &state.generations), &outcome)?;
+    let events = part_of(play.series.as_ref(), events);
     Ok(Decided { proposal: proposal(stream, player, &play.request_id, play.fingerprint, events), answer })
 }
 

@@ -91,7 +91,7 @@ impl SessionRegistry {
         stream: &StreamId,
         id: SessionId,
         moment: &'static str,
-        event: Event,
+        events: Vec<Event>,
     ) -> Result<(), AppendError> {
         let version = self.ledgers.deciding(stream)?.books_of(stream, |books| books.head(stream).version)?;
         let proposal = Proposal {
@@ -99,7 +99,7 @@ impl SessionRegistry {
             expected_version: None,
             request_id: InternalRequest::LogSession { session: name(id), moment, version }.to_string().into(),
             fingerprint: InternalRequest::FINGERPRINT,
-            events: vec![event],
+            events,
         };
         self.ledgers.append(proposal).await.map(drop)
     }
@@ -113,7 +113,7 @@ impl SessionRegistry {
     }
 
     pub(crate) async fn log_end(&self, stream: &StreamId, id: SessionId, hold_ms: u32) -> Result<(), AppendError> {
-        match self.log(stream, id, "end", Event::SessionEnded { session: name(id), hold_ms }).await {
+        match self.log(stream, id, "end", vec![Event::SessionEnded { session: name(id), hold_ms }]).await {
             Err(AppendError::Refused(Refused::NoSuchSession)) => Ok(()),
             logged => logged,
         }

@@ -6,8 +6,15 @@
 //! payer ([`motherlode_wallet::Payer`]). Which of the two comes first is for the log to say: the request has one commit.
 
 use crate::{
-    answer::PlayedBytes, api::SpinApi, bet::Bet, dealer::Undecided, debited::Debited, decide, pace::Now,
-    play_rules::PlayRules, state::State,
+    answer::PlayedBytes,
+    api::SpinApi,
+    bet::Bet,
+    dealer::Undecided,
+    debited::Debited,
+    decide::{self, part_of},
+    pace::Now,
+    play_rules::PlayRules,
+    state::State,
 };
 use motherlode_books::{Books, DebitAsked, Event, InternalRequest, Minor, PlayerState, Refused, Wallet};
 use motherlode_ledger::{AppendError, Handle, Proposal};
@@ -291,7 +298,7 @@ fn asked(bet: &Bet, player: &PlayerState, amount: Minor) -> Proposal {
         expected_version: Some(player.head.version),
         request_id: InternalRequest::AskDebit { request_id: &bet.request_id }.to_string().into(),
         fingerprint: InternalRequest::FINGERPRINT,
-        events: vec![Event::DebitAsked(asked)],
+        events: part_of(bet.series.as_ref(), vec![Event::DebitAsked(asked)]),
     }
 }
 

@@ -17,9 +17,10 @@ use crate::{
 };
 use futures_util::{Stream, stream};
 use motherlode_books::{
-    Books, DayLimits, Event, Minor, Profile, Refused, SessionId, SessionName, SessionOf, SessionOpened, SessionRefused,
+    Books, Currency, DayLimits, Event, InternalRequest, Minor, Profile, Refused, SessionId, SessionName, SessionOf,
+    SessionOpened, SessionRefused, StreamId,
 };
-use motherlode_ledger::{AppendError, fields, rounds, unknown_account};
+use motherlode_ledger::{AppendError, Proposal, fields, fingerprint, rounds, unknown_account};
 use motherlode_proto::convert::play::hex;
 use motherlode_proto::spin::v1::{
     self as wire, AcknowledgeRealityCheckRequest, AcknowledgeRealityCheckResponse, CloseSessionRequest,
@@ -40,6 +41,10 @@ impl SpinApi {
         let account = fields::account(caller, request.account.as_ref())?;
         let game = find_game(&request.game, "")?;
         let (stream, currency) = (account.stream, account.currency);
+        let opened = InternalRequest::OpenSession { request_id }.to_string();
+        if self.ledgers.of(&stream)?.find_position(&stream, &opened)?.is_none() {
+            self.check_not_cancelled(&stream, request_id)?;
+        }
         check_mode(request.mode(), currency)?;
         // Whatever a session names, nothing of the operator's own profile is loosened (PL-26).
         let (_, operators) = self.registry.profile(&stream, "")?;
@@ -88,17 +93,13 @@ impl SpinApi {
             SessionRefused::RequestIdReused => Refusal::request_id_reused(request_id),
             refused => refusal(refused),
         })?;
-        // Whose account can't be filled has no session; a request that comes again finds it filled.
-        if id == fresh {
-            let filled = if currency.is_real() { Ok(()) } else { self.fill_up(&stream, request_id).await };
-            let logged = match filled {
-                Ok(()) => self.registry.log(&stream, id, "open", event).await.map_err(Refusal::from),
-                Err(refusal) => Err(refusal),
-            };
-            if let Err(refusal) = logged {
-                self.registry.sessions.lock().close(id, now_ms);
-                return Err(refusal);
-            }
+        if id == fresh
+            && let Err(refusal) = self
+                .log_opened((&stream, currency), id, (request_id, fingerprint("open_session", request)), event)
+                .await
+        {
+            self.registry.sessions.lock().close(id, now_ms);
+            return Err(refusal);
         }
         let open = |books: &Books| Some(books.player(&stream)?.open_round_of(game, currency)?.started.round);
         let open = ledger.books_of(&stream, open)?;
@@ -110,6 +111,42 @@ impl SpinApi {
         response.session_id = format!("{id:032x}");
         response.session_name = hex(&name(id));
         Ok(response)
+    }
+
+    /// Logs an opened session, in demo mode with the play money that it fills the account up with. Once the request is cancelled the
+    /// writer refuses it, and nothing of it is left (PL-42). A session that takes the place of one that the same request opened is
+    /// logged under its own name.
+    async fn log_opened(
+        &self,
+        (stream, currency): (&StreamId, Currency),
+        id: SessionId,
+        (request_id, content): (&str, [u8; 16]),
+        event: Event,
+    ) -> Result<(), Refusal> {
+        let ledger = self.ledgers.of(stream)?;
+        let part_of = Event::PartOf { request_id: request_id.into() };
+        let opened = [event, part_of];
+        let logged = loop {
+            let (expected_version, mut events) =
+                if currency.is_real() { (None, vec![]) } else { self.filling(ledger, stream)? };
+            events.extend(opened.clone());
+            let proposal = Proposal {
+                stream: stream.clone(),
+                expected_version,
+                request_id: InternalRequest::OpenSession { request_id }.to_string().into(),
+                fingerprint: content,
+                events,
+            };
+            match ledger.append(proposal).await {
+                Err(AppendError::Conflict { .. }) => {}
+                logged => break logged?,
+            }
+        };
+        let is_this = |event: &Event| matches!(event, Event::SessionOpened(opened) if opened.session == name(id));
+        match logged.commit.events.iter().any(is_this) {
+            true => Ok(()),
+            false => Ok(self.registry.log(stream, id, "open", opened.into()).await?),
+        }
     }
 
     pub(crate) async fn acknowledge(
@@ -125,7 +162,7 @@ impl SpinApi {
         let unseen = |books: &Books| books.player(&stream).is_some_and(|it| it.day(currency).unseen_ms(log_ms) > 0);
         if self.ledgers.of(&stream)?.books_of(&stream, unseen)? {
             let event = Event::RealityCheckAcknowledged { session: name(id) };
-            match self.registry.log(&stream, id, "seen", event).await {
+            match self.registry.log(&stream, id, "seen", vec![event]).await {
                 Err(AppendError::Refused(Refused::NoSuchSession)) => return Err(refusal(SessionRefused::Expired)),
                 logged => logged?,
             }

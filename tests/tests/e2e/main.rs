@@ -11,6 +11,7 @@ mod backup;
 mod buffers;
 mod campaigns;
 mod campaigns_many;
+mod cancels;
 mod ceilings;
 mod changes;
 mod connections;

@@ -81,12 +81,14 @@ async fn pl_15_deposits_and_withdrawals_are_idempotent_and_can_be_looked_up() {
 }
 
 async fn looked_up(client: &mut Client, account: &Account, request_id: &str) -> RequestOutcome {
-    let request = GetRequestRequest { account: Some(account.clone()), request_id: request_id.into() };
+    let request =
+        GetRequestRequest { account: Some(account.clone()), request_id: request_id.into(), ..Default::default() };
     client.ledger.get_request(request).await.unwrap().into_inner().outcome.unwrap()
 }
 
 async fn cancelled(client: &mut Client, account: &Account, request_id: &str) -> RequestOutcome {
-    let request = CancelRequestRequest { account: Some(account.clone()), request_id: request_id.into() };
+    let request =
+        CancelRequestRequest { account: Some(account.clone()), request_id: request_id.into(), ..Default::default() };
     client.ledger.cancel_request(request).await.unwrap().into_inner().outcome.unwrap()
 }
 

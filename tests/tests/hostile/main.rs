@@ -14,6 +14,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod attacks;
+mod cancels;
 mod honest;
 mod voids;
 

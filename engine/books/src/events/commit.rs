@@ -38,6 +38,12 @@ impl Commit {
         }
     }
 
+    /// The id of the request that it is a part of, where that is another than its own (PL-42).
+    #[must_use]
+    pub fn part_of(&self) -> Option<&SmolStr> {
+        Event::part_of(&self.events)
+    }
+
     /// Whether it's in the name of a request that was cancelled (PL-33).
     #[must_use]
     pub fn is_cancelled(&self) -> bool {

@@ -188,8 +188,17 @@ pub enum Event {
         /// The actor.
         actor: String,
     },
-    /// Player: the commit's request was not applied, and never will be (PL-33). Nothing else is in such a commit but who asked.
+    /// Player, or system at home for requests on streams that operators share: the commit's request was not applied, and never
+    /// will be (PL-33). Of a request with several commits: no further one follows (PL-42). The commit has no other event but
+    /// [`ActedBy`](Self::ActedBy).
     RequestCancelled,
+    /// Player or system: the commit is a part of another request on its stream: a round of an Autospin series, its debit, an opened
+    /// session, or the reservation of a campaign for many players (PL-42). The writer refuses it once that request is
+    /// cancelled. It changes nothing.
+    PartOf {
+        /// The id of the whole request.
+        request_id: SmolStr,
+    },
     /// Player: the operator keeps the player's money; in the commit that opens the first account of real money (PL-31).
     SeamlessChosen,
     /// Player: a bet's debit is to be asked of the operator's wallet (PL-31). It's durable before the call goes out.
@@ -437,6 +446,15 @@ impl ChangeProposed {
 }
 
 impl Event {
+    /// The id of the request that a commit of these events is a part of.
+    #[must_use]
+    pub fn part_of(events: &[Self]) -> Option<&SmolStr> {
+        events.iter().find_map(|event| match event {
+            Self::PartOf { request_id } => Some(request_id),
+            _ => None,
+        })
+    }
+
     /// The change without the parts that depend on its place in the log: the version of terms, the figures of a retirement.
     #[must_use]
     pub fn as_proposed(&self) -> Self {

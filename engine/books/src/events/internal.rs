@@ -6,7 +6,7 @@
 use core::fmt;
 
 use super::session::SessionName;
-use crate::values::{Currency, number};
+use crate::values::{Currency, is_id, number};
 
 /// A request that a service makes itself. Its `Display` is its request id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,9 +86,9 @@ pub enum InternalRequest<'a> {
         /// The number of the draw.
         number: u64,
     },
-    /// Fills an account of play money, on the player's stream.
-    FillDemo {
-        /// The request that opens the demo session.
+    /// Opens a session, on the player's stream; it keeps the fingerprint of the caller's request.
+    OpenSession {
+        /// The caller's request id.
         request_id: &'a str,
     },
     /// Asks for a bet's debit, on the player's stream (PL-31). It names the transaction at the operator's wallet, too.
@@ -160,6 +160,13 @@ impl InternalRequest<'_> {
     /// The fingerprint of internal requests: their ids say it all.
     pub const FINGERPRINT: [u8; 16] = [0; 16];
 
+    /// Whether a request id on a stream that operators share is a caller's: its own, or an operator's
+    /// [`OfOperator`](Self::OfOperator).
+    #[must_use]
+    pub fn is_callers(request_id: &str) -> bool {
+        is_id(request_id) || request_id.starts_with("of/")
+    }
+
     /// The position at home that a request id copies; `None` if it is no [`CopyHome`](Self::CopyHome).
     #[must_use]
     pub fn copied_position(request_id: &str) -> Option<u64> {
@@ -182,7 +189,7 @@ impl fmt::Display for InternalRequest<'_> {
             Self::CollectInSeries { round, step } => write!(f, "series/{round}/{step}"),
             Self::BeginGeneration { number } => write!(f, "generation/{number}"),
             Self::SealDraw { number } => write!(f, "seal/{number}"),
-            Self::FillDemo { request_id } => write!(f, "demo/{request_id}"),
+            Self::OpenSession { request_id } => write!(f, "open-session/{request_id}"),
             Self::AskDebit { request_id } => write!(f, "debit/{request_id}"),
             Self::AskRollback { request_id } => write!(f, "rollback/{request_id}"),
             Self::PayCredit { request_id, currency } => write!(f, "credit/{currency}/{request_id}"),
@@ -220,7 +227,7 @@ mod tests {
             (InternalRequest::CollectInSeries { round: 7, step: 2 }, "series/7/2"),
             (InternalRequest::BeginGeneration { number: 4 }, "generation/4"),
             (InternalRequest::SealDraw { number: 1 }, "seal/1"),
-            (InternalRequest::FillDemo { request_id: "r-1" }, "demo/r-1"),
+            (InternalRequest::OpenSession { request_id: "r-1" }, "open-session/r-1"),
             (InternalRequest::AskDebit { request_id: "r-1" }, "debit/r-1"),
             (InternalRequest::AskRollback { request_id: "r-1" }, "rollback/r-1"),
             (

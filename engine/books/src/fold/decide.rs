@@ -97,6 +97,7 @@ impl<'s> Transition<'s, '_> {
             }
             (Event::ChangeApproved { change, proposed_by, actor }, _) => self.approve(*change, proposed_by, actor),
             (Event::ActedBy { .. }, _) => Ok(()),
+            (Event::PartOf { .. }, StreamId::Player { .. } | StreamId::System) => Ok(()),
             (_, StreamId::Player { operator, player }) => {
                 self.player_event(Account::Player { operator, player }, operator, event)
             }
@@ -138,7 +139,7 @@ impl<'s> Transition<'s, '_> {
             Event::RealityCheckAcknowledged { session } => self.acknowledge(*session),
             Event::CampaignGranted(campaign) => self.grant(campaign),
             Event::CampaignCancelled { campaign, .. } => self.cancel(campaign),
-            Event::RequestCancelled => self.cancel_request(),
+            Event::RequestCancelled => self.check_no_debit().and_then(|()| self.cancel_request()),
             Event::SeamlessChosen => self.choose_seamless(),
             Event::DebitAsked(asked) => self.ask_debit(asked),
             Event::DebitConfirmed { amount, .. } => self.confirm_debit(operator, account, *amount),

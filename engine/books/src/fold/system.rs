@@ -23,6 +23,9 @@ impl Transition<'_, '_> {
     }
 
     pub fn system_event(&mut self, event: &Event) -> Result<(), Refused> {
+        if *event == Event::RequestCancelled {
+            return if self.commit.partition == HOME { self.cancel_request() } else { Err(Refused::DecidedAtHome) };
+        }
         match (event, &mut self.delta.system) {
             (Event::IntegrityFailed { .. } | Event::GeneratorReseeded { key: None }, _) => Ok(()),
             (Event::GeneratorReseeded { key: Some(key) }, Some(system)) => {

@@ -103,6 +103,15 @@ pub struct Autospin {
 }
 
 impl Autospin {
+    /// Most spins of a series.
+    pub const SPINS_MAX: u32 = 1000;
+
+    /// The request id of a spin of a series, counted from 1.
+    #[must_use]
+    pub fn spin_request_id(series: &str, spin: u32) -> String {
+        format!("{series}.{spin}")
+    }
+
     /// A series of some spins, at least one.
     #[must_use]
     pub fn new(spins: u32, limits: AutospinLimits) -> Self {

@@ -48,7 +48,7 @@ fn pl_33_a_cancelled_request_does_nothing_and_is_of_a_player_who_is_known() {
     let mut world = World::default();
     let currency = Currency::USD;
     assert_eq!(world.try_write(alice(), vec![Event::RequestCancelled]), Err(Refused::UnknownPlayer));
-    assert_eq!(world.try_write(StreamId::System, vec![Event::RequestCancelled]), Err(Refused::WrongStream));
+    assert_eq!(world.try_write(StreamId::Rates, vec![Event::RequestCancelled]), Err(Refused::WrongStream));
     let opened = Event::AccountOpened { currency };
     world.write(alice(), vec![opened]);
     let before = state(&world).clone();
@@ -62,6 +62,27 @@ fn pl_33_a_cancelled_request_does_nothing_and_is_of_a_player_who_is_known() {
     for events in [vec![Event::RequestCancelled, deposited.clone()], vec![deposited, Event::RequestCancelled]] {
         assert_eq!(world.try_write(alice(), events), Err(Refused::NotCancelled));
     }
+}
+
+#[test]
+fn pl_42_requests_on_shared_streams_are_cancelled_on_the_systems_stream_at_home() {
+    let mut world = World::default();
+    world.write(StreamId::System, vec![Event::RequestCancelled]);
+    let reseeded = Event::GeneratorReseeded { key: None };
+    assert_eq!(
+        world.try_write(StreamId::System, vec![Event::RequestCancelled, reseeded.clone()]),
+        Err(Refused::NotCancelled)
+    );
+    let mut elsewhere = World { partition: 1, ..World::default() };
+    let cancelled = vec![Event::RequestCancelled];
+    assert_eq!(elsewhere.try_write(StreamId::System, cancelled), Err(Refused::DecidedAtHome));
+    // The whole of which a commit is a part changes nothing.
+    let part = Event::PartOf { request_id: "whole".into() };
+    world.write(StreamId::System, vec![reseeded, part.clone()]);
+    assert_eq!(world.try_write(StreamId::Rates, vec![part.clone()]), Err(Refused::WrongStream));
+    let (opened, currency) = (Event::AccountOpened { currency: Currency::USD }, Currency::USD);
+    world.write(alice(), vec![opened, part]);
+    assert_eq!(state(&world).balance(currency), Some(Minor(0)));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod automatic;
 mod campaigns;
+mod cancelled;
 mod clean;
 mod collections;
 mod common;

@@ -49,7 +49,8 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         Sought::Request { operator, player, request } => {
             let currency_code = if currency.is_empty() { "EUR" } else { currency }.to_owned();
             let account = Account { operator_id: operator.to_owned(), player_id: player.to_owned(), currency_code };
-            let asked = GetRequestRequest { account: Some(account), request_id: request.to_owned() };
+            let asked =
+                GetRequestRequest { account: Some(account), request_id: request.to_owned(), ..Default::default() };
             match visit.api.ledger().get_request(asked).await {
                 Ok(answer) => {
                     let found = outcome(request, &answer.into_inner().outcome.unwrap_or_default());

@@ -51,7 +51,7 @@ impl Actors {
             if let Some(actor) = actor(event)
                 && !is_copy
             {
-                self.act(actor, act(event, events), owner(stream, events))?;
+                self.act(actor, act(event, events), owner(proposal))?;
             }
         }
         let unsigned = events.iter().find(|event| is_signed(event));
@@ -114,7 +114,7 @@ fn act(event: &Event, events: &[Event]) -> Roles {
         | Event::CampaignGranted(_)
         | Event::CampaignCancelled { .. }
         | Event::LiabilityReserved(_) => Some(Roles::WALLET),
-        Event::RequestCancelled => Some(Roles::WALLET | Roles::PLAY),
+        Event::RequestCancelled => Some(Roles::WALLET | Roles::PLAY | Roles::ADMIN),
         Event::RoundStarted(_) | Event::StepResolved(_) | Event::RoundSettled { .. } => {
             Some(Roles::PLAY | Roles::SUPPORT)
         }
@@ -129,16 +129,23 @@ fn act(event: &Event, events: &[Event]) -> Roles {
 }
 
 /// The operator whose own a commit is about.
-fn owner<'a>(stream: &'a StreamId, events: &'a [Event]) -> Option<&'a str> {
-    match stream {
+fn owner(proposal: &Proposal) -> Option<&str> {
+    match &proposal.stream {
         StreamId::Player { operator, .. } => Some(operator),
         StreamId::Pool(_) | StreamId::Rates => Some(PLATFORM),
-        StreamId::System => events.iter().find_map(|event| match event {
+        StreamId::System => proposal.events.iter().find_map(|event| match event {
+            Event::RequestCancelled => Some(owner_of_request(&proposal.request_id)),
             Event::LiabilityReserved(reserved) => Some(&*reserved.operator),
             Event::ChangeProposed(proposed) if matches!(proposed.stream, StreamId::Pool(_)) => Some(PLATFORM),
             _ => None,
         }),
     }
+}
+
+/// The operator of a request on a stream that operators share, or of a reservation, by its id.
+fn owner_of_request(request_id: &str) -> &str {
+    let operator = request_id.strip_prefix("of/").or_else(|| request_id.strip_prefix("campaign/"));
+    operator.and_then(|rest| rest.split_once('/')).map_or(PLATFORM, |(operator, _)| operator)
 }
 
 /// Whether a change takes two actors.

@@ -11,6 +11,10 @@ use motherlode_runtime::{Reason, access::Roles};
 pub(super) fn check(roles: Roles, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
     let Proposal { stream, request_id, events, .. } = proposal;
     let place = Place { stream, copies: partition != HOME && InternalRequest::copied_position(request_id).is_some() };
+    if events.contains(&Event::RequestCancelled) && !is_cancellable(stream, request_id) {
+        let reason = format!("the internal request {request_id} on {stream} is never cancelled");
+        return Err(AppendError::not_allowed("KIND_NOT_ALLOWED", reason));
+    }
     match events.iter().find(|event| !is_allowed(roles, &place, event)) {
         None => Ok(()),
         Some(event) => Err(AppendError::not_allowed(
@@ -18,6 +22,11 @@ pub(super) fn check(roles: Roles, proposal: &Proposal, partition: u32) -> Result
             format!("the credential's roles ({roles}) may not propose {} on {stream}", kind_name(event)),
         )),
     }
+}
+
+/// Whether a request is a caller's, or the reservation of its grant.
+fn is_cancellable(stream: &StreamId, request_id: &str) -> bool {
+    InternalRequest::is_callers(request_id) || (*stream == StreamId::System && request_id.starts_with("campaign/"))
 }
 
 /// The name of an event's kind.
@@ -77,6 +86,8 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         | Event::DebitAsked(_)
         | Event::DebitConfirmed { .. } => SPIN,
         Event::DebitRefused { .. } | Event::RollbackAsked { .. } | Event::GeneratorReseeded { .. } => SPIN.or(LEDGER),
+        // A spin process may refuse more of its own proposals by it, never fewer.
+        Event::PartOf { .. } => SPIN,
         Event::AccountOpened { .. }
         | Event::Deposited { .. }
         | Event::Withdrawn { .. }

@@ -174,10 +174,12 @@ pub const ROWS: &[Row] = &[
         ledger::GetTransactionRequest { account: account(it), request_id: it.deposit.clone() }.encode_to_vec()
     }),
     row("/motherlode.ledger.v1.LedgerService/GetRequest", NO_ACCOUNT, |it| {
-        ledger::GetRequestRequest { account: account(it), request_id: it.deposit.clone() }.encode_to_vec()
+        ledger::GetRequestRequest { account: account(it), request_id: it.deposit.clone(), ..Default::default() }
+            .encode_to_vec()
     }),
     row("/motherlode.ledger.v1.LedgerService/CancelRequest", NO_ACCOUNT, |it| {
-        ledger::CancelRequestRequest { account: account(it), request_id: it.request.clone() }.encode_to_vec()
+        ledger::CancelRequestRequest { account: account(it), request_id: it.request.clone(), ..Default::default() }
+            .encode_to_vec()
     }),
     row("/motherlode.ledger.v1.LedgerService/GetRound", NO_ROUND, |it| {
         ledger::GetRoundRequest { round_id: it.round.clone() }.encode_to_vec()

@@ -378,7 +378,7 @@ async fn pl_33_pl_42_a_bet_that_is_cancelled_never_reaches_the_wallet_or_is_roll
     let alice = world.player(&mut client, "alice", 10_000).await;
     for number in 0..40 {
         let id = format!("r{number}");
-        let of = CancelRequestRequest { account: Some(alice.clone()), request_id: id.clone() };
+        let of = CancelRequestRequest { account: Some(alice.clone()), request_id: id.clone(), ..Default::default() };
         let mut cancels = client.clone();
         let cancel = tokio::spawn(async move { cancels.ledger.cancel_request(of).await.unwrap().into_inner() });
         let played = client.play_out(bet(&id, &alice, "0.01")).await;

@@ -45,7 +45,8 @@ async fn bet_within(client: &mut Client, request: SpinRequest, ms: u64) -> Resul
 }
 
 async fn looked_up(client: &mut Client, account: &Account, request_id: &str) -> RequestOutcome {
-    let request = GetRequestRequest { account: Some(account.clone()), request_id: request_id.into() };
+    let request =
+        GetRequestRequest { account: Some(account.clone()), request_id: request_id.into(), ..Default::default() };
     client.ledger.get_request(request).await.unwrap().into_inner().outcome.unwrap()
 }
 
@@ -224,7 +225,8 @@ async fn pl_31_a_bet_without_an_answer_draws_nothing_and_is_found_out_by_asking_
 }
 
 async fn cancelled(client: &mut Client, account: &Account, request_id: &str) -> RequestOutcome {
-    let cancel = CancelRequestRequest { account: Some(account.clone()), request_id: request_id.into() };
+    let cancel =
+        CancelRequestRequest { account: Some(account.clone()), request_id: request_id.into(), ..Default::default() };
     client.ledger.cancel_request(cancel).await.unwrap().into_inner().outcome.unwrap()
 }
 

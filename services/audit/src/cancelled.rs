@@ -1,0 +1,26 @@
+//! Cancelled requests (PL-42): no commit of one, and no part of one, stands behind its cancellation.
+
+use crate::divergence::Fault;
+use motherlode_books::{Commit, SmolStr, StreamId};
+use std::collections::BTreeSet;
+
+/// The requests that were cancelled so far. Memory grows with their number.
+#[derive(Default)]
+pub(crate) struct Cancelled(BTreeSet<(StreamId, SmolStr)>);
+
+impl Cancelled {
+    pub(crate) fn take(&mut self, commit: &Commit) -> Result<(), Fault> {
+        let named = |request_id: &SmolStr| (commit.stream.clone(), request_id.clone());
+        if !self.0.is_empty() {
+            let of = [Some(&commit.request_id), commit.part_of()].into_iter().flatten();
+            if let Some(request_id) = of.into_iter().find(|request_id| self.0.contains(&named(request_id))) {
+                let what = format!("PL-42: request {request_id} of {} was cancelled", commit.stream);
+                return Err(Fault::new(what, "nothing of it from there on", commit.request_id.as_str()));
+            }
+        }
+        if commit.is_cancelled() {
+            self.0.insert(named(&commit.request_id));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! Requests of an operator about no single player: campaigns for many players, switches and changes; of the platform also rates and
+//! pools (PL-42). Their commits are at home, on streams that operators share.
+//!
+//! Such a request is cancelled on the system's stream, whichever stream it would change: home's writer refuses it there, too
+//! ([`Proposal::barrier`](crate::append::Proposal::barrier)). Grants of a campaign for many players are commits of the players'
+//! streams; they are cancelled one by one.
+
+use crate::{
+    fields::timestamp,
+    ledgers::Ledgers,
+    outcomes::{append_cancellation, cancel_on},
+    remote::reservation_ids,
+};
+use futures_util::future::try_join_all;
+use motherlode_books::{Event, InternalRequest, StreamId};
+use motherlode_proto::{
+    convert::record::Logged,
+    ledger::v1::{self as wire, request_outcome::State},
+};
+use motherlode_runtime::{Caller, Refusal, config::PLATFORM};
+use std::sync::Arc;
+
+/// Grants that are cancelled at a time.
+const AT_ONCE: usize = 64;
+
+/// A request of an operator.
+pub(crate) struct OperatorRequest<'a> {
+    pub(crate) operator: &'a str,
+    pub(crate) request_id: &'a str,
+}
+
+/// The name of an operator's request on a stream that operators share. The platform's are as they were when there were no others.
+#[must_use]
+pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
+    match operator.filter(|operator| *operator != PLATFORM) {
+        Some(operator) => InternalRequest::OfOperator { operator, request_id }.to_string(),
+        None => request_id.to_owned(),
+    }
+}
+
+/// The name of a request of the platform on a player's stream: its decision on a proposed void. No caller's request has it.
+pub(crate) fn of_platform(request_id: &str) -> String {
+    InternalRequest::OfOperator { operator: PLATFORM, request_id }.to_string()
+}
+
+impl OperatorRequest<'_> {
+    fn name(&self) -> String {
+        shared_request_id(Some(self.operator), self.request_id)
+    }
+
+    /// The commit that it made at home; a cancellation only if there is no other.
+    fn made(&self, ledgers: &Ledgers) -> Result<Option<Arc<Logged>>, Refusal> {
+        let (home, name) = (ledgers.home(), self.name());
+        let on_system = home.committed(&StreamId::System, &name)?;
+        if on_system.as_ref().is_some_and(|logged| !logged.commit.is_cancelled()) {
+            return Ok(on_system);
+        }
+        let pools: Vec<_> = home.books(|books| books.pools().map(|pool| StreamId::pool(&*pool.name)).collect());
+        for stream in pools.into_iter().chain([StreamId::Rates]) {
+            if let Some(logged) = home.committed(&stream, &name)? {
+                return Ok(Some(logged));
+            }
+        }
+        Ok(on_system)
+    }
+
+    /// Its reservation, if it grants a campaign to many players and has begun.
+    fn reservation(&self, ledgers: &Ledgers) -> Result<Option<Arc<Logged>>, Refusal> {
+        let [many, _] = reservation_ids(self.operator, "", self.request_id);
+        Ok(ledgers.home().committed(&StreamId::System, &many)?)
+    }
+
+    /// The streams of the players of a reservation; none in older logs.
+    fn players(&self, reserved: &Logged) -> Vec<(String, StreamId)> {
+        let players = reserved.commit.events.iter().find_map(|event| match event {
+            Event::LiabilityReserved(reserved) => Some(&reserved.player_ids),
+            _ => None,
+        });
+        let players = players.into_iter().flatten();
+        players.map(|player| (player.to_string(), StreamId::player(self.operator, player.as_str()))).collect()
+    }
+}
+
+/// Answers what became of an operator's request. What is on its way to home's disk is waited for.
+pub(crate) async fn get(ledgers: &Ledgers, request: &OperatorRequest<'_>) -> Result<wire::RequestOutcome, Refusal> {
+    ledgers.home().settled(&StreamId::System, &request.name()).await?;
+    outcome(ledgers, request)
+}
+
+/// Cancels an operator's request, or what is left of it.
+pub(crate) async fn cancel(
+    ledgers: &Ledgers,
+    caller: &Caller,
+    request: &OperatorRequest<'_>,
+    fingerprint: [u8; 16],
+) -> Result<wire::RequestOutcome, Refusal> {
+    if request.made(ledgers)?.is_none() && request.reservation(ledgers)?.is_none() {
+        append_cancellation(ledgers, caller, (&StreamId::System, &request.name()), fingerprint).await?;
+    }
+    // It may have begun just before.
+    if let Some(reserved) = request.reservation(ledgers)? {
+        for players in request.players(&reserved).chunks(AT_ONCE) {
+            let cancelled =
+                players.iter().map(|(_, stream)| cancel_on(ledgers, caller, stream, request.request_id, fingerprint));
+            try_join_all(cancelled).await?;
+        }
+    }
+    outcome(ledgers, request)
+}
+
+fn outcome(ledgers: &Ledgers, request: &OperatorRequest<'_>) -> Result<wire::RequestOutcome, Refusal> {
+    // Read before the commits: what is not found is not there up to here.
+    let durable = ledgers.home().durable();
+    if let Some(reserved) = request.reservation(ledgers)? {
+        return granted(ledgers, request, &reserved);
+    }
+    let made = request.made(ledgers)?;
+    let state = match &made {
+        None => State::Unseen,
+        Some(logged) if logged.commit.is_cancelled() => State::Cancelled,
+        Some(_) => State::Applied,
+    };
+    Ok(wire::RequestOutcome {
+        state: state.into(),
+        position: made.as_ref().map_or(durable, |logged| logged.commit.position),
+        time: made.map(|logged| timestamp(logged.commit.time_ms)),
+        ..wire::RequestOutcome::default()
+    })
+}
+
+/// The outcome of a campaign for many players that has its reservation.
+fn granted(
+    ledgers: &Ledgers,
+    request: &OperatorRequest<'_>,
+    reserved: &Logged,
+) -> Result<wire::RequestOutcome, Refusal> {
+    let players = request.players(reserved);
+    let (mut granted, mut cancelled) = (vec![], 0);
+    for (player, stream) in &players {
+        match ledgers.of(stream)?.committed(stream, request.request_id)? {
+            Some(logged) if logged.commit.is_cancelled() => cancelled += 1,
+            Some(logged) if matches!(logged.commit.events.first(), Some(Event::CampaignGranted(_))) => {
+                granted.push(player.clone());
+            }
+            _ => {}
+        }
+    }
+    let none_ever = cancelled > 0 && cancelled == players.len();
+    let state = if none_ever { State::Cancelled } else { State::Applied };
+    Ok(wire::RequestOutcome {
+        state: state.into(),
+        position: reserved.commit.position,
+        time: Some(timestamp(reserved.commit.time_ms)),
+        player_ids: granted,
+        stopped: cancelled > 0 && !none_ever,
+        ..wire::RequestOutcome::default()
+    })
+}
