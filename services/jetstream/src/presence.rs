@@ -23,6 +23,7 @@ use motherlode_log::{Authority, uptime};
 use motherlode_runtime::config::Store as Config;
 use serde_json::{Value, json};
 use std::{
+    future::pending,
     io,
     sync::{
         Arc,
@@ -31,6 +32,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
+    sync::watch,
     task::JoinSet,
     time::{Instant, sleep, timeout},
 };
@@ -42,12 +44,32 @@ const SILENCE_MAX: Duration = Duration::from_secs(3);
 /// A writer that did not hear itself for so long steps down: before another one takes it for dead.
 const UNHEARD_MAX: Duration = Duration::from_millis(2_500);
 
+/// How long a writer that leaves waits until it has said so.
+const LEAVE_MAX: Duration = Duration::from_secs(1);
+
 /// JetStream's error for a message that there is not.
 const NO_MESSAGE: u64 = 10_037;
 
 /// The subject on which the writer of a stream answers. It's not one of the stream itself: that would be stored.
 fn subject(stream: &str) -> String {
     format!("{stream}-writer")
+}
+
+/// The subject on which a writer that leaves says so. The word alone hands nothing over: a standby then asks the writer once more, and
+/// takes the log over if there is no answer.
+fn vacated_subject(stream: &str) -> String {
+    format!("{stream}-vacated")
+}
+
+/// How a writer leaves its streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Leaving {
+    /// It doesn't.
+    No,
+    /// It's to answer no more.
+    Asked,
+    /// It answers no more, and has said so.
+    Said,
 }
 
 /// The presence of a log's writer.
@@ -59,6 +81,7 @@ pub struct Presence {
     taken: Vec<Taken>,
     /// A stream that has no leader for so long is one that this process is cut from: an election takes less.
     leaderless_max: Duration,
+    leaving: Arc<watch::Sender<Leaving>>,
 }
 
 /// A stream that a writer has.
@@ -80,7 +103,21 @@ pub(crate) struct Taken {
 impl Presence {
     /// Makes the presence of a writer of these streams, which answers as that of the first.
     pub(crate) fn new(first: Taken, others: impl Iterator<Item = Taken>, leaderless_max: Duration) -> Self {
-        Self { stream: first.stream.clone(), taken: [first].into_iter().chain(others).collect(), leaderless_max }
+        let (stream, taken) = (first.stream.clone(), [first].into_iter().chain(others).collect());
+        Self { stream, taken, leaderless_max, leaving: Arc::new(watch::Sender::new(Leaving::No)) }
+    }
+
+    /// Hands the streams over at once: answers as their writer no more, and says so to those who stand by. For a writer that appends
+    /// nothing any more, while [`hold`](Self::hold) is still held. A word that is lost costs the standby's silence.
+    pub fn leave(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            self.leaving.send_replace(Leaving::Asked);
+            let mut leaving = self.leaving.subscribe();
+            let said = leaving.wait_for(|leaving| *leaving == Leaving::Said);
+            if timeout(LEAVE_MAX, said).await.is_err() {
+                tracing::warn!("the standbys were not told that this process leaves: they find out by its silence");
+            }
+        })
     }
 
     /// The streams that it writes, by partition.
@@ -121,9 +158,23 @@ impl Presence {
     }
 
     async fn answer(&self, client: &Client) -> String {
+        let mut leaving = self.leaving.subscribe();
         loop {
             if let Ok(mut asked) = client.subscribe(subject(&self.stream.name)).await {
-                while let Some(question) = asked.next().await {
+                loop {
+                    let leaves = async { leaving.wait_for(|leaving| *leaving != Leaving::No).await.is_ok() };
+                    let question = tokio::select! {
+                        question = asked.next() => question,
+                        true = leaves => {
+                            // Before the word: the servers take both in this order.
+                            drop(asked);
+                            let _ = client.publish(vacated_subject(&self.stream.name), "".into()).await;
+                            let _ = client.flush().await;
+                            self.leaving.send_replace(Leaving::Said);
+                            return pending().await;
+                        }
+                    };
+                    let Some(question) = question else { break };
                     if let Some(reply) = question.reply {
                         // Who asks asks again.
                         let _ = client.publish(reply, "".into()).await;
@@ -240,7 +291,7 @@ async fn api(client: &Client, call: &str, body: &Value) -> Result<Value, Failure
     answered(&asked.map_err(|error| unknown(&error))?.map_err(|error| unknown(&error))?)
 }
 
-/// Waits until a partition's stream has no writer that answers; `silent` is set while it does not answer. Silence because
+/// Waits until a partition's stream has no writer that answers, for the time of a silence or since it has left; `silent` is set while it does not answer. Silence because
 /// this process itself is cut off does not count.
 ///
 /// # Errors
@@ -252,7 +303,9 @@ pub fn vacant<'a>(config: &'a Config, partition: u32, silent: &'a AtomicBool) ->
         let connecting = options(config).await.map_err(failed)?.connect(servers.clone()).await;
         let client = connecting.map_err(|error| failed(io::Error::other(error)))?;
         let subject = subject(&Link::stream_name(config, partition));
-        let mut heard = Instant::now();
+        let vacated = client.subscribe(vacated_subject(&Link::stream_name(config, partition))).await;
+        let mut vacated = vacated.map_err(|error| failed(io::Error::other(error)))?;
+        let (mut heard, mut has_left) = (Instant::now(), None::<Instant>);
         while heard.elapsed() < SILENCE_MAX {
             let asked = Instant::now();
             let is_silent = match timeout(ASK_EVERY, client.request(subject.clone(), "".into())).await {
@@ -263,8 +316,14 @@ pub fn vacant<'a>(config: &'a Config, partition: u32, silent: &'a AtomicBool) ->
             silent.store(is_silent, Ordering::Relaxed);
             if !is_silent {
                 heard = Instant::now();
+            } else if has_left.is_some_and(|at| at.elapsed() < SILENCE_MAX) {
+                break;
             }
-            sleep(ASK_EVERY.saturating_sub(asked.elapsed())).await;
+            // A subscription that has ended says nothing more.
+            tokio::select! {
+                Some(_) = vacated.next() => has_left = Some(Instant::now()),
+                () = sleep(ASK_EVERY.saturating_sub(asked.elapsed())) => {}
+            }
         }
         Ok(())
     })

@@ -194,6 +194,14 @@ impl Handle {
         self.shared.verification.subscribe()
     }
 
+    /// Waits until a thread of the ledger has ended in a panic, and says which and why.
+    pub async fn thread_ended(&self) -> String {
+        let mut ended = self.shared.threads.ended();
+        // The sender is the shared state's own.
+        let why = ended.wait_for(Option::is_some).await;
+        why.ok().and_then(|why| why.clone()).unwrap_or_default()
+    }
+
     /// Takes no more proposals for good, since the log is not as it was written; reads go on.
     pub fn distrust(&self, why: &str) {
         self.shared.standings.fail(Standing::Failed(why.to_owned()));

@@ -157,6 +157,16 @@ impl Ledgers {
         select_all(self.all().map(|ledger| Box::pin(ledger.failed()))).await.0
     }
 
+    /// Waits until a thread of one of them has ended in a panic, and says which and why.
+    pub async fn thread_ended(&self) -> String {
+        select_all(self.all().map(|ledger| Box::pin(ledger.thread_ended()))).await.0
+    }
+
+    /// Takes no more proposals for good, for a reason.
+    pub fn distrust(&self, why: &str) {
+        self.all().for_each(|ledger| ledger.distrust(why));
+    }
+
     /// Waits until a replica among them is none any more, and says why; for ever where there is none.
     pub async fn replica_failed(&self) -> Standing {
         let replicas: Vec<_> = self.all().filter(|ledger| ledger.is_replica()).collect();

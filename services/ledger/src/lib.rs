@@ -4,7 +4,8 @@
 //! state, propose commits, and follow what was committed. What they hold is [`Ledgers`], the handles of all partitions.
 //!
 //! No module imports one that imports it back. From the ground up: values and errors (`append`, `draws`, `error`, `fields`, `index`,
-//! `images`, `options`, `readers`, `region`, `requests`, `standing`, `time`, `trails`, `trouble`), the state that is shared and the ways to it (`shared`, `projected`,
+//! `images`, `options`, `readers`, `region`, `requests`, `standing`, `threads`,
+//! `time`, `trails`, `trouble`), the state that is shared and the ways to it (`shared`, `projected`,
 //! `queue`, `writer`, `upstream`, [`Handle`]), what changes it (`appender`, `applier`, `projector`, `snapshot`, `watch`), `verifier`, `recovery`, then
 //! [`open`] and [`replica`], which put all that together, [`Ledgers`], and the services.
 //!
@@ -57,6 +58,7 @@ mod shared;
 mod snapshot;
 mod standing;
 mod switches;
+mod threads;
 mod time;
 mod trails;
 mod trouble;

@@ -83,7 +83,7 @@ fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     match caller.credential() {
         Some((_, own)) if !own.meets(roles) => {
             let message = format!("this request needs one of the roles {roles}");
-            Err(Refusal::new(Code::PermissionDenied, "ROLE_MISSING", message).with("roles", roles))
+            Err(Refusal::new(Reason::RoleMissing, message).with("roles", roles))
         }
         _ => Ok(()),
     }

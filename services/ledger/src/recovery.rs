@@ -20,6 +20,7 @@ use crate::{
     shared::{Shared, TAIL_GROUPS},
     snapshot::{Keeper, Snapshot, Snapshots},
     standing::{Standing, Standings},
+    threads::Threads,
     time::LogTime,
     verifier::{TELL_EVERY, Verification, Verifier},
     watch::Watch,
@@ -36,7 +37,7 @@ use std::{
         atomic::AtomicBool,
         mpsc::{channel, sync_channel},
     },
-    thread::{self, JoinHandle},
+    thread::JoinHandle,
     time::Instant,
 };
 use tokio::sync::{broadcast, watch};
@@ -121,10 +122,12 @@ impl Recovered {
         }
         let watch = Watch { writer: Arc::clone(&writer), authority, silence_max: options.silence_max };
         let appender = Appender { store, writer: Arc::clone(&writer), appends };
+        let threads = shared.threads.clone();
         let ((open, closed), (watched, unwatched)) = (channel::<()>(), channel::<()>());
-        let verifying = verifier.map(|verifier| spawn("verifier", move || verifier.run(&closed))).transpose()?;
-        let watching = spawn("watch", move || watch.run(&unwatched))?;
-        let appending = spawn("appender", move || {
+        let verifying =
+            verifier.map(|verifier| spawn(&threads, "verifier", move || verifier.run(&closed))).transpose()?;
+        let watching = spawn(&threads, "watch", move || watch.run(&unwatched))?;
+        let appending = spawn(&threads, "appender", move || {
             appender.run();
             // The verifier and the watch end with the appender.
             drop((open, watched));
@@ -174,8 +177,9 @@ pub(crate) fn recover(
     let mut projector = Projector::new(projection, index_folder, options.mark_commits);
     snapshot.books.watch();
     let images = Arc::clone(&snapshot.images);
+    let threads = Threads::default();
     let (folder, tail) = (index_folder.with_extension("requests"), snapshot.tail.take());
-    let (requests, sealer) = Requests::open(&folder, &reader, partition, tail, snapshot.position(), options)?;
+    let (requests, sealer) = Requests::open(&folder, &reader, partition, tail, snapshot.position(), options, &threads)?;
     let (books, rests_on) =
         replay(&*reader, &mut projector, mark, snapshot, &requests, first.map(|first| (first, end)))?;
     let mut snapshots = Keeper::new(index_folder, options.snapshot_commits, rests_on.position, Arc::clone(&images));
@@ -207,6 +211,7 @@ pub(crate) fn recover(
         answer_wait_max: options.answer_wait_max,
         change_lapse_ms: options.change_lapse_ms,
         draws: options.draws.clone(),
+        threads: threads.clone(),
         page: OnceLock::new(),
         followed: AtomicBool::new(false),
     });
@@ -214,7 +219,7 @@ pub(crate) fn recover(
     let (sender, handed) = sync_channel(HANDED_MAX);
     let projected = Arc::clone(&shared);
     let snapshots = Snapshots::start(snapshots, Arc::clone(&shared))?;
-    let projecting = spawn("projector", move || {
+    let projecting = spawn(&threads, "projector", move || {
         projector.run(&projected, &handed, snapshots);
         // The thread behind the table of requests ends with this one.
         drop::<Sealer>(sealer);
@@ -223,8 +228,12 @@ pub(crate) fn recover(
 }
 
 /// Starts a thread of the ledger.
-pub(crate) fn spawn(name: &'static str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, OpenError> {
-    thread::Builder::new().name(name.to_owned()).spawn(body).map_err(|source| OpenError::Thread(name, source))
+pub(crate) fn spawn(
+    threads: &Threads,
+    name: &'static str,
+    body: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>, OpenError> {
+    threads.spawn(name, body).map_err(|source| OpenError::Thread(name, source))
 }
 
 /// The books at the end of the log, and the record of the snapshot that they rest on. Of one whose images prove to be

@@ -13,6 +13,7 @@ use crate::{
     recent::Recent,
     requests::{Name, Requests},
     standing::{Standing, Standings},
+    threads::Threads,
     time::LogTime,
     verifier::Verification,
 };
@@ -78,6 +79,7 @@ pub(crate) struct Shared {
     pub(crate) answer_wait_max: Option<Duration>,
     pub(crate) change_lapse_ms: i64,
     pub(crate) draws: DrawKeys,
+    pub(crate) threads: Threads,
     /// Set once the writer has begun its generation of draws.
     pub(crate) page: OnceLock<Page>,
     /// Whether the process followed the log until it became the writer.

@@ -35,7 +35,7 @@ use std::{
         atomic::Ordering,
         mpsc::{SyncSender, sync_channel},
     },
-    thread::{self, JoinHandle},
+    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
@@ -319,7 +319,7 @@ impl Snapshots {
     pub(crate) fn start(mut keeper: Keeper, shared: Arc<Shared>) -> Result<Self, OpenError> {
         let (due, dues) = sync_channel(1);
         let images = Arc::clone(&keeper.images);
-        let thread = thread::Builder::new().name("snapshots".to_owned()).spawn(move || {
+        let thread = shared.threads.clone().spawn("snapshots", move || {
             motherlode_runtime::lower_priority();
             while dues.recv().is_ok() {
                 keeper.keep_running(&shared);

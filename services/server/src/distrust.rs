@@ -4,15 +4,17 @@ use futures_util::future::{join, join_all};
 use motherlode_ledger::{Handle, Ledgers};
 use motherlode_proofs::Proofs;
 use motherlode_report::log_finding;
-use std::time::Duration;
+use std::{future::pending, time::Duration};
 
 /// How long the significant event is waited for before the stop.
 const EVENT_MAX: Duration = Duration::from_secs(5);
 
-/// Watches the verification of all logs that this process writes.
+/// Watches the verification of all logs that this process writes, until the stop.
 pub(crate) async fn watch(ledgers: Ledgers) {
     let written = ledgers.all().filter(|ledger| !ledger.is_replica());
     join_all(written.map(|ledger| join(watch_one(&ledgers, ledger), watch_players(&ledgers, ledger)))).await;
+    // What was found was acted on, and nothing else is looked for.
+    pending().await
 }
 
 /// A player whose state cannot be read plays no more until the next start, which makes it anew from the log.
@@ -31,6 +33,7 @@ pub(crate) async fn watch_proofs(ledgers: Ledgers, proofs: Proofs) {
     if let Some(ledger) = ledgers.all().find(|ledger| ledger.partition() == partition) {
         log_and_distrust(&ledgers, ledger, "proofs", &finding).await;
     }
+    pending().await
 }
 
 async fn watch_one(ledgers: &Ledgers, ledger: &Handle) {

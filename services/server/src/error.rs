@@ -27,6 +27,16 @@ pub enum ServeError {
     /// The replica of a process without a log of its own is not of the writers' log.
     #[error("{}", reason(.0))]
     AllReplicas(Standing),
+    /// A background task of money or of the log has ended; the process ends with it, and begins from the log when it is started again.
+    #[error(
+        "the background task {task} has ended: {why}; start the process again, and report its log if this happens twice"
+    )]
+    TaskEnded {
+        /// Its name.
+        task: &'static str,
+        /// Its end.
+        why: String,
+    },
     /// A file of the TLS configuration cannot be read.
     #[error("{}: {source}", file.display())]
     Tls {

@@ -4,13 +4,17 @@
 //!   write say NOT_SERVING, those that only read go on.
 //! * While it is unknown whether the state here is current, no call gets through, and all say NOT_SERVING: the ledger behind a
 //!   process that spins, or the store that confirms a writer, is silent.
+//! * While a background task has ended and was not started again, the process says NOT_SERVING, and so does the service that the task
+//!   works for.
 //!
 //! All say SERVING again when it's over.
 
+use crate::tasks::{Kind, Tasks};
 use futures_util::future::select_all;
 use motherlode_ledger::{Ledgers, Standing};
 use motherlode_proto::{ledger::v1::ledger_service_server as ledger, spin::v1::spin_service_server as spin};
 use motherlode_runtime::Stop;
+use tokio::sync::watch;
 use tonic_health::{ServingStatus, server::HealthReporter};
 
 /// Services that need the log to be written; "" is the process.
@@ -35,16 +39,27 @@ impl Works {
 }
 
 /// Tells the health of services until the stop, when none is served any more.
-pub(crate) async fn report(reporter: HealthReporter, served: Vec<&'static str>, ledgers: Ledgers, stop: Stop) {
+pub(crate) async fn report(
+    reporter: HealthReporter,
+    served: Vec<&'static str>,
+    ledgers: Ledgers,
+    mut tasks: watch::Receiver<Tasks>,
+    stop: Stop,
+) {
     let mut standings: Vec<_> = ledgers.all().map(motherlode_ledger::Handle::standing).collect();
     drop(ledgers);
     let mut told = None;
     loop {
         let works = standings.iter_mut().map(|standing| Works::of(&standing.borrow_and_update())).min();
         let works = works.unwrap_or(Works::All);
-        if told != Some(works) {
+        let down = tasks.borrow_and_update().down.clone();
+        let now = (works, down);
+        if told.as_ref() != Some(&now) {
+            let (works, down) = &now;
             for service in served.iter().copied() {
+                let is_down = |kind: &Kind| service.is_empty() || kind.service() == Some(service);
                 let status = match works {
+                    _ if down.iter().any(is_down) => ServingStatus::NotServing,
                     Works::All => ServingStatus::Serving,
                     Works::Reads if !WRITE.contains(&service) => ServingStatus::Serving,
                     Works::Reads | Works::Nothing => ServingStatus::NotServing,
@@ -61,12 +76,13 @@ pub(crate) async fn report(reporter: HealthReporter, served: Vec<&'static str>, 
                 Works::All if told.is_some() => tracing::info!("health: SERVING again"),
                 Works::All => {}
             }
-            told = Some(works);
+            told = Some(now);
         }
         let changes = standings.iter_mut().map(|standing| Box::pin(standing.changed()));
         let over = tokio::select! {
             () = stop.clone().requested() => true,
             (changed, ..) = select_all(changes) => changed.is_err(),
+            changed = tasks.changed() => changed.is_err(),
         };
         if over {
             break;

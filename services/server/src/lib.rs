@@ -29,6 +29,7 @@ mod setup;
 mod single;
 mod standby;
 mod start;
+mod tasks;
 mod transport;
 
 pub use error::ServeError;
@@ -44,3 +45,4 @@ pub use refused_starts::note_refused_start;
 pub use serve::{open_stores, serve};
 pub use server::Server;
 pub use setup::{Phase, bind, check};
+pub use tasks::{Kind, Tasks};

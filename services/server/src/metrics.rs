@@ -4,7 +4,10 @@
 //! Nothing is counted twice: all but times are read, when they are exported, from what is there anyway. Figures of pools are
 //! floating point here, for pictures and alarms; money is counted elsewhere.
 
-use crate::refused_starts;
+use crate::{
+    refused_starts,
+    tasks::{Kind, Tasks},
+};
 use motherlode_books::{Nano, UnpaidAward};
 use motherlode_ledger::{Handle, Ledgers, ReaderKind};
 use motherlode_log::Position;
@@ -17,24 +20,30 @@ use opentelemetry::{
 use parking_lot::RwLock;
 use rustix::fs::{StatVfs, statvfs};
 use std::{path::PathBuf, sync::Arc};
+use tokio::sync::watch;
 
 /// The service that is observed. The meter's provider keeps what reads it for as long as it lives, and must not keep this: ledgers that
 /// are closed give up their index to whoever opens it next.
 #[derive(Clone)]
 pub struct Metrics(Arc<RwLock<Option<Source>>>);
 
-struct Source {
-    ledgers: Ledgers,
-    follower: Option<Follower>,
-    proofs: Option<Proofs>,
-    data: PathBuf,
+/// The parts of a service that are observed.
+pub struct Source {
+    pub ledgers: Ledgers,
+    /// Of a process with reports.
+    pub follower: Option<Follower>,
+    /// Of a process that signs.
+    pub proofs: Option<Proofs>,
+    /// The data folder.
+    pub data: PathBuf,
+    pub tasks: watch::Receiver<Tasks>,
 }
 
 impl Metrics {
     /// Has a service observed until this ends.
-    pub fn start(ledgers: Ledgers, follower: Option<Follower>, proofs: Option<Proofs>, data: PathBuf) -> Self {
-        let (reports, signs) = (follower.is_some(), proofs.is_some());
-        let observed = Self(Arc::new(RwLock::new(Some(Source { ledgers, follower, proofs, data }))));
+    pub fn start(source: Source) -> Self {
+        let (reports, signs) = (source.follower.is_some(), source.proofs.is_some());
+        let observed = Self(Arc::new(RwLock::new(Some(source))));
         let meter = global::meter("motherlode");
         // Present before a start is refused, as any counter that an alarm asks for.
         refused_starts::counter().add(0, &[]);
@@ -45,6 +54,7 @@ impl Metrics {
         if signs {
             observed.proofs(&meter);
         }
+        observed.tasks(&meter);
         if reports {
             observed.reports(&meter);
         }
@@ -66,6 +76,24 @@ impl Metrics {
         if let Some(Source { follower: Some(follower), .. }) = &*self.0.read() {
             see(follower);
         }
+    }
+
+    /// Unexpected ends of background tasks: zero is exported too, so that an alarm sees the first one.
+    fn tasks(&self, meter: &Meter) {
+        let observed = self.clone();
+        let ended = meter.u64_observable_counter("motherlode.tasks.ended");
+        ended
+            .with_description("Unexpected ends of background tasks.")
+            .with_callback(move |seen| {
+                if let Some(Source { tasks, .. }) = &*observed.0.read() {
+                    let tasks = tasks.borrow();
+                    for kind in Kind::ALL.iter().copied() {
+                        let count = tasks.ended.get(&kind).copied().unwrap_or_default();
+                        seen.observe(count, &[KeyValue::new("task", kind.name())]);
+                    }
+                }
+            })
+            .build();
     }
 
     fn logs(&self, meter: &Meter) {

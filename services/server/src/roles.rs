@@ -63,11 +63,12 @@ pub(crate) async fn serve(
             tracing::info!(signal, "stopping");
             None
         }
-        standing @ (Standing::Failed(_) | Standing::Fenced(_)) = ledgers.replica_failed() => Some(standing),
+        standing @ (Standing::Failed(_) | Standing::Fenced(_)) = ledgers.replica_failed() => Some(failed(standing)),
+        failure = server.task_failed() => Some(failure),
     };
     drop(ledgers);
     server.stop().await?;
-    failure.map_or(Ok(()), |standing| Err(failed(standing)))
+    failure.map_or(Ok(()), Err)
 }
 
 /// Starts the services of a role with the log, on the stores of those partitions that the process writes.

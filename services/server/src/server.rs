@@ -1,15 +1,19 @@
 //! A running service, and how it stops: no new calls, streams end, calls under way are answered, a last checkpoint is
 //! signed, the ledgers close behind them. What was acknowledged is durable whether or not there is time for all that.
 
-use crate::{error::ServeError, metrics::Metrics};
+use crate::{
+    error::ServeError,
+    metrics::Metrics,
+    tasks::{Kind, Supervisor, Tasks, fatal},
+};
 use futures_util::future::BoxFuture;
 use motherlode_ledger::{Handle, Ledgers, Standing};
 use motherlode_proofs::Proofs;
 use motherlode_report::{Identity, SelfCheck};
 use motherlode_runtime::stop::Stopper;
 use motherlode_spin::Sweeper;
-use std::{net::SocketAddr, time::Duration};
-use tokio::task::JoinHandle;
+use std::{collections::BTreeSet, net::SocketAddr, time::Duration};
+use tokio::{sync::watch, task::JoinHandle};
 
 /// A running service.
 pub struct Server {
@@ -26,7 +30,7 @@ pub struct Server {
     pub(crate) proofs: Option<Proofs>,
     pub(crate) check: Option<SelfCheck>,
     pub(crate) metrics: Option<Metrics>,
-    pub(crate) background: Vec<JoinHandle<()>>,
+    pub(crate) tasks: Supervisor,
 }
 
 impl Server {
@@ -83,6 +87,32 @@ impl Server {
         self.ledgers.failed().await
     }
 
+    /// The state of the background tasks, and a way to wait for a change of it.
+    #[must_use]
+    pub fn tasks(&self) -> watch::Receiver<Tasks> {
+        self.tasks.subscribe()
+    }
+
+    /// The kinds of the background tasks of this process.
+    #[must_use]
+    pub fn task_kinds(&self) -> BTreeSet<Kind> {
+        self.tasks.kinds()
+    }
+
+    /// Ends the background tasks of a kind as a fault would, for tests; answers how many there were. No call and no signal leads here.
+    pub fn end_tasks(&self, kind: Kind) -> usize {
+        self.tasks.end_tasks(kind)
+    }
+
+    /// Waits until a background task of money or of the log has ended.
+    pub fn task_failed(&self) -> impl Future<Output = ServeError> + use<> {
+        let tasks = self.tasks.subscribe();
+        async move {
+            let (kind, why) = fatal(tasks).await;
+            ServeError::TaskEnded { task: kind.name(), why }
+        }
+    }
+
     /// Takes no more proposals and answers no more reads, since another process may write the log by now, and exports no
     /// metrics of what is old from then on.
     pub fn step_down(&self, why: &str) {
@@ -105,11 +135,8 @@ impl Server {
                 tracing::warn!("some streams were not ended by their readers");
                 serving.abort();
             }
-            for task in self.background {
-                task.abort();
-                // What it was at must let go of the ledger.
-                let _ = task.await;
-            }
+            // What they were at must let go of the ledger.
+            self.tasks.stop().await;
             if let Some(proofs) = &self.proofs {
                 proofs.finish().await;
             }

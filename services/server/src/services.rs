@@ -10,9 +10,10 @@ use crate::{
         call_metrics::CallMetrics, call_spans::CallSpans, current::Current, deadline::Deadline, refusals::Refusals,
     },
     log::layout::{index_folder, log_folder},
-    metrics::Metrics,
+    metrics::{Metrics, Source},
     server::Server,
     setup::bind_at,
+    tasks::{Kind, Supervisor},
     transport::{admission, buffers, tls},
 };
 use motherlode_books::{Minor, SessionLimits};
@@ -50,10 +51,11 @@ use motherlode_spin::{Dealer, SpinApi, Sweeper, Waits};
 use motherlode_wallet::{Payer, Wallets};
 use std::{
     net::{SocketAddr, TcpListener as StdListener},
+    panic::resume_unwind,
     sync::Arc,
     time::Duration,
 };
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{net::TcpListener, task::JoinSet};
 use tonic::service::{Routes, RoutesBuilder};
 use tonic_health::ServingStatus;
 use tower::{ServiceBuilder, util::option_layer};
@@ -79,7 +81,7 @@ pub(crate) struct Services<'a> {
     admission: Admission,
     names: Vec<&'static str>,
     routes: RoutesBuilder,
-    background: Vec<JoinHandle<()>>,
+    tasks: Supervisor,
     spin: Option<SpinApi>,
     sweeper: Option<Sweeper>,
     calls: Calls,
@@ -104,11 +106,11 @@ impl<'a> Services<'a> {
             ladders: offer::offered(&config.currencies)?,
             wallets: Wallets::of_config(config)?,
             stopper,
-            stop,
             admission: admission(config),
             names: vec![],
             routes: Routes::builder(),
-            background: vec![],
+            tasks: Supervisor::new(stop.clone()),
+            stop,
             spin: None,
             sweeper: None,
             calls: Calls::default(),
@@ -141,9 +143,10 @@ impl<'a> Services<'a> {
         self.routes.add_service(SpinServiceCalls::new(spin.clone(), limits.message_bytes_max));
         self.spin = Some(spin);
         let sweeper = Sweeper::new(self.ledgers.clone(), dealer.clone(), waits);
-        self.background.push(tokio::spawn(dealer.renew_periodically(self.ledgers.home().clone())));
-        let sweep_every = Duration::from_millis(config.interruption.sweep_ms);
-        self.background.push(tokio::spawn(sweeper.clone().run(sweep_every)));
+        let home = self.ledgers.home().clone();
+        self.tasks.spawn(Kind::DrawKeys, move || dealer.clone().renew_periodically(home.clone()));
+        let (sweeping, sweep_every) = (sweeper.clone(), Duration::from_millis(config.interruption.sweep_ms));
+        self.tasks.spawn(Kind::Sweeper, move || sweeping.clone().run(sweep_every));
         self.sweeper = Some(sweeper);
         Ok(self)
     }
@@ -155,8 +158,21 @@ impl<'a> Services<'a> {
             .with_ladders(self.ladders.clone())
             .with_seamless(seamless)
             .with_campaign_caps(self.config.campaign_caps().map(|(operator, _)| operator).collect());
-        self.background
-            .extend(Payer::of(&self.ledgers, &self.wallets).into_iter().map(|payer| tokio::spawn(payer.run())));
+        if !Payer::of(&self.ledgers, &self.wallets).is_empty() {
+            let (ledgers, wallets) = (self.ledgers.clone(), self.wallets.clone());
+            self.tasks.spawn(Kind::Payers, move || {
+                // The first that ends is missed as much as all of them.
+                let mut paying: JoinSet<_> =
+                    Payer::of(&ledgers, &wallets).into_iter().map(|payer| payer.run()).collect();
+                async move {
+                    if let Some(Err(error)) = paying.join_next().await
+                        && let Ok(panic) = error.try_into_panic()
+                    {
+                        resume_unwind(panic);
+                    }
+                }
+            });
+        }
         let bytes = self.config.limits.message_bytes_max;
         self.names.push(WALLET);
         self.routes.add_service(LedgerServiceCalls::new(wallet, bytes));
@@ -169,7 +185,8 @@ impl<'a> Services<'a> {
         let bytes = self.config.limits.message_bytes_max;
         self.names.push(JACKPOT);
         self.routes.add_service(JackpotServiceCalls::new(jackpot, bytes));
-        self.background.push(tokio::spawn(Steward::new(self.ledgers.clone()).run()));
+        let ledgers = self.ledgers.clone();
+        self.tasks.spawn(Kind::Steward, move || Steward::new(ledgers.clone()).run());
         self
     }
 
@@ -184,9 +201,10 @@ impl<'a> Services<'a> {
         let bytes = self.config.limits.message_bytes_max;
         self.names.push(REPORT);
         self.routes.add_service(ReportServiceCalls::new(report, bytes));
-        self.background.push(tokio::spawn(follower.clone().run()));
-        self.background.push(tokio::spawn(check.clone().run()));
-        self.background.push(tokio::spawn(vitals.run()));
+        let (following, checking) = (follower.clone(), check.clone());
+        self.tasks.spawn(Kind::Reports, move || following.clone().run());
+        self.tasks.spawn(Kind::SelfCheck, move || checking.clone().run());
+        self.tasks.spawn(Kind::Vitals, move || vitals.clone().run());
         self.reports = Some((follower, check));
         self
     }
@@ -206,7 +224,8 @@ impl<'a> Services<'a> {
         let api = JobApi::new(jobs.clone(), self.ledgers.clone(), parts);
         self.names.push(JOB);
         self.routes.add_service(JobServiceCalls::new(api, self.config.limits.message_bytes_max));
-        self.background.push(tokio::spawn(jobs.run(self.stop.clone())));
+        let stop = self.stop.clone();
+        self.tasks.spawn(Kind::Jobs, move || jobs.clone().run(stop.clone()));
         self
     }
 
@@ -226,21 +245,31 @@ impl<'a> Services<'a> {
         let witnesses = Witnesses::of(config)?;
         if let Some(address) = config.proofs.listen {
             let unbound = |source| ServeError::Bind { address, source };
-            let listener = TcpListener::from_std(bind_at(address)?).map_err(unbound)?;
+            let listener = bind_at(address)?;
             self.tiles = Some(listener.local_addr().map_err(unbound)?);
-            self.background.push(tokio::spawn(serve_tiles(
-                listener,
-                self.admission.clone(),
-                proofs.clone(),
-                self.stop.clone(),
-            )));
+            let (stop, served, admission) = (self.stop.clone(), proofs.clone(), self.admission.clone());
+            self.tasks.spawn(Kind::Tiles, move || {
+                let listener = listener.try_clone().and_then(TcpListener::from_std);
+                let (stop, served, admission) = (stop.clone(), served.clone(), admission.clone());
+                async move {
+                    match listener {
+                        Ok(listener) => serve_tiles(listener, admission, served, stop).await,
+                        Err(error) => tracing::error!(%error, "the address of the static files cannot be listened on"),
+                    }
+                }
+            });
         }
         let api = ProofApi::new(self.ledgers.clone(), proofs.clone(), !witnesses.is_empty());
         self.names.push(PROOF);
         self.routes.add_service(ProofServiceCalls::new(api, config.limits.message_bytes_max));
-        self.background.push(tokio::spawn(proofs.clone().run()));
-        self.background.push(tokio::spawn(witnesses.run(proofs.clone())));
-        self.background.push(tokio::spawn(distrust::watch_proofs(self.ledgers.clone(), proofs.clone())));
+        let grown = proofs.clone();
+        self.tasks.spawn(Kind::Trees, move || grown.clone().run());
+        if !witnesses.is_empty() {
+            let cosigned = proofs.clone();
+            self.tasks.spawn(Kind::Witnesses, move || witnesses.clone().run(cosigned.clone()));
+        }
+        let (ledgers, watched) = (self.ledgers.clone(), proofs.clone());
+        self.tasks.spawn(Kind::TreeDistrust, move || distrust::watch_proofs(ledgers.clone(), watched.clone()));
         self.proofs = Some(proofs);
         Ok(self)
     }
@@ -303,13 +332,14 @@ impl<'a> Services<'a> {
         self.ledgers.all().for_each(|ledger| ledger.publish_on(workers.next()));
         let told: Vec<_> = self.names.into_iter().chain([""]).collect();
         let (admission, ledgers, stop) = (self.admission, self.ledgers.clone(), self.stop);
-        let serving = tokio::spawn(async move {
+        let tasks = self.tasks.subscribe();
+        let serving = self.tasks.spawn_once(Kind::Calls, async move {
             for service in told.iter().copied() {
                 reporter.set_service_status(service, ServingStatus::Serving).await;
             }
             let (stopper, told_all) = stop::channel();
             let stopped = async move {
-                health::report(reporter, told, ledgers, stop).await;
+                health::report(reporter, told, ledgers, tasks, stop).await;
                 stopper.stop();
             };
             let pages = async {
@@ -323,15 +353,31 @@ impl<'a> Services<'a> {
                 pages
             );
         });
-        self.background.push(tokio::spawn(distrust::watch(self.ledgers.clone())));
+        let ledgers = self.ledgers.clone();
+        self.tasks.spawn(Kind::LogDistrust, move || distrust::watch(ledgers.clone()));
+        let ledgers = self.ledgers.clone();
+        self.tasks.spawn(Kind::Ledgers, move || {
+            let ledgers = ledgers.clone();
+            async move {
+                let why = ledgers.thread_ended().await;
+                ledgers.distrust(&why);
+            }
+        });
         let (follower, check) = self.reports.unzip();
         Ok(Server {
             address,
             identity: self.identity,
             tiles: self.tiles,
             console,
-            metrics: exports
-                .then(|| Metrics::start(self.ledgers.clone(), follower, self.proofs.clone(), self.config.data.clone())),
+            metrics: exports.then(|| {
+                Metrics::start(Source {
+                    ledgers: self.ledgers.clone(),
+                    follower,
+                    proofs: self.proofs.clone(),
+                    data: config.data.clone(),
+                    tasks: self.tasks.subscribe(),
+                })
+            }),
             ledgers: self.ledgers,
             stopper: self.stopper,
             serving,
@@ -340,7 +386,7 @@ impl<'a> Services<'a> {
             sweeper: self.sweeper,
             proofs: self.proofs,
             check,
-            background: self.background,
+            tasks: self.tasks,
         })
     }
 }

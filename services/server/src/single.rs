@@ -37,9 +37,15 @@ pub(crate) async fn serve(
         _ = &mut signalled => return Ok(()),
     };
     phase(Phase::Serving(&server));
-    let signal = signalled.await;
-    tracing::info!(signal, "stopping");
-    server.stop().await
+    let failure = tokio::select! {
+        signal = signalled => {
+            tracing::info!(signal, "stopping");
+            None
+        }
+        failure = server.task_failed() => Some(failure),
+    };
+    server.stop().await?;
+    failure.map_or(Ok(()), Err)
 }
 
 /// Starts all services on the logs of all partitions.

@@ -301,3 +301,31 @@ async fn at_a2_a_writer_that_was_frozen_answers_no_read_from_its_old_state() {
     println!("{old} of {} reads were answered from old state", TRIES * READS);
     assert_eq!(old, 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_a7_a_writer_that_is_asked_to_stop_hands_over_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let node = Node::start(&folder.path().join("nats"), "");
+    let mut installation = Installation::new(&node.config("S"), folder);
+    let (mut writer, mut standby) = (installation.writer("a").await, installation.start("b", "ledger", &[]));
+    let [spin, _jackpot] = installation.behind(&[&writer, &standby]).await;
+    installation.join(&spin, &writer).await;
+    // The address of one that is started again is new, so both take one turn.
+    until("a standby", async || standby.log_line("the log is held").is_some()).await;
+    std::mem::swap(&mut writer, &mut standby);
+    let stopping = tokio::spawn(standby.terminate());
+    let begun = Instant::now();
+    let (took, played) = installation.play(&spin).await;
+    played.unwrap();
+    until("a takeover", async || serving(writer.address).await).await;
+    println!(
+        "the writer stops: a bet of that moment takes {:.1} s, and the other writes after {:.1} s",
+        took.as_secs_f32(),
+        begun.elapsed().as_secs_f32()
+    );
+    assert!(begun.elapsed() < SILENCE_MAX, "{:?}", begun.elapsed());
+    let (took, played) = installation.play(&spin).await;
+    played.unwrap();
+    println!("  the next bet takes {:.1} s", took.as_secs_f32());
+    assert_eq!(stopping.await.unwrap(), Some(0));
+}

@@ -2,8 +2,9 @@
 
 use crate::PROGRAM;
 use motherlode_runtime::Config;
+use motherlode_server::Kind;
 use motherlode_tests::{config, operators::Certificates, start_on};
-use std::process::Output;
+use std::{collections::BTreeSet, process::Output};
 use tokio::process::Command;
 
 async fn health(args: &[&str]) -> Output {
@@ -34,4 +35,38 @@ async fn a_probe_asks_by_the_certificates_name_and_looks_at_the_exit_code() {
     server.stop().await.unwrap();
     let stopped = health(&named).await;
     assert_eq!(stopped.status.code(), Some(1), "{stopped:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_a5_a_background_task_that_ends_fails_health_and_ends_the_process_or_is_started_again() {
+    let data = tempfile::tempdir().unwrap();
+    let mut config = config(data.path());
+    config.proofs.listen = Some(([127, 0, 0, 1], 0).into());
+    let server = start_on(&config, motherlode_server::open_stores(&config).unwrap()).await;
+    let mut tasks = server.tasks();
+    let target = format!("http://{}", server.address());
+    // Those of a service on one machine, without seamless wallets and witnesses.
+    let elsewhere = [Kind::Payers, Kind::Witnesses, Kind::Standbys, Kind::ForeignMessages];
+    let here: BTreeSet<_> = Kind::ALL.iter().copied().filter(|kind| !elsewhere.contains(kind)).collect();
+    assert_eq!(server.task_kinds(), here);
+
+    // Without those that answer the question.
+    for kind in here.into_iter().filter(|kind| *kind != Kind::Calls && !kind.ends_process()) {
+        assert_eq!(server.end_tasks(kind), 1);
+        tasks.wait_for(|tasks| tasks.ended.get(&kind) == Some(&1)).await.unwrap();
+        tasks.wait_for(|tasks| tasks.down.is_empty()).await.unwrap();
+        assert_eq!(tasks.borrow().fatal, None, "{kind:?}");
+    }
+    let answered = health(&["--target", &target]).await;
+    assert_eq!(answered.status.code(), Some(0), "all are at work again: {answered:?}");
+    let fatal = [Kind::Steward, Kind::Sweeper, Kind::Trees, Kind::TreeDistrust, Kind::LogDistrust, Kind::Ledgers];
+    for kind in fatal {
+        assert!(kind.ends_process() && server.end_tasks(kind) == 1, "{kind:?}");
+        tasks.wait_for(|tasks| tasks.down.contains(&kind)).await.unwrap();
+    }
+    let answered = health(&["--target", &target]).await;
+    assert_eq!(answered.status.code(), Some(1), "{answered:?}");
+    let ended = server.task_failed().await.to_string();
+    assert!(ended.starts_with("the background task steward has ended: it was cancelled"), "{ended}");
+    server.stop().await.unwrap();
 }

@@ -34,12 +34,15 @@ use motherlode_log::genesis;
 use reach::Bounds;
 use reader::Remote;
 use std::{
+    panic::resume_unwind,
     path::Path,
+    pin::pin,
     sync::{Arc, atomic::AtomicU64},
 };
 use tokio::{
     runtime::{self, Runtime},
     sync::mpsc,
+    task::JoinSet,
 };
 
 /// Makes a replica of a partition, with its index in a folder as [`open`](crate::open) has it. Waits, without a limit,
@@ -98,15 +101,26 @@ fn start(
     let follower = Follower { applier, link: linked, end, ahead_max };
     let forwarder = Forwarder::new(Arc::clone(&shared), Arc::clone(&link), inbox, options.queue_length_max);
     let watching = reach::watch(Arc::clone(&link), Arc::clone(&shared), Bounds::new(options));
-    let running = spawn("replica", move || {
+    let threads = shared.threads.clone();
+    let running = spawn(&threads, "replica", move || {
         runtime.block_on(async move {
-            let others = [tokio::spawn(follower.run()), tokio::spawn(heads(link, asked)), tokio::spawn(watching)];
-            forwarder.run().await;
-            for other in others {
-                other.abort();
-                // What it holds is let go of before the ledger is closed.
-                let _ = other.await;
+            let mut others = JoinSet::new();
+            others.spawn(follower.run());
+            others.spawn(heads(link, asked));
+            others.spawn(watching);
+            let mut forwarding = pin!(forwarder.run());
+            loop {
+                tokio::select! {
+                    () = &mut forwarding => break,
+                    Some(ended) = others.join_next(), if !others.is_empty() => {
+                        if let Some(panic) = ended.err().and_then(|error| error.try_into_panic().ok()) {
+                            resume_unwind(panic);
+                        }
+                    }
+                }
             }
+            // What they hold is let go of before the ledger is closed.
+            others.shutdown().await;
         });
     })?;
     let way = Way::There { inbox: sender, upstream: Upstream::new(asking) };

@@ -9,7 +9,7 @@ use super::{
     stretch::Stretch,
     table::{Requests, Tail},
 };
-use crate::{chain::record_hash, error::OpenError, options::Options};
+use crate::{chain::record_hash, error::OpenError, options::Options, threads::Threads};
 use motherlode_log::{Position, Reader};
 use std::{
     fs, io,
@@ -27,9 +27,10 @@ impl Requests {
         tail: Option<Tail>,
         known: Position,
         options: &Options,
+        threads: &Threads,
     ) -> Result<(Arc<Self>, Sealer), OpenError> {
         let (table, files) = Self::load(folder, reader, partition, tail, known, options)?;
-        let started = Sealer::start(Arc::clone(&table), files);
+        let started = Sealer::start(Arc::clone(&table), files, threads);
         Ok((table, started.map_err(|source| OpenError::Thread("requests", source))?))
     }
 

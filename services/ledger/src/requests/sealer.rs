@@ -7,10 +7,11 @@ use super::{
     stretch::Stretch,
     table::Requests,
 };
+use crate::threads::Threads;
 use std::{
     io,
     sync::{Arc, atomic::Ordering},
-    thread::{self, JoinHandle},
+    thread::JoinHandle,
     time::Duration,
 };
 
@@ -133,13 +134,13 @@ pub(crate) struct Sealer {
 }
 
 impl Sealer {
-    pub(super) fn start(table: Arc<Requests>, files: Arc<Files>) -> io::Result<Self> {
+    pub(super) fn start(table: Arc<Requests>, files: Arc<Files>, threads: &Threads) -> io::Result<Self> {
         let sealing = Sealing::new(Arc::clone(&table), Arc::clone(&files));
         let body = move || {
             motherlode_runtime::lower_priority();
             sealing.run();
         };
-        let thread = Some(thread::Builder::new().name("requests".to_owned()).spawn(body)?);
+        let thread = Some(threads.spawn("requests", body)?);
         Ok(Self { table, files, thread })
     }
 }

@@ -16,6 +16,7 @@ use crate::{
     roles::names,
     server::Server,
     setup::{Phase, bind},
+    tasks::Kind,
 };
 use catch_up::CatchUp;
 use motherlode_books::HOME;
@@ -204,8 +205,10 @@ impl Candidate {
             _ = &mut signalled => return Ok(Turn::Signalled),
         };
         if let Some(presence) = &presence {
-            server.background.push(tokio::spawn(heard::list(presence.clone(), server.ledgers().clone())));
-            server.background.push(tokio::spawn(foreign::report(presence.clone(), server.ledgers().clone())));
+            let (heard, ledgers) = (presence.clone(), server.ledgers().clone());
+            server.tasks.spawn(Kind::Standbys, move || heard::list(heard.clone(), ledgers.clone()));
+            let (looked, ledgers) = (presence.clone(), server.ledgers().clone());
+            server.tasks.spawn(Kind::ForeignMessages, move || foreign::report(looked.clone(), ledgers.clone()));
         }
         phase(Phase::Serving(&server));
         let ledgers = server.ledgers().clone();
@@ -214,12 +217,19 @@ impl Candidate {
             biased;
             signal = signalled => {
                 tracing::info!(signal, "stopping");
-                return server.stop().await.map(|()| Turn::Signalled);
+                let stopped = server.stop().await;
+                leave(presence.as_ref()).await;
+                return stopped.map(|()| Turn::Signalled);
             }
             // Whoever starts this process again has it replay, and judge, from the beginning.
             standing @ (Standing::Failed(_) | Standing::Fenced(_)) = ledgers.replica_failed() => {
                 server.stop().await?;
                 return Err(ServeError::Replica(standing));
+            }
+            failure = server.task_failed() => {
+                server.stop().await?;
+                leave(presence.as_ref()).await;
+                return Err(failure);
             }
             why = lost => why,
             Standing::Failed(why) | Standing::Fenced(why) = server.failed() => why,
@@ -237,6 +247,13 @@ impl Candidate {
             let listener = listener.map_err(|source| ServeError::Bind { address: config.listen, source })?;
             Server::start_on(listener, &config, stores, options, dealer).await
         })
+    }
+}
+
+/// Hands the log over to a process that stands by: nothing is appended any more.
+async fn leave(presence: Option<&Presence>) {
+    if let Some(presence) = presence {
+        presence.leave().await;
     }
 }
 
