@@ -503,6 +503,11 @@ impl Handle {
         self.shared.images.failure.subscribe()
     }
 
+    /// The first difference between another build's state and the fold of the log, and a way to wait for one.
+    pub fn state_difference(&self) -> watch::Receiver<Option<String>> {
+        self.shared.provenance.failure()
+    }
+
     /// The partition that it is the ledger of.
     pub fn partition(&self) -> u32 {
         self.shared.partition

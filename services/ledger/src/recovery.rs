@@ -15,6 +15,7 @@ use crate::{
     options::Options,
     projected::Projection,
     projector::Projector,
+    provenance::Provenance,
     readers::Readers,
     requests::{Requests, Sealer},
     shared::{Shared, TAIL_GROUPS},
@@ -178,11 +179,21 @@ pub(crate) fn recover(
     snapshot.books.watch();
     let images = Arc::clone(&snapshot.images);
     let threads = Threads::default();
+    let (check, program) = (snapshot.check(partition, &reader), snapshot.program);
     let (folder, tail) = (index_folder.with_extension("requests"), snapshot.tail.take());
     let (requests, sealer) = Requests::open(&folder, &reader, partition, tail, snapshot.position(), options, &threads)?;
     let (books, rests_on) =
         replay(&*reader, &mut projector, mark, snapshot, &requests, first.map(|first| (first, end)))?;
-    let mut snapshots = Keeper::new(index_folder, options.snapshot_commits, rests_on.position, Arc::clone(&images));
+    // The state does not rest on a damaged snapshot.
+    let check = check.filter(|_| rests_on.position > 0);
+    let provenance = Arc::new(Provenance::new(check.is_some().then_some(program)));
+    let mut snapshots = Keeper::new(
+        index_folder,
+        options.snapshot_commits,
+        rests_on.position,
+        Arc::clone(&images),
+        Arc::clone(&provenance),
+    );
     settle()?;
     requests.settled();
     if mark != end {
@@ -194,6 +205,7 @@ pub(crate) fn recover(
         partition,
         books: RwLock::new(books),
         rests_on,
+        provenance,
         images,
         reader,
         index: projector.projected(),
@@ -218,7 +230,7 @@ pub(crate) fn recover(
     snapshots.keep_at_rest(&shared);
     let (sender, handed) = sync_channel(HANDED_MAX);
     let projected = Arc::clone(&shared);
-    let snapshots = Snapshots::start(snapshots, Arc::clone(&shared))?;
+    let snapshots = Snapshots::start(snapshots, Arc::clone(&shared), check)?;
     let projecting = spawn(&threads, "projector", move || {
         projector.run(&projected, &handed, snapshots);
         // The thread behind the table of requests ends with this one.
@@ -253,7 +265,7 @@ fn replay(
             images.forget();
             let mut books = Books::new();
             books.watch();
-            let nothing = Snapshot { books, images, tail: None, held: None };
+            let nothing = Snapshot { books, images, tail: None, held: None, program: None };
             Ok((replay_past(reader, projector, mark, nothing, requests, chain)?, Held::NOTHING))
         }
         books => Ok((books?, rests_on)),

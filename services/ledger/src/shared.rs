@@ -9,6 +9,7 @@ use crate::{
     index::Held,
     page::Page,
     projected::Projected,
+    provenance::Provenance,
     readers::Readers,
     recent::Recent,
     requests::{Name, Requests},
@@ -52,6 +53,8 @@ pub(crate) struct Shared {
     pub(crate) books: RwLock<Books>,
     /// The record of the snapshot that the start rests on; position 0 without one.
     pub(crate) rests_on: Held,
+    /// The program behind the state.
+    pub(crate) provenance: Arc<Provenance>,
     /// Of the players that may not be in memory.
     pub(crate) images: Arc<Images>,
     pub(crate) reader: Arc<dyn Reader>,

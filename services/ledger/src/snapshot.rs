@@ -17,9 +17,12 @@ use crate::{
     error::{ImageError, OpenError},
     images::{Images, LOOKED_AT, Named, Written, each_once},
     index::Held,
+    provenance::Provenance,
     region::Region,
     requests::Tail,
     shared::Shared,
+    state_check::StateCheck,
+    threads::spawn,
 };
 use motherlode_books::{Books, Frozen};
 use motherlode_log::{Hash, Position, Reader};
@@ -40,7 +43,7 @@ use std::{
 };
 
 /// The first bytes of the file.
-const MAGIC: [u8; 8] = *b"MLSNAP03";
+const MAGIC: [u8; 8] = *b"MLSNAP04";
 /// The bytes that snapshots of every format begin with.
 const FAMILY: &[u8] = b"MLSNAP";
 /// Bytes of the digest.
@@ -49,21 +52,24 @@ const DIGEST: usize = 32;
 const RUNNING: u64 = 20;
 /// Before a snapshot that could not be written is tried again.
 const PAUSE: Duration = Duration::from_secs(10);
-/// Version of the state that the log is folded to, in a snapshot and its images. A build uses the files of every build with the same
+/// Version of the folded state in a snapshot and its images. A build uses the files of every build with the same
 /// version, and replays the log in place of others.
 ///
 /// Raise it by 1 in a change after which
-/// * the same log is folded to another state: another amount, another field, an event that is counted where it was not;
-/// * the same state is serialized as other bytes: a field or a variant that is added, removed, moved or of another type, in the
+/// * the same log is folded to another state: another amount, another field, another use of an event;
+/// * the same state is serialized as other bytes: a field or a variant is added, removed, moved or gets another type, in the
 ///   books, in a player's state, in the names of requests or in the files of images.
 ///
 /// A change that moves code, adds an event no older log has, or refuses more needs no new version. `state_version_*` tests compare the
-/// serialized state of logs with every event, and fail where the version should have been raised.
-pub(crate) const STATE_VERSION: u32 = 1;
+/// serialized state of logs with every event, and fail if the version was not raised. The [check](crate::state_check) of some
+/// players under a new build finds changes outside of those logs.
+pub(crate) const STATE_VERSION: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct Header {
     version: u32,
+    /// The program behind the state: see [`Provenance`]. `None` if its executable could not be read.
+    program: Option<Hash>,
     partition: u32,
     position: Position,
     hash: Hash,
@@ -78,6 +84,8 @@ pub(crate) struct Snapshot {
     pub(crate) tail: Option<Tail>,
     /// The last record that is in them; none of an empty log.
     pub(crate) held: Option<Held>,
+    /// The program named by the snapshot.
+    pub(crate) program: Option<Hash>,
 }
 
 /// Why a file is no snapshot to use.
@@ -122,7 +130,13 @@ impl Snapshot {
     /// Of an empty log.
     fn none(index: &Path, partition: u32, players_max: usize) -> Self {
         let images = Arc::new(Images::none(&folder(index), partition, players_max));
-        Self { books: Books::new(), images, tail: None, held: None }
+        Self { books: Books::new(), images, tail: None, held: None, program: None }
+    }
+
+    /// The check of the state; `None` of an empty log.
+    pub(crate) fn check(&self, partition: u32, reader: &Arc<dyn Reader>) -> Option<StateCheck> {
+        let (reader, position) = (Arc::clone(reader), self.held?.position);
+        Some(StateCheck { partition, reader, position, images: self.images.fixed(), shared: self.books.shared() })
     }
 
     /// The snapshot beside an index's folder; of an empty log where there is none to use.
@@ -146,19 +160,19 @@ impl Snapshot {
 }
 
 fn read(index: &Path, partition: u32, players_max: usize) -> Result<Snapshot, Unusable> {
-    let (held, (books, tail, named)) = decode(&fs::read(file(index))?, partition)?;
+    let (held, program, (books, tail, named)) = decode(&fs::read(file(index))?, partition)?;
     let images = Images::open(&folder(index), partition, &named, players_max).map_err(|error| match error {
         // A missing file is no missing snapshot.
         ImageError::Io(error) => Unusable::Io(io::Error::other(error)),
         error => Unusable::Images(error),
     })?;
-    Ok(Snapshot { books, images: Arc::new(images), tail: Some(tail), held: Some(held) })
+    Ok(Snapshot { books, images: Arc::new(images), tail: Some(tail), held: Some(held), program })
 }
 
 /// All that follows a header.
 type Body = (Books, Tail, Named);
 
-fn decode(bytes: &[u8], partition: u32) -> Result<(Held, Body), Unusable> {
+fn decode(bytes: &[u8], partition: u32) -> Result<(Held, Option<Hash>, Body), Unusable> {
     let of_family = bytes.starts_with(FAMILY);
     let rest = bytes.strip_prefix(&MAGIC).ok_or(if of_family { Unusable::OtherVersion } else { Unusable::Damaged })?;
     let (digest, body) = rest.split_at_checked(DIGEST).ok_or(Unusable::Damaged)?;
@@ -177,7 +191,7 @@ fn decode(bytes: &[u8], partition: u32) -> Result<(Held, Body), Unusable> {
     if body.1.to() != header.position {
         return Err(Unusable::Damaged);
     }
-    Ok((Held { position: header.position, hash: header.hash }, body))
+    Ok((Held { position: header.position, hash: header.hash }, header.program, body))
 }
 
 /// Writes snapshots, behind the writer.
@@ -186,6 +200,7 @@ pub(crate) struct Keeper {
     every: u64,
     latest: Position,
     images: Arc<Images>,
+    provenance: Arc<Provenance>,
     /// Batches became one since: the next start is to find that.
     merged: bool,
     /// Until then nothing is tried while commits go on: the disk refused it.
@@ -194,14 +209,20 @@ pub(crate) struct Keeper {
 
 impl Keeper {
     /// `latest` is where the latest snapshot stands; see [`Options::snapshot_commits`](crate::Options::snapshot_commits).
-    pub(crate) fn new(index: &Path, every: u64, latest: Position, images: Arc<Images>) -> Self {
-        Self { index: index.to_owned(), every, latest, images, merged: false, pause: None }
+    pub(crate) fn new(
+        index: &Path,
+        every: u64,
+        latest: Position,
+        images: Arc<Images>,
+        provenance: Arc<Provenance>,
+    ) -> Self {
+        Self { index: index.to_owned(), every, latest, images, provenance, merged: false, pause: None }
     }
 
     /// Writes a snapshot if it's worth it where nobody waits for the books: before anything is served, or when all is over.
     pub(crate) fn keep_at_rest(&mut self, shared: &Shared) {
         let commits = if self.merged { 1 } else { self.every };
-        self.keep(shared, commits);
+        self.keep(shared, if self.provenance.take_stale() { 0 } else { commits });
     }
 
     /// The same while the books are in use.
@@ -228,7 +249,7 @@ impl Keeper {
 
     /// Answers whether it wrote one.
     fn keep(&mut self, shared: &Shared, commits: u64) -> bool {
-        if self.images.has_failed() {
+        if self.images.has_failed() || self.provenance.has_failed() {
             return false;
         }
         let wanted = self.images.wants_snapshot(&shared.books.read()) && shared.durable() > self.latest;
@@ -239,6 +260,8 @@ impl Keeper {
             Ok(position) => {
                 tracing::info!(position, "a snapshot was written");
                 (self.latest, self.merged) = (position, false);
+                // It names this program if the check is done.
+                self.provenance.take_stale();
                 true
             }
             // The next start folds more of the log, and nothing else is different.
@@ -276,10 +299,17 @@ impl Keeper {
             _ => record_hash(&*shared.reader, position).map_err(io::Error::other)?,
         };
         let hash = hash.ok_or_else(|| io::Error::other(format!("the log has no record {position}")))?;
-        let header = Header { version: STATE_VERSION, partition: shared.partition, position, hash };
+        let program = self.provenance.program();
+        let header = Header { version: STATE_VERSION, program, partition: shared.partition, position, hash };
         let header = postcard::to_allocvec(&header).map_err(io::Error::other)?;
         let rest = postcard::to_allocvec(&(&begun.tail, self.images.named(written))).map_err(io::Error::other)?;
-        replace(&self.index, &[&header, &begun.books, &rest])
+        replace(&self.index, &[&header, &begun.books, &rest])?;
+        // The check removes the snapshot; this one may have come right after.
+        if self.provenance.has_failed() {
+            self.images.remove_snapshot();
+            return Err(io::Error::other("the state is not the one that this build folds"));
+        }
+        Ok(())
     }
 }
 
@@ -308,26 +338,35 @@ impl Begun {
     }
 }
 
-/// The thread that writes snapshots while commits go on; it ends, with a last one, when this is dropped.
+/// The threads for snapshots: one writes them during operation, one checks the snapshot of the start. On drop both end, and a last
+/// snapshot is written.
 pub(crate) struct Snapshots {
     images: Arc<Images>,
     due: Option<SyncSender<()>>,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Snapshots {
-    pub(crate) fn start(mut keeper: Keeper, shared: Arc<Shared>) -> Result<Self, OpenError> {
+    pub(crate) fn start(mut keeper: Keeper, shared: Arc<Shared>, check: Option<StateCheck>) -> Result<Self, OpenError> {
         let (due, dues) = sync_channel(1);
         let images = Arc::clone(&keeper.images);
-        let thread = shared.threads.clone().spawn("snapshots", move || {
+        let (checked, provenance) = (Arc::clone(&images), Arc::clone(&keeper.provenance));
+        let threads = shared.threads.clone();
+        let failed = |name| move |source| OpenError::Thread(name, source);
+        let checking = check.map(|check| {
+            let check = move || check.run(&provenance, &checked.stop, || checked.remove_snapshot());
+            threads.spawn("state check", check).map_err(failed("state check"))
+        });
+        let keeping = threads.spawn("snapshots", move || {
             motherlode_runtime::lower_priority();
             while dues.recv().is_ok() {
                 keeper.keep_running(&shared);
             }
             keeper.keep_at_rest(&shared);
         });
-        let thread = Some(thread.map_err(|source| OpenError::Thread("snapshots", source))?);
-        Ok(Self { images, due: Some(due), thread })
+        let keeping = keeping.map_err(failed("snapshots"))?;
+        let threads = checking.transpose()?.into_iter().chain([keeping]).collect();
+        Ok(Self { images, due: Some(due), threads })
     }
 
     /// Has it look whether a snapshot is due.
@@ -342,8 +381,10 @@ impl Drop for Snapshots {
     fn drop(&mut self) {
         self.images.stop.store(true, Ordering::Relaxed);
         self.due = None;
-        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("a thread of the ledger ended in a panic");
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a thread of the ledger ended in a panic");
+            }
         }
     }
 }
@@ -388,12 +429,12 @@ pub(crate) fn body(books: &Books) -> Vec<u8> {
 /// See [`crate::fuzzing::snapshot`].
 #[cfg(feature = "fuzzing")]
 pub(crate) fn decode_sealed(body: &[u8]) -> Option<Books> {
-    let header = Header { version: STATE_VERSION, partition: 0, position: 1, hash: [1; 32] };
+    let header = Header { version: STATE_VERSION, program: None, partition: 0, position: 1, hash: [1; 32] };
     let mut sealed = postcard::to_allocvec(&header).ok()?;
     sealed.extend_from_slice(body);
     let digest = Sha256::digest(&sealed);
     let file = [&MAGIC, &digest[..], &sealed].concat();
-    Some(decode(&file, 0).ok()?.1.0)
+    Some(decode(&file, 0).ok()?.2.0)
 }
 
 /// See [`crate::fuzzing::snapshot`].

@@ -8,7 +8,7 @@ use std::{
     sync::OnceLock,
 };
 
-/// The executable as it was started.
+/// The started executable.
 static STARTED: OnceLock<Started> = OnceLock::new();
 
 struct Started {
@@ -17,7 +17,7 @@ struct Started {
     digest: OnceLock<Option<[u8; 32]>>,
 }
 
-/// Opens the executable, so that the file that was started is hashed, whatever has its name by then.
+/// Opens the executable, so that the started file is hashed even if its name gets another file.
 pub fn open() {
     started();
 }
@@ -26,7 +26,7 @@ fn started() -> &'static Started {
     STARTED.get_or_init(|| Started { file: executable_file().ok(), digest: OnceLock::new() })
 }
 
-/// SHA-256 of the executable that was started; `None` where it cannot be read. The first caller hashes it and the others wait.
+/// SHA-256 of the started executable; `None` if it cannot be read. The first caller hashes it and the others wait.
 pub fn digest() -> Option<[u8; 32]> {
     let Started { file, digest } = started();
     *digest.get_or_init(|| file.as_ref().and_then(|file| digest_of(file).ok()))
@@ -36,7 +36,7 @@ pub fn digest() -> Option<[u8; 32]> {
 /// contents. It may wait for the executable to be hashed.
 pub fn is_replaced(only_just: bool) -> bool {
     let now = executable_file();
-    // A hash would say no more of a program that has only just started.
+    // Right after the start a hash adds nothing.
     if only_just && now.as_ref().is_ok_and(is_started) {
         return false;
     }
@@ -49,12 +49,12 @@ fn is_started(file: &File) -> bool {
     started().file.as_ref().and_then(of).is_some_and(|started| of(file) == Some(started))
 }
 
-/// The file that has the running program's name now.
+/// The file with the running program's name.
 fn executable_file() -> io::Result<File> {
     std::env::current_exe().and_then(File::open)
 }
 
-/// SHA-256 of all that can be read. It holds a small part of it at a time.
+/// SHA-256 of all bytes, read in parts of 64 KiB.
 fn digest_of(mut from: impl Read) -> io::Result<[u8; 32]> {
     let (mut hash, mut part) = (Sha256::new(), vec![0; 64 << 10]);
     loop {

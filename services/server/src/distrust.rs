@@ -1,4 +1,5 @@
-//! A log that is being verified behind the service may prove not to be as it was written: then a significant event says so (PL-22), and the partition takes no more proposals. Reads go on: whoever looks for the damage needs them.
+//! The reaction to a damaged log, and to another build's state that differs from the fold of the log: a significant event (PL-22), and the
+//! partition takes no more proposals. Reads continue, since the search for the damage needs them.
 
 use futures_util::future::{join, join_all};
 use motherlode_ledger::{Handle, Ledgers};
@@ -9,12 +10,21 @@ use std::{future::pending, time::Duration};
 /// How long the significant event is waited for before the stop.
 const EVENT_MAX: Duration = Duration::from_secs(5);
 
-/// Watches the verification of all logs that this process writes, until the stop.
+/// Watches the verification of all logs that this process writes, and the state of all ledgers, until the stop.
 pub(crate) async fn watch(ledgers: Ledgers) {
     let written = ledgers.all().filter(|ledger| !ledger.is_replica());
-    join_all(written.map(|ledger| join(watch_one(&ledgers, ledger), watch_players(&ledgers, ledger)))).await;
+    let logs = join_all(written.map(|ledger| join(watch_one(&ledgers, ledger), watch_players(&ledgers, ledger))));
+    join(logs, join_all(ledgers.all().map(|ledger| watch_state(&ledgers, ledger)))).await;
     // What was found was acted on, and nothing else is looked for.
     pending().await
+}
+
+/// Watches for a difference between another build's state and the fold of the log. The next start replays the log.
+async fn watch_state(ledgers: &Ledgers, ledger: &Handle) {
+    let mut difference = ledger.state_difference();
+    let found = difference.wait_for(Option::is_some).await;
+    let Some(finding) = found.ok().and_then(|found| found.clone()) else { return };
+    log_and_distrust(ledgers, ledger, "state", &finding).await;
 }
 
 /// A player whose state cannot be read plays no more until the next start, which makes it anew from the log.
@@ -46,7 +56,7 @@ async fn watch_one(ledgers: &Ledgers, ledger: &Handle) {
 async fn log_and_distrust(ledgers: &Ledgers, ledger: &Handle, kind: &str, finding: &str) {
     let event = tokio::time::timeout(EVENT_MAX, log_finding(ledgers.home(), kind, finding)).await;
     if !matches!(event, Ok(Ok(_))) {
-        tracing::error!(finding, "failed to log the damage of the log");
+        tracing::error!(finding, "failed to log the finding");
     }
     ledger.distrust(finding);
 }

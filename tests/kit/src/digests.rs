@@ -14,7 +14,7 @@ use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
 /// Set to write the new digests.
 const WRITE: &str = "MOTHERLODE_WRITE_DIGESTS";
 
-/// The digests of a kind of state, by the names of the logs that it was folded from.
+/// The digests of a kind of state, by the names of the folded logs.
 pub type Digests = BTreeMap<String, String>;
 
 /// The SHA-256 of a serialized state, in hex.
@@ -29,7 +29,7 @@ pub fn digest(state: &[u8]) -> String {
 /// Checks digests against those in a file of `tests/golden`. `constant` names the version in the sources.
 ///
 /// # Panics
-/// They differ, with what to do. With `MOTHERLODE_WRITE_DIGESTS` set, the file is written instead where the version allows it.
+/// They differ; the message tells the next step. With `MOTHERLODE_WRITE_DIGESTS` set, the file is written instead if the version allows it.
 pub fn check(file: &str, constant: &str, version: u32, digests: &Digests) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden").join(file);
     let text = fs::read_to_string(&path).unwrap_or_default();

@@ -72,6 +72,7 @@ mod set_aside;
 mod shares;
 mod standby;
 mod starts;
+mod state;
 mod stopping;
 mod superseded;
 mod switches;

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
-use super::decide::decide_on;
+use super::decide::{decide, decide_on};
 use super::delta::{Delta, Left};
-use crate::events::{Commit, Event, Refused, SettledRound};
+use crate::events::{Commit, Event, MirroredAward, PoolStatus, Refused, SettledRound};
 use crate::state::{
     AwardKey, Books, CurrentRates, Generations, OperatorTotals, PlayerState, PoolState, System, UnpaidAward,
 };
@@ -105,6 +105,47 @@ impl Share {
         (books.pools, books.unpaid, books.rates, books.system) = (pools, unpaid, rates, system);
     }
 
+    /// Updates the state shared by all players from a commit of another stream, for a share without the [`Books`] of the whole log.
+    /// Rates and the system are folded as in the books. The figures of a pool depend on the commits of all players, and are neither
+    /// judged nor kept. `is_kept` selects the players whose awards are kept.
+    ///
+    /// # Errors
+    /// The first invariant broken by a commit of the rates or the system.
+    pub fn take_over(&mut self, commit: &Commit, is_kept: impl Fn(&StreamId) -> bool) -> Result<(), Refused> {
+        let Self(books) = self;
+        let StreamId::Pool(name) = &commit.stream else {
+            if matches!(commit.stream, StreamId::Player { .. }) {
+                return Err(Refused::WrongStream);
+            }
+            books.ends.insert(commit.partition, End { position: commit.position.saturating_sub(1), ..End::EMPTY });
+            let mut delta = Delta::default();
+            decide(books.view(), commit, None, &mut delta)?;
+            delta.merge_into(books, commit);
+            return Ok(());
+        };
+        for event in &commit.events {
+            books.take_over_pool(name, commit, event, &is_kept);
+        }
+        Ok(())
+    }
+
+    /// The first part of the shared state that differs from `shared`, of the parts kept by [`take_over`](Self::take_over).
+    #[must_use]
+    pub fn difference(&self, shared: &Shared, is_kept: impl Fn(&StreamId) -> bool) -> Option<&'static str> {
+        let Self(books) = self;
+        let awards = shared.unpaid.iter().filter(|(_, award)| is_kept(&award.stream));
+        let kept = books.unpaid.iter().filter(|(_, award)| is_kept(&award.stream));
+        let terms = |pool: &PoolState| (pool.name.clone(), pool.terms.clone(), pool.status.clone());
+        [
+            ("the rates", books.rates == shared.rates),
+            ("the state of the system", books.system == shared.system),
+            ("the terms of pools", books.pools.values().map(terms).eq(shared.pools.values().map(terms))),
+            ("the unpaid awards", kept.eq(awards)),
+        ]
+        .into_iter()
+        .find_map(|(what, is_same)| (!is_same).then_some(what))
+    }
+
     /// Takes out what its commits have changed of the holdings of all, since the last call.
     pub fn take_totals(&mut self) -> Totals {
         let Self(books) = self;
@@ -121,6 +162,50 @@ impl Share {
 }
 
 impl Books {
+    /// Takes over the part of a pool's event by which players are judged.
+    fn take_over_pool(&mut self, name: &str, commit: &Commit, event: &Event, is_kept: impl Fn(&StreamId) -> bool) {
+        let Self { pools, unpaid, system, .. } = self;
+        let mut award = |name: &Arc<str>, award: MirroredAward| {
+            if is_kept(&award.stream) {
+                unpaid.insert((commit.partition, award.hit), UnpaidAward::new(&award, Arc::clone(name)));
+            }
+        };
+        match event {
+            Event::ChangeApproved { change, .. } => _ = system.changes.take(*change, commit.time_ms),
+            Event::PoolOpened { terms, .. } => {
+                let name = Arc::from(name);
+                pools.insert(Arc::clone(&name), PoolState::new(name, commit.head(), terms.clone()));
+            }
+            Event::PoolMirrored(mirrored) => {
+                let new = || PoolState::new(Arc::from(name), commit.head(), mirrored.terms.clone());
+                let pool = pools.entry(Arc::from(name)).or_insert_with(new);
+                pool.terms.clone_from(&mirrored.terms);
+                pool.status.clone_from(&mirrored.status);
+                mirrored.awards.iter().for_each(|of| award(&pool.name, of.clone()));
+            }
+            _ => {}
+        }
+        let Some(pool) = pools.get_mut(name) else { return };
+        match event {
+            Event::JackpotAwarded(of) => {
+                if let Some(terms) = pool.pending_terms.take() {
+                    pool.terms = terms;
+                }
+                if of.partition == commit.partition {
+                    award(&pool.name, MirroredAward::of(of));
+                }
+            }
+            Event::PoolTermsChanged { terms } => pool.pending_terms = Some(terms.clone()),
+            Event::PoolSuspended { .. } => pool.status = PoolStatus::Suspended,
+            Event::PoolResumed { .. } => pool.status = PoolStatus::Active,
+            Event::PoolRetired { into, increments, reserve, .. } => {
+                let (into, increments, reserve) = (into.clone(), *increments, *reserve);
+                pool.status = PoolStatus::Retired { into, increments, reserve };
+            }
+            _ => {}
+        }
+    }
+
     /// The state that all players are judged by as of now.
     #[must_use]
     pub fn shared(&self) -> Shared {

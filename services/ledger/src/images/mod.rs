@@ -95,7 +95,7 @@ impl Images {
         }
     }
 
-    /// Of no player yet, whose names are hashed with a known key.
+    /// Images of no player yet, with a known key.
     #[cfg(test)]
     pub(crate) fn keyed(folder: &Path, partition: u32, key: Key) -> Self {
         Self { key, ..Self::none(folder, partition, usize::MAX) }
@@ -112,6 +112,11 @@ impl Images {
         *images.batches.write() = batches;
         images.kept.lock().clone_from(&named.batches);
         Ok(images)
+    }
+
+    /// The images as they are now, for a reader that needs them while others are written.
+    pub(crate) fn fixed(&self) -> FixedImages {
+        FixedImages { key: self.key, batches: Arc::clone(&self.batches.read()) }
     }
 
     /// The same as a snapshot names them, with these batches behind.
@@ -135,16 +140,9 @@ impl Images {
     }
 
     fn find_image(&self, stream: &StreamId) -> Result<Option<PlayerState>, ImageError> {
-        let StreamId::Player { operator, player } = stream else { return Ok(None) };
-        let name = self.key.player(operator, player);
-        let batches = Arc::clone(&self.batches.read());
-        for batch in batches.iter().rev().filter(|batch| batch.may_hold(name)) {
-            if let Some(image) = batch.find(name, operator, player)? {
-                self.read.fetch_add(1, Ordering::Relaxed);
-                return image.state().map(Some);
-            }
-        }
-        Ok(None)
+        let found = self.fixed().find(stream)?;
+        self.read.fetch_add(u64::from(found.is_some()), Ordering::Relaxed);
+        Ok(found)
     }
 
     /// How many players were read so far.
@@ -172,14 +170,15 @@ impl Images {
         self.failure.borrow().is_some()
     }
 
-    fn remove_snapshot(&self) {
+    /// Removes the snapshot that rests on the images.
+    pub(crate) fn remove_snapshot(&self) {
         let removed = fs::remove_file(self.folder.with_extension("snapshot"));
         let synced =
             removed.and_then(|()| self.folder.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all()));
         if let Err(error) =
             synced.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
         {
-            tracing::error!(%error, "the snapshot that rests on damaged images is not removed");
+            tracing::error!(%error, "the snapshot is not removed");
         }
     }
 
@@ -338,6 +337,27 @@ impl Images {
         })?;
         *self.batches.write() = older.iter().cloned().chain([Arc::new(merged)]).collect();
         Ok(true)
+    }
+}
+
+/// Images of one moment. Their files stay readable although they may be removed meanwhile.
+pub(crate) struct FixedImages {
+    key: Key,
+    /// The oldest first.
+    batches: Arc<[Arc<Batch>]>,
+}
+
+impl FixedImages {
+    /// The latest image of a player.
+    pub(crate) fn find(&self, stream: &StreamId) -> Result<Option<PlayerState>, ImageError> {
+        let StreamId::Player { operator, player } = stream else { return Ok(None) };
+        let name = self.key.player(operator, player);
+        for batch in self.batches.iter().rev().filter(|batch| batch.may_hold(name)) {
+            if let Some(image) = batch.find(name, operator, player)? {
+                return image.state().map(Some);
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -22,7 +22,8 @@ use crate::{
     error::OpenError,
     handle::{Handle, Way},
     options::Options,
-    recovery::{Recovered, recover, spawn},
+    recovery::{Recovered, recover},
+    threads::spawn,
     upstream::{Asking, Upstream},
 };
 use follow::Follower;

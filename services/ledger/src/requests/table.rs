@@ -28,7 +28,7 @@ impl Tail {
         self.from.saturating_add(self.names.len() as u64)
     }
 
-    /// Of these commits after a position, as if runs had those before.
+    /// Names of commits after a position, as if runs had the earlier ones.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn new(from: Position, names: Vec<Name>) -> Self {
         Self { key: Key([7; 16]), from, names }

@@ -1,6 +1,7 @@
-//! Logs built by hand with what the golden ones lack. Each ends in the middle of things, so that no part of a state is empty.
+//! Logs built by hand, with the events missing from the golden ones. Each ends in the middle of things, so that no part of a state is
+//! empty.
 //!
-//! A log that is here never changes, or its digests would: what a new version adds goes into a new log.
+//! These logs never change, or their digests would. New events go into a new log.
 
 use super::{
     Log,
@@ -30,7 +31,7 @@ pub(super) fn all() -> Vec<Log> {
     worlds.into_iter().map(log).collect()
 }
 
-/// Players whose operator keeps the money: each end of a debit, and credits that are due and paid.
+/// Players whose operator keeps the money: each end of a debit, due credits and paid ones.
 fn wallet() -> World {
     let mut world = World::new(0);
     for name in ["alice", "bob", "carl"] {
@@ -96,7 +97,7 @@ fn play() -> World {
     sessions(&mut world);
     campaigns(&mut world);
     draws(&mut world);
-    // Rounds that stay open: of a seed and credited in part, and of play money.
+    // An open round of logged seeds, credited in part.
     world.open("eve", EUR, 1_000_000);
     let started = world.bet("eve", "medusa", EUR, 400);
     let started = RoundStarted { stake: LoggedTerms::Unreadable(vec![1, 2, 3]), ..started };
@@ -111,7 +112,7 @@ fn play() -> World {
     world
 }
 
-fn session(number: u8, game: &str, currency: Currency) -> Event {
+pub(super) fn session(number: u8, game: &str, currency: Currency) -> Event {
     let least = |of| NonZeroU32::new(of);
     let limits = DayLimits {
         reality_check_ms: least(3_600_000),
@@ -179,7 +180,7 @@ fn campaigns(world: &mut World) {
     world.write(player("ben"), vec![Event::CampaignCancelled { campaign: "autumn".into(), reason, actor }]);
 }
 
-/// Draws that are sealed for every reason, revealed and lost, over generations of every evidence.
+/// Draws sealed for every reason, revealed and lost, over generations of every evidence.
 fn draws(world: &mut World) {
     for (name, reason) in [("dora", SealReason::Opened), ("dirk", SealReason::Unsealed)] {
         world.open(name, EUR, 1_000_000);
@@ -218,7 +219,7 @@ fn draws(world: &mut World) {
     world.seal("dora", SealReason::SealsEnded);
     world.seal("dora", SealReason::KeyLost);
     world.seal("dirk", SealReason::SealsEnded);
-    // A void that cannot reveal, and a round that stays open.
+    // A void without its draw keys, and an open round.
     let (round, started) = bet(world, "dirk");
     world.drawn("dirk", vec![started], (round, 1, 0), vec![]);
     let void = world.void("dirk", round, "acme/ops", VoidedJackpot::Kept);
@@ -228,7 +229,7 @@ fn draws(world: &mut World) {
     world.drawn("dora", vec![], (round, 2, 80), vec![]);
 }
 
-/// Switches, changes of two actors, liabilities, and what the service says of itself.
+/// Switches, changes of two actors, liabilities, and events of the service.
 fn system() -> World {
     let mut world = World::new(0);
     let system = || StreamId::System;
@@ -318,7 +319,7 @@ fn pool() -> World {
     world.settle_pools();
     proposals(&mut world);
     incidents(&mut world);
-    // A hit that is released, a suspension that holds another, and an award that has no room.
+    // A released hit of a suspended pool, and an award without room on the account.
     let started = world.bet("ben", POOL, EUR, 300);
     let number = started.round;
     world.write(player("ben"), vec![Event::RoundStarted(started.into()), step(number, 1, 0)]);
@@ -353,7 +354,7 @@ fn pool() -> World {
     });
     world.write(StreamId::pool("third"), retired.into_iter().collect());
     world.settle_pools();
-    // What waits at the end: contributions, a void, a hit, an open round.
+    // At the end contributions, a void, a hit and an open round wait.
     let kept = round(&mut world, "ann", POOL);
     let void = world.void("ann", kept, ANYONE, VoidedJackpot::Kept);
     world.write(player("ann"), vec![void]);
@@ -384,30 +385,14 @@ fn proposals(world: &mut World) {
     world.settle_pools();
 }
 
-/// Voids of two minutes whose contributions are returned, and one whose are not.
+/// Voids of two minutes with returned contributions, and one without.
 fn incidents(world: &mut World) {
-    let incident = |world: &World, id: &str| {
-        let until_ms = world.now_ms / 60_000 * 60_000;
-        Event::IncidentDeclared(
-            Incident {
-                id: id.into(),
-                operator: "acme".into(),
-                game: POOL.into(),
-                rules_version: "".into(),
-                from_ms: until_ms - 600_000,
-                until_ms,
-                reason: "reel 3 stuck".into(),
-                actor: "ops".into(),
-            }
-            .into(),
-        )
-    };
     for _ in 0..2 {
         void_of_a_bet(world, "ann");
         world.now_ms += 60_000;
     }
     world.settle_pools();
-    let declared = incident(world, "i-1");
+    let declared = incident(world, "i-1", "");
     world.write(StreamId::pool(POOL), vec![declared]);
     while let Some(returned) = world.books.pool_return(POOL) {
         world.write(StreamId::pool(POOL), vec![returned]);
@@ -417,7 +402,28 @@ fn incidents(world: &mut World) {
     world.settle_pools();
 }
 
-fn void_of_a_bet(world: &mut World, name: &str) {
+/// An incident of the last ten minutes.
+pub(super) fn incident(world: &World, id: &str, rules_version: &str) -> Event {
+    let until_ms = world.now_ms / 60_000 * 60_000;
+    let incident = Incident {
+        id: id.into(),
+        operator: "acme".into(),
+        game: POOL.into(),
+        rules_version: rules_version.into(),
+        from_ms: until_ms - 600_000,
+        until_ms,
+        reason: "reel 3 stuck".into(),
+        actor: "ops".into(),
+    };
+    Event::IncidentDeclared(incident.into())
+}
+
+/// A free round of a campaign, which feeds no pool.
+pub(super) fn free_bet(world: &World, name: &str, game: &str, currency: Currency, campaign: &str) -> RoundStarted {
+    RoundStarted { campaign: Some(campaign.into()), contribution: None, ..world.bet(name, game, currency, 300) }
+}
+
+pub(super) fn void_of_a_bet(world: &mut World, name: &str) {
     let started = world.bet(name, POOL, EUR, 300);
     let round = world.play(name, started, 0);
     let void = world.void(name, round, ANYONE, VoidedJackpot::Kept);
@@ -449,7 +455,7 @@ fn partitions() -> [World; 2] {
     home.now_ms = home.now_ms.max(other.now_ms) + 120_000;
     incidents(home);
     exchange(&mut worlds);
-    // Both ways are under way at the end, and the mirror tells of a suspension and of a retirement.
+    // The mirror has a suspension and a retirement; at the end contributions and a hit wait.
     let [home, _] = &mut worlds;
     home.write(StreamId::pool(POOL), vec![Event::PoolSuspended { reason: "check".into(), actor: "ops".into() }]);
     mirror(&mut worlds);
@@ -475,8 +481,8 @@ fn retire(worlds: &mut [World; 2]) {
     exchange(worlds);
 }
 
-/// Everything that can be said is said.
-fn exchange(worlds: &mut [World; 2]) {
+/// Reports, steps and mirrors until there are none.
+pub(super) fn exchange(worlds: &mut [World; 2]) {
     loop {
         let before = worlds[0].records.len() + worlds[1].records.len();
         for pool in [POOL, "heir"] {

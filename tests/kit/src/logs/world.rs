@@ -32,7 +32,7 @@ impl World {
         Self { books, records: vec![], now_ms: START_MS, partition, commits: vec![], head }
     }
 
-    /// Writes a commit that the books accept. Returns its position.
+    /// Writes a commit; the books must accept it. Returns its position.
     pub fn write(&mut self, stream: StreamId, events: Vec<Event>) -> u64 {
         let request_id = format!("request-{}", self.commits.len());
         self.write_named(stream, &request_id, events)
@@ -131,7 +131,7 @@ impl World {
         round
     }
 
-    /// Writes the step that uses a player's sealed draw, with further events before and after it.
+    /// Writes a step with a player's sealed draw, between other events.
     pub fn drawn(&mut self, name: &str, before: Vec<Event>, (round, number, win): (u64, u32, i64), after: Vec<Event>) {
         let stream = player(name);
         let next = self.books.player(&stream).and_then(|player| player.draw).expect("a sealed draw");
@@ -179,7 +179,7 @@ impl World {
         awards
     }
 
-    /// Pays every award that is owed.
+    /// Pays every unpaid award.
     pub fn pay_awards(&mut self) {
         let unpaid: Vec<_> = self.books.unpaid_awards().map(|(_, hit, award)| (hit, award.clone())).collect();
         for (hit, award) in unpaid {

@@ -1,0 +1,268 @@
+//! The check of another build's snapshot. Behind the service, a sample of the players is folded again from the first record
+//! of the log on, and compared with the snapshot.
+//!
+//! Builds with one [version of the state](crate::snapshot) use each other's snapshots. Tests compare the folded state of logs
+//! with every event; this check finds changes outside of those logs. It compares the state of each sampled player, and the state by
+//! which players are judged: rates, the system, the terms of pools, and the unpaid awards of sampled players. It does not
+//! compare the figures of pools and the totals of operators, which depend on every player; the self-check compares those of pools
+//! with the reports.
+//!
+//! The sample has all players up to [`PLAYERS_MIN`]. Beyond that it is halved as it fills up, by a hash of the name with a fresh key,
+//! down to 1/256 of the players. A player of a narrower sample is in all wider ones, so its whole history was folded. Cost, once per
+//! build: the log is read, and 1/256 of it is decoded and folded, on a thread of lower priority; memory for the states of at
+//! most [`PLAYERS_MAX`] players.
+
+use crate::{
+    applier::recall,
+    error::{ImageError, OpenError},
+    images::FixedImages,
+    provenance::Provenance,
+    verifier::TELL_EVERY,
+};
+use motherlode_books::{Commit, PlayerState, Refused, Share, Shared, StreamId};
+use motherlode_log::{Position, ReadError, Reader, Record, hash};
+use motherlode_proto::convert::record;
+use motherlode_runtime::program;
+use siphasher::sip::SipHasher13;
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    hash::Hasher,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
+
+/// Players up to which a sample is not narrowed before it is 1/256 of all.
+const PLAYERS_MIN: usize = 1 << 12;
+/// Most players in a sample.
+const PLAYERS_MAX: usize = 1 << 16;
+/// Halvings down to 1/256. Only a sample of [`PLAYERS_MAX`] players is narrowed further.
+const BITS: u32 = 8;
+/// Bytes of the log per read.
+const BYTES: usize = 1 << 20;
+
+/// A check to be done.
+pub(crate) struct StateCheck {
+    pub(crate) partition: u32,
+    pub(crate) reader: Arc<dyn Reader>,
+    /// The position of the snapshot.
+    pub(crate) position: Position,
+    /// The players as of there.
+    pub(crate) images: FixedImages,
+    /// The state by which they are judged, as of there.
+    pub(crate) shared: Shared,
+}
+
+/// Why a check came to no result.
+#[derive(Debug, thiserror::Error)]
+enum Unchecked {
+    #[error("the ledger closes")]
+    Closing,
+    #[error("the log's first records are not here")]
+    Pruned,
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Image(#[from] ImageError),
+}
+
+/// The result of a complete check: the number of compared players, or the first difference.
+type Checked = Result<usize, String>;
+
+impl StateCheck {
+    /// Checks the state, unless the snapshot names this program. `remove` removes the snapshot.
+    pub(crate) fn run(self, provenance: &Provenance, stop: &AtomicBool, remove: impl Fn()) {
+        // Not the lowest one: a read holds the lock of the segments' index for a moment, and the writer needs it.
+        motherlode_runtime::lower_priority();
+        let own = program::digest();
+        if own.is_some() && own == provenance.before() {
+            provenance.set_own(false);
+            return;
+        }
+        let (partition, position, begun) = (self.partition, self.position, Instant::now());
+        tracing::info!(
+            partition,
+            position,
+            "the snapshot is of another build: players are folded again behind the service"
+        );
+        match self.check(stop) {
+            Ok(Ok(players)) => {
+                let seconds = begun.elapsed().as_secs();
+                tracing::info!(
+                    partition,
+                    position,
+                    players,
+                    seconds,
+                    "the state of another build is the one that this build folds"
+                );
+                provenance.set_own(true);
+            }
+            Ok(Err(difference)) => {
+                let failure = format!("partition {partition}: the snapshot at position {position}: {difference}");
+                tracing::error!(
+                    partition,
+                    position,
+                    failure,
+                    "the state is not the one that this build folds: new rounds are stopped, and the next start replays the log"
+                );
+                provenance.fail(failure);
+                remove();
+            }
+            Err(Unchecked::Closing) => {}
+            Err(error) => {
+                tracing::warn!(partition, %error, "the state of another build was not checked: the next start tries again");
+            }
+        }
+    }
+
+    fn check(&self, stop: &AtomicBool) -> Result<Checked, Unchecked> {
+        let (mut sample, mut next, mut told) = (Sample::new(rand_key()), 1, Instant::now());
+        while next <= self.position {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Unchecked::Closing);
+            }
+            let records = self.reader.read(next, usize::MAX, BYTES)?;
+            if records.first().is_none_or(|first| first.position != next) {
+                return Err(Unchecked::Pruned);
+            }
+            for record in records.iter().take_while(|record| record.position <= self.position) {
+                match sample.take(&*self.reader, record) {
+                    Ok(()) => {}
+                    Err(OpenError::Read(error)) => return Err(error.into()),
+                    Err(refused) => return Ok(Err(format!("this build does not fold the log: {refused}"))),
+                }
+                next = record.position + 1;
+            }
+            if told.elapsed() >= TELL_EVERY {
+                told = Instant::now();
+                let (partition, players) = (self.partition, sample.players.len());
+                tracing::info!(
+                    partition,
+                    position = next - 1,
+                    to = self.position,
+                    players,
+                    "players are being folded again"
+                );
+            }
+        }
+        self.compare(&sample, stop)
+    }
+
+    fn compare(&self, sample: &Sample, stop: &AtomicBool) -> Result<Checked, Unchecked> {
+        if let Some(what) = sample.share.difference(&self.shared, |stream| sample.has(&stream.to_string())) {
+            return Ok(Err(format!("{what} are not those that this build folds")));
+        }
+        for player in sample.players.values() {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Unchecked::Closing);
+            }
+            if self.images.find(&player.stream)?.as_ref() != Some(&player.state) {
+                return Ok(Err(format!("the state of {} is not the one that this build folds", player.stream)));
+            }
+        }
+        Ok(Ok(sample.players.len()))
+    }
+}
+
+/// A player of the sample, as far as the log was folded.
+struct Player {
+    stream: StreamId,
+    state: PlayerState,
+}
+
+/// Some of the players, folded without the others.
+struct Sample {
+    key: [u8; 16],
+    /// Leading zero bits in the hash of a sampled player.
+    bits: u32,
+    share: Share,
+    /// Sampled players, by the name of the stream.
+    players: HashMap<Box<str>, Player>,
+}
+
+impl Sample {
+    fn new(key: [u8; 16]) -> Self {
+        Self { key, bits: 0, share: Share::default(), players: HashMap::new() }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        has(self.key, self.bits, name)
+    }
+
+    /// Takes the next record.
+    fn take(&mut self, reader: &dyn Reader, record: &Record) -> Result<(), OpenError> {
+        let Record { position, bytes } = record;
+        let malformed = |source| OpenError::Malformed { position: *position, source };
+        let name = match record::stream_name(bytes).and_then(|name| std::str::from_utf8(name).ok()) {
+            Some(name) if !name.is_empty() => Cow::Borrowed(name),
+            _ => Cow::Owned(record::stream(bytes).map_err(malformed)?.to_string()),
+        };
+        let is_player = name.starts_with("player/");
+        if is_player && !self.has(&name) {
+            return Ok(());
+        }
+        let commit = record::decode(bytes).map_err(malformed)?.commit;
+        if is_player {
+            return self.fold(reader, &name, &commit, bytes);
+        }
+        let Self { key, bits, share, .. } = self;
+        if Shared::is_changed_by(&commit) {
+            let taken = share.take_over(&commit, |stream| has(*key, *bits, &stream.to_string()));
+            taken.map_err(|source| OpenError::Refused { position: *position, source })?;
+        }
+        Ok(())
+    }
+
+    fn fold(&mut self, reader: &dyn Reader, name: &str, commit: &Commit, record: &[u8]) -> Result<(), OpenError> {
+        if !self.players.contains_key(name) {
+            self.make_room();
+            if !self.has(name) {
+                return Ok(());
+            }
+            let player = Player { stream: commit.stream.clone(), state: PlayerState::default() };
+            self.players.insert(name.into(), player);
+        }
+        let Some(Player { state, .. }) = self.players.get_mut(name) else { return Ok(()) };
+        let refused = |source| OpenError::Refused { position: commit.position, source };
+        let (before, of) = (state.clone(), |_: &PlayerState| hash(record));
+        match self.share.apply_recorded(state, commit, None, of) {
+            Err(Refused::RecallNeeded { round }) => {
+                *state = before;
+                let recalled = recall(reader, commit, round)?;
+                self.share.apply_recorded(state, commit, recalled.as_ref(), of).map_err(refused)?;
+            }
+            folded => _ = folded.map_err(refused)?,
+        }
+        Ok(())
+    }
+
+    /// Halves a full sample.
+    fn make_room(&mut self) {
+        let most = if self.bits < BITS { PLAYERS_MIN } else { PLAYERS_MAX };
+        if self.players.len() >= most {
+            self.bits += 1;
+            let (key, bits) = (self.key, self.bits);
+            self.players.retain(|name, _| has(key, bits, name));
+        }
+    }
+}
+
+fn has(key: [u8; 16], bits: u32, name: &str) -> bool {
+    let mut hasher = SipHasher13::new_with_key(&key);
+    hasher.write(name.as_bytes());
+    hasher.finish().leading_zeros() >= bits
+}
+
+/// A fresh key for each check: other players are in the sample each time.
+fn rand_key() -> [u8; 16] {
+    let mut key = [0; 16];
+    // Without entropy the sample is the same each time.
+    let _ = getrandom::fill(&mut key);
+    key
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! Further made logs, with values of the fields that the first ones leave empty: another currency, open rounds of every kind, two
+//! partitions in the middle of an exchange.
+
+use super::{
+    Log,
+    made::{exchange, free_bet, incident, session, void_of_a_bet},
+    world::{EUR, POOL, World, player, settled, step, terms},
+};
+use motherlode_books::{
+    ANYONE, Campaign, Currency, DebitAsked, Event, InternalRequest, LoggedTerms, Minor, PoolTerms, RoundStarted,
+    RoundTerms, StreamId, Switch, VoidedJackpot,
+};
+
+const USD: Currency = Currency::USD;
+/// Numbers of `round.v1.SpinKind`.
+const FREE: u8 = 2;
+const COLLECTION: u8 = 3;
+
+pub(super) fn all() -> Vec<Log> {
+    let [home, other] = partitions();
+    let worlds = [("more", 0, more()), ("more-partitions-0", 0, home), ("more-partitions-1", 1, other)];
+    let log =
+        |(name, partition, world): (&str, u32, World)| Log { name: name.into(), partition, records: world.records };
+    worlds.into_iter().map(log).collect()
+}
+
+fn more() -> World {
+    let mut world = World::new(0);
+    let rate = "0.9".parse().expect("a rate");
+    world.write(StreamId::Rates, vec![Event::RateSet { currency: USD, rate, source: "bank".into() }]);
+    let switch = Switch { operator: "acme".into(), game: "dwarf-mine".into(), rules_version: "1.0".into() };
+    let (reason, actor) = ("reel 3 stuck".into(), "ann".into());
+    world.write(StreamId::System, vec![Event::SwitchSet { switch, on: false, reason, actor }]);
+    world.write(StreamId::pool(POOL), vec![Event::PoolOpened { pool: POOL.into(), terms: terms(1) }]);
+    for (name, currency) in [("uma", USD), ("udo", USD), ("ann", EUR)] {
+        world.open(name, currency, 1_000_000);
+    }
+    // A paid award in another currency, an unpaid one, and a waiting hit of an open round.
+    hit(&mut world, "uma", false);
+    world.settle_pools();
+    world.pay_awards();
+    hit(&mut world, "uma", true);
+    world.settle_pools();
+    world.pay_awards();
+    hit(&mut world, "udo", false);
+    world.settle_pools();
+    void_of_a_bet(&mut world, "ann");
+    world.now_ms += 60_000;
+    let declared = incident(&world, "i-2", "1.6");
+    world.write(StreamId::pool(POOL), vec![declared]);
+    let later = PoolTerms { contribution_ppm: 10_000, ..terms(2) };
+    world.write(StreamId::pool(POOL), vec![Event::PoolTermsChanged { terms: later }]);
+    open_rounds(&mut world);
+    wallet(&mut world);
+    hit(&mut world, "udo", true);
+    world
+}
+
+/// A round in another currency that hits the jackpot, and is settled or stays open.
+fn hit(world: &mut World, name: &str, is_open: bool) {
+    let started = world.bet(name, POOL, USD, 300);
+    let round = started.round;
+    let hit = Event::JackpotHit { round, pool: POOL.into() };
+    let end = (!is_open).then(|| settled(round, 0));
+    let events = [Event::RoundStarted(started.into()), step(round, 1, 0), hit];
+    world.write(player(name), events.into_iter().chain(end).collect());
+}
+
+/// Open rounds of a session with a bought feature, and of a campaign.
+fn open_rounds(world: &mut World) {
+    world.write(player("ann"), vec![session(7, "neptune", EUR)]);
+    let carried =
+        RoundTerms { lines: 15, buy_feature: true, carried: vec![3, 0, 1], witch: 2, ..RoundTerms::default() };
+    let carried = RoundTerms { double: true, gamble_max_minor: 5_000, ..carried };
+    let started = RoundStarted {
+        session: Some([7; 16]),
+        stake: LoggedTerms::Terms(carried),
+        ..world.bet("ann", "neptune", EUR, 300)
+    };
+    let round = started.round;
+    world.write(player("ann"), vec![Event::RoundStarted(started.into()), step(round, 1, 40)]);
+    let campaign = Campaign {
+        id: "summer".into(),
+        game: "medusa".into(),
+        currency: USD,
+        bet: Minor(300),
+        coin_value: "0.2".parse().expect("a coin value"),
+        lines: 15,
+        coins_per_line: 1,
+        rounds: 5,
+        expires_ms: world.now_ms + 86_400_000,
+    };
+    world.write(player("udo"), vec![Event::CampaignGranted(campaign)]);
+    let started = free_bet(world, "udo", "medusa", USD, "summer");
+    let round = started.round;
+    world.write(player("udo"), vec![Event::RoundStarted(started.into()), step(round, 1, 0)]);
+    // Collected wins in free spins, and a gift.
+    let started = RoundStarted { rules_version: "1.0.1".into(), ..world.bet("ann", "dwarf-mine", EUR, 300) };
+    let round = started.round;
+    let gift = Event::CollectionChanged {
+        game: "dwarf-mine".into(),
+        scope: "".into(),
+        changes: vec![("crystals_gifted".into(), 1)],
+    };
+    let mut spins = step(round, 1, 50);
+    if let Event::StepResolved(spins) = &mut spins {
+        // Two of `round.v1.SpinResult`, each its kind and its win: free spins, then a collection.
+        spins.outcome = [[0x0A, 4, 0x08, FREE, 0x58, 20], [0x0A, 4, 0x08, COLLECTION, 0x58, 30]].concat();
+    }
+    world.write(player("ann"), vec![Event::RoundStarted(started.into()), spins, gift]);
+    // A win that a void takes back.
+    let started = world.bet("udo", "neptune", USD, 300);
+    let round = world.play("udo", started, 200);
+    let mut void = world.void("udo", round, ANYONE, VoidedJackpot::Kept);
+    if let Event::RoundVoided { win_taken_back, .. } = &mut void {
+        *win_taken_back = Minor(200);
+    }
+    world.write(player("udo"), vec![void]);
+}
+
+/// A player of a seamless wallet in another currency, with a due credit and an open debit.
+fn wallet(world: &mut World) {
+    world.write(player("vic"), vec![Event::AccountOpened { currency: USD }, Event::SeamlessChosen]);
+    let ask = |world: &mut World, request_id: &str| {
+        let asked =
+            DebitAsked { request_id: request_id.into(), fingerprint: [3; 16], currency: USD, amount: Minor(300) };
+        let named = InternalRequest::AskDebit { request_id }.to_string();
+        world.write_named(player("vic"), &named, vec![Event::DebitAsked(asked)]);
+    };
+    ask(world, "v1");
+    let started = world.bet("vic", "neptune", USD, 300);
+    let round = started.round;
+    let confirmed = Event::DebitConfirmed { amount: Minor(300), told: Minor(7_700) };
+    let events = vec![confirmed, Event::RoundStarted(started.into()), step(round, 1, 500), settled(round, 500)];
+    world.write_named(player("vic"), "v1", events);
+    ask(world, "v2");
+}
+
+/// Two partitions of one pool, with awards, returns and voids under way.
+fn partitions() -> [World; 2] {
+    let mut worlds = [World::new(0), World::new(1)];
+    worlds[0].write(StreamId::pool(POOL), vec![Event::PoolOpened { pool: POOL.into(), terms: terms(1) }]);
+    exchange(&mut worlds);
+    worlds[1].open("dan", EUR, 1_000_000);
+    let old = worlds[1].bet("dan", POOL, EUR, 300);
+    let old = worlds[1].play("dan", old, 0);
+    worlds[1].hit("dan");
+    exchange(&mut worlds);
+    // The void of a bet of an earlier cycle.
+    let void = worlds[1].void("dan", old, ANYONE, VoidedJackpot::Kept);
+    worlds[1].write(player("dan"), vec![void]);
+    exchange(&mut worlds);
+    let [home, other] = &mut worlds;
+    home.now_ms = home.now_ms.max(other.now_ms) + 120_000;
+    let declared = incident(home, "i-3", "");
+    home.write(StreamId::pool(POOL), vec![declared]);
+    while let Some(returned) = home.books.pool_return(POOL) {
+        home.write(StreamId::pool(POOL), vec![returned]);
+    }
+    other.hit("dan");
+    let rate = "0.9".parse().expect("a rate");
+    other.write(StreamId::Rates, vec![Event::RateSet { currency: USD, rate, source: "home".into() }]);
+    other.open("dee", USD, 1_000_000);
+    hit(other, "dee", false);
+    report(home, other);
+    home.settle_pools();
+    void_of_a_bet(other, "dan");
+    let started = other.bet("dan", POOL, EUR, 300);
+    let round = started.round;
+    other.write(player("dan"), vec![Event::RoundStarted(started.into()), step(round, 1, 0)]);
+    report(home, other);
+    worlds
+}
+
+/// Reports what the other partition has, without a step of the pool.
+fn report(home: &mut World, other: &World) {
+    for _ in 0..4 {
+        if let Some(report) = home.books.partition_report(POOL, 1, &other.books) {
+            home.write(StreamId::pool(POOL), vec![Event::PartitionReported(report.into())]);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! A snapshot of another build: some players are folded again behind the service, and a difference stops new rounds.
+
+use crate::upgrade::here;
+use motherlode_books::{Books, Event, StreamId, Switch};
+use motherlode_ledger::{Proposal, Standing};
+use motherlode_runtime::{Config, program};
+use motherlode_server::{index_folder, open_stores};
+use motherlode_tests::{Client, EUR, Server, account, bet, start_on};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Offset of the program in a snapshot: after the format, the digest, the version and the tag of the option.
+const PROGRAM: usize = 8 + 32 + 1 + 1;
+
+fn snapshot(data: &Path) -> PathBuf {
+    index_folder(data, 0).with_extension("snapshot")
+}
+
+async fn start(config: &Config) -> Server {
+    start_on(config, open_stores(config).unwrap()).await
+}
+
+/// A data folder with rounds, a switch with a reason, and a snapshot.
+async fn written(config: &Config) {
+    let server = start(config).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("alice", EUR, 1_000_000).await;
+    for number in 0..30 {
+        client.play_out(bet(&format!("round-{number}"), &account, "0.01")).await.unwrap();
+    }
+    let switch = Switch { operator: "nobody".into(), game: "".into(), rules_version: "".into() };
+    let proposal = Proposal {
+        stream: StreamId::System,
+        expected_version: None,
+        request_id: "switch".into(),
+        fingerprint: [1; 16],
+        events: vec![Event::SwitchSet { switch, on: false, reason: "reel fault A".into(), actor: "anyone".into() }],
+    };
+    server.ledger().append(proposal).await.unwrap();
+    server.stop().await.unwrap();
+}
+
+/// Makes the snapshot one of another build, with replaced bytes.
+fn of_another_build(data: &Path, replaced: &[u8], by: &[u8]) {
+    let mut bytes = fs::read(snapshot(data)).unwrap();
+    assert_eq!(bytes[PROGRAM..PROGRAM + 32], program::digest().unwrap());
+    bytes[PROGRAM] ^= 1;
+    let at = bytes.windows(replaced.len()).position(|found| found == replaced).expect("the bytes are there");
+    bytes[at..at + by.len()].copy_from_slice(by);
+    let digest = motherlode_log::hash(&bytes[40..]);
+    bytes[8..40].copy_from_slice(&digest);
+    fs::write(snapshot(data), bytes).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_34_1_a_snapshot_of_another_build_is_checked_once_behind_the_service() {
+    let data = tempfile::tempdir().unwrap();
+    let config = here(data.path(), 1);
+    written(&config).await;
+    of_another_build(data.path(), b"reel fault A", b"reel fault A");
+    let server = start(&config).await;
+    assert!(server.ledger().rests_on().position > 0, "the log is not replayed");
+    let mut client = Client::connect(server.address()).await;
+    client.spin(bet("more", &account("alice", EUR), "0.01"), None).await.unwrap();
+    // A stop before the end of the check leaves it to the next start.
+    let of_this = || fs::read(snapshot(data.path())).unwrap()[PROGRAM..PROGRAM + 32] == program::digest().unwrap();
+    server.stop().await.unwrap();
+    for _ in 0..100 {
+        if of_this() {
+            break;
+        }
+        let server = start(&config).await;
+        assert_eq!(*server.ledger().state_difference().borrow(), None);
+        server.stop().await.unwrap();
+    }
+    assert!(of_this(), "the snapshot names the build that has checked it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_34_1_a_state_that_this_build_does_not_fold_stops_new_rounds_until_the_next_start_replays() {
+    let data = tempfile::tempdir().unwrap();
+    let config = here(data.path(), 1);
+    written(&config).await;
+    of_another_build(data.path(), b"reel fault A", b"reel fault B");
+    let server = start(&config).await;
+    let mut difference = server.ledger().state_difference();
+    let finding = difference.wait_for(Option::is_some).await.unwrap().clone().unwrap();
+    assert!(finding.contains("the state of the system"), "{finding}");
+    assert_eq!(server.ledger().failed().await, Standing::Failed(finding.clone()));
+    let mut client = Client::connect(server.address()).await;
+    let account = account("alice", EUR);
+    client.spin(bet("more", &account, "0.01"), None).await.unwrap_err();
+    assert!(client.balance(&account).await > 0, "reads go on");
+    let last = server.ledger().fetch(server.ledger().durable()).unwrap();
+    assert_eq!(last.commit.events, [Event::IntegrityFailed { check: "state".to_owned(), finding }]);
+    server.stop().await.unwrap();
+    assert!(!snapshot(data.path()).exists(), "the next start folds the log");
+
+    let server = start(&config).await;
+    assert_eq!(server.ledger().rests_on().position, 0);
+    let mut client = Client::connect(server.address()).await;
+    client.spin(bet("more", &account, "0.01"), None).await.unwrap();
+    assert_eq!(*server.ledger().state_difference().borrow(), None);
+    let reasons = |books: &Books| books.switched_off().map(|(_, off)| off.reason.clone()).collect::<Vec<_>>();
+    assert_eq!(server.ledger().books(reasons), ["reel fault A"]);
+    server.stop().await.unwrap();
+    assert!(snapshot(data.path()).exists());
+}
