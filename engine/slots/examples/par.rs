@@ -62,10 +62,9 @@ fn run(game: &'static dyn Game, stake: &Stake, rounds: u64, par: &Par) -> Result
         compare(part.name.key, sum, &part.rtp, None);
     }
     println!(
-        "  hits {:.6}, free spins {:.6}, bonuses {:.6}, jackpots {}, highest {} coins",
+        "  hits {:.6}, free spins {:.6}, jackpots {}, highest {} coins",
         tally.hits as f64 / n,
         tally.free_spins as f64 / n,
-        tally.bonuses as f64 / n,
         tally.jackpots,
         tally.max_win_coins
     );

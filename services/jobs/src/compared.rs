@@ -16,6 +16,9 @@ const FALSE_ALARMS: f64 = 1e-3;
 /// Rounds that a part's own spread needs to be known, as if all of its wins were equal; below, the spread of the whole is taken, which
 /// is larger.
 const EQUAL_WINS_MIN: f64 = 2_000.0;
+/// Upper bound of n times the chance of a win above the highest one in a sample of n rounds. A larger chance leaves all such wins out of
+/// one sample in exp(10), or 22,026.
+const UNSEEN: f64 = 10.0;
 /// Half the width of the 95 % interval in standard errors.
 const Z_95: f64 = 1.959_963_985;
 
@@ -35,24 +38,22 @@ pub struct Report {
     rtp_without_jackpot: Estimate,
     #[serde(serialize_with = "by_name")]
     rtp_parts: Vec<(&'static str, Estimate)>,
-    interval_95: Interval,
-    interval_3_sigma: Interval,
+    interval_95: [f64; 2],
+    interval_3_sigma: [f64; 2],
     hit_frequency: Estimate,
     /// Frequencies of a paid spin's features; empty if the feature is bought.
     #[serde(serialize_with = "by_name")]
     features: Vec<(&'static str, Estimate)>,
-    /// Variance of a round's win in bets, judged from above: rare wins missing from the sample lower it. `None` if few rounds have
-    /// most of it.
+    /// Variance of a round's win in bets. `None` if few rounds have most of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     variance: Option<Estimate>,
     /// Jackpots won a paid spin, where the game has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     jackpots: Option<Estimate>,
     jackpots_won: u64,
-    bonuses: u64,
-    free_spins: u64,
-    /// Highest win of a round, jackpot not included.
+    /// Highest win of a round, jackpot not included, and the highest one stated by the game.
     max_win_bets: f64,
+    stated_max_win_bets: f64,
     seconds: f64,
     rounds_per_second: f64,
     rounds_per_second_per_thread: f64,
@@ -78,13 +79,6 @@ pub struct Estimate {
     pub sigmas: f64,
     /// Judged distance in standard errors; for a chance the root of its deviance, also valid for rare events.
     pub judged: f64,
-}
-
-/// Where the mean lies, by the exact standard deviation and by the sample's.
-#[derive(Debug, Serialize)]
-struct Interval {
-    by_exact_std_dev: [f64; 2],
-    by_sample_std_dev: [f64; 2],
 }
 
 impl Estimate {
@@ -126,7 +120,10 @@ impl Estimate {
         Self { judged: deviance.max(0.0).sqrt().copysign(share - chance), ..of }
     }
 
-    /// The variance of a round's win. The spread of the sum of squares is the sample's.
+    /// The variance of a round's win. The standard error is that of the sample's sum of squares.
+    ///
+    /// A sample without the rarest wins underestimates both the variance and its standard error. From below, the distance is
+    /// therefore reduced by [`Self::unseen`].
     fn of_variance(tally: &Tally, rounds: f64, bet: f64, std_dev: f64) -> Option<Self> {
         let (mean, square) = (float(tally.win.coins) / rounds / bet, float(tally.win.squares) / rounds / bet / bet);
         let fourth = float(tally.win_fourths) / rounds / bet.powi(4);
@@ -134,18 +131,23 @@ impl Estimate {
             return None;
         }
         let of = Self::new(rounds, square - mean * mean, fourth - square * square, std_dev * std_dev, None);
-        Some(Self { judged: of.sigmas.max(0.0), ..of })
+        let error = of.std_dev_sample / rounds.sqrt();
+        let lacking = of.exact - of.simulated - Self::unseen(float(tally.max_win_coins) / bet, rounds);
+        let judged = if of.sigmas > 0.0 { of.sigmas } else { -lacking.max(0.0) / error };
+        Some(Self { judged, ..of })
     }
 
-    fn interval(&self, rounds: f64, errors: f64) -> Interval {
-        let around = |std_dev: f64| {
-            let half = errors * std_dev / rounds.sqrt();
-            [self.simulated - half, self.simulated + half]
-        };
-        Interval {
-            by_exact_std_dev: around(self.std_dev_exact.unwrap_or(self.std_dev_sample)),
-            by_sample_std_dev: around(self.std_dev_sample),
-        }
+    /// Upper bound of the variance from wins above the highest one in the sample, if their chance falls at least with the fourth power
+    /// of the win: twice the square of the highest win, times their chance. With a slower fall there is no fourth moment and no standard
+    /// error of the variance. Few rounds then have most of it, and it is not judged.
+    fn unseen(highest_bets: f64, rounds: f64) -> f64 {
+        2.0 * highest_bets * highest_bets * UNSEEN / rounds
+    }
+
+    /// So many standard errors around the mean.
+    fn interval(&self, rounds: f64, errors: f64) -> [f64; 2] {
+        let half = errors * self.std_dev_exact.unwrap_or(self.std_dev_sample) / rounds.sqrt();
+        [self.simulated - half, self.simulated + half]
     }
 }
 
@@ -188,9 +190,8 @@ impl Report {
             variance: Estimate::of_variance(tally, rounds, bet, par.std_dev),
             jackpots: par.rate("jackpot").map(|chance| Estimate::of_chance(tally.jackpots, rounds, chance)),
             jackpots_won: tally.jackpots,
-            bonuses: tally.bonuses,
-            free_spins: tally.free_spins,
             max_win_bets: float(tally.max_win_coins) / bet,
+            stated_max_win_bets: game.highest_win(stake).map_or(f64::INFINITY, |highest| number(&highest.bets)),
             seconds,
             rounds_per_second: rounds / seconds,
             rounds_per_second_per_thread: rounds / seconds / float(u64::try_from(threads).unwrap_or(u64::MAX)),
@@ -204,8 +205,12 @@ impl Report {
         let out = figures.iter().filter(|(_, of)| of.judged.is_nan() || of.judged.abs() > most);
         let told: Vec<_> =
             out.map(|(name, of)| format!("{} is {:+.2} sigma", name.replace('_', " "), of.judged)).collect();
-        (!told.is_empty())
-            .then(|| format!("{} from the exact figure; each of {} may be {most:.2}", told.join(", "), figures.len()))
+        let from = || format!("{} from the exact figure; each of {} may be {most:.2}", told.join(", "), figures.len());
+        let figures = (!told.is_empty()).then(from);
+        let Self { max_win_bets: most, stated_max_win_bets: stated, .. } = self;
+        let highest = (most > stated).then(|| format!("a round won {most:.2} bets; the most stated is {stated:.2}"));
+        let all: Vec<_> = figures.into_iter().chain(highest).collect();
+        (!all.is_empty()).then(|| all.join("; "))
     }
 
     /// Distance from the exact figure, in standard errors, beyond which a figure contradicts it. A figure of a sound game is beyond
@@ -250,13 +255,14 @@ impl Report {
         let feature = |(key, of): &(&str, Estimate)| row(&format!("{} rounds", key.replace('_', " ")), of, rounds, 4);
         lines.extend(self.features.iter().map(feature));
         lines.extend(self.jackpots.iter().map(|jackpots| row("jackpots a spin", jackpots, rounds, 6)));
-        lines.push(match &self.variance {
-            Some(of) => format!(
-                "  variance {:.4} bets², exactly {:.4}: {:+.2} sigma, judged from above",
-                of.simulated, of.exact, of.sigmas
-            ),
-            None => "  variance not judged: few rounds have most of it".to_owned(),
-        });
+        let unseen = Estimate::unseen(self.max_win_bets, rounds);
+        match &self.variance {
+            Some(of) => lines.extend([
+                format!("  variance {:.4} bets², exactly {:.4}: {:+.2} sigma", of.simulated, of.exact, of.sigmas),
+                format!("  wins too rare for these rounds may have {unseen:.4} of it"),
+            ]),
+            None => lines.push("  variance not judged: few rounds have most of it".to_owned()),
+        }
         lines.extend([
             String::new(),
             "  ~ the spread is the sample's; elsewhere it is the exact one".to_owned(),
@@ -265,21 +271,13 @@ impl Report {
                 self.figures().len(),
                 self.sigmas_max()
             ),
-            format!("  95 % interval    {}", percents(self.interval_95.by_exact_std_dev)),
-            format!("     by the sample {}", percents(self.interval_95.by_sample_std_dev)),
-            format!("  3 sigma          {}", percents(self.interval_3_sigma.by_exact_std_dev)),
-            format!("     by the sample {}", percents(self.interval_3_sigma.by_sample_std_dev)),
+            format!("  95 % interval    {}", percents(self.interval_95)),
+            format!("  3 sigma          {}", percents(self.interval_3_sigma)),
+            format!("  std deviation    {:.4} bets exactly", total.std_dev_exact.unwrap_or(f64::NAN)),
             format!(
-                "  std deviation    {:.4} bets, exactly {:.4}",
-                total.std_dev_sample,
-                total.std_dev_exact.unwrap_or(f64::NAN)
-            ),
-            format!(
-                "  played           {} bonuses, {} free spins, {} jackpots\n  highest win      {} bets",
-                grouped(&self.bonuses.to_string()),
-                grouped(&self.free_spins.to_string()),
-                grouped(&self.jackpots_won.to_string()),
-                grouped(&format!("{:.2}", self.max_win_bets))
+                "  highest win      {} bets, at most {} as stated",
+                grouped(&format!("{:.2}", self.max_win_bets)),
+                grouped(&format!("{:.2}", self.stated_max_win_bets))
             ),
             format!(
                 "  speed            {} rounds/s, {} on each of {} threads",
@@ -336,8 +334,8 @@ mod tests {
         assert!((estimate.sigmas - 2.0).abs() < 1e-9, "{estimate:?}");
         let by_sample = Estimate::new(10_000.0, 1.1, 25.0, 1.0, None);
         assert!((by_sample.sigmas - 2.0).abs() < 1e-9, "{by_sample:?}");
-        let [low, high] = estimate.interval(10_000.0, 3.0).by_sample_std_dev;
-        assert!((low - 0.92).abs() < 1e-9 && (high - 1.28).abs() < 1e-9, "{low} {high}");
+        let [low, high] = estimate.interval(10_000.0, 3.0);
+        assert!((low - 0.95).abs() < 1e-9 && (high - 1.25).abs() < 1e-9, "{low} {high}");
     }
 
     #[test]
@@ -406,6 +404,24 @@ mod tests {
             }
         });
         assert!(jackpots.as_ref().is_some_and(|of| of.contains("jackpots is -")), "{jackpots:?}");
+    }
+
+    /// 3,000 wins of 10 bets in 300,000 rounds: the variance is 0.99. From below, unseen wins may add 20 x 100 / 300,000.
+    #[test]
+    fn mf_d7_the_variance_is_judged_from_both_sides() {
+        let sum = Sum { coins: 30_000, squares: 300_000 };
+        let tally = Tally { rounds: 300_000, win: sum, win_fourths: 30_000_000, max_win_coins: 10, ..Tally::default() };
+        let judged = |variance: f64| {
+            let of = Estimate::of_variance(&tally, 300_000.0, 1.0, variance.sqrt()).unwrap();
+            assert!((of.simulated - 0.99).abs() < 1e-9);
+            of.judged
+        };
+        let (error, unseen) = (99.0_f64.sqrt() / 300_000.0_f64.sqrt(), 2_000.0 / 300_000.0);
+        assert!((judged(0.9) - 0.09 / error).abs() < 1e-6, "above: {}", judged(0.9));
+        assert!((judged(1.1) + (0.11 - unseen) / error).abs() < 1e-6, "below: {}", judged(1.1));
+        assert!(judged(0.99 + unseen / 2.0).abs() < 1e-9, "rare wins may have it");
+        let few = Tally { rounds: 1_000, win: Sum { coins: 100, squares: 1_000 }, win_fourths: 100_000, ..tally };
+        assert!(Estimate::of_variance(&few, 1_000.0, 1.0, 1.0).is_none(), "ten wins tell no variance");
     }
 
     /// The deviance of 0 in 1,000 at a chance of 1 %: 2 x 1,000 x -ln 0.99. Of 30: by the same formula, computed apart.

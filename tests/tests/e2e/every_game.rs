@@ -151,15 +151,45 @@ fn pl_43_mf_d7_every_figure_of_every_game_is_judged() {
                 game.name()
             );
         }
-        if judged(&par).figures().iter().any(|(name, _)| name == "variance") {
-            let spread = found(&|par| par.std_dev /= 2.0);
-            assert!(spread.contains("variance is +"), "{}: {spread}", game.name());
-        }
         if game.info().buy_feature_bets.is_some() {
             let bought = Stake { buy_feature: true, ..usual };
             let (par, tally) = (game.par(&bought).unwrap(), simulated(game, &bought));
             let report = Report::new(game, &bought, &par, &tally, [4; 32], 1, Duration::from_secs(1));
             assert_eq!(report.contradiction(), None, "{} bought", game.name());
+        }
+    }
+}
+
+/// Rounds per stretch and highest number of stretches until the variance is judged.
+const STRETCH: u64 = 4_000_000;
+const STRETCHES_MAX: u8 = 40;
+
+/// The variance of each game is judged once there are enough rounds: the right one passes, twice the
+/// variance and two thirds of it are found.
+#[test]
+fn pl_43_mf_d7_the_variance_of_every_game_is_judged_from_both_sides() {
+    for game in latest_games().iter().copied() {
+        let usual = stake(game, false);
+        let par = game.par(&usual).unwrap();
+        let carried = warm_up(game, &usual, 10_000, [3; 32]).unwrap();
+        let mut tally = Tally::default();
+        let judged =
+            |par: &Par, tally: &Tally| Report::new(game, &usual, par, tally, [4; 32], 1, Duration::from_secs(1));
+        let is_judged = |report: &Report| report.figures().iter().any(|(name, _)| name == "variance");
+        for stretch in 0..STRETCHES_MAX {
+            tally.merge(&simulate(game, &usual, carried, STRETCH, [stretch; 32]).unwrap());
+            if is_judged(&judged(&par, &tally)) {
+                break;
+            }
+        }
+        let report = judged(&par, &tally);
+        assert!(is_judged(&report), "{}: not in {} rounds", game.name(), tally.rounds);
+        assert_eq!(report.contradiction(), None, "{}: {}", game.name(), report.text());
+        for (factor, side) in [(2.0, "variance is -"), (2.0 / 3.0, "variance is +")] {
+            let mut par = par.clone();
+            par.std_dev *= f64::sqrt(factor);
+            let found = judged(&par, &tally).contradiction().unwrap_or_default();
+            assert!(found.contains(side), "{} x {factor}: {found} {}", game.name(), report.text());
         }
     }
 }

@@ -67,8 +67,6 @@ pub struct Tally {
     pub parts: [Sum; PARTS_MAX],
     /// Rounds whose first step won, started a feature, or left something to play.
     pub hits: u64,
-    /// Windows that started a bonus, in paid and free spins.
-    pub bonuses: u64,
     /// Free spins played.
     pub free_spins: u64,
     /// Jackpots won.
@@ -93,7 +91,6 @@ impl Tally {
             sum.merge(more);
         }
         self.hits += other.hits;
-        self.bonuses += other.bonuses;
         self.free_spins += other.free_spins;
         self.jackpots += other.jackpots;
         self.max_win_coins = self.max_win_coins.max(other.max_win_coins);
@@ -167,7 +164,6 @@ fn play(
                 *sum += more;
             }
             for spin in &out.spins {
-                tally.bonuses += u64::from(spin.bonus);
                 tally.free_spins += u64::from(spin.kind.is_free());
             }
             tally.jackpots += u64::from(out.jackpot);

@@ -185,25 +185,44 @@ fn pl_23_mf_d6_features_of_new_players_come_as_often_as_they_should() {
     }
 }
 
-/// The mean of the chances over the states of long play is the long run's chance.
+/// The mean of the chances over the states of long play is the long run's chance. Players are independent of each other, so the spread of
+/// their means gives the standard error.
 #[test]
 fn mf_d6_the_chances_in_states_have_the_long_runs_mean() {
+    const PLAYERS: u8 = 100;
     for game in slots::latest_games() {
-        let mut player = Player::at(game.name(), 100);
         let coin = game.info().limits.coin_values_micros[0];
-        for _ in 0..1_000 {
-            player.round(coin);
-        }
-        player.returns = Returns::default();
-        for _ in 0..10_000 {
-            player.round(coin);
-        }
-        let level = player.returns.0.keys().next().unwrap().clone();
-        let known = level.known().unwrap();
-        for (at, of) in player.report().totals[1].features.iter().enumerate() {
-            // States follow each other slowly: their mean of 10,000 rounds has a standard error of about 5 %.
-            let off = figure(&of.theoretical_frequency) - known.chances[at];
-            assert!(off.abs() < 0.25 * known.chances[at] + 1e-6, "{} {of:?}", game.name());
+        let mut known = vec![];
+        let mut means = |seed: u8| {
+            let mut player = Player { draws: Draws::from_seed([seed; 32]), ..Player::at(game.name(), 100) };
+            for _ in 0..1_000 {
+                player.round(coin);
+            }
+            player.returns = Returns::default();
+            for _ in 0..1_000 {
+                player.round(coin);
+            }
+            let level = player.returns.0.keys().next().unwrap().clone();
+            known = level.known().unwrap().chances.to_vec();
+            player.report().totals[1].features.iter().map(|of| figure(&of.theoretical_frequency)).collect::<Vec<_>>()
+        };
+        let all: Vec<_> = (0..PLAYERS).map(&mut means).collect();
+        for (at, feature) in game.features().iter().enumerate() {
+            let of: Vec<_> = all.iter().map(|means| means[at]).collect();
+            let players = f64::from(PLAYERS);
+            let mean = of.iter().sum::<f64>() / players;
+            let variance = of.iter().map(|of| (of - mean) * (of - mean)).sum::<f64>() / (players - 1.0);
+            let (off, error) = (mean - known[at], (variance / players).sqrt());
+            // Reports round to six places.
+            let most = 5.0 * error + 5e-7;
+            assert!(off.abs() <= most, "{} {}: {mean} is {off:+} off {}", game.name(), feature.key, known[at]);
+            assert!(
+                most < 0.125 * known[at],
+                "{} {}: {error} finds no error of an eighth of {}",
+                game.name(),
+                feature.key,
+                known[at]
+            );
         }
     }
 }
