@@ -220,7 +220,9 @@ fn read<'r>(records: impl Iterator<Item = &'r ProvenRecord> + Clone) -> Result<V
     let whole = whole(travelled)
         .map_err(|error| Unproven::Records(format!("what was left out can't be worked out: {error}")))?;
     let read = records.zip(whole).zip(1..).map(|((ProvenRecord { position, path, .. }, bytes), count)| {
-        let logged = record::decode(&bytes).map_err(|error| at(count, &error))?;
+        let damaged =
+            |error| at(count, &format!("it is not as it was logged: the proof was changed or damaged ({error})"));
+        let logged = record::decode(&bytes).map_err(damaged)?;
         if *position > 0 && logged.commit.position != *position {
             return Err(at(count, &format!("it is not of position {position}")));
         }

@@ -44,14 +44,21 @@ impl Rounds {
         }
         (round < self.count && Instant::now() < self.deadline).then(|| self.pace.due(round))
     }
+
+    /// Begins no more rounds.
+    fn end(&self) {
+        self.next.store(self.count, Ordering::Relaxed);
+        self.permits.iter().for_each(|permits| permits.close());
+    }
 }
 
-/// Plays; gives the players back, and how long it took.
+/// Plays until all rounds are played, the time is up or it is interrupted; returns the players, and how long it took.
 pub(crate) async fn drive(
     options: &Options,
     table: &Arc<Table>,
     lanes: &[Lane],
     players: Vec<Player>,
+    interrupted: impl Future<Output = ()>,
 ) -> (Vec<Player>, Duration) {
     let pace = Pace::new(options.rate);
     let rounds = Arc::new(Rounds {
@@ -66,7 +73,17 @@ pub(crate) async fn drive(
         let lane = lanes[worker % lanes.len()].clone();
         workers.spawn(work(Arc::clone(&rounds), Arc::clone(table), lane, players));
     }
-    let players = workers.join_all().await.into_iter().flatten().collect();
+    let played = workers.join_all();
+    tokio::pin!(played);
+    let players = tokio::select! {
+        biased;
+        players = &mut played => players,
+        () = interrupted => {
+            rounds.end();
+            played.await
+        }
+    };
+    let players = players.into_iter().flatten().collect();
     let took = table.start.elapsed();
     if let Some(permits) = &rounds.permits {
         permits.close();

@@ -30,5 +30,5 @@ pub use connect::Error;
 pub use options::{Options, Thresholds};
 pub use readers::Reads;
 pub use report::{LatencyMs, Report, Verdict};
-pub use run::run;
+pub use run::{run, run_until};
 pub use usage::{Cost, Usage};

@@ -44,6 +44,18 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// # Errors
 /// [`Error`] if it could not be run. A run that missed its thresholds or whose books are wrong is a report.
 pub fn run<'a>(options: &'a Options, progress: &'a dyn Fn(u64)) -> LocalBoxFuture<'a, Result<Report, Error>> {
+    run_until(options, progress, std::future::pending())
+}
+
+/// The same until `interrupted` ends: no round is begun any more then, and the report is of those that were played.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_until<'a>(
+    options: &'a Options,
+    progress: &'a dyn Fn(u64),
+    interrupted: impl Future<Output = ()> + 'a,
+) -> LocalBoxFuture<'a, Result<Report, Error>> {
     Box::pin(async move {
         options.check().map_err(Error::Unusable)?;
         let deposit = options.deposit().map_err(Error::Unusable)?;
@@ -85,7 +97,7 @@ pub fn run<'a>(options: &'a Options, progress: &'a dyn Fn(u64)) -> LocalBoxFutur
         let apart = connect(&Options { connections: 1, ..options.clone() }).await?;
         let readers = Readers::start(options.readers, &apart, &accounts, &options.game);
         let used = options.pid.map(used_by_both).transpose().map_err(Error::Usage)?;
-        let playing = drive(options, &table, &lanes, players);
+        let playing = drive(options, &table, &lanes, players, interrupted);
         let (mut players, took) = watched(playing, || progress(table.tally.rounds.load(Ordering::Relaxed))).await;
         let rounds = table.tally.rounds.load(Ordering::Relaxed);
         let cost = options.pid.zip(used).map(|(pid, before)| {

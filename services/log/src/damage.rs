@@ -62,7 +62,7 @@ impl ScanError {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process, or another store in this one, has it open.
-    #[error("{} is in use by another process", dir.display())]
+    #[error("{} is in use by another process: stop that one, or name another folder by --data", dir.display())]
     Locked {
         /// The partition's directory.
         dir: PathBuf,

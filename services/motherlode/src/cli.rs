@@ -4,7 +4,8 @@ use crate::commands::{
     Failure, audit, config, copy, export, follow, health, key, loadtest, log, par, play, proof, replay, rng, rounds,
     serve, simulate, token, verify, watch, witness,
 };
-use clap::{Args, Parser, Subcommand};
+use crate::help::{self, Completions, Man, with_help};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use motherlode_ledger::DrawKeys;
 use motherlode_runtime::lowest_priority;
 use motherlode_spin::Dealer;
@@ -62,6 +63,10 @@ enum Command {
     Log(Long<log::Args>),
     /// Write what the service's random generator gives, raw or scaled, for statistical tests.
     Rng(rng::Args),
+    /// Print completions for a shell.
+    Completions(Completions),
+    /// Write man pages, one per command.
+    Man(Man),
 }
 
 /// A command that reads a log from end to end or plays for long: it stands behind a service on the same machine.
@@ -88,7 +93,9 @@ impl<Of: Args> Long<Of> {
 /// or found something, 2 unusable input.
 #[must_use]
 pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
-    let done = match Cli::parse().command {
+    let matches = with_help(Cli::command()).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let done = match cli.command {
         Command::Serve(args) => serve::run(&args, dealer),
         Command::Config(args) => config::run(&args),
         Command::Play(args) => play::run(&args),
@@ -110,6 +117,8 @@ pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
         Command::Export(args) => args.run(export::run),
         Command::Log(args) => args.run(log::run),
         Command::Rng(args) => rng::run(&args),
+        Command::Completions(args) => help::completions(with_help(Cli::command()), &args),
+        Command::Man(args) => help::man(with_help(Cli::command()), &args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -125,10 +134,70 @@ pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn every_command_can_be_asked_for() {
-        Cli::command().debug_assert();
+        with_help(Cli::command()).debug_assert();
+    }
+
+    /// Every command, with the words that lead to it.
+    fn commands(command: &clap::Command, path: &[String]) -> Vec<Vec<String>> {
+        let mut all = vec![path.to_vec()];
+        for nested in command.get_subcommands().filter(|nested| nested.get_name() != "help") {
+            let path: Vec<_> = path.iter().cloned().chain([nested.get_name().to_owned()]).collect();
+            all.extend(commands(nested, &path));
+        }
+        all
+    }
+
+    #[test]
+    fn at_c3_help_fits_80_columns_and_has_examples_exit_codes_and_games() {
+        let all = commands(&with_help(Cli::command()), &[]);
+        assert!(all.len() > 23, "{all:?}");
+        for path in all {
+            for flag in ["--help", "-h"] {
+                let words = ["motherlode".to_owned()].into_iter().chain(path.clone()).chain([flag.to_owned()]);
+                let error = with_help(Cli::command()).term_width(80).try_get_matches_from(words).unwrap_err();
+                let help = error.to_string();
+                let wide: Vec<_> = help.lines().filter(|line| line.chars().count() > 80).collect();
+                assert!(wide.is_empty(), "{path:?}: {wide:#?}");
+                assert!(help.contains("Exit codes: 0"), "{path:?}");
+                assert!(path.is_empty() || help.contains("Examples:\n  motherlode "), "{path:?}: {help}");
+                if path.first().is_some_and(|name| ["play", "par", "simulate", "loadtest"].contains(&name.as_str())) {
+                    for game in motherlode_slots::latest_games() {
+                        assert!(help.contains(game.name()), "{path:?}: {}", game.name());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn at_c3_examples_of_the_help_are_commands() {
+        let text = with_help(Cli::command());
+        for command in text.get_subcommands().filter(|command| command.get_name() != "help") {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for example in help.lines().filter_map(|line| line.strip_prefix("  motherlode ")) {
+                let example = example.split(" > ").next().unwrap_or_default().replace("motherlode-...", KEY);
+                let words = ["motherlode"].into_iter().chain(example.split(' '));
+                let parsed = with_help(Cli::command()).try_get_matches_from(words);
+                assert!(parsed.is_ok(), "{example}: {}", parsed.unwrap_err());
+            }
+        }
+    }
+
+    /// A public key of a log.
+    const KEY: &str = "example.com/other/log/0+276a9244+Af+zdc6iunQ6Iji/k5tIcFmFGTPEZgZCMZHhCdthN0Dw";
+
+    #[test]
+    fn at_c3_completions_and_man_pages_are_generated_for_every_command() {
+        let folder = tempfile::tempdir().unwrap();
+        help::man(with_help(Cli::command()), &Man::at(folder.path())).unwrap();
+        let page = std::fs::read_to_string(folder.path().join("motherlode-loadtest.1")).unwrap();
+        assert!(page.contains("rounds") && page.contains("Exit codes"), "{page}");
+        for command in Cli::command().get_subcommands() {
+            let page = folder.path().join(format!("motherlode-{}.1", command.get_name()));
+            assert!(page.exists(), "{}", page.display());
+        }
     }
 }

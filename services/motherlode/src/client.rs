@@ -11,7 +11,7 @@ use motherlode_proto::{
     },
     spin::v1::spin_service_client::SpinServiceClient,
 };
-use motherlode_runtime::connect::Connection;
+use motherlode_runtime::{Reason, connect::Connection};
 use std::{collections::BTreeMap, error::Error, time::Duration};
 use tonic::{Code, Request, Response, Status};
 use tonic_types::StatusExt;
@@ -120,14 +120,12 @@ pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<V
     Ok(partitions)
 }
 
-/// A refusal for people: reason and message, then the fields at fault and the metadata, one a line.
+/// A refusal for people: reason and message, then the fields at fault and the metadata, one per line, and the next step.
 #[must_use]
 pub fn explain(status: &Status) -> Failure {
     let details = status.get_error_details();
-    let reason = match details.error_info() {
-        Some(info) if !info.reason.is_empty() => info.reason.clone(),
-        _ => status.code().description().to_owned(),
-    };
+    let named = details.error_info().map(|info| info.reason.as_str()).filter(|reason| !reason.is_empty());
+    let reason = named.unwrap_or(status.code().description());
     let mut text = match (status.message(), cause(status)) {
         ("", cause) => format!("{reason}: {cause}"),
         (message, _) => format!("{reason}: {message}"),
@@ -141,6 +139,9 @@ pub fn explain(status: &Status) -> Failure {
     let metadata: BTreeMap<_, _> = details.error_info().into_iter().flat_map(|info| &info.metadata).collect();
     for (key, value) in metadata.into_iter().filter(|(_, value)| !value.is_empty()) {
         text.push_str(&format!("\n  {key} = {value}"));
+    }
+    if let Some(reason) = named.and_then(Reason::from_name) {
+        text.push_str(&format!("\n{}", reason.doc()));
     }
     Failure::found(text)
 }
@@ -212,7 +213,10 @@ mod tests {
     fn pl_12_a_refusal_is_explained_with_fields_and_metadata() {
         let field = Refusal::field("stake.lines", "must be 1 to 15").with("lines_max", 15).with("coins_max", 10);
         let failure = explain(&field.into());
-        assert_eq!(failure.message, "INVALID_FIELD: stake.lines: must be 1 to 15\n  coins_max = 10\n  lines_max = 15");
+        assert_eq!(
+            failure.message,
+            "INVALID_FIELD: stake.lines: must be 1 to 15\n  coins_max = 10\n  lines_max = 15\nA field is missing or malformed; `BadRequest` names it."
+        );
         assert_eq!(failure.code, 1);
         let mut fields = tonic_types::ErrorDetails::new();
         fields.add_bad_request_violation("a", "is odd").add_bad_request_violation("b", "is even");

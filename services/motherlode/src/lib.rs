@@ -3,6 +3,7 @@
 pub mod cli;
 pub mod client;
 pub mod commands;
+mod help;
 pub mod target;
 mod told;
 

@@ -2,12 +2,20 @@
 
 use crate::commands::Failure;
 use motherlode_runtime::connect::{ConnectError, Connection, Credentials, connect};
-use std::{env, fs, path::Path, path::PathBuf};
+use std::{env, error::Error as _, fs, path::Path, path::PathBuf, time::Duration};
+use tonic::{Code, Request};
+use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
 /// Where the service listens by default.
 const DEFAULT: &str = "http://127.0.0.1:50051";
 /// Names the environment variable that may hold the token.
 const TOKEN_VARIABLE: &str = "MOTHERLODE_TOKEN";
+
+/// How long the first call may take.
+const PROBE_MAX: Duration = Duration::from_secs(3);
+/// The next step where the other end is no gRPC service.
+const NO_GRPC: &str = "`serve` prints the right address as `motherlode listens on`; the console has another port. A service with TLS needs \
+https://";
 
 /// A service, and the caller's credentials.
 #[derive(Debug, Clone, clap::Args)]
@@ -69,13 +77,37 @@ impl Target {
     /// # Errors
     /// The target or the credentials are unusable, or nobody answers; the message says how to start a service.
     pub async fn connect(&self) -> Result<Connection, Failure> {
-        connect(&self.url, &self.credentials()?, None).await.map_err(|error| match error {
+        let connected = connect(&self.url, &self.credentials()?, None).await;
+        let connection = connected.map_err(|error| match error {
             ConnectError::Unusable(_) => Failure::unusable(error),
-            ConnectError::Nobody { .. } => {
-                let authority = self.url.split("://").last().unwrap_or_default().trim_end_matches('/');
-                Failure::found(format!("{error}\nStart one with: motherlode serve --listen {authority}"))
+            ConnectError::Nobody { ref reason, .. } => Failure::found(format!("{error}\n{}", self.next_step(reason))),
+        })?;
+        // A connection is open before the other end has said a word: the first call shows whether it is a gRPC service.
+        let mut probe = Request::new(HealthCheckRequest::default());
+        probe.set_timeout(PROBE_MAX);
+        match HealthClient::new(connection.clone()).check(probe).await {
+            Err(status) if status.code() == Code::Unknown && status.source().is_some() => {
+                Err(Failure::found(format!("what answers at {} is not a gRPC service\n{NO_GRPC}", self.url)))
             }
-        })
+            _ => Ok(connection),
+        }
+    }
+
+    /// The next step after a connection failed for a reason.
+    fn next_step(&self, reason: &str) -> String {
+        let authority = self.url.split("://").last().unwrap_or_default().trim_end_matches('/');
+        let has = |words: &str| reason.contains(words);
+        if has("InvalidContentType") || has("corrupt message") {
+            format!("The port does not use TLS: --target http://{authority}")
+        } else if has("UnknownIssuer") {
+            "Its certificate has a root that is not trusted here: name the root's file by --ca".to_owned()
+        } else if has("NotValidForName") || has("not valid for name") {
+            "Its certificate has another name: give that name by --server-name, and the root's file by --ca".to_owned()
+        } else if has("CertificateRequired") || has("certificate required") {
+            "It asks for a client certificate: --cert and --key".to_owned()
+        } else {
+            format!("Start one with: motherlode serve --listen {authority}")
+        }
     }
 }
 

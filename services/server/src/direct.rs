@@ -93,9 +93,9 @@ struct Waiting {
     /// Its share of its operator's bytes; none where it was refused before it had one.
     bytes: Option<CallBytes>,
     until: Option<Instant>,
-    /// The caller and the request, for the log line of a refusal.
+    /// The caller and the message that was read, for the log line of a refusal.
     caller: Caller,
-    request: RequestOf,
+    message: Bytes,
     /// Ends with the call.
     _span: Option<Span>,
 }
@@ -111,7 +111,7 @@ impl DirectCalls for Playing {
             bytes: None,
             until: None,
             caller: Caller::ANYONE,
-            request: RequestOf::default(),
+            message: Bytes::new(),
             _span: span,
         };
         match self.admit(number, head, message, &mut waiting) {
@@ -142,12 +142,16 @@ impl DirectCalls for Playing {
             if let Some(until) = waiting.until {
                 self.deadlines.remove(&(until, number));
             }
-            let Waiting { method, begun, bytes, caller, request, .. } = waiting;
+            let Waiting { method, begun, bytes, caller, message, .. } = waiting;
             let answer = played.and_then(|played| {
                 let answer = framed(&played.into_bytes());
                 bytes.map_or(Ok(answer.clone()), |bytes| bytes.answer(answer))
             });
             if let Err(refusal) = &answer {
+                let request = match method {
+                    SPIN => RequestOf::message::<SpinRequest>(message),
+                    _ => RequestOf::message::<ChooseRequest>(message),
+                };
                 refusals::note(&Refused {
                     caller: &caller,
                     request_id: &request.id().unwrap_or_default(),
@@ -180,10 +184,7 @@ impl Playing {
             return Err(Refusal::new(Reason::MessageTooLong, long));
         }
         let malformed = |error: prost::DecodeError| Refusal::new(Reason::MessageMalformed, error.to_string());
-        waiting.request = match waiting.method {
-            SPIN => RequestOf::message::<SpinRequest>(message.clone()),
-            _ => RequestOf::message::<ChooseRequest>(message.clone()),
-        };
+        waiting.message = message.clone();
         let play = match waiting.method {
             SPIN => Play::Spin(read_spin(&message).map_err(malformed)?),
             _ => Play::Choose(ChooseRequest::decode(message).map_err(malformed)?),

@@ -52,7 +52,7 @@ pub enum ServeError {
     #[error("console: {0}")]
     Console(ConnectError),
     /// The address cannot be bound.
-    #[error("cannot listen on {address}: {source}")]
+    #[error("cannot listen on {address}: {source}; --listen and --console name other addresses")]
     Bind {
         /// The address.
         address: SocketAddr,

@@ -11,7 +11,7 @@ use crate::{figures, target::Target};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use motherlode_books::CoinValue;
 use motherlode_loadtest::{Options, Report, Thresholds};
-use std::time::Duration;
+use std::{cell::Cell, time::Duration};
 
 /// The arguments of `loadtest`.
 #[derive(Debug, Clone, clap::Args)]
@@ -109,22 +109,47 @@ impl Args {
 /// # Errors
 /// It could not be run, a threshold is missed, or the books disagree.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let report = play(&args.options()?)?;
+    let interrupted = Cell::new(false);
+    let options = args.options()?;
+    let report = play(&options, &args.target, &interrupted)?;
     say(&match args.format {
         Format::Text => report.to_string(),
         Format::Json => super::json(&report)?,
     })?;
-    // What failed has been said.
-    if report.ok { Ok(()) } else { Err(Failure::found("")) }
+    match (interrupted.get(), report.ok) {
+        (true, _) => {
+            Err(Failure::found(format!("interrupted: {} of {} rounds were played", report.rounds, options.rounds)))
+        }
+        (false, true) => Ok(()),
+        // The report states what failed.
+        (false, false) => Err(Failure::found("")),
+    }
 }
 
-fn play(options: &Options) -> Result<Report, Failure> {
+fn play(options: &Options, target: &Target, interrupted: &Cell<bool>) -> Result<Report, Failure> {
     // One thread: the client is to leave the service the cores, where they share a machine.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     let bar = progress(options);
-    let played = runtime.block_on(motherlode_loadtest::run(options, &|rounds| bar.set_position(rounds)));
+    // The first Ctrl-C ends the run with a report, the second ends the process.
+    let interrupt = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        interrupted.set(true);
+        tokio::spawn(async {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                std::process::exit(130);
+            }
+        });
+    };
+    let played =
+        runtime.block_on(motherlode_loadtest::run_until(options, &|rounds| bar.set_position(rounds), interrupt));
     bar.finish_and_clear();
-    played.map_err(|error| if error.is_unusable_input() { Failure::unusable(error) } else { Failure::found(error) })
+    played.map_err(|error| match error.is_unusable_input() {
+        true => Failure::unusable(error),
+        // If the connection is at fault, connecting states how.
+        false => runtime.block_on(target.connect()).err().unwrap_or_else(|| Failure::found(error)),
+    })
 }
 
 /// On a terminal only: indicatif draws nothing elsewhere.

@@ -49,12 +49,22 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if key.kind() != KeyKind::Log {
         return Err(Failure::unusable(format!("{key} is a witness's key, not a log's")));
     }
-    let proven = verify(&proof, &key, policy.as_ref()).map_err(Failure::found)?;
+    let unproven = |error| {
+        Failure::found(format!("{error}\nVerdict: NOT PROVEN. Get the proof again, and check which key was given"))
+    };
+    let proven = verify(&proof, &key, policy.as_ref()).map_err(unproven)?;
     let round = proof_name(&proven);
-    say(&(shown(&round, &proven.stream, &proven.replayed, Picture::Text)? + &checks(&proven, &key, policy.as_ref())))?;
-    match proven.replayed.matches() {
+    let is_proven = proven.replayed.matches();
+    let verdict = match is_proven {
+        true => format!("\nVerdict: PROVEN. Round {round} is in the log {} as shown.\n", proven.checkpoint.origin),
+        false => format!("\nVerdict: NOT PROVEN. A step of round {round} gives another outcome than its record has.\n"),
+    };
+    let shown = shown(&round, &proven.stream, &proven.replayed, Picture::Text)?;
+    say(&(shown + &checks(&proven, &key, policy.as_ref()) + &verdict))?;
+    match is_proven {
         true => Ok(()),
-        false => Err(Failure::found("a step gives something else than what the record has")),
+        // The verdict was printed.
+        false => Err(Failure::found("")),
     }
 }
 

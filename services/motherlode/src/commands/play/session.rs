@@ -47,6 +47,8 @@ pub(super) struct Session<'a, W, R> {
 /// The sums of this session's rounds, in minor units.
 #[derive(Clone, Copy, Default)]
 struct Sum {
+    /// Rounds shown, those left open before included.
+    begun: u64,
     rounds: u64,
     bet: i64,
     won: i64,
@@ -342,6 +344,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     }
 
     fn heading(&mut self, round_id: &str, bet: Option<&round::Money>, campaign: &str) -> Result<(), Failure> {
+        self.sum.begun += 1;
         let bet = bet.map(cash).unwrap_or_default();
         let bet = if campaign.is_empty() { bet } else { format!("{bet} of {campaign}") };
         let rule = 80_usize.saturating_sub(round_id.chars().count() + bet.chars().count() + 18);
@@ -377,7 +380,12 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
 
     /// The sum of several rounds.
     fn conclude(&mut self) -> Result<(), Failure> {
-        let Sum { rounds, bet, won, jackpots } = self.sum;
+        let Sum { begun, rounds, bet, won, jackpots } = self.sum;
+        if begun == 0 {
+            return Err(Failure::found(
+                "no round was played: the input ended before the first bet. Answer the question, or let --auto choose",
+            ));
+        }
         if rounds < 2 {
             return Ok(());
         }

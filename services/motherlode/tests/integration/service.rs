@@ -1,0 +1,70 @@
+//! A service of the binary.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+};
+
+/// The binary.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_motherlode");
+
+/// A running service; killed when dropped.
+pub struct Service {
+    child: Child,
+    /// Where it listens.
+    pub address: String,
+    /// Where its console listens.
+    pub console: String,
+}
+
+impl Service {
+    /// Starts it in a folder, with a configuration or none.
+    pub fn start(data: &Path, config: Option<&Path>) -> Self {
+        let mut command = Command::new(PROGRAM);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--console", "127.0.0.1:0", "--data"]).arg(data);
+        if let Some(config) = config {
+            command.arg("--config").arg(config);
+        }
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let (mut console, mut address) = (None, None);
+        for line in BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok) {
+            if let Some(url) = line.strip_prefix("console for people: http://") {
+                console = Some(url.trim_end_matches('/').to_owned());
+            }
+            if let Some(rest) = line.strip_prefix("motherlode listens on ") {
+                address = rest.split(',').next().map(str::to_owned);
+                break;
+            }
+        }
+        Self { child, address: address.unwrap(), console: console.unwrap() }
+    }
+
+    /// Stops it as Ctrl-C does, and waits for its end.
+    pub fn stop(mut self) {
+        interrupt(&self.child);
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Sends SIGINT.
+pub fn interrupt(child: &Child) {
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+}
+
+/// Runs the binary with an empty input.
+pub fn run(words: &str) -> Output {
+    Command::new(PROGRAM).args(words.split_whitespace()).stdin(Stdio::null()).output().unwrap()
+}
+
+/// What a run printed, both streams.
+pub fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
