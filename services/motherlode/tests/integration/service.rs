@@ -64,7 +64,7 @@ pub fn run(words: &str) -> Output {
     Command::new(PROGRAM).args(words.split_whitespace()).stdin(Stdio::null()).output().unwrap()
 }
 
-/// What a run printed, both streams.
+/// The output of a run, both streams.
 pub fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }

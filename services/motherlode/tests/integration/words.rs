@@ -1,4 +1,4 @@
-//! What the commands print at their end.
+//! The last words of commands: verdicts, reports and refusals to play.
 
 use crate::service::{PROGRAM, Service, interrupt, run, text};
 use std::{
