@@ -1,5 +1,6 @@
 //! The log's records: what is encoded is decoded, what was written once is read for ever, and nothing panics.
 
+use crate::balances::{from_messages, to_messages};
 use crate::generations::{events_of_generations, sealed};
 use crate::voids::{events_of_voids, void_with_facts};
 use motherlode_books::{
@@ -375,13 +376,6 @@ fn automatic(automatic: Automatic) -> Event {
 /// A commit as a message of the contract.
 fn message(previous: &[u8; 32], logged: &Logged) -> v1::Commit {
     let Logged { commit, balances_after, due_after, proposer } = logged;
-    let balances = |of: &[(Currency, Minor)]| {
-        let balance = |(currency, amount): &(Currency, Minor)| v1::Balance {
-            currency: currency.code().to_owned(),
-            amount: amount.0,
-        };
-        of.iter().map(balance).collect()
-    };
     v1::Commit {
         previous_hash: previous.to_vec(),
         position: commit.position,
@@ -393,10 +387,10 @@ fn message(previous: &[u8; 32], logged: &Logged) -> v1::Commit {
         fingerprint: commit.fingerprint.to_vec(),
         time_unix_ms: commit.time_ms,
         events: commit.events.iter().map(event::to_log).collect(),
-        balances_after: balances(balances_after),
+        balances_after: to_messages(balances_after),
         proposer: proposer.as_ref().map(|of| of.credential.to_string()).unwrap_or_default(),
         proposer_roles: proposer.as_ref().map(|of| of.roles.to_string()).unwrap_or_default(),
-        due_after: balances(due_after),
+        due_after: to_messages(due_after),
     }
 }
 
@@ -414,11 +408,7 @@ fn by_message(bytes: &[u8]) -> Option<Logged> {
         time_ms: message.time_unix_ms,
         events: message.events.into_iter().map(event::from_log).collect::<Result<_, _>>().ok()?,
     };
-    let balances = |of: Vec<v1::Balance>| {
-        let balance = |of: v1::Balance| Some((of.currency.parse().ok()?, Minor(of.amount)));
-        of.into_iter().map(balance).collect::<Option<Vec<_>>>()
-    };
-    let (balances_after, due_after) = (balances(message.balances_after)?, balances(message.due_after)?);
+    let (balances_after, due_after) = (from_messages(message.balances_after)?, from_messages(message.due_after)?);
     let of = Proposer { credential: message.proposer.into(), roles: message.proposer_roles.into() };
     let proposer = (!of.credential.is_empty() || !of.roles.is_empty()).then(|| of.into());
     Some(Logged { commit, balances_after, due_after, proposer })

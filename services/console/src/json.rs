@@ -1,4 +1,5 @@
-//! Messages as JSON, as Protobuf's own mapping has it, by the descriptors of the contract: nothing is left out.
+//! Messages as JSON, as Protobuf's own mapping has it, by the descriptors of the contract. Fields with their default value are omitted,
+//! as that mapping allows, but of the log's records.
 
 use motherlode_proto::FILE_DESCRIPTOR_SET;
 use prost::Message;
@@ -17,6 +18,11 @@ pub(crate) fn of(name: &str, message: &impl Message) -> serde_json::Value {
 /// The same of a message's bytes; none where they aren't one.
 pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
     told(name, bytes, &SerializeOptions::new().use_proto_field_name(true))
+}
+
+/// The same with default values included: `on: false` is the content of a switch-off.
+pub(crate) fn whole(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
+    told(name, bytes, &SerializeOptions::new().use_proto_field_name(true).skip_default_fields(false))
 }
 
 /// A message's bytes in canonical JSON, whose names are lowerCamelCase; none where they aren't of it.

@@ -4,6 +4,7 @@ use crate::{
     document::{answer, document, with_script},
     live,
     sessions::Who,
+    stops,
     visit::Visit,
 };
 use axum::response::Response;
@@ -22,24 +23,25 @@ const PAGES: [(&str, &str, &str); 7] = [
 ];
 
 /// A page within the frame.
-pub(crate) fn page(visit: &Visit, title: &str, content: Markup) -> Response {
-    answer(StatusCode::OK, document(title, frame(visit, title, content)))
+pub(crate) async fn page(visit: &Visit, title: &str, content: Markup) -> Response {
+    answer(StatusCode::OK, document(title, frame(visit, title, content).await))
 }
 
 /// A page with parts that go on by themselves ([`live`](crate::live)): with a script, or, where somebody asks for it, by being loaded
 /// again.
-pub(crate) fn live_page(visit: &Visit, title: &str, content: Markup) -> Response {
+pub(crate) async fn live_page(visit: &Visit, title: &str, content: Markup) -> Response {
     let moves = content.0.contains(" hx-get=\"");
     if !moves && visit.query.get("live").is_empty() && visit.query.get("every").is_empty() {
         // Nothing of it is under way: work that is over stands still.
-        return page(visit, title, content);
+        return page(visit, title, content).await;
     }
     let content = html! { (live::ways(visit)) (content) };
-    let page = with_script(title, live::SCRIPT, frame(visit, title, content));
+    let page = with_script(title, live::SCRIPT, frame(visit, title, content).await);
     live::again(visit, answer(StatusCode::OK, page))
 }
 
-fn frame(visit: &Visit, title: &str, content: Markup) -> Markup {
+async fn frame(visit: &Visit, title: &str, content: Markup) -> Markup {
+    let banner = stops::banner(visit).await;
     let here = |path: &str| match path {
         "/" => visit.path == "/",
         _ => visit.path.starts_with(path),
@@ -65,6 +67,7 @@ fn frame(visit: &Visit, title: &str, content: Markup) -> Markup {
                 }
                 (who(visit))
             }
+            (banner)
             main #main {
                 h1 { (title) }
                 (content)

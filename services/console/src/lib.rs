@@ -32,6 +32,7 @@ mod routes;
 mod serve;
 mod sessions;
 mod shared;
+mod stops;
 mod text;
 mod visit;
 

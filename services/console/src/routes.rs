@@ -7,7 +7,7 @@ use crate::{
     guard, live, login,
     pages::{
         check, find, games, incidents, jackpots, jobs, log, now, par, player, reconciliation, reports, revenue, round,
-        trust,
+        switches, trust,
     },
 };
 use axum::{
@@ -49,7 +49,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/jackpots/{pool}/incident", post(incidents::declare))
         .route("/changes/{id}/approve", post(trust::approve))
         .route("/changes/{id}/reject", post(trust::reject))
-        .route("/switches", post(trust::switch))
+        .route("/switches", get(switches::confirm).post(switches::switch))
         .route("/games", get(games::page))
         .route("/games/{game}/{version}", get(games::game))
         .route("/games/{game}/{version}/par", get(par::page))

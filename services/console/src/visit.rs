@@ -10,7 +10,7 @@ use crate::{
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::{HeaderMap, Method, header, request::Parts};
 use http_body_util::{BodyExt, Limited};
-use motherlode_runtime::connections::Peer;
+use motherlode_runtime::{config::PLATFORM, connections::Peer};
 use std::{sync::Arc, time::Duration};
 use tonic::Status;
 
@@ -44,6 +44,17 @@ pub(crate) struct Visit {
 impl Visit {
     pub(crate) fn who(&self) -> &Arc<Who> {
         &self.session.who
+    }
+
+    /// Whether an operator's players and rounds are the credential's to see; where there are no operators, everybody's are.
+    pub(crate) fn owns(&self, operator: &str) -> bool {
+        let own = self.who().operator.as_str();
+        own.is_empty() || own == operator
+    }
+
+    /// Whether the credential concerns all operators: the platform's, and everybody's where there are none.
+    pub(crate) fn sees_all(&self) -> bool {
+        self.owns(PLATFORM)
     }
 
     /// Whether the credential may make a call.

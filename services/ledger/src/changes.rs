@@ -232,13 +232,14 @@ pub(crate) async fn approve(
     }
     let request_id = &scoped(caller, fields::id("request_id", &request.request_id)?);
     let ChangeProposed { stream, change, actor: proposed_by, .. } = proposal(ledger, caller, request.change_id)?;
+    let reference = fields::reference("actor", &request.actor)?;
     let fingerprint = fingerprint("approve_change", request);
     let position = match ledger.find(&stream, request_id, fingerprint)? {
         Some(made) => made.commit.position,
         None => {
             let (change_id, actor) = (request.change_id, actor(caller)?);
             let approval = Event::ChangeApproved { change: change_id, proposed_by, actor };
-            let signed = Signed { approval: Some(approval), acted: None };
+            let signed = Signed { approval: Some(approval), acted: referred(caller, reference) };
             make(ledger, &stream, request_id, fingerprint, &signed, &change).await?
         }
     };
@@ -266,6 +267,7 @@ async fn approve_void(
     proposed: &Logged,
 ) -> Result<wire::ApproveChangeResponse, Refusal> {
     let request_id = of_platform(fields::id("request_id", &request.request_id)?);
+    let reference = fields::reference("actor", &request.actor)?;
     let Some(Event::VoidProposed { round, reason, actor: proposed_by }) = proposed.commit.events.first() else {
         return Err(unknown_change(request.change_id));
     };
@@ -278,7 +280,7 @@ async fn approve_void(
     let change = proposed.commit.position;
     let event = Event::ChangeApproved { change, proposed_by: proposed_by.clone(), actor: actor(caller)? };
     let asked = (request_id.as_str(), fingerprint("approve_change", request));
-    let approval = void::Approval { event, cost };
+    let approval = void::Approval { event, cost, acted: fields::acted_by(caller, reference) };
     let position = void::approve(ledgers, caller, asked, (stream, *round, reason, proposed_by), approval).await?;
     Ok(wire::ApproveChangeResponse { position, pending_partitions: vec![] })
 }
@@ -290,6 +292,7 @@ pub(crate) async fn reject(
 ) -> Result<wire::RejectChangeResponse, Refusal> {
     let ledger = ledgers.home();
     let reason = fields::text("reason", &request.reason, 256)?.to_owned();
+    let acted = referred(caller, fields::reference("actor", &request.actor)?);
     let fingerprint = fingerprint("reject_change", request);
     if let Some(proposed) = proposed_void(ledgers, caller, request.change_id)? {
         let name = fields::id("request_id", &request.request_id)?;
@@ -300,7 +303,8 @@ pub(crate) async fn reject(
             Some(rejected) => rejected.commit.position,
             None => {
                 let event = Event::ChangeRejected { change, actor: actor(caller)?, reason };
-                append(ledger, stream, &request_id, fingerprint, vec![event]).await?
+                let events = [event].into_iter().chain(acted).collect();
+                append(ledger, stream, &request_id, fingerprint, events).await?
             }
         };
         return Ok(wire::RejectChangeResponse { position });
@@ -312,10 +316,16 @@ pub(crate) async fn reject(
         Some(rejected) => rejected.commit.position,
         None => {
             let event = Event::ChangeRejected { change: request.change_id, actor: actor(caller)?, reason };
-            append(ledger, &StreamId::System, request_id, fingerprint, vec![event]).await?
+            let events = [event].into_iter().chain(acted).collect();
+            append(ledger, &StreamId::System, request_id, fingerprint, events).await?
         }
     };
     Ok(wire::RejectChangeResponse { position })
+}
+
+/// The end of a commit that decides about a change: the caller's own words, if any. The decision itself names the actor.
+fn referred(caller: &Caller, reference: &str) -> Option<Event> {
+    (!reference.is_empty()).then(|| fields::acted_by(caller, reference))
 }
 
 /// Who decides about another's change.

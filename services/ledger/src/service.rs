@@ -41,6 +41,8 @@ pub struct LedgerApi {
     seamless: Arc<BTreeSet<String>>,
     /// Operators with a cap on their open campaigns (PL-36).
     capped: Arc<BTreeSet<String>>,
+    /// Configured operators.
+    operators: Arc<BTreeSet<String>>,
 }
 
 impl LedgerApi {
@@ -54,6 +56,7 @@ impl LedgerApi {
             ladders: offer::standard(),
             seamless: Arc::default(),
             capped: Arc::default(),
+            operators: Arc::default(),
         }
     }
 
@@ -67,6 +70,12 @@ impl LedgerApi {
     #[must_use]
     pub fn with_campaign_caps(self, operators: BTreeSet<String>) -> Self {
         Self { capped: Arc::new(operators), ..self }
+    }
+
+    /// With the configured operators.
+    #[must_use]
+    pub fn with_operators(self, operators: BTreeSet<String>) -> Self {
+        Self { operators: Arc::new(operators), ..self }
     }
 
     /// With other currencies than those that have coin ladders where nothing is configured.
@@ -435,14 +444,16 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::SetSwitchRequest>,
     ) -> Result<Response<wire::SetSwitchResponse>, Status> {
-        Ok(Response::new(switches::set(&self.ledgers, &Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(
+            switches::set(&self.ledgers, &self.operators, &Caller::of(&request), request.get_ref()).await?,
+        ))
     }
 
     async fn list_switches(
         &self,
         request: Request<wire::ListSwitchesRequest>,
     ) -> Result<Response<wire::ListSwitchesResponse>, Status> {
-        Ok(Response::new(switches::list(self.ledgers.home(), &Caller::of(&request))))
+        Ok(Response::new(switches::list(&self.ledgers, &self.operators, &Caller::of(&request))))
     }
 
     async fn list_changes(

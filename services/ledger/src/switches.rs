@@ -11,9 +11,14 @@ use crate::{
 use motherlode_books::{Event, StreamId, Switch, SwitchedOff};
 use motherlode_proto::ledger::v1::{self as wire, set_switch_request::State};
 use motherlode_runtime::{Caller, Reason, Refusal, config::PLATFORM};
+use std::collections::BTreeSet;
+
+/// Most operators that an answer names.
+const OPERATORS_MAX: usize = 1_000;
 
 pub(crate) async fn set(
     ledgers: &Ledgers,
+    configured: &BTreeSet<String>,
     caller: &Caller,
     request: &wire::SetSwitchRequest,
 ) -> Result<wire::SetSwitchResponse, Refusal> {
@@ -34,26 +39,75 @@ pub(crate) async fn set(
             .with("game", &switch.game)
             .with("rules_version", &switch.rules_version));
     }
+    if !on && !switch.operator.is_empty() && !operators(ledgers, configured).contains(&*switch.operator) {
+        let message =
+            "no such operator: it is neither configured nor in the log; choose one of ListSwitches.operator_ids";
+        return Err(Refusal::not_found("OPERATOR_UNKNOWN", message).with("operator", &switch.operator));
+    }
     let reason = fields::text("reason", &request.reason, 256)?.to_owned();
     let reference = fields::reference("actor", &request.actor)?;
+    if request.preview {
+        return Ok(preview(ledgers, configured, caller, &switch));
+    }
     let fingerprint = fingerprint("set_switch", request);
     let change = Event::SwitchSet { switch, on, reason, actor: caller.signature() };
     let ask = Ask { stream: StreamId::System, request_id, fingerprint, change, reference };
     Ok(match changes::ask(ledgers.home(), caller, ask).await? {
         Asked::Made(position) => {
             let pending_partitions = ledgers.spread(&StreamId::System, position).await?;
-            wire::SetSwitchResponse { position, change_id: 0, pending_partitions }
+            wire::SetSwitchResponse { position, pending_partitions, ..Default::default() }
         }
-        Asked::Waits(change_id) => wire::SetSwitchResponse { position: 0, change_id, pending_partitions: vec![] },
+        Asked::Waits(change_id) => wire::SetSwitchResponse { change_id, ..Default::default() },
     })
 }
 
 /// The switches that concern the caller's players; all of them for the platform (PL-27).
-pub(crate) fn list(ledger: &Handle, caller: &Caller) -> wire::ListSwitchesResponse {
+pub(crate) fn list(ledgers: &Ledgers, configured: &BTreeSet<String>, caller: &Caller) -> wire::ListSwitchesResponse {
+    let ledger = ledgers.home();
     let concerns = |switch: &Switch| switch.operator.is_empty() || caller.sees(&switch.operator);
     let switched_off =
         ledger.books(|books| books.switched_off().filter(|(switch, _)| concerns(switch)).map(switched_off).collect());
-    wire::ListSwitchesResponse { switched_off }
+    let operator_ids = operators(ledgers, configured).into_iter().filter(|operator| caller.sees(operator));
+    wire::ListSwitchesResponse { switched_off, operator_ids: operator_ids.take(OPERATORS_MAX).collect() }
+}
+
+/// Operators with a switch: the configured ones except the platform, and those with players in the log.
+fn operators(ledgers: &Ledgers, configured: &BTreeSet<String>) -> BTreeSet<String> {
+    let mut all: BTreeSet<_> = configured.iter().filter(|operator| *operator != PLATFORM).cloned().collect();
+    for ledger in ledgers.all() {
+        ledger.books(|books| all.extend(books.operators().map(str::to_owned)));
+    }
+    all
+}
+
+/// Effects of a switch at this moment.
+fn preview(
+    ledgers: &Ledgers,
+    configured: &BTreeSet<String>,
+    caller: &Caller,
+    switch: &Switch,
+) -> wire::SetSwitchResponse {
+    let named = |name: &str, of: &str| of.is_empty() || of == name;
+    let games = motherlode_slots::games().iter().map(|game| (game.name(), game.rules_version()));
+    let games = games.filter(|(game, version)| named(game, &switch.game) && named(version, &switch.rules_version));
+    let operators = operators(ledgers, configured).into_iter();
+    let operators = operators.filter(|of| named(of, &switch.operator) && caller.sees(of)).take(OPERATORS_MAX);
+    let players = operators.map(|operator_id| {
+        let of = |ledger: &Handle| ledger.books(|books| books.activity(&operator_id));
+        let sum = ledgers.all().map(of).fold((0, 0), |(players, rounds), (more, open)| (players + more, rounds + open));
+        wire::AffectedPlayers { active_players: sum.0 as u64, open_rounds: sum.1 as u64, operator_id }
+    });
+    wire::SetSwitchResponse {
+        games: games
+            .map(|(game, version)| wire::Switch {
+                operator_id: switch.operator.to_string(),
+                game: game.to_owned(),
+                rules_version: version.to_owned(),
+            })
+            .collect(),
+        players: players.collect(),
+        ..Default::default()
+    }
 }
 
 /// Whether this binary has the game, where one is named.

@@ -75,6 +75,8 @@ pub(crate) struct Approval {
     pub(crate) event: Event,
     /// Bearer of paid awards.
     pub(crate) cost: AwardCost,
+    /// The `ActedBy` event of who approves.
+    pub(crate) acted: Event,
 }
 
 /// Makes a proposed void on its player's stream, with the platform's approval.
@@ -91,7 +93,7 @@ pub(crate) async fn approve(
     let id = RoundId { stream: stream.clone(), number: round };
     let by = By { actor: proposed_by, reference: "" };
     let ask = Ask { request_id, fingerprint, reason, by };
-    let way = Way::Approved(approval.into(), fields::acted_by(caller, "").into());
+    let way = Way::Approved(approval.into());
     Ok(make(ledgers, caller, &id, &ask, &way).await?.commit.position)
 }
 
@@ -110,7 +112,7 @@ enum Way {
     /// Without operators it needs none.
     AtOnce,
     /// It's approved, by the actor of the event.
-    Approved(Box<Approval>, Box<Event>),
+    Approved(Box<Approval>),
 }
 
 /// Appends a void, or the proposal of one. A settled round is read where long reads are: by turns of the operators, behind bets.
@@ -232,7 +234,7 @@ fn decide(
         }),
     };
     let (approval, acted) = match way {
-        Way::Approved(approval, acted) => (Some(approval.event.clone()), (**acted).clone()),
+        Way::Approved(approval) => (Some(approval.event.clone()), approval.acted.clone()),
         _ => (None, acted(by)),
     };
     let events = approval.into_iter().chain([voided]).chain(revealed).chain(undone).chain([acted]).collect();
@@ -249,8 +251,8 @@ fn effect(jackpots: &[RoundJackpot], way: &Way) -> Result<VoidedJackpot, Refusal
         return Ok(VoidedJackpot::Kept);
     }
     match way {
-        Way::Approved(approval, _) if approval.cost == AwardCost::Operator => Ok(VoidedJackpot::Charged),
-        Way::Approved(approval, _) if approval.cost == AwardCost::Unspecified => {
+        Way::Approved(approval) if approval.cost == AwardCost::Operator => Ok(VoidedJackpot::Charged),
+        Way::Approved(approval) if approval.cost == AwardCost::Unspecified => {
             let message = "must say who bears the award: it was paid, and stays with the player";
             Err(Refusal::field("award_cost", message))
         }

@@ -17,7 +17,7 @@ pub fn events(record: &[u8]) -> Result<Vec<(String, Value)>, Failure> {
     let malformed = || Failure::found("a record is no commit");
     let commit = MESSAGES.get_message_by_name("motherlode.log.v1.Commit").ok_or_else(malformed)?;
     let commit = DynamicMessage::decode(commit, record).map_err(Failure::found)?;
-    let options = SerializeOptions::new().use_proto_field_name(true);
+    let options = SerializeOptions::new().use_proto_field_name(true).skip_default_fields(false);
     let commit = commit.serialize_with_options(serde_json::value::Serializer, &options).map_err(Failure::found)?;
     let Value::Object(mut commit) = commit else { return Err(malformed()) };
     let Some(Value::Array(events)) = commit.remove("events") else { return Ok(vec![]) };

@@ -1,7 +1,7 @@
 //! Credits due to an operator's wallet after a player's commit, which the balances of the commit's transactions include (PL-31, PL-34).
 //!
-//! A record states them. Records from before that field don't: there the player's commits are read backwards, to the last credit that was
-//! paid and on to the commit that made it due. Credits are paid in order, so what became due later is what was not paid.
+//! A record states them. For a record of an older version, the player's commits are read backwards to the last paid credit and on to
+//! its source. Credits are paid in order, so the later ones are unpaid.
 
 use motherlode_books::{
     Currency, Event, Minor, PerCurrency, SmolStr, Statement, StreamId, Transaction, add_due, due_change,
@@ -10,7 +10,7 @@ use motherlode_ledger::{FetchError, Handle, rounds};
 use motherlode_proto::convert::record::Logged;
 use std::collections::BTreeMap;
 
-/// Most commits that a page reads for this, of all its players.
+/// Limit of commits read for this per page.
 const COMMITS_MAX: usize = 4_096;
 
 /// Whether the credits due after a commit are known.
@@ -27,8 +27,7 @@ pub(crate) enum Known {
 /// Credits due after the commits of a page, which is read backwards.
 #[derive(Debug)]
 pub(crate) struct Dues {
-    /// By player: credits due after the commit that is read next, `None` where they are not known. Only of players whose records
-    /// don't state them.
+    /// By player: credits due after the next commit to be read; `None` if unknown. Only for players with records of older versions.
     known: BTreeMap<StreamId, Option<PerCurrency<Minor>>>,
     left: usize,
 }
@@ -114,7 +113,7 @@ impl Dues {
     }
 }
 
-/// The last credit that a commit paid: the request whose commit made it due, and its currency.
+/// Last credit paid by a commit: request of its source, and currency.
 fn last_paid(logged: &Logged) -> Option<(SmolStr, Currency)> {
     logged.commit.events.iter().rev().find_map(|event| match event {
         Event::CreditPaid { request_id, currency, .. } => Some((request_id.clone(), *currency)),
@@ -122,7 +121,7 @@ fn last_paid(logged: &Logged) -> Option<(SmolStr, Currency)> {
     })
 }
 
-/// The credits that a commit made due.
+/// New credits due after a commit.
 fn became_due(ledger: &Handle, logged: &Logged) -> Result<Vec<(Currency, Minor)>, FetchError> {
     let known = rounds::bets_before(ledger, logged)?;
     let told = Statement::default().take(&logged.commit, &logged.balances_after, &known);

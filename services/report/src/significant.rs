@@ -105,7 +105,10 @@ impl Significant {
             _ => operator.into(),
         };
         let (actor, approver) = match approval(logged, number) {
-            Some((proposed_by, approver)) => (in_the_name(&actor, proposed_by), approver.to_owned()),
+            Some((proposed_by, approver)) => {
+                let reference = commit.acted_by().map_or("", |(_, reference)| reference);
+                (in_the_name(&actor, proposed_by), in_the_name(reference, approver))
+            }
             None => (acted(commit, actor), String::new()),
         };
         self.events.push(SignificantEvent {

@@ -157,7 +157,8 @@ impl<'a> Services<'a> {
         let wallet = LedgerApi::new(self.ledgers.clone(), self.stop.clone())
             .with_ladders(self.ladders.clone())
             .with_seamless(seamless)
-            .with_campaign_caps(self.config.campaign_caps().map(|(operator, _)| operator).collect());
+            .with_campaign_caps(self.config.campaign_caps().map(|(operator, _)| operator).collect())
+            .with_operators(self.config.operators.iter().map(|operator| operator.id.clone()).collect());
         if !Payer::of(&self.ledgers, &self.wallets).is_empty() {
             let (ledgers, wallets) = (self.ledgers.clone(), self.wallets.clone());
             self.tasks.spawn(Kind::Payers, move || {

@@ -283,6 +283,7 @@ async fn pl_27_what_is_switched_off_is_shown_to_whom_it_concerns() {
         state: set_switch_request::State::Off.into(),
         reason: "test".into(),
         actor: "ann".into(),
+        preview: false,
     };
     let mut platform = service.client("p").await;
     for switch in [off("1", "acme", ""), off("2", "", "neptune")] {

@@ -146,6 +146,7 @@ async fn pl_09_pl_11_partitions_of_two_processes_are_one_log_to_whoever_calls() 
         state: state as i32,
         reason: "a test".to_owned(),
         actor: "the test".to_owned(),
+        preview: false,
     };
     clients[1].ledger.set_switch(switch("off", State::Off)).await.unwrap();
     for partition in 0..PARTITIONS {

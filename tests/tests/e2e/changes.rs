@@ -67,6 +67,7 @@ fn off(request_id: &str, game: &str) -> SetSwitchRequest {
         state: State::Off.into(),
         reason: "reel 3 stuck".into(),
         actor: "Ann".into(),
+        preview: false,
     }
 }
 
@@ -88,7 +89,7 @@ async fn propose(client: &mut Client, request: SetSwitchRequest) -> u64 {
 }
 
 async fn approve(client: &mut Client, request_id: &str, change_id: u64) -> Result<u64, Status> {
-    let request = ApproveChangeRequest { request_id: request_id.into(), change_id, award_cost: 0 };
+    let request = ApproveChangeRequest { request_id: request_id.into(), change_id, ..Default::default() };
     Ok(client.ledger.approve_change(request).await?.into_inner().position)
 }
 
@@ -157,7 +158,7 @@ async fn pl_27_a_change_lapses_is_rejected_or_taken_back_and_then_never_made() {
     let (mut ann, mut bob) = (service.client("ann").await, service.client("bob").await);
     let reject = |request_id: &str, change_id| {
         let (request_id, reason) = (request_id.to_owned(), "not now".to_owned());
-        RejectChangeRequest { request_id, change_id, reason }
+        RejectChangeRequest { request_id, change_id, reason, ..Default::default() }
     };
     stop(&mut ann, off("stop", "neptune")).await;
     for (number, who) in [(1, &mut ann.clone()), (2, &mut bob.clone())] {
@@ -270,7 +271,12 @@ async fn pl_22_pl_27_significant_events_name_both_actors_and_proposals_are_for_t
     approve(&mut bob, "a", change).await.unwrap();
     stop(&mut bob, off("t", "bewitched")).await;
     let other = propose(&mut bob, on("u", "bewitched")).await;
-    let reject = RejectChangeRequest { request_id: "r".into(), change_id: other, reason: "not now".into() };
+    let reject = RejectChangeRequest {
+        request_id: "r".into(),
+        change_id: other,
+        reason: "not now".into(),
+        ..Default::default()
+    };
     ann.ledger.reject_change(reject).await.unwrap();
     let seen = async |who: &mut Client| {
         let request = ListSignificantEventsRequest::default();
@@ -414,7 +420,8 @@ async fn pl_11_pl_27_a_rejection_is_answered_again_without_operators() {
     let mut ann = service.client("ann").await;
     stop(&mut ann, off("stop", "neptune")).await;
     let change_id = propose(&mut ann, on("s", "neptune")).await;
-    let reject = RejectChangeRequest { request_id: "r".into(), change_id, reason: "not now".into() };
+    let reject =
+        RejectChangeRequest { request_id: "r".into(), change_id, reason: "not now".into(), ..Default::default() };
     let rejected = ann.ledger.reject_change(reject.clone()).await.unwrap().into_inner();
     service.server.stop().await.unwrap();
 

@@ -84,6 +84,7 @@ async fn switch_off(platform: &mut Client, operator_id: &str) {
         state: State::Off.into(),
         reason: "test".into(),
         actor: "ann".into(),
+        preview: false,
     };
     assert_eq!(platform.ledger.set_switch(request).await.unwrap().into_inner().change_id, 0);
 }

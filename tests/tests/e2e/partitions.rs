@@ -159,6 +159,7 @@ async fn switch(client: &mut Client, id: &str, state: State) {
         state: state.into(),
         reason: "test".into(),
         actor: "ann".into(),
+        preview: false,
     };
     let set = client.ledger.set_switch(request).await.unwrap().into_inner();
     assert_eq!(set.pending_partitions, Vec::<u32>::new());

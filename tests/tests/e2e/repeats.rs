@@ -133,7 +133,7 @@ impl Asked {
         asked.bought(client).await;
         let (request_id, reason) = ("off".to_owned(), "reel 3 stuck".to_owned());
         let switch = Some(Switch { game: "witch-feature".to_owned(), ..Switch::default() });
-        let off = SetSwitchRequest { request_id, switch, state: State::Off.into(), reason, actor: String::new() };
+        let off = SetSwitchRequest { request_id, switch, state: State::Off.into(), reason, ..Default::default() };
         asked.answer("SetSwitch", client.ledger.set_switch(off).await);
         let (request_id, pool_id) = ("stop".to_owned(), "bewitched".to_owned());
         let stop = SuspendPoolRequest { request_id, pool_id, reason: "a test".to_owned(), actor: String::new() };

@@ -53,10 +53,19 @@ fn content(event: &SignificantEvent) -> [&str; 5] {
 
 /// Does one of everything significant but large wins.
 async fn do_everything(client: &mut Client) -> String {
+    // Makes the operator known, so that it can be switched.
+    client.fund("ann", EUR, 1_000).await;
     for (number, state) in [(1, State::Off), (2, State::On)] {
         let switch = Some(Switch { operator_id: "acme".into(), game: "neptune".into(), rules_version: String::new() });
         let (reason, actor) = ("reel 3 stuck".to_owned(), "ann".to_owned());
-        let request = SetSwitchRequest { request_id: format!("s{number}"), switch, state: state.into(), reason, actor };
+        let request = SetSwitchRequest {
+            request_id: format!("s{number}"),
+            switch,
+            state: state.into(),
+            reason,
+            actor,
+            preview: false,
+        };
         client.ledger.set_switch(request).await.unwrap();
     }
     let (pool_id, actor, reason) = ("bewitched".to_owned(), "ben".to_owned(), "audit".to_owned());

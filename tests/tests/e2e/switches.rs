@@ -20,7 +20,14 @@ fn part(operator_id: &str, game: &str, rules_version: &str) -> Switch {
 
 fn request(request_id: &str, switch: &Switch, state: State) -> SetSwitchRequest {
     let (reason, actor, state) = ("reel 3 stuck".to_owned(), "ann".to_owned(), state.into());
-    SetSwitchRequest { request_id: request_id.to_owned(), switch: Some(switch.clone()), state, reason, actor }
+    SetSwitchRequest {
+        request_id: request_id.to_owned(),
+        switch: Some(switch.clone()),
+        state,
+        reason,
+        actor,
+        preview: false,
+    }
 }
 
 async fn set(client: &mut Client, request: SetSwitchRequest) -> Result<u64, Status> {
@@ -104,6 +111,8 @@ async fn pl_25_service_operator_game_and_version_are_switched_and_the_refusal_sa
     let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let alice = client.fund("alice", EUR, 1_000_000).await;
+    // Makes the other operator known, so that it can be switched.
+    client.fund_account(&Account { operator_id: "other".into(), ..alice.clone() }, 1).await;
     let version = motherlode_slots::latest("neptune").unwrap().rules_version();
     let cases = [
         (part("", "", ""), Some("SERVICE_DISABLED")),

@@ -126,7 +126,12 @@ async fn resume(first: &mut Client, second: &mut Client) {
 }
 
 async fn approve(client: &mut Client, request_id: &str, change_id: u64, cost: AwardCost) -> Result<u64, Status> {
-    let request = ApproveChangeRequest { request_id: request_id.into(), change_id, award_cost: cost.into() };
+    let request = ApproveChangeRequest {
+        request_id: request_id.into(),
+        change_id,
+        award_cost: cost.into(),
+        ..Default::default()
+    };
     Ok(client.ledger.approve_change(request).await?.into_inner().position)
 }
 
@@ -312,7 +317,12 @@ async fn pl_38_b_a_rejected_or_lapsed_proposal_has_the_award_paid() {
             assert_eq!(jackpot(&mut acme, &round).await.1, State::Held);
             service.clock.fetch_add(1, Ordering::SeqCst);
         } else {
-            let request = RejectChangeRequest { request_id: "no".into(), change_id: change, reason: "no fault".into() };
+            let request = RejectChangeRequest {
+                request_id: "no".into(),
+                change_id: change,
+                reason: "no fault".into(),
+                ..Default::default()
+            };
             bob.ledger.reject_change(request).await.unwrap();
         }
         until("the award is paid", async || jackpot(&mut acme, &round).await.1 == State::Paid).await;

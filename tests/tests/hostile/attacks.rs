@@ -357,6 +357,7 @@ impl Attack {
                 state: State::Off.into(),
                 reason: "because".into(),
                 actor: "first".into(),
+                preview: false,
             };
             self.tally.answer("proposals", &client.ledger.set_switch(set).await);
         }

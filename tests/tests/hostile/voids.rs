@@ -210,7 +210,7 @@ async fn bulk(honest: &mut Client, first: &mut Client, second: &mut Client) {
     let (request_id, pool_id, actor) = ("bulk".to_owned(), POOL.to_owned(), String::new());
     let request = DeclareIncidentRequest { request_id, pool_id, incident: Some(incident), actor };
     let change_id = first.jackpot.declare_incident(request).await.unwrap().into_inner().change_id;
-    let request = ApproveChangeRequest { request_id: "bulk-approve".into(), change_id, award_cost: 0 };
+    let request = ApproveChangeRequest { request_id: "bulk-approve".into(), change_id, ..Default::default() };
     second.ledger.approve_change(request).await.unwrap();
     until("every contribution is returned", async || not_returned(first, "honest").await.is_none()).await;
     let after = part(first, "honest").await;
@@ -281,7 +281,8 @@ async fn mf_b1_mf_b2_voids_do_not_pay_and_delay_no_other_operator() {
     for (change, number) in waiting.iter().zip(0..) {
         // Whatever was paid before the proposal is charged to who proposed.
         let (request_id, award_cost) = (format!("own-{number}"), 1);
-        let request = ApproveChangeRequest { request_id, change_id: change.change_id, award_cost };
+        let request =
+            ApproveChangeRequest { request_id, change_id: change.change_id, award_cost, actor: String::new() };
         if let Err(status) = second.ledger.approve_change(request).await {
             assert_eq!(reason(&status), "AWARD_PENDING", "{status}");
         }

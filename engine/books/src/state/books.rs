@@ -335,6 +335,12 @@ impl Books {
         operator.map_or(Nano::ZERO, |operator| operator.totals.players.held(currency))
     }
 
+    /// Number of an operator's players that are in memory, and of its open rounds.
+    #[must_use]
+    pub fn activity(&self, operator: &str) -> (usize, usize) {
+        self.operators.get(operator).map_or((0, 0), |of| (of.players.count(), of.open.len()))
+    }
+
     /// Names of the operators that have players.
     pub fn operators(&self) -> impl Iterator<Item = &str> {
         self.operators.keys().map(SmolStr::as_str)

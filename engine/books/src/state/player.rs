@@ -91,8 +91,8 @@ impl PlayerState {
         self.balances.iter().map(|(currency, balance)| (currency, *balance))
     }
 
-    /// Sums of the credits due to the operator's wallet, by currency of real money, zeros included; none where the wallet is not
-    /// seamless (PL-31).
+    /// Sums of the credits due to the operator's wallet, by currency of real money, zeros included; empty for a transfer wallet
+    /// (PL-31).
     pub fn due(&self) -> impl Iterator<Item = (Currency, Minor)> + '_ {
         self.wallet.iter().flat_map(|wallet| {
             let real = self.balances().map(|(currency, _)| currency).filter(|currency| currency.is_real());

@@ -41,5 +41,5 @@ pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure
         }
         script type="module" src="/check.js" {}
     };
-    Ok(layout::page(&visit, &format!("Check round {round_id}"), content))
+    Ok(layout::page(&visit, &format!("Check round {round_id}"), content).await)
 }

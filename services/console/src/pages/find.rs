@@ -22,7 +22,7 @@ use tonic::{Code, Status};
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let (asked, currency) = (visit.query.get("q"), visit.query.get("currency"));
     match sought(asked) {
-        Sought::Nothing => Ok(layout::page(&visit, "Find", form(&visit, Markup::default()))),
+        Sought::Nothing => Ok(layout::page(&visit, "Find", form(&visit, Markup::default())).await),
         Sought::Page(path) => Ok(Redirect::to(&path).into_response()),
         Sought::Position(Some(partition), number) => {
             Ok(Redirect::to(&format!("/log/{partition}/{number}")).into_response())
@@ -36,7 +36,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
                         ul.links { @for partition in 0..several { li { a href={ "/log/" (partition) "/" (number) } { "Partition " (partition) } } } }
                     }
                 };
-                Ok(layout::page(&visit, "Find", form(&visit, links)))
+                Ok(layout::page(&visit, "Find", form(&visit, links)).await)
             }
         },
         Sought::Hash(hash) => match visit.api.proof().find_record(FindRecordRequest { hash }).await {
@@ -44,7 +44,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
                 let FindRecordResponse { partition, position } = found.into_inner();
                 Ok(Redirect::to(&format!("/log/{partition}/{position}")).into_response())
             }
-            Err(status) => refused(&visit, status),
+            Err(status) => refused(&visit, status).await,
         },
         Sought::Request { operator, player, request } => {
             let currency_code = if currency.is_empty() { "EUR" } else { currency }.to_owned();
@@ -54,26 +54,26 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             match visit.api.ledger().get_request(asked).await {
                 Ok(answer) => {
                     let found = outcome(request, &answer.into_inner().outcome.unwrap_or_default());
-                    Ok(layout::page(&visit, "Find", form(&visit, found)))
+                    Ok(layout::page(&visit, "Find", form(&visit, found)).await)
                 }
-                Err(status) => refused(&visit, status),
+                Err(status) => refused(&visit, status).await,
             }
         }
         Sought::Unclear => {
             let told =
                 html! { p.notice role="status" { "Nothing is named like this. The forms below are understood." } };
-            Ok(layout::page(&visit, "Find", form(&visit, told)))
+            Ok(layout::page(&visit, "Find", form(&visit, told)).await)
         }
     }
 }
 
 /// Why nothing was found, beside the box.
-fn refused(visit: &Visit, status: Status) -> Result<Response, Failure> {
+async fn refused(visit: &Visit, status: Status) -> Result<Response, Failure> {
     if status.code() == Code::Unauthenticated {
         return Err(status.into());
     }
     let told = html! { p.notice role="status" { (capital(status.message())) "." } };
-    Ok(layout::page(visit, "Find", form(visit, told)))
+    Ok(layout::page(visit, "Find", form(visit, told)).await)
 }
 
 /// How many partitions the log has, as far as the credential may know.

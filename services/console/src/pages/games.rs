@@ -34,7 +34,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         (table("Games", &["Game", "Rules", "Of", "Model"], rows.collect()))
         (returned(&visit, "").await?)
     };
-    Ok(layout::page(&visit, "Games", content))
+    Ok(layout::page(&visit, "Games", content).await)
 }
 
 /// A version of a game as the service describes it, named by the game and the version.
@@ -72,7 +72,7 @@ pub(crate) async fn game(Path(named): Path<(String, String)>, visit: Visit) -> R
         (jobs::simulations(&visit, &summary.game, &summary.rules_version).await?)
         section { h2 { "Rules" } details { summary { "The rules as players read them" } pre { (told.rules_text) } } }
     };
-    Ok(layout::live_page(&visit, &told.title, content))
+    Ok(layout::live_page(&visit, &told.title, content).await)
 }
 
 /// The page of what it has returned: over time, by feature, at each stake. A page of its own, so that each has room for a year.
@@ -84,7 +84,7 @@ pub(crate) async fn returns(Path(named): Path<(String, String)>, visit: Visit) -
         (days::course(&visit, &told).await?)
         (returned(&visit, &summary.game).await?)
     };
-    Ok(layout::page(&visit, &format!("{}: returns", told.title), content))
+    Ok(layout::page(&visit, &format!("{}: returns", told.title), content).await)
 }
 
 /// A decimal figure with four places at most.

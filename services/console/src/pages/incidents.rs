@@ -1,7 +1,10 @@
 //! Incidents of a pool: those of the past 92 days, unreturned contributions of voided rounds, and a form for declaring
-//! one. Made of ListIncidents and DeclareIncident.
+//! one. Made of ListIncidents, ListSwitches, ListGames and DeclareIncident.
 
-use super::parts::{act, section, table};
+use super::{
+    parts::{act, section, table},
+    switches::operators,
+};
 use crate::{
     failure::Failure,
     text::{count, eur, when},
@@ -9,7 +12,10 @@ use crate::{
 };
 use axum::{extract::Path, response::Redirect};
 use maud::{Markup, html};
-use motherlode_proto::jackpot::v1::{DeclareIncidentRequest, Incident, ListIncidentsRequest, ListIncidentsResponse};
+use motherlode_proto::{
+    jackpot::v1::{DeclareIncidentRequest, Incident, ListIncidentsRequest, ListIncidentsResponse},
+    spin::v1::ListGamesRequest,
+};
 use prost_types::Timestamp;
 
 /// The section of a pool's page.
@@ -18,7 +24,7 @@ pub(crate) async fn incidents(visit: &Visit, pool_id: &str) -> Result<Markup, Fa
         return Ok(Markup::default());
     }
     let answer = visit.api.jackpot().list_incidents(ListIncidentsRequest { pool_id: pool_id.to_owned() }).await;
-    let form = if visit.may("DeclareIncident") { declaration(visit, pool_id)? } else { Markup::default() };
+    let form = if visit.may("DeclareIncident") { declaration(visit, pool_id).await? } else { Markup::default() };
     section("Incidents", answer, |listed| html! { (listing(&listed)) (form) })
 }
 
@@ -44,17 +50,22 @@ fn listing(listed: &ListIncidentsResponse) -> Markup {
     }
 }
 
-fn declaration(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
+async fn declaration(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
     let input = |name: &str, title: &str, hint: &str| {
         html! {
             label for={ "incident-" (name) } { (title) }
             input id={ "incident-" (name) } name=(name) maxlength="64" placeholder=(hint);
         }
     };
+    let games = visit.api.spin().list_games(ListGamesRequest {}).await?.into_inner().games;
     let parts = html! {
         (input("incident", "Incident", "a name"))
-        (input("operator", "Operator", "whose rounds"))
-        (input("version", "Rules version", "all"))
+        (operators(visit, "incident-operator", false).await?)
+        label for="incident-version" { "Rules version" }
+        select #incident-version name="version" {
+            option value="" { "every version" }
+            @for game in games.iter().filter(|game| game.game == pool_id) { option { (game.rules_version) } }
+        }
         (input("from", "First bets, UTC", "2026-11-26T10:00:00Z"))
         (input("until", "After the last bets, UTC", "2026-11-26T10:30:00Z"))
     };

@@ -10,6 +10,7 @@ use crate::{
     failure::Failure,
     fields::query,
     layout, live,
+    stops::pools,
     text::{count, eur, money, when, words},
     visit::{Form, Visit},
 };
@@ -25,10 +26,7 @@ use motherlode_proto::{
         WatchCountersRequest,
     },
     report::v1::{GetPoolStatementRequest, GetPoolStatementResponse, PoolMeters},
-    spin::v1::ListGamesRequest,
 };
-use std::collections::BTreeSet;
-use tonic::Code;
 
 /// Seconds from one look at the figures to the next: counters change as often (BW-14).
 pub(crate) const REFRESH_S: u32 = 3;
@@ -36,7 +34,7 @@ pub(crate) const REFRESH_S: u32 = 3;
 /// The page of all pools.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let content = html! { (counting(&visit).await?) (changes(&visit).await?) };
-    Ok(layout::live_page(&visit, "Jackpots", content))
+    Ok(layout::live_page(&visit, "Jackpots", content).await)
 }
 
 /// The part of it that counts.
@@ -63,21 +61,6 @@ pub(crate) async fn tiles(visit: &Visit) -> Result<Markup, Failure> {
             }
         }
     })
-}
-
-/// The pools: each is named as the game whose bets it pools.
-pub(super) async fn pools(visit: &Visit) -> Result<Vec<Pool>, Failure> {
-    let games = visit.api.spin().list_games(ListGamesRequest {}).await?.into_inner().games;
-    let games: BTreeSet<_> = games.into_iter().map(|game| game.game).collect();
-    let mut pools = vec![];
-    for pool_id in games {
-        match visit.api.jackpot().get_pool(GetPoolRequest { pool_id }).await {
-            Ok(answer) => pools.extend(answer.into_inner().pool),
-            Err(status) if status.code() == Code::NotFound => {}
-            Err(status) => return Err(status.into()),
-        }
-    }
-    Ok(pools)
 }
 
 fn status(pool: &Pool) -> String {
@@ -107,7 +90,7 @@ pub(crate) async fn pool(Path(pool_id): Path<String>, visit: Visit) -> Result<Re
         (switched(&visit, &pool)?)
         (changes(&visit).await?)
     };
-    Ok(layout::live_page(&visit, &format!("Jackpot {pool_id}"), content))
+    Ok(layout::live_page(&visit, &format!("Jackpot {pool_id}"), content).await)
 }
 
 /// The part of it that counts.
@@ -170,7 +153,7 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
     section("Hits and awards", answer, |answer| {
         let row = |of: &Award| {
             vec![
-                round(&of.round_id),
+                round(visit, &of.round_id, Some((of.hit_partition, of.hit_position))),
                 when(of.time.as_ref()),
                 html! { (count(of.cycle)) @if of.collision { ", collision" } },
                 html! { (of.coin_value) },

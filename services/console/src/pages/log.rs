@@ -29,7 +29,7 @@ const READ_MAX: Duration = Duration::from_secs(5);
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let (choose, records) = shown(&visit).await?;
     let content = html! { (choose) (records) };
-    Ok(layout::live_page(&visit, "Log", content))
+    Ok(layout::live_page(&visit, "Log", content).await)
 }
 
 /// Its records as they are now.
@@ -51,7 +51,7 @@ async fn shown(visit: &Visit) -> Result<(Markup, Markup), Failure> {
     let path = |to: u64| query("/log", &[("partition", &partition.to_string()), ("to", &to.to_string())]);
     let content = html! {
         @if records.is_empty() { p { "No record of yours between positions " (count(after)) " and " (count(end)) "." } }
-        @else { (table("Records, the latest first", &["Position", "Time", "Stream", "Events"], records.iter().map(line).collect())) }
+        @else { (table("Records, the latest first", &["Position", "Time", "Stream", "Events"], records.iter().map(|record| line(visit, record)).collect())) }
         ul.links {
             @if after > 0 { li { a href=(path(after)) rel="next" { "Earlier" } } }
             @if end < part.position { li { a href=(path(end.saturating_add(RECORDS as u64))) rel="prev" { "Later" } } }
@@ -89,12 +89,12 @@ pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit:
     let found = read(&visit, partition, before, position).await?;
     let record = found.iter().find(|record| record.position == position).ok_or_else(unknown)?;
     let commit = Commit::decode(record.record.as_slice()).unwrap_or_default();
-    let told = json::of_bytes("motherlode.log.v1.Commit", &record.record).unwrap_or_default();
+    let told = json::whole("motherlode.log.v1.Commit", &record.record).unwrap_or_default();
     let events: Vec<_> = told["events"].as_array().into_iter().flatten().collect();
     let content = html! {
         (facts(&[
             ("Partition", html! { (partition) }),
-            ("Stream", html! { (stream(&commit.stream)) ", version " (commit.version) }),
+            ("Stream", html! { (stream(&visit, &commit.stream)) ", version " (commit.version) }),
             ("Time", html! { (at(commit.time_unix_ms)) }),
             ("Request id", html! { code { (commit.request_id) } }),
             ("Proposed by", proposer(&commit)),
@@ -114,7 +114,7 @@ pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit:
             li { a href={ "/log/" (partition) "/" (position.saturating_add(1)) } rel="next" { "After" } }
         }
     };
-    Ok(layout::page(&visit, &format!("Position {position}"), content))
+    Ok(layout::page(&visit, &format!("Position {position}"), content).await)
 }
 
 /// The other process that proposed a commit, with its roles.
@@ -147,12 +147,12 @@ async fn read(visit: &Visit, partition: u32, after: u64, end: u64) -> Result<Vec
     Ok(records)
 }
 
-fn line(record: &LogRecord) -> Vec<Markup> {
+fn line(visit: &Visit, record: &LogRecord) -> Vec<Markup> {
     let commit = Commit::decode(record.record.as_slice()).unwrap_or_default();
     vec![
         html! { a href={ "/log/" (record.partition) "/" (record.position) } { (count(record.position)) } },
         at(commit.time_unix_ms),
-        stream(&commit.stream),
+        stream(visit, &commit.stream),
         html! { @for (at, event) in commit.events.iter().enumerate() { @if at > 0 { br; } (words(event)) } },
     ]
 }
@@ -162,9 +162,10 @@ fn at(unix_ms: i64) -> Markup {
     html! { time datetime=(time) { (time) } }
 }
 
-/// A stream, with a link to whom or what it's of.
-fn stream(name: &str) -> Markup {
+/// A stream, with a link to whom or what it's of. Players are shown to their own operator alone.
+fn stream(visit: &Visit, name: &str) -> Markup {
     match name.split_once('/') {
+        Some(("player", player)) if !visit.owns(player.split('/').next().unwrap_or_default()) => html! { (player) },
         Some(("player", player)) => html! { a href={ "/player/" (player) } { (player) } },
         Some(("pool", pool)) => html! { "pool " a href={ "/jackpots/" (pool) } { (pool) } },
         _ => html! { (name) },
@@ -183,6 +184,8 @@ fn words(event: &Event) -> Markup {
         let value = match value {
             Value::String(text) if !text.is_empty() && text.len() <= WORD_MAX => text.clone(),
             Value::Number(number) => number.to_string(),
+            // A switch is off or on; other flags are shown only if set.
+            Value::Bool(is) if name == "on" => return Some(if *is { "on" } else { "off" }.to_owned()),
             Value::Bool(true) => return Some(name.replace('_', " ")),
             _ => return None,
         };
@@ -194,7 +197,7 @@ fn words(event: &Event) -> Markup {
 
 /// An event's kind in words, and its fields.
 fn named(event: &Event) -> (String, Value) {
-    let told = json::of("motherlode.log.v1.Event", event);
+    let told = json::whole("motherlode.log.v1.Event", &event.encode_to_vec()).unwrap_or_default();
     match told.as_object().and_then(|fields| fields.iter().next()) {
         Some((name, fields)) => (name.replace('_', " "), fields.clone()),
         None => ("unknown".to_owned(), Value::Null),

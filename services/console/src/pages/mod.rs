@@ -21,4 +21,5 @@ pub(crate) mod reports;
 mod returns;
 pub(crate) mod revenue;
 pub(crate) mod round;
+pub(crate) mod switches;
 pub(crate) mod trust;

@@ -7,6 +7,7 @@ use crate::{
     failure::{Failure, capital, reason},
     layout, live,
     pages::jackpots,
+    stops::stops,
     text::{count, percent, when},
     visit::Visit,
 };
@@ -39,7 +40,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         (changes(&visit).await?)
         (latest(&visit).await?)
     };
-    Ok(layout::live_page(&visit, "Now", content))
+    Ok(layout::live_page(&visit, "Now", content).await)
 }
 
 /// The part that goes on by itself.
@@ -79,9 +80,9 @@ const ALARMING: [SignificantKind; 6] = [
 /// Stakes that are named, and events: of more stakes it's said how many they are, the events are all on the page of reports.
 const NAMED_MAX: u8 = 5;
 
-/// Alerts, of all that is not as it should be: partitions that take no appends, returns out of their bands, and alarming events of the last day.
+/// Alerts: stops, partitions without appends, returns out of their bands, and alarming events of the last day.
 async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
-    let mut told: Vec<Markup> = vec![];
+    let mut told: Vec<Markup> = stops(visit).await;
     if visit.may("GetLogStatus") {
         let status = had(visit.api.ledger().get_log_status(GetLogStatusRequest {}).await, &mut told)?;
         let stopped = status.partitions.iter().filter(|part| !part.writable);

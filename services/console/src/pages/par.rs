@@ -18,7 +18,7 @@ pub(crate) async fn page(Path(named): Path<(String, String)>, visit: Visit) -> R
         }
         (sheet(&told, par::Part::Figures).await?)
     };
-    Ok(layout::page(&visit, &format!("{}: PAR sheet", told.title), content))
+    Ok(layout::page(&visit, &format!("{}: PAR sheet", told.title), content).await)
 }
 
 /// The page of its reels: what stands on them, and what their combinations pay.
@@ -33,7 +33,7 @@ pub(crate) async fn reels(Path(named): Path<(String, String)>, visit: Visit) -> 
         p.note { "The strips themselves, stop by stop, are on the page that " code { "motherlode par " (summary.game) " --format html" } " writes." }
         (sheet(&told, par::Part::Reels).await?)
     };
-    Ok(layout::page(&visit, &format!("{}: reels", told.title), content))
+    Ok(layout::page(&visit, &format!("{}: reels", told.title), content).await)
 }
 
 /// A part of the sheet of the played model, at the pool's terms in force.

@@ -4,6 +4,7 @@ use crate::{
     failure::{Failure, capital, reason},
     layout,
     sessions::request_id,
+    stops::part,
     text::when,
     visit::Visit,
 };
@@ -13,6 +14,7 @@ use motherlode_proto::{
     log::v1::event::Kind,
     report::v1::{SignificantEvent, SignificantKind},
 };
+use prost::Message;
 use tonic::{Code, Response, Status};
 
 /// A section of a page; one that the credential may not see, or that can't be had now, says so in its place.
@@ -43,8 +45,17 @@ pub(crate) fn facts(rows: &[(&str, Markup)]) -> Markup {
 
 /// A table with a title for each column; the first cell of a row names it.
 pub(crate) fn table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
+    table_of("scroll", label, head, rows)
+}
+
+/// The same of many figures: as wide as the window. The deciding one comes directly after the names, so that no window hides it.
+pub(crate) fn wide_table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
+    table_of("scroll figures", label, head, rows)
+}
+
+fn table_of(class: &str, label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-label=(label) {
+        div class=(class) tabindex="0" role="region" aria-label=(label) {
             table {
                 thead { tr { @for title in head { th scope="col" { (title) } } } }
                 tbody {
@@ -88,9 +99,14 @@ pub(crate) fn act(
     })
 }
 
-/// A link to a round.
-pub(crate) fn round(id: &str) -> Markup {
-    html! { a href={ "/round/" (id) } { (id) } }
+/// A link to a round's page for its own operator; for others with access to the log, to the record of the event.
+pub(crate) fn round(visit: &Visit, id: &str, record: Option<(u32, u64)>) -> Markup {
+    let operator = id.split('/').next().unwrap_or_default();
+    match record.filter(|_| visit.may("FollowLog")) {
+        _ if visit.owns(operator) => html! { a href={ "/round/" (id) } { (id) } },
+        Some((partition, position)) => html! { a href={ "/log/" (partition) "/" (position) } { (id) } },
+        None => html! { (id) },
+    }
 }
 
 /// A link to a record of the log, for who may follow it.
@@ -122,10 +138,7 @@ fn switched_off(visit: &Visit, off: &SwitchedOff) -> Vec<Markup> {
         input type="hidden" name="state" value="on";
     };
     let on = if visit.may("SetSwitch") { act(visit, "/switches", "Switch on", true, &on).ok() } else { None };
-    let parts = [switch.operator_id.as_str(), switch.game.as_str(), switch.rules_version.as_str()];
-    let named: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    let part = if named.is_empty() { "the whole service".to_owned() } else { named.join(", ") };
-    vec![html! { (part) }, html! { (reason) }, html! { (actor) }, when(time.as_ref()), on.unwrap_or_default()]
+    vec![html! { (part(&switch)) }, html! { (reason) }, html! { (actor) }, when(time.as_ref()), on.unwrap_or_default()]
 }
 
 /// Changes that wait for a second actor.
@@ -142,7 +155,7 @@ pub(crate) async fn changes(visit: &Visit) -> Result<Markup, Failure> {
 
 fn waiting(visit: &Visit, change: &Change) -> Markup {
     let Change { change_id, stream, event, actor, propose_time, lapse_time } = change;
-    let told = event.as_ref().map(|event| crate::json::of("motherlode.log.v1.Event", event));
+    let told = event.as_ref().and_then(|event| crate::json::whole("motherlode.log.v1.Event", &event.encode_to_vec()));
     let form = |path: &str, button: &str, reason, parts: &Markup| {
         act(visit, &format!("/changes/{change_id}/{path}"), button, reason, parts)
     };
@@ -182,7 +195,7 @@ fn award_cost(change_id: u64) -> Markup {
 pub(crate) fn events(visit: &Visit, events: &[SignificantEvent]) -> Markup {
     let row = |event: &SignificantEvent| {
         let subject = match event.subject.split('/').count() {
-            3 if !event.subject.contains(' ') => round(&event.subject),
+            3 if !event.subject.contains(' ') => round(visit, &event.subject, Some((event.partition, event.position))),
             _ => html! { (event.subject) },
         };
         let by = match event.approver.as_str() {

@@ -9,7 +9,7 @@ use crate::{
     failure::Failure,
     fields::query,
     layout,
-    text::{drawn, money, when, words},
+    text::{count, drawn, money, when, words},
     visit::Visit,
 };
 use axum::{extract::Path, response::Response};
@@ -18,7 +18,7 @@ use motherlode_picture::shelf;
 use motherlode_proto::{
     ledger::v1::{
         GetAccountRequest, GetAccountResponse, ListCollectionsRequest, ListExchangeRatesRequest, ListRoundsRequest,
-        ListRoundsResponse,
+        ListRoundsResponse, SetSwitchRequest, Switch, set_switch_request::State,
     },
     round::v1::{Account, CarriedFigure, Round},
     spin::v1::{ListCampaignsRequest, ListOpenRoundsRequest, OpenRound},
@@ -55,7 +55,7 @@ pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit
         (campaigns(&visit, &account).await?)
         (history(&visit, &account).await?)
     };
-    Ok(layout::page(&visit, &format!("Player {operator}/{player}"), content))
+    Ok(layout::page(&visit, &format!("Player {operator}/{player}"), content).await)
 }
 
 /// The rounds of an operator that wait for their players.
@@ -65,10 +65,10 @@ pub(crate) async fn open_rounds(Path(operator_id): Path<String>, visit: Visit) -
         ListOpenRoundsRequest { operator_id: operator_id.clone(), page_size: 50, page_token, ..Default::default() };
     let answer = visit.api.spin().list_open_rounds(request).await?.into_inner();
     let content = html! {
-        (waiting(&answer.rounds))
+        @if visit.owns(&operator_id) { (waiting(&visit, &answer.rounds)) } @else { (others(&visit, &operator_id).await) }
         (further(&query(&format!("/open/{operator_id}"), &[("page", &answer.next_page_token)]), &answer.next_page_token))
     };
-    Ok(layout::page(&visit, &format!("Open rounds of {operator_id}"), content))
+    Ok(layout::page(&visit, &format!("Open rounds of {operator_id}"), content).await)
 }
 
 /// The player's accounts: in every currency that has a rate, in EUR and in play money, those that there are.
@@ -94,14 +94,33 @@ async fn open(visit: &Visit, account: &Account) -> Result<Markup, Failure> {
     let (operator_id, player_id) = (account.operator_id.clone(), account.player_id.clone());
     let request = ListOpenRoundsRequest { operator_id, player_id, page_size: 50, ..Default::default() };
     let answer = visit.api.spin().list_open_rounds(request).await;
-    section("Open rounds", answer, |answer| waiting(&answer.rounds))
+    section("Open rounds", answer, |answer| waiting(visit, &answer.rounds))
 }
 
-fn waiting(rounds: &[OpenRound]) -> Markup {
+/// Notice in place of another operator's open rounds, with their number for the platform's administrators.
+async fn others(visit: &Visit, operator_id: &str) -> Markup {
+    let switch = Switch { operator_id: operator_id.to_owned(), ..Switch::default() };
+    let request = SetSwitchRequest {
+        request_id: "preview".into(),
+        switch: Some(switch),
+        state: State::Off.into(),
+        reason: "preview".into(),
+        preview: true,
+        ..SetSwitchRequest::default()
+    };
+    let answer = if visit.may("SetSwitch") { visit.api.ledger().set_switch(request).await.ok() } else { None };
+    let players = answer.map(|answer| answer.into_inner().players).unwrap_or_default();
+    html! {
+        @if let [of] = players.as_slice() { p { (count(of.open_rounds)) " rounds wait." } }
+        p.notice { "The rounds of " (operator_id) " are shown to its own credentials. This list is empty whether or not rounds wait." }
+    }
+}
+
+fn waiting(visit: &Visit, rounds: &[OpenRound]) -> Markup {
     let row = |open: &OpenRound| {
         let of = open.round.clone().unwrap_or_default();
         vec![
-            round(&of.round_id),
+            round(visit, &of.round_id, None),
             html! { (of.game) },
             html! { (money(of.bet.as_ref())) },
             html! { (money(of.win.as_ref())) },
@@ -188,16 +207,16 @@ async fn history(visit: &Visit, account: &Account) -> Result<Markup, Failure> {
                     input #game name="game" value=(game) maxlength="64" placeholder="all"; }
                 p { button type="submit" { "Filter" } }
             }
-            (rounds(&answer))
+            (rounds(visit, &answer))
             (further(&path(account, &[("game", &game), ("page", &answer.next_page_token)]), &answer.next_page_token))
         }
     })
 }
 
-fn rounds(answer: &ListRoundsResponse) -> Markup {
+fn rounds(visit: &Visit, answer: &ListRoundsResponse) -> Markup {
     let row = |of: &Round| {
         vec![
-            round(&of.round_id),
+            round(visit, &of.round_id, None),
             when(of.start_time.as_ref()),
             html! { (of.game) },
             html! { (money(of.bet.as_ref())) },

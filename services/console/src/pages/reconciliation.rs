@@ -1,12 +1,13 @@
 //! Reconciliation: each pool's meters by day, held against each other (PL-24), on a page and as files. Made of ListGames, GetPool and
 //! GetPoolStatement.
 
-use super::{jackpots, parts::table, reports};
+use super::{parts::wide_table, reports};
 use crate::{
     days,
     failure::Failure,
     fields::query,
     layout,
+    stops::pools,
     text::{count, eur},
     visit::Visit,
 };
@@ -35,7 +36,7 @@ async fn statement(visit: &Visit, pool_id: &str, date: String) -> Result<Option<
 /// The statements of the days that are asked for, the latest first.
 async fn rows(visit: &Visit) -> Result<Vec<GetPoolStatementResponse>, Failure> {
     let mut rows = vec![];
-    for pool in jackpots::pools(visit).await? {
+    for pool in pools(visit).await? {
         let Some(today) = statement(visit, &pool.pool_id, String::new()).await? else { continue };
         let today_begins = days::begin(&today.date)?;
         let last = days::field(&visit.query, "to")?.unwrap_or(today_begins).min(today_begins);
@@ -76,7 +77,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             li { a href=(file("parquet")) { "These as Parquet" } }
         }
     };
-    Ok(layout::page(&visit, "Reconciliation", content))
+    Ok(layout::page(&visit, "Reconciliation", content).await)
 }
 
 /// Whether a decimal figure is zero.
@@ -92,6 +93,7 @@ fn shown(rows: &[GetPoolStatementResponse]) -> Markup {
         vec![
             html! { a.cash href=(day) { (of.date) } },
             html! { (of.pool_id) },
+            html! { strong.cash.bad[!is_zero(&of.difference_eur)] { (eur(&of.difference_eur)) } },
             figure(&closing.contributions_eur),
             figure(&closing.house_funding_eur),
             figure(&closing.moved_in_eur),
@@ -100,12 +102,12 @@ fn shown(rows: &[GetPoolStatementResponse]) -> Markup {
             figure(&closing.increments_eur),
             figure(&closing.reserve_eur),
             html! { (count(of.hits.len())) },
-            html! { strong.cash.bad[!is_zero(&of.difference_eur)] { (eur(&of.difference_eur)) } },
         ]
     };
     let head = [
         "Day",
         "Pool",
+        "Difference",
         "Contributions",
         "House funding",
         "Moved in",
@@ -114,12 +116,11 @@ fn shown(rows: &[GetPoolStatementResponse]) -> Markup {
         "Increments",
         "Reserve",
         "Hits",
-        "Difference",
     ];
     match rows {
         [] => html! { p { "No activity." } },
         rows => html! {
-            (table("Reconciliation by day", &head, rows.iter().take(SHOWN).map(row).collect()))
+            (wide_table("Reconciliation by day", &head, rows.iter().take(SHOWN).map(row).collect()))
             @if rows.len() > SHOWN { p.note { "The latest " (SHOWN) " of " (count(rows.len())) " rows; the files have all." } }
         },
     }

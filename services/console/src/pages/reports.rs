@@ -125,7 +125,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             }
         }
     };
-    Ok(layout::page(&visit, "Reports", content))
+    Ok(layout::page(&visit, "Reports", content).await)
 }
 
 /// Whether a file of so many rows has further ones: it's whole or refused, so that nobody takes a part for all.

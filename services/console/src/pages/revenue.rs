@@ -1,7 +1,7 @@
 //! Revenue by day, operator, game and currency, of any interval: on a page and as files (PL-34). Made of ListRevenue.
 
 use super::{
-    parts::table,
+    parts::wide_table,
     reports::{self, minor},
 };
 use crate::{failure::Failure, fields::query, layout, text::count, visit::Visit};
@@ -55,7 +55,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             li { a href=(query("/reports/revenue.parquet", &asked)) { "This interval as Parquet" } }
         }
     };
-    Ok(layout::page(&visit, "Revenue by day", content))
+    Ok(layout::page(&visit, "Revenue by day", content).await)
 }
 
 fn shown(rows: &[Revenue]) -> Markup {
@@ -65,6 +65,7 @@ fn shown(rows: &[Revenue]) -> Markup {
             html! { span.cash { (of.date) } },
             html! { (of.operator_id) },
             html! { (of.game) },
+            html! { strong { (cash(&of.revenue_minor)) } },
             html! { (count(of.rounds)) },
             html! { (count(of.free_rounds)) },
             html! { (count(of.voided_rounds)) },
@@ -72,7 +73,6 @@ fn shown(rows: &[Revenue]) -> Markup {
             cash(&of.refunds_minor),
             cash(&of.wins_minor),
             cash(&of.wins_taken_back_minor),
-            cash(&of.revenue_minor),
             cash(&of.jackpots_minor),
             cash(&of.free_bets_minor),
             cash(&of.free_bets_returned_minor),
@@ -82,6 +82,7 @@ fn shown(rows: &[Revenue]) -> Markup {
         "Day",
         "Operator",
         "Game",
+        "Revenue",
         "Rounds",
         "Free rounds",
         "Voided",
@@ -89,14 +90,13 @@ fn shown(rows: &[Revenue]) -> Markup {
         "Refunds",
         "Wins",
         "Wins taken back",
-        "Revenue",
         "Jackpots",
         "Free bets",
         "Free bets returned",
     ];
     match rows {
         [] => html! { p { "No activity." } },
-        rows => table("Revenue by day", &head, rows.iter().map(row).collect()),
+        rows => wide_table("Revenue by day", &head, rows.iter().map(row).collect()),
     }
 }
 

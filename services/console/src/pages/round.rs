@@ -17,6 +17,7 @@ use axum::{
     extract::Path,
     response::{IntoResponse, Redirect, Response},
 };
+use http::{HeaderName, HeaderValue};
 use maud::{Markup, html};
 use motherlode_books::StreamId;
 use motherlode_picture::round::{self as picture, Section};
@@ -52,7 +53,10 @@ pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure
         _ => html! { (told) },
     };
     if let Some(at) = visit.query.number::<usize>("frame") {
-        return picture_by_picture(&visit, &round, at, &record);
+        let (content, refresh) = picture_by_picture(&visit, &round, at, &record)?;
+        let mut answer = layout::page(&visit, &format!("Round {}", round.round_id), content).await;
+        answer.headers_mut().extend(refresh.map(|refresh| (HeaderName::from_static("refresh"), refresh)));
+        return Ok(answer);
     }
     let content = html! {
         (head(&visit, &round, round.steps.first().map(|first| record(&first.position.to_string()))))
@@ -60,25 +64,21 @@ pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure
         (postings::shown(&round))
         (actions(&visit, &round)?)
     };
-    Ok(layout::page(&visit, &format!("Round {}", round.round_id), content))
+    Ok(layout::page(&visit, &format!("Round {}", round.round_id), content).await)
 }
 
-/// One picture of the round; while it plays, the next one comes by itself.
+/// One picture of the round, and the `refresh` header that loads the next one during playback.
 fn picture_by_picture(
     visit: &Visit,
     round: &Round,
     at: usize,
     record: &dyn Fn(&str) -> Markup,
-) -> Result<Response, Failure> {
+) -> Result<(Markup, Option<HeaderValue>), Failure> {
     let plays = visit.query.get("play") == "on";
     let shown = frames::shown(round, &picture::sections(round, false), at, plays, record);
     let content = shown.ok_or_else(|| Failure::unknown("The round has no such picture."))?;
-    let mut answer = layout::page(visit, &format!("Round {}", round.round_id), content).into_response();
     let next = frames::next(round, at).filter(|_| plays);
-    if let Some(refresh) = next.and_then(|next| format!("{}; url={next}", frames::STANDS).parse().ok()) {
-        answer.headers_mut().insert(http::HeaderName::from_static("refresh"), refresh);
-    }
-    Ok(answer)
+    Ok((content, next.and_then(|next| format!("{}; url={next}", frames::STANDS).parse().ok())))
 }
 
 /// The partition of the player's log, for who may see it.

@@ -1,9 +1,10 @@
 //! Trust: what the program is, what was signed of its log, and who may stop and start what. Made of GetIdentity,
-//! GetLogStatus, GetCheckpoint, RunSelfCheck, ListSwitches, SetSwitch, ListChanges, ApproveChange and RejectChange.
+//! GetLogStatus, GetCheckpoint, RunSelfCheck, ListSwitches, ListChanges, ApproveChange and RejectChange.
 
 use super::{
     jobs,
-    parts::{act, changes, events, facts, section, switches, table},
+    parts::{changes, events, facts, section, switches, table},
+    switches::choice,
 };
 use crate::{
     failure::Failure,
@@ -17,10 +18,7 @@ use axum::{
 };
 use maud::{Markup, html};
 use motherlode_proto::{
-    ledger::v1::{
-        ApproveChangeRequest, GetLogStatusRequest, RejectChangeRequest, SetSwitchRequest, Switch,
-        set_switch_request::State,
-    },
+    ledger::v1::{ApproveChangeRequest, GetLogStatusRequest, RejectChangeRequest},
     proof::v1::GetCheckpointRequest,
     report::v1::{
         GetIdentityRequest, GetIdentityResponse, ListSignificantEventsRequest, RunSelfCheckRequest, SignificantKind,
@@ -54,10 +52,10 @@ async fn show(visit: &Visit, told: Markup) -> Result<Response, Failure> {
         (jobs::audits(visit).await?)
         (resealed(visit).await?)
         (switches(visit).await?)
-        (off(visit)?)
+        (choice(visit, &identity).await?)
         (changes(visit).await?)
     };
-    Ok(layout::live_page(visit, "Trust", content))
+    Ok(layout::live_page(visit, "Trust", content).await)
 }
 
 fn program(visit: &Visit, identity: &GetIdentityResponse) -> Markup {
@@ -130,55 +128,12 @@ async fn resealed(visit: &Visit) -> Result<Markup, Failure> {
     })
 }
 
-fn off(visit: &Visit) -> Result<Markup, Failure> {
-    if !visit.may("SetSwitch") {
-        return Ok(Markup::default());
-    }
-    let input = |name: &str, title: &str, hint: &str| {
-        html! {
-            label for={ "off-" (name) } { (title) }
-            input id={ "off-" (name) } name=(name) maxlength="64" placeholder=(hint);
-        }
-    };
-    let parts = html! {
-        input type="hidden" name="state" value="off";
-        (input("operator", "Operator", "all"))
-        (input("game", "Game", "all"))
-        (input("version", "Rules version", "all"))
-    };
-    Ok(html! {
-        section {
-            h2 { "Switch off" }
-            p { "No new rounds of the part are taken from then on, at once. Open rounds go on and are paid. To switch on again, a second actor must approve where there are operators." }
-            (act(visit, "/switches", "Switch off", true, &parts)?)
-        }
-    })
-}
-
-/// Switches something off, or asks that it be switched on.
-pub(crate) async fn switch(form: Form) -> Result<Redirect, Failure> {
-    let get = |field: &str| form.fields.get(field).to_owned();
-    let state = match form.fields.get("state") {
-        "off" => State::Off,
-        "on" => State::On,
-        _ => return Err(Failure::bad("Something is switched on or off.")),
-    };
-    let switch = Switch { operator_id: get("operator"), game: get("game"), rules_version: get("version") };
-    let request = SetSwitchRequest {
-        request_id: get("request"),
-        switch: Some(switch),
-        state: state.into(),
-        reason: get("reason"),
-        actor: get("actor"),
-    };
-    form.visit.api.ledger().set_switch(request).await?;
-    Ok(Redirect::to("/trust"))
-}
-
 /// Approves a change that another actor proposed.
 pub(crate) async fn approve(Path(change_id): Path<u64>, form: Form) -> Result<Redirect, Failure> {
     let award_cost = form.fields.get("award_cost").parse().unwrap_or_default();
-    let request = ApproveChangeRequest { request_id: form.fields.get("request").to_owned(), change_id, award_cost };
+    let get = |field: &str| form.fields.get(field).to_owned();
+    let (request_id, actor) = (get("request"), get("actor"));
+    let request = ApproveChangeRequest { request_id, change_id, award_cost, actor };
     form.visit.api.ledger().approve_change(request).await?;
     Ok(Redirect::to("/trust"))
 }
@@ -186,7 +141,8 @@ pub(crate) async fn approve(Path(change_id): Path<u64>, form: Form) -> Result<Re
 /// Rejects a change, or takes one back.
 pub(crate) async fn reject(Path(change_id): Path<u64>, form: Form) -> Result<Redirect, Failure> {
     let get = |field: &str| form.fields.get(field).to_owned();
-    let request = RejectChangeRequest { request_id: get("request"), change_id, reason: get("reason") };
+    let request =
+        RejectChangeRequest { request_id: get("request"), change_id, reason: get("reason"), actor: get("actor") };
     form.visit.api.ledger().reject_change(request).await?;
     Ok(Redirect::to("/trust"))
 }

@@ -87,6 +87,7 @@ const ROWS: &[Row] = &[
     act("/jackpots/{pool}/resume", "/jackpots/bewitched/resume", Who::Platform, false, &[("request", "again")]),
     act("/changes/{id}/approve", "/changes/1/approve", ADMIN, true, &[("request", "approve")]),
     act("/changes/{id}/reject", "/changes/1/reject", ADMIN, true, REASON),
+    page("/switches", "/switches?operator=acme&game=neptune", ADMIN),
     act(
         "/switches",
         "/switches",
@@ -95,6 +96,7 @@ const ROWS: &[Row] = &[
         &[
             ("request", "off"),
             ("state", "off"),
+            ("confirmed", "neptune of acme"),
             ("operator", "acme"),
             ("game", "neptune"),
             ("version", ""),

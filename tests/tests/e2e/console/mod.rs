@@ -6,6 +6,7 @@ mod calls;
 mod limits;
 mod matrix;
 mod reports;
+mod stops;
 mod work;
 
 use browser::{Browser, Page, assert_well_formed};
@@ -332,15 +333,9 @@ async fn pl_27_what_was_typed_is_text_wherever_it_is_shown() {
     let done = browser.submit(&page, &format!("{path}/void"), &[("reason", MARKUP), ("actor", "<b>ann</b>")]).await;
     assert_eq!(done.status, 303, "{}", done.body);
     let mut switching = Browser::logged_in(service.server.console(), "platform-all").await;
-    let page = switching.get("/trust").await;
-    let fields = [
-        ("state", "off"),
-        ("operator", ""),
-        ("game", "neptune"),
-        ("version", ""),
-        ("reason", MARKUP),
-        ("actor", "<b>ann</b>"),
-    ];
+    let page = switching.get("/switches?operator=*&game=neptune").await;
+    let fields =
+        [("state", "off"), ("confirmed", "neptune"), ("game", "neptune"), ("reason", MARKUP), ("actor", "<b>ann</b>")];
     let done = switching.submit(&page, "/switches", &fields).await;
     assert_eq!(done.status, 303, "{}", done.body);
     let typed = format!("/find?q={}&currency=%22%3E%3Cb%3E", "%22%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E");

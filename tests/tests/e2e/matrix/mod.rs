@@ -163,6 +163,7 @@ impl Service {
             state: state.into(),
             reason: "test".into(),
             actor: "bob".into(),
+            preview: false,
         };
         let mut second = Client::on(self.connections["acme-second"].clone());
         second.ledger.set_switch(request(State::Off)).await.unwrap();
@@ -185,7 +186,8 @@ impl Service {
     /// Has the platform's second actor approve a change of the first.
     async fn approve(&self, change_id: u64) {
         let mut second = Client::on(self.connections["second"].clone());
-        let request = ApproveChangeRequest { request_id: format!("approve-{change_id}"), change_id, award_cost: 0 };
+        let request =
+            ApproveChangeRequest { request_id: format!("approve-{change_id}"), change_id, ..Default::default() };
         second.ledger.approve_change(request).await.unwrap();
     }
 

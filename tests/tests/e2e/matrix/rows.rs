@@ -216,12 +216,12 @@ pub const ROWS: &[Row] = &[
     plain("/motherlode.ledger.v1.LedgerService/ListSwitches", None, |_| vec![]),
     plain("/motherlode.ledger.v1.LedgerService/ListChanges", None, |_| vec![]),
     row("/motherlode.ledger.v1.LedgerService/ApproveChange", NO_CHANGE, |it| {
-        ledger::ApproveChangeRequest { request_id: it.request.clone(), change_id: change(it), award_cost: 0 }
+        ledger::ApproveChangeRequest { request_id: it.request.clone(), change_id: change(it), ..Default::default() }
             .encode_to_vec()
     }),
     row("/motherlode.ledger.v1.LedgerService/RejectChange", NO_CHANGE, |it| {
         let (request_id, reason) = (it.request.clone(), "test".to_owned());
-        ledger::RejectChangeRequest { request_id, change_id: change(it), reason }.encode_to_vec()
+        ledger::RejectChangeRequest { request_id, change_id: change(it), reason, ..Default::default() }.encode_to_vec()
     }),
     plain("/motherlode.ledger.v1.LedgerService/GetLogStatus", None, |_| vec![]),
     plain("/motherlode.ledger.v1.LedgerService/FollowLog", None, |_| vec![]),
@@ -442,7 +442,14 @@ fn switch(it: &Names) -> ledger::SetSwitchRequest {
     let switch = ledger::Switch { operator_id: "acme".to_owned(), game: it.game.clone(), ..Default::default() };
     let state = ledger::set_switch_request::State::Off.into();
     let (reason, actor) = (content(it), "ann".to_owned());
-    ledger::SetSwitchRequest { request_id: it.request.clone(), switch: Some(switch), state, reason, actor }
+    ledger::SetSwitchRequest {
+        request_id: it.request.clone(),
+        switch: Some(switch),
+        state,
+        reason,
+        actor,
+        preview: false,
+    }
 }
 
 fn terms(it: &Names) -> Option<jackpot::PoolTerms> {

@@ -9,6 +9,7 @@ use crate::{
     PROGRAM,
     upgrade::{here, lay},
 };
+use bytes::Bytes;
 use motherlode_books::{Commit, Currency, DebitAsked, Event, InternalRequest, Minor, StreamId};
 use motherlode_log::{Hash, Record, genesis, hash};
 use motherlode_proto::{
@@ -142,7 +143,7 @@ async fn mixed(world: &World, client: &mut Client, account: &Account, of: &str) 
     partitions::settled(world.server.ledgers()).await;
 }
 
-/// A history of two players of a seamless wallet and one of a transfer wallet, with credits that are never paid in the end.
+/// A history of two players of a seamless wallet and one of a transfer wallet, with unpaid credits at the end.
 async fn history() -> World {
     let world = World::start().await;
     let mut acme = world.client("acme").await;
@@ -211,22 +212,21 @@ async fn mf_c4_each_balance_is_the_one_before_plus_the_amount_by_pages_and_in_th
     assert_eq!((&found["acme"], &found["other"]), (&acme, &other));
 }
 
-/// The commits of a log as a version without `due_after` logs them, each with the hash of the record that it was.
+/// The commits of a log as a version without `due_after` logs them, each with the hash of its original record.
 fn of_old(config: &Config) -> Vec<(Logged, Hash)> {
-    let records = LogLocation::of(config).existing(0).unwrap();
-    let old = |record: Record| {
-        let logged = record::decode(&record.bytes).unwrap();
-        (Logged { due_after: vec![], ..logged }, hash(&record.bytes))
-    };
-    records.map(|record| old(record.unwrap())).collect()
+    let old = |(logged, hash)| (Logged { due_after: vec![], ..logged }, hash);
+    logged(config).into_iter().map(old).collect()
 }
 
-/// Serves a log of these commits in place of a service's, with the same wallet.
-async fn served(before: World, old: Vec<(Logged, Hash)>) -> World {
-    let World { server, wallet, clock, config, data, .. } = before;
-    server.stop().await.unwrap();
-    drop(data);
-    let data = tempfile::tempdir().unwrap();
+/// The commits of a log, each with the hash of its record.
+fn logged(config: &Config) -> Vec<(Logged, Hash)> {
+    let records = LogLocation::of(config).existing(0).unwrap();
+    let read = |record: Record| (record::decode(&record.bytes).unwrap(), hash(&record.bytes));
+    records.map(|record| read(record.unwrap())).collect()
+}
+
+/// Commits as the records of a log.
+fn records(commits: Vec<(Logged, Hash)>) -> Vec<Bytes> {
     let (mut head, mut hashes) = (genesis(0), BTreeMap::new());
     let chain = |(mut logged, before): (Logged, Hash)| {
         // Steps name the records that sealed their draws.
@@ -242,7 +242,16 @@ async fn served(before: World, old: Vec<(Logged, Hash)>) -> World {
         hashes.insert(before, head);
         bytes
     };
-    lay(data.path(), &[old.into_iter().map(chain).collect()]);
+    commits.into_iter().map(chain).collect()
+}
+
+/// Serves a log of these commits in place of a service's, with the same wallet.
+async fn served(before: World, old: Vec<(Logged, Hash)>) -> World {
+    let World { server, wallet, clock, config, data, .. } = before;
+    server.stop().await.unwrap();
+    drop(data);
+    let data = tempfile::tempdir().unwrap();
+    lay(data.path(), &[records(old)]);
     audited(data.path(), 1);
     let config = Config { operators: config.operators, ..here(data.path(), 1) };
     let server = serve(&config, &clock).await;
@@ -264,7 +273,33 @@ async fn mf_c4_records_without_the_credits_due_have_the_same_balances() {
     assert!(chained(&paid).values().all(|balance| *balance == 0), "all is paid");
 }
 
-/// A debit that is asked and refused, so often, after the last of a player's commits.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_c4_the_audit_finds_credits_due_that_are_not_those_of_the_books() {
+    let world = World::start().await;
+    let mut client = world.client("acme").await;
+    let alice = world.player(&mut client, "alice", 1_000_000).await;
+    world.wallet.books().credits_unsure = true;
+    for number in 0..4 {
+        played(&mut client, &format!("o{number}"), &alice, Some(Force::Open)).await;
+    }
+    assert!(due(&world, "alice") > 0);
+    let mut commits: Vec<_> = logged(&world.config);
+    world.server.stop().await.unwrap();
+    let audit = |commits: Vec<(Logged, Hash)>| {
+        let data = tempfile::tempdir().unwrap();
+        lay(data.path(), &[records(commits)]);
+        let output = Command::new(PROGRAM).arg("audit").arg(data.path()).output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    let (is_sound, said) = audit(commits.clone());
+    assert!(is_sound, "{said}");
+    let of = commits.iter_mut().find(|(of, _)| of.due_after.iter().any(|(_, due)| due.0 > 0)).unwrap();
+    of.0.due_after[0].1.0 -= 1;
+    let (is_sound, said) = audit(commits);
+    assert!(!is_sound && said.contains("PL-31: the credits due that are stated"), "{said}");
+}
+
+/// Appends pairs of an asked and a refused debit to a player's commits.
 fn refused_debits(log: &mut Vec<(Logged, Hash)>, stream: &StreamId, times: usize) {
     for number in 0..times {
         let (id, fingerprint) = (format!("poor-{number}"), [7; 16]);

@@ -1,0 +1,162 @@
+//! Switching parts of the service off and on: a choice of the part, a page that says what it affects, and what is done then. Made of
+//! ListSwitches and SetSwitch.
+
+use super::parts::{act, facts, table};
+use crate::{
+    failure::Failure,
+    fields::Fields,
+    layout,
+    stops::part,
+    text::count,
+    visit::{Form, Visit},
+};
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use motherlode_proto::{
+    ledger::v1::{
+        AffectedPlayers, ListSwitchesRequest, SetSwitchRequest, SetSwitchResponse, Switch, set_switch_request::State,
+    },
+    report::v1::GetIdentityResponse,
+};
+use std::collections::BTreeSet;
+
+/// All of something, as a choice: an empty field is no choice.
+const ALL: &str = "*";
+
+/// The section in which a part is chosen, for who may switch.
+pub(super) async fn choice(visit: &Visit, identity: &GetIdentityResponse) -> Result<Markup, Failure> {
+    if !visit.may("SetSwitch") {
+        return Ok(Markup::default());
+    }
+    let models = &identity.models;
+    let names: BTreeSet<_> = models.iter().map(|of| of.game.as_str()).collect();
+    Ok(html! {
+        section {
+            h2 { "Switch off" }
+            p { "No new rounds of the part are taken from then on, at once. Open rounds go on and are paid. To switch on again, a second actor must approve where there are operators. The next page says what is affected." }
+            form.row method="get" action="/switches" {
+                p { (operators(visit, "off-operator", true).await?) }
+                p { label for="off-game" { "Games" }
+                    select #off-game name="game" required {
+                        option value="" { "choose" }
+                        option value=(ALL) { "all games" }
+                        @for name in names {
+                            option value=(name) { (name) ", every version" }
+                            @for of in models.iter().filter(|of| of.game == name) {
+                                @let version = &of.rules_version;
+                                option value={ (name) " " (version) } { (name) " " (version) }
+                            }
+                        }
+                    } }
+                p { button type="submit" { "Continue" } }
+            }
+        }
+    })
+}
+
+/// A choice of an operator that is there.
+pub(super) async fn operators(visit: &Visit, id: &str, all: bool) -> Result<Markup, Failure> {
+    let known = visit.api.ledger().list_switches(ListSwitchesRequest {}).await?.into_inner().operator_ids;
+    // An operator's own admin switches no more than its own.
+    let all = all && visit.sees_all();
+    Ok(html! {
+        label for=(id) { "Operator" }
+        select id=(id) name="operator" required {
+            option value="" { "choose" }
+            @if all { option value=(ALL) { "all operators" } }
+            @for operator in &known { option value=(operator) { (operator) } }
+        }
+    })
+}
+
+/// The part that was chosen.
+fn chosen(fields: &Fields) -> Result<Switch, Failure> {
+    let get = |name: &str| match fields.get(name) {
+        "" => Err(Failure::bad("Choose an operator and the games.")),
+        ALL => Ok(""),
+        chosen => Ok(chosen),
+    };
+    let (operator, game) = (get("operator")?, get("game")?);
+    let (game, version) = game.split_once(' ').unwrap_or((game, ""));
+    Ok(Switch { operator_id: operator.to_owned(), game: game.to_owned(), rules_version: version.to_owned() })
+}
+
+/// The page that asks to confirm, with what is affected.
+pub(crate) async fn confirm(visit: Visit) -> Result<Response, Failure> {
+    let switch = chosen(&visit.query)?;
+    let request = SetSwitchRequest {
+        request_id: "preview".into(),
+        switch: Some(switch.clone()),
+        state: State::Off.into(),
+        reason: "preview".into(),
+        preview: true,
+        ..SetSwitchRequest::default()
+    };
+    let effect = visit.api.ledger().set_switch(request).await?.into_inner();
+    let fields = html! {
+        input type="hidden" name="operator" value=(switch.operator_id);
+        input type="hidden" name="game" value=(switch.game);
+        input type="hidden" name="version" value=(switch.rules_version);
+        input type="hidden" name="state" value="off";
+        input type="hidden" name="confirmed" value=(part(&switch));
+    };
+    let content = html! {
+        p.notice { "From then on no new rounds of " strong { (part(&switch)) } " are taken." }
+        (affected(&effect))
+        section {
+            h2 { "Confirm" }
+            (act(&visit, "/switches", "Switch off", true, &fields)?)
+            p { a href="/trust" { "Leave it on" } }
+        }
+    };
+    Ok(layout::page(&visit, &format!("Switch off {}", part(&switch)), content).await)
+}
+
+fn affected(effect: &SetSwitchResponse) -> Markup {
+    let SetSwitchResponse { games, players, .. } = effect;
+    let sum = |of: fn(&AffectedPlayers) -> u64| count(players.iter().map(of).sum::<u64>());
+    let game = |of: &Switch| vec![html! { (of.game) }, html! { (of.rules_version) }];
+    let of = |of: &AffectedPlayers| {
+        vec![html! { (of.operator_id) }, html! { (count(of.active_players)) }, html! { (count(of.open_rounds)) }]
+    };
+    html! {
+        section {
+            h2 { "Affected" }
+            (facts(&[
+                ("Versions of games", html! { (count(games.len())) }),
+                ("Operators", html! { (count(players.len())) }),
+                ("Players active lately", html! { (sum(|of| of.active_players)) }),
+                ("Open rounds, which go on", html! { (sum(|of| of.open_rounds)) }),
+            ]))
+            (table("Games", &["Game", "Version"], games.iter().map(game).collect()))
+            @if players.is_empty() { p { "No operator has players." } }
+            @else { (table("Players", &["Operator", "Players active lately", "Open rounds"], players.iter().map(of).collect())) }
+        }
+    }
+}
+
+/// Switches something off that was confirmed, or asks that it be switched on.
+pub(crate) async fn switch(form: Form) -> Result<Response, Failure> {
+    let get = |field: &str| form.fields.get(field).to_owned();
+    let switch = Switch { operator_id: get("operator"), game: get("game"), rules_version: get("version") };
+    let state = match form.fields.get("state") {
+        "off" if form.fields.get("confirmed") == part(&switch) => State::Off,
+        "off" => {
+            return Err(Failure::bad(
+                "A part is switched off on the page that says what is affected. Choose it on Trust.",
+            ));
+        }
+        "on" => State::On,
+        _ => return Err(Failure::bad("Something is switched on or off.")),
+    };
+    let request = SetSwitchRequest {
+        request_id: get("request"),
+        switch: Some(switch),
+        state: state.into(),
+        reason: get("reason"),
+        actor: get("actor"),
+        preview: false,
+    };
+    form.visit.api.ledger().set_switch(request).await?;
+    Ok(Redirect::to("/trust").into_response())
+}

@@ -1,0 +1,346 @@
+//! Stopped parts on pages, and the way to switch a part off (PL-25).
+
+use super::{Browser, Page, Service, rounds, service};
+use crate::PROGRAM;
+use motherlode_books::Event;
+use motherlode_proto::{
+    jackpot::v1::SuspendPoolRequest,
+    ledger::v1::{ListSwitchesRequest, SetSwitchRequest, Switch, SwitchedOff, set_switch_request::State},
+};
+use motherlode_tests::{Client, account, commits, config, reason, start_fresh};
+use std::collections::BTreeSet;
+use tonic::Code;
+
+fn off(request_id: &str, operator: &str, game: &str) -> SetSwitchRequest {
+    SetSwitchRequest {
+        request_id: request_id.into(),
+        switch: Some(Switch { operator_id: operator.into(), game: game.into(), ..Switch::default() }),
+        state: State::Off.into(),
+        reason: "a fault".into(),
+        ..SetSwitchRequest::default()
+    }
+}
+
+async fn switched_off(client: &mut Client) -> Vec<SwitchedOff> {
+    client.ledger.list_switches(ListSwitchesRequest {}).await.unwrap().into_inner().switched_off
+}
+
+/// The banner of a page.
+fn banner(page: &Page) -> Option<&str> {
+    Some(page.body.split_once("<div class=\"banner\"")?.1.split_once("</div>")?.0)
+}
+
+fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
+    text.split_once(before).and_then(|(_, rest)| rest.split_once(after)).map_or("", |(found, _)| found)
+}
+
+/// The section of a page that has a heading.
+fn section<'a>(page: &'a Page, heading: &str) -> &'a str {
+    between(&page.body, &format!("<h2>{heading}</h2>"), "</section>")
+}
+
+/// Pages of every kind, for a credential that may see them all.
+fn pages(round: &str) -> Vec<String> {
+    let round = format!("/round/{round}");
+    let more = ["", "?frame=1", "/check"].map(|more| format!("{round}{more}"));
+    let paths = [
+        "/",
+        "/find",
+        "/player/acme/alice",
+        "/open/acme",
+        "/jackpots",
+        "/jackpots/bewitched",
+        "/games",
+        "/reports",
+        "/reports/revenue",
+        "/trust",
+        "/log",
+        "/log/0/3",
+        "/switches?operator=acme&game=neptune",
+    ];
+    paths.into_iter().map(str::to_owned).chain(more).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_d1_every_page_says_what_is_stopped_and_now_has_it_among_its_alerts() {
+    let service = service().await;
+    let (_, over, _) = rounds(&service).await;
+    let mut platform = service.client("platform-all").await;
+    let mut browser = Browser::logged_in(service.server.console(), "acme-all").await;
+    for path in pages(&over) {
+        let page = browser.get(&path).await;
+        assert!(page.status == 200 && banner(&page).is_none(), "{path}: {}", page.status);
+    }
+    assert!(section(&browser.get("/").await, "Alerts").contains("None."));
+
+    platform.ledger.set_switch(off("all", "", "")).await.unwrap();
+    let suspend = SuspendPoolRequest {
+        request_id: "suspend".into(),
+        pool_id: "bewitched".into(),
+        reason: "audit".into(),
+        actor: String::new(),
+    };
+    platform.jackpot.suspend_pool(suspend).await.unwrap();
+    // A banner is made once a second for all with the same rights.
+    let stops = ["New rounds of the whole service are switched off", "a fault", "is suspended"];
+    let shown = async |browser: &mut Browser, path: &str| loop {
+        let page = browser.get(path).await;
+        assert_eq!(page.status, 200, "{path}");
+        match banner(&page) {
+            Some(told) if stops.iter().all(|stop| told.contains(stop)) => return page,
+            _ => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
+        }
+    };
+    for path in pages(&over) {
+        shown(&mut browser, &path).await;
+    }
+    for token in ["acme-play", "acme-admin", "bravo-support", "platform-audit"] {
+        let mut browser = Browser::logged_in(service.server.console(), token).await;
+        let now = shown(&mut browser, "/").await;
+        let alerts = section(&now, "Alerts");
+        assert!(stops.iter().all(|stop| alerts.contains(stop)), "{token}: {alerts}");
+    }
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_d2_a_part_is_chosen_and_switched_off_after_a_page_that_says_what_is_affected() {
+    let service = service().await;
+    rounds(&service).await;
+    let mut client = service.client("platform-all").await;
+    let mut browser = Browser::logged_in(service.server.console(), "platform-all").await;
+    let trust = browser.get("/trust").await;
+    let form = between(&trust.body, "action=\"/switches\"", "</form>");
+    assert!(form.contains("<select") && !form.contains("<input"), "choices alone: {form}");
+    let options: BTreeSet<_> =
+        form.split("<option value=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    assert!(["", "*", "acme", "bravo", "bewitched", "neptune"].iter().all(|option| options.contains(option)), "{form}");
+    assert!(!options.contains("platform"), "it has no players");
+
+    // Nothing is chosen by an empty field, and nothing is switched by the first form or without its page.
+    for nothing in ["", "?operator=&game=", "?operator=*", "?game=*"] {
+        assert_eq!(browser.get(&format!("/switches{nothing}")).await.status, 400, "{nothing}");
+    }
+    let page = browser.get("/switches?operator=*&game=*").await;
+    let affected = section(&page, "Affected");
+    for name in ["acme", "bravo", "bewitched", "neptune", "dwarf-mine", "mystery-elves", "witch-feature"] {
+        assert!(affected.contains(name), "{name}: {affected}");
+    }
+    let row = between(affected, "<th scope=\"row\">acme</th>", "</tr>");
+    assert_eq!(row, "<td>1</td><td>1</td>", "alice, and her open round");
+    let word = page.hidden("/switches", "word").unwrap();
+    let empty = [("word", &*word), ("request", "x"), ("state", "off"), ("reason", "why")];
+    let other = [&empty[..], &[("operator", ""), ("game", ""), ("version", ""), ("confirmed", "neptune")]].concat();
+    for unconfirmed in [&empty[..], &other] {
+        assert_eq!(browser.post("/switches", unconfirmed).await.status, 400);
+    }
+    assert_eq!(switched_off(&mut client).await, []);
+
+    // An operator that is not there is refused by the service and on the page.
+    assert_eq!(browser.get("/switches?operator=acmee&game=*").await.status, 404);
+    let refused = client.ledger.set_switch(off("mistyped", "acmee", "")).await.unwrap_err();
+    assert_eq!((refused.code(), &*reason(&refused)), (Code::NotFound, "OPERATOR_UNKNOWN"));
+    assert_eq!(switched_off(&mut client).await, []);
+    let preview = SetSwitchRequest { preview: true, ..off("once", "bravo", "neptune") };
+    client.ledger.set_switch(preview).await.unwrap();
+    assert_eq!(switched_off(&mut client).await, [], "a preview changes nothing");
+    client.ledger.set_switch(off("once", "bravo", "neptune")).await.unwrap();
+
+    let page = browser.get("/switches?operator=acme&game=neptune").await;
+    let fields = ["operator", "game", "version", "state", "confirmed"];
+    let filled = fields.map(|name| (name, page.hidden("/switches", name).unwrap()));
+    let mut filled: Vec<_> = filled.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    filled.extend([("reason", "a fault"), ("actor", "T-7")]);
+    let done = browser.submit(&page, "/switches", &filled).await;
+    assert_eq!((done.status, done.header("location")), (303, "/trust"), "{}", done.body);
+    let off = switched_off(&mut client).await;
+    let parts: Vec<_> = off.iter().map(|of| of.switch.clone().unwrap()).map(|of| (of.operator_id, of.game)).collect();
+    assert_eq!(parts, [("acme".into(), "neptune".into()), ("bravo".into(), "neptune".into())]);
+
+    // An operator's own admin has its own players to choose, and no others.
+    let mut acme = Browser::logged_in(service.server.console(), "acme-admin").await;
+    let trust = acme.get("/trust").await;
+    let form = between(&trust.body, "action=\"/switches\"", "</form>");
+    assert!(form.contains("value=\"acme\"") && !form.contains("bravo") && !form.contains("all operators"), "{form}");
+    assert_eq!(acme.get("/switches?operator=*&game=*").await.status, 403);
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_d2_without_operators_one_that_is_in_the_log_is_known_and_no_other() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start_fresh(&config(data.path())).await;
+    let mut client = Client::connect(server.address()).await;
+    let refused = client.ledger.set_switch(off("early", "acme", "")).await.unwrap_err();
+    assert_eq!((refused.code(), &*reason(&refused)), (Code::NotFound, "OPERATOR_UNKNOWN"));
+    client.fund_account(&account("alice", "EUR"), 100).await;
+    client.ledger.set_switch(off("known", "acme", "")).await.unwrap();
+    assert_eq!(switched_off(&mut client).await.len(), 1);
+    server.stop().await.unwrap();
+}
+
+/// The words of actors in the log, whatever they did.
+fn references(service: &Service) -> BTreeSet<String> {
+    let commits = commits(service.server.ledgers().home(), 1);
+    commits.filter_map(|logged| Some(logged.commit.acted_by()?.1.to_owned())).collect()
+}
+
+/// The change that waits on a page, by the path of a form.
+fn change(page: &Page, end: &str) -> String {
+    let mut actions = page.body.split("action=\"").map(|part| part.split('"').next().unwrap());
+    actions.find(|action| action.ends_with(end)).unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_d3_a_ticket_is_kept_by_whatever_form_it_was_typed_in() {
+    let service = service().await;
+    let (_, over, open) = rounds(&service).await;
+    let mut acme = Browser::logged_in(service.server.console(), "acme-all").await;
+    let mut ann = Browser::logged_in(service.server.console(), "platform-all").await;
+    let mut bob = Browser::logged_in(service.server.console(), "platform-two").await;
+    let typed = |ticket| [("reason", "a fault"), ("actor", ticket)];
+    let mut tickets = BTreeSet::new();
+    let mut done = |page: Page, ticket: &str| {
+        assert_eq!(page.status, 303, "{ticket}: {}", page.body);
+        tickets.insert(ticket.to_owned());
+    };
+    let path = format!("/round/{over}");
+    let page = acme.get(&path).await;
+    done(acme.submit(&page, &format!("{path}/void"), &typed("T-void")).await, "T-void");
+    let path = format!("/round/{open}");
+    let page = acme.get(&path).await;
+    done(acme.submit(&page, &format!("{path}/close"), &typed("T-close")).await, "T-close");
+    let page = acme.get("/switches?operator=acme&game=neptune").await;
+    let part = [("operator", "acme"), ("game", "neptune"), ("state", "off"), ("confirmed", "neptune of acme")];
+    done(acme.submit(&page, "/switches", &[&part[..], &typed("T-off")].concat()).await, "T-off");
+    let page = acme.get("/trust").await;
+    let part = [("operator", "acme"), ("game", "neptune"), ("state", "on")];
+    let section = Page { body: section(&page, "Switched off").to_owned(), ..page };
+    done(acme.submit(&section, "/switches", &[&part[..], &typed("T-on")].concat()).await, "T-on");
+    let mut two = Browser::logged_in(service.server.console(), "acme-two").await;
+    let page = two.get("/trust").await;
+    let reject = change(&page, "/reject");
+    done(two.submit(&page, &reject, &typed("T-reject")).await, "T-reject");
+    let pool = "/jackpots/bewitched";
+    let page = ann.get(pool).await;
+    done(ann.submit(&page, &format!("{pool}/suspend"), &typed("T-suspend")).await, "T-suspend");
+    let page = ann.get(pool).await;
+    done(ann.submit(&page, &format!("{pool}/resume"), &typed("T-resume")).await, "T-resume");
+    let page = bob.get("/trust").await;
+    let approve = change(&page, "/approve");
+    done(bob.submit(&page, &approve, &typed("T-approve")).await, "T-approve");
+    let page = ann.get(pool).await;
+    let times = [("from", "2026-12-01T10:00:00Z"), ("until", "2026-12-01T11:00:00Z")];
+    let incident = [&times[..], &[("incident", "i-1"), ("operator", "acme"), ("version", "")]].concat();
+    let filled = [incident, typed("T-incident").to_vec()].concat();
+    done(ann.submit(&page, &format!("{pool}/incident"), &filled).await, "T-incident");
+    let kept = references(&service);
+    assert_eq!(tickets.difference(&kept).collect::<Vec<_>>(), Vec::<&String>::new(), "{kept:?}");
+    // Reports show the tickets of both who proposed and who approved.
+    let events = ann.get("/reports").await;
+    for ticket in ["T-resume", "T-approve"] {
+        assert!(events.body.contains(ticket), "{ticket}");
+    }
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_d3_the_platform_is_led_to_records_and_not_told_that_no_round_waits() {
+    let service = service().await;
+    let (_, over, _) = rounds(&service).await;
+    let mut acme = Browser::logged_in(service.server.console(), "acme-all").await;
+    let mut platform = Browser::logged_in(service.server.console(), "platform-all").await;
+    let page = platform.get("/open/acme").await;
+    assert!(page.status == 200 && !page.body.contains("None waits"), "{}", page.body);
+    assert!(page.body.contains("1 rounds wait"), "{}", page.body);
+    let mut auditor = Browser::logged_in(service.server.console(), "platform-audit").await;
+    let page = auditor.get("/open/acme").await;
+    assert!(!page.body.contains("None waits") && page.body.contains("shown to its own credentials"), "{}", page.body);
+    // Whose they are is told to nobody else: an operator that is there and one that isn't look the same.
+    let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
+    let [there, not] = [bravo.get("/open/acme").await, bravo.get("/open/nobody").await];
+    assert_eq!(super::text(&there).replace("acme", "nobody"), super::text(&not));
+
+    let path = format!("/round/{over}");
+    let page = acme.get(&path).await;
+    let filled = [("reason", "a fault"), ("actor", "")];
+    assert_eq!(acme.submit(&page, &format!("{path}/void"), &filled).await.status, 303);
+    let now = acme.get("/").await;
+    assert!(now.body.contains(&format!("href=\"{path}\"")));
+    let now = platform.get("/").await;
+    assert!(now.body.contains(&over) && !now.body.contains("href=\"/round/"), "{}", now.body);
+    let link = now.body.split("href=\"").map(|rest| rest.split('"').next().unwrap());
+    let record = link.into_iter().find(|link| link.starts_with("/log/0/")).unwrap().to_owned();
+    let page = platform.get(&record).await;
+    assert!(page.status == 200 && page.body.contains("round voided"), "{}", page.body);
+    assert!(!page.body.contains("href=\"/player/"), "another's player has no page for it");
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_d3_a_record_of_a_switch_says_off_and_on() {
+    let data = tempfile::tempdir().unwrap();
+    let text = "[console]\nlisten = \"127.0.0.1:0\"\n";
+    let console = motherlode_runtime::Config::parse(text).unwrap().console;
+    let server = start_fresh(&motherlode_runtime::Config { console, ..config(data.path()) }).await;
+    let mut client = Client::connect(server.address()).await;
+    let off = off("off", "", "neptune");
+    client.ledger.set_switch(off.clone()).await.unwrap();
+    client
+        .ledger
+        .set_switch(SetSwitchRequest { request_id: "on".into(), state: State::On.into(), ..off })
+        .await
+        .unwrap();
+    let is_switch = |event: &Event| matches!(event, Event::SwitchSet { .. });
+    let of_switches = commits(server.ledgers().home(), 1).filter(|logged| logged.commit.events.iter().any(is_switch));
+    let positions: Vec<_> = of_switches.map(|logged| logged.commit.position).collect();
+    let mut browser = Browser::new(server.console());
+    browser.post("/login", &[]).await;
+    let log = browser.get("/log").await;
+    for (position, state) in positions.iter().zip([false, true]) {
+        let page = browser.get(&format!("/log/0/{position}")).await;
+        assert!(page.body.contains(&format!("&quot;on&quot;: {state}")), "{}", page.body);
+        let word = if state { "on" } else { "off" };
+        let line = between(&log.body, &format!("href=\"/log/0/{position}\""), "</tr>");
+        let told = between(line, "switch set<span class=\"soft\">: ", "</span>");
+        assert!(told.split(", ").any(|part| part == word), "{line}");
+    }
+    let url = format!("http://{}", server.address());
+    let exported = tokio::task::spawn_blocking(move || {
+        let arguments = ["export", &url, "--what", "events", "--format", "jsonl"];
+        let output = std::process::Command::new(PROGRAM).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    });
+    let exported = exported.await.unwrap();
+    let states: Vec<_> = exported
+        .lines()
+        .filter(|line| line.contains("switch_set"))
+        .map(|line| (line.contains("\"on\":false"), line.contains("\"on\":true")))
+        .collect();
+    assert_eq!(states, [(true, false), (false, true)], "{exported}");
+    server.stop().await.unwrap();
+}
+
+/// The titles of a page's first table.
+fn titles(page: &Page) -> Vec<&str> {
+    let head = between(&page.body, "<thead>", "</thead>");
+    head.split("<th scope=\"col\">").skip(1).map(|rest| rest.split('<').next().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_d4_the_deciding_figure_stands_directly_after_the_names() {
+    let service = service().await;
+    rounds(&service).await;
+    let mut browser = Browser::logged_in(service.server.console(), "platform-all").await;
+    let page = browser.get("/reports/reconciliation").await;
+    assert_eq!(titles(&page)[..3], ["Day", "Pool", "Difference"]);
+    assert!(page.body.contains("class=\"scroll figures\""));
+    let page = browser.get("/reports/revenue").await;
+    assert_eq!(titles(&page)[..4], ["Day", "Operator", "Game", "Revenue"]);
+    assert!(page.body.contains("class=\"scroll figures\""));
+    // As wide as the window: 118 rem of 16 pixels are within 1,920.
+    let style = browser.get("/console.css").await.body;
+    assert!(style.contains(".console main:has(.figures) { max-width: 118rem; }"));
+    service.server.stop().await.unwrap();
+}
