@@ -22,7 +22,6 @@ use crate::{
     requests::Tail,
     shared::Shared,
     state_check::StateCheck,
-    threads::spawn,
 };
 use motherlode_books::{Books, Frozen};
 use motherlode_log::{Hash, Position, Reader};

@@ -42,7 +42,7 @@ pub(crate) async fn set(
     if !on && !switch.operator.is_empty() && !operators(ledgers, configured).contains(&*switch.operator) {
         let message =
             "no such operator: it is neither configured nor in the log; choose one of ListSwitches.operator_ids";
-        return Err(Refusal::not_found("OPERATOR_UNKNOWN", message).with("operator", &switch.operator));
+        return Err(Refusal::new(Reason::OperatorUnknown, message).with("operator", &switch.operator));
     }
     let reason = fields::text("reason", &request.reason, 256)?.to_owned();
     let reference = fields::reference("actor", &request.actor)?;

@@ -425,7 +425,7 @@ fn switch_off(request_id: &str) -> SetSwitchRequest {
         switch: Some(Switch { operator_id: "acme".into(), game: "neptune".into(), rules_version: String::new() }),
         state: SwitchState::Off.into(),
         reason: "test".into(),
-        actor: String::new(),
+        ..SetSwitchRequest::default()
     }
 }
 

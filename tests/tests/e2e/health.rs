@@ -1,8 +1,10 @@
 //! `motherlode health`, as probes call it: against a service over TLS, by its exit code.
 
 use crate::PROGRAM;
+use motherlode_ledger::{DrawKeys, Options};
 use motherlode_runtime::Config;
-use motherlode_server::Kind;
+use motherlode_server::{Kind, Server};
+use motherlode_spin::Dealer;
 use motherlode_tests::{config, operators::Certificates, start_on};
 use std::{collections::BTreeSet, process::Output};
 use tokio::process::Command;
@@ -42,7 +44,9 @@ async fn at_a5_a_background_task_that_ends_fails_health_and_ends_the_process_or_
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
     config.proofs.listen = Some(([127, 0, 0, 1], 0).into());
-    let server = start_on(&config, motherlode_server::open_stores(&config).unwrap()).await;
+    // One process, whatever the other tests have.
+    let stores = motherlode_server::open_stores(&config).unwrap();
+    let server = Server::start(&config, stores, Options::default(), Dealer::of(DrawKeys::none())).await.unwrap();
     let mut tasks = server.tasks();
     let target = format!("http://{}", server.address());
     // Those of a service on one machine, without seamless wallets and witnesses.

@@ -22,8 +22,7 @@ use crate::{
     error::OpenError,
     handle::{Handle, Way},
     options::Options,
-    recovery::{Recovered, recover},
-    threads::spawn,
+    recovery::{Recovered, recover, spawn},
     upstream::{Asking, Upstream},
 };
 use follow::Follower;

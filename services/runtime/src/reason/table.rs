@@ -131,6 +131,8 @@ reasons! {
     "Play" {
         /// There is no such game or version of its rules. ListGames has those that there are.
         GameUnknown = "GAME_UNKNOWN", NotFound, Never;
+        /// The operator is neither configured nor in the log. ListSwitches names those that are.
+        OperatorUnknown = "OPERATOR_UNKNOWN", NotFound, Never;
         /// The game does not offer the stake. GetGame has the lines, coins and coin values that it offers.
         InvalidStake = "INVALID_STAKE", InvalidArgument, Never;
         /// The rules version is superseded and takes no new bets. Name the current one.

@@ -73,7 +73,7 @@ variants!(EVENTS, event, Event:
     DrawSealed, DrawsRevealed, DrawsLost, WinCredited, RoundSettled, RoundVoided, VoidProposed, JackpotPaid,
     AwardSetAside, ActedBy, SessionOpened, SessionEnded, RealityCheckAcknowledged, CampaignGranted, CampaignCancelled,
     RequestCancelled, SeamlessChosen, DebitAsked, DebitConfirmed, DebitRefused, RollbackAsked, DebitRolledBack,
-    CreditPaid, WalletOverdue, LiabilityReserved, RateSet, PoolOpened, ContributionsPooled, ContributionTakenBack,
+    PartOf, CreditPaid, WalletOverdue, LiabilityReserved, RateSet, PoolOpened, ContributionsPooled, ContributionTakenBack,
     AwardReversed, IncidentDeclared, ContributionsReturned, HitsReleased, JackpotAwarded, PoolTermsChanged,
     PoolSuspended, PoolResumed, PoolRetired, PoolReceived, PartitionReported, PoolMirrored, GeneratorReseeded,
     GenerationBegun, SwitchSet, IntegrityFailed, ClockSkewed, ChangeProposed, ChangeApproved, ChangeRejected,

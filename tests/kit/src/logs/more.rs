@@ -53,6 +53,7 @@ fn more() -> World {
     open_rounds(&mut world);
     wallet(&mut world);
     hit(&mut world, "udo", true);
+    world.write(player("ann"), vec![Event::PartOf { request_id: "series".into() }]);
     world
 }
 
