@@ -90,6 +90,7 @@ fn admit(operators: &mut Vec<Operator>, roles: Roles, name: &str) {
             id: PLATFORM.to_owned(),
             calls_per_second_max: None,
             calls_burst_max: None,
+            weight: 1,
             campaign_liability_eur_max: None,
             wallet: WalletKind::Transfer,
             seamless: None,

@@ -63,6 +63,26 @@ impl Proposal {
             cancelled_only: true,
         })
     }
+
+    /// The operator whose round begins and stays open; a debit may become such a round.
+    pub(crate) fn leaves_open(&self) -> Option<&str> {
+        let StreamId::Player { operator, .. } = &self.stream else { return None };
+        let has = |wanted: fn(&Event) -> bool| self.events.iter().any(wanted);
+        // The wallet has confirmed: what was admitted when it was asked is not refused now.
+        let is_paid = has(|event| matches!(event, Event::DebitConfirmed { .. }));
+        let begins = has(|event| matches!(event, Event::RoundStarted(_) | Event::DebitAsked { .. }));
+        let ends = has(|event| matches!(event, Event::RoundSettled { .. }));
+        (begins && !is_paid && !ends).then_some(operator)
+    }
+
+    /// Bytes of its record, about: for shares of the log.
+    pub(crate) fn bytes(&self) -> usize {
+        let event = |event: &Event| match event {
+            Event::StepResolved(step) => 128 + step.choice.len() + step.outcome.len(),
+            _ => 64,
+        };
+        256 + self.events.iter().map(event).sum::<usize>()
+    }
 }
 
 /// Why a proposal was not applied.
@@ -92,6 +112,12 @@ pub enum AppendError {
     /// The queue is full.
     #[error("the partition's queue is full")]
     Busy,
+    /// The operator has as many open rounds as it may. Nothing was written.
+    #[error("the operator has {most} open rounds, as many as it may: finish or close some of them")]
+    OpenRounds {
+        /// The bound, `limits.open_rounds_per_operator_max`.
+        most: usize,
+    },
     /// There is no room on the disk. Nothing was written.
     #[error("no room for the log: {reason}")]
     Full {
@@ -147,6 +173,9 @@ impl From<AppendError> for Refusal {
             AppendError::Full { .. } => Refusal::new(Reason::LogFull, message),
             AppendError::Unavailable { .. } => Refusal::new(Reason::LogUnavailable, message),
             AppendError::Unknown { .. } => Refusal::new(Reason::OutcomeUnknown, message),
+            AppendError::OpenRounds { most } => {
+                Refusal::new(Reason::OpenRoundsFull, message).with("open_rounds_per_operator_max", most)
+            }
             AppendError::Late => {
                 let refusal = Refusal::new(Reason::OutcomeUnknown, message).with_code(Code::DeadlineExceeded);
                 refusal.retry_after(Duration::from_secs(1))

@@ -1,8 +1,10 @@
 //! How a ledger works: what whoever opens it chooses.
 
 use crate::{draws::DrawKeys, time::process_ticks};
+use motherlode_books::SmolStr;
 use motherlode_runtime::Clock;
 use std::{
+    collections::BTreeMap,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -14,6 +16,10 @@ pub struct Options {
     pub queue_length_max: usize,
     /// Operators that share those places.
     pub operators: usize,
+    /// Operators' weights; an operator without one has 1.
+    pub weights: Arc<BTreeMap<SmolStr, u32>>,
+    /// Open rounds of one operator in the partition; a bet that would leave one more open is refused.
+    pub open_rounds_max: usize,
     /// Whether operators are configured: then each actor has a name.
     pub has_operators: bool,
     /// Commits in one group commit.
@@ -68,6 +74,8 @@ impl Default for Options {
         Self {
             queue_length_max: 8192,
             operators: 1,
+            weights: Arc::default(),
+            open_rounds_max: 100_000,
             has_operators: false,
             batch_commits_max: 512,
             answer_wait_max: Some(Duration::from_secs(10)),

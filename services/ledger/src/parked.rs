@@ -1,23 +1,46 @@
-//! Proposals that wait for room in the next group: operators take turns, each in the order of its proposals.
+//! Proposals that wait for room in the next group: operators take turns, each in the order of its proposals. In a turn an operator gets
+//! so many bytes of the log by its weight; what it leaves is added to its next one.
 //!
 //! Cost: a look-up by name a proposal, and only while a full group waits for the disk. How many there can be is bounded by the slots
 //! of the queue, of which each operator has a share.
 
 use crate::queue::Proposed;
 use motherlode_books::{SmolStr, StreamId};
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+
+/// Bytes of a turn of weight 1: a few bets.
+const TURN_BYTES: usize = 2 << 10;
 
 /// The proposals that wait, by operator.
 #[derive(Default)]
 pub(crate) struct Parked {
-    queues: BTreeMap<SmolStr, VecDeque<Proposed>>,
+    weights: Arc<BTreeMap<SmolStr, u32>>,
+    queues: BTreeMap<SmolStr, Queue>,
     /// The operators that have proposals here, in the order of their next turns.
     turns: VecDeque<SmolStr>,
     /// Number of proposals.
     pub(crate) count: usize,
 }
 
+/// The proposals of one operator.
+#[derive(Default)]
+struct Queue {
+    proposals: VecDeque<Proposed>,
+    /// Bytes that are left of its turns.
+    left: usize,
+    /// Whether its turn has begun.
+    in_turn: bool,
+}
+
 impl Parked {
+    /// Without proposals; an operator without a weight has 1.
+    pub(crate) fn new(weights: Arc<BTreeMap<SmolStr, u32>>) -> Self {
+        Self { weights, ..Self::default() }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -27,25 +50,38 @@ impl Parked {
         let StreamId::Player { operator, .. } = &proposed.proposal.stream else { return Some(proposed) };
         let operator = operator.clone();
         let queue = self.queues.entry(operator.clone()).or_default();
-        if queue.is_empty() {
+        if queue.proposals.is_empty() {
             self.turns.push_back(operator);
         }
-        queue.push_back(proposed);
+        queue.proposals.push_back(proposed);
         self.count += 1;
         None
     }
 
-    /// Takes the next proposals, one of each operator in turn.
+    /// Takes the next proposals, at most so many.
     pub(crate) fn take(&mut self, most: usize) -> Vec<Proposed> {
         let mut taken = Vec::with_capacity(most.min(self.count));
         while taken.len() < most
             && let Some(operator) = self.turns.pop_front()
         {
             let Some(queue) = self.queues.get_mut(&operator) else { continue };
-            taken.extend(queue.pop_front());
-            if queue.is_empty() {
+            if !std::mem::replace(&mut queue.in_turn, true) {
+                queue.left += TURN_BYTES * self.weights.get(&operator).map_or(1, |weight| *weight as usize);
+            }
+            while taken.len() < most
+                && let Some(next) = queue.proposals.front()
+                && let Some(left) = queue.left.checked_sub(next.proposal.bytes())
+            {
+                queue.left = left;
+                taken.extend(queue.proposals.pop_front());
+            }
+            if queue.proposals.is_empty() {
                 self.queues.remove(&operator);
+            } else if taken.len() == most {
+                // Its turn goes on when the next are taken.
+                self.turns.push_front(operator);
             } else {
+                queue.in_turn = false;
                 self.turns.push_back(operator);
             }
         }
@@ -56,7 +92,7 @@ impl Parked {
     /// Whether a request's proposal waits here.
     pub(crate) fn has(&self, stream: &StreamId, request_id: &str) -> bool {
         let StreamId::Player { operator, .. } = stream else { return false };
-        let mut waiting = self.queues.get(operator).into_iter().flatten();
+        let mut waiting = self.queues.get(operator).into_iter().flat_map(|queue| &queue.proposals);
         waiting.any(|waiting| waiting.proposal.stream == *stream && waiting.proposal.request_id == request_id)
     }
 }

@@ -98,11 +98,16 @@ const NODES: &str = "(nodes)";
 
 /// The slots of the queue, shared by operators.
 #[derive(Clone)]
-pub(crate) struct QueueSlots(Arc<Mutex<Quota>>);
+pub(crate) struct QueueSlots {
+    quota: Arc<Mutex<Quota>>,
+    /// Open rounds of one operator.
+    pub(crate) open_rounds_max: usize,
+}
 
 impl QueueSlots {
     pub(crate) fn new(options: &Options) -> Self {
-        Self(Arc::new(Mutex::new(Quota::new(options.queue_length_max, options.operators))))
+        let quota = Arc::new(Mutex::new(Quota::new(options.queue_length_max, options.operators)));
+        Self { quota, open_rounds_max: options.open_rounds_max }
     }
 
     /// Takes a slot for a proposal about a player, or of another process; other proposals of this process need none. `None`
@@ -113,7 +118,7 @@ impl QueueSlots {
             _ if is_remote => SmolStr::new_static(NODES),
             _ => return Some(QueueSlot(None)),
         };
-        self.0.lock().take(&holder).then(|| QueueSlot(Some((self.clone(), holder))))
+        self.quota.lock().take(&holder).then(|| QueueSlot(Some((self.clone(), holder))))
     }
 }
 
@@ -123,7 +128,7 @@ pub(crate) struct QueueSlot(Option<(QueueSlots, SmolStr)>);
 impl Drop for QueueSlot {
     fn drop(&mut self) {
         if let Some((slots, operator)) = &self.0 {
-            slots.0.lock().give(operator);
+            slots.quota.lock().give(operator);
         }
     }
 }

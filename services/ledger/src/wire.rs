@@ -37,21 +37,25 @@ pub(crate) fn proposal_from_wire(message: v1::Proposal) -> Result<Proposal, Malf
 
 /// Why a proposal was not applied, as a message.
 pub(crate) fn error_to_wire(error: &AppendError) -> Outcome {
-    let not_allowed;
+    let text;
     let (cause, reason) = match error {
         AppendError::Conflict { version } => return Outcome::ConflictVersion(*version),
         AppendError::RequestIdReused { request_id } => return Outcome::ReusedRequestId(request_id.to_string()),
         AppendError::RequestCancelled { request_id } => return Outcome::CancelledRequestId(request_id.to_string()),
         AppendError::Refused(why) => return Outcome::Refused(refused::to_wire(why)),
         AppendError::Busy => (Cause::Busy, ""),
+        AppendError::OpenRounds { most } => {
+            text = most.to_string();
+            (Cause::OpenRounds, text.as_str())
+        }
         AppendError::Full { reason } => (Cause::Full, reason.as_str()),
         AppendError::Unavailable { reason } => (Cause::Unavailable, reason.as_str()),
         AppendError::Unknown { reason } => (Cause::Unknown, reason.as_str()),
         AppendError::Late => (Cause::Late, ""),
         AppendError::Closing => (Cause::Closing, ""),
         AppendError::NotAllowed { .. } => {
-            not_allowed = error.to_string();
-            (Cause::NotAllowed, not_allowed.as_str())
+            text = error.to_string();
+            (Cause::NotAllowed, text.as_str())
         }
     };
     Outcome::NotTaken(v1::NotTaken { cause: cause.into(), reason: reason.to_owned() })
@@ -72,6 +76,10 @@ pub(crate) fn outcome_from_wire(outcome: Option<Outcome>) -> Result<Result<u64, 
             let reason = not_taken.reason.clone();
             match not_taken.cause() {
                 Cause::Busy => AppendError::Busy,
+                Cause::OpenRounds => {
+                    let most = reason.parse().map_err(|_| Malformed::Field("not_taken.reason"))?;
+                    AppendError::OpenRounds { most }
+                }
                 Cause::Full => AppendError::Full { reason },
                 Cause::Unavailable => AppendError::Unavailable { reason },
                 Cause::Unknown => AppendError::Unknown { reason },
@@ -103,6 +111,7 @@ mod tests {
             AppendError::RequestCancelled { request_id: "r".into() },
             AppendError::Refused(Refused::RoundOpen { round: 3 }),
             AppendError::Busy,
+            AppendError::OpenRounds { most: 7 },
             AppendError::Full { reason: reason() },
             AppendError::Unavailable { reason: reason() },
             AppendError::Unknown { reason: reason() },

@@ -12,7 +12,7 @@
 //! is durable keep their answers.
 //!
 //! While a full group waits for the disk, further proposals are parked, and judged when a group has become durable, an operator
-//! after the other ([`Parked`]): so a flood of one operator delays another by two groups, whatever its length.
+//! after the other by weight and bytes ([`Parked`]): so a flood of one operator delays another by two groups, whatever its length.
 //!
 //! While no append gets through, proposals are judged by what is durable, and refused with nothing staged for them.
 
@@ -39,6 +39,9 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::{runtime, sync::mpsc};
+
+/// Bytes of a group after which the next one begins: one append delays others by no more.
+const GROUP_BYTES_MAX: usize = 1 << 20;
 
 pub(crate) struct Writer {
     shared: Arc<Shared>,
@@ -83,6 +86,8 @@ struct Group {
     logged: Vec<Arc<Logged>>,
     /// Of the requests that made them, in the same order.
     names: Vec<Name>,
+    /// Bytes of its records.
+    bytes: usize,
     /// Its last record.
     end: Held,
     waiters: Vec<Waiter>,
@@ -139,7 +144,7 @@ impl Writer {
             durable: 0,
             appending: None,
             waiting: 0,
-            parked: Parked::default(),
+            parked: Parked::new(Arc::clone(&options.weights)),
             trouble: None,
             closed: false,
             projector: Some(projector),
@@ -333,7 +338,7 @@ impl Writer {
                 page.write(newest.end);
             }
             for group in staged.groups.drain(..std::mem::take(&mut staged.durable)) {
-                let Group { records, logged, names, end, waiters: of_group } = group;
+                let Group { records, logged, names, end, waiters: of_group, .. } = group;
                 staged.waiting -= of_group.len();
                 let sizes = || records.records().iter().map(Bytes::len);
                 let is_long = sizes().sum::<usize>() > HANDED_BYTES_MAX;
@@ -429,7 +434,12 @@ impl Writer {
 impl Group {
     /// Empty, after a record.
     fn after(end: Held) -> Self {
-        Self { records: Chained::after(end.hash), logged: vec![], names: vec![], end, waiters: vec![] }
+        Self { records: Chained::after(end.hash), logged: vec![], names: vec![], bytes: 0, end, waiters: vec![] }
+    }
+
+    /// Whether it has so many commits, or as many bytes as one append may have.
+    fn is_full(&self, batch_commits_max: usize) -> bool {
+        self.logged.len() >= batch_commits_max || self.bytes >= GROUP_BYTES_MAX
     }
 }
 
@@ -443,7 +453,7 @@ impl Staged {
     fn has_full_group(&self, batch_commits_max: usize) -> bool {
         let closed = self.durable + usize::from(self.appending.is_some());
         let youngest = self.groups.back().filter(|_| self.groups.len() > closed);
-        youngest.is_some_and(|group| group.logged.len() >= batch_commits_max)
+        youngest.is_some_and(|group| group.is_full(batch_commits_max))
     }
 
     /// The answer to a request that was not appended.
@@ -455,7 +465,7 @@ impl Staged {
     fn is_full(&self, batch_commits_max: usize) -> bool {
         let closed = self.durable + usize::from(self.appending.is_some());
         let youngest = self.groups.back().filter(|_| self.groups.len() > closed);
-        youngest.is_none_or(|youngest| youngest.logged.len() >= batch_commits_max)
+        youngest.is_none_or(|youngest| youngest.is_full(batch_commits_max))
     }
 
     /// The staged commit of a request.
@@ -556,6 +566,7 @@ impl Judging<'_> {
                 groups.push_back(Group::after(*end));
             }
             let Some(youngest) = groups.back_mut() else { return before };
+            youngest.bytes += record.len();
             chained = youngest.records.push(after, record);
             *end = Held { position: commit.position, hash: youngest.records.head() };
             end.hash

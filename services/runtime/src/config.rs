@@ -171,6 +171,9 @@ pub struct Limits {
     /// Players in memory, about 1 KB each, all partitions together; the others are read from the files beside the index when they are
     /// asked for. Those that have changed since the latest snapshot, and those with open rounds, stay in memory however many they are.
     pub players_in_memory: usize,
+    /// Open rounds of one operator in each partition, about 2.5 KB each in memory; a bet that would leave one more open is answered
+    /// RESOURCE_EXHAUSTED, OPEN_ROUNDS_FULL.
+    pub open_rounds_per_operator_max: usize,
     /// Bytes of one request message.
     pub message_bytes_max: usize,
     /// Requests in flight on one connection.
@@ -287,6 +290,7 @@ impl Default for Limits {
             queue_length_max: 8192,
             batch_commits_max: 512,
             players_in_memory: 1_000_000,
+            open_rounds_per_operator_max: 100_000,
             message_bytes_max: 64 * 1024,
             concurrent_requests_max: 1024,
             connections_max: 1024,
@@ -350,6 +354,13 @@ impl Config {
             ("limits.queue_length_max", limits.queue_length_max as u64, 1, 1 << 20, "1 to 1048576"),
             ("limits.batch_commits_max", limits.batch_commits_max as u64, 1, 4096, "1 to 4096"),
             ("limits.players_in_memory", limits.players_in_memory as u64, 1000, 1 << 32, "1000 to 4294967296"),
+            (
+                "limits.open_rounds_per_operator_max",
+                limits.open_rounds_per_operator_max as u64,
+                1,
+                1 << 24,
+                "1 to 16777216",
+            ),
             ("limits.message_bytes_max", limits.message_bytes_max as u64, 1024, 4 << 20, "1024 to 4194304"),
             ("limits.concurrent_requests_max", limits.concurrent_requests_max.into(), 1, 65_536, "1 to 65536"),
             ("limits.connections_max", limits.connections_max as u64, 1, 1 << 20, "1 to 1048576"),
@@ -460,6 +471,11 @@ impl Config {
     pub fn campaign_caps(&self) -> impl Iterator<Item = (String, motherlode_books::Nano)> + '_ {
         let caps = self.operators.iter().filter_map(|of| Some((of.id.clone(), of.campaign_liability_eur_max?)));
         caps.map(|(operator, eur)| (operator, motherlode_books::Nano::major(eur.into())))
+    }
+
+    /// Weights of the operators.
+    pub fn weights(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.operators.iter().map(|operator| (operator.id.as_str(), operator.weight))
     }
 
     /// How many operators share what there is of places: those with players. Without any there's one, everybody.

@@ -19,6 +19,7 @@ use motherlode_slots::latest_games;
 use motherlode_spin::{Dealer, Waits};
 use std::{
     net::{SocketAddr, TcpListener},
+    sync::Arc,
     time::Duration,
 };
 use tokio::task::spawn_blocking;
@@ -93,7 +94,10 @@ pub(crate) fn ledger_options(config: &Config, options: Options, dealer: &Dealer)
     let change_lapse_ms = i64::try_from(config.limits.change_lapse_ms).unwrap_or(i64::MAX);
     let draws = dealer.keys().clone();
     let has_operators = !config.operators.is_empty();
-    Options { answer_wait_max, change_lapse_ms, operators: config.sharing(), has_operators, draws, ..options }
+    let weights = Arc::new(config.weights().map(|(operator, weight)| (operator.into(), weight)).collect());
+    let open_rounds_max = config.limits.open_rounds_per_operator_max;
+    let operators = config.sharing();
+    Options { answer_wait_max, change_lapse_ms, operators, weights, open_rounds_max, has_operators, draws, ..options }
 }
 
 /// Opens the trees beside the logs that this process writes, checks each log against the checkpoint that was signed of it and against

@@ -40,7 +40,8 @@ pub(crate) fn console_tls(files: &Tls) -> Result<Acceptor, ServeError> {
 
 /// The connections of a process, with as many descriptors as it may have.
 pub(crate) fn admission(config: &Config) -> Admission {
-    Admission::new(Bounds::of(&config.limits, descriptors()))
+    let weights = config.weights().map(|(operator, weight)| (operator.to_owned(), weight)).collect();
+    Admission::new(Bounds { weights, ..Bounds::of(&config.limits, descriptors()) })
 }
 
 /// The bounds of calls' buffers.

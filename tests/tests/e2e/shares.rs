@@ -13,7 +13,7 @@ use motherlode_proto::{
 use motherlode_runtime::{Config, connect::connect};
 use motherlode_server::open_stores;
 use motherlode_tests::{
-    Client, EUR, Server, campaign, checked, commits, config, fresh,
+    Client, EUR, Force, Server, bet, campaign, checked, commits, config, fresh,
     operators::{operator, token},
     reason, start_on,
 };
@@ -256,4 +256,37 @@ async fn pl_19_pl_22_references_of_those_who_acted_stand_with_the_round() {
         }
     }
     checked(data.path());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_b3_open_rounds_of_an_operator_are_bounded_and_those_of_others_are_not_affected() {
+    let data = tempfile::tempdir().unwrap();
+    let text = ["acme", "other"].map(|id| operator(id, &[(id, ALL)])).concat();
+    let mut config = Config { operators: Config::parse(&text).unwrap().operators, ..config(data.path()) };
+    config.limits.open_rounds_per_operator_max = 3;
+    let server = start_on(&config, fresh(&config)).await;
+    let mut acme = client(&server, "acme").await;
+    let mut players = vec![];
+    for number in 0..5 {
+        let account = account_of("acme", &format!("p{number}"), EUR);
+        acme.fund_account(&account, 10_000).await;
+        players.push(account);
+    }
+    let open = Some(Force::Open);
+    for player in &players[..3] {
+        acme.spin(bet("open", player, "0.01"), open).await.unwrap();
+    }
+    let refused = acme.spin(bet("open", &players[3], "0.01"), open).await.unwrap_err();
+    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "OPEN_ROUNDS_FULL"));
+    // A bet that settles at once leaves none open, and a repetition is answered.
+    acme.spin(bet("over", &players[4], "0.01"), Some(Force::Loss)).await.unwrap();
+    acme.spin(bet("open", &players[0], "0.01"), open).await.unwrap();
+    let mut other = client(&server, "other").await;
+    let theirs = account_of("other", "a", EUR);
+    other.fund_account(&theirs, 10_000).await;
+    other.spin(bet("open", &theirs, "0.01"), open).await.unwrap();
+    // One that is over gives its place back.
+    acme.play_out(bet("open", &players[1], "0.01")).await.unwrap();
+    acme.spin(bet("open", &players[3], "0.01"), open).await.unwrap();
+    server.stop().await.unwrap();
 }

@@ -146,6 +146,12 @@ impl Books {
         })
     }
 
+    /// Number of an operator's open rounds.
+    #[must_use]
+    pub fn open_count(&self, operator: &str) -> usize {
+        self.operators.get(operator).map_or(0, |operator| operator.open.len())
+    }
+
     /// The same whether or not the players are in memory: positions of the bets, names and numbers.
     pub fn open_names(&self, operator: &str, after: u64) -> impl Iterator<Item = (u64, &str, u64)> {
         let operator = self.operators.get(operator).into_iter();

@@ -67,6 +67,8 @@ pub struct Tally {
     pub parts: [Sum; PARTS_MAX],
     /// Rounds whose first step won, started a feature, or left something to play.
     pub hits: u64,
+    /// Windows that started a bonus, in paid and free spins.
+    pub bonuses: u64,
     /// Free spins played.
     pub free_spins: u64,
     /// Jackpots won.
@@ -91,6 +93,7 @@ impl Tally {
             sum.merge(more);
         }
         self.hits += other.hits;
+        self.bonuses += other.bonuses;
         self.free_spins += other.free_spins;
         self.jackpots += other.jackpots;
         self.max_win_coins = self.max_win_coins.max(other.max_win_coins);
@@ -164,6 +167,7 @@ fn play(
                 *sum += more;
             }
             for spin in &out.spins {
+                tally.bonuses += u64::from(spin.bonus);
                 tally.free_spins += u64::from(spin.kind.is_free());
             }
             tally.jackpots += u64::from(out.jackpot);

@@ -72,7 +72,10 @@ fn many(players: usize) -> Log {
             time_ms: 1,
             events: vec![Event::AccountOpened { currency }, Event::Deposited { currency, amount }],
         };
-        let record = encode(&head, &Logged { commit, balances_after: vec![(currency, amount)], proposer: None });
+        let record = encode(
+            &head,
+            &Logged { commit, balances_after: vec![(currency, amount)], due_after: vec![], proposer: None },
+        );
         head = hash(&record);
         records.push(record);
     }

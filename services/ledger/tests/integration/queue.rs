@@ -76,3 +76,50 @@ async fn uf_05_proposals_of_one_operator_leave_the_others_their_places_in_the_qu
     assert!(busy.iter().all(|ticket| *ticket < 100), "the other operator's were taken: {busy:?}");
     ledger.close().await;
 }
+
+/// The operators of commits in their order, of players that were opened while the disk was held.
+async fn order(options: Options, proposals: Vec<Proposal>) -> Vec<String> {
+    let index = tempfile::tempdir().unwrap();
+    let disk = Arc::new(Mutex::new(()));
+    let store = Slow { store: MemoryStore::new(0), disk: Arc::clone(&disk) };
+    let ledger = motherlode_ledger::open(Box::new(store), index.path(), options).unwrap();
+    let (sender, mut verdicts) = mpsc::unbounded_channel();
+    let count = proposals.len();
+    {
+        let _held = disk.lock().unwrap();
+        ledger.propose((0..).zip(proposals).map(|(number, proposal)| (number, proposal, None)), &sender);
+    }
+    let mut commits = std::collections::BTreeMap::new();
+    while commits.len() < count {
+        for (ticket, verdict) in verdicts.recv().await.unwrap() {
+            let logged = verdict.unwrap_or_else(|error| panic!("{ticket}: {error}"));
+            let StreamId::Player { operator, .. } = &logged.commit.stream else { panic!("a player's") };
+            commits.insert(logged.commit.position, operator.to_string());
+        }
+    }
+    ledger.close().await;
+    commits.into_values().collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_b3_operators_take_turns_in_the_queue_by_weight_and_bytes() {
+    let options = || Options { queue_length_max: 4_096, operators: 2, batch_commits_max: 8, ..Options::default() };
+    let flood = || (0..400).map(|number| opening("acme", number));
+    let others = || (0..40).map(|number| opening("other", number));
+    let last = |order: &[String]| order.iter().rposition(|operator| operator == "other").unwrap();
+    // Evenly: the other's forty are through when as many of the flood's are, a turn and two groups later at the most.
+    let even = order(options(), flood().chain(others()).collect()).await;
+    assert!(last(&even) < 80 + 6 + 16, "{}", last(&even));
+    // By weight: four times as many of the flood's.
+    let weights = Arc::new([("acme".into(), 4), ("other".into(), 1)].into());
+    let weighted = order(Options { weights, ..options() }, flood().chain(others()).collect()).await;
+    assert!((160..=240).contains(&last(&weighted)), "{}", last(&weighted));
+    // By bytes: a proposal of many events counts for more.
+    let currencies = [Currency::EUR, Currency::USD, Currency::SEK, Currency::JPY, Currency::KWD];
+    let long = |proposal: Proposal| Proposal {
+        events: currencies.map(|currency| Event::AccountOpened { currency }).into(),
+        ..proposal
+    };
+    let bytes = order(options(), flood().map(long).chain(others()).collect()).await;
+    assert!(last(&bytes) < last(&even), "{} and {}", last(&bytes), last(&even));
+}

@@ -27,6 +27,9 @@ pub struct Operator {
     pub calls_per_second_max: Option<u32>,
     /// Calls that it may make at once after a rest; without it, what it may make in a second.
     pub calls_burst_max: Option<u32>,
+    /// Its share where operators compete for calls, log bytes or turns in the queue: twice the weight, twice as much. 1 to 100.
+    #[serde(default = "one")]
+    pub weight: u32,
     /// The most that its open campaigns may cost in wins, in whole EUR (PL-36); without it, whatever they cost.
     pub campaign_liability_eur_max: Option<u32>,
     /// Who keeps its players' money (PL-31). A player is of the kind that held when the first account was opened.
@@ -91,6 +94,10 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
+fn one() -> u32 {
+    1
+}
+
 fn time_ms<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
     let time = toml::value::Datetime::deserialize(from)?;
     let ms = civil::unix_ms(&time);
@@ -115,6 +122,9 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
         }
         if operator.calls_burst_max.is_some() && operator.calls_per_second_max.is_none() {
             return refuse(operator, "calls_burst_max means nothing without calls_per_second_max");
+        }
+        if !(1..=100).contains(&operator.weight) {
+            return refuse(operator, "weight must be 1 to 100");
         }
         if operator.campaign_liability_eur_max == Some(0) {
             return refuse(operator, "campaign_liability_eur_max must be above 0");

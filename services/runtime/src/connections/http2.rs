@@ -36,7 +36,7 @@ const FRAME: u32 = 16 << 10;
 const RESET_UNSEEN_MAX: usize = 20;
 /// Errors in single calls after which a connection ends.
 const RESET_OWN_MAX: usize = 256;
-/// Calls that are begun before others get their turn.
+/// Calls that are begun before others get their turn, at the most.
 const TOGETHER_MAX: usize = 64;
 /// How long the message of a direct call may come after its headers, and how many bytes of it are kept for so long. The layers, which
 /// keep account of both, take over then.
@@ -98,7 +98,7 @@ where
 
     /// Serves to the end.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let mut begun = 0;
+        let (mut begun, turn) = (0, self.connection.turn(TOGETHER_MAX));
         loop {
             if let Some(direct) = &mut self.direct {
                 direct.send(context);
@@ -109,7 +109,7 @@ where
                     let (head, stream) = request.into_parts();
                     self.begin_call(Coming { head, read: vec![], stream, respond, under_way }, true, context);
                     begun += 1;
-                    if begun == TOGETHER_MAX {
+                    if begun == turn {
                         self.hand_in();
                         context.waker().wake_by_ref();
                         return Poll::Pending;

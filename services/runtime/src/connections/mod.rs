@@ -25,6 +25,7 @@ mod peer;
 mod stream;
 mod table;
 mod tls;
+mod turns;
 mod workers;
 
 pub use accepted::Admission;

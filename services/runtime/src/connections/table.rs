@@ -2,6 +2,7 @@
 //!
 //! Cost: a connection that comes or belongs to somebody for the first time walks all of them; a call touches its own only.
 
+use super::turns::{Share, Turns};
 use crate::{config::Limits, reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::{
@@ -54,6 +55,8 @@ pub struct Bounds {
     pub cancelled: u32,
     /// Frames of HTTP/2 without a call per second on one connection.
     pub control_frames: u32,
+    /// Weights of operators; one without has 1.
+    pub weights: BTreeMap<String, u32>,
 }
 
 impl Bounds {
@@ -85,6 +88,7 @@ impl Bounds {
             header_bytes: limits.header_bytes_max,
             cancelled: limits.cancelled_calls_max,
             control_frames: limits.control_frames_per_second_max,
+            weights: BTreeMap::new(),
         }
     }
 }
@@ -108,6 +112,7 @@ pub fn network(address: IpAddr) -> IpAddr {
 pub struct Table(Arc<Shared>);
 
 struct Shared {
+    turns: Turns,
     bounds: Bounds,
     began: Instant,
     state: Mutex<State>,
@@ -118,6 +123,7 @@ struct State {
     next: u64,
     /// By age.
     connections: BTreeMap<u64, Arc<Connection>>,
+    shares: BTreeMap<String, Arc<Share>>,
     warned: Option<Instant>,
 }
 
@@ -130,6 +136,8 @@ pub struct Connection {
     began: Instant,
     /// Caller of the first call that was admitted; `None` is anyone, where there are no operators.
     known: OnceLock<Option<Holder>>,
+    /// The caller's, once it is known.
+    share: OnceLock<Arc<Share>>,
     calls: AtomicU32,
     /// Calls whose answers wait for the peer to read.
     unread: AtomicU32,
@@ -160,7 +168,8 @@ impl Table {
     /// Makes an empty table.
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
-        Self(Arc::new(Shared { bounds, began: Instant::now(), state: Mutex::default() }))
+        let turns = Turns::new(bounds.weights.clone());
+        Self(Arc::new(Shared { turns, bounds, began: Instant::now(), state: Mutex::default() }))
     }
 
     /// How many connections there are.
@@ -187,6 +196,7 @@ impl Table {
             greeted: AtomicBool::new(false),
             began: Instant::now(),
             known: OnceLock::new(),
+            share: OnceLock::new(),
             calls: AtomicU32::new(0),
             unread: AtomicU32::new(0),
             rests_since: AtomicU64::new(self.0.now()),
@@ -337,6 +347,16 @@ impl Connection {
                 );
             }
         }
+        if let Some(Holder { operator, .. }) = &holder {
+            let number = state.shares.len() + 1;
+            let share = state.shares.entry(operator.clone());
+            let share = Arc::clone(share.or_insert_with(|| Arc::new(self.table.turns.share(operator, number))));
+            if self.share.get().is_none() && self.calls.load(Ordering::Relaxed) > 0 {
+                self.table.turns.unknown().end();
+                share.begin();
+            }
+            let _ = self.share.set(share);
+        }
         // A second call of the same moment may have been before.
         let _ = self.known.set(holder);
         Ok(())
@@ -357,13 +377,27 @@ impl Connection {
 
     /// A call begins.
     pub(super) fn begin(&self) {
-        self.calls.fetch_add(1, Ordering::Relaxed);
+        if self.calls.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.share().begin();
+        }
+        self.table.turns.called(self.share(), || self.table.now());
+    }
+
+    fn share(&self) -> &Share {
+        self.share.get().unwrap_or_else(|| self.table.turns.unknown())
+    }
+
+    /// Calls that it may begin before others have their turn, of so many at the most.
+    pub(super) fn turn(&self, most: usize) -> usize {
+        self.table.turns.calls(self.share(), most, || self.table.now())
     }
 
     /// A call ends: answered, or given up by its caller.
     pub(super) fn end(&self, answered: bool) {
         self.rests_since.store(self.table.now(), Ordering::Relaxed);
-        self.calls.fetch_sub(1, Ordering::Relaxed);
+        if self.calls.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.share().end();
+        }
         if answered {
             return;
         }

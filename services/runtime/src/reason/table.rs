@@ -147,6 +147,8 @@ reasons! {
         VersionDisabled = "VERSION_DISABLED", FailedPrecondition, AfterChange;
         /// The player has an open round of the game (`round_id`). End it by Choose, SkipRound or CloseRound.
         RoundInProgress = "ROUND_IN_PROGRESS", FailedPrecondition, AfterChange;
+        /// The operator has as many open rounds in this partition as it may. Finish some.
+        OpenRoundsFull = "OPEN_ROUNDS_FULL", ResourceExhausted, After(5_000);
         /// The player must pick a witch before the first spin.
         WitchNotPicked = "WITCH_NOT_PICKED", FailedPrecondition, AfterChange;
         /// The round waits for another choice, or for none (`awaiting`).

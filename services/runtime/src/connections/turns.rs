@@ -1,0 +1,114 @@
+//! Calls of operators that compete: how many a connection begins before others have their turn.
+//!
+//! Connections of one thread are served in turn, and each begins a number of calls in its turn. While callers of several operators
+//! call, an operator's connections share one such number by its weight: whoever opens a hundred connections begins no more
+//! calls in a round than whoever has one, but for at least one call per connection. Nothing is refused, and an operator that calls
+//! alone is not slowed down. Connections without a known caller are one more operator.
+//!
+//! Cost: an atomic exchange per call.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+};
+
+/// Milliseconds after a call of another operator during which operators compete.
+const COMPETE_MS: u64 = 1_000;
+
+/// The shares of all operators.
+pub(super) struct Turns {
+    weights: BTreeMap<String, u32>,
+    heaviest: u32,
+    /// Of connections without a known caller.
+    unknown: Arc<Share>,
+    /// The share that made the latest call.
+    latest: AtomicUsize,
+    /// Milliseconds since the table was made.
+    compete_until: AtomicU64,
+}
+
+/// The share of one operator.
+pub(super) struct Share {
+    number: usize,
+    weight: u32,
+    /// Connections with calls under way.
+    busy: AtomicUsize,
+}
+
+impl Turns {
+    /// An operator without a weight has 1.
+    pub(super) fn new(weights: BTreeMap<String, u32>) -> Self {
+        let heaviest = weights.values().copied().max().unwrap_or(1).max(1);
+        let (latest, compete_until) = (AtomicUsize::new(0), AtomicU64::new(0));
+        Self { weights, heaviest, unknown: Arc::new(Share::new(0, 1)), latest, compete_until }
+    }
+
+    pub(super) fn unknown(&self) -> &Arc<Share> {
+        &self.unknown
+    }
+
+    /// A new share of an operator; `number` is none of another's.
+    pub(super) fn share(&self, operator: &str, number: usize) -> Share {
+        Share::new(number, self.weights.get(operator).copied().unwrap_or(1))
+    }
+
+    /// A call begins.
+    pub(super) fn called(&self, share: &Share, now_ms: impl Fn() -> u64) {
+        if self.latest.load(Ordering::Relaxed) != share.number {
+            self.latest.store(share.number, Ordering::Relaxed);
+            self.compete_until.store(now_ms() + COMPETE_MS, Ordering::Relaxed);
+        }
+    }
+
+    /// Calls of a turn of a connection, of `most` that one may begin.
+    pub(super) fn calls(&self, share: &Share, most: usize, now_ms: impl Fn() -> u64) -> usize {
+        let until = self.compete_until.load(Ordering::Relaxed);
+        if until == 0 || until <= now_ms() {
+            return most;
+        }
+        let busy = share.busy.load(Ordering::Relaxed).max(1);
+        (most * share.weight as usize / self.heaviest as usize / busy).max(1)
+    }
+}
+
+impl Share {
+    fn new(number: usize, weight: u32) -> Self {
+        Self { number, weight: weight.max(1), busy: AtomicUsize::new(0) }
+    }
+
+    /// One more connection has calls under way.
+    pub(super) fn begin(&self) {
+        self.busy.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One fewer has.
+    pub(super) fn end(&self) {
+        self.busy.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_b3_connections_of_competing_operators_share_their_turns_by_weight() {
+        let turns = Turns::new([("acme".to_owned(), 2)].into());
+        let (acme, other) = (turns.share("acme", 1), turns.share("other", 2));
+        (0..16).for_each(|_| acme.begin());
+        other.begin();
+        turns.called(&acme, || 0);
+        turns.called(&acme, || 10);
+        assert_eq!(turns.calls(&acme, 64, || 1_000), 64, "nobody else calls");
+        turns.called(&other, || 1_000);
+        assert_eq!([turns.calls(&acme, 64, || 1_001), turns.calls(&other, 64, || 1_001)], [4, 32]);
+        (0..1_000).for_each(|_| acme.begin());
+        assert_eq!(turns.calls(&acme, 64, || 1_001), 1, "one at least");
+        (0..1_015).for_each(|_| acme.end());
+        assert_eq!(turns.calls(&acme, 64, || 1_001), 64);
+        assert_eq!(turns.calls(&other, 64, || 2_000), 64, "the other rests");
+    }
+}
