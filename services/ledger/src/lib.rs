@@ -16,6 +16,7 @@
 mod append;
 mod appender;
 mod applier;
+mod cancellation;
 mod chain;
 pub mod changes;
 mod day;

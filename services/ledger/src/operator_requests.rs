@@ -6,9 +6,9 @@
 //! streams; they are cancelled one by one.
 
 use crate::{
+    cancellation::{append_cancellation, cancel_on},
     fields::timestamp,
     ledgers::Ledgers,
-    outcomes::{append_cancellation, cancel_on},
     remote::reservation_ids,
 };
 use futures_util::future::try_join_all;

@@ -2,12 +2,13 @@
 //!
 //! A request is cancelled by a commit in its own name, which the writer orders among all others: so exactly one of the two is in
 //! the log, however they race, and the table of requests finds it for ever. A request with several commits is stopped by the same
-//! commit, since the writer refuses each part of a cancelled request ([`Proposal::barrier`]).
+//! commit, since the writer refuses each part of a cancelled request ([`Proposal::barrier`](crate::append::Proposal::barrier)).
 //!
 //! Requests about no single player are cancelled on the system's stream at home, see [`crate::operator_requests`].
 
 use crate::{
-    append::{AppendError, Proposal, fingerprint},
+    append::{AppendError, fingerprint},
+    cancellation::{append_cancellation, cancel_on, debit_of_series, is_cancelled_debit},
     fields::{self, AccountId, account_of, money, round_name, timestamp, unknown_account},
     handle::Handle,
     ledgers::Ledgers,
@@ -15,7 +16,7 @@ use crate::{
     remote::reservation_ids,
     rounds,
 };
-use motherlode_books::{Autospin, Event, InternalRequest, Minor, PlayerState, Refused, StreamId};
+use motherlode_books::{Autospin, Event, InternalRequest, Minor, PlayerState, StreamId};
 use motherlode_log::Position;
 use motherlode_proto::{
     convert::record::Logged,
@@ -52,9 +53,6 @@ pub(crate) async fn get(
     Ok(wire::GetRequestResponse { outcome: Some(outcome) })
 }
 
-/// Reason of a rollback begun by CancelRequest.
-const REQUEST_CANCELLED: &str = "REQUEST_CANCELLED";
-
 /// Cancels a request, unless it's applied already, and answers which of the two it is. Begins the rollback of a debit in progress.
 /// `capped` are the operators whose campaigns need a reservation.
 pub(crate) async fn cancel(
@@ -89,54 +87,6 @@ fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     }
 }
 
-/// Cancels a request about a player on the player's stream, and its open debit. Whatever commit of its name comes first is its
-/// outcome.
-///
-/// # Errors
-/// The log does not take the commit.
-pub(crate) async fn cancel_on(
-    ledgers: &Ledgers,
-    caller: &Caller,
-    stream: &StreamId,
-    request_id: &str,
-    fingerprint: [u8; 16],
-) -> Result<(), Refusal> {
-    match append_cancellation(ledgers, caller, (stream, request_id), fingerprint).await {
-        Ok(()) => match debit_of_series(ledgers.of(stream)?, stream, request_id)? {
-            // No further debit of the series is asked.
-            Some(spin) => roll_back(ledgers, caller, stream, &spin).await,
-            None => Ok(()),
-        },
-        Err(AppendError::Refused(Refused::DebitOpen)) => roll_back(ledgers, caller, stream, request_id).await,
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Appends the cancellation of a request, unless the request has a commit.
-///
-/// # Errors
-/// As [`Ledgers::append`].
-pub(crate) async fn append_cancellation(
-    ledgers: &Ledgers,
-    caller: &Caller,
-    (stream, request_id): (&StreamId, &str),
-    fingerprint: [u8; 16],
-) -> Result<(), AppendError> {
-    let acted = caller.actor().map(|_| fields::acted_by(caller, ""));
-    let proposal = Proposal {
-        stream: stream.clone(),
-        expected_version: None,
-        request_id: request_id.into(),
-        fingerprint,
-        events: [Event::RequestCancelled].into_iter().chain(acted).collect(),
-    };
-    match ledgers.append(proposal).await {
-        // Another than this call made the commit: what it is, is the outcome.
-        Ok(_) | Err(AppendError::RequestIdReused { .. } | AppendError::RequestCancelled { .. }) => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
 /// Cancels the reservation of a single grant under an operator's cap, which stands in another log than the grant. It comes first:
 /// otherwise a call under way could reserve after the grant is cancelled.
 async fn cancel_reservation(
@@ -156,43 +106,6 @@ async fn cancel_reservation(
         }
         _ => Ok(()),
     }
-}
-
-/// Begins the rollback of a request's open debit (PL-42).
-async fn roll_back(ledgers: &Ledgers, caller: &Caller, stream: &StreamId, request_id: &str) -> Result<(), Refusal> {
-    let acted = caller.actor().map(|_| fields::acted_by(caller, ""));
-    let asked = Event::RollbackAsked { request_id: request_id.into(), reason: REQUEST_CANCELLED.to_owned() };
-    let proposal = Proposal {
-        stream: stream.clone(),
-        expected_version: None,
-        request_id: InternalRequest::AskRollback { request_id }.to_string().into(),
-        fingerprint: InternalRequest::FINGERPRINT,
-        events: [asked].into_iter().chain(acted).collect(),
-    };
-    match ledgers.append(proposal).await {
-        // The debit ended first: the log has how.
-        Ok(_) | Err(AppendError::Refused(Refused::NoSuchDebit)) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Whether the rollback of a request's debit was begun by a CancelRequest.
-fn is_cancelled_debit(ledger: &Handle, stream: &StreamId, request_id: &str) -> Result<bool, Refusal> {
-    let rollback = InternalRequest::AskRollback { request_id }.to_string();
-    let Some(position) = ledger.find_position(stream, &rollback)? else { return Ok(false) };
-    let asked = ledger.fetch(position)?;
-    let mut events = asked.commit.events.iter();
-    Ok(events.any(|event| matches!(event, Event::RollbackAsked { reason, .. } if reason == REQUEST_CANCELLED)))
-}
-
-/// The request of an Autospin series that has an open debit.
-fn debit_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<Option<String>, Refusal> {
-    let player = ledger.player(stream)?;
-    let Some(debit) = player.as_ref().and_then(PlayerState::debit) else { return Ok(None) };
-    let asked = InternalRequest::AskDebit { request_id: &debit.request_id }.to_string();
-    let asked = ledger.committed(stream, &asked)?;
-    let is_part = asked.is_some_and(|asked| asked.commit.part_of().is_some_and(|whole| whole == series));
-    Ok(is_part.then(|| debit.request_id.to_string()))
 }
 
 /// The commits of an Autospin series' rounds so far, in order. Series of older logs name none.

@@ -1,0 +1,98 @@
+//! The commit that cancels a request, and the rollback of its debit (PL-33, PL-42).
+
+use crate::{
+    append::{AppendError, Proposal},
+    fields,
+    handle::Handle,
+    ledgers::Ledgers,
+};
+use motherlode_books::{Event, InternalRequest, PlayerState, Refused, StreamId};
+use motherlode_runtime::{Caller, Refusal};
+
+/// Reason of a rollback begun by CancelRequest.
+const REQUEST_CANCELLED: &str = "REQUEST_CANCELLED";
+
+/// Cancels a request about a player on the player's stream, and its open debit. Whatever commit of its name comes first is its
+/// outcome.
+///
+/// # Errors
+/// The log does not take the commit.
+pub(crate) async fn cancel_on(
+    ledgers: &Ledgers,
+    caller: &Caller,
+    stream: &StreamId,
+    request_id: &str,
+    fingerprint: [u8; 16],
+) -> Result<(), Refusal> {
+    match append_cancellation(ledgers, caller, (stream, request_id), fingerprint).await {
+        Ok(()) => match debit_of_series(ledgers.of(stream)?, stream, request_id)? {
+            // No further debit of the series is asked.
+            Some(spin) => roll_back(ledgers, caller, stream, &spin).await,
+            None => Ok(()),
+        },
+        Err(AppendError::Refused(Refused::DebitOpen)) => roll_back(ledgers, caller, stream, request_id).await,
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Appends the cancellation of a request, unless the request has a commit.
+///
+/// # Errors
+/// As [`Ledgers::append`].
+pub(crate) async fn append_cancellation(
+    ledgers: &Ledgers,
+    caller: &Caller,
+    (stream, request_id): (&StreamId, &str),
+    fingerprint: [u8; 16],
+) -> Result<(), AppendError> {
+    let acted = caller.actor().map(|_| fields::acted_by(caller, ""));
+    let proposal = Proposal {
+        stream: stream.clone(),
+        expected_version: None,
+        request_id: request_id.into(),
+        fingerprint,
+        events: [Event::RequestCancelled].into_iter().chain(acted).collect(),
+    };
+    match ledgers.append(proposal).await {
+        // Another than this call made the commit: what it is, is the outcome.
+        Ok(_) | Err(AppendError::RequestIdReused { .. } | AppendError::RequestCancelled { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Begins the rollback of a request's open debit (PL-42).
+async fn roll_back(ledgers: &Ledgers, caller: &Caller, stream: &StreamId, request_id: &str) -> Result<(), Refusal> {
+    let acted = caller.actor().map(|_| fields::acted_by(caller, ""));
+    let asked = Event::RollbackAsked { request_id: request_id.into(), reason: REQUEST_CANCELLED.to_owned() };
+    let proposal = Proposal {
+        stream: stream.clone(),
+        expected_version: None,
+        request_id: InternalRequest::AskRollback { request_id }.to_string().into(),
+        fingerprint: InternalRequest::FINGERPRINT,
+        events: [asked].into_iter().chain(acted).collect(),
+    };
+    match ledgers.append(proposal).await {
+        // The debit ended first: the log has how.
+        Ok(_) | Err(AppendError::Refused(Refused::NoSuchDebit)) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The request of an Autospin series that has an open debit.
+pub(crate) fn debit_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<Option<String>, Refusal> {
+    let player = ledger.player(stream)?;
+    let Some(debit) = player.as_ref().and_then(PlayerState::debit) else { return Ok(None) };
+    let asked = InternalRequest::AskDebit { request_id: &debit.request_id }.to_string();
+    let asked = ledger.committed(stream, &asked)?;
+    let is_part = asked.is_some_and(|asked| asked.commit.part_of().is_some_and(|whole| whole == series));
+    Ok(is_part.then(|| debit.request_id.to_string()))
+}
+
+/// Whether the rollback of a request's debit was begun by a CancelRequest.
+pub(crate) fn is_cancelled_debit(ledger: &Handle, stream: &StreamId, request_id: &str) -> Result<bool, Refusal> {
+    let rollback = InternalRequest::AskRollback { request_id }.to_string();
+    let Some(position) = ledger.find_position(stream, &rollback)? else { return Ok(false) };
+    let asked = ledger.fetch(position)?;
+    let mut events = asked.commit.events.iter();
+    Ok(events.any(|event| matches!(event, Event::RollbackAsked { reason, .. } if reason == REQUEST_CANCELLED)))
+}
