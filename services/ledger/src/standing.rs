@@ -22,6 +22,23 @@ pub enum Standing {
     Fenced(String),
 }
 
+impl Standing {
+    /// Names of all causes, for metrics.
+    pub const CAUSES: [&str; 4] = ["stalled", "unconfirmed", "failed", "fenced"];
+
+    /// The cause for which no appends are taken, as one of [`CAUSES`](Self::CAUSES).
+    #[must_use]
+    pub fn cause(&self) -> Option<&'static str> {
+        match self {
+            Self::Takes => None,
+            Self::Stalled(_) => Some("stalled"),
+            Self::Unconfirmed(_) => Some("unconfirmed"),
+            Self::Failed(_) => Some("failed"),
+            Self::Fenced(_) => Some("fenced"),
+        }
+    }
+}
+
 /// Something that keeps a ledger from its work for a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hindrance {
@@ -145,5 +162,18 @@ mod tests {
         assert_eq!(now(), Standing::Failed("damaged".into()), "for good");
         standings.fail(Standing::Fenced("another writes".into()));
         assert_eq!(now(), Standing::Fenced("another writes".into()));
+    }
+
+    #[test]
+    fn at_e_each_standing_without_appends_has_a_cause_of_its_own() {
+        let text = String::new;
+        let all = [
+            Standing::Stalled(text()),
+            Standing::Unconfirmed(text()),
+            Standing::Failed(text()),
+            Standing::Fenced(text()),
+        ];
+        assert_eq!(all.map(|standing| standing.cause()), Standing::CAUSES.map(Some));
+        assert_eq!(Standing::Takes.cause(), None);
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     tasks::{Kind, Tasks},
 };
 use motherlode_books::{Nano, UnpaidAward};
-use motherlode_ledger::{Handle, Ledgers, ReaderKind};
+use motherlode_ledger::{Handle, Ledgers, ReaderKind, Standing};
 use motherlode_log::Position;
 use motherlode_proofs::{Extent, Proofs};
 use motherlode_report::{Counts, Follower, VoidShare};
@@ -48,6 +48,7 @@ impl Metrics {
         // Present before a start is refused, as any counter that an alarm asks for.
         refused_starts::counter().add(0, &[]);
         observed.logs(&meter);
+        observed.standings(&meter);
         observed.pools(&meter);
         observed.readers(&meter);
         observed.disk(&meter);
@@ -127,6 +128,23 @@ impl Metrics {
         log("motherlode.queue.waiting", "Proposals that wait for the writer.", |ledger| ledger.waiting() as u64);
         log("motherlode.switched_off", "Switches that keep new rounds off.", |ledger| {
             ledger.books(|books| books.switched_off().count() as u64)
+        });
+    }
+
+    /// Causes for which no appends are taken.
+    fn standings(&self, meter: &Meter) {
+        let observed = self.clone();
+        let what = "1 while no appends are taken for this cause, 0 otherwise.";
+        gauge(meter, "motherlode.log.stopped", what, move |seen| {
+            observed.ledgers(|ledgers| {
+                for ledger in ledgers.all() {
+                    let cause = ledger.standing().borrow().cause();
+                    for of in Standing::CAUSES {
+                        let partition = KeyValue::new("partition", i64::from(ledger.partition()));
+                        seen.observe(u64::from(cause == Some(of)), &[partition, KeyValue::new("cause", of)]);
+                    }
+                }
+            });
         });
     }
 
