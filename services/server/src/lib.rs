@@ -19,6 +19,7 @@ mod health;
 mod layers;
 mod log;
 mod metrics;
+mod names;
 mod not_serving;
 mod refused_starts;
 mod roles;

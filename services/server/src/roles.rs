@@ -6,10 +6,11 @@
 use crate::{
     error::ServeError,
     log::layout::index_folder,
+    names::{JACKPOT, JOB, LOG, PROOF, REPORT, SPIN, WALLET},
     not_serving::NotServing,
     refused_starts::note_refused_start,
     server::Server,
-    services::{JACKPOT, JOB, LOG, PROOF, REPORT, SPIN, Services, WALLET},
+    services::Services,
     setup::{Phase, bind, ledger_options, open_ledgers, open_log, open_pools, open_proofs},
 };
 use motherlode_ledger::{Handle, Ledgers, Options, Origin, Standing, Stores, check_keys, join_all};

@@ -11,6 +11,7 @@ use crate::{
     },
     log::layout::{index_folder, log_folder},
     metrics::{Metrics, Source},
+    names::{JACKPOT, JOB, LOG, PROOF, REPORT, SPIN, WALLET},
     server::Server,
     setup::bind_at,
     tasks::{Kind, Supervisor},
@@ -29,13 +30,6 @@ use motherlode_proto::{
         JackpotServiceCalls, JobServiceCalls, LedgerServiceCalls, LogServiceCalls, ProofServiceCalls,
         ReportServiceCalls, SpinServiceCalls,
     },
-    jackpot::v1::jackpot_service_server,
-    job::v1::job_service_server,
-    ledger::v1::ledger_service_server,
-    log::v1::log_service_server,
-    proof::v1::proof_service_server,
-    report::v1::report_service_server,
-    spin::v1::spin_service_server,
 };
 use motherlode_report::{Calls, Follower, Identity, ReportApi, SelfCheck, Vitals};
 use motherlode_runtime::{
@@ -59,15 +53,6 @@ use tokio::{net::TcpListener, task::JoinSet};
 use tonic::service::{Routes, RoutesBuilder};
 use tonic_health::ServingStatus;
 use tower::{ServiceBuilder, util::option_layer};
-
-/// Names of the services, as health and reflection have them.
-pub(crate) const SPIN: &str = spin_service_server::SERVICE_NAME;
-pub(crate) const WALLET: &str = ledger_service_server::SERVICE_NAME;
-pub(crate) const JACKPOT: &str = jackpot_service_server::SERVICE_NAME;
-pub(crate) const REPORT: &str = report_service_server::SERVICE_NAME;
-pub(crate) const JOB: &str = job_service_server::SERVICE_NAME;
-pub(crate) const LOG: &str = log_service_server::SERVICE_NAME;
-pub(crate) const PROOF: &str = proof_service_server::SERVICE_NAME;
 
 /// Services that are being put together, with what works for them in the background.
 pub(crate) struct Services<'a> {

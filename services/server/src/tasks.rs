@@ -5,7 +5,7 @@
 //! fails at once. A task of money or of the log ends the process, since nothing else does its work and what it left half done is not
 //! known; whoever restarts the process has it begin from the log. All others are started again after a pause that doubles.
 
-use crate::services::{JACKPOT, JOB, PROOF, REPORT, SPIN, WALLET};
+use crate::names::{JACKPOT, JOB, PROOF, REPORT, SPIN, WALLET};
 use futures_util::future::BoxFuture;
 use motherlode_runtime::Stop;
 use parking_lot::Mutex;

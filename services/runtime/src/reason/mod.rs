@@ -179,13 +179,15 @@ mod tests {
     }
 
     /// Words in UPPER_SNAKE that are neither a status code nor a reason: enum values, the wallet's words, and the form itself.
-    const OTHER: [&str; 9] = [
+    const OTHER: [&str; 11] = [
         "CAUSE_NOT_ALLOWED",
+        "FIGURES_VERSION",
         "MOTHERLODE_TOKEN",
         "OUTCOME_DONE",
         "OUTCOME_REFUSED",
         "ROLLED_BACK",
         "SEAL_REASON_SEALS_ENDED",
+        "STATE_VERSION",
         "UPPER_SNAKE",
         "WEIGHTING_ROUND",
         "WEIGHTING_STAKE",
