@@ -12,7 +12,7 @@ use std::{
     path::PathBuf,
 };
 
-const PROTOS: [&str; 19] = [
+const PROTOS: [&str; 20] = [
     "motherlode/round/v1/round.proto",
     "motherlode/spin/v1/spin.proto",
     "motherlode/ledger/v1/affected.proto",
