@@ -1,0 +1,91 @@
+//! Reads of the log, and figures of the derived state.
+
+use super::Handle;
+use crate::{error::FetchError, index::Held};
+use motherlode_books::Books;
+use motherlode_log::{Hash, Position, ReadError, Record};
+use motherlode_proto::convert::record::Logged;
+use std::{io, sync::Arc};
+use tokio::sync::watch;
+
+impl Handle {
+    /// Commits that the index is behind the log; a handful while it keeps up.
+    pub fn index_behind(&self) -> u64 {
+        self.durable().saturating_sub(self.shared.index.to())
+    }
+
+    /// Bytes of memory that the table of requests takes.
+    pub fn request_bytes(&self) -> u64 {
+        self.shared.requests.bytes()
+    }
+
+    /// The record of the snapshot that the start rested on: position 0 where the whole log was folded.
+    pub fn rests_on(&self) -> Held {
+        self.shared.rests_on
+    }
+
+    /// Players in memory.
+    pub fn players_in_memory(&self) -> u64 {
+        self.books(Books::players_in_memory) as u64
+    }
+
+    /// Players that were read back from the files beside the index so far.
+    pub fn players_read(&self) -> u64 {
+        self.shared.images.players_read()
+    }
+
+    /// Why players cannot be read, once one could not be, and a way to wait for that.
+    pub fn unreadable_players(&self) -> watch::Receiver<Option<String>> {
+        self.shared.images.failure.subscribe()
+    }
+
+    /// The first difference between another build's state and the fold of the log, and a way to wait for one.
+    pub fn state_difference(&self) -> watch::Receiver<Option<String>> {
+        self.shared.provenance.failure()
+    }
+
+    /// One durable commit.
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    pub fn fetch(&self, position: Position) -> Result<Arc<Logged>, FetchError> {
+        self.read(position, 1)?.into_iter().next().ok_or(FetchError::Missing(position))
+    }
+
+    /// Durable commits from a position on, at most `max`; empty at the end.
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    pub fn read(&self, from: Position, max: usize) -> Result<Vec<Arc<Logged>>, FetchError> {
+        self.shared.read(from, max)
+    }
+
+    /// The same; what is not in memory is read, and decoded, apart from the threads that answer.
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    pub async fn read_apart(&self, from: Position, max: usize) -> Result<Vec<Arc<Logged>>, FetchError> {
+        if let Some(recent) = self.shared.recent(from, max) {
+            return Ok(recent);
+        }
+        let shared = Arc::clone(&self.shared);
+        let read = tokio::task::spawn_blocking(move || shared.read(from, max)).await;
+        read.map_err(|error| ReadError::Io(io::Error::other(error)))?
+    }
+
+    /// Records as they are stored from a position on, in order: at most `max` and so many bytes of them, but for one longer
+    /// record; empty at the end.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn records(&self, from: Position, max: usize, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
+        self.shared.reader.read(from, max, bytes_max)
+    }
+
+    /// Hashes of the records from a position on, at most `max`, as they were chained when they were written here; `None` where they
+    /// are not in memory any more. Some may be of records that become durable this very moment.
+    #[must_use]
+    pub fn hashes(&self, from: Position, max: usize) -> Option<Vec<Hash>> {
+        self.shared.hashes.lock().from(from, max)
+    }
+}
