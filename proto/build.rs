@@ -12,11 +12,10 @@ use std::{
     path::PathBuf,
 };
 
-const PROTOS: [&str; 20] = [
+const PROTOS: [&str; 19] = [
     "motherlode/round/v1/round.proto",
     "motherlode/spin/v1/spin.proto",
     "motherlode/ledger/v1/affected.proto",
-    "motherlode/ledger/v1/follow.proto",
     "motherlode/ledger/v1/day.proto",
     "motherlode/ledger/v1/ledger.proto",
     "motherlode/jackpot/v1/jackpot.proto",

@@ -83,7 +83,7 @@ def test_pl_20_support_works_by_keyboard_and_without_javascript(browser, console
     page.goto(f"{address}round/{rounds[1]}/check")
     assert page.get_by_role("button", name="Check it here").is_disabled()
     assert "motherlode verify" in page.locator(".notice").inner_text()
-    page.get_by_role("button", name="Log out").click()
+    page.get_by_role("button", name="Log out", exact=True).click()
     page.goto(f"{address}round/{rounds[3]}")
     assert page.get_by_role("heading", level=1).inner_text() == "Log in"
     context.close()

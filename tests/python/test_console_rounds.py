@@ -160,7 +160,7 @@ def test_pl_27_each_role_logs_in_and_sees_its_pages(browser, protected):
         # A browser trusts this machine with a secure cookie over plain HTTP too, but there nobody answers.
         with pytest.raises(Error):
             context.request.get(service.console.replace("https", "http"))
-        page.get_by_role("button", name="Log out").click()
+        page.get_by_role("button", name="Log out", exact=True).click()
         page.get_by_role("heading", name="Log in").wait_for()
         context.close()
 

@@ -206,8 +206,10 @@ fn pl_09_no_floating_point_near_money() {
 fn no_file_is_too_long_to_read() {
     for (path, text) in sources(&["rs", "py", "proto"]) {
         let lines = text.lines().count();
+        // A message that moves to another file breaks the clients that are generated from it.
+        let most = if path.extension().is_some_and(|of| of == "proto") { 700 } else { LINES_MAX };
         assert!(
-            lines <= LINES_MAX || path.starts_with(root().join("proto/google")),
+            lines <= most || path.starts_with(root().join("proto/google")),
             "{}: {lines} lines",
             path.display()
         );
