@@ -178,7 +178,7 @@ pub struct Limits {
     pub message_bytes_max: usize,
     /// Requests in flight on one connection.
     pub concurrent_requests_max: u32,
-    /// Connections at one time, of all listeners; fewer where the process may not have as many descriptors.
+    /// Maximum number of open connections of all listeners; lower if the process's limit of descriptors is lower.
     pub connections_max: usize,
     /// The same from one address; in IPv6, from a network of 64 bits.
     pub connections_per_peer_max: usize,
@@ -201,8 +201,8 @@ pub struct Limits {
     /// Calls in 10 seconds that their caller may give up on one connection before it's closed.
     pub cancelled_calls_max: u32,
     /// Frames of HTTP/2 that belong to no call (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second on one connection, 64 bytes
-    /// each beside their payload, up to 10 seconds' at once. Each call allows for 8 more, and each 64 bytes that the service sends
-    /// for one. Past that the connection is closed with ENHANCE_YOUR_CALM.
+    /// each plus their payload, with a burst of up to 10 seconds' worth. Each call allows 8 more frames, and each 64 bytes sent by
+    /// the service one more. A connection above the limit is closed with ENHANCE_YOUR_CALM.
     pub control_frames_per_second_max: u32,
     /// Descriptors that no connection gets: the log and its index need some.
     pub descriptors_reserved: usize,

@@ -97,14 +97,14 @@ impl Refusal {
         self
     }
 
-    /// Sets the request that is refused, for the log line of a call within a stream.
+    /// Sets the refused request, for the log line of a call within a stream.
     #[must_use]
     pub fn of_request(mut self, request_id: &str) -> Self {
         self.request_id = excerpt(request_id).into();
         self
     }
 
-    /// The request that is refused; empty if it was not set.
+    /// The id of the refused request; empty if not set.
     pub fn request_id(&self) -> &str {
         &self.request_id
     }

@@ -2,8 +2,8 @@
 //! calls within a stream, and the JSON port.
 //!
 //! The counter is OpenTelemetry's `motherlode.refusals`, by reason. Repeated refusals do not fill the log: an operator has
-//! [`LINES_MAX`] lines of each reason in [`WINDOW`]; the next line states how many were suppressed. The credential that a failed
-//! log-in showed is never logged: it may be a secret.
+//! [`LINES_MAX`] lines of each reason in [`WINDOW`]; the next line states how many were suppressed. The credential of a failed
+//! log-in is never logged: it may be a secret.
 
 use crate::{
     access::Caller,
@@ -31,7 +31,7 @@ static REFUSALS: LazyLock<Refusals> = LazyLock::new(Refusals::new);
 /// A refused call.
 #[derive(Debug, Clone, Copy)]
 pub struct Refused<'a> {
-    /// The reason; `None` if the status has none of this service.
+    /// The reason; `None` if the status has no reason of this service.
     pub reason: Option<Reason>,
     /// The status code.
     pub code: Code,
@@ -86,7 +86,7 @@ struct Refusals {
 struct LineLimit {
     since: Option<Instant>,
     lines: u32,
-    /// Refusals without a line of their own since the last line.
+    /// Number of refusals suppressed since the last line.
     suppressed: u64,
 }
 

@@ -26,7 +26,7 @@ use tracing_subscriber::{Layer, filter::Targets, layer::SubscriberExt, util::Sub
 #[must_use = "what is left is exported when this is dropped"]
 pub struct Guard(Option<(SdkTracerProvider, SdkMeterProvider)>);
 
-/// Longest time that the end of the process waits for the collector.
+/// Maximum time to wait for the collector at the end of the process.
 const LAST_EXPORT_MAX: Duration = Duration::from_millis(500);
 
 impl Drop for Guard {

@@ -208,11 +208,7 @@ fn no_file_is_too_long_to_read() {
         let lines = text.lines().count();
         // A message that moves to another file breaks the clients that are generated from it.
         let most = if path.extension().is_some_and(|of| of == "proto") { 700 } else { LINES_MAX };
-        assert!(
-            lines <= most || path.starts_with(root().join("proto/google")),
-            "{}: {lines} lines",
-            path.display()
-        );
+        assert!(lines <= most || path.starts_with(root().join("proto/google")), "{}: {lines} lines", path.display());
     }
 }
 

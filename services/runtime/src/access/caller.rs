@@ -39,7 +39,7 @@ pub(super) enum Kind {
     Certificate,
 }
 
-/// A call that is not admitted.
+/// A refused call.
 #[derive(Debug)]
 pub struct Denied {
     /// Why.

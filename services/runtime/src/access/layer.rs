@@ -38,10 +38,10 @@ impl Access {
         Self { identities, clock }
     }
 
-    /// Finds the caller of a call by what comes before its message: anyone where nobody is asked for.
+    /// Finds the caller of a call from the path, the headers and the peer; without operators, any caller is admitted.
     ///
     /// # Errors
-    /// The first of the checks that the module promises which does not hold.
+    /// The first failed check, in the order given in the module's documentation.
     pub fn admit(&self, path: &str, headers: &HeaderMap, peer: Option<&Peer>) -> Result<Caller, Denied> {
         if OPEN.iter().any(|open| path.starts_with(open)) {
             return Ok(Caller::ANYONE);

@@ -58,7 +58,7 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// Accepts connections until the stop, and waits for the end of those that were begun.
+    /// Accepts connections until the stop, then waits for the end of the accepted ones.
     pub(super) async fn accept(self, mut begin: impl FnMut(Accepted, &mut JoinSet<()>)) {
         let Self { listener, acceptor, admission, refusal, stop } = self;
         let mut served = JoinSet::new();
@@ -73,11 +73,11 @@ impl Listening {
                     Some(_) = served.join_next() => continue,
                     accepted = listener.accept() => accepted,
                 };
-                // It leaves the events of this runtime for those of its own.
+                // Moves the connection from this runtime's event loop to its worker's.
                 match accepted.and_then(|(stream, peer)| Ok((stream.into_std()?, peer))) {
                     Ok((stream, peer)) => match admission.table.admit(peer.ip()) {
                         None => {
-                            // As far as there is room for it: nothing is waited for.
+                            // Writes as much as fits into the socket's buffer, without waiting.
                             let _ = io::Write::write(&mut &stream, refusal);
                             admission.table.say_refused(peer.ip());
                         }
@@ -126,7 +126,7 @@ pub(super) struct Accepted {
     stop: Stop,
 }
 
-/// A connection whose bytes can be read, through TLS where the listener has it.
+/// A connection whose bytes can be read, through TLS if the listener uses it.
 pub(super) struct Opened {
     pub(super) wire: Wire,
     pub(super) connection: Arc<Connection>,
@@ -164,7 +164,7 @@ impl Accepted {
         let connection = Arc::clone(&admitted.0);
         let by = tokio::time::Instant::now() + connection.bounds().handshake;
         let stream = TcpStream::from_std(stream).map_err(|_| Some("there are too few descriptors"))?;
-        // It's no reason to refuse anybody.
+        // A failure here is no reason to refuse the connection.
         let _ = stream.set_nodelay(true);
         let wire = match acceptor {
             None => Wire::Plain(stream),

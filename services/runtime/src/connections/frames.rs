@@ -1,18 +1,18 @@
-//! Frames of HTTP/2 that belong to no call, and how many a connection may send of them.
+//! Limit on the HTTP/2 frames of a connection outside calls.
 //!
 //! PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, frames of unknown types, and DATA without a byte cost their sender
-//! next to nothing and the service a look, an answer, or both. A frame is counted with its payload and [`FRAME`] bytes; each
-//! connection has an allowance that grows by so many frames per second, by [`CALL`] bytes with each call, and by the bytes
-//! that the service sends: an answer of many frames is acknowledged by as many. So what honest clients send beside their calls
-//! is paid for by these.
+//! next to nothing, but the service has to process or answer them. A frame is counted with its payload and [`FRAME`] bytes; each
+//! connection has an allowance that grows by a number of frames per second, by [`CALL`] bytes with each call, and by the bytes
+//! sent by the service, because a client acknowledges an answer of many frames with as many. The calls of honest clients therefore
+//! cover their other frames.
 //!
 //! Cost: a few instructions per frame; the clock is read only once the allowance is used up.
 
 use std::time::Instant;
 
-/// Bytes that a frame counts beside its payload.
+/// Bytes counted per frame in addition to its payload.
 const FRAME: u64 = 64;
-/// Bytes that a call adds.
+/// Bytes added to the allowance per call.
 const CALL: u64 = 8 * FRAME;
 /// Seconds after which an unused allowance is full.
 const FULL_AFTER: u64 = 10;
@@ -26,19 +26,19 @@ const HEADERS: u8 = 1;
 const CONTINUATION: u8 = 9;
 const END_STREAM: u8 = 1;
 
-/// The frames that a client sends on one connection.
+/// Counter of a client's frames on one connection.
 pub(super) struct Frames {
     /// Bytes that come before the next head: of the magic, then of payloads.
     skipped: usize,
     head: [u8; HEAD],
-    /// Bytes of the head that have come.
+    /// Received bytes of the head.
     come: usize,
     begun: bool,
     allowance: Allowance,
 }
 
 impl Frames {
-    /// On a connection that may have so many of them per second.
+    /// Creates the counter of a connection with its limit per second.
     pub(super) fn new(per_second: u32, now: Instant) -> Self {
         let per_second = u64::from(per_second) * FRAME;
         let allowance = Allowance { per_second, left: per_second * FULL_AFTER, since: now };
@@ -50,7 +50,7 @@ impl Frames {
         self.begun
     }
 
-    /// Takes bytes that have come; false once there are too many frames without a call.
+    /// Counts received bytes; returns false once there are too many frames without a call.
     pub(super) fn take(&mut self, mut bytes: &[u8], now: impl Fn() -> Instant) -> bool {
         loop {
             let skipped = self.skipped.min(bytes.len());
@@ -77,7 +77,7 @@ impl Frames {
         }
     }
 
-    /// The service has sent so many bytes.
+    /// Adds bytes sent by the service to the allowance.
     pub(super) fn sent(&mut self, bytes: usize) {
         self.allowance.add(bytes as u64);
     }

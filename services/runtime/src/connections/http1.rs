@@ -24,14 +24,14 @@ use std::{
 use tokio::{net::TcpListener, task::JoinSet};
 use tower::{Service, ServiceExt};
 
-/// The answer to a connection that is one too many.
+/// The answer to a connection above the limit.
 const REFUSAL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 /// Bytes of a request's head.
 const HEAD_BYTES_MAX: usize = 16 << 10;
 
-/// Serves HTTP/1.1 at an address until the stop, on the caller's runtime; then the listener is closed and requests under way are
-/// answered, for which each peer has 300 ms to read. Each request has its [`Peer`](super::Peer) as an extension.
+/// Serves HTTP/1.1 at an address until the stop, on the caller's runtime; then the listener is closed and requests in progress
+/// are answered; each peer has 300 ms to read its answers. Each request has its [`Peer`](super::Peer) as an extension.
 pub async fn serve_http1<S, B>(
     listener: TcpListener,
     acceptor: Option<Acceptor>,

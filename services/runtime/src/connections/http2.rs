@@ -36,7 +36,7 @@ const FRAME: u32 = 16 << 10;
 const RESET_UNSEEN_MAX: usize = 20;
 /// Errors in single calls after which a connection ends.
 const RESET_OWN_MAX: usize = 256;
-/// Calls that are begun before others get their turn, at the most.
+/// Maximum number of calls started before other connections get their turn.
 const TOGETHER_MAX: usize = 64;
 /// How long the message of a direct call may come after its headers, and how many bytes of it are kept for so long. The layers, which
 /// keep account of both, take over then.
@@ -91,7 +91,7 @@ where
         self.http.graceful_shutdown();
     }
 
-    /// Ends at once with GOAWAY, ENHANCE_YOUR_CALM; what is under way fails.
+    /// Ends at once with GOAWAY, ENHANCE_YOUR_CALM; calls in progress fail.
     pub(super) fn calm(&mut self) {
         self.http.abrupt_shutdown(h2::Reason::ENHANCE_YOUR_CALM);
     }

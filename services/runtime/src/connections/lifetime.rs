@@ -9,22 +9,22 @@ use std::{
 };
 use tokio::time::{Instant as Time, Sleep, sleep_until};
 
-/// The longest time for a connection that was told to end.
+/// Maximum time of a connection after GOAWAY.
 const LEAVE: Duration = Duration::from_secs(5);
-/// Time between two looks, after a stop, at a connection with calls that the service works on.
+/// Interval at which a connection with calls in progress is checked after a stop.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Why connections end at a stop.
 pub(super) const STOPS: &str = "the service stops";
 
 /// The service's wish to end a connection.
 pub(super) enum End {
-    /// It takes no more calls, and ends when those under way are answered.
+    /// It takes no more calls, and ends when those in progress are answered.
     Gently,
     /// It is dropped, for this reason.
     Now(&'static str),
 }
 
-/// The time that a connection has.
+/// Time limits of a connection.
 pub(super) struct Lifetime {
     connection: Arc<Connection>,
     stop: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -34,7 +34,7 @@ pub(super) struct Lifetime {
 }
 
 impl Lifetime {
-    /// Of a connection whose handshakes have time until then.
+    /// Creates the limits of a connection, with the deadline `by` for its handshakes.
     pub(super) fn new(connection: Arc<Connection>, by: Time, stop: Stop) -> Self {
         let (stop, look) = (Box::pin(stop.requested()), Box::pin(sleep_until(by)));
         Self { connection, stop, look, stopped: None, leaving: false }
@@ -63,7 +63,7 @@ impl Lifetime {
             return Some(End::Now("no HTTP/2 preface or request in time"));
         }
         let (left, end) = match self.stopped {
-            // Whoever stops the service bounds the time of the calls that it works on.
+            // The caller of the stop bounds the time of the calls in progress.
             Some(stopped) => {
                 let left = connection.closes_in(stopped).unwrap_or(LOOK_EVERY);
                 (left, left.is_zero().then_some(End::Now(STOPS)))

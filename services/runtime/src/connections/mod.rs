@@ -1,10 +1,10 @@
-//! Connections: who may have how many, and for how long one is kept.
+//! Connections: limits per address and operator, and timeouts.
 //!
 //! All listeners of a process (gRPC, the console with JSON, the proofs' files) share one table of connections and one bound on TLS
-//! handshakes: [`Admission`]. A connection that has not finished its handshakes (TLS, then HTTP/2's preface or the head of a
-//! request) in time is dropped; so is one whose pings are not answered, and one without a call for long. There is a bound on
-//! all connections, on those from one address and on those of one operator. Where a bound is met, the least useful
-//! connection of whoever has the most makes way: see [`Table`](table::Table).
+//! handshakes: [`Admission`]. A connection is dropped if its handshakes (TLS, then HTTP/2's preface or the head of a request) are
+//! not finished in time, if its pings are not answered, or if it has had no call for long. There is a bound on
+//! all connections, on those from one address and on those of one operator. When a bound is reached, the least useful
+//! connection of the address with the most connections is closed: see [`Table`](table::Table).
 //!
 //! All bounds lie below the limit of descriptors, of which some are kept back for the log and its index. If there are
 //! none left all the same, one connection is dropped, the log says so, and accepting goes on.
@@ -53,8 +53,8 @@ use tower::Service;
 /// Time for the GOAWAY of a connection with too many frames.
 const CALM: Duration = Duration::from_millis(100);
 
-/// Serves gRPC at an address until the stop; then the listener is closed, connections get GOAWAY, and calls under way are answered. A
-/// connection without one is closed within 300 ms, and so is one whose peer does not read its answers. When dropped, it drops all
+/// Serves gRPC at an address until the stop; then the listener is closed, connections get GOAWAY, and calls in progress are
+/// answered. A connection without one is closed within 300 ms, and so is one whose peer does not read its answers. When dropped, it drops all
 /// connections. They are served by the workers, and all calls but the direct ones are the service's.
 pub async fn serve<S>(
     listener: TcpListener,
@@ -108,7 +108,7 @@ where
             () = poll_fn(|context| http.poll(context)) => return None,
             () = connection.exceeded() => {
                 http.calm();
-                // Its peer sends on: what can't be told to it now is not.
+                // The peer keeps sending: a GOAWAY that cannot be sent within this time is dropped.
                 let _ = timeout(CALM, poll_fn(|context| http.poll(context))).await;
                 return Some("too many frames without a call");
             }

@@ -77,7 +77,7 @@ macro_rules! of {
 }
 
 impl Wire {
-    /// Has the kernel probe a peer that says nothing, as HTTP/2's pings do: one that is gone without a word keeps no place.
+    /// Enables the kernel's keepalive probes for a silent peer, like HTTP/2's pings: the connection of a vanished peer is closed.
     pub(super) fn probe(&self, bounds: &Bounds) {
         let tcp = match self {
             Self::Plain(tcp) => tcp,

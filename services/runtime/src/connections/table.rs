@@ -23,7 +23,7 @@ const CANCELLED_WINDOW: Duration = Duration::from_secs(10);
 const WARN_EVERY: Duration = Duration::from_secs(10);
 /// Age up to which a connection without its handshakes is as useful as one without a known caller.
 const YOUNG: Duration = Duration::from_secs(1);
-/// Time that a peer has after a stop to read what is left of its answers.
+/// Time for a peer to read the rest of its answers after a stop.
 const READ_MAX: Duration = Duration::from_millis(300);
 
 /// The bounds on connections.
@@ -104,10 +104,10 @@ pub fn network(address: IpAddr) -> IpAddr {
 
 /// The connections of one process, of all its listeners. Clones are the same table.
 ///
-/// Where a bound is met, one connection makes way: of the least useful kind (not greeted, then without a known caller,
-/// then without a call), of the address that has the most, the oldest. A connection with calls under way makes way only
-/// for an address that has at least two fewer. So whoever opens many displaces its own, and keeps nobody else out. An
-/// operator's connections are shared by its credentials in the same way.
+/// When a bound is reached, one connection is closed: of the least useful kind (not greeted, then without a known caller,
+/// then without a call), of the address with the most connections, the oldest. A connection with calls in progress is
+/// closed only for an address with at least two connections fewer. An address with many connections therefore displaces its own
+/// and does not exclude other addresses. An operator's connections are shared by its credentials in the same way.
 #[derive(Clone)]
 pub struct Table(Arc<Shared>);
 
@@ -134,7 +134,7 @@ pub struct Connection {
     table: Arc<Shared>,
     greeted: AtomicBool,
     began: Instant,
-    /// Caller of the first call that was admitted; `None` is anyone, where there are no operators.
+    /// Caller of the first admitted call; `None` is any caller, without operators.
     known: OnceLock<Option<Holder>>,
     /// The caller's, once it is known.
     share: OnceLock<Arc<Share>>,
@@ -304,7 +304,7 @@ impl Connection {
     fn kind(&self) -> Kind {
         let at_rest = self.calls.load(Ordering::Relaxed) == 0;
         match (self.greeted.load(Ordering::Relaxed), self.is_known()) {
-            // It may be an honest one's that comes just now, among others' that are greeted and do no more.
+            // A new connection may be an honest client's, among idle ones of other clients.
             (false, _) if self.began.elapsed() < YOUNG => Kind::Unknown,
             (false, _) => Kind::Ungreeted,
             (true, false) if at_rest => Kind::Unknown,
@@ -324,11 +324,11 @@ impl Connection {
         self.known.get().is_some()
     }
 
-    /// Counts it as an operator's, and of one of its credentials, whose call is admitted; as anyone's if there are no operators.
+    /// Assigns the connection to the operator and the credential of an admitted call; to no operator if none are configured.
     ///
     /// # Errors
-    /// RESOURCE_EXHAUSTED, TOO_MANY_CONNECTIONS: the operator has as many as it may, all of them have calls under way, and no
-    /// credential has more than this one.
+    /// RESOURCE_EXHAUSTED, TOO_MANY_CONNECTIONS: the operator is at its limit, all its connections have calls in progress,
+    /// and no credential has more connections than this one.
     pub fn belongs_to(&self, holder: Option<(&str, &str)>) -> Result<(), Refusal> {
         if self.is_known() {
             return Ok(());
@@ -387,7 +387,7 @@ impl Connection {
         self.share.get().unwrap_or_else(|| self.table.turns.unknown())
     }
 
-    /// Calls that it may begin before others have their turn, of so many at the most.
+    /// Number of calls, up to `most`, that the connection may start before others have their turn.
     pub(super) fn turn(&self, most: usize) -> usize {
         self.table.turns.calls(self.share(), most, || self.table.now())
     }
@@ -417,7 +417,7 @@ impl Connection {
         Unread(Arc::clone(self))
     }
 
-    /// Time until it is closed after a stop: its peer has [`READ_MAX`] to read what is left of its answers. `None` while the
+    /// Time until it is closed after a stop: its peer has [`READ_MAX`] to read the rest of its answers. `None` while the
     /// service works on a call of a known caller.
     pub(super) fn closes_in(&self, stopped: Instant) -> Option<Duration> {
         let (calls, unread) = (self.calls.load(Ordering::Relaxed), self.unread.load(Ordering::Relaxed));

@@ -1,8 +1,9 @@
-//! Calls of operators that compete: how many a connection begins before others have their turn.
+//! Calls of operators that compete: number of calls that a connection starts per turn.
 //!
 //! Connections of one thread are served in turn, and each begins a number of calls in its turn. While callers of several operators
-//! call, an operator's connections share one such number by its weight: whoever opens a hundred connections begins no more
-//! calls in a round than whoever has one, but for at least one call per connection. Nothing is refused, and an operator that calls
+//! call, an operator's connections share one such number by its weight: an operator with a hundred connections starts no more
+//! calls in a round than an operator with one, except for at least one call per connection.
+//! Nothing is refused, and an operator that calls
 //! alone is not slowed down. Connections without a known caller are one more operator.
 //!
 //! Cost: an atomic exchange per call.
@@ -22,7 +23,7 @@ const COMPETE_MS: u64 = 1_000;
 pub(super) struct Turns {
     weights: BTreeMap<String, u32>,
     heaviest: u32,
-    /// Of connections without a known caller.
+    /// Share of the connections without a known caller.
     unknown: Arc<Share>,
     /// The share that made the latest call.
     latest: AtomicUsize,
@@ -34,7 +35,7 @@ pub(super) struct Turns {
 pub(super) struct Share {
     number: usize,
     weight: u32,
-    /// Connections with calls under way.
+    /// Number of connections with calls in progress.
     busy: AtomicUsize,
 }
 
@@ -50,7 +51,7 @@ impl Turns {
         &self.unknown
     }
 
-    /// A new share of an operator; `number` is none of another's.
+    /// A new share of an operator; `number` is unique.
     pub(super) fn share(&self, operator: &str, number: usize) -> Share {
         Share::new(number, self.weights.get(operator).copied().unwrap_or(1))
     }
@@ -79,7 +80,7 @@ impl Share {
         Self { number, weight: weight.max(1), busy: AtomicUsize::new(0) }
     }
 
-    /// One more connection has calls under way.
+    /// Counts one more connection with calls in progress.
     pub(super) fn begin(&self) {
         self.busy.fetch_add(1, Ordering::Relaxed);
     }

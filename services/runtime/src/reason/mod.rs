@@ -26,7 +26,7 @@ impl Reason {
         self.row().name
     }
 
-    /// The status code; a refusal may carry another one where the cause differs.
+    /// The status code; a refusal may carry another one if the cause differs.
     #[must_use]
     pub fn code(self) -> Code {
         self.row().code
@@ -178,7 +178,7 @@ mod tests {
         texts
     }
 
-    /// Words in UPPER_SNAKE that are neither a status code nor a reason: enum values, the wallet's words, and the form itself.
+    /// Words in UPPER_SNAKE other than status codes and reasons: enum values, the wallet's words, and the form itself.
     const OTHER: [&str; 11] = [
         "CAUSE_NOT_ALLOWED",
         "FIGURES_VERSION",

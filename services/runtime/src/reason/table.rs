@@ -1,13 +1,13 @@
-//! The table of reasons: name on the wire, status code, whether to ask again, and what it means with the next step.
+//! The table of reasons: name on the wire, status code, whether a retry helps, and its meaning with the next step.
 
 use tonic::Code;
 
-/// Whether asking again helps.
+/// Whether a retry helps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
     /// No: the same request is always refused.
     Never,
-    /// When the condition that the reason names has changed. The request id may stay.
+    /// After a change of the condition named by the reason. The request id may stay.
     AfterChange,
     /// After this many milliseconds, unchanged and with the same request id. The refusal carries a `RetryInfo`, which may
     /// state a longer time.
@@ -54,15 +54,15 @@ reasons! {
         TokenMissing = "TOKEN_MISSING", Unauthenticated, AfterChange;
         /// The header `authorization` is there more than once. Send it once.
         TokenAmbiguous = "TOKEN_AMBIGUOUS", Unauthenticated, AfterChange;
-        /// No operator has this token. Check which file it was read from.
+        /// The token belongs to no operator. Check which file it was read from.
         TokenUnknown = "TOKEN_UNKNOWN", Unauthenticated, AfterChange;
-        /// The token has expired, or expired while the call went on. Ask again with a newer token, under the same request id.
+        /// The token has expired, possibly during the call. Retry with a newer token and the same request id.
         TokenExpired = "TOKEN_EXPIRED", Unauthenticated, AfterChange;
-        /// No operator has the connection's client certificate.
+        /// The connection's client certificate belongs to no operator.
         CertificateUnknown = "CERTIFICATE_UNKNOWN", Unauthenticated, AfterChange;
         /// The credential of the client certificate has expired. Ask again with a newer one, under the same request id.
         CertificateExpired = "CERTIFICATE_EXPIRED", Unauthenticated, AfterChange;
-        /// The credential lacks the role that the call needs; `roles` lists those that suffice.
+        /// The credential lacks the required role; `roles` lists the sufficient ones.
         RoleMissing = "ROLE_MISSING", PermissionDenied, AfterChange;
         /// The service has no such method.
         MethodUnknown = "METHOD_UNKNOWN", Unimplemented, Never;
@@ -72,7 +72,7 @@ reasons! {
         RateLimited = "RATE_LIMITED", ResourceExhausted, After(100);
         /// The operator, or everyone without one, has as many connections as it may. Close some.
         TooManyConnections = "TOO_MANY_CONNECTIONS", ResourceExhausted, After(1_000);
-        /// Too much of the operator's data waits to be sent or to arrive. Read the answers, and ask less at once.
+        /// The operator's send or receive buffers are full. Read the answers, and send fewer requests at once.
         BuffersFull = "BUFFERS_FULL", ResourceExhausted, After(1_000);
         /// Another long read of the operator is running. Ask one after the other.
         ReadsBusy = "READS_BUSY", ResourceExhausted, After(200);
@@ -88,12 +88,11 @@ reasons! {
         MessageLate = "MESSAGE_LATE", DeadlineExceeded, AfterChange;
         /// A call in JSON has another content type than `application/json`.
         ContentTypeUnknown = "CONTENT_TYPE_UNKNOWN", InvalidArgument, Never;
-        /// The listener of the console refused the HTTP request before it became a call: its status says why.
+        /// The console's listener refused the HTTP request before it became a call; the HTTP status gives the cause.
         HttpRefused = "HTTP_REFUSED", InvalidArgument, AfterChange;
         /// The header `grpc-timeout` is malformed, or there twice.
         TimeoutMalformed = "TIMEOUT_MALFORMED", InvalidArgument, Never;
-        /// The caller's time is up. Whether the request had an effect is unknown if it was under way: ask again with the same
-        /// request id.
+        /// The call's deadline has passed. The effect of a request in progress is unknown: retry with the same request id.
         DeadlineExceeded = "DEADLINE_EXCEEDED", DeadlineExceeded, After(100);
         /// A field is missing or malformed; `BadRequest` names it.
         InvalidField = "INVALID_FIELD", InvalidArgument, Never;
@@ -101,7 +100,7 @@ reasons! {
         RequestIdReused = "REQUEST_ID_REUSED", AlreadyExists, Never;
         /// The request was cancelled by CancelRequest and is never applied.
         RequestCancelled = "REQUEST_CANCELLED", FailedPrecondition, Never;
-        /// The stream changed while the request was decided. It had no effect; ask again.
+        /// The stream changed while the request was decided. The request had no effect; retry it.
         VersionConflict = "VERSION_CONFLICT", Aborted, After(10);
     }
     "Accounts and money" {
@@ -131,9 +130,9 @@ reasons! {
     "Play" {
         /// There is no such game or version of its rules. ListGames has those that there are.
         GameUnknown = "GAME_UNKNOWN", NotFound, Never;
-        /// The operator is neither configured nor in the log. ListSwitches names those that are.
+        /// The operator is neither configured nor in the log. ListSwitches lists the existing operators.
         OperatorUnknown = "OPERATOR_UNKNOWN", NotFound, Never;
-        /// The game does not offer the stake. GetGame has the lines, coins and coin values that it offers.
+        /// The game does not offer the stake. GetGame returns the game's lines, coins and coin values.
         InvalidStake = "INVALID_STAKE", InvalidArgument, Never;
         /// The rules version is superseded and takes no new bets. Name the current one.
         RulesVersionSuperseded = "RULES_VERSION_SUPERSEDED", FailedPrecondition, AfterChange;
@@ -175,7 +174,7 @@ reasons! {
         JackpotForbidden = "JACKPOT_FORBIDDEN", FailedPrecondition, Never;
         /// The jurisdiction does not allow rounds that play themselves.
         AutoplayForbidden = "AUTOPLAY_FORBIDDEN", FailedPrecondition, Never;
-        /// The bet is above what a round may cost (`limit_minor`).
+        /// The bet exceeds the limit for a round (`limit_minor`).
         BetLimit = "BET_LIMIT", FailedPrecondition, AfterChange;
         /// The bet could take the day's loss above its limit (`limit_minor`).
         LossLimit = "LOSS_LIMIT", FailedPrecondition, AfterChange;
@@ -225,15 +224,15 @@ reasons! {
     "Operators' own wallets" {
         /// The operator's own wallet has the money: deposits and withdrawals are not made here.
         SeamlessWallet = "SEAMLESS_WALLET", FailedPrecondition, Never;
-        /// The operator's wallet has not answered for a while, so it is not asked for now.
+        /// The operator's wallet has not answered for a while, so its circuit is open.
         WalletUnavailable = "WALLET_UNAVAILABLE", Unavailable, After(1_000);
-        /// As many bets as may wait for the operator's wallet.
+        /// The number of bets waiting for the operator's wallet is at its limit.
         WalletBusy = "WALLET_BUSY", ResourceExhausted, After(100);
-        /// Another bet of the player is under way, or is being rolled back.
+        /// Another bet of the player is in progress, or is being rolled back.
         DebitOpen = "DEBIT_OPEN", Aborted, After(1_000);
         /// The bet was not made; its debit is rolled back. Bet again under a new request id.
         DebitRolledBack = "DEBIT_ROLLED_BACK", FailedPrecondition, Never;
-        /// The player has as many credits under way to the wallet as are kept.
+        /// The number of the player's unpaid credits to the wallet is at its limit.
         DuesWaiting = "DUES_WAITING", Unavailable, After(1_000);
     }
     "Voids, changes and switches" {
@@ -255,7 +254,7 @@ reasons! {
         SameActor = "SAME_ACTOR", PermissionDenied, AfterChange;
         /// The change is for other actors to approve.
         OtherActors = "OTHER_ACTORS", PermissionDenied, AfterChange;
-        /// As many changes wait as may (`changes_max`). Approve or reject some.
+        /// The number of pending changes is at its limit (`changes_max`). Approve or reject some.
         TooManyChanges = "TOO_MANY_CHANGES", ResourceExhausted, AfterChange;
     }
     "Jackpots and incidents" {
@@ -263,7 +262,7 @@ reasons! {
         PoolUnknown = "POOL_UNKNOWN", NotFound, AfterChange;
         /// The pool is open already.
         PoolExists = "POOL_EXISTS", AlreadyExists, Never;
-        /// The pool's status does not allow it, such as resuming one that is active.
+        /// The pool's status does not allow the request, such as resuming an active pool.
         PoolStatus = "POOL_STATUS", FailedPrecondition, AfterChange;
         /// The pool has awards or open rounds, so it cannot be retired.
         PoolOutstanding = "POOL_OUTSTANDING", FailedPrecondition, AfterChange;
@@ -281,7 +280,7 @@ reasons! {
         InvalidIncident = "INVALID_INCIDENT", InvalidArgument, Never;
         /// An incident of this id exists.
         IncidentExists = "INCIDENT_EXISTS", AlreadyExists, Never;
-        /// As many incidents are kept as may be (`incidents_max`).
+        /// The number of stored incidents is at its limit (`incidents_max`).
         TooManyIncidents = "TOO_MANY_INCIDENTS", ResourceExhausted, AfterChange;
     }
     "Reports, proofs and jobs" {
@@ -295,21 +294,21 @@ reasons! {
         ProofsElsewhere = "PROOFS_ELSEWHERE", Unavailable, AfterChange;
         /// The files of the tree could not be read.
         ProofsUnreadable = "PROOFS_UNREADABLE", Unavailable, After(1_000);
-        /// No checkpoint has been signed yet.
+        /// The first checkpoint has not been signed yet.
         CheckpointPending = "CHECKPOINT_PENDING", Unavailable, After(1_000);
         /// The checkpoint named is newer than the newest one here.
         CheckpointAhead = "CHECKPOINT_AHEAD", OutOfRange, AfterChange;
-        /// The log is not the one that was signed. Stop, and compare it with a copy.
+        /// The log contradicts the signed checkpoints. Stop the service, and compare the log with a copy.
         LogContradicted = "LOG_CONTRADICTED", DataLoss, Never;
         /// The round is open: its proof exists when it is over.
         RoundOpen = "ROUND_OPEN", FailedPrecondition, AfterChange;
-        /// No record has this hash, or it does not concern the caller.
+        /// The hash belongs to no record, or the record does not concern the caller.
         RecordUnknown = "RECORD_UNKNOWN", NotFound, Never;
         /// There is no such job, or it is no longer kept.
         JobUnknown = "JOB_UNKNOWN", NotFound, Never;
         /// Another job is running (`job_id`). Cancel it or wait for its end.
         JobUnderWay = "JOB_UNDER_WAY", ResourceExhausted, AfterChange;
-        /// The whole log is not in this process's data folder. Audit it where it is.
+        /// This process's data folder does not contain the whole log. Run the audit on the machine with the whole log.
         AuditElsewhere = "AUDIT_ELSEWHERE", FailedPrecondition, Never;
         /// The operating system started no thread for the job.
         NoThread = "NO_THREAD", ResourceExhausted, AfterChange;
@@ -337,13 +336,13 @@ reasons! {
         OutcomeUnknown = "OUTCOME_UNKNOWN", Unavailable, After(5_000);
         /// A commit of the log could not be read back.
         LogUnreadable = "LOG_UNREADABLE", DataLoss, Never;
-        /// The index has not taken up the log to where the answer is.
+        /// The index does not yet include the log position of the answer.
         IndexBehind = "INDEX_BEHIND", Unavailable, After(1_000);
         /// The index could not be read.
         IndexUnreadable = "INDEX_UNREADABLE", Unavailable, After(1_000);
-        /// This binary lacks the rules version of the round. Serve with one that has it.
+        /// This binary lacks the rules version of the round. Serve with a binary that includes it.
         ModelUnknown = "MODEL_UNKNOWN", Unimplemented, AfterChange;
-        /// The books refuse the request for a reason without a name of its own; the message says which.
+        /// The books refuse the request for a reason without a separate name; the message states it.
         Refused = "REFUSED", FailedPrecondition, Never;
         /// A defect of the service. Report it with the request id and the time.
         Internal = "INTERNAL", Internal, Never;
@@ -352,19 +351,19 @@ reasons! {
         /// A node's credential may not make this commit, or it does not follow from the log. The message begins with one of the
         /// reasons below.
         ProposalNotAllowed = "PROPOSAL_NOT_ALLOWED", PermissionDenied, Never;
-        /// A node's credential has as many bytes of proposals under way as it may (`bytes_max`).
+        /// The bytes of proposals in progress of a node's credential are at their limit (`bytes_max`).
         ProposalBytes = "PROPOSAL_BYTES", ResourceExhausted, After(100);
         /// The proposal is longer than a commit may be.
         ProposalTooLong = "PROPOSAL_TOO_LONG", PermissionDenied, Never;
         /// A node of this role does not propose events of this kind.
         KindNotAllowed = "KIND_NOT_ALLOWED", PermissionDenied, Never;
-        /// The proposal does not name the version that it was decided on.
+        /// The proposal does not name the stream version of its decision.
         VersionMissing = "VERSION_MISSING", PermissionDenied, Never;
         /// The event names no actor.
         ActorMissing = "ACTOR_MISSING", PermissionDenied, Never;
         /// The event names an actor that no credential has.
         ActorUnknown = "ACTOR_UNKNOWN", PermissionDenied, Never;
-        /// The actor that the event names lacks the role, or is another operator's.
+        /// The actor named in the event lacks the role, or belongs to another operator.
         ActorRoleMissing = "ACTOR_ROLE_MISSING", PermissionDenied, Never;
         /// The change takes two actors and was not approved.
         ApprovalMissing = "APPROVAL_MISSING", PermissionDenied, Never;
@@ -374,7 +373,7 @@ reasons! {
         StepUnsealed = "STEP_UNSEALED", PermissionDenied, Never;
         /// The next draw's seal does not follow from the draw keys.
         SealForged = "SEAL_FORGED", PermissionDenied, Never;
-        /// The event names a draw key that the writer does not have.
+        /// The event names a draw key unknown to the writer.
         DrawKeyUnknown = "DRAW_KEY_UNKNOWN", PermissionDenied, Never;
         /// The event gives a draw up whose key is not lost.
         DrawKeyPresent = "DRAW_KEY_PRESENT", PermissionDenied, Never;
@@ -382,7 +381,7 @@ reasons! {
         CapDiffers = "CAP_DIFFERS", PermissionDenied, Never;
         /// The grant of a campaign has no reservation that covers it.
         CampaignUnreserved = "CAMPAIGN_UNRESERVED", PermissionDenied, Never;
-        /// The pool report is not what the log adds up to.
+        /// The pool report differs from the sums of the log.
         ReportDiffers = "REPORT_DIFFERS", PermissionDenied, Never;
         /// The copied rate or switch is not the original.
         CopyDiffers = "COPY_DIFFERS", PermissionDenied, Never;

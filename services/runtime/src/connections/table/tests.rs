@@ -14,7 +14,7 @@ fn is_shed(admitted: &Admitted) -> bool {
     admitted.0.shed().now_or_never().is_some()
 }
 
-/// A connection with a call of an operator under way.
+/// A connection with an operator's call in progress.
 fn busy(table: &Table, from: u8) -> Admitted {
     let admitted = idle(table, from);
     admitted.0.begin();
@@ -36,7 +36,7 @@ fn uf_02_who_has_as_many_as_one_address_may_displaces_its_own_and_nobody_elses()
     assert_eq!((is_shed(&rest), is_shed(&work), is_shed(&other), table.count()), (true, false, false, 3));
     third.0.greet();
     third.0.begin();
-    // Nobody knows whose its call is: it may be a watch of the health, as many as anybody likes.
+    // The call has no caller: it may be a health watch, of which any number is allowed.
     let fourth = busy(&table, 1);
     assert!(is_shed(&third));
     assert!(table.admit(peer(1)).is_none(), "both are at work");
@@ -50,7 +50,7 @@ fn uf_02_a_full_table_takes_in_who_has_fewer_at_the_cost_of_who_has_the_most() {
     let table = table(4, 4);
     let mine: Vec<_> = (0..3).map(|_| busy(&table, 1)).collect();
     let silent = table.admit(peer(1)).unwrap();
-    // The one that never says anything goes first, then the youngest of the many.
+    // The silent connection is closed first, then the youngest of the address with many.
     let second = busy(&table, 2);
     assert!(is_shed(&silent));
     let third = busy(&table, 3);
