@@ -50,7 +50,7 @@ include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 pub struct RequestOf(Arc<OnceLock<(Bytes, u32)>>);
 
 impl RequestOf {
-    /// The request of a message that was read.
+    /// The request of a received message.
     #[must_use]
     pub fn message<M: Wire>(bytes: Bytes) -> Self {
         let request = Self::default();

@@ -22,7 +22,7 @@ pub struct Logged {
     pub commit: Commit,
     /// The player's balances in every currency, as they are after it: what the books must come to as well.
     pub balances_after: Vec<(Currency, Minor)>,
-    /// Sums of the credits due to the operator's wallet after it, by currency, zeros included (PL-31). Empty where the wallet is
+    /// Sums of the credits due to the operator's wallet after it, by currency, zeros included (PL-31). Empty if the wallet is
     /// not seamless, and in records from before the field.
     pub due_after: Vec<(Currency, Minor)>,
     /// The proposing process; `None` for the writer's own.

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// No script and no style but the console's own files, nothing from elsewhere, no frame around it.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
-/// A browser that was here over TLS comes back over TLS alone, for a year.
+/// HSTS: after a visit over TLS, a browser uses only TLS for a year.
 const TLS_ONLY: &str = "max-age=31536000";
 /// The longest time that a page takes.
 const PAGE_MAX: Duration = Duration::from_secs(30);

@@ -1,4 +1,4 @@
-//! The console's listener: HTTP/1.1 for browsers, with TLS where the service has it.
+//! The console's listener: HTTP/1.1 for browsers, with TLS if the service uses it.
 
 use crate::{
     api::Backend,
@@ -48,7 +48,7 @@ impl Console {
         Self { router: router(app), tls }
     }
 
-    /// Serves it until the stop; requests under way are answered first.
+    /// Serves it until the stop; requests in progress are answered first.
     pub async fn serve(self, listener: TcpListener, admission: Admission, stop: Stop) {
         serve_http1(listener, self.tls, admission, self.router, stop).await;
     }

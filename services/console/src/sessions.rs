@@ -16,9 +16,9 @@ pub struct Bounds {
     pub idle_ms_max: i64,
     /// Milliseconds from its log-in after which it's over in any case.
     pub lasts_ms_max: i64,
-    /// Sessions of one operator; of the credential that has the most, the one that rested longest makes way for the next.
+    /// Sessions of one operator; at the limit, the longest idle session of the credential with the most ends.
     pub per_operator_max: usize,
-    /// Sessions of all; one of the operator that has the most makes way for the next.
+    /// Sessions of all operators; at the limit, one of the operator with the most ends.
     pub all_max: usize,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Who {
 }
 
 impl Who {
-    /// The operator and its credential; none where there are no operators.
+    /// The operator and its credential; `None` without operators.
     pub(crate) fn holder(&self) -> Option<(&str, &str)> {
         (!self.operator.is_empty()).then_some((self.operator.as_str(), self.credential.as_str()))
     }
@@ -148,7 +148,7 @@ impl Bounds {
     }
 }
 
-/// Ends the session that rested longest of the operator's credential that has the most, but not the newest, which counts for its own.
+/// Ends the longest idle session of the operator's credential with the most, except the newest, which counts for its credential.
 fn make_way(open: &mut BTreeMap<[u8; 32], Open>, newest: &[u8; 32], operator: &str) {
     let theirs = || open.iter().filter(|(_, one)| one.session.who.operator == operator);
     let of_credential =

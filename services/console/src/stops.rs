@@ -16,10 +16,10 @@ use motherlode_proto::{
 use std::{collections::BTreeSet, time::Instant};
 use tonic::{Code, Status};
 
-/// Parts that a list names; of more it says how many they are.
+/// Maximum number of parts named in a list; above it, the list has their number.
 const NAMED_MAX: usize = 5;
 
-/// The banner of a page: empty where nothing is stopped.
+/// The banner of a page: empty if nothing is stopped.
 pub(crate) async fn banner(visit: &Visit) -> Markup {
     let made = async {
         match stops(visit).await.as_slice() {
@@ -45,7 +45,7 @@ pub(crate) async fn banner(visit: &Visit) -> Markup {
     made
 }
 
-/// A sentence for each part that is stopped.
+/// A sentence for each stopped part.
 pub(crate) async fn stops(visit: &Visit) -> Vec<Markup> {
     let mut told = vec![];
     match visit.api.ledger().list_switches(ListSwitchesRequest {}).await {
@@ -79,13 +79,13 @@ fn switched_off(off: &SwitchedOff) -> Markup {
     }
 }
 
-/// Notice of a failed read. None if this process has no such service, or the session has ended.
+/// Notice of a failed read. `None` if this process has no such service, or the session has ended.
 fn unknown(what: &str, status: &Status) -> Option<Markup> {
     let read = || html! { "Failed to read what is " (what) ": " (capital(status.message())) "." };
     (!matches!(status.code(), Code::Unauthenticated | Code::Unimplemented)).then(read)
 }
 
-/// The part of the service that a switch is of, in words.
+/// A switch's part of the service, in words.
 pub(crate) fn part(switch: &Switch) -> String {
     let Switch { operator_id, game, rules_version } = switch;
     let game = [game.as_str(), rules_version.as_str()].join(" ");

@@ -14,7 +14,8 @@ use motherlode_runtime::{config::PLATFORM, connections::Peer};
 use std::{sync::Arc, time::Duration};
 use tonic::Status;
 
-/// The cookie's name, in the clear and over TLS. By the prefix a browser takes the latter over TLS alone, from this host alone, and for
+/// The cookie's name, in the clear and over TLS. Because of the prefix, a browser accepts the latter over TLS alone, from this
+/// host alone, and for
 /// all paths, so no other host of the domain and no plain page can set it.
 const COOKIE: &str = "motherlode_console";
 const SECURE_COOKIE: &str = "__Host-motherlode_console";
@@ -46,13 +47,13 @@ impl Visit {
         &self.session.who
     }
 
-    /// Whether an operator's players and rounds are the credential's to see; where there are no operators, everybody's are.
+    /// Whether an operator's players and rounds are visible to the credential; without operators, all are.
     pub(crate) fn owns(&self, operator: &str) -> bool {
         let own = self.who().operator.as_str();
         own.is_empty() || own == operator
     }
 
-    /// Whether the credential concerns all operators: the platform's, and everybody's where there are none.
+    /// Whether the credential concerns all operators: the platform's, and any credential without operators.
     pub(crate) fn sees_all(&self) -> bool {
         self.owns(PLATFORM)
     }

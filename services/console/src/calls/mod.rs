@@ -114,8 +114,9 @@ async fn send(
     Ok(Streaming::new_response(Bytes, answer.into_body(), code, None, Some(ANSWER_MAX)))
 }
 
-/// The connection of a call whose token the services may know. Services of this process say whose it is; those of others do not, so
-/// its connections are counted by the token.
+/// The connection of a call whose token may be valid for the services. Services of this process return its credential; other
+/// processes' do not,
+/// so its connections are counted by the token.
 struct LetIn {
     peer: Option<Arc<Peer>>,
     token: Option<String>,

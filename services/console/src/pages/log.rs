@@ -162,7 +162,7 @@ fn at(unix_ms: i64) -> Markup {
     html! { time datetime=(time) { (time) } }
 }
 
-/// A stream, with a link to whom or what it's of. Players are shown to their own operator alone.
+/// A stream, with a link to its subject. Players are shown to their own operator alone.
 fn stream(visit: &Visit, name: &str) -> Markup {
     match name.split_once('/') {
         Some(("player", player)) if !visit.owns(player.split('/').next().unwrap_or_default()) => html! { (player) },

@@ -1,4 +1,4 @@
-//! Switching parts of the service off and on: a choice of the part, a page that says what it affects, and what is done then. Made of
+//! Switching parts of the service off and on: a choice of the part, a preview page with its effects, and the switch. Uses
 //! ListSwitches and SetSwitch.
 
 use super::parts::{act, facts, table};
@@ -54,7 +54,7 @@ pub(super) async fn choice(visit: &Visit, identity: &GetIdentityResponse) -> Res
     })
 }
 
-/// A choice of an operator that is there.
+/// A choice among the existing operators.
 pub(super) async fn operators(visit: &Visit, id: &str, all: bool) -> Result<Markup, Failure> {
     let known = visit.api.ledger().list_switches(ListSwitchesRequest {}).await?.into_inner().operator_ids;
     // An operator's own admin switches no more than its own.
@@ -69,7 +69,7 @@ pub(super) async fn operators(visit: &Visit, id: &str, all: bool) -> Result<Mark
     })
 }
 
-/// The part that was chosen.
+/// The chosen part.
 fn chosen(fields: &Fields) -> Result<Switch, Failure> {
     let get = |name: &str| match fields.get(name) {
         "" => Err(Failure::bad("Choose an operator and the games.")),
@@ -81,7 +81,7 @@ fn chosen(fields: &Fields) -> Result<Switch, Failure> {
     Ok(Switch { operator_id: operator.to_owned(), game: game.to_owned(), rules_version: version.to_owned() })
 }
 
-/// The page that asks to confirm, with what is affected.
+/// The confirmation page, with the affected games and players.
 pub(crate) async fn confirm(visit: Visit) -> Result<Response, Failure> {
     let switch = chosen(&visit.query)?;
     let request = SetSwitchRequest {
@@ -135,7 +135,7 @@ fn affected(effect: &SetSwitchResponse) -> Markup {
     }
 }
 
-/// Switches something off that was confirmed, or asks that it be switched on.
+/// Switches a part off after the confirmation, or requests switching it on.
 pub(crate) async fn switch(form: Form) -> Result<Response, Failure> {
     let get = |field: &str| form.fields.get(field).to_owned();
     let switch = Switch { operator_id: get("operator"), game: get("game"), rules_version: get("version") };

@@ -54,8 +54,9 @@ use tower::Service;
 const CALM: Duration = Duration::from_millis(100);
 
 /// Serves gRPC at an address until the stop; then the listener is closed, connections get GOAWAY, and calls in progress are
-/// answered. A connection without one is closed within 300 ms, and so is one whose peer does not read its answers. When dropped, it drops all
-/// connections. They are served by the workers, and all calls but the direct ones are the service's.
+/// answered. A connection without one is closed within 300 ms, and so is one whose peer does not read its
+/// answers. When dropped, it drops all connections. They are served by the workers, and all calls but the direct ones are the
+/// service's.
 pub async fn serve<S>(
     listener: TcpListener,
     acceptor: Option<Acceptor>,
