@@ -1,10 +1,10 @@
-//! Cancelled requests (PL-42): no commit of one, and no part of one, stands behind its cancellation.
+//! Cancelled requests (PL-42): no commit of one, and no part of one, follows its cancellation.
 
 use crate::divergence::Fault;
 use motherlode_books::{Commit, SmolStr, StreamId};
 use std::collections::BTreeSet;
 
-/// The requests that were cancelled so far. Memory grows with their number.
+/// Cancelled requests. Memory grows with their number.
 #[derive(Default)]
 pub(crate) struct Cancelled(BTreeSet<(StreamId, SmolStr)>);
 

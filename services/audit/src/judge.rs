@@ -165,7 +165,7 @@ pub(crate) fn check_proposer(commit: &Commit, proposer: Option<&Proposer>) -> Re
     }
 }
 
-/// Stated credits due that are not those of the books.
+/// Fault of stated credits due different from the books'.
 pub(crate) fn other_due(booked: &[(Currency, Minor)], stated: &[(Currency, Minor)]) -> Fault {
     Fault::new("PL-31: the credits due that are stated are not those of the books", cash(booked), cash(stated))
 }

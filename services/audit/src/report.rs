@@ -116,7 +116,7 @@ pub struct Seals {
     pub ended: u64,
     /// Starts of the writer after which unused seals ended.
     pub unsure_starts: u64,
-    /// Starts of the writer that were refused, as far as a later start found a note of them.
+    /// Refused starts of the writer, if a later start found a note of them.
     pub refused_starts: u64,
     /// Rounds voided whose draws can't be revealed: their steps could not be resolved again.
     pub rounds_lost: u64,

@@ -144,7 +144,7 @@ impl Estimate {
         2.0 * highest_bets * highest_bets * UNSEEN / rounds
     }
 
-    /// So many standard errors around the mean.
+    /// Interval of a number of standard errors around the mean.
     fn interval(&self, rounds: f64, errors: f64) -> [f64; 2] {
         let half = errors * self.std_dev_exact.unwrap_or(self.std_dev_sample) / rounds.sqrt();
         [self.simulated - half, self.simulated + half]

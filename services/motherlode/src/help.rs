@@ -1,4 +1,4 @@
-//! Help texts: examples, exit codes and games of each command, and what is generated from them: completions and man pages.
+//! Help texts: examples, exit codes and games of each command, and the generated completions and man pages.
 
 use crate::commands::{Failure, say};
 use clap::Command;
@@ -12,7 +12,7 @@ const WIDTH: usize = 80;
 /// Exit codes of every command.
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 failed, or found something wrong; 2 unusable input.";
 
-/// Examples per command; GAME stands for a game.
+/// Examples per command; GAME is replaced by a game.
 const EXAMPLES: [(&str, &[&str]); 23] = [
     ("serve", &["motherlode serve", "motherlode serve --data /var/lib/motherlode --config motherlode.toml"]),
     ("config", &["motherlode config --config motherlode.toml"]),

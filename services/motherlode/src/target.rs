@@ -13,7 +13,7 @@ const TOKEN_VARIABLE: &str = "MOTHERLODE_TOKEN";
 
 /// How long the first call may take.
 const PROBE_MAX: Duration = Duration::from_secs(3);
-/// The next step where the other end is no gRPC service.
+/// The next step if the other end is no gRPC service.
 const NO_GRPC: &str = "`serve` prints the right address as `motherlode listens on`; the console has another port. A service with TLS needs \
 https://";
 

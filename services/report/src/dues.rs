@@ -39,7 +39,7 @@ impl Default for Dues {
 }
 
 impl Dues {
-    /// Adds the credits due to the balances of a commit's transactions where they are known. Once it was called with a commit, it
+    /// Adds the credits due to the balances of a commit's transactions if they are known. Once it was called with a commit, it
     /// needs all earlier ones of the same player, one after the other.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Dues {
         Ok(Known::Yes)
     }
 
-    /// The credits due after a commit whose record does not state them; `None` where that takes too many commits.
+    /// The credits due after a commit whose record does not state them; `None` if that takes too many commits.
     fn find(&mut self, ledger: &Handle, from: &Logged) -> Result<Option<PerCurrency<Minor>>, FetchError> {
         let mut due = PerCurrency::default();
         let stream = &from.commit.stream;

@@ -1,4 +1,4 @@
-//! The fault matrix: what health says, and what a bet gets, while a part of the installation is frozen, dead or cut off (PL-30).
+//! The fault matrix: health and the answers to bets while a part of the installation is frozen, dead or cut off (PL-30).
 //!
 //! These tests measure, and their bounds are those that are documented, with room for a busy machine.
 
@@ -30,7 +30,7 @@ use tonic_types::StatusExt;
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 /// Bets wait so long for a standby that takes over.
 const TAKEOVER_MAX: Duration = Duration::from_secs(6);
-/// Room for questions that are under way, and for a busy machine.
+/// Room for calls in progress, and for a busy machine.
 const ROOM: Duration = Duration::from_millis(1_500);
 /// A refusal at once.
 const AT_ONCE: Duration = Duration::from_millis(500);
@@ -87,7 +87,7 @@ impl Installation {
         self.play(spin).await.1.unwrap();
     }
 
-    /// Plays a round, or goes on with the one that failed; each call waits 10 s at most. Answers how long it took.
+    /// Plays a round, or continues the failed one; each call waits 10 s at most. Answers how long it took.
     async fn play(&mut self, spin: &Process) -> (Duration, Result<(), Status>) {
         let player = self.player.as_mut().unwrap();
         let (begun, channel) = (Instant::now(), connect(spin.address).await.expect("it listens"));
@@ -104,7 +104,7 @@ async fn connect(address: SocketAddr) -> Option<Channel> {
     endpoint.connect_timeout(Duration::from_secs(1)).connect().await.ok()
 }
 
-/// What health says, looked at again and again on one connection.
+/// Health, polled on one connection.
 struct Watched {
     name: &'static str,
     task: JoinHandle<Option<Duration>>,

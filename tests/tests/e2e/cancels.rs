@@ -1,5 +1,5 @@
-//! What is cancelled has no effect afterwards, for every kind of request (PL-42, C1 of the issue): in the log, nothing of a request
-//! stands behind its `RequestCancelled`, whichever process proposes it.
+//! A cancelled request has no effect afterwards, for every kind of request (PL-42, C1 of the issue): in the log, nothing of a request
+//! follows its `RequestCancelled`, whichever process proposes it.
 
 use crate::node_forgeries::{self, client};
 use motherlode_books::{Autospin, Event, LiabilityReserved, Nano, StreamId};
@@ -130,7 +130,7 @@ async fn pl_42_mf_c1_a_running_series_plays_no_round_after_its_cancellation() {
     for same in [cancel(&mut client, &account, "s").await, outcome(&mut client, &account, "s").await] {
         assert_eq!(same, stopped);
     }
-    // The rounds that were played stand: each can still be looked up, and is not cancelled.
+    // The played rounds remain: each can still be looked up, and is not cancelled.
     let first = cancel(&mut client, &account, &Autospin::spin_request_id("s", 1)).await;
     assert_eq!((first.state(), first.round.unwrap().round_id), (State::Applied, played[0].clone()));
     assert_eq!(rounds_after(server.ledgers(), &alice(), stopped.position), [] as [u64; 0]);
@@ -224,7 +224,7 @@ async fn pl_42_mf_c1_a_session_whose_request_is_cancelled_is_not_opened() {
         let of_player = server.player("alice");
         assert_eq!(of_player.head.position, cancelled.position, "nothing is logged, no play money given");
     }
-    // Applied first: it's open, and says so.
+    // Applied first: it's open, and reported as open.
     for account in [&money, &play] {
         let id = format!("t-{}", account.currency_code);
         let opened = open(&mut client, &id, account).await.unwrap();

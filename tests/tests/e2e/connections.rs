@@ -337,7 +337,7 @@ async fn uf_02_a_stranger_who_begins_many_tls_handshakes_takes_no_place_from_oth
     server.stop().await.unwrap();
 }
 
-/// Frames without a call, of each kind: they end their connection, and the calls of others go on.
+/// Frames without a call, of each kind: they end their connection, and the calls of others continue.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_b2_a_connection_with_too_many_frames_without_a_call_is_told_to_calm_down_and_closed() {
     let data = tempfile::tempdir().unwrap();
@@ -349,7 +349,7 @@ async fn at_b2_a_connection_with_too_many_frames_without_a_call_is_told_to_calm_
         let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
         [&length[1..], &[kind, flags, 0, 0, 0, stream], payload].concat()
     };
-    // An unknown setting changes nothing; the last is one of a type that HTTP/2 does not know.
+    // An unknown setting changes nothing; the last is one of a type not defined by HTTP/2.
     let kinds = [
         ("WINDOW_UPDATE", frame(8, 0, 0, &[0, 0, 0, 1])),
         ("PRIORITY", frame(2, 0, 1, &[0, 0, 0, 0, 16])),
@@ -367,7 +367,7 @@ async fn at_b2_a_connection_with_too_many_frames_without_a_call_is_told_to_calm_
         assert!(told.windows(17).any(|bytes| bytes == goaway), "{kind} is told why: {} bytes", told.len());
         client.play_out(bet(&format!("b{number}"), &alice, "0.01")).await.unwrap();
     }
-    // As many as a call pays for are taken, for as long as it likes.
+    // Frames within the allowance of a call are accepted, for any time.
     let (mut send, mut connection) = target.http().await.unwrap();
     let mut pings = connection.ping_pong().unwrap();
     let driver = tokio::spawn(connection);

@@ -1,4 +1,4 @@
-//! A stop with connections that do nothing, streams that nobody reads and a collector that does not answer (issue 13, A6).
+//! A stop with connections that do nothing, unread streams and a collector that does not answer (issue 13, A6).
 
 use crate::PROGRAM;
 use motherlode_proto::ledger::v1::FollowLogRequest;

@@ -1,6 +1,6 @@
 //! Cancellations as an attack (PL-42; C1 of the issue): requests of every kind with an effect on a player, each cancelled at a random
-//! moment before, during or after it. Then the log is read: nothing of a request stands behind its cancellation, and the answers
-//! are what the log has.
+//! moment before, during or after it. Then the log is read: no commit of a request follows its cancellation, and the answers
+//! match the log.
 //!
 //! - `MOTHERLODE_CANCELS_SECONDS`: how long it attacks, 30 by default.
 
@@ -35,11 +35,11 @@ use std::{
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 /// Players, each with one request and its cancellation at a time.
 const PLAYERS: u64 = 16;
-/// A cancellation comes so much before its request at the most, or after it was sent.
+/// Maximum time between a cancellation and its request, before or after.
 const APART: Duration = Duration::from_millis(40);
 const KINDS: [&str; 6] = ["series", "spin", "grant", "grants", "session", "deposit"];
 
-/// A request that was cancelled, and what was answered.
+/// A cancelled request, and its answer.
 struct Cancelled {
     kind: &'static str,
     /// Of the player; of the system for campaigns for many players.
@@ -63,7 +63,7 @@ fn account(player: &str, currency: &str) -> Account {
     Account { operator_id: "mallory".into(), player_id: player.into(), currency_code: currency.into() }
 }
 
-/// Plays a series to its end; its player finishes what waits.
+/// Plays a series to its end; its player finishes the waiting rounds.
 async fn series(mut client: Client, id: String, account: Account) {
     let SpinRequest { account, game, stake, witch, .. } = bet("", &account, "0.01");
     let request =
@@ -235,7 +235,7 @@ fn requests(commit: &Commit) -> Vec<(StreamId, String)> {
     all
 }
 
-/// What the log has of each request but its cancellation, and that none of it is behind that.
+/// Commits of each request except its cancellation; none may follow it.
 struct Effects(BTreeMap<(StreamId, String), Vec<Commit>>);
 
 impl Effects {
@@ -258,7 +258,7 @@ impl Effects {
         self.0.get(&(stream.clone(), request_id.to_owned())).map_or(&[], Vec::as_slice)
     }
 
-    /// An answer says what the log has.
+    /// Checks an answer against the log.
     fn check(&self, cancelled: &Cancelled) {
         let Cancelled { kind, stream, request_id, outcome } = cancelled;
         let what = format!("{kind} {request_id} of {stream}: {outcome:?}");

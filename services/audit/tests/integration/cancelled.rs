@@ -1,4 +1,4 @@
-//! Cancelled requests in a log (PL-42): the audit finds what stands behind a cancellation.
+//! Cancelled requests in a log (PL-42): the audit finds commits after a cancellation.
 
 use crate::common::{Tale, audited, divergence, player};
 use motherlode_books::{Currency, Event, Minor};

@@ -1,4 +1,4 @@
-//! The binary as people use it: what it says about their mistakes, and that what it prints works.
+//! End-to-end tests of the binary: its error messages, and its printed commands.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
