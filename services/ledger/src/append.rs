@@ -68,7 +68,7 @@ impl Proposal {
     pub(crate) fn leaves_open(&self) -> Option<&str> {
         let StreamId::Player { operator, .. } = &self.stream else { return None };
         let has = |wanted: fn(&Event) -> bool| self.events.iter().any(wanted);
-        // The wallet has confirmed: what was admitted when it was asked is not refused now.
+        // After the wallet's confirmation the limit no longer applies: it was checked when the debit was proposed.
         let is_paid = has(|event| matches!(event, Event::DebitConfirmed { .. }));
         let begins = has(|event| matches!(event, Event::RoundStarted(_) | Event::DebitAsked { .. }));
         let ends = has(|event| matches!(event, Event::RoundSettled { .. }));

@@ -26,7 +26,7 @@ pub(crate) async fn cancel_on(
 ) -> Result<(), Refusal> {
     match append_cancellation(ledgers, caller, (stream, request_id), fingerprint).await {
         Ok(()) => match debit_of_series(ledgers.of(stream)?, stream, request_id)? {
-            // No further debit of the series is asked.
+            // The cancelled series makes no further debits.
             Some(spin) => roll_back(ledgers, caller, stream, &spin).await,
             None => Ok(()),
         },
@@ -54,7 +54,7 @@ pub(crate) async fn append_cancellation(
         events: [Event::RequestCancelled].into_iter().chain(acted).collect(),
     };
     match ledgers.append(proposal).await {
-        // Another than this call made the commit: what it is, is the outcome.
+        // Another call made the commit, which is the outcome.
         Ok(_) | Err(AppendError::RequestIdReused { .. } | AppendError::RequestCancelled { .. }) => Ok(()),
         Err(error) => Err(error),
     }
@@ -78,7 +78,7 @@ async fn roll_back(ledgers: &Ledgers, caller: &Caller, stream: &StreamId, reques
     }
 }
 
-/// The request of an Autospin series that has an open debit.
+/// Request of an Autospin series whose debit is open.
 pub(crate) fn debit_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<Option<String>, Refusal> {
     let player = ledger.player(stream)?;
     let Some(debit) = player.as_ref().and_then(PlayerState::debit) else { return Ok(None) };

@@ -78,7 +78,7 @@ struct Follow {
     head: watch::Receiver<Held>,
     /// Whose records are sent; all where it's none.
     operator: Option<String>,
-    /// Of a copy of the whole log.
+    /// Present only for a copy of the whole log.
     reading: Option<Reading>,
     sent: Position,
     /// `sent` as the last message told it; none before the first message.

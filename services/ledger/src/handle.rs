@@ -49,7 +49,7 @@ pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);
 /// How long reads wait for a confirmation.
 const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// The entry of a refusal by which a standby says that it takes the log over.
+/// Metadata entry of a refusal that marks a takeover by a standby.
 const TAKEOVER: &str = "takeover";
 
 /// The refusal of one who does not write the log, or not any more: another process does.
@@ -109,12 +109,12 @@ impl Handle {
         }
     }
 
-    /// Waits until the state read here is no older than the call. A replica asks for the end of the log, once for all who wait, and
-    /// applies the log up to there. A writer whose store others can write too waits for a confirmation where the latest is older than
-    /// [`AUTHORITY_AGE_MAX`].
+    /// Waits until the state read here is no older than the call. A replica requests the end of the log, once for all waiting
+    /// calls, and applies the log up to there. If its store has several possible writers, a writer waits for a confirmation when
+    /// the latest is older than [`AUTHORITY_AGE_MAX`].
     ///
     /// # Errors
-    /// UNAVAILABLE: NOT_THE_WRITER where another process writes the log by now, NOT_CURRENT where it cannot be found out in time.
+    /// UNAVAILABLE: NOT_THE_WRITER if another process now writes the log, NOT_CURRENT if that cannot be determined in time.
     pub async fn current(&self) -> Result<(), Refusal> {
         self.written()?;
         match &self.way {
@@ -163,7 +163,7 @@ impl Handle {
         self.shared.readers.enter(kind, name, self.shared.time.now_ms(), after)
     }
 
-    /// The furthest position that was sent to a copy of the whole log since the start; 0 without one.
+    /// Highest position sent to a copy of the whole log since startup; 0 without a copy.
     pub fn copied(&self) -> Position {
         self.shared.readers.copied()
     }
@@ -195,7 +195,7 @@ impl Handle {
         self.shared.verification.subscribe()
     }
 
-    /// Waits until a thread of the ledger has ended in a panic, and says which and why.
+    /// Waits until a thread of the ledger panics; returns its name and the reason.
     pub async fn thread_ended(&self) -> String {
         let mut ended = self.shared.threads.ended();
         // The sender is the shared state's own.
@@ -338,8 +338,8 @@ impl Handle {
         answer(known.into_iter());
     }
 
-    /// Looks at what is durable: the request's name, up to where no commit is of it or refuses it (see [`Proposal::barrier`]), and a
-    /// place for it; or the verdict that needs no writer. A repetition of something old costs the log a read: the caller's time, and nobody else's.
+    /// Looks the request up among the durable commits. Returns its name, the position up to which no commit is of it or refuses it
+    /// (see [`Proposal::barrier`]), and a queue slot; or the verdict, if it needs no writer. An old request costs a read.
     fn look(&self, proposal: &Proposal, is_remote: bool) -> Result<(Name, Position, QueueSlot), Verdict> {
         let failed = || Err(AppendError::Unknown { reason: "an earlier write failed".into() });
         let (is_fenced, has_failed) = match *self.shared.standings.borrow() {

@@ -119,7 +119,7 @@ impl Ledgers {
         }
     }
 
-    /// Waits until those that are written here are current.
+    /// Waits until the ledgers written by this process are current.
     ///
     /// # Errors
     /// As [`Ledgers::current`].
@@ -133,7 +133,7 @@ impl Ledgers {
         self.all().all(Handle::is_current)
     }
 
-    /// Checks without waiting that this process is still the writer of those that it writes.
+    /// Checks without waiting that this process is still the writer of its ledgers.
     ///
     /// # Errors
     /// NOT_THE_WRITER: another process writes the log by now. NOT_CURRENT: that cannot be found out.
@@ -157,7 +157,7 @@ impl Ledgers {
         select_all(self.all().map(|ledger| Box::pin(ledger.failed()))).await.0
     }
 
-    /// Waits until a thread of one of them has ended in a panic, and says which and why.
+    /// Waits until a thread of a ledger panics; returns its name and the reason.
     pub async fn thread_ended(&self) -> String {
         select_all(self.all().map(|ledger| Box::pin(ledger.thread_ended()))).await.0
     }

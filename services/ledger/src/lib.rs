@@ -5,7 +5,7 @@
 //!
 //! No module imports one that imports it back. From the ground up: values and errors (`append`, `draws`, `error`, `fields`, `index`,
 //! `images`, `options`, `readers`, `region`, `requests`, `standing`, `threads`,
-//! `time`, `trails`, `trouble`), the state that is shared and the ways to it (`shared`, `projected`,
+//! `time`, `trails`, `trouble`), the shared state and the access to it (`shared`, `projected`,
 //! `queue`, `writer`, `upstream`, [`Handle`]), what changes it (`appender`, `applier`, `projector`, `snapshot`, `watch`), `verifier`, `recovery`, then
 //! [`open`] and [`replica`], which put all that together, [`Ledgers`], and the services.
 //!

@@ -20,7 +20,7 @@ use motherlode_proto::{
 use motherlode_runtime::{Caller, Refusal, config::PLATFORM};
 use std::sync::Arc;
 
-/// Grants that are cancelled at a time.
+/// Number of grants cancelled concurrently.
 const AT_ONCE: usize = 64;
 
 /// A request of an operator.
@@ -38,7 +38,7 @@ pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
     }
 }
 
-/// The name of a request of the platform on a player's stream: its decision on a proposed void. No caller's request has it.
+/// Name of a platform request on a player's stream (the decision on a proposed void). Callers' requests never have such a name.
 pub(crate) fn of_platform(request_id: &str) -> String {
     InternalRequest::OfOperator { operator: PLATFORM, request_id }.to_string()
 }
@@ -48,7 +48,7 @@ impl OperatorRequest<'_> {
         shared_request_id(Some(self.operator), self.request_id)
     }
 
-    /// The commit that it made at home; a cancellation only if there is no other.
+    /// The request's commit at home; a cancellation only if there is no other commit.
     fn made(&self, ledgers: &Ledgers) -> Result<Option<Arc<Logged>>, Refusal> {
         let (home, name) = (ledgers.home(), self.name());
         let on_system = home.committed(&StreamId::System, &name)?;
@@ -81,13 +81,13 @@ impl OperatorRequest<'_> {
     }
 }
 
-/// Answers what became of an operator's request. What is on its way to home's disk is waited for.
+/// Returns the outcome of an operator's request, after waiting for its proposals that home has not made durable yet.
 pub(crate) async fn get(ledgers: &Ledgers, request: &OperatorRequest<'_>) -> Result<wire::RequestOutcome, Refusal> {
     ledgers.home().settled(&StreamId::System, &request.name()).await?;
     outcome(ledgers, request)
 }
 
-/// Cancels an operator's request, or what is left of it.
+/// Cancels an operator's request, or the remainder of a partly applied one.
 pub(crate) async fn cancel(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -109,7 +109,7 @@ pub(crate) async fn cancel(
 }
 
 fn outcome(ledgers: &Ledgers, request: &OperatorRequest<'_>) -> Result<wire::RequestOutcome, Refusal> {
-    // Read before the commits: what is not found is not there up to here.
+    // Read before the commits: a commit that is not found does not exist up to this position.
     let durable = ledgers.home().durable();
     if let Some(reserved) = request.reservation(ledgers)? {
         return granted(ledgers, request, &reserved);
@@ -128,7 +128,7 @@ fn outcome(ledgers: &Ledgers, request: &OperatorRequest<'_>) -> Result<wire::Req
     })
 }
 
-/// The outcome of a campaign for many players that has its reservation.
+/// Outcome of a campaign for many players with a committed reservation.
 fn granted(
     ledgers: &Ledgers,
     request: &OperatorRequest<'_>,

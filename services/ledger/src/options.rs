@@ -41,7 +41,7 @@ pub struct Options {
     /// Bytes of memory for the filters of runs of requests; those beyond it are read for each question.
     pub request_filter_bytes_max: u64,
     /// How long an append, a store's confirmation of its writer, or for a replica the process that writes the log may take to answer
-    /// before proposals are refused and the ledger reports that it takes none.
+    /// before the ledger refuses proposals and reports that it accepts none.
     pub silence_max: Duration,
     /// The same for a replica while a standby is known to be taking the log over.
     pub takeover_max: Duration,

@@ -1,7 +1,7 @@
-//! Requests whose answer was lost: what became of them, and that they are never applied (PL-33, PL-42).
+//! Outcome and cancellation of requests whose answer was lost (PL-33, PL-42).
 //!
 //! A request is cancelled by a commit in its own name, which the writer orders among all others: so exactly one of the two is in
-//! the log, however they race, and the table of requests finds it for ever. A request with several commits is stopped by the same
+//! the log, however they race, and the table of requests always finds it. A request with several commits is stopped by the same
 //! commit, since the writer refuses each part of a cancelled request ([`Proposal::barrier`](crate::append::Proposal::barrier)).
 //!
 //! Requests about no single player are cancelled on the system's stream at home, see [`crate::operator_requests`].
@@ -31,7 +31,7 @@ use std::{collections::BTreeSet, sync::Arc};
 enum Named<'a> {
     /// About a player.
     OfPlayer(AccountId, String),
-    /// Of an operator, about no single player.
+    /// A request of an operator that concerns no single player.
     OfOperator(OperatorRequest<'a>),
 }
 
@@ -87,8 +87,8 @@ fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     }
 }
 
-/// Cancels the reservation of a single grant under an operator's cap, which stands in another log than the grant. It comes first:
-/// otherwise a call under way could reserve after the grant is cancelled.
+/// Cancels the reservation of a single grant under an operator's cap, which is in another log than the grant. It comes first:
+/// otherwise a call in progress could reserve after the grant is cancelled.
 async fn cancel_reservation(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -108,7 +108,7 @@ async fn cancel_reservation(
     }
 }
 
-/// The commits of an Autospin series' rounds so far, in order. Series of older logs name none.
+/// Commits of an Autospin series' rounds up to now, in order. Series in older logs have none.
 fn rounds_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<Vec<(u64, Arc<Logged>)>, Refusal> {
     let mut rounds = vec![];
     for spin in 1..=Autospin::SPINS_MAX {
@@ -146,7 +146,7 @@ fn named<'a>(
         return Err(Refusal::field("operator_id", "is the account's: don't set it"));
     }
     let request_id = fields::id("request_id", request_id)?;
-    // Of another operator's player the platform names its own decision on a proposed void.
+    // For another operator's player the request is the platform's decision on a proposed void.
     let (request_id, roles) = match &account.stream {
         StreamId::Player { operator, .. } if !caller.owns(operator) => (of_platform(request_id), Roles::ADMIN),
         _ => (request_id.to_owned(), roles),
@@ -165,7 +165,7 @@ async fn outcome(
     request_id: &str,
 ) -> Result<wire::RequestOutcome, Refusal> {
     let ledger = ledgers.of(&stream)?.clone();
-    // Read before the commits: what is not found is not there up to here.
+    // Read before the commits: a commit that is not found does not exist up to this position.
     let durable = ledger.durable();
     let logged = ledger.committed(&stream, request_id)?;
     if let Some(made) = logged.as_ref().filter(|logged| !logged.commit.is_cancelled()) {
@@ -182,7 +182,7 @@ fn session(ledger: &Handle, stream: &StreamId, request_id: &str) -> Result<Optio
     ledger.committed(stream, &InternalRequest::OpenSession { request_id }.to_string())
 }
 
-/// The outcome of a request without a commit of its own but a cancellation: that of an Autospin series, if it has rounds.
+/// Outcome of a request with no commit except a cancellation: that of the Autospin series, if it has rounds.
 async fn series(
     ledgers: &Ledgers,
     caller: &Caller,

@@ -1,8 +1,8 @@
 //! Proposals that wait for room in the next group: operators take turns, each in the order of its proposals. In a turn an operator gets
-//! so many bytes of the log by its weight; what it leaves is added to its next one.
+//! bytes of the log in proportion to its weight; bytes it does not use are added to its next turn.
 //!
-//! Cost: a look-up by name a proposal, and only while a full group waits for the disk. How many there can be is bounded by the slots
-//! of the queue, of which each operator has a share.
+//! Cost: a look-up by name per proposal, and only while a full group waits for the disk. How many there can be is bounded by the
+//! slots of the queue, of which each operator has a share.
 
 use crate::queue::Proposed;
 use motherlode_books::{SmolStr, StreamId};
@@ -29,7 +29,7 @@ pub(crate) struct Parked {
 #[derive(Default)]
 struct Queue {
     proposals: VecDeque<Proposed>,
-    /// Bytes that are left of its turns.
+    /// Unused bytes of its turns.
     left: usize,
     /// Whether its turn has begun.
     in_turn: bool,
@@ -58,7 +58,7 @@ impl Parked {
         None
     }
 
-    /// Takes the next proposals, at most so many.
+    /// Takes at most `most` of the next proposals.
     pub(crate) fn take(&mut self, most: usize) -> Vec<Proposed> {
         let mut taken = Vec::with_capacity(most.min(self.count));
         while taken.len() < most
@@ -78,7 +78,7 @@ impl Parked {
             if queue.proposals.is_empty() {
                 self.queues.remove(&operator);
             } else if taken.len() == most {
-                // Its turn goes on when the next are taken.
+                // Its turn continues with the next call.
                 self.turns.push_front(operator);
             } else {
                 queue.in_turn = false;

@@ -1,5 +1,5 @@
-//! Who follows the log from other processes, and how far each was sent: how far behind a replica, a standby or a copy is, as the writer
-//! sees it. Cost: an atomic store a message that is sent.
+//! Readers of the log in other processes, with the last position sent to each: the lag of a replica, a standby or a copy, as
+//! measured by the writer. Cost: an atomic store per sent message.
 
 use motherlode_log::Position;
 use parking_lot::Mutex;
@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-/// The use that a reader makes of the log.
+/// A reader's use of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReaderKind {
     /// It serves calls from a replica.
@@ -58,7 +58,7 @@ pub(crate) struct Readers(Arc<Mutex<Listed>>);
 struct Listed {
     next: u64,
     readers: BTreeMap<u64, (ReaderKind, String, i64, Arc<AtomicU64>)>,
-    /// The furthest position sent to a copy that has gone.
+    /// Highest position sent to a disconnected copy.
     copied: Position,
 }
 
@@ -91,7 +91,7 @@ impl Readers {
         told.collect()
     }
 
-    /// The furthest position that was sent to a copy since the start; 0 without one.
+    /// Highest position sent to a copy since startup; 0 without a copy.
     pub(crate) fn copied(&self) -> Position {
         let listed = self.0.lock();
         let copies = listed.readers.values().filter(|(kind, ..)| *kind == ReaderKind::Copy);

@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 #[derive(Default)]
 pub(crate) struct Room {
     block: BytesMut,
-    /// The record that is being written.
+    /// The record in progress.
     record: Vec<u8>,
 }
 
@@ -37,7 +37,7 @@ mod tests {
             let record = vec![byte; length];
             held.push((room.hold(|bytes| bytes.extend_from_slice(&record)), record));
         }
-        // None was written over by a later one.
+        // Later records have not overwritten earlier ones.
         assert!(held.iter().all(|(held, record)| held == record));
     }
 }

@@ -66,7 +66,7 @@ impl LedgerApi {
         Self { seamless: Arc::new(operators), ..self }
     }
 
-    /// With operators that have a cap on their open campaigns (PL-36).
+    /// With operators whose open campaigns are capped (PL-36).
     #[must_use]
     pub fn with_campaign_caps(self, operators: BTreeSet<String>) -> Self {
         Self { capped: Arc::new(operators), ..self }

@@ -1,22 +1,22 @@
-//! How a ledger stands to its log: whether proposals and reads are answered, and why not.
+//! Status of a ledger: whether proposals and reads are answered, and the reason if not.
 //!
-//! Three things can hinder it for a time, each found by another part and over by itself: the store refuses appends, an append takes
-//! too long, the process that has the log (or the store that tells who writes it) does not answer. The worst one is the
-//! [`Standing`]; [`Standing::Failed`] and [`Standing::Fenced`] are final.
+//! It has three temporary failures, each detected by a different component, all of which clear automatically: the store refuses
+//! appends, an append takes too long, the process that has the log (or the store that confirms the writer) does not answer. The
+//! worst one is the [`Standing`]; [`Standing::Failed`] and [`Standing::Fenced`] are final.
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// How a ledger stands to its log.
+/// Status of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     /// It takes proposals.
     Takes,
-    /// It takes none for now: the log cannot be written. Reads are answered.
+    /// Proposals are refused for now, since the log cannot be written. Reads are answered.
     Stalled(String),
-    /// It takes none for now, and answers no reads: whether its state is current cannot be found out.
+    /// Proposals and reads are refused for now, since the ledger cannot determine whether its state is current.
     Unconfirmed(String),
-    /// It takes no more proposals; reads go on.
+    /// Proposals are refused until a restart; reads are answered.
     Failed(String),
     /// Another process writes the log: this one's state may be old.
     Fenced(String),
@@ -73,7 +73,7 @@ impl Standings {
         self.standing.borrow()
     }
 
-    /// A hindrance begins or goes on. Its first reason stays.
+    /// Records that a hindrance has begun or continues. Its first reason is kept.
     pub(crate) fn hinder(&self, by: Hindrance, reason: &str) {
         let mut hindrances = self.hindrances.lock();
         let hindered = &mut hindrances[by as usize];
@@ -95,7 +95,7 @@ impl Standings {
         }
     }
 
-    /// Why a proposal is refused without being judged; `None` where it is judged.
+    /// Reason to refuse a proposal without evaluating it; `None` if proposals are evaluated.
     pub(crate) fn refusal(&self) -> Option<String> {
         if matches!(*self.standing.borrow(), Standing::Takes) {
             return None;
@@ -104,7 +104,7 @@ impl Standings {
         [Hindrance::Unconfirmed, Hindrance::Append].into_iter().find_map(|by| hindrances[by as usize].clone())
     }
 
-    /// No appends from here on. The first reason stays, but that being fenced is more than having failed.
+    /// Stops all appends permanently. The first reason is kept, except that `Fenced` replaces `Failed`.
     pub(crate) fn fail(&self, standing: Standing) {
         self.standing.send_if_modified(|now| {
             let worse = match now {

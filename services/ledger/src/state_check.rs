@@ -7,10 +7,10 @@
 //! compare the figures of pools and the totals of operators, which depend on every player; the self-check compares those of pools
 //! with the reports.
 //!
-//! The sample has all players up to [`PLAYERS_MIN`]. Beyond that it is halved as it fills up, by a hash of the name with a fresh key,
-//! down to 1/256 of the players. A player of a narrower sample is in all wider ones, so its whole history was folded. Cost, once per
-//! build: the log is read, and 1/256 of it is decoded and folded, on a thread of lower priority; memory for the states of at
-//! most [`PLAYERS_MAX`] players.
+//! The sample has all players up to [`PLAYERS_MIN`]. A larger sample is halved as it fills up, by a hash of the name with a fresh
+//! key, down to 1/256 of the players. A player of a narrower sample is in all wider ones, so its whole history was folded. Cost,
+//! once per build: the log is read, and 1/256 of it is decoded and folded, on a thread of lower priority; memory for the states of
+//! at most [`PLAYERS_MAX`] players.
 
 use crate::{
     applier::recall,

@@ -54,7 +54,7 @@ impl Upstream {
     }
 }
 
-/// The refusal of a process that cannot find out whether the state that it holds is still true. The call had no effect.
+/// Refusal of a process that cannot determine whether its state is current. The call had no effect.
 pub(crate) fn not_current(why: impl Into<String>) -> Refusal {
     Refusal::new(Reason::NotCurrent, why)
 }

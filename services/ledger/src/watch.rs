@@ -1,5 +1,5 @@
-//! Watches a writer from a thread of its own: an append that takes too long, and a store that does not confirm its writer. Neither
-//! ends by an error of its own in time, and callers must not wait that long.
+//! Watches a writer from a separate thread: detects an append that takes too long, and a store that does not confirm its writer.
+//! Neither returns an error in time, and callers must not wait that long.
 
 use crate::{
     standing::{Hindrance, Standings},

@@ -267,7 +267,7 @@ impl Writer {
         staged.waiting + staged.parked.count
     }
 
-    /// How long the append in progress has taken so far.
+    /// Time since the append in progress began.
     pub(crate) fn append_age(&self) -> Option<Duration> {
         self.staged.lock().appending.map(|begun| begun.elapsed())
     }
@@ -437,7 +437,7 @@ impl Group {
         Self { records: Chained::after(end.hash), logged: vec![], names: vec![], bytes: 0, end, waiters: vec![] }
     }
 
-    /// Whether it has so many commits, or as many bytes as one append may have.
+    /// Whether the group has reached the limit of commits or of bytes of one append.
     fn is_full(&self, batch_commits_max: usize) -> bool {
         self.logged.len() >= batch_commits_max || self.bytes >= GROUP_BYTES_MAX
     }

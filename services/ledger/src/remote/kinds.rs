@@ -86,7 +86,7 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         | Event::DebitAsked(_)
         | Event::DebitConfirmed { .. } => SPIN,
         Event::DebitRefused { .. } | Event::RollbackAsked { .. } | Event::GeneratorReseeded { .. } => SPIN.or(LEDGER),
-        // A spin process may refuse more of its own proposals by it, never fewer.
+        // With this event a spin process can only have more of its own proposals refused, never fewer.
         Event::PartOf { .. } => SPIN,
         Event::AccountOpened { .. }
         | Event::Deposited { .. }

@@ -1,7 +1,7 @@
 //! The link to the process that writes the log: found among those that may, and found again when it's lost.
 //!
-//! All of them are asked at the same time, so a process that is frozen delays nothing. The link keeps when the writer last answered,
-//! and whether a standby has said that it takes the log over.
+//! All candidates are queried at the same time, so a frozen process delays nothing. The link keeps the time of the writer's last
+//! answer, and whether a standby has reported a takeover.
 
 use crate::{handle::is_taking_over, index::Held};
 use futures_util::future::select_all;

@@ -1,8 +1,8 @@
-//! Reachability: a replica asks the process that writes the log twice a second whether it's there, and refuses its callers once it was
-//! silent for too long.
+//! Reachability: a replica polls the log's writer twice a second, and refuses its callers once the writer has been silent for too
+//! long.
 //!
-//! The bound is longer while a standby says that it takes the log over, so that a takeover delays bets and refuses none. It's shorter
-//! where the writer itself has said that it may not be the writer any more.
+//! The bound is longer while a standby reports a takeover, so that a takeover delays bets and refuses none. It's shorter once the
+//! writer itself has reported that another process may have replaced it.
 
 use super::link::{Contact, Link};
 use crate::{options::Options, shared::Shared, standing::Hindrance};
@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 const ASK_EVERY: Duration = Duration::from_millis(500);
 /// From one look at the answers to the next.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How long a standby's word counts: it's asked more than once a second.
+/// Validity of a standby's report of a takeover; standbys are polled more than once a second.
 const WORD_AGE_MAX: Duration = Duration::from_secs(2);
 
 /// Bounds of a silence.
@@ -30,7 +30,7 @@ enum Silence {
     None,
     /// It has not answered lately; nothing changes yet.
     Short,
-    /// It has not answered for so long that calls are refused.
+    /// The silence exceeds the bound: calls are refused.
     Long,
 }
 
@@ -95,7 +95,7 @@ mod tests {
             (0, None, false, Silence::None),
             (2_999, None, false, Silence::None),
             (3_000, None, false, Silence::Long),
-            // By the writer's own word.
+            // The writer itself has reported it.
             (100, None, true, Silence::Long),
             // A standby takes over.
             (2_999, Some(2_900), false, Silence::None),

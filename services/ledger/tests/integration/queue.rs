@@ -77,7 +77,7 @@ async fn uf_05_proposals_of_one_operator_leave_the_others_their_places_in_the_qu
     ledger.close().await;
 }
 
-/// The operators of commits in their order, of players that were opened while the disk was held.
+/// The operators of the commits, in log order. All proposals are made while the disk is blocked.
 async fn order(options: Options, proposals: Vec<Proposal>) -> Vec<String> {
     let index = tempfile::tempdir().unwrap();
     let disk = Arc::new(Mutex::new(()));
@@ -107,14 +107,14 @@ async fn at_b3_operators_take_turns_in_the_queue_by_weight_and_bytes() {
     let flood = || (0..400).map(|number| opening("acme", number));
     let others = || (0..40).map(|number| opening("other", number));
     let last = |order: &[String]| order.iter().rposition(|operator| operator == "other").unwrap();
-    // Evenly: the other's forty are through when as many of the flood's are, a turn and two groups later at the most.
+    // Equal weights: the other operator's 40 commits are interleaved with 40 of the flood's, up to a turn and two groups later.
     let even = order(options(), flood().chain(others()).collect()).await;
     assert!(last(&even) < 80 + 6 + 16, "{}", last(&even));
-    // By weight: four times as many of the flood's.
+    // Weight 4: the flood gets four times as many commits.
     let weights = Arc::new([("acme".into(), 4), ("other".into(), 1)].into());
     let weighted = order(Options { weights, ..options() }, flood().chain(others()).collect()).await;
     assert!((160..=240).contains(&last(&weighted)), "{}", last(&weighted));
-    // By bytes: a proposal of many events counts for more.
+    // Turns are measured in bytes: a proposal of many events counts for more.
     let currencies = [Currency::EUR, Currency::USD, Currency::SEK, Currency::JPY, Currency::KWD];
     let long = |proposal: Proposal| Proposal {
         events: currencies.map(|currency| Event::AccountOpened { currency }).into(),
