@@ -55,7 +55,7 @@ pub struct Transaction {
     pub currency: Currency,
     /// The change: below 0 where money leaves the account.
     pub amount: Minor,
-    /// The balance after it. A [`Statement`] leaves out credits that are due: [`Dues`] and [`add_due`] add them.
+    /// The balance after it. A [`Statement`] leaves out credits that are due: [`Dues`](super::Dues) and [`add_due`](super::add_due) add them.
     pub balance: Minor,
     /// The round that it's of, if it's of one.
     pub round: Option<u64>,
