@@ -73,7 +73,7 @@ impl Listening {
                     Some(_) = served.join_next() => continue,
                     accepted = listener.accept() => accepted,
                 };
-                // Moves the connection from this runtime's event loop to its worker's.
+                // Moves the connection from this runtime's event loop to the one that serves it.
                 match accepted.and_then(|(stream, peer)| Ok((stream.into_std()?, peer))) {
                     Ok((stream, peer)) => match admission.table.admit(peer.ip()) {
                         None => {

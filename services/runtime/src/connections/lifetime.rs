@@ -9,7 +9,7 @@ use std::{
 };
 use tokio::time::{Instant as Time, Sleep, sleep_until};
 
-/// Maximum time of a connection after GOAWAY.
+/// Maximum time of a connection after it was asked to end.
 const LEAVE: Duration = Duration::from_secs(5);
 /// Interval at which a connection with calls in progress is checked after a stop.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
