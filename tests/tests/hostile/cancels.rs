@@ -35,7 +35,7 @@ use std::{
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 /// Players, each with one request and its cancellation at a time.
 const PLAYERS: u64 = 16;
-/// Maximum time between a request and its cancellation.
+/// Maximum time between a request and its cancellation, in either order.
 const APART: Duration = Duration::from_millis(40);
 const KINDS: [&str; 6] = ["series", "spin", "grant", "grants", "session", "deposit"];
 

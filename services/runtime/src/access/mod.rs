@@ -6,8 +6,9 @@
 //!
 //! A call is refused for the first of: no credential (UNAUTHENTICATED, TOKEN_MISSING), an unknown one (TOKEN_UNKNOWN,
 //! CERTIFICATE_UNKNOWN), one that has expired (TOKEN_EXPIRED, CERTIFICATE_EXPIRED), too many connections
-//! (RESOURCE_EXHAUSTED, TOO_MANY_CONNECTIONS) or calls (RESOURCE_EXHAUSTED, RATE_LIMITED; both with RetryInfo), no such method (UNIMPLEMENTED, METHOD_UNKNOWN), a role that the credential lacks
-//! (PERMISSION_DENIED, ROLE_MISSING). Only then is the message read. Health and reflection are open.
+//! (RESOURCE_EXHAUSTED, TOO_MANY_CONNECTIONS) or calls (RESOURCE_EXHAUSTED, RATE_LIMITED; both with RetryInfo), no such method
+//! (UNIMPLEMENTED, METHOD_UNKNOWN), a role that the credential lacks (PERMISSION_DENIED, ROLE_MISSING). Only then is the message
+//! read. Health and reflection are open.
 //!
 //! A call's caller is fixed at its start. When its credential expires under way, as in a stream, the call ends with
 //! TOKEN_EXPIRED or CERTIFICATE_EXPIRED; what was not answered is asked again with another, under the same request id.
