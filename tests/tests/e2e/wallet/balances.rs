@@ -271,6 +271,7 @@ async fn mf_c4_records_without_the_credits_due_have_the_same_balances() {
     let paid = same_by_every_page(&world, "acme").await;
     assert!(paid.starts_with(&rows) && paid.len() > rows.len());
     assert!(chained(&paid).values().all(|balance| *balance == 0), "all is paid");
+    world.server.stop().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -353,4 +354,5 @@ async fn mf_c4_a_balance_that_takes_too_many_records_of_older_versions_is_not_st
     let listed = listed(&mut client, "acme", "alice", 100).await;
     let stated: Vec<_> = listed[6..].iter().map(|of| of.balance.as_ref().unwrap().amount_minor).collect();
     assert_eq!((stated, listed.len()), (vec![150, 0], 8));
+    world.server.stop().await.unwrap();
 }
