@@ -167,6 +167,8 @@ async fn outcome(
     let ledger = ledgers.of(&stream)?.clone();
     // Read before the commits: a commit that is not found does not exist up to this position.
     let durable = ledger.durable();
+    // Before them too: a debit that is not open any more has the commit that ended it.
+    let is_open = has_open_debit(&ledger, &stream, request_id)?;
     let logged = ledger.committed(&stream, request_id)?;
     if let Some(made) = logged.as_ref().filter(|logged| !logged.commit.is_cancelled()) {
         return single(ledgers, caller, (ledger, stream, request_id), made).await;
@@ -174,7 +176,15 @@ async fn outcome(
     if let Some(opened) = session(&ledger, &stream, request_id)? {
         return single(ledgers, caller, (ledger, stream, request_id), &opened).await;
     }
-    series(ledgers, caller, (ledger, stream, request_id), (durable, logged)).await
+    series(ledgers, caller, (ledger, stream, request_id), (durable, is_open, logged)).await
+}
+
+/// Whether a debit of a request, or of a round of the series, is open.
+fn has_open_debit(ledger: &Handle, stream: &StreamId, request_id: &str) -> Result<bool, Refusal> {
+    let player = ledger.player(stream)?;
+    let debit = player.as_ref().and_then(PlayerState::debit);
+    Ok(debit.is_some_and(|debit| debit.request_id == request_id)
+        || debit_of_series(ledger, stream, request_id)?.is_some())
 }
 
 /// The commit that opened a session for a request.
@@ -187,16 +197,10 @@ async fn series(
     ledgers: &Ledgers,
     caller: &Caller,
     (ledger, stream, request_id): (Handle, StreamId, &str),
-    (durable, cancelled): (Position, Option<Arc<Logged>>),
+    (durable, is_open, cancelled): (Position, bool, Option<Arc<Logged>>),
 ) -> Result<wire::RequestOutcome, Refusal> {
     let (of, player, id) = (ledger.clone(), stream.clone(), request_id.to_owned());
     let rounds = ledgers.reads().run(caller, move || rounds_of_series(&of, &player, &id)).await??;
-    let debit = {
-        let player = ledger.player(&stream)?;
-        player.as_ref().and_then(PlayerState::debit).map(|debit| debit.request_id.clone())
-    };
-    let is_open =
-        debit.is_some_and(|debit| debit == request_id) || debit_of_series(&ledger, &stream, request_id)?.is_some();
     let state = match (rounds.is_empty(), is_open, &cancelled) {
         (false, ..) => State::Applied,
         (true, true, _) => State::Pending,

@@ -7,7 +7,7 @@ use super::{
 use motherlode_books::{Account as Books, Currency, Event, StreamId};
 use motherlode_ledger::Options;
 use motherlode_proto::{ledger::v1::OpenAccountRequest, round::v1::Account};
-use motherlode_runtime::{Config, connect::connect};
+use motherlode_runtime::{Config, config::Store, connect::connect};
 use motherlode_server::open_stores;
 use motherlode_tests::{
     Client, Server, audited, commits, config,
@@ -60,6 +60,18 @@ impl World {
     /// With a wallet, and what the configuration says of it; `KEY_FILE` stands for a file with the key that requests are signed
     /// with.
     pub async fn with(wallet: Wallet, of_wallet: &str) -> Self {
+        Self::of(wallet, of_wallet, |config| config).await
+    }
+
+    /// With the log in a folder and on so many partitions, whatever the other tests have.
+    pub async fn in_folder(partitions: u32) -> Self {
+        let wallet = Wallet::default();
+        let (address, _) = wallet.serve().await;
+        let change = |config| Config { store: Store::default(), partitions, ..config };
+        Self::of(wallet, &format!("url = \"http://{address}\""), change).await
+    }
+
+    async fn of(wallet: Wallet, of_wallet: &str, change: impl FnOnce(Config) -> Config) -> Self {
         let data = tempfile::tempdir().unwrap();
         let key = data.path().join("wallet.key");
         fs::write(&key, format!("{}\n", json::KEY)).unwrap();
@@ -73,7 +85,8 @@ impl World {
         let acme = operator("acme", &[("acme", ALL)]).replacen("[[operators.credentials]]", &seamless, 1);
         let platform = operator("platform", &[("platform", r#"["admin", "audit"]"#)]);
         let text = acme + &operator("other", &[("other", ALL)]) + &platform;
-        let config = Config { operators: Config::parse(&text).unwrap().operators, ..config(data.path()) };
+        let config = change(config(data.path()));
+        let config = Config { operators: Config::parse(&text).unwrap().operators, ..config };
         let clock = Arc::new(AtomicI64::new(NEW_YEAR_MS));
         let server = serve(&config, &clock).await;
         Self { server, wallet, clock, config, log: data.path().to_owned(), data }
