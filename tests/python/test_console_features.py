@@ -26,7 +26,7 @@ def test_pl_19_every_kind_that_the_contract_has_is_somebodys_to_show():
 @pytest.mark.parametrize("game", SCRIPTS)
 def test_pl_19_every_rule_of_a_game_has_its_round_or_is_none_that_a_round_shows(game):
     prefix = {"bewitched": "BW", "dwarf-mine": "DM", "mystery-elves": "ME", "neptune": "NP", "witch-feature": "WF"}[game]
-    rules = set(re.findall(rf"\b{prefix}-\d\d\b", (ROOT / "tests/rules.txt").read_text()))
+    rules = set(re.findall(rf"\b{prefix}-\d\d\b", (ROOT / "docs/rules.md").read_text()))
     named = {rule for script in SCRIPTS[game].values() for rule in script.rules.split()}
     assert named.isdisjoint(ELSEWHERE[game].split())
     assert named | set(ELSEWHERE[game].split()) == rules
