@@ -99,6 +99,10 @@ fn admit(operators: &mut Vec<Operator>, roles: Roles, name: &str) {
     }
 }
 
+/// Calls of the jackpot service that a jackpot process refuses.
+const POOL_CHANGES: [&str; 7] =
+    ["OpenPool", "ChangePoolTerms", "SuspendPool", "ResumePool", "RetirePool", "ReleaseHits", "DeclareIncident"];
+
 /// Sends each call to who serves it: spin, jackpot, or the ledger with all else.
 async fn gateway(listener: TcpListener, targets: [SocketAddr; 3]) {
     let mut connector = HttpConnector::new();
@@ -123,9 +127,10 @@ async fn forward(
     mut request: Request<Incoming>,
 ) -> Result<Response<Incoming>, hyper_util::client::legacy::Error> {
     let path = request.uri().path();
-    let target = match path.split('/').nth(1) {
-        Some("motherlode.spin.v1.SpinService") => spin,
-        Some("motherlode.jackpot.v1.JackpotService") => jackpot,
+    let mut parts = path.split('/').skip(1);
+    let target = match (parts.next(), parts.next()) {
+        (Some("motherlode.spin.v1.SpinService"), _) => spin,
+        (Some("motherlode.jackpot.v1.JackpotService"), Some(method)) if !POOL_CHANGES.contains(&method) => jackpot,
         _ => ledger,
     };
     *request.uri_mut() = format!("http://{target}{path}").parse::<Uri>().expect("a path stays one");

@@ -51,14 +51,21 @@ impl Backend {
         Self { spin: part(spin), ledger: part(ledger), jackpot: part(jackpot) }
     }
 
-    /// Where a service is, by its full name.
-    pub(crate) fn of(&self, service: &str) -> Part {
+    /// Where a call is answered, by the full name of its service and its method.
+    pub(crate) fn of(&self, service: &str, method: &str) -> Part {
         match service {
             spin_service_server::SERVICE_NAME => self.spin.clone(),
-            jackpot_service_server::SERVICE_NAME => self.jackpot.clone(),
+            jackpot_service_server::SERVICE_NAME if !is_pool_change(method) => self.jackpot.clone(),
             _ => self.ledger.clone(),
         }
     }
+}
+
+/// Whether a method of the jackpot service changes a pool: jackpot processes refuse those (PL-44).
+fn is_pool_change(method: &str) -> bool {
+    let changes =
+        ["OpenPool", "ChangePoolTerms", "SuspendPool", "ResumePool", "RetirePool", "ReleaseHits", "DeclareIncident"];
+    changes.contains(&method)
 }
 
 /// The services, called with a token.
@@ -105,6 +112,11 @@ impl Api {
 
     pub(crate) fn jackpot(&self) -> JackpotServiceClient<Authorized> {
         JackpotServiceClient::new(self.shown(&self.backend.jackpot)).max_decoding_message_size(ANSWER_MAX)
+    }
+
+    /// The jackpot service where pools are changed.
+    pub(crate) fn pool_changes(&self) -> JackpotServiceClient<Authorized> {
+        JackpotServiceClient::new(self.shown(&self.backend.ledger)).max_decoding_message_size(ANSWER_MAX)
     }
 
     pub(crate) fn health(&self) -> HealthClient<Authorized> {

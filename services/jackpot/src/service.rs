@@ -31,13 +31,21 @@ pub struct JackpotApi {
     ledgers: Ledgers,
     stop: Stop,
     ladders: Arc<Ladders>,
+    /// Whether pools are changed here.
+    changes: bool,
 }
 
 impl JackpotApi {
     /// Serves the pools, as they are at home; at the stop the counters' streams end.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
-        Self { ledgers: ledgers.into(), stop, ladders: offer::standard() }
+        Self { ledgers: ledgers.into(), stop, ladders: offer::standard(), changes: true }
+    }
+
+    /// For a process of the role jackpot: its credential may not propose changes of pools (PL-44).
+    #[must_use]
+    pub fn without_changes(self) -> Self {
+        Self { changes: false, ..self }
     }
 
     /// With other coin ladders than those that come with the games.
@@ -68,6 +76,9 @@ impl JackpotApi {
     }
 
     /// Makes or proposes one change of a pool; the pool as it is then, and the name of the change that waits.
+    ///
+    /// # Errors
+    /// CHANGE_ELSEWHERE in a process of the role jackpot; the refusal of the change.
     async fn change(
         &self,
         caller: &Caller,
@@ -76,6 +87,10 @@ impl JackpotApi {
         pool_id: &str,
         (change, reference): (Event, &str),
     ) -> Result<(Option<wire::Pool>, u64), Refusal> {
+        if !self.changes {
+            let message = "this process changes no pools: call a process of the role ledger";
+            return Err(Refusal::new(Reason::ChangeElsewhere, message));
+        }
         let stream = StreamId::pool(fields::id("pool_id", pool_id)?);
         let fingerprint = fingerprint(method, request);
         let ask = Ask { stream: stream.clone(), request_id, fingerprint, change, reference };

@@ -89,7 +89,9 @@ pub use options::Options;
 pub use queue::{Verdict, Verdicts};
 pub use readers::{LogReader, ReaderKind, Reading};
 pub use recovery::Recovered;
-pub use remote::{Actors, SupersededRules, Terms, UnknownRules, is_copied, may_propose, reservation_ids};
+pub use remote::{
+    Actors, CampaignCosts, SupersededRules, Terms, UnknownRules, is_copied, may_propose, reservation_ids,
+};
 pub use replica::{Origin, join};
 pub use service::LedgerApi;
 pub use standing::Standing;

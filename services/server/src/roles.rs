@@ -22,7 +22,7 @@ use std::{collections::BTreeSet, net::TcpListener, pin::pin};
 /// The services of a role, as health and reflection name them.
 pub(crate) fn names(role: Role) -> Vec<&'static str> {
     let spin = role.spins().then_some(SPIN);
-    let jackpot = role.keeps_pools().then_some(JACKPOT);
+    let jackpot = (role.keeps_pools() || role.has_log()).then_some(JACKPOT);
     let [wallet, report, job, log, proof] =
         [WALLET, REPORT, JOB, LOG, PROOF].map(|name| role.has_log().then_some(name));
     [spin, wallet, jackpot, report, job, log, proof].into_iter().flatten().collect()
@@ -152,8 +152,11 @@ fn serve_role(
     if let Some(proofs) = proofs {
         services = services.proofs(proofs)?;
     }
-    if role.keeps_pools() {
+    if role.keeps_pools() || role.has_log() {
         services = services.jackpot();
+    }
+    if role.keeps_pools() {
+        services = services.steward();
     }
     services.serve(listener)
 }

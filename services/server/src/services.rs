@@ -21,7 +21,7 @@ use motherlode_books::{Minor, SessionLimits};
 use motherlode_jackpot::{JackpotApi, Steward};
 use motherlode_jobs::{AuditOptions, JobApi, Jobs};
 use motherlode_ledger::{
-    Actors, Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, SupersededRules, Terms, offer,
+    Actors, CampaignCosts, Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, SupersededRules, Terms, offer,
 };
 use motherlode_proofs::{ProofApi, Proofs, Witnesses, serve_tiles};
 use motherlode_proto::{
@@ -41,7 +41,7 @@ use motherlode_runtime::{
     stop::{self, Stop, Stopper},
 };
 use motherlode_slots::Ladders;
-use motherlode_spin::{Dealer, SpinApi, Sweeper, Waits};
+use motherlode_spin::{Dealer, SpinApi, Sweeper, Waits, highest_cost};
 use motherlode_wallet::{Payer, Wallets};
 use std::{
     net::{SocketAddr, TcpListener as StdListener},
@@ -165,12 +165,18 @@ impl<'a> Services<'a> {
         self
     }
 
-    /// Pools and their counters; contributions are taken up and awards paid in the background.
+    /// Pools and their counters. Only a process with the log changes pools (PL-44).
     pub(crate) fn jackpot(mut self) -> Self {
         let jackpot = JackpotApi::new(self.ledgers.clone(), self.stop.clone()).with_ladders(self.ladders.clone());
+        let jackpot = if self.config.role.has_log() { jackpot } else { jackpot.without_changes() };
         let bytes = self.config.limits.message_bytes_max;
         self.names.push(JACKPOT);
         self.routes.add_service(JackpotServiceCalls::new(jackpot, bytes));
+        self
+    }
+
+    /// Contributions are taken up and awards paid, in the background.
+    pub(crate) fn steward(mut self) -> Self {
         let ledgers = self.ledgers.clone();
         self.tasks.spawn(Kind::Steward, move || Steward::new(ledgers.clone()).run());
         self
@@ -383,11 +389,15 @@ pub(crate) fn log_service<'a>(
     config: &Config,
     stop: Stop,
 ) -> LogServiceCalls<LogApi> {
+    // The start has checked both.
+    let ladders = offer::offered(&config.currencies).ok();
     let terms = Terms {
         actors: Actors::new(&config.operators),
-        // The start has checked it.
         superseded: SupersededRules::new(&config.rules).unwrap_or_default(),
         campaign_caps: config.campaign_caps().collect(),
+        campaign_costs: CampaignCosts::new(move |campaign, players, rate| {
+            highest_cost(campaign, players, ladders.as_deref()?, rate)
+        }),
     };
     let api = LogApi::new(ledgers, config.partitions, stop).with_terms(terms);
     LogServiceCalls::new(api, PROPOSAL_BYTES_MAX)

@@ -68,6 +68,7 @@ pub(crate) async fn start(
         .spin(dealer)?
         .wallet()
         .jackpot()
+        .steward()
         .report()
         .jobs()
         .log()

@@ -109,6 +109,12 @@ impl Cost {
     }
 }
 
+/// Highest cost of a campaign for a number of players, in EUR at a rate; `None` for terms that the game does not offer.
+#[must_use]
+pub fn highest_cost(campaign: &Campaign, players: usize, ladders: &Ladders, rate: FxRate) -> Option<Nano> {
+    Cost::new(campaign, players, ladders, Some(rate)).ok()?.highest_eur(campaign, rate).ok()
+}
+
 /// Rounds up to the last place that is shown.
 fn up(value: &Exact) -> Exact {
     let scale = exact(10_u64.pow(4));

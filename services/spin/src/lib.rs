@@ -43,5 +43,6 @@ pub use answer::PlayedBytes;
 pub use api::SpinApi;
 pub use calls::{Answered, Call, Calls, Play};
 pub use dealer::{Dealer, RENEW_EVERY, Resolve, Script};
+pub use liability::highest_cost;
 pub use sweeper::Sweeper;
 pub use waits::{UnknownName, Waits};

@@ -1,6 +1,7 @@
 //! Forgeries with the credentials of nodes, proposed over the wire to the process that writes the log (PL-44): each is refused with a
 //! reason, and nothing is written.
 
+use crate::PROGRAM;
 use motherlode_books::{
     ChangeProposed, CoinValue, CollisionShare, Currency, Event, Minor, Nano, PoolTerms, StreamId, Switch,
 };
@@ -8,6 +9,8 @@ use motherlode_ledger::Options;
 use motherlode_log::MemoryStore;
 use motherlode_proto::{
     convert::{event::to_log, record},
+    jackpot::v1::{PoolStatus, ReleaseHitsRequest, SuspendPoolRequest},
+    ledger::v1::CancelRequestRequest,
     log::v1::{
         Proposal, ProposeRequest, log_service_client::LogServiceClient, not_taken::Cause, verdict::Outcome as Verdict,
     },
@@ -18,13 +21,14 @@ use motherlode_runtime::{
     config::Role,
     connect::{Connection, connect},
 };
-use motherlode_server::Server;
+use motherlode_server::{LogLocation, Server};
 use motherlode_tests::{
     Client, EUR, bet, config, dealer,
     operators::{operator, token},
-    whole,
+    reason, whole,
 };
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
+use tonic::Code;
 
 const OPERATOR: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
@@ -174,6 +178,14 @@ pub(crate) fn terms() -> PoolTerms {
     }
 }
 
+/// A change of a pool that an actor proposes.
+fn proposed(actor: &str) -> Vec<Event> {
+    let change = Box::new(Event::PoolTermsChanged { terms: terms() }.as_proposed());
+    let (stream, lapses_ms) = (StreamId::pool("bewitched"), i64::MAX);
+    let proposed = ChangeProposed { stream, change, actor: actor.to_owned(), lapses_ms };
+    vec![Event::ChangeProposed(proposed), acted(actor)]
+}
+
 /// E2: money, terms, rates and switches are no work of spin and jackpot processes.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_a_node_proposes_only_the_events_of_its_role() {
@@ -190,6 +202,9 @@ async fn mf_e2_a_node_proposes_only_the_events_of_its_role() {
         (&alice, vec![Event::RequestCancelled, acted("acme/c0")]),
         (&pool, vec![Event::PoolTermsChanged { terms: terms() }]),
         (&pool, vec![Event::PoolResumed { actor: "c0".to_owned() }]),
+        (&pool, vec![Event::PoolSuspended { reason: "x".to_owned(), actor: "c0".to_owned() }]),
+        (&pool, vec![acted("c0")]),
+        (&StreamId::System, proposed("c0")),
         (&StreamId::System, vec![set(false)]),
         (&StreamId::System, vec![set(true)]),
         (
@@ -226,12 +241,6 @@ async fn mf_e2_the_writer_checks_actors_and_second_actors() {
     let (alice, pool) = (service.stream(), StreamId::pool("bewitched"));
     let (currency, amount) = (Currency::EUR, Minor(5_000));
     let cancelled = |actor| vec![Event::RequestCancelled, acted(actor)];
-    let proposed = |actor: &str| {
-        let change = Box::new(Event::PoolTermsChanged { terms: terms() }.as_proposed());
-        let (stream, actor, lapses_ms) = (StreamId::pool("bewitched"), actor.to_owned(), i64::MAX);
-        let proposed = ChangeProposed { stream, change, actor: actor.clone(), lapses_ms };
-        vec![Event::ChangeProposed(proposed), acted(&actor)]
-    };
     let approved = |actor: &str| {
         let (change, proposed_by, actor) = (1, "c0".to_owned(), actor.to_owned());
         vec![Event::ChangeApproved { change, proposed_by, actor }, Event::PoolTermsChanged { terms: terms() }]
@@ -248,10 +257,10 @@ async fn mf_e2_the_writer_checks_actors_and_second_actors() {
         ("peer", &pool, vec![Event::PoolResumed { actor: "c0".to_owned() }], "APPROVAL_MISSING"),
         ("peer", &pool, approved("ghost"), "ACTOR_UNKNOWN"),
         ("peer", &pool, approved("c2"), "ACTOR_ROLE_MISSING"),
-        ("jackpot", &StreamId::System, proposed("ghost"), "ACTOR_UNKNOWN"),
-        ("jackpot", &StreamId::System, proposed("acme/c0"), "ACTOR_ROLE_MISSING"),
+        ("peer", &StreamId::System, proposed("ghost"), "ACTOR_UNKNOWN"),
+        ("peer", &StreamId::System, proposed("acme/c0"), "ACTOR_ROLE_MISSING"),
         (
-            "jackpot",
+            "peer",
             &pool,
             vec![Event::PoolSuspended { reason: "x".to_owned(), actor: "acme/c0".to_owned() }],
             "ACTOR_ROLE_MISSING",
@@ -259,6 +268,33 @@ async fn mf_e2_the_writer_checks_actors_and_second_actors() {
     ] {
         assert_eq!(service.refused(node, stream, events.clone()).await, reason, "{events:?}");
     }
+    service.stop().await;
+}
+
+/// E2: a jackpot process changes no pool in the name of a caller; the ledger process does, a suspension at once (PL-25).
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_e2_pools_are_changed_at_the_ledger_process_and_not_at_a_jackpot_process() {
+    let service = Service::start().await;
+    let data = tempfile::tempdir().unwrap();
+    let jackpot = join(&service.config, Role::Jackpot, data.path(), &service.ledger, "jackpot", dealer()).await;
+    let suspend = |request_id: &str| SuspendPoolRequest {
+        request_id: request_id.to_owned(),
+        pool_id: "bewitched".to_owned(),
+        reason: "x".to_owned(),
+        actor: String::new(),
+    };
+    let before = service.ledger.ledger().durable();
+    let refused = client(&jackpot, "ann").await.jackpot.suspend_pool(suspend("one")).await.unwrap_err();
+    assert_eq!((refused.code(), &*reason(&refused)), (Code::FailedPrecondition, "CHANGE_ELSEWHERE"), "{refused:?}");
+    let release = ReleaseHitsRequest { request_id: "two".into(), pool_id: "bewitched".into(), ..Default::default() };
+    let release = ReleaseHitsRequest { reason: "x".into(), ..release };
+    let refused = client(&jackpot, "ann").await.jackpot.release_hits(release).await.unwrap_err();
+    assert_eq!(&*reason(&refused), "CHANGE_ELSEWHERE", "{refused:?}");
+    assert_eq!(service.ledger.ledger().durable(), before);
+    let suspended = client(&service.ledger, "ann").await.jackpot.suspend_pool(suspend("one")).await.unwrap();
+    let suspended = suspended.into_inner();
+    assert_eq!((suspended.change_id, suspended.pool.unwrap().status()), (0, PoolStatus::Suspended));
+    jackpot.stop().await.unwrap();
     service.stop().await;
 }
 
@@ -283,5 +319,60 @@ async fn pl_44_a_commit_keeps_the_credential_that_proposed_it() {
         assert_eq!(plays, logged.proposer.is_some(), "{:?}", logged.commit.events);
     }
     assert!(own > 0 && of_spin > 0);
+    service.stop().await;
+}
+
+/// E1: `log show` names the credential that proposed a commit and its roles, and says nothing of the ledger's own commits.
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_e1_log_show_names_the_credential_that_proposed_a_commit() {
+    let service = Service::start().await;
+    service.player().await;
+    let records = service.ledger.ledger().records(1, usize::MAX, usize::MAX).unwrap();
+    let all: Vec<_> = records.into_iter().map(|record| record.bytes).collect();
+    service.stop().await;
+    let data = tempfile::tempdir().unwrap();
+    let folder = LogLocation::Folder { data: data.path().to_owned(), segment_bytes: 1 << 20 };
+    folder.open(0).unwrap().append(0, &all).unwrap();
+    let (mut own, mut of_spin) = (0, 0);
+    for (position, record) in (1..).zip(&all) {
+        let plays = record::decode(record).unwrap().commit.events.iter().any(|of| matches!(of, Event::StepResolved(_)));
+        let show = ["log", "show", data.path().to_str().unwrap(), &position.to_string()];
+        let shown = Command::new(PROGRAM).args(show).output().unwrap();
+        let printed = String::from_utf8(shown.stdout).unwrap();
+        let lines: Vec<_> = printed.lines().filter(|line| line.contains("proposed by")).collect();
+        match plays {
+            true => assert_eq!(lines, ["  proposed by c2, roles: node-spin"], "{printed}"),
+            false => assert!(shown.status.success() && lines.is_empty(), "{printed}"),
+        }
+        (own, of_spin) = (own + u32::from(!plays), of_spin + u32::from(plays));
+    }
+    assert!(own > 0 && of_spin > 0);
+}
+
+/// The writer refuses a spin process's further proposals for a cancelled series (PL-42).
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_e2_the_writer_refuses_parts_of_a_cancelled_series() {
+    let service = Service::start().await;
+    let account = service.player().await;
+    let alice = service.stream();
+    let cancel = |request_id: &str| CancelRequestRequest {
+        account: Some(account.clone()),
+        request_id: request_id.to_owned(),
+        ..CancelRequestRequest::default()
+    };
+    client(&service.ledger, "acme").await.ledger.cancel_request(cancel("series")).await.unwrap();
+    let part = |series: &str| {
+        let opened = Event::AccountOpened { currency: Currency::PLAY };
+        vec![opened, Event::PartOf { request_id: series.into() }]
+    };
+    let before = service.ledger.ledger().durable();
+    let refused = service.propose("spin", 0, &alice, "series.3", None, &part("series")).await;
+    assert_eq!(refused, Some(Verdict::CancelledRequestId("series".to_owned())));
+    // The id of another request.
+    let refused = service.propose("spin", 0, &alice, "first.1", None, &part("first")).await;
+    assert_eq!(refused, Some(Verdict::ReusedRequestId("first".to_owned())));
+    assert_eq!(service.ledger.ledger().durable(), before);
+    let taken = service.propose("spin", 0, &alice, "another.1", None, &part("another")).await;
+    assert!(matches!(taken, Some(Verdict::Position(_))), "{taken:?}");
     service.stop().await;
 }

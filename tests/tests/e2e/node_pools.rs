@@ -6,7 +6,9 @@ use motherlode_books::{
     Award, Campaign, CoinValue, Currency, Event, FxRate, InternalRequest, LiabilityReserved, Minor, MirroredAward,
     Nano, PartitionReported, PoolMirrored, PoolStatus, StreamId, StretchEnd,
 };
-use motherlode_proto::{log::v1::verdict::Outcome as Verdict, round::v1::Account, spin::v1::SpinRequest};
+use motherlode_proto::{
+    ledger::v1::SetExchangeRateRequest, log::v1::verdict::Outcome as Verdict, round::v1::Account, spin::v1::SpinRequest,
+};
 use motherlode_runtime::config::{Role, Rules};
 use motherlode_slots::latest;
 use motherlode_tests::{EUR, Force, bet, campaign, dealer, pool::POOL, reason, smallest, stake_on, vials};
@@ -282,5 +284,54 @@ async fn mf_e2_pl_36_the_writer_refuses_campaigns_without_a_reservation() {
     assert_eq!(service.refused("spin", &StreamId::System, reserved(Nano::ZERO)).await, "CAP_DIFFERS");
     assert_eq!(service.refused("spin", &StreamId::System, reserved(Nano::major(2_000_000))).await, "CAP_DIFFERS");
     service.accepted("spin", &StreamId::System, reserved(Nano::major(1_000_000))).await;
+    service.stop().await;
+}
+
+/// E2: the writer computes the highest cost of a granted campaign again, at the rate of its reservation (PL-36).
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_e2_pl_36_the_writer_refuses_campaigns_that_cost_more_than_was_reserved() {
+    let service = Service::start_with(1, "campaign_liability_eur_max = 1000000\n").await;
+    let mut platform = client(&service.ledger, "ann").await;
+    let set_rate = |request_id: &str, rate: &str| SetExchangeRateRequest {
+        request_id: request_id.into(),
+        currency_code: "SEK".into(),
+        eur_per_unit: rate.into(),
+        source: "test".into(),
+    };
+    platform.ledger.set_exchange_rate(set_rate("low", "0.05")).await.unwrap();
+    let neptune = latest("neptune").unwrap();
+    let mut accounts = vec![];
+    for name in ["alice", "bob", "carol"] {
+        accounts.push(client(&service.ledger, "acme").await.fund(name, "SEK", 100).await);
+    }
+    let mut request = campaign(neptune, "free", &accounts[0], 2);
+    let soon = service.ledger.ledger().now_ms() / 1_000 + 86_400;
+    request.expire_time = Some(prost_types::Timestamp { seconds: soon, nanos: 0 });
+    client(&service.spin, "acme").await.spin.grant_campaign(request.clone()).await.unwrap();
+    let ledger = service.ledger.ledger();
+    let granted = ledger.player(&service.stream()).unwrap().unwrap().campaigns().next().unwrap().campaign.clone();
+    let position = ledger.find_position(&StreamId::System, "campaign/acme/alice/grant-free").unwrap().unwrap();
+    let honest = match ledger.fetch(position).unwrap().commit.events.first() {
+        Some(Event::LiabilityReserved(reserved)) => reserved.clone(),
+        other => panic!("{other:?}"),
+    };
+    let reserve = async |player: &str, highest| {
+        let reserved = LiabilityReserved { player_ids: vec![player.into()], highest, ..honest.clone() };
+        let events = [Event::LiabilityReserved(reserved), acted("acme/c0")];
+        let id = format!("campaign/acme/{player}/forged");
+        let taken = service.propose("spin", 0, &StreamId::System, &id, None, &events).await;
+        assert!(matches!(taken, Some(Verdict::Position(_))), "{taken:?}");
+    };
+    let grant = |campaign: &Campaign| [Event::CampaignGranted(campaign.clone()), acted("acme/c0")].to_vec();
+    let (bob, carol) = (StreamId::player("acme", "bob"), StreamId::player("acme", "carol"));
+    // A billionth of a euro too little, and other terms than those that were reserved.
+    reserve("bob", Nano(honest.highest.0 - 1)).await;
+    assert_eq!(service.refused("spin", &bob, grant(&granted)).await, "RESERVATION_TOO_LOW");
+    reserve("carol", honest.highest).await;
+    // The rate has changed since: that of the reservation counts.
+    platform.ledger.set_exchange_rate(set_rate("high", "0.1")).await.unwrap();
+    let more = Campaign { rounds: granted.rounds + 1, ..granted.clone() };
+    assert_eq!(service.refused("spin", &carol, grant(&more)).await, "RESERVATION_TOO_LOW");
+    service.accepted("spin", &carol, grant(&granted)).await;
     service.stop().await;
 }

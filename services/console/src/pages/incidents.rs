@@ -95,6 +95,6 @@ pub(crate) async fn declare(Path(pool_id): Path<String>, form: Form) -> Result<R
     };
     let request =
         DeclareIncidentRequest { request_id: get("request"), pool_id, incident: Some(incident), actor: get("actor") };
-    form.visit.api.jackpot().declare_incident(request).await?;
+    form.visit.api.pool_changes().declare_incident(request).await?;
     Ok(Redirect::to(&back))
 }

@@ -269,7 +269,7 @@ pub(crate) async fn suspend(Path(pool_id): Path<String>, form: Form) -> Result<R
     let get = |field: &str| form.fields.get(field).to_owned();
     let request =
         SuspendPoolRequest { request_id: get("request"), pool_id, reason: get("reason"), actor: get("actor") };
-    form.visit.api.jackpot().suspend_pool(request).await?;
+    form.visit.api.pool_changes().suspend_pool(request).await?;
     Ok(Redirect::to(&back))
 }
 
@@ -278,6 +278,6 @@ pub(crate) async fn resume(Path(pool_id): Path<String>, form: Form) -> Result<Re
     let back = format!("/jackpots/{pool_id}");
     let get = |field: &str| form.fields.get(field).to_owned();
     let request = ResumePoolRequest { request_id: get("request"), pool_id, actor: get("actor") };
-    form.visit.api.jackpot().resume_pool(request).await?;
+    form.visit.api.pool_changes().resume_pool(request).await?;
     Ok(Redirect::to(&back))
 }

@@ -1,12 +1,88 @@
-//! Campaigns in the proposals of other processes (PL-36): free rounds of an operator with a cap need a reservation under it.
+//! Campaigns in the proposals of other processes (PL-36): free rounds of an operator with a cap need a reservation under it, which
+//! this process computes again.
 
 use crate::{
     append::{AppendError, Proposal},
     handle::Handle,
 };
-use motherlode_books::{Campaign, Event, HOME, LiabilityReserved, Nano, StreamId};
+use motherlode_books::{Campaign, Currency, Event, FxRate, HOME, LiabilityReserved, Nano, StreamId};
 use motherlode_runtime::Reason;
-use std::collections::BTreeMap;
+use parking_lot::Mutex;
+use std::{collections::BTreeMap, fmt};
+
+/// Most commits of rates that are read for the rate of a reservation.
+const RATES_MAX: usize = 1024;
+
+/// Function that computes the highest cost of a campaign for a number of players, in EUR at a rate; `None` for terms that the game
+/// does not offer.
+type HighestCost = dyn Fn(&Campaign, usize, FxRate) -> Option<Nano> + Send + Sync;
+
+/// Computes the highest cost of campaigns, see the spin service. Without a function nothing is checked.
+#[derive(Default)]
+pub struct CampaignCosts {
+    highest: Option<Box<HighestCost>>,
+    /// Position of the last reservation with the terms and its highest cost: the grants of many players follow each other.
+    last: Mutex<Option<(u64, Campaign, Option<Nano>)>>,
+}
+
+impl fmt::Debug for CampaignCosts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CampaignCosts")
+    }
+}
+
+impl CampaignCosts {
+    /// Computes by a function of the campaign, the number of its players and the rate of its currency.
+    #[must_use]
+    pub fn new(highest: impl Fn(&Campaign, usize, FxRate) -> Option<Nano> + Send + Sync + 'static) -> Self {
+        Self { highest: Some(Box::new(highest)), last: Mutex::default() }
+    }
+
+    /// Whether a reservation at a position of home covers the highest cost of a campaign.
+    fn is_covered(
+        &self,
+        home: &Handle,
+        (position, reserved): (u64, &LiabilityReserved),
+        campaign: &Campaign,
+    ) -> Result<bool, AppendError> {
+        let Some(highest) = &self.highest else { return Ok(true) };
+        let is_enough = |cost: &Option<Nano>| cost.is_some_and(|cost| cost <= reserved.highest);
+        if let Some((at, of, cost)) = &*self.last.lock()
+            && *at == position
+            && of == campaign
+        {
+            return Ok(is_enough(cost));
+        }
+        let rate = rate_at(home, campaign.currency, position)?;
+        let players = usize::try_from(reserved.players).unwrap_or(usize::MAX);
+        let cost = rate.and_then(|rate| highest(campaign, players, rate));
+        let covered = is_enough(&cost);
+        *self.last.lock() = Some((position, campaign.clone(), cost));
+        Ok(covered)
+    }
+}
+
+/// The rate of a currency as of a position of home; `None` if it had none, or was set too many commits ago.
+fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<FxRate>, AppendError> {
+    let (current, mut at) = home.books(|books| (books.rate(currency), books.head(&StreamId::Rates).position));
+    // The rate of some currencies is fixed.
+    if at < position || matches!(currency, Currency::EUR | Currency::PLAY) {
+        return Ok(current);
+    }
+    for _ in 0..RATES_MAX {
+        let commit = &home.fetch(at)?.commit;
+        let set = commit.events.iter().find_map(|event| match event {
+            Event::RateSet { currency: of, rate, .. } if *of == currency => Some(*rate),
+            _ => None,
+        });
+        match set {
+            Some(rate) if at < position => return Ok(Some(rate)),
+            _ if commit.previous == 0 => break,
+            _ => at = commit.previous,
+        }
+    }
+    Ok(None)
+}
 
 /// Request ids of the reservation for a grant: those of a campaign for many players and for one.
 #[must_use]
@@ -18,8 +94,13 @@ pub fn reservation_ids(operator: &str, player: &str, request_id: &str) -> [Strin
 ///
 /// # Errors
 /// CAP_DIFFERS: a reservation under another cap than the configured one. CAMPAIGN_UNRESERVED: a grant without a reservation for the
-/// player, the campaign and its expiry; [`AppendError::Unavailable`] if the reservation may not be here yet.
-pub(super) fn check(caps: &BTreeMap<String, Nano>, proposal: &Proposal, all: &[Handle]) -> Result<(), AppendError> {
+/// player, the campaign and its expiry; [`AppendError::Unavailable`] if the reservation may not be here yet. RESERVATION_TOO_LOW: the
+/// campaign can cost more than was reserved.
+pub(super) fn check(
+    (caps, costs): (&BTreeMap<String, Nano>, &CampaignCosts),
+    proposal: &Proposal,
+    all: &[Handle],
+) -> Result<(), AppendError> {
     for event in &proposal.events {
         match (event, &proposal.stream) {
             (Event::LiabilityReserved(reserved), _) => {
@@ -34,12 +115,19 @@ pub(super) fn check(caps: &BTreeMap<String, Nano>, proposal: &Proposal, all: &[H
             {
                 let ids = reservation_ids(operator, player, &proposal.request_id);
                 let home = all.iter().find(|ledger| ledger.partition() == HOME);
-                let reserved = home.map_or(Ok(false), |home| is_reserved(home, &ids, (operator, player), campaign))?;
+                let found = home.map_or(Ok(None), |home| reservation(home, &ids, (operator, player), campaign))?;
                 let reason = format!("no reservation covers campaign {} of {}", campaign.id, proposal.stream);
-                match home {
-                    _ if reserved => {}
+                match (home, found) {
+                    (Some(home), Some((position, reserved))) => {
+                        if !costs.is_covered(home, (position, &reserved), campaign)? {
+                            let highest = reserved.highest;
+                            let reason =
+                                format!("campaign {} can cost more than the reserved {highest} EUR", campaign.id);
+                            return Err(AppendError::not_allowed(Reason::ReservationTooLow, reason));
+                        }
+                    }
                     // The reservation may not be here yet.
-                    Some(home) if home.is_replica() => return Err(AppendError::Unavailable { reason }),
+                    (Some(home), None) if home.is_replica() => return Err(AppendError::Unavailable { reason }),
                     _ => return Err(AppendError::not_allowed(Reason::CampaignUnreserved, reason)),
                 }
             }
@@ -49,33 +137,29 @@ pub(super) fn check(caps: &BTreeMap<String, Nano>, proposal: &Proposal, all: &[H
     Ok(())
 }
 
-fn is_reserved(
+/// The reservation for a player's campaign, with its position.
+fn reservation(
     home: &Handle,
     ids: &[String],
     (operator, player): (&str, &str),
     campaign: &Campaign,
-) -> Result<bool, AppendError> {
+) -> Result<Option<(u64, LiabilityReserved)>, AppendError> {
+    let covers = |reserved: &LiabilityReserved| {
+        reserved.operator == operator
+            && reserved.campaign == campaign.id
+            && reserved.expires_ms == campaign.expires_ms
+            && reserved.player_ids.iter().any(|id| id == player)
+    };
     for id in ids {
         let Some(position) = home.find_position(&StreamId::System, id)? else { continue };
-        let reserved = home.fetch(position)?;
-        let covers = reserved.commit.events.iter().any(|event| match event {
-            Event::LiabilityReserved(LiabilityReserved {
-                operator: of,
-                campaign: name,
-                expires_ms,
-                player_ids,
-                ..
-            }) => {
-                of == operator
-                    && *name == campaign.id
-                    && *expires_ms == campaign.expires_ms
-                    && player_ids.iter().any(|id| id == player)
-            }
-            _ => false,
+        let logged = home.fetch(position)?;
+        let reserved = logged.commit.events.iter().find_map(|event| match event {
+            Event::LiabilityReserved(reserved) if covers(reserved) => Some(reserved.clone()),
+            _ => None,
         });
-        if covers {
-            return Ok(true);
+        if let Some(reserved) = reserved {
+            return Ok(Some((position, reserved)));
         }
     }
-    Ok(false)
+    Ok(None)
 }

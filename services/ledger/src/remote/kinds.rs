@@ -61,7 +61,7 @@ const LEDGER: Roles = Roles::NODE_LEDGER;
 /// The node roles that may propose an event on a stream. The books refuse events that do not belong to the stream.
 ///
 /// Spin: rounds, draws, sessions, campaigns, debits, and demo accounts. Jackpot: the steps of pools, the payment of their awards, and
-/// other partitions' copies of home; it stops a pool and proposes changes, but cannot approve them. Ledger:
+/// other partitions' copies of home; it neither suspends a pool nor proposes changes. Ledger:
 /// the wallet, voids, reports and changes on partitions of another writer, and the events of a start; it resolves no
 /// round.
 ///
@@ -101,18 +101,19 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         | Event::WalletOverdue { .. }
         | Event::PoolOpened { .. }
         | Event::PoolTermsChanged { .. }
+        | Event::PoolSuspended { .. }
         | Event::PoolResumed { .. }
         | Event::PoolRetired { .. }
         | Event::HitsReleased { .. }
         | Event::IncidentDeclared(_)
         | Event::ClockSkewed { .. }
+        | Event::ChangeProposed(_)
         | Event::ChangeApproved { .. }
         | Event::ChangeRejected { .. } => LEDGER,
         Event::JackpotPaid { .. }
         | Event::AwardSetAside { .. }
         | Event::PartitionReported(_)
         | Event::PoolMirrored(_)
-        | Event::PoolSuspended { .. }
         | Event::IntegrityFailed { .. } => JACKPOT.or(LEDGER),
         Event::ContributionsPooled { .. }
         | Event::ContributionTakenBack { .. }
@@ -120,15 +121,14 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         | Event::AwardReversed { .. }
         | Event::JackpotAwarded(_)
         | Event::PoolReceived { .. } => JACKPOT,
-        Event::ChangeProposed(proposed) if matches!(proposed.stream, StreamId::Pool(_)) => JACKPOT.or(LEDGER),
-        Event::ChangeProposed(_) => LEDGER,
         // Copies of home are as good as their originals: see `pools`.
         Event::SwitchSet { .. } | Event::RateSet { .. } if place.copies => JACKPOT.or(LEDGER),
         Event::SwitchSet { .. } | Event::RateSet { .. } => LEDGER,
         // The writer begins a generation itself.
         Event::GenerationBegun(_) => Roles::NONE,
-        // It ends the commits of all roles; alone it changes nothing.
-        Event::ActedBy { .. } if is_player || matches!(place.stream, StreamId::System) => Roles::NODES,
-        Event::ActedBy { .. } => JACKPOT.or(LEDGER),
+        // It ends the commits of all roles; alone it changes nothing. Awards are resolved on the players' streams.
+        Event::ActedBy { .. } if is_player => Roles::NODES,
+        Event::ActedBy { .. } if matches!(place.stream, StreamId::System) => SPIN.or(LEDGER),
+        Event::ActedBy { .. } => LEDGER,
     }
 }

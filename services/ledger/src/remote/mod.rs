@@ -17,7 +17,7 @@ mod superseded;
 
 pub use actors::Actors;
 pub(crate) use budget::{Budget, StreamBytes, check_length};
-pub use campaigns::reservation_ids;
+pub use campaigns::{CampaignCosts, reservation_ids};
 pub use kinds::may_propose;
 pub use pools::is_copied;
 pub use superseded::{SupersededRules, UnknownRules};
@@ -40,6 +40,8 @@ pub struct Terms {
     pub superseded: SupersededRules,
     /// The most that open campaigns of an operator may cost, EUR, by operator (PL-36).
     pub campaign_caps: BTreeMap<String, Nano>,
+    /// Highest costs of campaigns (PL-36).
+    pub campaign_costs: CampaignCosts,
 }
 
 /// Checks proposals of other processes.
@@ -87,13 +89,13 @@ impl Guard {
         if let Some(roles) = node.roles {
             kinds::check(roles, proposal, ledger.partition())?;
         }
-        let Terms { actors, superseded, campaign_caps } = &*self.terms;
+        let Terms { actors, superseded, campaign_caps, campaign_costs } = &*self.terms;
         if let Some(actors) = actors {
             actors.check(proposal, ledger.partition())?;
         }
         let checked = superseded
             .check_events(&proposal.events)
-            .and_then(|()| campaigns::check(campaign_caps, proposal, all))
+            .and_then(|()| campaigns::check((campaign_caps, campaign_costs), proposal, all))
             .and_then(|()| pools::check(ledger, proposal, (all, partitions)))
             .and_then(|()| plays::check(ledger, proposal, actors.is_some()));
         match checked {

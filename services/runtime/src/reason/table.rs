@@ -324,6 +324,8 @@ reasons! {
         NotCurrent = "NOT_CURRENT", Unavailable, After(1_000);
         /// Another process holds the player's partition. Call that process.
         PartitionElsewhere = "PARTITION_ELSEWHERE", FailedPrecondition, AfterChange;
+        /// This process changes no pools. Call a process of the role ledger.
+        ChangeElsewhere = "CHANGE_ELSEWHERE", FailedPrecondition, AfterChange;
         /// The installation has no such partition.
         PartitionUnknown = "PARTITION_UNKNOWN", NotFound, Never;
         /// The log does not reach this position yet.
@@ -381,6 +383,8 @@ reasons! {
         CapDiffers = "CAP_DIFFERS", PermissionDenied, Never;
         /// The grant of a campaign has no reservation that covers it.
         CampaignUnreserved = "CAMPAIGN_UNRESERVED", PermissionDenied, Never;
+        /// The reservation is lower than the highest cost of the granted campaign.
+        ReservationTooLow = "RESERVATION_TOO_LOW", PermissionDenied, Never;
         /// The pool report differs from the sums of the log.
         ReportDiffers = "REPORT_DIFFERS", PermissionDenied, Never;
         /// The copied rate or switch is not the original.
