@@ -126,6 +126,33 @@ fn a_missing_cut_or_foreign_segment_is_refused_by_outlines_too() {
 }
 
 #[test]
+fn at_a8_stray_bytes_behind_a_full_segments_last_block_are_found_without_an_opening_that_reads_all() {
+    let (dir, _) = log(0);
+    let segments = files(dir.path(), "log");
+    let store = open(&dir);
+    store.reader().check_rest(store.unread()).unwrap();
+    drop(store);
+    for segment in &segments[..segments.len() - 1] {
+        let sound = fs::read(segment).unwrap();
+        let mut stray = sound.clone();
+        // Its last bytes, or some past the end where the blocks fill the file.
+        match stray.last() {
+            Some(0) => *stray.last_mut().unwrap() = 7,
+            _ => stray.push(7),
+        }
+        fs::write(segment, stray).unwrap();
+        assert!(SegmentStore::open(dir.path(), 3, SMALL).is_err());
+        let store = open(&dir);
+        let found = store.reader().check_rest(store.unread()).unwrap_err();
+        assert!(matches!(&found, ReadError::Damaged(damage) if damage.file == *segment), "{found}");
+        // Those before it are sound.
+        store.reader().check_rest(first(segment) - 1).unwrap();
+        drop(store);
+        fs::write(segment, sound).unwrap();
+    }
+}
+
+#[test]
 fn what_was_not_read_at_the_opening_is_verified_when_it_is_read() {
     let (dir, _) = log(0);
     let segment = files(dir.path(), "log").into_iter().nth(1).unwrap();
