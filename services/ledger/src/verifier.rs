@@ -68,7 +68,7 @@ impl Verifier {
     }
 
     /// False where the ledger closes before the end.
-    fn verify(&self, unread: Position, open: &Receiver<()>) -> Result<bool, OpenError> {
+    pub(crate) fn verify(&self, unread: Position, open: &Receiver<()>) -> Result<bool, OpenError> {
         const BYTES: usize = 1 << 20;
         let (mut head, mut verified) = (self.first, 0);
         let (mut told, mut tries) = (Instant::now(), 0);
@@ -101,7 +101,7 @@ impl Verifier {
                 return Ok(false);
             }
         }
-        // No record is damaged by bytes behind a segment's last block, but whoever reads the whole log refuses them.
+        // Bytes behind a segment's last block damage no record, but `--verify all`, `audit` and `copy` refuse them.
         while let Err(error) = self.reader.check_rest(unread) {
             match error {
                 ReadError::Io(error) if tries < TRIES => {
@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    /// No record is altered, but bytes beside them are.
+    /// No record is altered, but bytes outside them are.
     const BESIDE: Position = Position::MAX;
 
     /// Verifies the first 20 of 30 records of which one is altered.

@@ -108,8 +108,8 @@ pub trait Reader: Send + Sync {
     /// See [`ReadError`]; a store MUST NOT answer bytes that it has reason to doubt.
     fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError>;
 
-    /// Verifies the bytes beside the records up to a position, which no read looks at: a store that has such bytes MUST report any
-    /// that it would refuse at an opening that reads everything. Cost: these bytes are read.
+    /// Verifies the bytes outside the records up to a position, which no read covers. A store with such bytes MUST report those that an
+    /// opening that reads everything refuses. Cost: these bytes are read.
     ///
     /// # Errors
     /// See [`ReadError`].

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use motherlode_log::{Options, ReadError, SegmentStore, Store};
+use motherlode_log::{Options, ReadError, SegmentStore, Store, hash, scan_after};
 use motherlode_testkit::conformance::{read_all, records};
 use tempfile::TempDir;
 
@@ -170,4 +170,35 @@ fn what_was_not_read_at_the_opening_is_verified_when_it_is_read() {
         }
     };
     assert!(matches!(damage, ReadError::Damaged(found) if found.file == segment), "at {position}");
+}
+
+#[test]
+fn at_a3_a_scan_after_a_position_needs_nothing_that_stands_before_it() {
+    let (dir, all) = log(0);
+    let segments = files(dir.path(), "log");
+    let after = |position: usize| {
+        let scan = scan_after(dir.path(), 3, position as u64, hash(&all[position - 1])).unwrap();
+        scan.map(|record| record.map(|record| record.bytes)).collect::<Result<Vec<_>, _>>()
+    };
+    for position in 1..=all.len() {
+        assert_eq!(after(position).unwrap(), all[position..], "{position}");
+    }
+    // Segments before are damaged or missing, and so are the blocks before the position in its own.
+    let begins = usize::try_from(first(&segments[2])).unwrap();
+    fs::remove_file(&segments[0]).unwrap();
+    fs::write(&segments[1], b"nothing").unwrap();
+    let mut bytes = fs::read(&segments[2]).unwrap();
+    bytes[..100].fill(0xFF);
+    fs::write(&segments[2], bytes).unwrap();
+    // Its first block has three records.
+    for position in begins + 2..=all.len() {
+        assert_eq!(after(position).unwrap(), all[position..], "{position}");
+    }
+    assert!(scan_after(dir.path(), 3, begins as u64, hash(&all[begins - 1])).is_err(), "its block is damaged");
+    // Records of another log do not follow.
+    let (_, other) = log(1);
+    for position in [begins + 3, begins + 4] {
+        let found = scan_after(dir.path(), 3, position as u64, hash(&other[position - 1]));
+        assert!(found.and_then(Iterator::collect::<Result<Vec<_>, _>>).is_err(), "{position}");
+    }
 }
