@@ -1,6 +1,6 @@
 //! The health of the process and of each service: whether it can do its work.
 //!
-//! * While the log of a partition cannot be written, no bet and no payment gets through: the process and the services that
+//! * While the log of a partition cannot be written or is damaged, no bet and no payment gets through: the process and the services that
 //!   write report NOT_SERVING; read-only services keep serving.
 //! * While it is unknown whether the state here is current, no call gets through, and all report NOT_SERVING: the ledger behind a
 //!   process that spins, or the store that confirms a writer, is silent.
@@ -32,7 +32,7 @@ impl Works {
     fn of(standing: &Standing) -> Self {
         match standing {
             Standing::Takes => Self::All,
-            Standing::Stalled(_) | Standing::Failed(_) => Self::Reads,
+            Standing::Stalled(_) | Standing::Failed(_) | Standing::Damaged(_) => Self::Reads,
             Standing::Unconfirmed(_) | Standing::Fenced(_) => Self::Nothing,
         }
     }
