@@ -21,7 +21,7 @@ use motherlode_books::{Minor, SessionLimits};
 use motherlode_jackpot::{JackpotApi, Steward};
 use motherlode_jobs::{AuditOptions, JobApi, Jobs};
 use motherlode_ledger::{
-    Actors, Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, SupersededRules, Terms, offer,
+    Actors, Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, SupersededRules, Terms, known::Operators, offer,
 };
 use motherlode_proofs::{ProofApi, Proofs, Witnesses, serve_tiles};
 use motherlode_proto::{
@@ -143,7 +143,7 @@ impl<'a> Services<'a> {
             .with_ladders(self.ladders.clone())
             .with_seamless(seamless)
             .with_campaign_caps(self.config.campaign_caps().map(|(operator, _)| operator).collect())
-            .with_operators(self.config.operators.iter().map(|operator| operator.id.clone()).collect());
+            .with_operators(self.operators());
         if !Payer::of(&self.ledgers, &self.wallets).is_empty() {
             let (ledgers, wallets) = (self.ledgers.clone(), self.wallets.clone());
             self.tasks.spawn(Kind::Payers, move || {
@@ -165,9 +165,15 @@ impl<'a> Services<'a> {
         self
     }
 
+    fn operators(&self) -> Operators {
+        Operators::new(self.config.operators.iter().map(|operator| operator.id.clone()))
+    }
+
     /// Pools and their counters; contributions are taken up and awards paid in the background.
     pub(crate) fn jackpot(mut self) -> Self {
-        let jackpot = JackpotApi::new(self.ledgers.clone(), self.stop.clone()).with_ladders(self.ladders.clone());
+        let jackpot = JackpotApi::new(self.ledgers.clone(), self.stop.clone())
+            .with_ladders(self.ladders.clone())
+            .with_operators(self.operators());
         let bytes = self.config.limits.message_bytes_max;
         self.names.push(JACKPOT);
         self.routes.add_service(JackpotServiceCalls::new(jackpot, bytes));
