@@ -51,7 +51,7 @@ use std::{
 };
 use tokio::{net::TcpListener, task::JoinSet};
 use tonic::service::{Routes, RoutesBuilder};
-use tonic_health::ServingStatus;
+use tonic_health::{ServingStatus, server::HealthReporter};
 use tower::{ServiceBuilder, util::option_layer};
 
 /// Services that are being put together, with what works for them in the background.
@@ -276,8 +276,8 @@ impl<'a> Services<'a> {
         let unbound = |source| ServeError::Bind { address: config.listen, source };
         let listener = TcpListener::from_std(listener).map_err(unbound)?;
         let address = listener.local_addr().map_err(unbound)?;
-        let (reporter, health) = tonic_health::server::health_reporter();
-        self.routes.add_service(health);
+        let reporter = HealthReporter::new();
+        self.routes.add_service(health::Answers::new(&reporter, &self.ledgers));
         if config.reflection {
             let descriptors = || {
                 let all = tonic_reflection::server::Builder::configure()
