@@ -167,6 +167,7 @@ events! {
     };
     67 HitsReleased { 1 reason, 2 actor };
     72 PartOf { 1 request_id };
+    73 LogVerified { 1 to };
 }
 
 messages! {

@@ -26,7 +26,8 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
     events.extend(events_of_voids(amount, Nano(nano), text));
     events.push(reserved(&["alice", "bob"]));
     events.push(void_with_facts());
-    events.extend(events_of_generations().into_iter().chain([Event::PartOf { request_id: "series".into() }]));
+    events.extend(events_of_generations());
+    events.extend([Event::PartOf { request_id: "series".into() }, Event::LogVerified { to: 9 }]);
     events
 }
 

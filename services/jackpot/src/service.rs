@@ -9,7 +9,9 @@ use motherlode_books::{Award, Event, Minor, PoolState, Refused, StreamId, Unpaid
 use motherlode_ledger::{
     AppendError, FetchError, Handle, Ledgers,
     changes::{self, Ask, Asked},
-    fields, fingerprint, offer,
+    fields, fingerprint,
+    known::{Operators, check_game},
+    offer,
 };
 use motherlode_proto::jackpot::v1::{self as wire, jackpot_service_server::JackpotService};
 use motherlode_runtime::{Caller, Reason, Refusal, Stop};
@@ -33,13 +35,21 @@ pub struct JackpotApi {
     ladders: Arc<Ladders>,
     /// Whether pools are changed here.
     changes: bool,
+    /// Existing operators.
+    operators: Operators,
 }
 
 impl JackpotApi {
     /// Serves the pools, as they are at home; at the stop the counters' streams end.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
-        Self { ledgers: ledgers.into(), stop, ladders: offer::standard(), changes: true }
+        Self {
+            ledgers: ledgers.into(),
+            stop,
+            ladders: offer::standard(),
+            changes: true,
+            operators: Operators::default(),
+        }
     }
 
     /// For a process of the role jackpot: its credential may not propose changes of pools (PL-44).
@@ -52,6 +62,12 @@ impl JackpotApi {
     #[must_use]
     pub fn with_ladders(self, ladders: Arc<Ladders>) -> Self {
         Self { ladders, ..self }
+    }
+
+    /// With configured operators.
+    #[must_use]
+    pub fn with_operators(self, operators: Operators) -> Self {
+        Self { operators, ..self }
     }
 
     /// Shows a pool; `None` if there is none of that name.
@@ -196,6 +212,8 @@ impl JackpotApi {
         let incident = message::parse_incident(request.incident.as_ref(), caller.signature())?;
         let reference = fields::reference("actor", &request.actor)?;
         self.pool(&request.pool_id, |_| ())?;
+        check_game(&incident.game, &incident.rules_version)?;
+        self.operators.check(&self.ledgers, &incident.operator)?;
         let change = Event::IncidentDeclared(incident.into());
         let (asked, id) = (("declare_incident", request), &request.request_id);
         let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, (change, reference)).await?;

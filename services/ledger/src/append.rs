@@ -130,6 +130,15 @@ pub enum AppendError {
         /// The operating system's reason.
         reason: String,
     },
+    /// The log is damaged. Nothing was written.
+    #[error(
+        "the log is damaged, so it takes no writes, and nothing was written: {reason}. Stop the service and repair the log: \
+         docs/how-to/backup-and-restore.md, \"Repair a damaged log\""
+    )]
+    Damaged {
+        /// The damage and its place.
+        reason: String,
+    },
     /// Whether it was applied is unknown: ask again with the same request id once the service is back.
     #[error("whether it was applied is unknown: {reason}")]
     Unknown {
@@ -172,6 +181,7 @@ impl From<AppendError> for Refusal {
             AppendError::Busy => Refusal::busy(),
             AppendError::Full { .. } => Refusal::new(Reason::LogFull, message),
             AppendError::Unavailable { .. } => Refusal::new(Reason::LogUnavailable, message),
+            AppendError::Damaged { .. } => Refusal::new(Reason::LogDamaged, message),
             AppendError::Unknown { .. } => Refusal::new(Reason::OutcomeUnknown, message),
             AppendError::OpenRounds { most } => {
                 Refusal::new(Reason::OpenRoundsFull, message).with("open_rounds_per_operator_max", most)

@@ -33,6 +33,15 @@ pub enum OpenError {
     /// The records are no chain from the first one on.
     #[error("what was read is not the log: {0}")]
     Chain(String),
+    /// Damage that was found behind the service before is still there, or the log cannot be read.
+    #[error(
+        "{source}. Damage of this log was found before, so all of it is verified before it is served. Repair the log: \
+         docs/how-to/backup-and-restore.md, \"Repair a damaged log\""
+    )]
+    Damaged {
+        /// The damage and its place.
+        source: Box<OpenError>,
+    },
     /// The processes that have the log cannot be asked.
     #[error("the ledger: {0}")]
     Origin(String),

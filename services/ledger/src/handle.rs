@@ -127,7 +127,12 @@ impl Handle {
     /// Whether [`current`](Self::current) has nothing to wait for.
     pub fn is_current(&self) -> bool {
         let is_young = |authority: &Arc<Authority>| authority.age() <= AUTHORITY_AGE_MAX;
-        !self.is_replica() && self.shared.authority.get().is_none_or(is_young)
+        !self.is_replica() && self.authority().is_none_or(is_young)
+    }
+
+    /// The authority of a writer whose store has several possible ones.
+    pub fn authority(&self) -> Option<&Arc<Authority>> {
+        self.shared.authority.get()
     }
 
     /// Waits until the store has confirmed this process as the writer.
@@ -149,7 +154,7 @@ impl Handle {
             Standing::Fenced(_) => Err(not_the_writer()),
             Standing::Unconfirmed(why) => Err(not_current(why)),
             Standing::Failed(why) if self.is_replica() => Err(not_current(why)),
-            Standing::Takes | Standing::Stalled(_) | Standing::Failed(_) => Ok(()),
+            Standing::Takes | Standing::Stalled(_) | Standing::Failed(_) | Standing::Damaged(_) => Ok(()),
         }
     }
 
@@ -203,16 +208,22 @@ impl Handle {
         why.ok().and_then(|why| why.clone()).unwrap_or_default()
     }
 
-    /// Takes no more proposals for good, since the log is not as it was written; reads go on.
+    /// Takes no more proposals until a restart, since the state here is not trusted. Reads are answered.
     pub fn distrust(&self, why: &str) {
         self.shared.standings.fail(Standing::Failed(why.to_owned()));
+    }
+
+    /// Takes no more proposals until a start on a sound log, since this one is damaged. `why` has the place. Reads are answered.
+    pub fn distrust_log(&self, why: &str) {
+        self.shared.standings.fail(Standing::Damaged(why.to_owned()));
     }
 
     /// Waits until no more proposals are taken for good, and says why.
     pub async fn failed(&self) -> Standing {
         let mut standing = self.shared.standings.subscribe();
         // The sender is this handle's own.
-        let over = |standing: &Standing| matches!(standing, Standing::Failed(_) | Standing::Fenced(_));
+        let over =
+            |standing: &Standing| matches!(standing, Standing::Failed(_) | Standing::Damaged(_) | Standing::Fenced(_));
         let failed = standing.wait_for(over).await;
         failed.map_or(Standing::Takes, |standing| standing.clone())
     }
@@ -341,15 +352,13 @@ impl Handle {
     /// Looks the request up among the durable commits. Returns its name, the position up to which no commit is of it or refuses it
     /// (see [`Proposal::barrier`]), and a queue slot; or the verdict, if it needs no writer. An old request costs a read.
     fn look(&self, proposal: &Proposal, is_remote: bool) -> Result<(Name, Position, QueueSlot), Verdict> {
-        let failed = || Err(AppendError::Unknown { reason: "an earlier write failed".into() });
-        let (is_fenced, has_failed) = match *self.shared.standings.borrow() {
-            Standing::Takes | Standing::Stalled(_) | Standing::Unconfirmed(_) => (false, false),
-            Standing::Failed(_) => (false, true),
-            Standing::Fenced(_) => (true, true),
+        let failed = |why: &str| AppendError::Unknown { reason: format!("the log takes no writes: {why}") };
+        let refusal = match &*self.shared.standings.borrow() {
+            Standing::Takes | Standing::Stalled(_) | Standing::Unconfirmed(_) => None,
+            Standing::Failed(why) => Some(failed(why)),
+            Standing::Damaged(why) => Some(AppendError::Damaged { reason: why.clone() }),
+            Standing::Fenced(why) => return Err(Err(failed(why))),
         };
-        if is_fenced {
-            return Err(failed());
-        }
         let name = self.shared.requests.name(&proposal.stream, &proposal.request_id);
         // Read before the table: what is durable up to here is in it.
         let checked_to = self.durable();
@@ -364,15 +373,20 @@ impl Handle {
         {
             return Err(Err(refusal));
         }
-        if has_failed {
-            return Err(failed());
-        }
-        if let Way::Here(desk) = &self.way
-            && let Some(reason) = self.shared.standings.refusal()
-        {
-            return Err(Err(match desk.0.is_under_way(name, &proposal.stream, &proposal.request_id) {
-                true => AppendError::Unknown { reason },
-                false => AppendError::Unavailable { reason },
+        let hindered = || match &self.way {
+            Way::Here(_) => self.shared.standings.refusal().map(|reason| AppendError::Unavailable { reason }),
+            Way::There { .. } => None,
+        };
+        if let Some(refusal) = refusal.or_else(hindered) {
+            return Err(Err(match (refusal, &self.way) {
+                // An earlier proposal of the request may yet prove to be in the log.
+                (AppendError::Damaged { reason } | AppendError::Unavailable { reason }, Way::Here(desk))
+                    if desk.0.is_under_way(name, &proposal.stream, &proposal.request_id)
+                        || desk.0.is_in_doubt(name) =>
+                {
+                    AppendError::Unknown { reason }
+                }
+                (refusal, _) => refusal,
             }));
         }
         let most = self.slots.open_rounds_max;

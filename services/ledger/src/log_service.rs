@@ -244,7 +244,7 @@ impl Follow {
     fn message(&mut self, first_position: Position, records: Vec<Vec<u8>>) -> wire::FollowRecordsResponse {
         self.reading.sent(self.sent);
         let stalled = match &*self.standing.borrow_and_update() {
-            Standing::Stalled(why) | Standing::Unconfirmed(why) => why.clone(),
+            Standing::Stalled(why) | Standing::Unconfirmed(why) | Standing::Damaged(why) => why.clone(),
             // A process that has failed for good ends, and the stream with it.
             Standing::Takes | Standing::Failed(_) | Standing::Fenced(_) => String::new(),
         };

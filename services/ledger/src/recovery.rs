@@ -113,7 +113,13 @@ impl Recovered {
     /// Starts the writer.
     pub(crate) fn write(self, store: Box<dyn Store>, options: Options) -> Result<Handle, OpenError> {
         let Self { applier: Applier { shared, projector }, projecting } = self;
-        let verifier = unread(&*store, &shared)?;
+        let verifier = match shared.books.read().is_log_damaged() {
+            true => {
+                verify_all(&shared)?;
+                None
+            }
+            false => unread(&*store, &shared)?,
+        };
         let writer = Arc::new(Writer::new(Arc::clone(&shared), projector, &options));
         let appends = motherlode_runtime::Appends::new();
         let authority = store.authority();
@@ -146,6 +152,22 @@ impl Recovered {
         }
         shared.close();
     }
+}
+
+/// Verifies the whole log before anything is served, since damage of it was found before. Cost: all of it is read once.
+fn verify_all(shared: &Shared) -> Result<(), OpenError> {
+    let Held { position, hash } = *shared.head.borrow();
+    let (partition, reader) = (shared.partition, Arc::clone(&shared.reader));
+    tracing::warn!(
+        partition,
+        position,
+        "damage of this log was found before: all of it is verified before it is served"
+    );
+    let progress = Arc::new(watch::Sender::new(Verification::of(position)));
+    let verifier = Verifier { partition, reader, first: genesis(partition), last: hash, progress };
+    // Nothing but the end of the process ends it early.
+    let (_open, closed) = channel();
+    verifier.verify(position, &closed).map(drop).map_err(|source| OpenError::Damaged { source: Box::new(source) })
 }
 
 /// The work that is left to be done behind the service: to verify the records that the opening of the store has not read.

@@ -2,7 +2,7 @@
 //!
 //! It has three temporary failures, each detected by a different component, all of which clear automatically: the store refuses
 //! appends, an append takes too long, the process that has the log (or the store that confirms the writer) does not answer. The
-//! worst one is the [`Standing`]; [`Standing::Failed`] and [`Standing::Fenced`] are final.
+//! worst one is the [`Standing`]; [`Standing::Failed`], [`Standing::Damaged`] and [`Standing::Fenced`] are final.
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -18,13 +18,16 @@ pub enum Standing {
     Unconfirmed(String),
     /// Proposals are refused until a restart; reads are answered.
     Failed(String),
+    /// The log is not as it was written: proposals are refused before anything of them is written, until a start on a sound log; reads are
+    /// answered. The reason has the place.
+    Damaged(String),
     /// Another process writes the log: this one's state may be old.
     Fenced(String),
 }
 
 impl Standing {
     /// Names of all causes, for metrics.
-    pub const CAUSES: [&str; 4] = ["stalled", "unconfirmed", "failed", "fenced"];
+    pub const CAUSES: [&str; 5] = ["stalled", "unconfirmed", "failed", "damaged", "fenced"];
 
     /// The cause for which no appends are taken, as one of [`CAUSES`](Self::CAUSES).
     #[must_use]
@@ -34,6 +37,7 @@ impl Standing {
             Self::Stalled(_) => Some("stalled"),
             Self::Unconfirmed(_) => Some("unconfirmed"),
             Self::Failed(_) => Some("failed"),
+            Self::Damaged(_) => Some("damaged"),
             Self::Fenced(_) => Some("fenced"),
         }
     }
@@ -104,12 +108,12 @@ impl Standings {
         [Hindrance::Unconfirmed, Hindrance::Append].into_iter().find_map(|by| hindrances[by as usize].clone())
     }
 
-    /// Stops all appends permanently. The first reason is kept, except that `Fenced` replaces `Failed`.
+    /// Stops all appends permanently. The first reason is kept, except that `Fenced` replaces the others.
     pub(crate) fn fail(&self, standing: Standing) {
         self.standing.send_if_modified(|now| {
             let worse = match now {
                 Standing::Takes | Standing::Stalled(_) | Standing::Unconfirmed(_) => true,
-                Standing::Failed(_) => matches!(standing, Standing::Fenced(_)),
+                Standing::Failed(_) | Standing::Damaged(_) => matches!(standing, Standing::Fenced(_)),
                 Standing::Fenced(_) => false,
             };
             if worse {
@@ -126,7 +130,8 @@ impl Standings {
             (None, None) => Standing::Takes,
         };
         self.standing.send_if_modified(|now| {
-            let changes = !matches!(now, Standing::Failed(_) | Standing::Fenced(_)) && *now != standing;
+            let is_final = matches!(now, Standing::Failed(_) | Standing::Damaged(_) | Standing::Fenced(_));
+            let changes = !is_final && *now != standing;
             if changes {
                 *now = standing;
             }
@@ -171,6 +176,7 @@ mod tests {
             Standing::Stalled(text()),
             Standing::Unconfirmed(text()),
             Standing::Failed(text()),
+            Standing::Damaged(text()),
             Standing::Fenced(text()),
         ];
         assert_eq!(all.map(|standing| standing.cause()), Standing::CAUSES.map(Some));

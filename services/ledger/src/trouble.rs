@@ -41,10 +41,15 @@ impl Trouble {
         self.refusal.as_ref().filter(|_| Instant::now() < self.again)
     }
 
+    /// Whether an append of a request is in doubt.
+    pub(crate) fn has_in_doubt(&self, name: Name) -> bool {
+        self.in_doubt.contains(&name)
+    }
+
     /// The answer to a request that was not appended. Where an earlier append of it is in doubt, the answer says so.
     pub(crate) fn of(&self, name: Name, failure: &AppendError) -> AppendError {
         match failure {
-            AppendError::Full { reason } | AppendError::Unavailable { reason } if self.in_doubt.contains(&name) => {
+            AppendError::Full { reason } | AppendError::Unavailable { reason } if self.has_in_doubt(name) => {
                 AppendError::Unknown { reason: reason.clone() }
             }
             failure => failure.clone(),

@@ -68,7 +68,7 @@ impl Verifier {
     }
 
     /// False where the ledger closes before the end.
-    fn verify(&self, unread: Position, open: &Receiver<()>) -> Result<bool, OpenError> {
+    pub(crate) fn verify(&self, unread: Position, open: &Receiver<()>) -> Result<bool, OpenError> {
         const BYTES: usize = 1 << 20;
         let (mut head, mut verified) = (self.first, 0);
         let (mut told, mut tries) = (Instant::now(), 0);
@@ -101,6 +101,19 @@ impl Verifier {
                 return Ok(false);
             }
         }
+        // Bytes behind a segment's last block damage no record, but `--verify all`, `audit` and `copy` refuse them.
+        while let Err(error) = self.reader.check_rest(unread) {
+            match error {
+                ReadError::Io(error) if tries < TRIES => {
+                    tracing::warn!(%error, "the log cannot be read to be verified: it's tried again");
+                    tries += 1;
+                    if is_over(open, PAUSE) {
+                        return Ok(false);
+                    }
+                }
+                error => return Err(error.into()),
+            }
+        }
         match head == self.last {
             true => Ok(true),
             false => Err(OpenError::Chain(format!("the record at position {unread} is another one than at the start"))),
@@ -116,7 +129,7 @@ fn is_over(open: &Receiver<()>, wait: Duration) -> bool {
 mod tests {
     use super::*;
     use bytes::Bytes;
-    use motherlode_log::{MemoryStore, Record, Store, genesis, hash};
+    use motherlode_log::{Damage, MemoryStore, Record, Store, genesis, hash};
     use motherlode_testkit::conformance::records;
     use std::sync::mpsc::channel;
 
@@ -137,7 +150,20 @@ mod tests {
             }
             Ok(read)
         }
+
+        fn check_rest(&self, _upto: Position) -> Result<(), ReadError> {
+            match self.1 {
+                BESIDE => {
+                    let (file, reason) = ("x.log".into(), "stray".to_owned());
+                    Err(Damage { file, offset: 1, position: 20, reason }.into())
+                }
+                _ => Ok(()),
+            }
+        }
     }
+
+    /// No record is altered, but bytes outside them are.
+    const BESIDE: Position = Position::MAX;
 
     /// Verifies the first 20 of 30 records of which one is altered.
     fn verified(altered: Position) -> Verification {
@@ -153,6 +179,12 @@ mod tests {
         let verifier = Verifier { partition: 0, reader, first: genesis(0), last, progress: Arc::clone(&progress) };
         verifier.run(&closed);
         progress.borrow().clone()
+    }
+
+    #[test]
+    fn at_a8_a_log_with_stray_bytes_beside_its_records_is_not_verified() {
+        let failure = verified(BESIDE).failure.unwrap();
+        assert!(failure.contains("stray"), "{failure}");
     }
 
     #[test]

@@ -50,6 +50,7 @@ pub(crate) fn error_to_wire(error: &AppendError) -> Outcome {
         }
         AppendError::Full { reason } => (Cause::Full, reason.as_str()),
         AppendError::Unavailable { reason } => (Cause::Unavailable, reason.as_str()),
+        AppendError::Damaged { reason } => (Cause::Damaged, reason.as_str()),
         AppendError::Unknown { reason } => (Cause::Unknown, reason.as_str()),
         AppendError::Late => (Cause::Late, ""),
         AppendError::Closing => (Cause::Closing, ""),
@@ -82,6 +83,7 @@ pub(crate) fn outcome_from_wire(outcome: Option<Outcome>) -> Result<Result<u64, 
                 }
                 Cause::Full => AppendError::Full { reason },
                 Cause::Unavailable => AppendError::Unavailable { reason },
+                Cause::Damaged => AppendError::Damaged { reason },
                 Cause::Unknown => AppendError::Unknown { reason },
                 Cause::Late => AppendError::Late,
                 Cause::Closing => AppendError::Closing,
@@ -114,6 +116,7 @@ mod tests {
             AppendError::OpenRounds { most: 7 },
             AppendError::Full { reason: reason() },
             AppendError::Unavailable { reason: reason() },
+            AppendError::Damaged { reason: reason() },
             AppendError::Unknown { reason: reason() },
             AppendError::Late,
             AppendError::Closing,

@@ -278,6 +278,11 @@ impl Writer {
         staged.parked.has(stream, request_id) || staged.made_by(name, stream, request_id).is_some()
     }
 
+    /// Whether a failed append may have left a commit of a request in the log.
+    pub(crate) fn is_in_doubt(&self, name: Name) -> bool {
+        self.staged.lock().trouble.as_ref().is_some_and(|trouble| trouble.has_in_doubt(name))
+    }
+
     /// Takes no more proposals; what was proposed before is answered.
     pub(crate) fn close(&self) {
         self.staged.lock().closed = true;

@@ -34,5 +34,5 @@ pub use disk::{Access, Disk, File, Folder, LockGuard, os::OsDisk};
 pub use error::{AppendError, ReadError};
 pub use memory::MemoryStore;
 pub use record::{Hash, Position, Record};
-pub use segment::{Options, Scan, SegmentStore, Tail, scan, scan_on};
+pub use segment::{Options, Scan, SegmentStore, Tail, scan, scan_after, scan_on};
 pub use store::{Limit, Reader, Store};

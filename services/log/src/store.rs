@@ -107,6 +107,15 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// See [`ReadError`]; a store MUST NOT answer bytes that it has reason to doubt.
     fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError>;
+
+    /// Verifies the bytes outside the records up to a position, which no read covers. A store with such bytes MUST report those that an
+    /// opening that reads everything refuses. Cost: these bytes are read.
+    ///
+    /// # Errors
+    /// See [`ReadError`].
+    fn check_rest(&self, _upto: Position) -> Result<(), ReadError> {
+        Ok(())
+    }
 }
 
 /// Counts the records and bytes that a read may still return: for implementations of [`Reader`].

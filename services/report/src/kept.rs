@@ -30,7 +30,7 @@ const DIGEST: usize = 32;
 /// books, in how a game's outcome is read), or the same figures are serialized as other bytes. A change that only shows kept
 /// figures in another way needs no new version. `state_version_*` tests compare the serialized figures of logs with every event, and
 /// fail if the version was not raised.
-const FIGURES_VERSION: u32 = 2;
+const FIGURES_VERSION: u32 = 3;
 
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
 struct Header {

@@ -82,7 +82,10 @@ impl Significant {
     /// Takes up an event of the log; `round` is the one that it ends, where it was open.
     pub(crate) fn take(&mut self, logged: &Logged, number: u32, event: &Event, round: Option<&OpenRound<'_>>) {
         let commit = &logged.commit;
-        if commit.partition != HOME && !matches!(commit.stream, StreamId::Player { .. }) {
+        // Of a log's bytes, its own partition has the events.
+        let is_own = matches!(commit.stream, StreamId::Player { .. })
+            || matches!(event, Event::IntegrityFailed { .. } | Event::LogVerified { .. });
+        if commit.partition != HOME && !is_own {
             return self.take_copy(event);
         }
         let operator = match &commit.stream {
@@ -281,6 +284,9 @@ impl Significant {
             }
             Event::GenerationBegun(begun) => of_start(begun),
             Event::IntegrityFailed { check, finding } => Some(Content::new(Kind::IntegrityFailed, check, "", finding)),
+            Event::LogVerified { to } => {
+                Some(Content::new(Kind::LogVerified, Event::CHECK_OF_LOG, "damaged", format!("verified up to {to}")))
+            }
             _ => None,
         }
     }

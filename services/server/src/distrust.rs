@@ -2,7 +2,8 @@
 //! partition takes no more proposals. Reads continue, since the search for the damage needs them.
 
 use futures_util::future::{join, join_all};
-use motherlode_ledger::{Handle, Ledgers};
+use motherlode_books::{Books, Event, InternalRequest, StreamId};
+use motherlode_ledger::{Handle, Ledgers, Proposal};
 use motherlode_proofs::Proofs;
 use motherlode_report::log_finding;
 use std::{future::pending, time::Duration};
@@ -13,7 +14,7 @@ const EVENT_MAX: Duration = Duration::from_secs(5);
 /// Watches the verification of all logs that this process writes, and the state of all ledgers, until the stop.
 pub(crate) async fn watch(ledgers: Ledgers) {
     let written = ledgers.all().filter(|ledger| !ledger.is_replica());
-    let logs = join_all(written.map(|ledger| join(watch_one(&ledgers, ledger), watch_players(&ledgers, ledger))));
+    let logs = join_all(written.map(|ledger| join(watch_one(ledger), watch_players(&ledgers, ledger))));
     join(logs, join_all(ledgers.all().map(|ledger| watch_state(&ledgers, ledger)))).await;
     // All findings are handled: the watch has nothing left to do.
     pending().await
@@ -24,7 +25,8 @@ async fn watch_state(ledgers: &Ledgers, ledger: &Handle) {
     let mut difference = ledger.state_difference();
     let found = difference.wait_for(Option::is_some).await;
     let Some(finding) = found.ok().and_then(|found| found.clone()) else { return };
-    log_and_distrust(ledgers, ledger, "state", &finding).await;
+    note(ledgers.home(), "state", &finding).await;
+    ledger.distrust(&finding);
 }
 
 /// A player whose state cannot be read plays no more until the next start, which makes it anew from the log.
@@ -41,22 +43,44 @@ async fn watch_players(ledgers: &Ledgers, ledger: &Handle) {
 pub(crate) async fn watch_proofs(ledgers: Ledgers, proofs: Proofs) {
     let (partition, finding) = proofs.failed().await;
     if let Some(ledger) = ledgers.all().find(|ledger| ledger.partition() == partition) {
-        log_and_distrust(&ledgers, ledger, "proofs", &finding).await;
+        note(ledgers.home(), "proofs", &finding).await;
+        ledger.distrust_log(&finding);
     }
     pending().await
 }
 
-async fn watch_one(ledgers: &Ledgers, ledger: &Handle) {
+async fn watch_one(ledger: &Handle) {
     let mut verification = ledger.verification();
     let failed = verification.wait_for(|verification| verification.failure.is_some()).await;
     let Some(finding) = failed.ok().and_then(|failed| failed.failure.clone()) else { return };
-    log_and_distrust(ledgers, ledger, "log", &finding).await;
+    // In the damaged log itself: its next start verifies all of it.
+    note(ledger, Event::CHECK_OF_LOG, &finding).await;
+    ledger.distrust_log(&finding);
 }
 
-async fn log_and_distrust(ledgers: &Ledgers, ledger: &Handle, kind: &str, finding: &str) {
-    let event = tokio::time::timeout(EVENT_MAX, log_finding(ledgers.home(), kind, finding)).await;
+async fn note(ledger: &Handle, check: &str, finding: &str) {
+    let event = tokio::time::timeout(EVENT_MAX, log_finding(ledger, check, finding)).await;
     if !matches!(event, Ok(Ok(_))) {
         tracing::error!(finding, "failed to log the finding");
     }
-    ledger.distrust(finding);
+}
+
+/// Commits, after a start has verified a whole log, that the log is sound again. If that fails, the next start verifies it again.
+pub(crate) async fn commit_verified(ledger: &Handle) {
+    if !ledger.books(Books::is_log_damaged) {
+        return;
+    }
+    let to = ledger.durable();
+    let proposal = Proposal {
+        stream: StreamId::System,
+        expected_version: None,
+        request_id: InternalRequest::LogVerified { to }.to_string().into(),
+        fingerprint: InternalRequest::FINGERPRINT,
+        events: vec![Event::LogVerified { to }],
+    };
+    let partition = ledger.partition();
+    match ledger.append(proposal).await {
+        Ok(_) => tracing::info!(partition, to, "the log is verified, and no damage is left"),
+        Err(error) => tracing::error!(partition, %error, "failed to log that the log is verified"),
+    }
 }

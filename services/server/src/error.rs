@@ -114,7 +114,11 @@ impl ServeError {
 
 fn reason(standing: &Standing) -> &str {
     match standing {
-        Standing::Failed(why) | Standing::Fenced(why) | Standing::Stalled(why) | Standing::Unconfirmed(why) => why,
+        Standing::Failed(why)
+        | Standing::Damaged(why)
+        | Standing::Fenced(why)
+        | Standing::Stalled(why)
+        | Standing::Unconfirmed(why) => why,
         Standing::Takes => "",
     }
 }

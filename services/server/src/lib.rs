@@ -36,7 +36,7 @@ mod transport;
 pub use error::ServeError;
 pub use log::{
     backup::{Backup, BackupError},
-    copy::{Copied, CopyError, copy},
+    copy::{Copied, CopyError, copy, copy_rest},
     layout::{copy_folder, index_folder, log_folder},
     local::{LocalError, LocalLog},
     location::{LogError, LogLocation},

@@ -2,12 +2,14 @@
 //! pools opened.
 
 use crate::{
+    distrust::commit_verified,
     error::ServeError,
     log::{layout::index_folder, location::LogLocation},
     refused_starts::{self, note_refused_start},
     server::Server,
     transport::tls,
 };
+use futures_util::future::join_all;
 use motherlode_books::StreamId;
 use motherlode_jackpot::Steward;
 use motherlode_ledger::{
@@ -117,6 +119,7 @@ pub(crate) async fn open_proofs<'a>(
             if let Some(ledger) = written.first() {
                 refused_starts::commit(ledger, &config.data).await;
             }
+            join_all(written.iter().map(commit_verified)).await;
             Ok(proofs)
         }
         Err(error) => {

@@ -90,6 +90,8 @@ impl SpinApi {
                 let debited = Debited { currency, amount, told };
                 let played = self.bet_here(bet, metadata, Some(debited)).await;
                 match played {
+                    // The wallet has the money, and no rollback can be logged: the debit ends after the repair.
+                    Err(refusal) if refusal.reason() == Reason::LogDamaged => Err(damaged_later(&refusal)),
                     Err(refusal) if !is_doubtful(&refusal) => Err(self.give_up(ledger, bet, refusal).await),
                     // The log has its rollback or its end, and so the answer.
                     Err(_) if !is_asked(ledger, bet)? => self.rolled_back(ledger, bet, until).await,
@@ -303,6 +305,16 @@ fn asked(bet: &Bet, player: &PlayerState, amount: Minor) -> Proposal {
         fingerprint: InternalRequest::FINGERPRINT,
         events: part_of(bet.series.as_ref(), vec![Event::DebitAsked(asked)]),
     }
+}
+
+/// The log was found damaged after the wallet had confirmed the debit.
+fn damaged_later(refusal: &Refusal) -> Refusal {
+    let message = format!(
+        "the operator's wallet has taken the bet, which is played or rolled back once the log is repaired. Repeat the request then, or ask \
+         GetRequest: {}",
+        refusal.message()
+    );
+    Refusal::new(Reason::OutcomeUnknown, message)
 }
 
 /// Nobody knows yet whether the bet comes to be: the same request asks again, and GetRequest tells.

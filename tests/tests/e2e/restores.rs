@@ -470,7 +470,7 @@ async fn mf_a3_a_log_that_is_shorter_than_a_witness_has_seen_takes_no_rounds() {
 
     // Without a checkpoint at the start, the first one is compared.
     let server = started(&with(&other, &elsewhere)).await.unwrap();
-    let Standing::Failed(why) = server.ledger().failed().await else { panic!("it is fenced") };
+    let Standing::Damaged(why) = server.ledger().failed().await else { panic!("it is fenced") };
     assert!(why.contains("has cosigned"), "{why}");
     let mut client = Client::connect(server.address()).await;
     let ann = account("ann", EUR);

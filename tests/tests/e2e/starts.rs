@@ -131,7 +131,7 @@ async fn pl_30_damage_in_a_full_segment_stops_new_rounds_with_a_significant_even
     let failure = verified(&server).await.failure.expect("the damage is found");
     assert!(failure.contains(&segment.display().to_string()), "it names the file: {failure}");
     let standing = server.ledger().failed().await;
-    assert_eq!(standing, Standing::Failed(failure.clone()));
+    assert_eq!(standing, Standing::Damaged(failure.clone()));
     let mut client = Client::connect(server.address()).await;
     let account = motherlode_tests::account("alice", EUR);
     client.spin(bet("third", &account, "0.01"), None).await.unwrap_err();

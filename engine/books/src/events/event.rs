@@ -395,6 +395,11 @@ pub enum Event {
         /// Its finding.
         finding: String,
     },
+    /// System: a start verified the whole log after an [`IntegrityFailed`](Event::IntegrityFailed) of its bytes.
+    LogVerified {
+        /// Last position that was verified.
+        to: u64,
+    },
     /// System: a machine's clock was set, or was found behind the log (PL-22). The log's own time never runs back.
     ClockSkewed {
         /// Milliseconds, ahead or (below zero) back.
@@ -446,6 +451,9 @@ impl ChangeProposed {
 }
 
 impl Event {
+    /// Name of the check of a log's bytes, in [`IntegrityFailed`](Self::IntegrityFailed).
+    pub const CHECK_OF_LOG: &str = "log";
+
     /// The id of the request that a commit of these events is a part of.
     #[must_use]
     pub fn part_of(events: &[Self]) -> Option<&SmolStr> {

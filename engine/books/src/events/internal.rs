@@ -142,6 +142,11 @@ pub enum InternalRequest<'a> {
         /// A digest of the finding, hexadecimal.
         finding: &'a str,
     },
+    /// Logs that a start verified the log up to a position.
+    LogVerified {
+        /// The position.
+        to: u64,
+    },
     /// Logs that the books refuse a proposal of the steward.
     LogRefusal {
         /// The proposal and the reason.
@@ -201,6 +206,7 @@ impl fmt::Display for InternalRequest<'_> {
             }
             Self::LogClock { now_ms, by_ms } => write!(f, "clock/{now_ms}/{by_ms}"),
             Self::LogIntegrity { check, hour, finding } => write!(f, "{check}/{hour}/{finding}"),
+            Self::LogVerified { to } => write!(f, "verified/{to}"),
             Self::LogRefusal { finding } => write!(f, "steward/refused/{finding}"),
             Self::OfOperator { operator, request_id } => write!(f, "of/{operator}/{request_id}"),
         }
@@ -241,6 +247,7 @@ mod tests {
             ),
             (InternalRequest::LogClock { now_ms: 12, by_ms: -3 }, "clock/12/-3"),
             (InternalRequest::LogIntegrity { check: "self-check", hour: 1, finding: "00ff" }, "self-check/1/00ff"),
+            (InternalRequest::LogVerified { to: 9 }, "verified/9"),
             (InternalRequest::LogRefusal { finding: "f" }, "steward/refused/f"),
             (InternalRequest::OfOperator { operator: "acme", request_id: "r-1" }, "of/acme/r-1"),
         ];

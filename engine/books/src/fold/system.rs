@@ -27,7 +27,15 @@ impl Transition<'_, '_> {
             return if self.commit.partition == HOME { self.cancel_request() } else { Err(Refused::DecidedAtHome) };
         }
         match (event, &mut self.delta.system) {
-            (Event::IntegrityFailed { .. } | Event::GeneratorReseeded { key: None }, _) => Ok(()),
+            (Event::IntegrityFailed { check, .. }, Some(system)) => {
+                system.log_damaged |= check == Event::CHECK_OF_LOG;
+                Ok(())
+            }
+            (Event::LogVerified { .. }, Some(system)) => {
+                system.log_damaged = false;
+                Ok(())
+            }
+            (Event::GeneratorReseeded { key: None }, _) => Ok(()),
             (Event::GeneratorReseeded { key: Some(key) }, Some(system)) => {
                 Arc::make_mut(&mut system.generations).add_key(*key);
                 Ok(())

@@ -48,6 +48,8 @@ pub(crate) struct System {
     pub changes: Changes,
     pub liabilities: Liabilities,
     pub generations: Arc<Generations>,
+    /// Whether damage of the log was found, and no later start found the log sound.
+    pub log_damaged: bool,
 }
 
 /// Names an award to be paid: partition and position of its hit.
@@ -208,6 +210,12 @@ impl Books {
     #[must_use]
     pub fn generations(&self) -> &Arc<Generations> {
         &self.system.generations
+    }
+
+    /// Whether damage of the partition's log was found, and no later start found the log sound.
+    #[must_use]
+    pub fn is_log_damaged(&self) -> bool {
+        self.system.log_damaged
     }
 
     /// Everything that is switched off, in order of operator, game and version (PL-25).

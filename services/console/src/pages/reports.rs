@@ -18,12 +18,13 @@ const PAGES_MAX: usize = 40;
 const ROWS_MAX: usize = 10_000;
 
 /// The kinds that can be asked for.
-const KINDS: [SignificantKind; 14] = [
+const KINDS: [SignificantKind; 15] = [
     SignificantKind::LargeWin,
     SignificantKind::Void,
     SignificantKind::ParameterChanged,
     SignificantKind::Switched,
     SignificantKind::IntegrityFailed,
+    SignificantKind::LogVerified,
     SignificantKind::ChangeProposed,
     SignificantKind::ChangeRejected,
     SignificantKind::AwardSetAside,

@@ -124,8 +124,8 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         // Copies of home are as good as their originals: see `pools`.
         Event::SwitchSet { .. } | Event::RateSet { .. } if place.copies => JACKPOT.or(LEDGER),
         Event::SwitchSet { .. } | Event::RateSet { .. } => LEDGER,
-        // The writer begins a generation itself.
-        Event::GenerationBegun(_) => Roles::NONE,
+        // The writer's start makes these commits.
+        Event::GenerationBegun(_) | Event::LogVerified { .. } => Roles::NONE,
         // It ends the commits of all roles; alone it changes nothing. Awards are resolved on the players' streams.
         Event::ActedBy { .. } if is_player => Roles::NODES,
         Event::ActedBy { .. } if matches!(place.stream, StreamId::System) => SPIN.or(LEDGER),

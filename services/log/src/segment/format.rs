@@ -24,7 +24,7 @@ use crate::record::{Hash, Position};
 /// The disk's unit of writing, bytes: a power cut keeps or loses it as a whole.
 pub(super) const SECTOR: usize = 512;
 /// Blocks begin at multiples of this, bytes.
-const ALIGN: usize = 32;
+pub(super) const ALIGN: usize = 32;
 /// Length of a segment's header, bytes.
 pub(super) const SEGMENT_HEADER: usize = 64;
 /// Length of a block's header, bytes.

@@ -11,5 +11,5 @@ mod store;
 mod tail;
 mod window;
 
-pub use scan::{Scan, Tail, scan, scan_on};
+pub use scan::{Scan, Tail, scan, scan_after, scan_on};
 pub use store::{Options, SegmentStore};

@@ -65,6 +65,29 @@ impl Reader for Shared {
             false => Ok(read),
         }
     }
+
+    /// Behind the last block of a full segment are zeros to the end of the file.
+    fn check_rest(&self, upto: Position) -> Result<(), ReadError> {
+        let full = self.index.read().full(upto);
+        for (first, used, last) in full {
+            let path = self.dir.join(name_of(first));
+            let file = self.disk.open(&path, Access::Read).map_err(|error| of(&path, &error))?;
+            let mut offset = used;
+            loop {
+                let bytes = file.read_up_to(READ_MAX, offset).map_err(|error| of(&path, &error))?;
+                if let Some(at) = bytes.iter().position(|byte| *byte != 0) {
+                    let (offset, position) = (offset + at as u64, last + 1);
+                    let reason = "bytes behind the last block of a full segment".to_owned();
+                    return Err(Damage { file: path, offset, position, reason }.into());
+                }
+                if bytes.is_empty() {
+                    break;
+                }
+                offset += bytes.len() as u64;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The durable blocks of one segment from a lookup's block on.

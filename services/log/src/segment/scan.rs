@@ -15,7 +15,7 @@ use std::{
 use bytes::Bytes;
 
 use super::{
-    format::{BLOCK_HEADER, Block, BlockHeader, SEGMENT_HEADER, SegmentHeader, decode_block},
+    format::{ALIGN, BLOCK_HEADER, Block, BlockHeader, SEGMENT_HEADER, SegmentHeader, decode_block},
     outline::Outline,
     tail::{Verdict, judge},
     window::Window,
@@ -69,6 +69,17 @@ pub fn scan(dir: &Path) -> Result<Scan, ScanError> {
 /// If the directory cannot be listed.
 pub fn scan_on(disk: Arc<dyn Disk>, dir: &Path) -> Result<Scan, ScanError> {
     Ok(Scan { walk: Walk::new(disk, dir, None)?, first: 1, block: Vec::new().into_iter(), failed: false })
+}
+
+/// Scans the records of a partition after the one at `position`, which has this hash. The records up to there are not read and may be
+/// damaged; the hashes of the records after it prove that they follow. Cost: the segment with the position is searched for it.
+///
+/// # Errors
+/// The directory cannot be listed, or nothing in it follows the position.
+pub fn scan_after(dir: &Path, partition: u32, position: Position, head: Hash) -> Result<Scan, ScanError> {
+    let mut walk = Walk::new(Arc::new(OsDisk), dir, Some(partition))?;
+    let block = walk.skip(position, head)?;
+    Ok(Scan { walk, first: position + 1, block: block.into_iter(), failed: false })
 }
 
 /// The verified records of a partition, in order. It ends after the last whole append, or with the first error.
@@ -212,6 +223,42 @@ impl Walk {
                 None => self.current = Some(opened),
             }
         }
+    }
+
+    /// Continues after the record at a position, which has this hash, and reads nothing before it. Returns the records that follow it in
+    /// its block.
+    fn skip(&mut self, position: Position, head: Hash) -> Result<Vec<Bytes>, ScanError> {
+        (self.next, self.head) = (position + 1, head);
+        while self.files.get(1).is_some_and(|(first, _)| *first <= self.next) {
+            self.files.pop_front();
+        }
+        // A segment that begins there is opened like any other.
+        let Some((first, path)) = self.files.pop_front_if(|(first, _)| *first != self.next) else { return Ok(vec![]) };
+        let file = self.disk.open(&path, Access::Read).map_err(ScanError::at(&path))?;
+        let bytes = Bytes::from(file.read_up_to(MAX_SEGMENT, 0).map_err(ScanError::at(&path))?);
+        // The last block that begins at the position after it or before: blocks are found by the checksums of their headers.
+        let blocks = (SEGMENT_HEADER..bytes.len()).step_by(ALIGN).filter_map(|at| {
+            let header = BlockHeader::decode(&bytes[at..])?;
+            (header.first..=header.first + u64::from(header.records)).contains(&self.next).then_some((at, header))
+        });
+        let (at, header) =
+            blocks.last().ok_or_else(|| self.damage(&path, 0, "no block there has the position or ends before it"))?;
+        let (mut offset, mut rest) = (at, vec![]);
+        if header.first < self.next {
+            offset += header.bytes();
+            if header.first + u64::from(header.records) > self.next {
+                let block = decode_block(&bytes.slice(at..), header.first);
+                let block = block.map_err(|reason| self.damage(&path, at as u64, reason))?;
+                let before = usize::try_from(self.next - header.first).unwrap_or(usize::MAX);
+                rest = block.records.into_iter().skip(before).collect();
+                self.head = chain::verify_chain(head, position, &rest)
+                    .map_err(|broken| self.damage(&path, at as u64, &broken.to_string()))?;
+                self.next = header.first + u64::from(header.records);
+            }
+        }
+        self.last_segment = Some(first);
+        self.current = Some(Current { path, first, window: Window::new(file, offset as u64) });
+        Ok(rest)
     }
 
     /// Looks for further segments; the end of the present one is then read again. In this order: once a segment is

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use motherlode_log::{Options, ReadError, SegmentStore, Store};
+use motherlode_log::{Options, ReadError, SegmentStore, Store, hash, scan_after};
 use motherlode_testkit::conformance::{read_all, records};
 use tempfile::TempDir;
 
@@ -126,6 +126,33 @@ fn a_missing_cut_or_foreign_segment_is_refused_by_outlines_too() {
 }
 
 #[test]
+fn at_a8_stray_bytes_behind_a_full_segments_last_block_are_found_without_an_opening_that_reads_all() {
+    let (dir, _) = log(0);
+    let segments = files(dir.path(), "log");
+    let store = open(&dir);
+    store.reader().check_rest(store.unread()).unwrap();
+    drop(store);
+    for segment in &segments[..segments.len() - 1] {
+        let sound = fs::read(segment).unwrap();
+        let mut stray = sound.clone();
+        // Its last bytes, or some past the end where the blocks fill the file.
+        match stray.last() {
+            Some(0) => *stray.last_mut().unwrap() = 7,
+            _ => stray.push(7),
+        }
+        fs::write(segment, stray).unwrap();
+        assert!(SegmentStore::open(dir.path(), 3, SMALL).is_err());
+        let store = open(&dir);
+        let found = store.reader().check_rest(store.unread()).unwrap_err();
+        assert!(matches!(&found, ReadError::Damaged(damage) if damage.file == *segment), "{found}");
+        // Those before it are sound.
+        store.reader().check_rest(first(segment) - 1).unwrap();
+        drop(store);
+        fs::write(segment, sound).unwrap();
+    }
+}
+
+#[test]
 fn what_was_not_read_at_the_opening_is_verified_when_it_is_read() {
     let (dir, _) = log(0);
     let segment = files(dir.path(), "log").into_iter().nth(1).unwrap();
@@ -143,4 +170,35 @@ fn what_was_not_read_at_the_opening_is_verified_when_it_is_read() {
         }
     };
     assert!(matches!(damage, ReadError::Damaged(found) if found.file == segment), "at {position}");
+}
+
+#[test]
+fn at_a3_a_scan_after_a_position_needs_nothing_that_stands_before_it() {
+    let (dir, all) = log(0);
+    let segments = files(dir.path(), "log");
+    let after = |position: usize| {
+        let scan = scan_after(dir.path(), 3, position as u64, hash(&all[position - 1])).unwrap();
+        scan.map(|record| record.map(|record| record.bytes)).collect::<Result<Vec<_>, _>>()
+    };
+    for position in 1..=all.len() {
+        assert_eq!(after(position).unwrap(), all[position..], "{position}");
+    }
+    // Segments before are damaged or missing, and so are the blocks before the position in its own.
+    let begins = usize::try_from(first(&segments[2])).unwrap();
+    fs::remove_file(&segments[0]).unwrap();
+    fs::write(&segments[1], b"nothing").unwrap();
+    let mut bytes = fs::read(&segments[2]).unwrap();
+    bytes[..100].fill(0xFF);
+    fs::write(&segments[2], bytes).unwrap();
+    // Its first block has three records.
+    for position in begins + 2..=all.len() {
+        assert_eq!(after(position).unwrap(), all[position..], "{position}");
+    }
+    assert!(scan_after(dir.path(), 3, begins as u64, hash(&all[begins - 1])).is_err(), "its block is damaged");
+    // Records of another log do not follow.
+    let (_, other) = log(1);
+    for position in [begins + 3, begins + 4] {
+        let found = scan_after(dir.path(), 3, position as u64, hash(&other[position - 1]));
+        assert!(found.and_then(Iterator::collect::<Result<Vec<_>, _>>).is_err(), "{position}");
+    }
 }

@@ -1,12 +1,14 @@
 //! `copy`: a log from one place to another, byte for byte, see [`motherlode_server::copy`].
 //!
+//! With `--rest` it reads the source after the target's end only, so a source with damage before that completes a backup.
+//!
 //! Followed and then cut over: copy with `--follow` while the service runs, stop the service, stop the copy, serve the target.
 //! Exit code 1 when something is not as it should be.
 
 use super::{Failure, config_file::LogAccess, progress::shown, say};
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::stop;
-use motherlode_server::{Copied, copy};
+use motherlode_server::{Copied, copy, copy_rest};
 use std::{
     fmt::Write as _,
     sync::atomic::{AtomicBool, Ordering},
@@ -29,6 +31,9 @@ pub struct Args {
     /// Go on copying what a running service appends, until Ctrl-C or SIGTERM.
     #[arg(long)]
     follow: bool,
+    /// Copy only the records after the target's end, and read none before: for a damaged folder.
+    #[arg(long, conflicts_with = "follow")]
+    rest: bool,
     #[command(flatten)]
     access: LogAccess,
 }
@@ -46,8 +51,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         stop::signalled().map_err(Failure::found)?
     };
     let copied = thread::scope(|threads| {
-        let copying =
-            threads.spawn(|| shown("records copied", |copied| copy(&from, &to, args.follow, &stopped, copied)));
+        let copying = threads.spawn(|| {
+            shown("records copied", |copied| match args.rest {
+                true => copy_rest(&from, &to, &stopped, copied),
+                false => copy(&from, &to, args.follow, &stopped, copied),
+            })
+        });
         runtime.block_on(async {
             tokio::pin!(signalled);
             while !copying.is_finished() && !stopped.load(Ordering::Acquire) {

@@ -73,6 +73,20 @@ fn differs(ends: bool) -> &'static str {
     if ends { "the source ends before" } else { "the source has another record there" }
 }
 
+/// Completes a copy from a source that is damaged before the copy's end: as [`copy`], but the source is read after the target's end only.
+/// Each record names the hash of the one before, so a source that is another log adds nothing.
+///
+/// # Errors
+/// As [`copy`]; the source is a stream, or does not reach the target's end.
+pub fn copy_rest(
+    from: &LogLocation,
+    to: &LogLocation,
+    stopped: &AtomicBool,
+    copied: &AtomicU64,
+) -> Result<Vec<Copied>, CopyError> {
+    copy_by(from, to, (Source::Rest, false), stopped, copied)
+}
+
 /// Copies what the target hasn't got, and while `follow`ing what comes, until it's `stopped`; `copied` counts the records. What
 /// each partition's copy came to, in their order.
 ///
@@ -86,10 +100,32 @@ pub fn copy(
     stopped: &AtomicBool,
     copied: &AtomicU64,
 ) -> Result<Vec<Copied>, CopyError> {
+    copy_by(from, to, (Source::Whole, follow), stopped, copied)
+}
+
+/// The part of a source that is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// All of it.
+    Whole,
+    /// What follows the target's end.
+    Rest,
+}
+
+fn copy_by(
+    from: &LogLocation,
+    to: &LogLocation,
+    (part, follow): (Source, bool),
+    stopped: &AtomicBool,
+    copied: &AtomicU64,
+) -> Result<Vec<Copied>, CopyError> {
     let partitions = from.existing_count()?;
     to.check_partitions(partitions, &(0..partitions).collect())?;
     // From the last to the first, as they are made: where partition 0 is there, all are.
-    let copies = (0..partitions).rev().map(|partition| Copying::begin(from, to, partition));
+    let copies = (0..partitions).rev().map(|partition| match part {
+        Source::Whole => Copying::begin(from, to, partition),
+        Source::Rest => Copying::begin_after(from, to, partition),
+    });
     let mut copies = copies.collect::<Result<Vec<_>, _>>()?;
     copies.reverse();
     let mut over = false;
@@ -146,8 +182,19 @@ impl Copying {
         if (target.end(), target.head()) != same {
             return Err(CopyError::Written(Box::new(to.clone())));
         }
+        Ok(Self::of(partition, source, target))
+    }
+
+    /// Goes on after the target's end, whatever the source has before.
+    fn begin_after(from: &LogLocation, to: &LogLocation, partition: u32) -> Result<Self, CopyError> {
+        let target = to.open(partition)?;
+        let source = from.records_after(partition, target.end(), target.head())?;
+        Ok(Self::of(partition, source, target))
+    }
+
+    fn of(partition: u32, source: Records, target: Box<dyn Store>) -> Self {
         let before = target.end();
-        Ok(Self { partition, source, waiting: VecDeque::new(), fault: None, target, before })
+        Self { partition, source, waiting: VecDeque::new(), fault: None, target, before }
     }
 
     /// Copies to the source's end as it is now at the earliest, up to what names a position past home's end, or until it's

@@ -18,6 +18,9 @@ pub enum RecordsError {
     /// There is no log.
     #[error("{0}: no log there")]
     Missing(Box<LogLocation>),
+    /// A stream is read from its first message only.
+    #[error("{0}: a stream is copied from its first record only; name a data folder")]
+    NotAFolder(Box<LogLocation>),
     /// Which partitions there are cannot be found out.
     #[error(transparent)]
     Unlisted(LogError),
@@ -64,6 +67,20 @@ impl LogLocation {
                 Err(jetstream::OpenError::Missing { .. }) => Ok(None),
                 Err(error) => Err(error.into()),
             },
+        }
+    }
+
+    /// The records of a partition after the one at a position with this hash. The records before it are not read.
+    ///
+    /// # Errors
+    /// They cannot be read; [`RecordsError::NotAFolder`].
+    pub fn records_after(&self, partition: u32, position: Position, head: Hash) -> Result<Records, RecordsError> {
+        match self {
+            Self::Folder { data, .. } => {
+                let scan = log::scan_after(&log_folder(data, partition), partition, position, head)?;
+                Ok(Records::Folder(partition, scan))
+            }
+            Self::Stream(_) => Err(RecordsError::NotAFolder(Box::new(self.clone()))),
         }
     }
 

@@ -232,7 +232,7 @@ impl Candidate {
                 return Err(failure);
             }
             why = lost => why,
-            Standing::Failed(why) | Standing::Fenced(why) = server.failed() => why,
+            Standing::Failed(why) | Standing::Damaged(why) | Standing::Fenced(why) = server.failed() => why,
         };
         tracing::error!(why, "this process writes the log no more: it stands by");
         server.step_down(&why);

@@ -18,10 +18,26 @@ const COLLECTION: u8 = 3;
 
 pub(super) fn all() -> Vec<Log> {
     let [home, other] = partitions();
-    let worlds = [("more", 0, more()), ("more-partitions-0", 0, home), ("more-partitions-1", 1, other)];
+    let worlds = [
+        ("more", 0, more()),
+        ("more-partitions-0", 0, home),
+        ("more-partitions-1", 1, other),
+        ("more-damaged-0", 0, damaged(0)),
+        ("more-damaged-1", 1, damaged(1)),
+    ];
     let log =
         |(name, partition, world): (&str, u32, World)| Log { name: name.into(), partition, records: world.records };
     worlds.into_iter().map(log).collect()
+}
+
+/// Damage of the log that a start found repaired, and another one.
+fn damaged(partition: u32) -> World {
+    let mut world = World::new(partition);
+    let found = || Event::IntegrityFailed { check: Event::CHECK_OF_LOG.into(), finding: "a block".into() };
+    world.write(StreamId::System, vec![found()]);
+    world.write(StreamId::System, vec![Event::LogVerified { to: 1 }]);
+    world.write(StreamId::System, vec![found()]);
+    world
 }
 
 fn more() -> World {
