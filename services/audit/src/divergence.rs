@@ -118,6 +118,17 @@ pub enum Unusable {
         /// Why.
         source: io::Error,
     },
+    /// The log's first records are archived: nothing can be folded without them.
+    #[error("{}: the log starts at position {first}, and the records before it are archived: audit a folder with the whole log", log.display())]
+    Archived {
+        /// The log.
+        log: PathBuf,
+        /// Its first kept position.
+        first: Position,
+    },
+    /// The log's recorded start is damaged, or its first segment is missing.
+    #[error(transparent)]
+    Damaged(Damage),
     /// Who asked for it wants it no more.
     #[error("the audit was stopped")]
     Stopped,
@@ -131,9 +142,12 @@ pub(crate) fn open(log: &Path) -> Result<motherlode_log::Scan, Unusable> {
     if !log.is_dir() {
         return Err(Unusable::NoFolder(log.to_owned()));
     }
-    motherlode_log::scan(log).map_err(|error| match error {
+    let scan = motherlode_log::scan(log).map_err(|error| match error {
         ScanError::Io { path, source } => Unusable::Io { path, source },
-        // Listing a folder finds no damage.
-        ScanError::Damaged(damage) => Unusable::NoLog(damage.file),
-    })
+        ScanError::Damaged(damage) => Unusable::Damaged(damage),
+    })?;
+    match scan.first() {
+        1 => Ok(scan),
+        first => Err(Unusable::Archived { log: log.to_owned(), first }),
+    }
 }

@@ -83,6 +83,10 @@ impl Shared {
 }
 
 impl Reader for Shared {
+    fn first(&self) -> Position {
+        1
+    }
+
     fn end(&self) -> Position {
         self.index.read().end
     }

@@ -13,7 +13,7 @@ use crate::{
     reader::Shared,
 };
 use bytes::Bytes;
-use motherlode_log::{AppendError, Authority, Chained, Hash, LockGuard, Position, Reader, Store, block};
+use motherlode_log::{AppendError, Authority, Chained, Hash, LockGuard, LogStart, Position, Reader, Store, block};
 use motherlode_runtime::config::Store as Config;
 use std::{
     io,
@@ -213,6 +213,11 @@ impl JetStreamStore {
 impl Store for JetStreamStore {
     fn partition(&self) -> u32 {
         self.partition
+    }
+
+    /// A stream is whole: one whose first messages are missing is refused.
+    fn start(&self) -> LogStart {
+        LogStart::genesis(self.partition)
     }
 
     fn end(&self) -> Position {

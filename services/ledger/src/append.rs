@@ -1,10 +1,11 @@
 //! The ledger's input and output: proposals and their verdicts.
 
 use crate::{
-    error::FetchError,
+    error::{FetchError, archived},
     fields::{self, campaign_over, unknown_account, unknown_campaign},
 };
 use motherlode_books::{Event, HOME, InternalRequest, Refused, SmolStr, StreamId};
+use motherlode_log::{Position, ReadError};
 use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::{Reason, Refusal, config::PLATFORM};
 use prost::Message;
@@ -145,6 +146,16 @@ pub enum AppendError {
         /// The failure.
         reason: String,
     },
+    /// The request may be a repetition of an archived commit, so it was not applied. Nothing was written.
+    #[error(
+        "whether the request was applied before cannot be read: position {position} is archived, and the log keeps records from {first}"
+    )]
+    Archived {
+        /// The position of the commit.
+        position: Position,
+        /// First kept position.
+        first: Position,
+    },
     /// The log did not answer in time. Whether it was applied is unknown yet: ask again with the same request id.
     #[error("the log did not answer in time")]
     Late,
@@ -162,6 +173,14 @@ pub enum AppendError {
 }
 
 impl AppendError {
+    /// The commit of a request that may be there already cannot be read.
+    pub(crate) fn unread(error: FetchError) -> Self {
+        match error.into() {
+            Self::Unavailable { reason } => Self::Unknown { reason },
+            archived => archived,
+        }
+    }
+
     /// Refuses a proposal of another process.
     pub(crate) fn not_allowed(code: Reason, reason: impl Into<String>) -> Self {
         Self::NotAllowed { code: SmolStr::new_static(code.name()), reason: reason.into() }
@@ -186,6 +205,7 @@ impl From<AppendError> for Refusal {
             AppendError::OpenRounds { most } => {
                 Refusal::new(Reason::OpenRoundsFull, message).with("open_rounds_per_operator_max", most)
             }
+            AppendError::Archived { first, .. } => archived(message, first),
             AppendError::Late => {
                 let refusal = Refusal::new(Reason::OutcomeUnknown, message).with_code(Code::DeadlineExceeded);
                 refusal.retry_after(Duration::from_secs(1))
@@ -259,7 +279,10 @@ fn refused_by_books(refused: &Refused) -> Refusal {
 /// A proposal on a player's stream can't be judged while the player can't be read: nothing was written.
 impl From<FetchError> for AppendError {
     fn from(error: FetchError) -> Self {
-        Self::Unavailable { reason: error.to_string() }
+        match error {
+            FetchError::Read(ReadError::Archived { position, first }) => Self::Archived { position, first },
+            error => Self::Unavailable { reason: error.to_string() },
+        }
     }
 }
 

@@ -30,6 +30,12 @@ pub enum OpenError {
         /// Why.
         source: Refused,
     },
+    /// The log's first records are archived, and the state is folded from position 1.
+    #[error(
+        "the log starts at position {0}: the records before it are archived, and the state cannot be folded without them; start with a \
+         folder with the whole log"
+    )]
+    Archived(Position),
     /// The records are no chain from the first one on.
     #[error("what was read is not the log: {0}")]
     Chain(String),
@@ -126,10 +132,19 @@ pub enum FetchError {
     Behind,
 }
 
+/// Metadata of ARCHIVED: the first kept position.
+pub(crate) const FIRST_POSITION: &str = "first_position";
+
+/// The refusal of a request for an archived record.
+pub(crate) fn archived(message: impl Into<String>, first: Position) -> Refusal {
+    Refusal::new(Reason::Archived, message).with(FIRST_POSITION, first)
+}
+
 impl From<FetchError> for Refusal {
     fn from(error: FetchError) -> Self {
         let message = error.to_string();
         match error {
+            FetchError::Read(ReadError::Archived { first, .. }) => archived(message, first),
             FetchError::Behind => Refusal::new(Reason::IndexBehind, message),
             // No descriptor, no memory, a disk or a link that fails for now: what is stored may be sound.
             FetchError::Read(ReadError::Io(_)) | FetchError::Index(_) | FetchError::Player(_) => {

@@ -7,7 +7,7 @@ use crate::{
     options::Options,
     recovery::{Recovered, recover},
 };
-use motherlode_log::{Store, genesis};
+use motherlode_log::Store;
 use std::{path::Path, sync::atomic::Ordering};
 
 /// Opens the ledger on a store, with its index in a folder that may be missing, stale or damaged.
@@ -18,7 +18,7 @@ pub fn open(mut store: Box<dyn Store>, index_folder: &Path, options: Options) ->
     let end = Held { position: store.end(), hash: store.head() };
     let (partition, reader) = (store.partition(), store.reader());
     // What the opening has not read is verified here as far as it's folded, and all of it behind the service.
-    let first = (store.unread() > 0).then(|| genesis(partition));
+    let first = (store.unread() > 0).then(|| store.start().previous);
     let settle = || store.settle().map_err(OpenError::Settle);
     recover(partition, reader, end, first, index_folder, &options, settle)?.write(store, options)
 }

@@ -28,7 +28,7 @@ use crate::{
     writer::Writer,
 };
 use motherlode_books::{Books, Commit, Refused};
-use motherlode_log::{Hash, Position, Reader, Store, genesis, hash, previous_hash};
+use motherlode_log::{Hash, Position, Reader, Store, hash, previous_hash};
 use motherlode_proto::convert::record;
 use parking_lot::{Mutex, RwLock};
 use std::{
@@ -180,7 +180,7 @@ fn unread(store: &dyn Store, shared: &Shared) -> Result<Option<Verifier>, OpenEr
     shared.verification.send_replace(Verification::of(unread));
     let progress = Arc::clone(&shared.verification);
     let (partition, last) = (shared.partition, after.unwrap_or_else(|| store.head()));
-    Ok(Some(Verifier { partition, reader, first: genesis(partition), last, progress }))
+    Ok(Some(Verifier { partition, reader, first: store.start().previous, last, progress }))
 }
 
 /// Replays a log up to its known end. `first` is the hash that the first record must name, if nobody has verified the
@@ -195,6 +195,9 @@ pub(crate) fn recover(
     options: &Options,
     settle: impl FnOnce() -> Result<(), OpenError>,
 ) -> Result<Recovered, OpenError> {
+    if reader.first() > 1 {
+        return Err(OpenError::Archived(reader.first()));
+    }
     let (projection, mark) = Projection::open(&*reader, index_folder)?;
     let mut snapshot = Snapshot::open(&*reader, index_folder, partition, options.players_max)?;
     let mut projector = Projector::new(projection, index_folder, options.mark_commits);

@@ -4,11 +4,11 @@
 //! commit backwards, since each names the one before it. Cost: a read a commit of the round, and one for each commit of
 //! the player that the index is behind, at most [`WALK_MAX`]; what is of the last seconds comes from memory.
 
-use crate::{error::FetchError, fields::round_name, handle::Handle, projected::Found};
+use crate::{append::AppendError, error::FetchError, fields::round_name, handle::Handle, projected::Found};
 use motherlode_books::{
     Bet, Books, Event, InternalRequest, Minor, RoundKey, RoundStarted, SettledRound, StreamId, rounds_named,
 };
-use motherlode_log::Position;
+use motherlode_log::{Position, ReadError};
 use motherlode_proto::{
     convert::record::Logged,
     round::v1::{Round, RoundState},
@@ -205,7 +205,10 @@ pub(crate) fn recall(handle: &Handle, stream: &StreamId, number: u64) -> Result<
 /// The commit that paid the award of a player's hit.
 fn payment(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Result<Option<Arc<Logged>>, FetchError> {
     let id = InternalRequest::PayAward { pool, partition: handle.partition(), hit }.to_string();
-    let position = handle.find_position(stream, &id).map_err(|_| FetchError::Missing(hit))?;
+    let position = handle.find_position(stream, &id).map_err(|error| match error {
+        AppendError::Archived { position, first } => ReadError::Archived { position, first }.into(),
+        _ => FetchError::Missing(hit),
+    })?;
     position.map(|position| handle.fetch(position)).transpose()
 }
 

@@ -160,14 +160,18 @@ impl Shared {
     ) -> Result<Option<Arc<Logged>>, AppendError> {
         let candidates = self.requests.candidates(name);
         for position in candidates.map_err(|error| AppendError::Unknown { reason: error.to_string() })? {
-            // What cannot be read may be this request's commit: a request that may be a repetition is not applied.
-            let read = self.read(position, 1).map_err(|error| AppendError::Unknown { reason: error.to_string() })?;
-            let found = read.into_iter().find(|logged| is_by(logged, stream, request_id));
-            if found.is_some() {
-                return Ok(found);
+            // An archived or unreadable record may be this request's commit: a possible repetition is not applied.
+            let logged = self.fetch(position).map_err(AppendError::unread)?;
+            if is_by(&logged, stream, request_id) {
+                return Ok(Some(logged));
             }
         }
         Ok(None)
+    }
+
+    /// One durable commit.
+    pub(crate) fn fetch(&self, position: Position) -> Result<Arc<Logged>, FetchError> {
+        self.read(position, 1)?.into_iter().next().ok_or(FetchError::Missing(position))
     }
 
     /// Durable commits from a position on, at most `max`; empty at the end.

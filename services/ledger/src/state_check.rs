@@ -61,8 +61,8 @@ pub(crate) struct StateCheck {
 enum Unchecked {
     #[error("the ledger closes")]
     Closing,
-    #[error("the log's first records are not here")]
-    Pruned,
+    #[error("the log has no record {0}")]
+    Missing(Position),
     #[error(transparent)]
     Read(#[from] ReadError),
     #[error(transparent)]
@@ -126,7 +126,7 @@ impl StateCheck {
             }
             let records = self.reader.read(next, usize::MAX, BYTES)?;
             if records.first().is_none_or(|first| first.position != next) {
-                return Err(Unchecked::Pruned);
+                return Err(Unchecked::Missing(next));
             }
             for record in records.iter().take_while(|record| record.position <= self.position) {
                 match sample.take(&*self.reader, record) {

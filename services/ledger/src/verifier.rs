@@ -137,6 +137,10 @@ mod tests {
     struct Altered(Arc<dyn Reader>, Position);
 
     impl Reader for Altered {
+        fn first(&self) -> Position {
+            self.0.first()
+        }
+
         fn end(&self) -> Position {
             self.0.end()
         }

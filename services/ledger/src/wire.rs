@@ -43,6 +43,9 @@ pub(crate) fn error_to_wire(error: &AppendError) -> Outcome {
         AppendError::RequestIdReused { request_id } => return Outcome::ReusedRequestId(request_id.to_string()),
         AppendError::RequestCancelled { request_id } => return Outcome::CancelledRequestId(request_id.to_string()),
         AppendError::Refused(why) => return Outcome::Refused(refused::to_wire(why)),
+        AppendError::Archived { position, first } => {
+            return Outcome::Archived(v1::Archived { position: *position, first_position: *first });
+        }
         AppendError::Busy => (Cause::Busy, ""),
         AppendError::OpenRounds { most } => {
             text = most.to_string();
@@ -72,6 +75,9 @@ pub(crate) fn outcome_from_wire(outcome: Option<Outcome>) -> Result<Result<u64, 
         Outcome::ConflictVersion(version) => AppendError::Conflict { version },
         Outcome::ReusedRequestId(request_id) => AppendError::RequestIdReused { request_id: request_id.into() },
         Outcome::CancelledRequestId(request_id) => AppendError::RequestCancelled { request_id: request_id.into() },
+        Outcome::Archived(v1::Archived { position, first_position: first }) => {
+            AppendError::Archived { position, first }
+        }
         Outcome::Refused(why) => AppendError::Refused(refused::from_wire(&why)?),
         Outcome::NotTaken(not_taken) => {
             let reason = not_taken.reason.clone();
@@ -118,6 +124,7 @@ mod tests {
             AppendError::Unavailable { reason: reason() },
             AppendError::Damaged { reason: reason() },
             AppendError::Unknown { reason: reason() },
+            AppendError::Archived { position: 3, first: 9 },
             AppendError::Late,
             AppendError::Closing,
             AppendError::not_allowed(Reason::KindNotAllowed, "why"),

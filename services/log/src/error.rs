@@ -63,6 +63,14 @@ pub enum AppendError {
 /// Why a read was not answered.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
+    /// The record was archived: it is below the first kept position.
+    #[error("position {position} is archived: the log keeps records from position {first}")]
+    Archived {
+        /// The requested position.
+        position: Position,
+        /// First kept position.
+        first: Position,
+    },
     /// The storage failed.
     #[error("the log cannot be read: {0}")]
     Io(#[from] io::Error),

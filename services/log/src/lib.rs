@@ -8,6 +8,9 @@
 //! * [`MemoryStore`] keeps it in memory: tests and demonstrations.
 //! * [`scan`] reads a partition's files without trusting or changing anything: the auditor's side.
 //!
+//! A log keeps its records from [`LogStart`] on: 1, or a later position once older segments were archived and removed. Reading an
+//! archived position is an error, and never an empty answer.
+//!
 //! The contract of [`Store`] and [`Reader`] is in `tests/kit` as tests, run against every store.
 //!
 //! Costs: an append is one write and one `fdatasync` whatever the number of its records; a read is one or
@@ -25,6 +28,7 @@ mod error;
 mod memory;
 mod record;
 mod segment;
+mod start;
 mod store;
 
 pub use authority::{Authority, uptime};
@@ -35,4 +39,5 @@ pub use error::{AppendError, ReadError};
 pub use memory::MemoryStore;
 pub use record::{Hash, Position, Record};
 pub use segment::{Options, Scan, SegmentStore, Tail, scan, scan_after, scan_on};
+pub use start::LogStart;
 pub use store::{Limit, Reader, Store};

@@ -6,9 +6,10 @@ use bytes::Bytes;
 use parking_lot::RwLock;
 
 use crate::{
-    chain::{Chained, genesis},
+    chain::Chained,
     error::{AppendError, ReadError},
     record::{Hash, Position, Record},
+    start::LogStart,
     store::{Limit, Reader, Store},
 };
 
@@ -20,21 +21,34 @@ pub struct MemoryStore {
     records: Arc<Records>,
 }
 
-/// The records, shared by the writer and its readers: the record at position `n` stands at index `n - 1`.
-#[derive(Debug, Default)]
-struct Records(RwLock<Vec<Bytes>>);
+/// The records, shared by the writer and its readers: the record at position `n` stands at index `n - first`.
+#[derive(Debug)]
+struct Records {
+    start: LogStart,
+    kept: RwLock<Vec<Bytes>>,
+}
 
 impl MemoryStore {
     /// An empty log for `partition`.
     #[must_use]
     pub fn new(partition: u32) -> Self {
-        Self { partition, head: genesis(partition), records: Arc::default() }
+        Self::starting(partition, LogStart::genesis(partition))
+    }
+
+    /// A log for `partition` whose records before `start` are archived; nothing was appended after them yet.
+    #[must_use]
+    pub fn starting(partition: u32, start: LogStart) -> Self {
+        Self { partition, head: start.previous, records: Arc::new(Records { start, kept: RwLock::default() }) }
     }
 }
 
 impl Store for MemoryStore {
     fn partition(&self) -> u32 {
         self.partition
+    }
+
+    fn start(&self) -> LogStart {
+        self.records.start
     }
 
     fn end(&self) -> Position {
@@ -52,7 +66,7 @@ impl Store for MemoryStore {
         }
         chained.verify_after(after, self.head)?;
         self.head = chained.head();
-        self.records.0.write().extend_from_slice(chained.records());
+        self.records.kept.write().extend_from_slice(chained.records());
         Ok(())
     }
 
@@ -62,14 +76,19 @@ impl Store for MemoryStore {
 }
 
 impl Reader for Records {
+    fn first(&self) -> Position {
+        self.start.first
+    }
+
     fn end(&self) -> Position {
-        self.0.read().len() as Position
+        self.start.first - 1 + self.kept.read().len() as Position
     }
 
     fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError> {
+        self.start.check(from)?;
         let from = from.max(1);
-        let records = self.0.read();
-        let start = usize::try_from(from - 1).unwrap_or(usize::MAX).min(records.len());
+        let records = self.kept.read();
+        let start = usize::try_from(from - self.start.first).unwrap_or(usize::MAX).min(records.len());
         let mut limit = Limit::new(max_records, max_bytes);
         let wanted = records[start..].iter().zip(from..);
         Ok(wanted

@@ -9,6 +9,7 @@ use crate::{
     chain::Chained,
     error::{AppendError, ReadError},
     record::{Hash, Position, Record},
+    start::LogStart,
 };
 
 /// The single writer's side of one partition.
@@ -22,6 +23,9 @@ use crate::{
 pub trait Store: Send {
     /// The partition's number, which its [genesis](crate::genesis) hash is made of.
     fn partition(&self) -> u32;
+
+    /// Where the log starts. A store that does not start with the genesis hash MUST have at least one segment.
+    fn start(&self) -> LogStart;
 
     /// The last durable position; 0 when the log is empty.
     fn end(&self) -> Position;
@@ -94,6 +98,9 @@ pub trait Store: Send {
 
 /// The reading side of one partition. Reading MUST NOT wait for an append that is under way.
 pub trait Reader: Send + Sync {
+    /// First kept position: 1 for a whole log.
+    fn first(&self) -> Position;
+
     /// The last durable position; 0 when the log is empty.
     fn end(&self) -> Position;
 
@@ -102,6 +109,7 @@ pub trait Reader: Send + Sync {
     /// for is no sign of the end; an empty answer is.
     ///
     /// * `from` 0 means 1. Past the end the answer MUST be empty.
+    /// * Below [`first`](Reader::first) the answer MUST be [`ReadError::Archived`]: an empty one would mean "never written".
     /// * A record that isn't durable MUST NOT be answered.
     ///
     /// # Errors

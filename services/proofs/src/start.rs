@@ -69,7 +69,8 @@ fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) ->
         let records = match ledger.records(at + 1, left, BYTES) {
             Ok(records) if !records.is_empty() => records,
             Ok(_) => return Err(contradiction(at + 1, "there is no record".into())),
-            Err(error @ ReadError::Io(_)) => return Err(error.into()),
+            // Neither contradicts the checkpoint.
+            Err(error @ (ReadError::Io(_) | ReadError::Archived { .. })) => return Err(error.into()),
             Err(error) => {
                 return Err(contradiction(
                     at + 1,

@@ -7,7 +7,7 @@ use std::{sync::Arc, thread};
 
 use bytes::Bytes;
 
-use motherlode_log::{AppendError, Hash, Position, Reader, Store, genesis, hash, previous_hash};
+use motherlode_log::{AppendError, Hash, LogStart, Position, ReadError, Reader, Store, genesis, hash, previous_hash};
 
 /// Makes a store: empty and of any partition number.
 pub type Make<'a> = &'a mut dyn FnMut() -> Box<dyn Store>;
@@ -25,6 +25,41 @@ pub fn suite(make: Make<'_>) {
     an_empty_append_changes_nothing(make);
     long_records_and_zeros_survive(make);
     readers_see_whole_appends_while_the_writer_appends(make);
+}
+
+/// Checks a log whose older records were archived: `kept` are all records from its start on.
+///
+/// # Panics
+/// When the store breaks the contract.
+pub fn a_log_that_starts_later(store: &mut dyn Store, kept: &[Bytes]) {
+    let LogStart { first, previous } = store.start();
+    assert!(first > 1, "the log starts later");
+    assert_eq!(kept.first().and_then(|record| previous_hash(record)), Some(previous));
+    let end = first - 1 + kept.len() as Position;
+    assert_eq!((store.end(), store.head()), (end, hash(kept.last().expect("there are records"))));
+    let appended = append(store, &[b"later", b"still later"]);
+    let reader = store.reader();
+    assert_eq!((reader.first(), reader.end()), (first, end + 2));
+    for from in [0, 1, first - 1] {
+        for most in [0, 1, usize::MAX] {
+            match reader.read(from, most, usize::MAX) {
+                Err(ReadError::Archived { position, first: named }) => {
+                    assert_eq!((position, named), (from.max(1), first));
+                }
+                other => panic!("position {from} is archived, and was answered by {other:?}"),
+            }
+        }
+    }
+    assert_eq!(read_all(&*reader, first), [kept, &appended].concat());
+    assert!(reader.read(end + 3, 10, 1000).expect("past the end").is_empty());
+}
+
+/// Name and bytes of the file with the recorded start of a partition's log, by the documented format.
+#[must_use]
+pub fn start_file(partition: u32, start: LogStart) -> (&'static str, Vec<u8>) {
+    let LogStart { first, previous } = start;
+    let body = [&partition.to_le_bytes()[..], &first.to_le_bytes(), &previous].concat();
+    ("start", [&b"MLSTART1"[..], &hash(&body), &body].concat())
 }
 
 /// A minimal record: names `previous` in field 1 and carries `payload` in field 2.

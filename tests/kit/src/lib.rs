@@ -3,9 +3,11 @@
 //! * [`logs`] are logs that every version folds to the same state; [`digests`] compares that state, and
 //!   [`shape`] finds its fields without a value.
 //! * [`conformance`] is the contract of a log's store as tests, run against every store.
+//! * [`archiving`] is a log in memory whose first records can be archived.
 //! * [`sim`] is a disk in memory that forgets, fills up and fails.
 //! * [`nats`] starts servers of NATS JetStream.
 
+pub mod archiving;
 pub mod conformance;
 pub mod digests;
 pub mod logs;

@@ -3,7 +3,7 @@
 use futures_util::StreamExt;
 use motherlode_books::Nano;
 use motherlode_ledger::Stores;
-use motherlode_log::{AppendError, Chained, Hash, MemoryStore, Position, Reader, Store};
+use motherlode_log::{AppendError, Chained, Hash, LogStart, MemoryStore, Position, Reader, Store};
 use motherlode_proto::{
     jackpot::v1::{WatchCountersRequest, WatchCountersResponse},
     ledger::v1::{GetLogStatusRequest, ListRoundsRequest},
@@ -139,6 +139,10 @@ fn gated(config: &Config, latch: &Latch) -> Stores {
 impl Store for Gate {
     fn partition(&self) -> u32 {
         self.0.partition()
+    }
+
+    fn start(&self) -> LogStart {
+        self.0.start()
     }
 
     fn end(&self) -> Position {

@@ -1,9 +1,10 @@
 //! Logs without a fault: the audit finds none, and its figures are those of the tale.
 
 use crate::common::{Tale, audited, chained, options, player, segments, store};
-use motherlode_audit::{Comparison, audit};
+use motherlode_audit::{Comparison, Unusable, audit};
 use motherlode_books::{Currency, Event, Minor, SettledRound};
-use motherlode_log::{Tail, hash};
+use motherlode_log::{LogStart, Tail, hash};
+use motherlode_testkit::conformance::start_file;
 use std::fs;
 
 #[test]
@@ -118,4 +119,25 @@ fn no_folder_and_no_log_are_unusable() {
     assert_eq!(audit(&options(&missing)).unwrap_err().to_string(), format!("{}: no such folder", missing.display()));
     let empty = audit(&options(folder.path())).unwrap_err();
     assert_eq!(empty.to_string(), format!("{}: no log there", folder.path().display()));
+}
+
+/// PL-37: a log without its first records is refused, and is damaged only if its folder records no start.
+#[test]
+fn pl_37_a_log_whose_first_records_are_archived_is_not_audited() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = chained(&Tale::of_everything().log);
+    store(folder.path(), &records);
+    let segments = segments(folder.path());
+    let first: u64 = segments[1].file_stem().unwrap().to_str().unwrap().parse().unwrap();
+    fs::remove_file(&segments[0]).unwrap();
+    let damaged = audit(&options(folder.path())).unwrap().divergence.unwrap();
+    assert_eq!((damaged.position, damaged.what.as_str()), (1, "the log is damaged"));
+    let start = LogStart { first, previous: hash(&records[usize::try_from(first).unwrap() - 2]) };
+    let (name, mut bytes) = start_file(0, start);
+    fs::write(folder.path().join(name), &bytes).unwrap();
+    let refused = audit(&options(folder.path())).unwrap_err();
+    assert!(matches!(refused, Unusable::Archived { first: named, .. } if named == first), "{refused}");
+    bytes[50] ^= 1;
+    fs::write(folder.path().join(name), &bytes).unwrap();
+    assert!(matches!(audit(&options(folder.path())), Err(Unusable::Damaged(_))));
 }

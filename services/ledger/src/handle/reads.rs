@@ -49,7 +49,7 @@ impl Handle {
     /// # Errors
     /// See [`FetchError`].
     pub fn fetch(&self, position: Position) -> Result<Arc<Logged>, FetchError> {
-        self.read(position, 1)?.into_iter().next().ok_or(FetchError::Missing(position))
+        self.shared.fetch(position)
     }
 
     /// Age of the oldest durable commit after a position, by the log's time; zero without one. Reads that commit.

@@ -1,6 +1,6 @@
 //! Following the log: what becomes durable is taken up as it comes.
 
-use super::link::{Link, status_text};
+use super::link::{Link, archived, status_text};
 use crate::{applier::Applier, error::OpenError, standing::Hindrance};
 use motherlode_log::ReadError;
 use motherlode_proto::log::v1::{FollowRecordsRequest, FollowRecordsResponse};
@@ -46,7 +46,9 @@ impl Follower {
             // A process that another one has taken the log from, and that has not noticed yet, has less than this replica.
             let ahead = status.code() == Code::OutOfRange;
             let since = ahead.then(|| *ahead_since.get_or_insert_with(Instant::now));
-            if status.code() == Code::DataLoss || since.is_some_and(|since| since.elapsed() > self.ahead_max) {
+            // The next record is archived: this replica never continues.
+            let is_over = status.code() == Code::DataLoss || archived(&status).is_some();
+            if is_over || since.is_some_and(|since| since.elapsed() > self.ahead_max) {
                 return self.applier.shared.diverged(&status_text(&status));
             }
             self.link.lost(number, &status_text(&status)).await;

@@ -247,9 +247,7 @@ impl Forwarder {
         let ready = std::mem::replace(&mut self.decided, later);
         let shared = &self.shared;
         let commit = |position, stream: &StreamId, request_id: &str| -> Verdict {
-            let read = shared.read(position, 1).map_err(|error| AppendError::Unknown { reason: error.to_string() })?;
-            let read = read.into_iter().next();
-            let commit = read.ok_or_else(|| AppendError::Unknown { reason: "the commit is missing".to_owned() })?;
+            let commit = shared.fetch(position).map_err(AppendError::unread)?;
             if !is_by(&commit, stream, request_id) {
                 // What was written there is not what is held: another log, as after a restore of an older one.
                 let reason = format!("position {position} is said to be of another request than it is here");

@@ -3,8 +3,9 @@
 //! All candidates are queried at the same time, so a frozen process delays nothing. The link keeps the time of the writer's last
 //! answer, and whether a standby has reported a takeover.
 
-use crate::{handle::is_taking_over, index::Held};
+use crate::{error::FIRST_POSITION, handle::is_taking_over, index::Held};
 use futures_util::future::select_all;
+use motherlode_log::Position;
 use motherlode_proto::log::v1::{GetHeadRequest, GetHeadResponse, log_service_client::LogServiceClient};
 use motherlode_runtime::{
     Reason,
@@ -176,6 +177,12 @@ impl Link {
         }
         contact.is_unconfirmed |= info.reason == Reason::NotCurrent.name();
     }
+}
+
+/// First kept position, from an ARCHIVED refusal.
+pub(super) fn archived(status: &Status) -> Option<Position> {
+    let info = status.get_details_error_info().filter(|info| info.reason == Reason::Archived.name())?;
+    info.metadata.get(FIRST_POSITION)?.parse().ok()
 }
 
 /// A status as text for people.

@@ -4,7 +4,7 @@
 //! stretch is kept. Callers wait on their own thread for an answer that comes on the replica's runtime; a runtime with several threads is
 //! told so, and its other tasks go on.
 
-use super::link::{Link, status_text};
+use super::link::{Link, archived, status_text};
 use motherlode_log::{Position, ReadError, Reader, Record};
 use motherlode_proto::log::v1::ReadRecordsRequest;
 use parking_lot::Mutex;
@@ -37,13 +37,15 @@ pub(super) struct Remote {
     link: Arc<Link>,
     /// How far the log is known to be durable.
     end: Arc<AtomicU64>,
+    /// First kept position, as named by the last refused read; 1 before.
+    first: AtomicU64,
     /// The last stretch that was fetched for one record.
     stretch: Mutex<Vec<Record>>,
 }
 
 impl Remote {
     pub(super) fn new(runtime: Handle, link: Arc<Link>, end: Arc<AtomicU64>) -> Self {
-        Self { runtime, link, end, stretch: Mutex::default() }
+        Self { runtime, link, end, first: AtomicU64::new(1), stretch: Mutex::default() }
     }
 
     /// One record, out of the stretch that's kept or with a new one; none where the stretch is too long to reach it.
@@ -80,13 +82,21 @@ impl Remote {
             Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(receive),
             _ => receive(),
         };
-        let records = read?.map_err(|_| io::Error::other("no process that has the log answers"))?;
+        let read = read?.map_err(|_| io::Error::other("no process that has the log answers"))?;
+        let records = read.map_err(|first| {
+            self.first.fetch_max(first, Ordering::AcqRel);
+            ReadError::Archived { position: from, first }
+        })?;
         let records = records.into_iter().zip(from..);
         Ok(records.map(|(bytes, position)| Record { position, bytes: bytes.into() }).collect())
     }
 }
 
 impl Reader for Remote {
+    fn first(&self) -> Position {
+        self.first.load(Ordering::Acquire)
+    }
+
     fn end(&self) -> Position {
         self.end.load(Ordering::Acquire)
     }
@@ -107,15 +117,21 @@ impl Reader for Remote {
     }
 }
 
-/// Asks until somebody answers.
-async fn read(link: &Link, request: ReadRecordsRequest) -> Vec<Vec<u8>> {
+/// Asks until a process answers.
+///
+/// # Errors
+/// First kept position, if the read begins below it.
+async fn read(link: &Link, request: ReadRecordsRequest) -> Result<Vec<Vec<u8>>, Position> {
     loop {
         let (number, mut client) = link.client().await;
         let mut asked = Request::new(request);
         asked.set_timeout(ANSWER_MAX);
         match timeout(ANSWER_MAX, client.read_records(asked)).await {
-            Ok(Ok(answer)) => return answer.into_inner().records,
-            Ok(Err(status)) => link.lost(number, &status_text(&status)).await,
+            Ok(Ok(answer)) => return Ok(answer.into_inner().records),
+            Ok(Err(status)) => match archived(&status) {
+                Some(first) => return Err(first),
+                None => link.lost(number, &status_text(&status)).await,
+            },
             Err(_) => link.lost(number, "no answer").await,
         }
     }

@@ -2,7 +2,7 @@
 
 use motherlode_books::{Currency, Event, StreamId};
 use motherlode_ledger::{AppendError, Options, Proposal};
-use motherlode_log::{AppendError as Failed, Chained, Hash, MemoryStore, Position, Reader, Store};
+use motherlode_log::{AppendError as Failed, Chained, Hash, LogStart, MemoryStore, Position, Reader, Store};
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::mpsc;
 
@@ -15,6 +15,10 @@ struct Slow {
 impl Store for Slow {
     fn partition(&self) -> u32 {
         self.store.partition()
+    }
+
+    fn start(&self) -> LogStart {
+        self.store.start()
     }
 
     fn end(&self) -> Position {

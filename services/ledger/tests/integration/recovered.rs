@@ -3,7 +3,7 @@
 
 use motherlode_books::{Books, Currency, Event, Minor, StreamId};
 use motherlode_ledger::{Handle, Held, Ledgers, OpenError, Options, Proposal, Recovered, Stores};
-use motherlode_log::{AppendError, Chained, Hash, MemoryStore, Position, ReadError, Reader, Record, Store};
+use motherlode_log::{AppendError, Chained, Hash, LogStart, MemoryStore, Position, ReadError, Reader, Record, Store};
 use std::{
     path::Path,
     sync::{Arc, Mutex},
@@ -58,6 +58,10 @@ impl Store for Log {
         0
     }
 
+    fn start(&self) -> LogStart {
+        self.store.lock().unwrap().start()
+    }
+
     fn end(&self) -> Position {
         self.store.lock().unwrap().end()
     }
@@ -76,6 +80,10 @@ impl Store for Log {
 }
 
 impl Reader for Watched {
+    fn first(&self) -> Position {
+        self.store.lock().unwrap().start().first
+    }
+
     fn end(&self) -> Position {
         self.store.lock().unwrap().end()
     }

@@ -2,7 +2,7 @@
 
 use motherlode_books::{Books, Currency, Event, Minor, StreamId};
 use motherlode_ledger::{AppendError, Handle, OpenError, Options, Proposal};
-use motherlode_log::{Chained, Hash, Position, ReadError, Reader, Record, SegmentStore, Store};
+use motherlode_log::{Chained, Hash, LogStart, Position, ReadError, Reader, Record, SegmentStore, Store};
 use std::{
     fs,
     path::PathBuf,
@@ -28,6 +28,10 @@ impl Store for Watched {
         self.store.partition()
     }
 
+    fn start(&self) -> LogStart {
+        self.store.start()
+    }
+
     fn end(&self) -> Position {
         self.store.end()
     }
@@ -46,6 +50,10 @@ impl Store for Watched {
 }
 
 impl Reader for WatchedReader {
+    fn first(&self) -> Position {
+        self.reader.first()
+    }
+
     fn end(&self) -> Position {
         self.reader.end()
     }

@@ -2,7 +2,7 @@
 
 use motherlode_books::{Currency, Event, Minor, Refused, StreamId};
 use motherlode_ledger::{AppendError, Handle, Options, Proposal, Standing, Verdicts};
-use motherlode_log::{AppendError as Failed, Chained, Hash, MemoryStore, Position, Reader, Store};
+use motherlode_log::{AppendError as Failed, Chained, Hash, LogStart, MemoryStore, Position, Reader, Store};
 use std::{
     io,
     sync::{
@@ -36,6 +36,10 @@ enum Do {
 impl Store for Told {
     fn partition(&self) -> u32 {
         self.store.partition()
+    }
+
+    fn start(&self) -> LogStart {
+        self.store.start()
     }
 
     fn end(&self) -> Position {

@@ -15,7 +15,7 @@ use crate::{
 const SPACING: u64 = 64 * 1024;
 
 /// The durable part of a partition.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Index {
     /// The last durable position.
     pub end: Position,
@@ -48,6 +48,11 @@ pub(super) struct Lookup {
 }
 
 impl Index {
+    /// The index of a log whose last record is at `end`, and of which no block is known.
+    pub fn after(end: Position) -> Self {
+        Self { end, segments: Vec::new(), open: None }
+    }
+
     /// Notes the block with positions `first` to `last` at `offset`, of `bytes`, in the segment `segment`, which is
     /// the last one or a new one.
     pub fn add(&mut self, segment: Position, offset: u64, bytes: u64, first: Position, last: Position) {

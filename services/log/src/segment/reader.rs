@@ -23,6 +23,7 @@ use crate::{
     disk::{Access, Disk},
     error::ReadError,
     record::{Position, Record},
+    start::LogStart,
     store::{Limit, Reader},
 };
 
@@ -34,15 +35,21 @@ const READ_MAX: u64 = 1024 * 1024;
 pub(super) struct Shared {
     pub disk: Arc<dyn Disk>,
     pub dir: PathBuf,
+    pub start: LogStart,
     pub index: RwLock<Index>,
 }
 
 impl Reader for Shared {
+    fn first(&self) -> Position {
+        self.start.first
+    }
+
     fn end(&self) -> Position {
         self.index.read().end
     }
 
     fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError> {
+        self.start.check(from)?;
         let from = from.max(1);
         let found = self.index.read().find(from);
         let Some(lookup) = found.filter(|_| max_records > 0) else { return Ok(Vec::new()) };

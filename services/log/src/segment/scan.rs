@@ -27,6 +27,7 @@ use crate::{
     disk::os::OsDisk,
     disk::{Access, Disk},
     record::{Hash, Position, Record},
+    start::LogStart,
 };
 
 /// The largest segment file that is read, bytes.
@@ -58,7 +59,7 @@ pub enum Tail {
 /// Scans the partition in `dir`.
 ///
 /// # Errors
-/// If the directory cannot be listed.
+/// If the directory cannot be listed, its recorded [`LogStart`] is damaged, or the first segment is missing.
 pub fn scan(dir: &Path) -> Result<Scan, ScanError> {
     scan_on(Arc::new(OsDisk), dir)
 }
@@ -66,7 +67,7 @@ pub fn scan(dir: &Path) -> Result<Scan, ScanError> {
 /// Scans the partition in `dir` of `disk`.
 ///
 /// # Errors
-/// If the directory cannot be listed.
+/// As [`scan`].
 pub fn scan_on(disk: Arc<dyn Disk>, dir: &Path) -> Result<Scan, ScanError> {
     Ok(Scan { walk: Walk::new(disk, dir, None)?, first: 1, block: Vec::new().into_iter(), failed: false })
 }
@@ -96,6 +97,12 @@ impl Scan {
     #[must_use]
     pub fn partition_number(&self) -> Option<u32> {
         self.walk.partition
+    }
+
+    /// First kept position: 1 for a whole log.
+    #[must_use]
+    pub fn first(&self) -> Position {
+        self.walk.first.max(1)
     }
 
     /// The last position that was verified, and its record's hash; at the end of the iteration, the log's.
@@ -162,8 +169,10 @@ pub(super) struct Walk {
     /// Segments that are yet to be read.
     files: VecDeque<(Position, PathBuf)>,
     current: Option<Current>,
-    /// The partition's number, as the caller or the first segment says.
+    /// The partition's number, as the caller, the recorded start or the first segment says.
     pub partition: Option<u32>,
+    /// First kept position, as recorded in the directory; 0 for a whole log.
+    first: Position,
     /// The position and the previous hash that the next record must have.
     pub next: Position,
     pub head: Hash,
@@ -188,15 +197,25 @@ struct Current {
 
 impl Walk {
     pub fn new(disk: Arc<dyn Disk>, dir: &Path, partition: Option<u32>) -> Result<Self, ScanError> {
-        let files = segments(&*disk, dir)?.into();
-        let head = partition.map_or([0; 32], genesis);
+        let recorded = LogStart::read(&*disk, dir, partition)?;
+        let partition = partition.or(recorded.map(|(partition, _)| partition));
+        let start = recorded.map(|(_, start)| start);
+        let LogStart { first: next, previous: head } =
+            start.unwrap_or(LogStart { first: 1, previous: partition.map_or([0; 32], genesis) });
+        let first = start.map_or(0, |start| start.first);
+        let files: VecDeque<_> = segments(&*disk, dir, first)?.into();
+        if start.is_some() && files.front().is_none_or(|(first, _)| *first != next) {
+            let reason = "the segment with which the log starts is missing".to_owned();
+            return Err(Damage { file: dir.join(name_of(next)), offset: 0, position: next, reason }.into());
+        }
         Ok(Self {
             disk,
             dir: dir.to_owned(),
             files,
             current: None,
             partition,
-            next: 1,
+            first,
+            next,
             head,
             tail: Tail::Clean,
             last_segment: None,
@@ -264,9 +283,8 @@ impl Walk {
     /// Looks for further segments; the end of the present one is then read again. In this order: once a segment is
     /// there, nothing more is written to the one before.
     fn resume(&mut self) -> Result<(), ScanError> {
-        let mut files = segments(&*self.disk, &self.dir)?;
-        files.retain(|(first, _)| self.last_segment.is_none_or(|last| *first > last));
-        self.files = files.into();
+        let from = self.last_segment.map_or(self.first, |last| last + 1);
+        self.files = segments(&*self.disk, &self.dir, from)?.into();
         self.tail = Tail::Clean;
         Ok(())
     }
@@ -381,10 +399,11 @@ impl Walk {
     }
 }
 
-/// The segments in a directory, in order.
-fn segments(disk: &dyn Disk, dir: &Path) -> Result<Vec<(Position, PathBuf)>, ScanError> {
+/// The segments in a directory that begin at a position or after it, in order.
+fn segments(disk: &dyn Disk, dir: &Path, from: Position) -> Result<Vec<(Position, PathBuf)>, ScanError> {
     let names = disk.list(dir).map_err(ScanError::at(dir))?;
-    let mut files: Vec<_> = names.iter().filter_map(|name| Some((first_of(name)?, dir.join(name)))).collect();
+    let firsts = names.iter().filter_map(|name| Some((first_of(name)?, dir.join(name))));
+    let mut files: Vec<_> = firsts.filter(|(first, _)| *first >= from).collect();
     files.sort();
     Ok(files)
 }

@@ -31,6 +31,7 @@ use crate::{
     disk::{Access, Disk, File, Folder, LockGuard},
     error::AppendError,
     record::{Hash, Position},
+    start::LogStart,
     store::{Reader, Store},
 };
 
@@ -150,7 +151,8 @@ impl SegmentStore {
         let lock = lock.ok_or_else(|| OpenError::Locked { dir: dir.to_owned() })?;
         let mut walk = Walk::new(Arc::clone(&disk), dir, Some(partition))?;
         walk.by_outlines = by_outlines;
-        let mut index = Index::default();
+        let start = LogStart { first: walk.next, previous: walk.head };
+        let mut index = Index::after(walk.next - 1);
         let (mut last, mut unread) = (None, 0);
         let mut pass = |index: &mut Index, passed: std::vec::Drain<Outline>| {
             for outline in passed {
@@ -182,7 +184,7 @@ impl SegmentStore {
             partition,
             options,
             head: walk.head,
-            shared: Arc::new(Shared { disk, dir: dir.to_owned(), index: RwLock::new(index) }),
+            shared: Arc::new(Shared { disk, dir: dir.to_owned(), start, index: RwLock::new(index) }),
             active,
             spare: None,
             rolling: false,
@@ -288,7 +290,7 @@ impl SegmentStore {
 
     /// Writes the outlines of full segments that have none: many only behind an opening that has read them all.
     fn write_outlines(&mut self) {
-        let Shared { disk, dir, index } = &*self.shared;
+        let Shared { disk, dir, index, .. } = &*self.shared;
         for (segment, head) in self.full.drain(..) {
             let outline = index.read().outline(self.partition, segment, head);
             // Without one the next start reads the segment.
@@ -312,6 +314,10 @@ impl SegmentStore {
 impl Store for SegmentStore {
     fn partition(&self) -> u32 {
         self.partition
+    }
+
+    fn start(&self) -> LogStart {
+        self.shared.start
     }
 
     fn end(&self) -> Position {

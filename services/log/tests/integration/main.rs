@@ -8,3 +8,4 @@ mod golden;
 mod memory;
 mod outlines;
 mod segments;
+mod start;

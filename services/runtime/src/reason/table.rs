@@ -339,6 +339,9 @@ reasons! {
         LogDamaged = "LOG_DAMAGED", DataLoss, AfterChange;
         /// Whether the request was applied is unknown. Retry with the same request id, or look it up by GetRequest.
         OutcomeUnknown = "OUTCOME_UNKNOWN", Unavailable, After(5_000);
+        /// The record was archived: the log keeps records from `first_position` on. Nothing was applied. Read the record from a copy of the
+        /// whole log.
+        Archived = "ARCHIVED", FailedPrecondition, AfterChange;
         /// A commit of the log could not be read back.
         LogUnreadable = "LOG_UNREADABLE", DataLoss, Never;
         /// The index does not yet include the log position of the answer.

@@ -267,7 +267,8 @@ fn copies(record: &Record) -> Position {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motherlode_testkit::conformance::records;
+    use motherlode_log::{LogStart, previous_hash};
+    use motherlode_testkit::conformance::{records, start_file};
     use std::fs;
 
     #[test]
@@ -295,5 +296,28 @@ mod tests {
             let kept: Vec<_> = to.existing(HOME).unwrap().map(|record| record.unwrap().bytes).collect();
             assert_eq!(kept, all[..1], "the records before the damage are copied, and no other");
         }
+    }
+
+    /// PL-37: a copy of a log that starts later would begin with a hole.
+    #[test]
+    fn pl_37_a_log_whose_first_records_are_archived_is_not_copied() {
+        let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let place = |data: &std::path::Path| LogLocation::Folder { data: data.into(), segment_bytes: 4 << 10 };
+        let (from, to) = (place(source.path()), place(target.path()));
+        let mut store = from.open(HOME).unwrap();
+        for byte in 0..8_u8 {
+            let records = records(store.head(), [[byte; 1_000]]);
+            store.append(store.end(), &records).unwrap();
+        }
+        let (first, folder) = (4, super::super::layout::log_folder(source.path(), HOME));
+        let previous = previous_hash(&store.reader().read(first, 1, 0).unwrap()[0].bytes).unwrap();
+        drop(store);
+        let (name, bytes) = start_file(HOME, LogStart { first, previous });
+        fs::write(folder.join(name), bytes).unwrap();
+        fs::remove_file(folder.join("00000000000000000001.log")).unwrap();
+        let refused = copy(&from, &to, false, &AtomicBool::new(false), &AtomicU64::new(0)).unwrap_err();
+        assert!(matches!(refused, CopyError::Records(RecordsError::Archived { first: 4, .. })), "{refused}");
+        assert!(from.existing(HOME).is_err(), "what reads the whole log refuses it, too");
+        assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0, "nothing is made");
     }
 }

@@ -6,6 +6,7 @@ use super::{
 };
 use motherlode_jetstream as jetstream;
 use motherlode_log::{self as log, Hash, Position, ReadError, Record, ScanError, genesis};
+use std::path::PathBuf;
 
 /// Bytes of records that are handed on at once.
 const BATCH_BYTES: usize = 256 << 10;
@@ -27,6 +28,14 @@ pub enum RecordsError {
     /// Segment files are damaged, or cannot be read.
     #[error(transparent)]
     Files(#[from] ScanError),
+    /// The log's first records are archived.
+    #[error("{}: the log starts at position {first}, and the records before it are archived: read a copy with the whole log", log.display())]
+    Archived {
+        /// The partition's folder.
+        log: PathBuf,
+        /// Its first kept position.
+        first: Position,
+    },
     /// A stream cannot be reached.
     #[error(transparent)]
     Stream(#[from] jetstream::OpenError),
@@ -48,19 +57,22 @@ impl LogLocation {
         count.ok_or_else(|| RecordsError::Missing(Box::new(self.clone())))
     }
 
-    /// The records of a partition, `None` where there is no log yet.
+    /// The records of a partition from position 1 on, `None` if there is no log yet.
     ///
     /// # Errors
-    /// It cannot be reached or listed.
+    /// It cannot be reached or listed, or its first records are archived.
     pub fn records(&self, partition: u32) -> Result<Option<Records>, RecordsError> {
         match self {
             Self::Folder { data, .. } => {
-                let folder = log_folder(data, partition);
-                Ok(folder
-                    .is_dir()
-                    .then(|| log::scan(&folder))
-                    .transpose()?
-                    .map(|scan| Records::Folder(partition, scan)))
+                let log = log_folder(data, partition);
+                if !log.is_dir() {
+                    return Ok(None);
+                }
+                let scan = log::scan(&log)?;
+                match scan.first() {
+                    1 => Ok(Some(Records::Folder(partition, scan))),
+                    first => Err(RecordsError::Archived { log, first }),
+                }
             }
             Self::Stream(config) => match jetstream::scan(config, partition) {
                 Ok(scan) => Ok(Some(Records::Stream(scan))),

@@ -1,0 +1,92 @@
+//! The start of a log: its first kept position, and the hash of the record before it.
+//!
+//! A whole log starts at position 1 after its [genesis](crate::genesis) hash. A folder whose oldest segments were archived and removed
+//! has a file `start`, which is durable before the first of them is removed:
+//!
+//! ```text
+//! "MLSTART1"  SHA-256 of the rest 32
+//! partition u32  first position u64  hash of the record before it 32
+//! ```
+//!
+//! Without this file a missing first segment is damage. The segments must confirm the file: one begins with this position and names
+//! this hash. Older segments are left over from an interrupted removal, and are not read. Nothing writes the file yet.
+
+use std::path::Path;
+
+use bytes::Buf;
+use sha2::{Digest, Sha256};
+
+use crate::{
+    chain::genesis,
+    damage::{Damage, ScanError},
+    disk::{Access, Disk},
+    error::ReadError,
+    record::{Hash, Position},
+};
+
+const MAGIC: [u8; 8] = *b"MLSTART1";
+/// Length of the file, bytes.
+const BYTES: u64 = 8 + 32 + 4 + 8 + 32;
+/// Its name in a partition's directory.
+const FILE: &str = "start";
+
+/// Where a log starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogStart {
+    /// First kept position, from 1. Earlier records were archived and removed.
+    pub first: Position,
+    /// Hash of the record before it, or the genesis hash.
+    pub previous: Hash,
+}
+
+impl LogStart {
+    /// The start of a whole log.
+    #[must_use]
+    pub fn genesis(partition: u32) -> Self {
+        Self { first: 1, previous: genesis(partition) }
+    }
+
+    /// Checks a position against the first one; 0 means 1.
+    ///
+    /// # Errors
+    /// [`ReadError::Archived`].
+    pub fn check(&self, position: Position) -> Result<(), ReadError> {
+        let (position, first) = (position.max(1), self.first);
+        if position < first { Err(ReadError::Archived { position, first }) } else { Ok(()) }
+    }
+
+    /// Reads the recorded start of a partition's directory, and the partition's number; `None` for a whole log.
+    ///
+    /// # Errors
+    /// The file cannot be read, is not as it was written, or is of another partition than the given one.
+    pub(crate) fn read(disk: &dyn Disk, dir: &Path, partition: Option<u32>) -> Result<Option<(u32, Self)>, ScanError> {
+        let path = dir.join(FILE);
+        let listed = disk.list(dir).map_err(ScanError::at(dir))?;
+        if !listed.iter().any(|name| name == Path::new(FILE)) {
+            return Ok(None);
+        }
+        let read = disk.open(&path, Access::Read).and_then(|file| file.read_up_to(BYTES + 1, 0));
+        let bytes = read.map_err(ScanError::at(&path))?;
+        let damage = |reason: String| Damage { file: path, offset: 0, position: 1, reason };
+        let Some((of, start)) = Self::decode(&bytes) else {
+            return Err(damage("the record of the log's start is not as it was written".into()).into());
+        };
+        match partition {
+            Some(partition) if partition != of => {
+                Err(damage(format!("the record of the log's start belongs to partition {of}")).into())
+            }
+            _ => Ok(Some((of, start))),
+        }
+    }
+
+    fn decode(bytes: &[u8]) -> Option<(u32, Self)> {
+        let (digest, mut body) = bytes.strip_prefix(&MAGIC)?.split_first_chunk::<32>()?;
+        if Sha256::digest(body)[..] != digest[..] {
+            return None;
+        }
+        let (partition, first) = (body.try_get_u32_le().ok()?, body.try_get_u64_le().ok()?);
+        let mut previous = [0; 32];
+        body.try_copy_to_slice(&mut previous).ok()?;
+        (body.is_empty() && first > 0).then_some((partition, Self { first, previous }))
+    }
+}
