@@ -1,7 +1,8 @@
 //! PlayStream: many calls over one stream, each with the same semantics as its unary call.
 //!
 //! Calls of one stream run at the same time, up to [`IN_FLIGHT_MAX`]; past that the stream is not read, which HTTP/2's
-//! flow control passes on to the caller. Answers come as they are ready, each with its request's tag.
+//! flow control passes on to the caller. Answers come as they are ready, each with its request's tag. While operators compete, a stream
+//! begins and answers no more calls at a time than a connection's unary calls.
 
 use crate::{
     answer::PlayedBytes,
@@ -15,6 +16,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{
     Caller, Refusal,
+    connections::Connection,
     refusals::{self, Refused},
 };
 use prost::Message;
@@ -34,12 +36,14 @@ impl SpinApi {
     pub(crate) fn play_all(
         self,
         caller: Caller,
+        connection: Option<Arc<Connection>>,
         calls: Streaming<PlayStreamRequest>,
     ) -> impl Stream<Item = Result<StreamAnswer, Status>> {
         let requests = calls.take_until(self.stop.clone().requested()).fuse().boxed();
         let api = Arc::new(self);
         let calls = Calls::new(Arc::clone(&api));
-        let mut playing = Playing { api, caller, requests, arrived: vec![], current: None, asking: 0, calls };
+        let turn = Turn { connection, left: IN_FLIGHT_MAX };
+        let mut playing = Playing { api, caller, turn, requests, arrived: vec![], current: None, asking: 0, calls };
         stream::poll_fn(move |context| playing.poll(context))
     }
 }
@@ -49,6 +53,7 @@ struct Playing {
     api: Arc<SpinApi>,
     /// Who makes all of them: fixed at the start.
     caller: Caller,
+    turn: Turn,
     requests: stream::BoxStream<'static, Result<PlayStreamRequest, Status>>,
     /// Requests that came since the ledger was last asked to be current.
     arrived: Vec<PlayStreamRequest>,
@@ -59,11 +64,46 @@ struct Playing {
     calls: Calls,
 }
 
+/// Remaining calls of a stream in its turn, begun or answered.
+struct Turn {
+    /// None of a stream within the process.
+    connection: Option<Arc<Connection>>,
+    left: usize,
+}
+
+impl Turn {
+    fn begin(&mut self) {
+        self.left = self.connection.as_ref().map_or(IN_FLIGHT_MAX, |connection| connection.turn(IN_FLIGHT_MAX));
+    }
+
+    fn count(&mut self) {
+        self.left = self.left.saturating_sub(1);
+    }
+
+    fn is_over(&self) -> bool {
+        self.left == 0
+    }
+}
+
 /// Requests, and whether what they are decided on is as of now.
 type Came = (Vec<PlayStreamRequest>, Result<(), Refusal>);
 
 impl Playing {
+    /// The next answer. Pending while the stream waits for others' turns, too.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<StreamAnswer, Status>>> {
+        let polled = if self.turn.is_over() { Poll::Pending } else { self.poll_in_turn(context) };
+        if polled.is_pending() {
+            if self.turn.is_over() {
+                context.waker().wake_by_ref();
+            }
+            self.turn.begin();
+        } else {
+            self.turn.count();
+        }
+        polled
+    }
+
+    fn poll_in_turn(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<StreamAnswer, Status>>> {
         if let Poll::Ready(answered) = self.calls.poll_answer(context) {
             return Poll::Ready(Some(Ok(self.answer(answered))));
         }
@@ -83,7 +123,7 @@ impl Playing {
     fn read(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Status>> {
         let mut read = Poll::Pending;
         self.begin_current(context);
-        while read.is_pending() && self.in_flight() < IN_FLIGHT_MAX {
+        while read.is_pending() && self.in_flight() < IN_FLIGHT_MAX && !self.turn.is_over() {
             match self.requests.poll_next_unpin(context) {
                 Poll::Ready(Some(Ok(request))) if !self.api.ledgers.is_current() => self.arrived.push(request),
                 Poll::Ready(Some(Ok(request))) => self.begin(request),
@@ -121,6 +161,10 @@ impl Playing {
     }
 
     fn begin(&mut self, request: PlayStreamRequest) {
+        self.turn.count();
+        if let Some(connection) = &self.turn.connection {
+            connection.called();
+        }
         if let Err(refusal) = self.caller.count_call(|| self.api.ledgers.clock_ms()) {
             let refusal = refusal.of_request(request_id(&request));
             return self.calls.refuse(request.tag, refusal);

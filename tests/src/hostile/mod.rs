@@ -1,6 +1,8 @@
 //! Callers that mean harm, in the small: connections that say nothing, calls that are begun and not read, bytes that are no
 //! message. They speak HTTP/2 by hand, since a well-kept client does none of this.
 
+pub mod http1;
+
 use h2::{
     Ping, Reason, RecvStream, SendStream,
     client::{self, Connection, ResponseFuture, SendRequest},
@@ -76,7 +78,7 @@ impl Target {
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
         let config = config.with_safe_default_protocol_versions().expect("versions that ring has");
         let mut config = config.with_root_certificates(roots).with_no_client_auth();
-        config.alpn_protocols.push(b"h2".to_vec());
+        config.alpn_protocols.extend([b"h2".to_vec(), b"http/1.1".to_vec()]);
         Self { tls: Some(Arc::new(config).into()), root: Some(root.to_owned()), ..Self::plain(address) }
     }
 

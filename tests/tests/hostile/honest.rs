@@ -46,6 +46,21 @@ pub struct Rounds {
 }
 
 impl Rounds {
+    /// Waits for all of them: the time of each or the reason of its failure, and its number of repetitions.
+    pub async fn collect(mut playing: JoinSet<(Result<Duration, String>, u64)>) -> Self {
+        let mut rounds = Self::default();
+        while let Some(played) = playing.join_next().await {
+            let (took, again) = played.unwrap();
+            rounds.again += again;
+            match took {
+                Ok(took) => rounds.took.push(took),
+                Err(why) => rounds.failed.push(why),
+            }
+        }
+        rounds.took.sort_unstable();
+        rounds
+    }
+
     pub fn p99(&self) -> Duration {
         self.at(99)
     }
@@ -100,26 +115,19 @@ impl Honest {
     /// Plays for so long, and waits for the last round.
     pub async fn play(&self, time: Duration) -> Rounds {
         let (begun, every) = (Instant::now(), Duration::from_secs(1) / self.rate);
-        let (mut playing, mut rounds) = (JoinSet::new(), Rounds::default());
+        let mut playing = JoinSet::new();
         let mut due = begun;
         while due < begun + time {
             tokio::time::sleep_until(due.into()).await;
             let (honest, number, since) = (self.clone(), self.next.fetch_add(1, Ordering::Relaxed), due);
-            playing.spawn(async move { honest.round(number, since).await });
+            playing.spawn(async move {
+                let (took, again) = honest.round(number, since).await;
+                let why = |status: Status| format!("{:?} {}: {}", status.code(), reason(&status), status.message());
+                (took.map_err(why), again)
+            });
             due += every;
         }
-        while let Some(played) = playing.join_next().await {
-            let (took, again) = played.unwrap();
-            rounds.again += again;
-            match took {
-                Ok(took) => rounds.took.push(took),
-                Err(status) => {
-                    rounds.failed.push(format!("{:?} {}: {}", status.code(), reason(&status), status.message()))
-                }
-            }
-        }
-        rounds.took.sort_unstable();
-        rounds
+        Rounds::collect(playing).await
     }
 
     /// A round to its end; how long its bet took from when it was due.

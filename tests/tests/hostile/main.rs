@@ -1,21 +1,28 @@
 //! Two operators do what harm callers can, all of it at once, while a third one plays at a constant rate (issue, "Must
 //! show"). Asked for by name: `tests/run hostile`. Loopback only, bounded in time, rates and memory.
 //!
-//! Those who mean harm run on threads of their own that are nicer than the service and the third (nice 10): on a machine of
-//! few processors their own work is not to be taken for the service's. All operators have a rate, as a platform would give
+//! Attackers run on separate threads with a lower priority than the service and the third (nice 19): on a machine of few
+//! processors the cost of an attack to the attacker must not delay the service. All operators have a rate, as a platform would give
 //! them: it's above what is attacked with, but for what comes in bursts.
 //!
 //! The third's rounds begin when they are due, whatever became of those before (open loop), and each is measured from when
 //! it was due. What it gets no answer to, it repeats with the same request id, as the contract says, until its deadline.
+//!
+//! The other tests are one attack each, in which calm and attack alternate, and one of restarts. All of them measure: they run one
+//! after another (`--test-threads=1`).
 //!
 //! - `MOTHERLODE_HOSTILE_SECONDS`: how long all of it takes, 600 by default.
 //! - `MOTHERLODE_HOSTILE_RATE`: the third's rounds a second, 50 by default.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod alternate;
 mod attacks;
 mod cancels;
 mod honest;
+mod restarts;
+mod shares;
+mod strangers;
 mod voids;
 
 use attacks::{Attack, Tally};
@@ -41,8 +48,8 @@ const SLOWER_MAX: u32 = 3;
 /// Each operator's limits, a second and at once: the third opens its players' accounts at once.
 const CALLS_A_SECOND: u32 = 200;
 const CALLS_AT_ONCE: u32 = 1_000;
-/// How much nicer those are who mean harm (sched(7)).
-const NICER: i32 = 10;
+/// How much nicer those are who mean harm (sched(7)): below all threads of the service, of which some have 10.
+const NICER: i32 = 19;
 /// The service may take so much memory.
 const BYTES_MAX: u64 = 1 << 30;
 

@@ -104,18 +104,15 @@ async fn send(
     let part = app.backend.of(service, method.name());
     let answer = part.oneshot(call).await.map_err(Status::from_error)?;
     let refused = Status::from_header_map(answer.headers()).filter(|status| status.code() != Code::Ok);
-    if refused.as_ref().is_none_or(|status| status.code() != Code::Unauthenticated) {
-        let_in.note()?;
-    }
     if let Some(status) = refused {
         return Err(status);
     }
+    let_in.note()?;
     let code = answer.status();
     Ok(Streaming::new_response(Bytes, answer.into_body(), code, None, Some(ANSWER_MAX)))
 }
 
-/// The connection of a call whose token may be valid for the services. Services of this process return its credential; other
-/// processes' do not,
+/// Connection of a call before the services admit it. Services of this process return its credential; other processes' do not,
 /// so its connections are counted by the token.
 struct LetIn {
     peer: Option<Arc<Peer>>,
@@ -131,7 +128,8 @@ impl LetIn {
         Self { peer: request.extensions().get::<Arc<Peer>>().cloned(), token }
     }
 
-    /// The services have not refused the token.
+    /// Counts the connection: the services have admitted the call. A refused one has no known caller: else a token above its limit of
+    /// connections would get as many again.
     fn note(&self) -> Result<(), Refusal> {
         let connection = self.peer.as_ref().and_then(|peer| peer.connection()).filter(|one| !one.is_known());
         match (connection, &self.token) {

@@ -6,6 +6,7 @@ use super::{
     peer::Peer,
     stream::Greeted,
     table::{Bounds, Connection},
+    turns::TOGETHER_MAX,
 };
 use bytes::{Buf, Bytes};
 use h2::{Ping, PingPong, RecvStream, server};
@@ -36,8 +37,6 @@ const FRAME: u32 = 16 << 10;
 const RESET_UNSEEN_MAX: usize = 20;
 /// Errors in single calls after which a connection ends.
 const RESET_OWN_MAX: usize = 256;
-/// Maximum number of calls started before other connections get their turn.
-const TOGETHER_MAX: usize = 64;
 /// How long the message of a direct call may come after its headers, and how many bytes of it are kept for so long. The layers, which
 /// keep account of both, take over then.
 const COMING_FOR: Duration = Duration::from_millis(5);

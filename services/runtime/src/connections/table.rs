@@ -380,6 +380,11 @@ impl Connection {
         if self.calls.fetch_add(1, Ordering::Relaxed) == 0 {
             self.share().begin();
         }
+        self.called();
+    }
+
+    /// A call begins, or one of the calls of a stream.
+    pub fn called(&self) {
         self.table.turns.called(self.share(), || self.table.now());
     }
 
@@ -387,9 +392,10 @@ impl Connection {
         self.share.get().unwrap_or_else(|| self.table.turns.unknown())
     }
 
-    /// Number of calls, up to `most`, that the connection may start before others have their turn.
-    pub(super) fn turn(&self, most: usize) -> usize {
-        self.table.turns.calls(self.share(), most, || self.table.now())
+    /// Number of calls that the connection, or a stream of calls on it, may start before others have their turn; `alone` if no
+    /// operators compete.
+    pub fn turn(&self, alone: usize) -> usize {
+        self.table.turns.calls(self.share(), alone, || self.table.now())
     }
 
     /// A call ends: answered, or given up by its caller.

@@ -1,6 +1,6 @@
 //! Calls of operators that compete: number of calls that a connection starts per turn.
 //!
-//! Connections of one thread are served in turn, and each begins a number of calls in its turn. While callers of several operators
+//! Connections of one thread, and the streams of calls on them, are served in turn, and each begins a number of calls in its turn. While callers of several operators
 //! call, an operator's connections share one such number by its weight: an operator with a hundred connections starts no more
 //! calls in a round than an operator with one, except for at least one call per connection.
 //! Nothing is refused, and an operator that calls
@@ -16,6 +16,8 @@ use std::{
     },
 };
 
+/// Calls per turn of the operator with the greatest weight while operators compete.
+pub(super) const TOGETHER_MAX: usize = 64;
 /// Milliseconds after a call of another operator during which operators compete.
 const COMPETE_MS: u64 = 1_000;
 
@@ -64,14 +66,14 @@ impl Turns {
         }
     }
 
-    /// Calls of a turn of a connection, of `most` that one may begin.
-    pub(super) fn calls(&self, share: &Share, most: usize, now_ms: impl Fn() -> u64) -> usize {
+    /// Calls of a turn of a connection; `alone` if no operators compete.
+    pub(super) fn calls(&self, share: &Share, alone: usize, now_ms: impl Fn() -> u64) -> usize {
         let until = self.compete_until.load(Ordering::Relaxed);
         if until == 0 || until <= now_ms() {
-            return most;
+            return alone;
         }
         let busy = share.busy.load(Ordering::Relaxed).max(1);
-        (most * share.weight as usize / self.heaviest as usize / busy).max(1)
+        (TOGETHER_MAX * share.weight as usize / self.heaviest as usize / busy).max(1)
     }
 }
 
@@ -106,10 +108,12 @@ mod tests {
         assert_eq!(turns.calls(&acme, 64, || 1_000), 64, "nobody else calls");
         turns.called(&other, || 1_000);
         assert_eq!([turns.calls(&acme, 64, || 1_001), turns.calls(&other, 64, || 1_001)], [4, 32]);
+        assert_eq!(turns.calls(&acme, 1_024, || 1_001), 4, "a stream has no more than other calls");
         (0..1_000).for_each(|_| acme.begin());
         assert_eq!(turns.calls(&acme, 64, || 1_001), 1, "one at least");
         (0..1_015).for_each(|_| acme.end());
         assert_eq!(turns.calls(&acme, 64, || 1_001), 64);
         assert_eq!(turns.calls(&other, 64, || 2_000), 64, "the other rests");
+        assert_eq!(turns.calls(&acme, 1_024, || 2_000), 1_024);
     }
 }

@@ -3,7 +3,6 @@
 use super::{ALL, Browser};
 use motherlode_runtime::Config;
 use motherlode_tests::{Server, config, hostile::Target, operators::operator, start_fresh};
-use serde_json::json;
 use std::{path::Path, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -13,6 +12,8 @@ use tokio::{
 
 /// Nothing that is waited for takes nearly as long.
 const NEVER: Duration = Duration::from_secs(30);
+/// A watch's message.
+const WATCH: &str = r#"{"poolId": "bewitched"}"#;
 
 /// A service with two operators, of which the first has two credentials.
 async fn service(data: &Path, change: impl FnOnce(&mut Config)) -> Server {
@@ -23,16 +24,6 @@ async fn service(data: &Path, change: impl FnOnce(&mut Config)) -> Server {
     config.proofs.listen = Some(([127, 0, 0, 1], 0).into());
     change(&mut config);
     start_fresh(&config).await
-}
-
-/// A call in JSON that keeps its connection open.
-fn call(target: &Target, token: &str, method: &str, message: &str) -> String {
-    format!(
-        "POST /v1/{method} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\n\
-         content-length: {}\r\n\r\n{message}",
-        target.address,
-        message.len()
-    )
 }
 
 /// Sends a request, and reads the status of its answer; `None` if the connection ends instead.
@@ -48,7 +39,7 @@ async fn ask(stream: &mut TcpStream, request: &str) -> Option<String> {
 
 /// A call of an operator on a new connection.
 async fn asks(target: &Target, token: &str) -> Option<String> {
-    ask(&mut target.tcp().await.unwrap(), &call(target, token, "ReportService/GetIdentity", "{}")).await
+    ask(&mut target.tcp().await.unwrap(), &target.with(token).json("ReportService/GetIdentity", "{}")).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -81,7 +72,7 @@ async fn at_b1_watches_of_one_token_leave_room_for_the_operators_other_credentia
     })
     .await;
     let json = Target::plain(server.console());
-    let watch = call(&json, "acme", "JackpotService/WatchCounters", &json!({ "poolId": "bewitched" }).to_string());
+    let watch = json.with("acme").json("JackpotService/WatchCounters", WATCH);
     let mut watches = vec![];
     for number in 0..128 {
         let mut stream = json.from(2 + number % 8).tcp().await.unwrap();
@@ -111,7 +102,7 @@ async fn at_b1_a_gateway_keeps_100_connections_and_a_setting_raises_the_bound() 
         })
         .await;
         let gateway = Target::plain(server.console()).from(9);
-        let request = call(&gateway, "acme", "ReportService/GetIdentity", "{}");
+        let request = gateway.with("acme").json("ReportService/GetIdentity", "{}");
         let mut kept = vec![];
         for _ in 0..100 {
             let mut stream = gateway.tcp().await.unwrap();
@@ -126,11 +117,48 @@ async fn at_b1_a_gateway_keeps_100_connections_and_a_setting_raises_the_bound() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn at_b1_refused_watches_have_no_known_caller_and_make_way_before_a_gateway() {
+    let data = tempfile::tempdir().unwrap();
+    let server = service(data.path(), |config| {
+        config.limits.connections_max = 48;
+        config.limits.connections_per_operator_max = 16;
+    })
+    .await;
+    let json = Target::plain(server.console());
+    let gateway = json.from(9).with("bravo");
+    let request = gateway.json("ReportService/GetIdentity", "{}");
+    let mut kept = vec![];
+    for _ in 0..16 {
+        let mut stream = gateway.tcp().await.unwrap();
+        assert_eq!(ask(&mut stream, &request).await.as_deref(), Some("200"));
+        kept.push(stream);
+    }
+    let watch = json.with("acme").json("JackpotService/WatchCounters", WATCH);
+    let mut watches = vec![];
+    for number in 0..36 {
+        let mut stream = json.from(20 + number % 9).tcp().await.unwrap();
+        let status = ask(&mut stream, &watch).await;
+        assert_eq!(status.as_deref(), Some(if number < 16 { "200" } else { "429" }), "{number}");
+        watches.push(stream);
+    }
+    let mut strangers = vec![];
+    for number in 0..8 {
+        strangers.push(json.from(40 + number).tcp().await.unwrap());
+        // The listener accepts in order: when it is answered, the stranger has been accepted.
+        assert!(asks(&json.from(100), "acme-support").await.is_some());
+    }
+    for (number, stream) in kept.iter_mut().enumerate() {
+        assert_eq!(ask(stream, &request).await.as_deref(), Some("200"), "{number} is kept");
+    }
+    server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn at_b1_one_connection_too_many_displaces_the_oldest_idle_one_of_its_address() {
     let data = tempfile::tempdir().unwrap();
     let server = service(data.path(), |config| config.limits.connections_per_peer_max = 4).await;
     let gateway = Target::plain(server.console()).from(9);
-    let request = call(&gateway, "acme", "ReportService/GetIdentity", "{}");
+    let request = gateway.with("acme").json("ReportService/GetIdentity", "{}");
     let mut kept = vec![];
     for _ in 0..5 {
         let mut stream = gateway.tcp().await.unwrap();
