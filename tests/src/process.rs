@@ -34,6 +34,8 @@ pub struct Process {
     log: File,
     /// Where it listens.
     pub address: SocketAddr,
+    /// Where its console listens, if it has one.
+    pub console: Option<SocketAddr>,
 }
 
 impl Process {
@@ -91,11 +93,17 @@ impl Process {
         command.env("NO_COLOR", "1").envs(variables.iter().copied());
         let mut child = command.stdout(Stdio::piped()).stderr(logged).spawn().expect("the program starts");
         let output = BufReader::new(child.stdout.take().expect("its output is piped"));
+        let mut console = None;
         let address = output.lines().map_while(Result::ok).find_map(|line| {
+            if let Some((_, authority)) =
+                line.strip_prefix("console for people: ").and_then(|url| url.split_once("://"))
+            {
+                console = authority.trim_end_matches('/').parse().ok();
+            }
             let address = line.strip_prefix("motherlode listens on ")?.split(',').next()?;
             address.parse().ok()
         });
-        Self { child, log, address: address.expect("it says where it listens") }
+        Self { child, log, address: address.expect("it says where it listens"), console }
     }
 
     /// The last line on its standard error with these words; `None` if there is none so far.

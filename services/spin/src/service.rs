@@ -8,7 +8,7 @@ use motherlode_proto::{
         self as wire, ChooseRequest, ChooseResponse, SpinRequest, SpinResponse, spin_service_server::SpinService,
     },
 };
-use motherlode_runtime::{Caller, Reason, Refusal};
+use motherlode_runtime::{Caller, Reason, Refusal, connections::Peer};
 use std::{pin::Pin, sync::Arc};
 use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
@@ -19,7 +19,8 @@ impl PlayStream for SpinApi {
         &self,
         request: Request<Streaming<wire::PlayStreamRequest>>,
     ) -> Result<Response<StreamAnswers>, Status> {
-        Ok(Response::new(Box::pin(self.clone().play_all(Caller::of(&request), request.into_inner()))))
+        let peer = request.extensions().get::<Arc<Peer>>().map(|peer| peer.address());
+        Ok(Response::new(Box::pin(self.clone().play_all(Caller::of(&request), peer, request.into_inner()))))
     }
 }
 

@@ -19,6 +19,7 @@ use motherlode_runtime::{
 };
 use prost::Message;
 use std::{
+    net::IpAddr,
     sync::Arc,
     task::{Context, Poll},
 };
@@ -34,12 +35,13 @@ impl SpinApi {
     pub(crate) fn play_all(
         self,
         caller: Caller,
+        peer: Option<IpAddr>,
         calls: Streaming<PlayStreamRequest>,
     ) -> impl Stream<Item = Result<StreamAnswer, Status>> {
         let requests = calls.take_until(self.stop.clone().requested()).fuse().boxed();
         let api = Arc::new(self);
         let calls = Calls::new(Arc::clone(&api));
-        let mut playing = Playing { api, caller, requests, arrived: vec![], current: None, asking: 0, calls };
+        let mut playing = Playing { api, caller, peer, requests, arrived: vec![], current: None, asking: 0, calls };
         stream::poll_fn(move |context| playing.poll(context))
     }
 }
@@ -49,6 +51,8 @@ struct Playing {
     api: Arc<SpinApi>,
     /// Who makes all of them: fixed at the start.
     caller: Caller,
+    /// The caller's address, for the log line of a refusal.
+    peer: Option<IpAddr>,
     requests: stream::BoxStream<'static, Result<PlayStreamRequest, Status>>,
     /// Requests that came since the ledger was last asked to be current.
     arrived: Vec<PlayStreamRequest>,
@@ -137,7 +141,7 @@ impl Playing {
     /// The answer to a call; a refusal is noted, as the layers note that of a call of its own.
     fn answer(&self, (tag, played): Answered) -> StreamAnswer {
         let answer = played.map(PlayedBytes::into_bytes).map_err(|refusal| {
-            refusals::note(&Refused { caller: &self.caller, ..Refused::new(&refusal, PLAY_STREAM) });
+            refusals::note(&Refused { caller: &self.caller, peer: self.peer, ..Refused::new(&refusal, PLAY_STREAM) });
             status_message(&refusal.into())
         });
         StreamAnswer { tag, answer }
