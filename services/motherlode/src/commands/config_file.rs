@@ -1,9 +1,9 @@
 //! The configuration file that commands are told, and logs that they are told by name.
 
-use super::Failure;
+use super::{Failure, NO_LOG, read_text};
 use motherlode_runtime::Config;
 use motherlode_server::{LocalLog, LogLocation};
-use std::{fmt, fs, path::Path};
+use std::{error::Error, path::Path};
 
 /// The configuration in a file; the default one without.
 ///
@@ -11,9 +11,18 @@ use std::{fmt, fs, path::Path};
 /// It cannot be read, or makes no sense.
 pub fn read(file: Option<&Path>) -> Result<Config, Failure> {
     let Some(file) = file else { return Ok(Config::default()) };
-    let unusable = |error: &dyn fmt::Display| Failure::unusable(format!("{}: {error}", file.display()));
-    let text = fs::read_to_string(file).map_err(|error| unusable(&error))?;
-    Config::parse(&text).map_err(|error| unusable(&error))
+    let text = read_text(file, "Name a configuration file by --config; without it, the defaults are used")?;
+    Config::parse(&text).map_err(|error| faulty(Some(file), &error))
+}
+
+/// A configuration that makes no sense, and the file that it is in.
+pub fn faulty(file: Option<&Path>, error: &dyn Error) -> Failure {
+    let Failure { message, .. } = Failure::caused(error);
+    match file {
+        Some(file) => Failure::unusable(format!("{}: {}", file.display(), message.trim_end()))
+            .with_step(&format!("Correct the file, and check it by: motherlode config --config {}", file.display())),
+        None => Failure::unusable(message).with_step("Correct the flag, or name a configuration file by --config"),
+    }
 }
 
 /// Where a log of a name is kept: a data folder or `nats://host:port,...`, reached as a configuration file has it.
@@ -21,7 +30,7 @@ pub fn read(file: Option<&Path>) -> Result<Config, Failure> {
 /// # Errors
 /// The configuration cannot be read, or the address is none.
 pub fn location(name: &str, file: Option<&Path>) -> Result<LogLocation, Failure> {
-    LogLocation::named(name, &read(file)?).map_err(Failure::unusable)
+    LogLocation::named(name, &read(file)?).map_err(|error| Failure::unusable(error).with_step(NO_LOG))
 }
 
 /// A log of a name on this machine; one on JetStream is copied.

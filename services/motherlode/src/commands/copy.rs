@@ -6,7 +6,7 @@
 use super::{Failure, config_file::location, progress::shown, say};
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::stop;
-use motherlode_server::{Copied, copy};
+use motherlode_server::{Copied, LogLocation, copy};
 use std::{
     fmt::Write as _,
     path::PathBuf,
@@ -43,6 +43,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let config = args.config.as_deref();
     let from = location(&args.from, config)?;
     let to = location(&args.to, config)?;
+    if let (LogLocation::Folder { data: from, .. }, LogLocation::Folder { data: to, .. }) = (&from, &to)
+        && from.canonicalize().is_ok_and(|from| to.canonicalize().is_ok_and(|to| from == to))
+    {
+        let what = format!("{} is the log itself, not a copy of it", to.display());
+        return Err(Failure::unusable(what).with_step("Name another folder by --to"));
+    }
     let stopped = AtomicBool::new(false);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     let signalled = {

@@ -16,8 +16,13 @@ const BATCH_RECORDS: usize = 4096;
 #[derive(Debug, thiserror::Error)]
 pub enum RecordsError {
     /// There is no log.
-    #[error("{0}: no log there")]
-    Missing(Box<LogLocation>),
+    #[error("{location}: no log there{}", of(*partition))]
+    Missing {
+        /// Where it should be.
+        location: Box<LogLocation>,
+        /// Its partition; `None` for all.
+        partition: Option<u32>,
+    },
     /// Which partitions there are cannot be found out.
     #[error(transparent)]
     Unlisted(LogError),
@@ -32,6 +37,10 @@ pub enum RecordsError {
     Messages(#[from] ReadError),
 }
 
+fn of(partition: Option<u32>) -> String {
+    partition.map_or_else(String::new, |partition| format!(" of partition {partition}"))
+}
+
 impl LogLocation {
     /// How many partitions the log has, which must be there: what tools that read all of it begin with.
     ///
@@ -42,7 +51,7 @@ impl LogLocation {
             LogError::Stream(error) => error.into(),
             error => RecordsError::Unlisted(error),
         })?;
-        count.ok_or_else(|| RecordsError::Missing(Box::new(self.clone())))
+        count.ok_or_else(|| RecordsError::Missing { location: Box::new(self.clone()), partition: None })
     }
 
     /// The records of a partition, `None` where there is no log yet.
@@ -72,7 +81,8 @@ impl LogLocation {
     /// # Errors
     /// They are not, or cannot be read.
     pub fn existing(&self, partition: u32) -> Result<Records, RecordsError> {
-        self.records(partition)?.ok_or_else(|| RecordsError::Missing(Box::new(self.clone())))
+        let missing = || RecordsError::Missing { location: Box::new(self.clone()), partition: Some(partition) };
+        self.records(partition)?.ok_or_else(missing)
     }
 }
 
