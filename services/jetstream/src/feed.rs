@@ -39,6 +39,14 @@ pub enum FeedError {
     /// The subject, or the stream that captures it, is of no use for a feed.
     #[error("{0}")]
     Unusable(String),
+    /// No server answers.
+    #[error("cannot connect to {servers}: {cause}")]
+    Unreachable {
+        /// The servers.
+        servers: String,
+        /// The cause.
+        cause: String,
+    },
     /// The server refuses: asked again it would refuse again.
     #[error("{0}")]
     Refused(String),
@@ -120,7 +128,7 @@ impl Feed {
         }
         let servers = config.servers();
         let cannot =
-            |error: &dyn Display| FeedError::Unusable(format!("cannot connect to {}: {error}", servers.join(", ")));
+            |error: &dyn Display| FeedError::Unreachable { servers: servers.join(", "), cause: error.to_string() };
         let options = options(config).await.map_err(|error| cannot(&error))?;
         let client = options.connect(servers.clone()).await.map_err(|error| cannot(&error))?;
         let names = api(&client, "STREAM.NAMES", &json!({ "subject": subject })).await?;

@@ -115,7 +115,7 @@ impl Recovered {
         let Self { applier: Applier { shared, projector }, projecting } = self;
         let verifier = match shared.books.read().is_log_damaged() {
             true => {
-                verify_all(&shared)?;
+                verify_all(&*store, &shared)?;
                 None
             }
             false => unread(&*store, &shared)?,
@@ -155,7 +155,7 @@ impl Recovered {
 }
 
 /// Verifies the whole log before anything is served, since damage of it was found before. Cost: all of it is read once.
-fn verify_all(shared: &Shared) -> Result<(), OpenError> {
+fn verify_all(store: &dyn Store, shared: &Shared) -> Result<(), OpenError> {
     let Held { position, hash } = *shared.head.borrow();
     let (partition, reader) = (shared.partition, Arc::clone(&shared.reader));
     tracing::warn!(
@@ -164,7 +164,7 @@ fn verify_all(shared: &Shared) -> Result<(), OpenError> {
         "damage of this log was found before: all of it is verified before it is served"
     );
     let progress = Arc::new(watch::Sender::new(Verification::of(position)));
-    let verifier = Verifier { partition, reader, first: genesis(partition), last: hash, progress };
+    let verifier = Verifier { partition, reader, first: store.start().previous, last: hash, progress };
     // Nothing but the end of the process ends it early.
     let (_open, closed) = channel();
     verifier.verify(position, &closed).map(drop).map_err(|source| OpenError::Damaged { source: Box::new(source) })

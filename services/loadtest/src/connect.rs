@@ -1,7 +1,10 @@
 //! Connections to the service, and why a load test could not be run.
 
 use crate::{options::Options, retry::ANSWER_MAX};
-use motherlode_runtime::connect::{ConnectError, Connection};
+use motherlode_runtime::{
+    Reason,
+    connect::{ConnectError, Connection},
+};
 use tonic::Status;
 
 /// Why a load test could not be run.
@@ -19,7 +22,7 @@ pub enum Error {
         reason: String,
     },
     /// The players could not be opened and funded, or their first round not be played.
-    #[error("{what}: {}: {}", crate::retry::reason(.status), .status.message())]
+    #[error("{what}: {}: {}{}", crate::retry::reason(.status), .status.message(), step(.status))]
     Setup {
         /// The setup step that failed, for people.
         what: &'static str,
@@ -30,15 +33,28 @@ pub enum Error {
     #[error("no names for the players: {0}")]
     Entropy(getrandom::Error),
     /// The use of the service's process cannot be read.
-    #[error("what the service's process uses cannot be read: {0}")]
-    Usage(std::io::Error),
+    #[error(
+        "the use of process {pid} cannot be read: {source}\n--pid must be the id of the service's process, on this machine"
+    )]
+    Usage {
+        /// The process's id.
+        pid: u32,
+        /// The operating system's error.
+        source: std::io::Error,
+    },
+}
+
+/// The next step after a refusal, on a line of its own; empty if it has no reason of the table.
+fn step(status: &Status) -> String {
+    let reason = Reason::from_name(&crate::retry::reason(status));
+    reason.map_or_else(String::new, |reason| format!("\n{}", reason.doc()))
 }
 
 impl Error {
     /// Whether the input is at fault, not the service.
     #[must_use]
     pub fn is_unusable_input(&self) -> bool {
-        matches!(self, Self::Unusable(_))
+        matches!(self, Self::Unusable(_) | Self::Usage { .. })
     }
 
     pub(crate) fn setup(what: &'static str) -> impl FnOnce(Status) -> Self {

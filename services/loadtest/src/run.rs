@@ -59,6 +59,8 @@ pub fn run_until<'a>(
     Box::pin(async move {
         options.check().map_err(Error::Unusable)?;
         let deposit = options.deposit().map_err(Error::Unusable)?;
+        // Before anything is asked for.
+        options.pid.map(used_by_both).transpose()?;
         let connections = connect(options).await?;
         let lane = |it: &Connection| if options.stream { Lane::stream(it.clone()) } else { Lane::unary(it.clone()) };
         let lanes: Vec<Lane> = connections.iter().map(lane).collect();
@@ -96,15 +98,15 @@ pub fn run_until<'a>(
         let accounts: Vec<_> = players.iter().map(|player| player.account.clone()).collect();
         let apart = connect(&Options { connections: 1, ..options.clone() }).await?;
         let readers = Readers::start(options.readers, &apart, &accounts, &options.game);
-        let used = options.pid.map(used_by_both).transpose().map_err(Error::Usage)?;
+        let used = options.pid.map(used_by_both).transpose()?;
         let playing = drive(options, &table, &lanes, players, interrupted);
         let (mut players, took) = watched(playing, || progress(table.tally.rounds.load(Ordering::Relaxed))).await;
         let rounds = table.tally.rounds.load(Ordering::Relaxed);
         let cost = options.pid.zip(used).map(|(pid, before)| {
             let after = used_by_both(pid)?;
-            Ok([0, 1].map(|of| after[of].cost(before[of], rounds)))
+            Ok::<_, Error>([0, 1].map(|of| after[of].cost(before[of], rounds)))
         });
-        let cost = cost.transpose().map_err(Error::Usage)?;
+        let cost = cost.transpose()?;
 
         let reads = readers.end().await;
 
@@ -122,8 +124,9 @@ pub fn run_until<'a>(
 }
 
 /// The resources that the service's process and this one have used so far.
-fn used_by_both(service: u32) -> std::io::Result<[Usage; 2]> {
-    Ok([Usage::of(service)?, Usage::of(std::process::id())?])
+fn used_by_both(service: u32) -> Result<[Usage; 2], Error> {
+    let used = |pid| Usage::of(pid).map_err(|source| Error::Usage { pid, source });
+    Ok([used(service)?, used(std::process::id())?])
 }
 
 /// A name that no run had before.

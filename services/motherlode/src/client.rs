@@ -215,7 +215,7 @@ mod tests {
         let failure = explain(&field.into());
         assert_eq!(
             failure.message,
-            "INVALID_FIELD: stake.lines: must be 1 to 15\n  coins_max = 10\n  lines_max = 15\nA field is missing or malformed; `BadRequest` names it."
+            "INVALID_FIELD: stake.lines: must be 1 to 15\n  coins_max = 10\n  lines_max = 15\nA field is missing or malformed. Correct the field that `BadRequest` names."
         );
         assert_eq!(failure.code, 1);
         let mut fields = tonic_types::ErrorDetails::new();

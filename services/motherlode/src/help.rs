@@ -108,7 +108,8 @@ pub(crate) fn completions(mut command: Command, args: &Completions) -> Result<()
 /// # Errors
 /// The folder cannot be written.
 pub(crate) fn man(command: Command, args: &Man) -> Result<(), Failure> {
-    let unwritten = |error: io::Error| Failure::found(format!("{}: {error}", args.out.display()));
+    let unwritten =
+        |error: io::Error| Failure::unwritable(&args.out, &error, "Name a folder by --out that this user may write");
     fs::create_dir_all(&args.out).map_err(unwritten)?;
     clap_mangen::generate_to(command, &args.out).map_err(unwritten)
 }

@@ -58,15 +58,20 @@ impl Target {
     /// # Errors
     /// A file cannot be read.
     pub fn credentials(&self) -> Result<Credentials, Failure> {
-        let read =
-            |path: &Path| fs::read(path).map_err(|error| Failure::unusable(format!("{}: {error}", path.display())));
+        let read = |path: &Path, flag: &str| {
+            let step = format!("Name a file that this user may read by {flag}");
+            fs::read(path).map_err(|error| Failure::unreadable(path, &error, &step))
+        };
         let token = match &self.token_file {
-            Some(path) => Some(String::from_utf8_lossy(&read(path)?).trim().to_owned()),
+            Some(path) => Some(token(&read(path, "--token-file")?).ok_or_else(|| {
+                Failure::unusable(format!("{} has no token in it", path.display()))
+                    .with_step("Name the file that `motherlode token new --out FILE` has written by --token-file")
+            })?),
             None => env::var(TOKEN_VARIABLE).ok(),
         };
-        let ca = self.ca.as_deref().map(read).transpose()?;
+        let ca = self.ca.as_deref().map(|path| read(path, "--ca")).transpose()?;
         let identity = match (&self.cert, &self.key) {
-            (Some(certificate), Some(key)) => Some((read(certificate)?, read(key)?)),
+            (Some(certificate), Some(key)) => Some((read(certificate, "--cert")?, read(key, "--key")?)),
             _ => None,
         };
         Ok(Credentials { token, ca, identity, server_name: self.server_name.clone() })
@@ -79,14 +84,16 @@ impl Target {
     pub async fn connect(&self) -> Result<Connection, Failure> {
         let connected = connect(&self.url, &self.credentials()?, None).await;
         let connection = connected.map_err(|error| match error {
-            ConnectError::Unusable(_) => Failure::unusable(error),
+            ConnectError::Unusable(_) => {
+                Failure::unusable(error).with_step("Correct the flag; --help lists those of a service")
+            }
             ConnectError::Nobody { ref reason, .. } => Failure::found(format!("{error}\n{}", self.next_step(reason))),
         })?;
         // A connection is open before the other end has said a word: the first call shows whether it is a gRPC service.
         let mut probe = Request::new(HealthCheckRequest::default());
         probe.set_timeout(PROBE_MAX);
         match HealthClient::new(connection.clone()).check(probe).await {
-            Err(status) if status.code() == Code::Unknown && status.source().is_some() => {
+            Err(status) if matches!(status.code(), Code::Unknown | Code::Internal) && status.source().is_some() => {
                 Err(Failure::found(format!("what answers at {} is not a gRPC service\n{NO_GRPC}", self.url)))
             }
             _ => Ok(connection),
@@ -99,16 +106,29 @@ impl Target {
         let has = |words: &str| reason.contains(words);
         if has("InvalidContentType") || has("corrupt message") {
             format!("The port does not use TLS: --target http://{authority}")
-        } else if has("UnknownIssuer") {
+        } else if has("UnknownIssuer") || has("BadSignature") {
             "Its certificate has a root that is not trusted here: name the root's file by --ca".to_owned()
         } else if has("NotValidForName") || has("not valid for name") {
             "Its certificate has another name: give that name by --server-name, and the root's file by --ca".to_owned()
         } else if has("CertificateRequired") || has("certificate required") {
             "It asks for a client certificate: --cert and --key".to_owned()
+        } else if has("Expired") || has("expired") {
+            "Its certificate has expired: the service needs a newer one. Check the clock of this machine, too"
+                .to_owned()
+        } else if has("NotValidYet") || has("not valid yet") {
+            "Its certificate is not valid yet: check the clock of this machine".to_owned()
+        } else if has("lookup address") {
+            "Check the host's name in --target".to_owned()
         } else {
-            format!("Start one with: motherlode serve --listen {authority}")
+            format!("Check the address in --target; a service is started with: motherlode serve --listen {authority}")
         }
     }
+}
+
+/// The token in a file: one line of visible ASCII; `None` for anything else.
+fn token(bytes: &[u8]) -> Option<String> {
+    let token = std::str::from_utf8(bytes).ok()?.trim();
+    (!token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())).then(|| token.to_owned())
 }
 
 #[cfg(test)]

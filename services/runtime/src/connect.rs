@@ -134,13 +134,23 @@ fn prepare(target: &str, credentials: &Credentials) -> Result<(Endpoint, Option<
     if endpoint.uri().host().is_none_or(str::is_empty) {
         return Err(malformed());
     }
+    let has_port = endpoint
+        .uri()
+        .authority()
+        .is_some_and(|authority| authority.as_str().rsplit(']').next().is_some_and(|end| end.contains(':')));
+    if has_port && endpoint.uri().port_u16().is_none_or(|port| port == 0) {
+        return Err(unusable("the port must be 1 to 65535"));
+    }
     match (endpoint.uri().scheme_str(), &credentials.ca) {
         (Some("http"), None) if credentials.identity.is_none() => {}
         (Some("http"), _) => return Err(unusable("--ca, --cert and --key are for https")),
         (Some("https"), ca) => {
             let tls = ClientTlsConfig::new();
             let mut tls = match ca {
-                Some(ca) => tls.ca_certificate(Certificate::from_pem(ca)),
+                Some(ca) => {
+                    roots::named(ca).map_err(|fault| unusable(&format!("the root's certificate (--ca): {fault}")))?;
+                    tls.ca_certificate(Certificate::from_pem(ca))
+                }
                 None => tls.trust_anchors(roots::of_system().map_err(|fault| unusable(&fault))?.roots),
             };
             if let Some((certificate, key)) = &credentials.identity {
@@ -149,7 +159,14 @@ fn prepare(target: &str, credentials: &Credentials) -> Result<(Endpoint, Option<
             if let Some(name) = &credentials.server_name {
                 tls = tls.domain_name(name);
             }
-            endpoint = endpoint.tls_config(tls).map_err(|error| unusable(&cause(&error)))?;
+            endpoint = endpoint.tls_config(tls).map_err(|error| {
+                let named = match (&credentials.identity, &credentials.server_name) {
+                    (Some(_), _) => "the certificate and its key (--cert, --key) must be PEM and fit: ",
+                    (None, Some(_)) => "the name of the certificate (--server-name): ",
+                    (None, None) => "",
+                };
+                unusable(&format!("{named}{}", cause(&error)))
+            })?;
         }
         _ => return Err(malformed()),
     }
@@ -159,8 +176,9 @@ fn prepare(target: &str, credentials: &Credentials) -> Result<(Endpoint, Option<
         Ok::<_, http::header::InvalidHeaderValue>(value)
     });
     let authorization = authorization.transpose();
-    let authorization =
-        authorization.map_err(|_| ConnectError::Unusable("the token has letters that no token has".to_owned()))?;
+    let authorization = authorization.map_err(|_| {
+        ConnectError::Unusable("the token contains characters that are not allowed in a header".to_owned())
+    })?;
     Ok((endpoint, authorization))
 }
 

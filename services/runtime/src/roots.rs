@@ -11,7 +11,7 @@ use tokio_rustls::rustls::{
 /// The reason why there's none.
 pub fn named(pem: &[u8]) -> Result<RootCertStore, String> {
     let certificates = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
-    store(certificates.map_err(|error| error.to_string())?).ok_or_else(|| "no certificate is in it".to_owned())
+    store(certificates.map_err(|error| error.to_string())?).ok_or_else(|| "it has no certificate in PEM".to_owned())
 }
 
 /// The roots that the system trusts, such as Debian's `ca-certificates`; SSL_CERT_FILE and SSL_CERT_DIR name others.
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn what_is_no_root_is_said() {
-        assert_eq!(named(b"x").unwrap_err(), "no certificate is in it");
+        assert_eq!(named(b"x").unwrap_err(), "it has no certificate in PEM");
         assert!(named(b"-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n").is_err());
     }
 }

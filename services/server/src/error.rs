@@ -38,16 +38,23 @@ pub enum ServeError {
         why: String,
     },
     /// A file of the TLS configuration cannot be read.
-    #[error("{}: {source}", file.display())]
+    #[error("[tls] names {}, which cannot be read: {source}", file.display())]
     Tls {
         /// The file.
         file: PathBuf,
         /// The system's error.
         source: io::Error,
     },
-    /// The TLS configuration's files do not make a TLS.
-    #[error("TLS: {0}")]
-    TlsUnusable(#[from] TlsError),
+    /// The TLS configuration's files are not PEM of one certificate and its key.
+    #[error("[tls] names certificate {} and key {}: {source}", certificate.display(), key.display())]
+    TlsUnusable {
+        /// The file of the certificate.
+        certificate: PathBuf,
+        /// The file of its key.
+        key: PathBuf,
+        /// The fault.
+        source: TlsError,
+    },
     /// A process that the console is to call is named in a way that makes no sense.
     #[error("console: {0}")]
     Console(ConnectError),

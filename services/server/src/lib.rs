@@ -45,5 +45,5 @@ pub use log::{
 pub use refused_starts::note_refused_start;
 pub use serve::{open_stores, serve};
 pub use server::Server;
-pub use setup::{Phase, bind, check};
+pub use setup::{Phase, bind, check, check_addresses};
 pub use tasks::{Kind, Tasks};

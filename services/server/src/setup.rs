@@ -16,7 +16,7 @@ use motherlode_ledger::{
     DrawKeys, Handle, Ledgers, Options, StartPolicy, Stores, SupersededRules, judge_start, offer, open_all,
 };
 use motherlode_proofs::{Proofs, Witnesses};
-use motherlode_runtime::{Config, Profiles, memory};
+use motherlode_runtime::{Config, Profiles, config::Role, memory};
 use motherlode_slots::latest_games;
 use motherlode_spin::{Dealer, Waits};
 use std::{
@@ -49,6 +49,16 @@ pub fn check(config: &Config) -> Result<(), ServeError> {
     config.check_exposure()?;
     config.tls.as_ref().map(tls).transpose()?;
     Ok(())
+}
+
+/// Checks that the addresses of the calls and of the console can be bound, before any file is made.
+///
+/// # Errors
+/// [`ServeError::Bind`].
+pub fn check_addresses(config: &Config) -> Result<(), ServeError> {
+    let calls = (config.role != Role::Console).then_some(config.listen);
+    let console = config.console.listen.filter(|_| matches!(config.role, Role::All | Role::Console));
+    calls.into_iter().chain(console).try_for_each(|address| bind_at(address).map(drop))
 }
 
 /// Binds the address that a configuration names.

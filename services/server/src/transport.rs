@@ -24,9 +24,7 @@ const REFLECTION: [&str; 2] = [
 /// # Errors
 /// A file cannot be read, or is not what it should be.
 pub(crate) fn tls(files: &Tls) -> Result<Acceptor, ServeError> {
-    let read = |path: &Path| fs::read(path).map_err(|source| ServeError::Tls { file: path.to_owned(), source });
-    let roots = files.client_ca.as_deref().map(read).transpose()?;
-    Ok(acceptor(&read(&files.certificate)?, &read(&files.key)?, roots.as_deref(), b"h2")?)
+    made(files, files.client_ca.as_deref(), b"h2")
 }
 
 /// The same for a browser: HTTP/1.1, and no client's certificate is asked for.
@@ -34,8 +32,18 @@ pub(crate) fn tls(files: &Tls) -> Result<Acceptor, ServeError> {
 /// # Errors
 /// As [`tls`].
 pub(crate) fn console_tls(files: &Tls) -> Result<Acceptor, ServeError> {
+    made(files, None, b"http/1.1")
+}
+
+fn made(files: &Tls, client_ca: Option<&Path>, protocol: &[u8]) -> Result<Acceptor, ServeError> {
     let read = |path: &Path| fs::read(path).map_err(|source| ServeError::Tls { file: path.to_owned(), source });
-    Ok(acceptor(&read(&files.certificate)?, &read(&files.key)?, None, b"http/1.1")?)
+    let Tls { certificate, key, .. } = files;
+    let roots = client_ca.map(read).transpose()?;
+    acceptor(&read(certificate)?, &read(key)?, roots.as_deref(), protocol).map_err(|source| ServeError::TlsUnusable {
+        certificate: certificate.clone(),
+        key: key.clone(),
+        source,
+    })
 }
 
 /// The connections of a process, with as many descriptors as it may have.

@@ -19,8 +19,8 @@ impl PlayStream for SpinApi {
         &self,
         request: Request<Streaming<wire::PlayStreamRequest>>,
     ) -> Result<Response<StreamAnswers>, Status> {
-        let connection = request.extensions().get::<Arc<Peer>>().and_then(|peer| peer.connection()).cloned();
-        Ok(Response::new(Box::pin(self.clone().play_all(Caller::of(&request), connection, request.into_inner()))))
+        let peer = request.extensions().get::<Arc<Peer>>().cloned();
+        Ok(Response::new(Box::pin(self.clone().play_all(Caller::of(&request), peer, request.into_inner()))))
     }
 }
 

@@ -16,11 +16,12 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{
     Caller, Refusal,
-    connections::Connection,
+    connections::{Connection, Peer},
     refusals::{self, Refused},
 };
 use prost::Message;
 use std::{
+    net::IpAddr,
     sync::Arc,
     task::{Context, Poll},
 };
@@ -36,14 +37,17 @@ impl SpinApi {
     pub(crate) fn play_all(
         self,
         caller: Caller,
-        connection: Option<Arc<Connection>>,
+        peer: Option<Arc<Peer>>,
         calls: Streaming<PlayStreamRequest>,
     ) -> impl Stream<Item = Result<StreamAnswer, Status>> {
         let requests = calls.take_until(self.stop.clone().requested()).fuse().boxed();
         let api = Arc::new(self);
         let calls = Calls::new(Arc::clone(&api));
+        let connection = peer.as_ref().and_then(|peer| peer.connection()).cloned();
         let turn = Turn { connection, left: IN_FLIGHT_MAX };
-        let mut playing = Playing { api, caller, turn, requests, arrived: vec![], current: None, asking: 0, calls };
+        let peer = peer.map(|peer| peer.address());
+        let mut playing =
+            Playing { api, caller, peer, turn, requests, arrived: vec![], current: None, asking: 0, calls };
         stream::poll_fn(move |context| playing.poll(context))
     }
 }
@@ -53,6 +57,8 @@ struct Playing {
     api: Arc<SpinApi>,
     /// Who makes all of them: fixed at the start.
     caller: Caller,
+    /// The caller's address, for the log line of a refusal.
+    peer: Option<IpAddr>,
     turn: Turn,
     requests: stream::BoxStream<'static, Result<PlayStreamRequest, Status>>,
     /// Requests that came since the ledger was last asked to be current.
@@ -181,7 +187,7 @@ impl Playing {
     /// The answer to a call; a refusal is counted and logged, as the layers do for a unary call.
     fn answer(&self, (tag, played): Answered) -> StreamAnswer {
         let answer = played.map(PlayedBytes::into_bytes).map_err(|refusal| {
-            refusals::note(&Refused { caller: &self.caller, ..Refused::new(&refusal, PLAY_STREAM) });
+            refusals::note(&Refused { caller: &self.caller, peer: self.peer, ..Refused::new(&refusal, PLAY_STREAM) });
             status_message(&refusal.into())
         });
         StreamAnswer { tag, answer }

@@ -96,7 +96,7 @@ pub fn prometheus(metric: &Metric) -> String {
 }
 
 /// Points of a counter or a gauge by the value of an attribute, where they are whole numbers.
-fn points(metric: &Metric, key: &str) -> BTreeMap<String, i64> {
+pub fn points(metric: &Metric, key: &str) -> BTreeMap<String, i64> {
     let points: &[NumberDataPoint] = match metric.data.as_ref().unwrap() {
         Data::Sum(sum) => &sum.data_points,
         Data::Gauge(gauge) => &gauge.data_points,

@@ -13,7 +13,7 @@ mod text;
 
 pub use args::Args;
 
-use super::{Failure, Format, progress::shown, say};
+use super::{DAMAGED, Failure, Format, NO_LOG, progress::shown, say};
 use motherlode_audit::{Digest, Options, Whole, audit_all, digest};
 use motherlode_books::HOME;
 use motherlode_ledger::DrawKeys;
@@ -33,9 +33,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut options = parts(&local);
     signed::add(args, &mut options)?;
     if let Some(file) = &args.draw_keys {
-        let draws = DrawKeys::open(file).map_err(Failure::unusable)?;
+        let step = "Name the log's file of draw keys by --draw-keys, such as keys/draws in the data folder";
+        let draws = DrawKeys::open(file).map_err(|error| Failure::unusable(error).with_step(step))?;
         if draws.is_none() {
-            return Err(Failure::unusable(format!("{} has no draw keys", file.display())));
+            return Err(Failure::unusable(format!("{} has no draw keys", file.display())).with_step(step));
         }
         options.iter_mut().for_each(|partition| partition.draws = Some(draws.clone()));
     }
@@ -44,7 +45,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         options.iter_mut().for_each(|partition| partition.read = Some(Arc::clone(read)));
         audit_all(&options)
     });
-    let whole = whole.map_err(Failure::unusable)?;
+    let whole = whole.map_err(|error| Failure::unusable(error).with_step(NO_LOG))?;
     let digests = match &args.operator {
         Some(operator) if whole.divergence().is_none() => digests(args, &whole, &options, operator)?,
         _ => vec![],
@@ -67,7 +68,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let rate = rounds as f64 / seconds.max(1e-9);
     eprintln!("{seconds:.2} s, {rate:.0} rounds/s");
     // What was found has been said.
-    if whole.divergence().is_some() { Err(Failure::found("")) } else { Ok(()) }
+    match whole.divergence() {
+        // The report states it.
+        Some(_) => Err(Failure::found(DAMAGED)),
+        None => Ok(()),
+    }
 }
 
 /// The parts that there are to audit of a log, a partition each.

@@ -1,6 +1,6 @@
 //! `config`: checks a configuration as `serve` would, and prints what its digest is taken over (PL-29).
 
-use super::{Failure, say, serve};
+use super::{Failure, config_file::faulty, say, serve};
 use motherlode_proto::convert::play::hex;
 use sha2::{Digest, Sha256};
 
@@ -25,7 +25,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let config = args.serve.config()?;
     // The canonical form is also for other machines, without the files.
     if !args.canonical {
-        motherlode_server::check(&config).map_err(|error| Failure::caused(&error))?;
+        motherlode_server::check(&config).map_err(|error| faulty(args.serve.file(), &error))?;
     }
     let canonical = config.canonical();
     match args.canonical {

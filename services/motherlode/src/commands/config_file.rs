@@ -1,10 +1,10 @@
 //! The configuration file that commands are told, and logs that they are told by name.
 
-use super::Failure;
+use super::{Failure, NO_LOG, read_text};
 use motherlode_runtime::Config;
 use motherlode_server::{LocalLog, LogLocation};
 use std::{
-    fmt, fs,
+    error::Error,
     path::{Path, PathBuf},
 };
 
@@ -14,9 +14,26 @@ use std::{
 /// It cannot be read, or makes no sense.
 pub fn read(file: Option<&Path>) -> Result<Config, Failure> {
     let Some(file) = file else { return Ok(Config::default()) };
-    let unusable = |error: &dyn fmt::Display| Failure::unusable(format!("{}: {error}", file.display()));
-    let text = fs::read_to_string(file).map_err(|error| unusable(&error))?;
-    Config::parse(&text).map_err(|error| unusable(&error))
+    let text = read_text(file, "Name a configuration file by --config; without it, the defaults are used")?;
+    Config::parse(&text).map_err(|error| faulty(Some(file), &error))
+}
+
+/// A configuration that makes no sense, and the file that it is in.
+pub fn faulty(file: Option<&Path>, error: &dyn Error) -> Failure {
+    let Failure { message, .. } = Failure::caused(error);
+    match file {
+        Some(file) => Failure::unusable(format!("{}: {}", file.display(), message.trim_end()))
+            .with_step(&format!("Correct the file, and check it by: motherlode config --config {}", file.display())),
+        None => Failure::unusable(message).with_step("Correct the flag, or name a configuration file by --config"),
+    }
+}
+
+/// Where a log of a name is kept: a data folder or `nats://host:port,...`, reached as the configuration has it.
+///
+/// # Errors
+/// The address is neither.
+pub fn location(name: &str, config: &Config) -> Result<LogLocation, Failure> {
+    LogLocation::named(name, config).map_err(|error| Failure::unusable(error).with_step(NO_LOG))
 }
 
 /// The arguments of commands that read a log by its name.
@@ -44,7 +61,7 @@ impl LogAccess {
     /// # Errors
     /// The configuration cannot be read, or the address is none.
     pub fn location(&self, name: &str) -> Result<LogLocation, Failure> {
-        LogLocation::named(name, &self.config()?).map_err(Failure::unusable)
+        location(name, &self.config()?)
     }
 
     /// A log of a name on this machine; one on JetStream is copied.

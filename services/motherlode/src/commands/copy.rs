@@ -8,7 +8,7 @@
 use super::{Failure, config_file::LogAccess, progress::shown, say};
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::stop;
-use motherlode_server::{Copied, copy, copy_rest};
+use motherlode_server::{Copied, LogLocation, copy, copy_rest};
 use std::{
     fmt::Write as _,
     sync::atomic::{AtomicBool, Ordering},
@@ -44,6 +44,12 @@ pub struct Args {
 /// A log cannot be read or written, is damaged, or the target is no prefix of the source.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let (from, to) = (args.access.location(&args.from)?, args.access.location(&args.to)?);
+    if let (LogLocation::Folder { data: from, .. }, LogLocation::Folder { data: to, .. }) = (&from, &to)
+        && from.canonicalize().is_ok_and(|from| to.canonicalize().is_ok_and(|to| from == to))
+    {
+        let what = format!("{} is the log itself, not a copy of it", to.display());
+        return Err(Failure::unusable(what).with_step("Name another folder by --to"));
+    }
     let stopped = AtomicBool::new(false);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     let signalled = {

@@ -101,9 +101,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                 follow_all(args, &mut vec![], open).await
             }
             Some(_) if args.after.is_some() => {
-                Err(Failure::unusable("--after is for feeds: a copy goes on where it is"))
+                Err(Failure::unusable("--after is for feeds: a copy goes on where it is")
+                    .with_step("Leave --after out"))
             }
             Some(to) => {
+                // A mistyped address must not make a folder.
+                config_file::location(&to.to_string_lossy(), &config_file::read(args.config.as_deref())?)?;
                 // What is held already is said, however it goes on.
                 let mut copies = vec![Backup::open(to, HOME)?];
                 follow_all(args, &mut copies, |partition| Ok(Backup::open(to, partition)?)).await?;
@@ -125,6 +128,12 @@ async fn follow_all<S: Sink>(
         let connection = args.target.connect().await?;
         let mut ledger = LedgerServiceClient::new(connection).max_decoding_message_size(MESSAGE_BYTES_MAX);
         let partitions = client::whole_log(&mut ledger).await?;
+        let named = args.after.as_ref().and_then(|after| after.last_key_value()).map(|(partition, _)| *partition);
+        if let Some(named) = named.filter(|named| partitions.iter().all(|status| status.partition != *named)) {
+            let last = partitions.len().saturating_sub(1);
+            return Err(Failure::unusable(format!("--after names partition {named}, which the log does not have"))
+                .with_step(&format!("Name partitions from 0 to {last}")));
+        }
         for partition in partitions.iter().skip(sinks.len()) {
             sinks.push(open(partition.partition)?);
         }

@@ -1,9 +1,9 @@
 //! `health`: whether a service takes calls, by gRPC's own health protocol. For probes, which look at the exit code.
 
 use super::{Failure, say};
-use crate::target::Target;
+use crate::{client::explain, target::Target};
 use std::time::Duration;
-use tonic::Request;
+use tonic::{Code, Request};
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
 /// A probe that gets no answer by then is a failed one.
@@ -30,7 +30,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let mut request = Request::new(HealthCheckRequest { service: args.service.clone() });
         request.set_timeout(ANSWER_MAX);
         let answer = client.check(request).await;
-        let answer = answer.map_err(|status| Failure::found(format!("{:?}: {}", status.code(), status.message())))?;
+        let answer = answer.map_err(|status| match status.code() {
+            Code::NotFound => Failure::found(format!("the process has no service {}", args.service)).with_step(
+                "Name one such as motherlode.spin.v1.SpinService; without --service, the process is asked for",
+            ),
+            _ => explain(&status),
+        })?;
         match answer.into_inner().status() {
             ServingStatus::Serving => say("SERVING\n"),
             other => Err(Failure::found(other.as_str_name())),

@@ -1,7 +1,7 @@
 //! `key`: keys that checkpoints are signed with, and cosigned by a witness.
 
-use super::{Failure, say};
-use motherlode_proofs::{load, make, of_partition};
+use super::{Failure, NEW_FILE, say};
+use motherlode_proofs::{KeyError, load, make, of_partition};
 use motherlode_tiles::KeyKind;
 use std::path::PathBuf;
 
@@ -51,9 +51,21 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let (key, partitions) = match &args.what {
         What::New(New { name, out, witness }) => {
             let kind = if *witness { KeyKind::Witness } else { KeyKind::Log };
-            (make(out, Some(name), kind).map_err(Failure::found)?, 1)
+            let made = make(out, Some(name), kind).map_err(|error| match error {
+                KeyError::File { source, .. } => Failure::unwritable(out, &source, NEW_FILE),
+                KeyError::Malformed { source, .. } => {
+                    Failure::unusable(format!("the name {name:?} is not allowed: {source}"))
+                        .with_step("Name the key after its owner, such as example.com/motherlode")
+                }
+                error => Failure::found(error),
+            });
+            (made?, 1)
         }
-        What::Show(Show { file, partitions }) => (load(file).map_err(Failure::unusable)?, *partitions),
+        What::Show(Show { file, partitions }) => {
+            let step =
+                "Name a key that `motherlode key new` or `serve` has made, such as proofs.key in its data folder";
+            (load(file).map_err(|error| Failure::unusable(error).with_step(step))?, *partitions)
+        }
     };
     let key = key.verifier();
     let keys = match key.kind() {

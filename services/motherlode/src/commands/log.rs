@@ -9,7 +9,7 @@ use motherlode_proto::convert::{
     play::hex,
     record::{self, Logged},
 };
-use motherlode_server::LogLocation;
+use motherlode_server::{LogLocation, RecordsError};
 use std::{collections::VecDeque, fmt::Write};
 
 /// The arguments of `log`.
@@ -34,7 +34,7 @@ enum What {
         #[command(flatten)]
         at: At,
         /// Its position.
-        #[arg(value_name = "POSITION")]
+        #[arg(value_name = "POSITION", value_parser = position)]
         position: Position,
     },
     /// Verify checksums and the hash chain from the first record to the last; `audit` verifies what they say, too.
@@ -42,6 +42,11 @@ enum What {
         #[command(flatten)]
         at: At,
     },
+}
+
+/// Parses a position.
+fn position(text: &str) -> Result<Position, String> {
+    text.parse().map_err(|_| "must be a whole number from 1, such as 17".to_owned())
 }
 
 /// Which log.
@@ -96,13 +101,16 @@ fn tail(log: &LogLocation, partition: u32, count: usize) -> Result<(), Failure> 
 }
 
 fn show(log: &LogLocation, partition: u32, position: Position) -> Result<(), Failure> {
-    for record in log.existing(partition)? {
+    let mut records = log.existing(partition)?;
+    for record in records.by_ref() {
         let record = record?;
         if record.position == position {
             return say(&whole(&record)?);
         }
     }
-    Err(Failure::unusable(format!("{log}: no position {position}")))
+    let (end, _) = records.verified();
+    Err(Failure::unusable(format!("{log}: no position {position}"))
+        .with_step(&format!("Name a position from 1 to {end}, the end of partition {partition}")))
 }
 
 fn verify(log: &LogLocation, partition: Option<u32>) -> Result<(), Failure> {
@@ -115,6 +123,11 @@ fn verify(log: &LogLocation, partition: Option<u32>) -> Result<(), Failure> {
             bytes += record?.bytes.len() as u64;
         }
         let (position, head) = records.verified();
+        // A service begins each partition with a record.
+        if position == 0 {
+            let location = Box::new(log.clone());
+            return Err(RecordsError::Missing { location, partition: Some(partition) }.into());
+        }
         let of = if count > 1 { format!(" partition {partition}") } else { String::new() };
         let sound = format!("sound up to position {position}, {bytes} bytes of records");
         let _ = write!(text, "{log}{of}: {sound}\n  head {}\n", hex(&head));

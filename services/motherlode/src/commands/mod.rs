@@ -29,12 +29,30 @@ pub mod verify;
 pub mod watch;
 pub mod witness;
 
-use motherlode_server::{BackupError, CopyError, LocalError, RecordsError};
+use motherlode_jetstream::OpenError as StreamError;
+use motherlode_log::{OpenError, ScanError};
+use motherlode_server::{BackupError, CopyError, LocalError, LogError, RecordsError};
 use serde::Serialize;
 use std::{
     error::Error,
+    fmt::Display,
+    fs,
     io::{self, ErrorKind, Write},
+    net::SocketAddr,
+    path::Path,
 };
+
+/// The next step if a secret cannot be written to a file.
+const NEW_FILE: &str = "Name a file by --out that does not exist yet, in a folder that this user may write";
+/// The next step if a report cannot be written to a file.
+const ANY_FILE: &str = "Name a file by --out that this user may write";
+/// The next step if the log is damaged.
+const DAMAGED: &str = "Leave the folder unchanged, and use a copy of the log that `motherlode log verify` finds sound";
+/// The next step if there is no log.
+const NO_LOG: &str = "Name the data folder of `serve`, the folder of a copy, or nats://host:port,...";
+/// The next step if the JetStream servers cannot be reached.
+const NO_STREAM: &str = "Check the address, and that a NATS server with JetStream listens there; [store] in the file of --config has its \
+credentials";
 
 /// How a command prints what it found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -82,14 +100,65 @@ impl Failure {
     pub fn unusable(message: impl ToString) -> Self {
         Self { code: 2, message: message.to_string() }
     }
+
+    /// Adds the next step, on a line of its own.
+    #[must_use]
+    pub fn with_step(mut self, step: &str) -> Self {
+        if !step.is_empty() {
+            self.message = format!("{}\n{step}", self.message);
+        }
+        self
+    }
+
+    /// A file or folder that an argument names and that cannot be read.
+    #[must_use]
+    pub fn unreadable(path: &Path, error: &dyn Display, step: &str) -> Self {
+        Self::unusable(format!("cannot read {}: {error}", path.display())).with_step(step)
+    }
+
+    /// A file or folder that an argument names and that cannot be written.
+    #[must_use]
+    pub fn unwritable(path: &Path, error: &io::Error, step: &str) -> Self {
+        Self::unusable(format!("cannot write {}: {error}", path.display())).with_step(step)
+    }
+}
+
+/// Reads a text file that an argument names; `step` is the next step if it cannot be read.
+///
+/// # Errors
+/// [`Failure::unreadable`].
+pub fn read_text(path: &Path, step: &str) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error, step))
+}
+
+/// Parses an address to listen on.
+///
+/// # Errors
+/// It is not an IP address with a port.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "must be an IP address and a port, such as 127.0.0.1:50051".to_owned())
+}
+
+/// The next step after an error of a log's records; empty if the message states it.
+fn records_step(error: &RecordsError) -> &'static str {
+    match error {
+        RecordsError::Missing { .. } | RecordsError::Unlisted(_) => NO_LOG,
+        RecordsError::Files(ScanError::Damaged(_)) | RecordsError::Messages(_) => DAMAGED,
+        RecordsError::Files(ScanError::Io { .. }) => {
+            "The folder must be one that `serve` or `copy` has written, and readable for this user"
+        }
+        RecordsError::Stream(StreamError::Connect { .. }) => NO_STREAM,
+        RecordsError::NotAFolder(_) | RecordsError::Archived { .. } | RecordsError::Stream(_) => "",
+    }
 }
 
 /// No log is unusable input, all else was found.
 impl From<RecordsError> for Failure {
     fn from(error: RecordsError) -> Self {
+        let step = records_step(&error);
         match error {
-            RecordsError::Missing(_) | RecordsError::Unlisted(_) => Self::unusable(error),
-            error => Self::found(error),
+            RecordsError::Missing { .. } | RecordsError::Unlisted(_) => Self::unusable(error).with_step(step),
+            error => Self::found(error).with_step(step),
         }
     }
 }
@@ -98,6 +167,10 @@ impl From<CopyError> for Failure {
     fn from(error: CopyError) -> Self {
         match error {
             CopyError::Records(error) => error.into(),
+            CopyError::NoPrefix { .. } => {
+                Self::found(error).with_step("Copy to an empty folder, or to an older copy of this log")
+            }
+            CopyError::Target(error) => Self::found(&error).with_step(log_step(&error)),
             error => Self::found(error),
         }
     }
@@ -109,7 +182,9 @@ impl From<LocalError> for Failure {
             LocalError::Records(error) => error.into(),
             LocalError::Copy(error) => error.into(),
             LocalError::Folder(error) => Self::found(error),
-            error => Self::unusable(error),
+            LocalError::NoFolder(_) | LocalError::NoLog(_) | LocalError::Name(_) => {
+                Self::unusable(error).with_step(NO_LOG)
+            }
         }
     }
 }
@@ -117,9 +192,28 @@ impl From<LocalError> for Failure {
 impl From<BackupError> for Failure {
     fn from(error: BackupError) -> Self {
         match error {
-            BackupError::Both(_) => Self::unusable(error),
+            BackupError::Both(_) => Self::unusable(error).with_step("Move one of the two to another folder"),
+            BackupError::Open { .. } | BackupError::OtherLog(_) | BackupError::Operator { .. } => {
+                Self::found(error).with_step("Name the folder of this log's copy, or a new one, by --to")
+            }
             error => Self::found(error),
         }
+    }
+}
+
+/// The next step after a log did not open for writing; empty if the message states it.
+fn log_step(error: &LogError) -> &'static str {
+    match error {
+        LogError::Folder { source: OpenError::Scan(ScanError::Damaged(_)), .. } => DAMAGED,
+        LogError::Folder { source: OpenError::Locked { .. }, .. } | LogError::Stream(StreamError::Unsafe(_)) => "",
+        LogError::Folder { .. } | LogError::List { .. } | LogError::Index { .. } => {
+            "Name a folder that a log has or can be made in, and that this user may write"
+        }
+        LogError::Partitions { .. } => {
+            "Name as many partitions as the log was made with (--partitions), or another folder (--data)"
+        }
+        LogError::Stream(StreamError::Connect { .. }) => NO_STREAM,
+        LogError::Stream(_) => "",
     }
 }
 

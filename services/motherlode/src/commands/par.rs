@@ -11,7 +11,7 @@ mod sheet;
 mod spread;
 
 use super::{
-    Failure, say,
+    ANY_FILE, Failure, say,
     stake::{StakeArgs, newest},
 };
 use crate::figures;
@@ -75,8 +75,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     match &args.out {
         None => say(&written),
-        Some(file) => fs::write(file, written)
-            .map_err(|error| Failure::found(format!("{} cannot be written: {error}", file.display()))),
+        Some(file) => fs::write(file, written).map_err(|error| Failure::unwritable(file, &error, ANY_FILE)),
     }
 }
 
@@ -149,6 +148,6 @@ mod tests {
         run(&args).unwrap();
         assert!(fs::read_to_string(folder.path().join("sheet.txt")).unwrap().starts_with("Bewitched: PAR sheet\n"));
         let failure = run(&Args { out: Some(folder.path().to_owned()), ..args }).unwrap_err();
-        assert_eq!(failure.code, 1);
+        assert_eq!(failure.code, 2);
     }
 }

@@ -1,6 +1,10 @@
 //! `proof`: a round's proof, from a running service or from a log, for `verify` and for whoever else reads c2sp.org/tlog-proof.
 
-use super::{Failure, config_file, replay::RoundName, say};
+use super::{
+    Failure, config_file,
+    replay::{RoundName, no_round},
+    say,
+};
 use crate::{
     client::{self, insist},
     target::Target,
@@ -14,7 +18,7 @@ use motherlode_proto::{
     proof::v1::{GetRoundProofRequest, proof_service_client::ProofServiceClient},
 };
 use motherlode_rounds::draws;
-use motherlode_server::LogLocation;
+use motherlode_runtime::Config;
 use motherlode_tiles::VerifierKey;
 use std::path::{Path, PathBuf};
 
@@ -68,17 +72,23 @@ async fn from_service(args: &Args) -> Result<String, Failure> {
 
 fn from_log(args: &Args, data: &Path) -> Result<String, Failure> {
     let RoundName { stream, number } = &args.round;
-    let location = LogLocation::named(&data.to_string_lossy(), &config_file::read(None)?).map_err(Failure::unusable)?;
+    let location = config_file::location(&data.to_string_lossy(), &Config::default())?;
     let partition = stream.partition(location.existing_count()?);
     let key = match &args.log_key {
         Some(key) => key.clone(),
-        None => load(&data.join("proofs.key")).map_err(Failure::unusable)?.verifier().clone(),
+        None => {
+            let step = "Name the log's public key by --log-key";
+            let key = load(&data.join("proofs.key")).map_err(|error| Failure::unusable(error).with_step(step));
+            key?.verifier().clone()
+        }
     };
     let key = of_partition(&key, partition).map_err(Failure::unusable)?;
     let folder = proofs_folder(data, partition);
-    let signed = Files::checkpoint(&folder, &key).map_err(Failure::found)?;
+    let step = "Serve the folder once: `serve` rebuilds a damaged checkpoint from the log";
+    let signed = Files::checkpoint(&folder, &key).map_err(|error| Failure::found(error).with_step(step))?;
     let Some((checkpoint, note)) = signed else {
-        return Err(Failure::unusable(format!("{}: no checkpoint was signed there", folder.display())));
+        let what = format!("{}: no checkpoint was signed there", folder.display());
+        return Err(Failure::unusable(what).with_step(step));
     };
     let (mut records, mut sealing, mut over) = (vec![], vec![], false);
     // The player's latest record that sealed a draw, if it's another round's.
@@ -106,7 +116,7 @@ fn from_log(args: &Args, data: &Path) -> Result<String, Failure> {
         }
     }
     match records.last() {
-        None => Err(Failure::unusable(format!("the log has no round {number} of {stream}"))),
+        None => Err(no_round(*number, stream)),
         Some(_) if !over => Err(Failure::found("the round is open: it's proven when it's over")),
         Some(last) if last.position > checkpoint.size => Err(Failure::found(format!(
             "position {} is not in the last checkpoint, of size {}",

@@ -1,7 +1,7 @@
 //! A feed of changes on a subject of NATS: a message a record, with the text of its line (PL-34).
 
 use super::{
-    Failure,
+    Failure, NO_STREAM,
     feed::line,
     say,
     sink::{FAILURES_MAX, FIRST_WAIT, LAST_WAIT, Sink, of},
@@ -34,7 +34,7 @@ impl Published {
         let (servers, subject) = to.rsplit_once('/').unwrap_or_default();
         let config = config.at(servers).map_err(|_| {
             Failure::unusable(format!(
-                "{to}: must be nats://host:port,.../SUBJECT, with further host:port after commas"
+                "--to {to}: must be nats://host:port,.../SUBJECT, with further host:port after commas"
             ))
         })?;
         let (feed, after) = Feed::open(&config, subject, begin).await.map_err(failed)?;
@@ -86,6 +86,7 @@ impl Sink for Published {
 
 fn failed(error: FeedError) -> Failure {
     match error {
+        FeedError::Unreachable { .. } => Failure::found(error).with_step(NO_STREAM),
         FeedError::Unusable(_) => Failure::unusable(error),
         FeedError::Refused(_) | FeedError::Passing(_) => Failure::found(error),
     }

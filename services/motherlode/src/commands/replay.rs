@@ -5,7 +5,7 @@
 
 mod json;
 
-use super::{Failure, config_file::LogAccess, say};
+use super::{DAMAGED, Failure, NO_LOG, config_file::LogAccess, say};
 use crate::draw;
 use motherlode_audit::{ReplayError, Replayed, replay};
 use motherlode_books::{StreamId, is_id, number};
@@ -76,14 +76,20 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let local = args.access.local(&args.data)?;
     let replayed =
         replay(&local.log(stream.partition(local.partitions())), stream, *number).map_err(|error| match error {
-            ReplayError::Unusable(_) => Failure::unusable(error),
-            ReplayError::Damaged(_) => Failure::found(error),
+            ReplayError::Unusable(_) => Failure::unusable(error).with_step(NO_LOG),
+            ReplayError::Damaged(_) => Failure::found(error).with_step(DAMAGED),
         })?;
     let Some(replayed) = replayed else {
-        return Err(Failure::unusable(format!("the log has no round {number} of {stream}")));
+        return Err(no_round(*number, stream));
     };
     say(&shown(&args.round.to_string(), stream, &replayed, args.format)?)?;
     if replayed.matches() { Ok(()) } else { Err(Failure::found("the replay gives other bytes than the log has")) }
+}
+
+/// The failure of a round that the log does not have.
+pub(super) fn no_round(number: u64, stream: &StreamId) -> Failure {
+    Failure::unusable(format!("the log has no round {number} of {stream}"))
+        .with_step("Rounds are named operator/player/number; `motherlode export --what rounds PLACE` lists them")
 }
 
 /// The round as `GetRound` tells it, with the verdict on each step.

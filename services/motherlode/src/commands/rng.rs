@@ -54,7 +54,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = number)]
     bytes: Option<u64>,
     /// Write numbers from 0 to K-1, drawn as reels and wheels draw them.
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = scale)]
     scaled: Option<NonZeroU32>,
     /// Write so many numbers (`--format dieharder`: so many words); 0 for as many as are read.
     #[arg(long, value_name = "N", value_parser = number, default_value = "0", conflicts_with = "bytes")]
@@ -65,6 +65,11 @@ pub struct Args {
     /// The draw key, 64 hexadecimal digits, for an export that can be repeated.
     #[arg(long, value_name = "HEX", value_parser = simulate::seed)]
     seed: Option<Seed>,
+}
+
+/// Parses K.
+fn scale(text: &str) -> Result<NonZeroU32, String> {
+    text.parse().map_err(|_| "must be a whole number from 1 to 4294967295".to_owned())
 }
 
 /// How scaled numbers are written.

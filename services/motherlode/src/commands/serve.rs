@@ -2,8 +2,9 @@
 
 mod announce;
 
-use super::{Failure, config_file};
-use motherlode_ledger::DrawKeys;
+use super::{Failure, address, config_file, config_file::faulty, log_step};
+use motherlode_ledger::{DrawKeys, draws::DrawKeysError};
+use motherlode_proofs::ProofsError;
 use motherlode_runtime::{
     Config,
     config::{Role, Verify},
@@ -11,7 +12,11 @@ use motherlode_runtime::{
 };
 use motherlode_server::{Phase, ServeError, note_refused_start, serve};
 use motherlode_spin::Dealer;
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// How long threads have to end once nothing is served any more.
 const LEAVE: Duration = Duration::from_secs(1);
@@ -20,7 +25,7 @@ const LEAVE: Duration = Duration::from_secs(1);
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Address to listen on; port 0 lets the system choose. Default 127.0.0.1:50051.
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     listen: Option<SocketAddr>,
     /// Folder of the log and its index. Default ./data.
     #[arg(long, value_name = "DIR")]
@@ -49,7 +54,7 @@ pub struct Args {
     #[arg(long, value_name = "WHEN")]
     verify: Option<Verify>,
     /// Address of the console, the pages for people. Default 127.0.0.1:50080 if nobody else listens there.
-    #[arg(long, value_name = "ADDR", conflicts_with = "no_console")]
+    #[arg(long, value_name = "ADDR", value_parser = address, conflicts_with = "no_console")]
     console: Option<SocketAddr>,
     /// Serve no console.
     #[arg(long)]
@@ -74,7 +79,7 @@ impl Args {
     pub(super) fn config(&self) -> Result<Config, Failure> {
         let mut config = config_file::read(self.config.as_deref())?;
         if let Some(url) = &self.store {
-            config.store = config.store.at(url).map_err(Failure::unusable)?;
+            config.store = config.store.at(url).map_err(|error| faulty(None, &error))?;
         }
         config.listen = self.listen.unwrap_or(config.listen);
         config.partitions = self.partitions.unwrap_or(config.partitions);
@@ -94,9 +99,33 @@ impl Args {
         config.draws.accept_lost_keys = self.draw_keys_lost;
         config.console.usual = !self.no_console;
         config.console.listen = self.console.or(config.console.listen).filter(|_| !self.no_console);
-        config.check_role().map_err(Failure::unusable)?;
+        config.check_role().map_err(|error| faulty(self.file(), &error))?;
+        if config.data.exists() && !config.data.is_dir() {
+            let what = format!("{} is a file: the data of `serve` is a folder", config.data.display());
+            return Err(Failure::unusable(what).with_step("Name a folder by --data, or one that does not exist yet"));
+        }
         Ok(config)
     }
+
+    /// The configuration file.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+}
+
+/// A start that failed, with the next step.
+fn failed(error: &ServeError) -> Failure {
+    let step = match error {
+        ServeError::Log(error) => log_step(error),
+        ServeError::DrawKeys(DrawKeysError::Io { .. } | DrawKeysError::Malformed { .. }) => {
+            "Restore the file from a copy, or name another one by [draws] key_file"
+        }
+        ServeError::Proofs(ProofsError::Key(_)) => {
+            "Restore the file from a copy, or name another one by [proofs] key_file"
+        }
+        _ => "",
+    };
+    Failure::caused(error).with_step(step)
 }
 
 /// Serves until a signal.
@@ -104,7 +133,11 @@ impl Args {
 /// # Errors
 /// [`Failure`] says what could not be opened, bound or replayed.
 pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
-    let (config, file) = (args.config()?, args.config.as_deref());
+    let (config, file) = (args.config()?, args.file());
+    motherlode_server::check(&config).map_err(|error| faulty(file, &error))?;
+    if config.store.url.is_none() {
+        motherlode_server::check_addresses(&config).map_err(|error| failed(&error))?;
+    }
     // Calls are answered by threads of their own.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(config.threads()).enable_all().build();
     let runtime = runtime.map_err(Failure::found)?;
@@ -114,7 +147,7 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
         let keys = match config.draw_key_file().filter(|_| config.role != Role::Console) {
             Some(file) => DrawKeys::open(&file).map_err(ServeError::from).map_err(|error| {
                 note_refused_start(&config.data, &error);
-                Failure::found(error)
+                failed(&error)
             })?,
             None => DrawKeys::none(),
         };
@@ -128,7 +161,7 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
             Phase::Standby(listener) => announce::say_standing_by(listener, &config),
             Phase::Console(address) => announce::say_console(address, &config),
         };
-        serve(&config, dealer, Box::pin(signalled), &say).await.map_err(|error| Failure::caused(&error))
+        serve(&config, dealer, Box::pin(signalled), &say).await.map_err(|error| failed(&error))
     });
     // A server that served has closed all by now. A start that the signal ended may still be reading the log, and nobody waits for that.
     runtime.shutdown_timeout(LEAVE);

@@ -1,6 +1,6 @@
 //! `token new`: a bearer token, shown once, and what the configuration stores of it.
 
-use super::{Failure, say};
+use super::{Failure, NEW_FILE, say};
 use crate::client::random;
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::access::digest;
@@ -55,5 +55,5 @@ fn write(path: &std::path::Path, token: &str) -> Result<(), Failure> {
     use std::{io::Write, os::unix::fs::OpenOptionsExt};
     let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     let written = file.and_then(|mut file| writeln!(file, "{token}"));
-    written.map_err(|error| Failure::found(format!("{}: {error}", path.display())))
+    written.map_err(|error| Failure::unwritable(path, &error, NEW_FILE))
 }

@@ -3,7 +3,7 @@
 //! Exit code 0 when all holds, 1 when something does not, 2 when the file is none.
 
 use super::{
-    Failure,
+    Failure, read_text,
     replay::{Picture, shown},
     say,
 };
@@ -11,7 +11,7 @@ use motherlode_audit::{Proven, ShownDraw, verify};
 use motherlode_books::SealReason;
 use motherlode_proto::convert::play::hex;
 use motherlode_tiles::{Checkpoint, KeyKind, Policy, Proof, VerifierKey};
-use std::{fmt, fs, path::PathBuf};
+use std::path::{Path, PathBuf};
 
 /// The arguments of `verify`.
 #[derive(Debug, Clone, clap::Args)]
@@ -32,14 +32,13 @@ pub struct Args {
 /// # Errors
 /// Something does not hold, or a file cannot be read.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let read = |path: &PathBuf| {
-        let unusable = |error: &dyn fmt::Display| Failure::unusable(format!("{}: {error}", path.display()));
-        fs::read_to_string(path).map_err(|error| unusable(&error))
-    };
-    let malformed = |path: &PathBuf, error| Failure::unusable(format!("{}: {error}", path.display()));
-    let proof: Proof = read(&args.file)?.parse().map_err(|error| malformed(&args.file, error))?;
+    let (proof, policy) =
+        ("Get the proof by: motherlode proof ROUND > FILE", "Name a file of c2sp.org/tlog-policy by --policy");
+    let malformed =
+        |path: &Path, error, step| Failure::unusable(format!("{}: {error}", path.display())).with_step(step);
+    let proof: Proof = read_text(&args.file, proof)?.parse().map_err(|error| malformed(&args.file, error, proof))?;
     let policy: Option<Policy> = match &args.policy {
-        Some(path) => Some(read(path)?.parse().map_err(|error| malformed(path, error))?),
+        Some(path) => Some(read_text(path, policy)?.parse().map_err(|error| malformed(path, error, policy))?),
         None => None,
     };
     let key = match &args.key {

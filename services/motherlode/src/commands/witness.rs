@@ -2,18 +2,21 @@
 //!
 //! To be run by somebody else than the log's own people: then nobody can be shown another log than everybody.
 
-use super::{Failure, say};
+use super::{Failure, address, say};
 use motherlode_proofs::{Witness, load};
 use motherlode_runtime::stop;
 use motherlode_tiles::{KeyKind, VerifierKey};
 use std::{net::SocketAddr, path::PathBuf};
 use tokio::net::TcpListener;
 
+/// The next step without a witness's key.
+const MAKE: &str = "Make a key by: motherlode key new NAME --witness --out FILE";
+
 /// The arguments of `witness`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// The address to listen on; port 0 lets the system choose.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:50061")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address, default_value = "127.0.0.1:50061")]
     listen: SocketAddr,
     /// The witness's key, as `key new --witness` makes it.
     #[arg(long, value_name = "FILE")]
@@ -31,20 +34,26 @@ pub struct Args {
 /// # Errors
 /// The key, the folder or the address cannot be used.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let key = load(&args.key).map_err(Failure::unusable)?;
+    let key = load(&args.key).map_err(|error| Failure::unusable(error).with_step(MAKE))?;
     if key.verifier().kind() != KeyKind::Witness {
-        return Err(Failure::unusable(format!("{}: not a witness's key (key new --witness)", args.key.display())));
+        return Err(Failure::unusable(format!("{}: not a witness's key", args.key.display())).with_step(MAKE));
     }
     if let Some(other) = args.logs.iter().find(|key| key.kind() != KeyKind::Log) {
-        return Err(Failure::unusable(format!("{other} is a witness's key, not a log's")));
+        let what = format!("{other} is a witness's key, not a log's");
+        return Err(Failure::unusable(what).with_step("`motherlode key show` prints the key of a log's proofs.key"));
     }
     let verifier = key.verifier().to_string();
-    let witness = Witness::open(key, args.logs.clone(), args.data.clone()).map_err(Failure::found)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     runtime.block_on(async {
         let signalled = stop::signalled().map_err(Failure::found)?;
-        let bound = TcpListener::bind(args.listen).await;
-        let listener = bound.map_err(|error| Failure::found(format!("cannot listen on {}: {error}", args.listen)))?;
+        // Before the folder is made.
+        let listener = TcpListener::bind(args.listen).await.map_err(|error| {
+            Failure::found(format!("cannot listen on {}: {error}", args.listen))
+                .with_step("Name another address by --listen")
+        })?;
+        let witness = Witness::open(key, args.logs.clone(), args.data.clone()).map_err(|error| {
+            Failure::found(error).with_step("Name a folder of this witness, or a new one, by --data")
+        })?;
         let address = listener.local_addr().map_err(Failure::found)?;
         say(&format!("Witness {verifier}\n  http://{address}/add-checkpoint\n"))?;
         let (stopper, stop) = stop::channel();

@@ -16,11 +16,14 @@ pub type Acceptor = TlsAcceptor;
 /// Why the service's TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file is not PEM, or has no certificate or key in it.
-    #[error("{0}")]
+    /// The file of the certificate has none.
+    #[error("the first file has no certificate in PEM")]
+    NoCertificate,
+    /// A file is not PEM, or has no key in it.
+    #[error("the files must be PEM: {0}")]
     Pem(#[from] pem::Error),
     /// The certificate and its key do not match, or are of a kind that is not supported.
-    #[error("{0}")]
+    #[error("the certificate and its key do not fit: {0}")]
     Rustls(#[from] rustls::Error),
     /// The clients' roots cannot be used.
     #[error("{0}")]
@@ -52,7 +55,11 @@ pub fn acceptor(
             builder.with_client_cert_verifier(verifier.allow_unauthenticated().build()?)
         }
     };
-    let mut config = builder.with_single_cert(certificates(certificate)?, PrivateKeyDer::from_pem_slice(key)?)?;
+    let chain = certificates(certificate)?;
+    if chain.is_empty() {
+        return Err(TlsError::NoCertificate);
+    }
+    let mut config = builder.with_single_cert(chain, PrivateKeyDer::from_pem_slice(key)?)?;
     config.alpn_protocols.push(protocol.to_vec());
     Ok(TlsAcceptor::from(Arc::new(config)))
 }

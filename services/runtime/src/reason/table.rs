@@ -94,7 +94,7 @@ reasons! {
         TimeoutMalformed = "TIMEOUT_MALFORMED", InvalidArgument, Never;
         /// The call's deadline has passed. The effect of a request in progress is unknown: retry with the same request id.
         DeadlineExceeded = "DEADLINE_EXCEEDED", DeadlineExceeded, After(100);
-        /// A field is missing or malformed; `BadRequest` names it.
+        /// A field is missing or malformed. Correct the field that `BadRequest` names.
         InvalidField = "INVALID_FIELD", InvalidArgument, Never;
         /// The request id was used for a request with other content. Use a new one.
         RequestIdReused = "REQUEST_ID_REUSED", AlreadyExists, Never;
@@ -152,9 +152,9 @@ reasons! {
         WitchNotPicked = "WITCH_NOT_PICKED", FailedPrecondition, AfterChange;
         /// The round waits for another choice, or for none (`awaiting`).
         ChoiceNotAwaited = "CHOICE_NOT_AWAITED", FailedPrecondition, Never;
-        /// The round is over.
+        /// The round is over and takes no more choices. GetRound returns it.
         AlreadySettled = "ALREADY_SETTLED", FailedPrecondition, Never;
-        /// There is no such round, or it is another operator's.
+        /// There is no such round, or it is another operator's. ListRounds has a player's rounds.
         RoundUnknown = "ROUND_UNKNOWN", NotFound, AfterChange;
         /// The next draw has another seal than the request names. Retry with the new `seal`.
         SealChanged = "SEAL_CHANGED", FailedPrecondition, AfterChange;
@@ -200,7 +200,7 @@ reasons! {
         SessionsFull = "SESSIONS_FULL", ResourceExhausted, After(60_000);
     }
     "Campaigns" {
-        /// The player has no such campaign.
+        /// The player has no such campaign. ListCampaigns has the player's campaigns.
         CampaignUnknown = "CAMPAIGN_UNKNOWN", NotFound, AfterChange;
         /// The player has a campaign of this reference.
         CampaignExists = "CAMPAIGN_EXISTS", AlreadyExists, Never;
@@ -258,7 +258,7 @@ reasons! {
         TooManyChanges = "TOO_MANY_CHANGES", ResourceExhausted, AfterChange;
     }
     "Jackpots and incidents" {
-        /// There is no such pool.
+        /// There is no such pool. A pool has the name of its game.
         PoolUnknown = "POOL_UNKNOWN", NotFound, AfterChange;
         /// The pool is open already.
         PoolExists = "POOL_EXISTS", AlreadyExists, Never;
@@ -328,7 +328,7 @@ reasons! {
         ChangeElsewhere = "CHANGE_ELSEWHERE", FailedPrecondition, AfterChange;
         /// The installation has no such partition.
         PartitionUnknown = "PARTITION_UNKNOWN", NotFound, Never;
-        /// The log does not reach this position yet.
+        /// The log does not reach this position yet. Retry later; after a restore, begin at an earlier position.
         PositionAhead = "POSITION_AHEAD", OutOfRange, AfterChange;
         /// There is no room on the log's disk. Nothing was written.
         LogFull = "LOG_FULL", Unavailable, After(5_000);

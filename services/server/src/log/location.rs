@@ -99,6 +99,11 @@ impl LogLocation {
     pub fn named(name: &str, config: &Config) -> Result<Self, ConfigError> {
         match name.starts_with("nats://") {
             true => Ok(Self::Stream(config.log_store().at(name)?)),
+            // A mistyped address must not make a folder.
+            false if name.contains("://") => {
+                let fault = format!("{name} is neither a folder nor nats://host:port,...");
+                Err(ConfigError::Store { fault })
+            }
             false => Ok(Self::Folder { data: name.into(), segment_bytes: config.limits.segment_bytes }),
         }
     }

@@ -17,8 +17,13 @@ const BATCH_RECORDS: usize = 4096;
 #[derive(Debug, thiserror::Error)]
 pub enum RecordsError {
     /// There is no log.
-    #[error("{0}: no log there")]
-    Missing(Box<LogLocation>),
+    #[error("{location}: no log there{}", of(*partition))]
+    Missing {
+        /// Where it should be.
+        location: Box<LogLocation>,
+        /// Its partition; `None` for all.
+        partition: Option<u32>,
+    },
     /// A stream is read from its first message only.
     #[error("{0}: a stream is copied from its first record only; name a data folder")]
     NotAFolder(Box<LogLocation>),
@@ -44,6 +49,10 @@ pub enum RecordsError {
     Messages(#[from] ReadError),
 }
 
+fn of(partition: Option<u32>) -> String {
+    partition.map_or_else(String::new, |partition| format!(" of partition {partition}"))
+}
+
 impl LogLocation {
     /// How many partitions the log has, which must be there: what tools that read all of it begin with.
     ///
@@ -54,7 +63,7 @@ impl LogLocation {
             LogError::Stream(error) => error.into(),
             error => RecordsError::Unlisted(error),
         })?;
-        count.ok_or_else(|| RecordsError::Missing(Box::new(self.clone())))
+        count.ok_or_else(|| RecordsError::Missing { location: Box::new(self.clone()), partition: None })
     }
 
     /// The records of a partition from position 1 on, `None` if there is no log yet.
@@ -101,7 +110,8 @@ impl LogLocation {
     /// # Errors
     /// They are not, or cannot be read.
     pub fn existing(&self, partition: u32) -> Result<Records, RecordsError> {
-        self.records(partition)?.ok_or_else(|| RecordsError::Missing(Box::new(self.clone())))
+        let missing = || RecordsError::Missing { location: Box::new(self.clone()), partition: Some(partition) };
+        self.records(partition)?.ok_or_else(missing)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The console over real HTTP: pages by role, what is another's, sessions, forms, and what browsers are told.
 
+mod alike;
 mod apart;
 mod browser;
 mod calls;

@@ -1,11 +1,10 @@
 //! The checkpoints that a log is held against: the last one beside it, and those that were kept elsewhere.
 
 use super::args::Args;
-use crate::commands::Failure;
+use crate::commands::{Failure, read_text};
 use motherlode_audit::{Checkpoints, Options};
 use motherlode_proofs::{load, of_partition, proofs_folder};
 use motherlode_tiles::{Checkpoint, Note, VerifierKey};
-use std::fs;
 
 /// Adds them to the parts that they are of.
 ///
@@ -29,8 +28,9 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
         }
     }
     for path in &args.checkpoints {
-        let unusable = |what: String| Failure::unusable(format!("{}: {what}", path.display()));
-        let text = fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
+        let step = "Name a checkpoint of this log, a signed note, by --checkpoint, and the log's own key by --key";
+        let unusable = |what: String| Failure::unusable(format!("{}: {what}", path.display())).with_step(step);
+        let text = read_text(path, step)?;
         let note: Note = text.parse().map_err(|error| unusable(format!("{error}")))?;
         let claimed: Checkpoint = note.text().parse().map_err(|error| unusable(format!("{error}")))?;
         let of = |part: &&mut Options| of_partition(&key, part.partition).is_ok_and(|key| key.name() == claimed.origin);
@@ -50,6 +50,9 @@ fn key(args: &Args) -> Result<Option<VerifierKey>, Failure> {
     match &args.key {
         Some(key) => Ok(Some(key.clone())),
         None if !file.exists() => Ok(None),
-        None => Ok(Some(load(&file).map_err(Failure::unusable)?.verifier().clone())),
+        None => {
+            let step = "Name the log's public key by --key";
+            Ok(Some(load(&file).map_err(|error| Failure::unusable(error).with_step(step))?.verifier().clone()))
+        }
     }
 }

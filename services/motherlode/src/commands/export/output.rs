@@ -1,6 +1,6 @@
 //! Where an export goes: standard output, or a file that is there when it's whole.
 
-use crate::commands::Failure;
+use crate::commands::{ANY_FILE, Failure};
 use std::{
     fs::{self, File},
     io::{self, BufWriter, ErrorKind, Stdout, Write},
@@ -24,8 +24,9 @@ impl Output {
         if path == Path::new("-") {
             return Ok(Self(To::Stdout(BufWriter::with_capacity(BUFFER, io::stdout()))));
         }
-        let unusable = |error: io::Error| Failure::unusable(format!("{}: {error}", path.display()));
-        let name = path.file_name().ok_or_else(|| Failure::unusable(format!("{}: is no file", path.display())))?;
+        let unusable = |error: io::Error| Failure::unwritable(path, &error, ANY_FILE);
+        let name = path.file_name().filter(|_| !path.is_dir());
+        let name = name.ok_or_else(|| unusable(ErrorKind::IsADirectory.into()))?;
         let mut part = name.to_owned();
         part.push(".part");
         let part = path.with_file_name(part);

@@ -1,0 +1,60 @@
+//! Configuration files with one mistake each, and the words that their message must have.
+
+/// The file, and the words.
+pub const FAULTY: &[(&str, &[&str])] = &[
+    // Unknown keys, and values of another type.
+    ("listne = 3\n", &["unknown field `listne`", "expected one of"]),
+    ("[limits]\nnonsense = 1\n", &["unknown field `nonsense`", "message_bytes_max"]),
+    ("[currencies]\nEUR = 3\n", &["unknown field `EUR`", "ladders"]),
+    ("listen = 3\n", &["line 1", "integer `3`", "socket address"]),
+    ("listen = \"x\"\n", &["line 1", "invalid socket address"]),
+    ("partitions = \"a\"\n", &["line 1", "string \"a\""]),
+    ("[limits]\nsegment_bytes = -1\n", &["line 2", "`-1`"]),
+    ("[draws]\nkey_file = 3\n", &["line 2", "integer `3`"]),
+    ("role = \"king\"\n", &["unknown variant `king`", "`console`"]),
+    ("[console\n", &["line 1", "unclosed table"]),
+    ("reflection = true\nreflection = true\n", &["line 2", "duplicate key"]),
+    ("[tls]\ncertificate = \"tls.pem\"\n", &["missing field `key`"]),
+    // Out of range.
+    ("partitions = 0\n", &["partitions is 0", "1 to 64"]),
+    ("partitions = 70\n", &["partitions is 70", "1 to 64"]),
+    ("[limits]\nmessage_bytes_max = 0\n", &["limits.message_bytes_max is 0", "1024 to"]),
+    ("[limits]\nrequest_ms_max = 0\n", &["limits.request_ms_max is 0", "100 to"]),
+    ("[limits]\nbuffer_bytes_max = 1\n", &["limits.buffer_bytes_max is 1", "1048576 to"]),
+    ("[interruption]\nsweep_ms = 0\n", &["interruption.sweep_ms is 0", "100 to"]),
+    ("[store]\nreplicas = 9\n", &["store: replicas", "1, 3 or 5"]),
+    ("[[operators]]\nid = \"a\"\ncalls_per_second_max = 0\n", &["operator \"a\"", "above 0"]),
+    // Unknown names.
+    ("[jurisdictions]\ndefault = \"mars\"\n", &["jurisdictions", "no profile mars"]),
+    ("[rules]\nsuperseded_enabled = [\"chess 1.0\"]\n", &["rules", "chess 1.0", "superseded version"]),
+    ("[store]\nurl = \"http://x\"\n", &["store: url", "nats://host:port"]),
+    ("[[proofs.witnesses]]\nurl = \"x\"\nkey = \"y\"\n", &["proofs: witness x", "not a verifier key"]),
+    ("[[operators]]\nid = \"a b\"\n", &["operator \"a b\"", "1 to 64 characters"]),
+    // Contradictions.
+    ("role = \"spin\"\n", &["ledger: targets", "none of its own"]),
+    ("[[operators]]\nid = \"a\"\n[[operators]]\nid = \"a\"\n", &["operator \"a\"", "there twice"]),
+    ("[[operators]]\nid = \"a\"\nwallet = \"seamless\"\n", &["operator \"a\"", "needs operators.seamless"]),
+    ("listen = \"0.0.0.0:0\"\n", &["0.0.0.0:0 can be reached by others", "[allow_beyond_loopback] plaintext = true"]),
+    // Credentials.
+    (
+        "[[operators]]\nid = \"a\"\n[[operators.credentials]]\nname = \"x\"\ntoken_sha256 = \"12\"\nroles = [\"play\"]\n",
+        &["line 5", "64 hexadecimal digits"],
+    ),
+    (
+        "[[operators]]\nid = \"a\"\n[[operators.credentials]]\nname = \"x\"\nroles = [\"play\"]\n",
+        &["operator \"a\"", "token_sha256 or certificate_sha256"],
+    ),
+    (
+        "[[operators]]\nid = \"a\"\n[[operators.credentials]]\nname = \"x\"\nroles = [\"fly\"]\n",
+        &["unknown variant `fly`", "`support`"],
+    ),
+    // Files of TLS.
+    ("[tls]\ncertificate = \"nowhere\"\nkey = \"tls.key\"\n", &["[tls] names nowhere", "No such file"]),
+    ("[tls]\ncertificate = \"folder\"\nkey = \"tls.key\"\n", &["[tls] names folder", "Is a directory"]),
+    (
+        "[tls]\ncertificate = \"plain\"\nkey = \"tls.key\"\n",
+        &["[tls] names certificate plain", "no certificate in PEM"],
+    ),
+    ("[tls]\ncertificate = \"tls.pem\"\nkey = \"plain\"\n", &["key plain", "must be PEM"]),
+    ("[tls]\ncertificate = \"tls.pem\"\nkey = \"expired.key\"\n", &["key expired.key", "do not fit", "KeyMismatch"]),
+];

@@ -1,0 +1,163 @@
+//! Bets and choices that are refused, and the reasons that no bet provokes.
+
+use motherlode_proto::{
+    FILE_DESCRIPTOR_SET,
+    round::v1::{Account, Choice, Stake, choice},
+    spin::v1::{ChooseRequest, SpinRequest, play_stream_request::Call},
+};
+use motherlode_tests::account;
+use prost::Message;
+use prost_reflect::{DescriptorPool, DynamicMessage};
+use std::sync::LazyLock;
+
+pub static CONTRACT: LazyLock<DescriptorPool> = LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap());
+
+/// Reasons that no caller provokes by a bet or a choice on each path, and why.
+pub const NOT_PLAYED: &[(&str, &str)] = &[
+    ("the console's listener takes no client certificates", "CERTIFICATE_UNKNOWN CERTIFICATE_EXPIRED"),
+    ("it depends on the connections and buffers in use, not on the bet", "TOO_MANY_CONNECTIONS BUFFERS_FULL"),
+    ("the direct path leaves a late message to the layers", "MESSAGE_LATE"),
+    ("there is no such reason in gRPC", "METHOD_NEEDS_GRPC CONTENT_TYPE_UNKNOWN HTTP_REFUSED"),
+    ("a bet's path is a known method", "METHOD_UNKNOWN"),
+    ("a race, or a full queue, which a retry passes", "VERSION_CONFLICT QUEUE_FULL POOL_FIGURE_STALE"),
+    ("only series have it", "AUTOPLAY_FORBIDDEN"),
+    (
+        "only other calls have it",
+        "READS_BUSY FOLLOWERS_MAX ACCOUNT_EXISTS TRANSACTION_UNKNOWN AMOUNT_ABOVE_LIMIT AMOUNT_OUT_OF_RANGE \
+         BALANCE_ABOVE_LIMIT RATE_OUT_OF_BOUNDS PLAY_MONEY OPERATOR_UNKNOWN SESSIONS_FULL CAMPAIGN_EXISTS CAMPAIGN_BEGUN \
+         CAMPAIGN_TOO_LARGE CAMPAIGN_LIABILITY_ABOVE_CAP INVALID_CAMPAIGN SEAMLESS_WALLET ALREADY_VOIDED \
+         VOID_PROPOSED_BEFORE VOID_UNAPPROVED SWITCH_UNCHANGED NO_ACTORS CHANGE_UNKNOWN CHANGE_LAPSED SAME_ACTOR OTHER_ACTORS \
+         TOO_MANY_CHANGES POOL_UNKNOWN POOL_EXISTS POOL_STATUS POOL_OUTSTANDING INVALID_TERMS TERMS_OUT_OF_SPAN AWARD_HELD \
+         INVALID_INCIDENT INCIDENT_EXISTS TOO_MANY_INCIDENTS NO_STATEMENT REPORT_BEHIND EVENTS_UNREADABLE PROOFS_ELSEWHERE \
+         PROOFS_UNREADABLE CHECKPOINT_PENDING CHECKPOINT_AHEAD LOG_CONTRADICTED ROUND_OPEN RECORD_UNKNOWN JOB_UNKNOWN \
+         JOB_UNDER_WAY AUDIT_ELSEWHERE NO_THREAD PARTITION_UNKNOWN POSITION_AHEAD INDEX_BEHIND INDEX_UNREADABLE",
+    ),
+    (
+        "the operator's own wallet causes it, and such bets take one way on all paths",
+        "WALLET_UNAVAILABLE WALLET_BUSY DEBIT_OPEN DEBIT_ROLLED_BACK DUES_WAITING",
+    ),
+    (
+        "the state of the service causes it",
+        "DRAW_KEY_LOST NO_DRAW_KEYS NO_ENTROPY NO_RANDOM_NUMBERS AWARD_PENDING CLOSING NOT_THE_WRITER NOT_CURRENT \
+         PARTITION_ELSEWHERE LOG_FULL LOG_UNAVAILABLE OUTCOME_UNKNOWN LOG_UNREADABLE MODEL_UNKNOWN REFUSED INTERNAL",
+    ),
+    (
+        "a proposal of another process",
+        "PROPOSAL_NOT_ALLOWED PROPOSAL_BYTES PROPOSAL_TOO_LONG KIND_NOT_ALLOWED VERSION_MISSING ACTOR_MISSING ACTOR_UNKNOWN \
+         ACTOR_ROLE_MISSING APPROVAL_MISSING OUTCOME_DIFFERS STEP_UNSEALED SEAL_FORGED DRAW_KEY_UNKNOWN DRAW_KEY_PRESENT \
+         CAP_DIFFERS CAMPAIGN_UNRESERVED REPORT_DIFFERS COPY_DIFFERS MIRROR_DIFFERS",
+    ),
+];
+
+/// A bet or a choice, as each path has it.
+#[derive(Clone)]
+pub enum Asked {
+    Spin(SpinRequest),
+    Choose(ChooseRequest),
+    /// Bytes that are no message: as they are in gRPC, and in JSON.
+    Bytes(Vec<u8>, String),
+}
+
+/// A refusal that is provoked.
+pub struct Case<'a> {
+    pub reason: &'a str,
+    pub token: &'a str,
+    pub headers: &'a [(&'a str, &'a str)],
+    pub asked: Asked,
+    /// Whether it is refused on a stream, too; what is refused before the message is read ends the stream itself.
+    pub streamed: bool,
+    /// Whether figures in it are times that pass from one path to the next.
+    pub moving: bool,
+}
+
+pub fn case<'a>(reason: &'a str, token: &'a str, asked: impl Into<Asked>) -> Case<'a> {
+    Case { reason, token, headers: &[], asked: asked.into(), streamed: true, moving: false }
+}
+
+pub fn head<'a>(reason: &'a str, token: &'a str, headers: &'a [(&'a str, &'a str)]) -> Case<'a> {
+    Case { headers, streamed: false, ..case(reason, token, spin(reason, "acme", "alice")) }
+}
+
+pub fn moving<'a>(case: Case<'a>) -> Case<'a> {
+    Case { moving: true, ..case }
+}
+
+impl From<SpinRequest> for Asked {
+    fn from(spin: SpinRequest) -> Self {
+        Self::Spin(spin)
+    }
+}
+
+impl From<ChooseRequest> for Asked {
+    fn from(choose: ChooseRequest) -> Self {
+        Self::Choose(choose)
+    }
+}
+
+impl Asked {
+    pub fn method(&self) -> &'static str {
+        if let Self::Choose(_) = self { "Choose" } else { "Spin" }
+    }
+
+    pub fn request_id(&self) -> &str {
+        match self {
+            Self::Spin(spin) => &spin.request_id,
+            Self::Choose(choose) => &choose.request_id,
+            Self::Bytes(..) => "",
+        }
+    }
+
+    pub fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Spin(spin) => spin.encode_to_vec(),
+            Self::Choose(choose) => choose.encode_to_vec(),
+            Self::Bytes(bytes, _) => bytes.clone(),
+        }
+    }
+
+    pub fn json(&self) -> String {
+        let message = format!("motherlode.spin.v1.{}Request", self.method());
+        match self {
+            Self::Bytes(_, text) => text.clone(),
+            _ => serde_json::to_string(&dynamic(&message, &self.bytes())).unwrap(),
+        }
+    }
+
+    /// A stream's message; `None` if there is none.
+    pub fn call(&self) -> Option<Call> {
+        match self {
+            Self::Spin(spin) => Some(Call::Spin(spin.clone())),
+            Self::Choose(choose) => Some(Call::Choose(choose.clone())),
+            Self::Bytes(..) => None,
+        }
+    }
+}
+
+fn dynamic(message: &str, bytes: &[u8]) -> DynamicMessage {
+    DynamicMessage::decode(CONTRACT.get_message_by_name(message).unwrap(), bytes).unwrap()
+}
+
+pub fn spin(request_id: &str, operator: &str, player: &str) -> SpinRequest {
+    SpinRequest {
+        request_id: request_id.to_owned(),
+        account: Some(of(operator, player, "EUR")),
+        game: "dwarf-mine".to_owned(),
+        stake: Some(Stake { coin_value: "0.01".to_owned(), lines: 1, coins_per_line: 25, buy_feature: false }),
+        ..SpinRequest::default()
+    }
+}
+
+pub fn of(operator: &str, player: &str, currency: &str) -> Account {
+    Account { operator_id: operator.to_owned(), ..account(player, currency) }
+}
+
+/// A bet at another game of the same player.
+pub fn at(game: &str, lines: u32, coins_per_line: u32, spin: SpinRequest) -> SpinRequest {
+    let stake = Stake { coin_value: "0.01".to_owned(), lines, coins_per_line, buy_feature: false };
+    SpinRequest { game: game.to_owned(), stake: Some(stake), ..spin }
+}
+
+pub fn choose(request_id: &str, round_id: &str, kind: choice::Kind) -> ChooseRequest {
+    let choice = Some(Choice { kind: Some(kind) });
+    ChooseRequest { request_id: request_id.to_owned(), round_id: round_id.to_owned(), choice, ..Default::default() }
+}
