@@ -1,4 +1,4 @@
-//! Lists the sprites: a game's is the file of its name in `assets`, so that code names no game.
+//! Generates the list of sprites from `assets`, one file per game, so that code names no games.
 
 use std::{env, fs, io, path::PathBuf};
 

@@ -1,5 +1,4 @@
-//! The engine's cost: combinations of a scan, rounds of a simulation, and one step as the
-//! service plays it. `cargo bench -p motherlode-slots`
+//! Cost of scan combinations, simulated rounds, and one step as played by the service. `cargo bench -p motherlode-slots`
 
 use std::hint::black_box;
 
@@ -42,7 +41,7 @@ fn rounds(c: &mut Criterion) {
     group.finish();
 }
 
-/// A fresh seed, a fresh round, its first step: what a Spin request costs the engine.
+/// First step of a fresh round with a fresh seed: the engine's share of a Spin request.
 fn step(c: &mut Criterion) {
     let game = bewitched();
     let mut out = Outcome::default();

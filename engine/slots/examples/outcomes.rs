@@ -1,12 +1,10 @@
-//! Plays rounds through the code that serves players, as varied as players are, and prints every step whole: a line of
-//! JSON a step, for the second implementation in `tests/independent` to judge. The first line names the data file; with
-//! 0 rounds it also says what the game's exact mathematics says of its returns, in coins and in cash.
+//! Plays varied rounds through the production code and prints one line of JSON per step, to be checked by the second implementation
+//! in `tests/independent`. The first line names the data file; with 0 rounds it also has the exact returns, in coins and in cash.
 //!
 //! `cargo run -p motherlode-slots --example outcomes -- GAME VERSION ROUNDS [SEED]`
 //!
-//! Players come one after the other. Each has a few stakes in one or two currencies, of the coin values that the game
-//! offers there, changes between them now and then, carries what the game lets a player carry, and makes every choice at
-//! random. The seed decides all of it.
+//! Players play one after the other. Each has a few stakes in one or two currencies, changes between them, carries figures between
+//! rounds, and chooses at random. The seed determines the output.
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
@@ -20,13 +18,10 @@ use serde_json::{Value, json};
 
 type Fault = Box<dyn std::error::Error>;
 
-/// Rounds of a player.
 const ROUNDS_OF_PLAYER: u64 = 4_000;
-/// Stakes that a player changes between.
 const STAKES_OF_PLAYER: u32 = 3;
-/// Currencies of a player.
 const CURRENCIES_OF_PLAYER: u32 = 2;
-/// Limits of the gamble, in minor units: one that is reached soon, and 125,000.00.
+/// Gamble limits in minor units: low ones, and 125,000.00.
 const GAMBLE_LIMITS: [u64; 3] = [2_000, 50_000, 12_500_000];
 
 fn main() -> Result<(), Fault> {
@@ -48,7 +43,7 @@ fn main() -> Result<(), Fault> {
     Ok(out.flush()?)
 }
 
-/// Millionths of the major unit that a minor unit of a currency with a coin ladder is worth (ISO 4217).
+/// Worth of a minor unit in millionths of the major unit, for currencies with a coin ladder (ISO 4217).
 fn minor_micros(currency: &str) -> u64 {
     match currency {
         "JPY" => 1_000_000,
@@ -57,7 +52,7 @@ fn minor_micros(currency: &str) -> u64 {
     }
 }
 
-/// A player of the game, and what is carried under each scope.
+/// Player of a game, with carried figures by scope.
 struct Player {
     game: &'static dyn Game,
     random: Draws,
@@ -121,7 +116,7 @@ impl Player {
     }
 }
 
-/// Resolves the choice with a fresh seed; false if the game doesn't offer it here, and then nothing happened.
+/// Resolves the choice with a fresh seed. Returns false, without effect, if the game doesn't offer it.
 fn resolve(round: &mut dyn Round, choice: &Choice, random: &mut Draws, out: &mut Outcome) -> bool {
     let mut seed = Seed::default();
     for word in seed.chunks_mut(4) {
@@ -134,8 +129,7 @@ fn any<T: Copy>(random: &mut Draws, from: &[T]) -> T {
     from[random.below(u32::try_from(from.len()).unwrap_or(1)) as usize]
 }
 
-/// Any stake at one of these coin values; the lowest, at which wins are rounded where they ever are, as often as all
-/// others.
+/// Draws a stake; half of them at the lowest coin value, which is most likely to need rounding.
 fn stake(game: &dyn Game, coins: &[u64], random: &mut Draws) -> Stake {
     let limits = &game.info().limits;
     let mut within = |(min, max): (u32, u32)| min + random.below(max - min + 1);
@@ -144,7 +138,6 @@ fn stake(game: &dyn Game, coins: &[u64], random: &mut Draws) -> Stake {
     Stake { coin_value_micros, lines, coins_per_line, buy_feature: false }
 }
 
-/// Any choice that the round may wait for.
 fn choose(random: &mut Draws, awaiting: Awaiting, pick: Option<PickOffer>, halve: bool) -> Option<Choice> {
     Some(match awaiting {
         Awaiting::Nothing => return None,
@@ -161,7 +154,7 @@ fn choose(random: &mut Draws, awaiting: Awaiting, pick: Option<PickOffer>, halve
     })
 }
 
-/// Different objects in any order.
+/// Draws different objects in random order.
 fn objects(random: &mut Draws, offer: PickOffer) -> Picked {
     let mut left: Vec<u8> = (0..offer.of).collect();
     let picked: Vec<u8> = (0..offer.needs.min(offer.of))
@@ -170,7 +163,7 @@ fn objects(random: &mut Draws, offer: PickOffer) -> Picked {
     Picked::new(&picked).unwrap_or_default()
 }
 
-/// The file played by, and where wanted the exact returns.
+/// Data file and, on request, exact returns.
 fn header_json(game: &dyn Game, ladders: &Ladders, with_returns: bool) -> Result<Value, Fault> {
     let model_hash = game.model_hash().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let mut header = json!({ "game": game.name(), "model_hash": model_hash });
@@ -183,7 +176,7 @@ fn header_json(game: &dyn Game, ladders: &Ladders, with_returns: bool) -> Result
     Ok(header)
 }
 
-/// The effect of rounding on the return at every coin value that is offered, by currency, and how exactly it's known.
+/// Effect of rounding on the return at every offered coin value by currency, with its error bound.
 fn cash_json(game: &dyn Game, ladders: &Ladders) -> Result<Value, Fault> {
     let mut all = Vec::new();
     for currency in ladders.currencies() {
@@ -196,7 +189,7 @@ fn cash_json(game: &dyn Game, ladders: &Ladders) -> Result<Value, Fault> {
     Ok(all.into())
 }
 
-/// The highest win of a round in bets, and of games that play windows at a mean coin value those windows with their coins.
+/// Highest win of a round in bets, with the windows at a mean coin value and their coins.
 fn highest_json(game: &dyn Game) -> Result<Value, Fault> {
     let highest = game.highest_win(&highest_stake(game)?)?;
     let mut json = json!({ "bets": highest.bets.to_string() });
@@ -208,7 +201,7 @@ fn highest_json(game: &dyn Game) -> Result<Value, Fault> {
     Ok(json)
 }
 
-/// All lines, the most coins on each.
+/// Stake with all lines and the most coins.
 fn highest_stake(game: &dyn Game) -> Result<Stake, Fault> {
     let limits = &game.info().limits;
     Ok(Stake {
@@ -219,13 +212,12 @@ fn highest_stake(game: &dyn Game) -> Result<Stake, Fault> {
     })
 }
 
-/// The rates of the sheet as fractions.
 fn rates_json(game: &dyn Game) -> Result<Value, Fault> {
     let par = game.par(&highest_stake(game)?)?;
     Ok(par.rates.iter().map(|rate| (rate.key.clone(), json!(rate.value.to_string()))).collect())
 }
 
-/// The exact returns as fractions, by part and under conditions: the same at every stake.
+/// Exact returns as fractions, by part and condition; equal at every stake.
 fn returns_json(game: &dyn Game) -> Result<Value, Fault> {
     let par = game.par(&highest_stake(game)?)?;
     let parts = par.parts.iter().map(|part| (part.name.key, &part.rtp));

@@ -1,4 +1,4 @@
-//! Prints a game's PAR sheet at a stake and compares it with a simulation, part by part.
+//! Prints a game's PAR sheet at a stake and compares it with a simulation by part.
 //!
 //! `cargo run --release -p motherlode-slots --example par -- GAME [rounds [lines coins_per_line]]`
 
@@ -45,7 +45,7 @@ fn print(par: &Par) {
     println!("exactness: {}", par.exactness);
 }
 
-/// Simulates and compares, in total and by part. A part's deviation is measured with its own sample variance.
+/// Simulates and compares, in total and by part, in units of the part's sample standard error.
 fn run(game: &'static dyn Game, stake: &Stake, rounds: u64, par: &Par) -> Result<(), Box<dyn std::error::Error>> {
     let tally = simulate(game, stake, Carried::default(), rounds, *b"motherlode: a seed for PAR sheet")?;
     let (bet, n) = (par.bet_coins as f64, tally.rounds as f64);

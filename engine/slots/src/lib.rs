@@ -1,20 +1,18 @@
-//! The game mathematics: what a spin shows, what it wins, and what it returns in the long run.
+//! Game mathematics: spins, wins and exact returns.
 //!
-//! Four floors, each standing only on those below it:
+//! Four layers, each depending only on those above it in this list:
 //!
-//! - [`contract`]: what a game promises, and plain types;
-//! - [`parts`]: what games are made of: reels, lines, ways, scatters, features, the sections of a data file;
-//! - [`math`]: exact sums over all that the parts can show, proven bounds, and simulation;
-//! - [`games`](mod@games): a folder a game, and above them all the list of games.
+//! - [`contract`]: traits and plain types of a game;
+//! - [`parts`]: reels, lines, ways, scatters, features, sections of a data file;
+//! - [`math`]: exact sums over all outcomes, proven bounds, simulation;
+//! - [`games`](mod@games): one folder per game, and the list of games.
 //!
-//! A game is one data file a rules version (`games/*/*.toml`: symbols, strips, paytable, lines, wheel) and one folder
-//! that composes shared parts. [`contract::par`] is what a game says of its exact return, derived from the same data;
-//! [`math::scan`] enumerates its full cycle through the evaluator that serves players, and [`mod@math::simulate`]
-//! plays whole rounds through the code that serves players.
+//! A game is one data file per rules version (`games/*/*.toml`) and one folder that composes shared parts. [`contract::par`] states
+//! its exact return from the same data. [`math::scan`] enumerates the full cycle through the production evaluator, and
+//! [`mod@math::simulate`] plays whole rounds through the production code.
 //!
-//! Promises: pure and deterministic. A step's outcome is a function of the model, the stake, the
-//! terms, the steps before it, its seed and its choice, and of nothing else. Wins are whole coins;
-//! cash and currencies are somebody else's. Playing allocates nothing in the steady state.
+//! Pure and deterministic: a step's outcome is a function of model, stake, terms, earlier steps, seed and choice. Wins are whole
+//! coins. Steady-state play does not allocate.
 
 pub mod contract;
 pub mod games;

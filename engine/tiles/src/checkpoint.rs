@@ -1,4 +1,4 @@
-//! Checkpoints: a log's name, its tree's size and root, signed.
+//! Checkpoints: signed name, size and root of a log.
 
 use crate::{
     keys::{SignerKey, VerifierKey},
@@ -8,22 +8,22 @@ use crate::{
 };
 use std::{fmt, str::FromStr};
 
-/// The state of a log that its signature vouches for.
+/// Signed state of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The log's name.
+    /// Name of the log.
     pub origin: String,
-    /// Entries of the tree.
+    /// Number of entries.
     pub size: u64,
-    /// The root of the tree.
+    /// Root hash of the tree.
     pub root: Hash,
 }
 
 impl Checkpoint {
-    /// The checkpoint of a note that the log's key has signed. The key's name is the log's.
+    /// Verifies a note by the log's key, whose name is the log's, and parses its checkpoint.
     ///
     /// # Errors
-    /// [`NoteError`]: it isn't signed by the key, or is none of this log.
+    /// [`NoteError`]: not signed by the key, or not a checkpoint of this log.
     pub fn open(note: &Note, key: &VerifierKey) -> Result<Self, NoteError> {
         note.verify(key)?;
         let checkpoint: Self = note.text().parse()?;
@@ -33,10 +33,10 @@ impl Checkpoint {
         }
     }
 
-    /// The note of it, signed.
+    /// Creates the signed note.
     ///
     /// # Errors
-    /// The origin makes no note.
+    /// The origin is invalid in a note.
     pub fn sign(&self, key: &SignerKey) -> Result<Note, Malformed> {
         let note = Note::new(self.to_string())?;
         let signature = key.sign(note.text());
@@ -53,7 +53,7 @@ impl fmt::Display for Checkpoint {
 impl FromStr for Checkpoint {
     type Err = Malformed;
 
-    /// Reads the text of a note. Lines past the third mean nothing here; they are signed all the same.
+    /// Parses the text of a note. Lines after the third are ignored but signed.
     fn from_str(text: &str) -> Result<Self, Malformed> {
         let read = || {
             let mut lines = text.strip_suffix('\n')?.split('\n');
@@ -61,6 +61,6 @@ impl FromStr for Checkpoint {
             let checkpoint = Self { origin, size: decimal(lines.next()?)?, root: hash(lines.next()?)? };
             lines.all(|extension| !extension.is_empty()).then_some(checkpoint)
         };
-        read().ok_or(Malformed("not a checkpoint: origin, size, root in base64, a line each"))
+        read().ok_or(Malformed("not a checkpoint: origin, size and base64 root, one per line"))
     }
 }

@@ -1,4 +1,4 @@
-//! Keys of notes: Ed25519, as a log signs (type 0x01) and as a witness cosigns (type 0x04).
+//! Ed25519 keys of notes: log signatures (type 0x01) and witness cosignatures (type 0x04).
 
 use crate::{
     signature::{Signature, checked},
@@ -9,10 +9,10 @@ use ed25519_dalek::{Signature as Ed25519, Signer as _, SigningKey, VerifyingKey}
 use sha2::{Digest, Sha256};
 use std::{fmt, str::FromStr};
 
-/// How a signer key begins in its file, as in Go's `sumdb/note`.
+/// Prefix of a signer key, as in Go's `sumdb/note`.
 const PRIVATE: &str = "PRIVATE+KEY+";
 
-/// A kind of key and signature, by its identifier byte.
+/// Kind of key and signature, by identifier byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
     /// 0x01: Ed25519 over the note's text.
@@ -29,7 +29,7 @@ impl KeyKind {
         }
     }
 
-    /// The kind and the 32 bytes behind it.
+    /// Splits the kind from the 32 bytes after it.
     fn split(bytes: &[u8]) -> Option<(Self, [u8; 32])> {
         let (byte, key) = bytes.split_first()?;
         let kind = [Self::Log, Self::Witness].into_iter().find(|kind| kind.byte() == *byte)?;
@@ -37,7 +37,7 @@ impl KeyKind {
     }
 }
 
-/// A public key and its name: `name+id+key`.
+/// Public key with its name: `name+id+key`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifierKey {
     name: String,
@@ -46,25 +46,25 @@ pub struct VerifierKey {
 }
 
 impl VerifierKey {
-    /// Its name.
+    /// Name of the key.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its kind.
+    /// Kind of the key.
     #[must_use]
     pub fn kind(&self) -> KeyKind {
         self.kind
     }
 
-    /// The public key alone.
+    /// Public key bytes.
     #[must_use]
     pub fn public(&self) -> &[u8; 32] {
         self.key.as_bytes()
     }
 
-    /// Its id: the first four bytes of `SHA-256(name | 0x0A | kind | key)`.
+    /// Id: first four bytes of `SHA-256(name | 0x0A | kind | key)`.
     #[must_use]
     pub fn id(&self) -> [u8; 4] {
         let digest = Sha256::new_with_prefix(&self.name).chain_update([b'\n', self.kind.byte()]);
@@ -72,15 +72,16 @@ impl VerifierKey {
         [a, b, c, d]
     }
 
-    /// The same key under another name: a log of several partitions signs each one's checkpoints under its own.
+    /// Same key under another name: a log signs each partition's checkpoints under a separate name.
     ///
     /// # Errors
-    /// The name is none.
+    /// Invalid name.
     pub fn named(&self, name: &str) -> Result<Self, Malformed> {
         Ok(Self { name: checked(name)?, ..self.clone() })
     }
 
-    /// The time at which a signature over a text was made, 0 where it tells none; `None` where it is not of this key.
+    /// Verifies a signature over a text. Returns its time in seconds since 1970 (0 for a log's signature), or `None` if it's
+    /// invalid.
     #[must_use]
     pub fn verify(&self, text: &str, signature: &[u8]) -> Option<u64> {
         let (time, signature) = match self.kind {
@@ -113,12 +114,12 @@ impl FromStr for VerifierKey {
             let (kind, key) = KeyKind::split(&base64(key)?)?;
             Some(Self { name: checked(name).ok()?, kind, key: VerifyingKey::from_bytes(&key).ok()? })
         };
-        // The id is of name and key: another one is a mistake.
+        // The id depends on name and key, so another id is an error.
         read().filter(|key| key.to_string() == text).ok_or(Malformed("not a verifier key of Ed25519: name+id+base64"))
     }
 }
 
-/// A private key and its name: `PRIVATE+KEY+name+id+seed`. It's shown to nobody.
+/// Private key with its name: `PRIVATE+KEY+name+id+seed`. Its `Debug` output omits the secret.
 #[derive(Clone)]
 pub struct SignerKey {
     verifier: VerifierKey,
@@ -126,25 +127,25 @@ pub struct SignerKey {
 }
 
 impl SignerKey {
-    /// The key of a seed, 32 random bytes.
+    /// Creates the key of a seed of 32 random bytes.
     ///
     /// # Errors
-    /// The name is none.
+    /// Invalid name.
     pub fn new(name: &str, kind: KeyKind, seed: [u8; 32]) -> Result<Self, Malformed> {
         let key = SigningKey::from_bytes(&seed);
         Ok(Self { verifier: VerifierKey { name: checked(name)?, kind, key: key.verifying_key() }, key })
     }
 
-    /// Its public half.
+    /// Public key.
     #[must_use]
     pub fn verifier(&self) -> &VerifierKey {
         &self.verifier
     }
 
-    /// The same key under another name.
+    /// Same key under another name.
     ///
     /// # Errors
-    /// The name is none.
+    /// Invalid name.
     pub fn named(&self, name: &str) -> Result<Self, Malformed> {
         Ok(Self { verifier: self.verifier.named(name)?, key: self.key.clone() })
     }
@@ -155,7 +156,7 @@ impl SignerKey {
         self.signature(self.key.sign(text.as_bytes()).to_bytes().to_vec())
     }
 
-    /// Cosigns the text of a checkpoint as a witness, at a time: seconds since 1970.
+    /// Cosigns the text of a checkpoint as a witness, at a time in seconds since 1970.
     #[must_use]
     pub fn cosign(&self, text: &str, time: u64) -> Signature {
         let signature = self.key.sign(cosigned(text, time).as_bytes()).to_bytes();
@@ -166,7 +167,7 @@ impl SignerKey {
         Signature { name: self.verifier.name.clone(), id: self.verifier.id(), bytes }
     }
 
-    /// The line that its file has; whoever reads it can sign.
+    /// Encodes the secret as stored in its file.
     #[must_use]
     pub fn to_secret(&self) -> String {
         let VerifierKey { name, kind, .. } = &self.verifier;
@@ -174,10 +175,10 @@ impl SignerKey {
         format!("{PRIVATE}{name}+{}+{}", HEXLOWER.encode(&self.verifier.id()), to_base64(&seed))
     }
 
-    /// Reads the line that its file has.
+    /// Parses the line of a key file.
     ///
     /// # Errors
-    /// It's none. The message does not repeat it.
+    /// Invalid key. The message does not contain it.
     pub fn from_secret(text: &str) -> Result<Self, Malformed> {
         let read = || {
             let (name, rest) = text.strip_prefix(PRIVATE)?.split_once('+')?;
@@ -196,7 +197,7 @@ impl fmt::Debug for SignerKey {
     }
 }
 
-/// The message that a cosignature is over.
+/// Message of a cosignature.
 fn cosigned(text: &str, time: u64) -> String {
     format!("cosignature/v1\ntime {time}\n{text}")
 }

@@ -1,12 +1,12 @@
-//! A log that strangers check: its Merkle tree by tiles, checkpoints that are signed, proofs, and what a witness says.
+//! Transparency log: Merkle tree with tiles, signed checkpoints, proofs and witnesses.
 //!
-//! Pure mathematics and formats: no I/O, no clock, nothing random. Whoever holds the hashes hands them in ([`Stored`]), and
-//! the time of a cosignature is an argument.
+//! Pure mathematics and formats: no I/O, clock or randomness. The caller provides stored hashes ([`Stored`]) and the time of a
+//! cosignature.
 //!
-//! | here | specification, at the revision that this was written from |
+//! | items | specification, at the implemented revision |
 //! |---|---|
-//! | [`Tree`], [`inclusion`], [`consistency`] and how both are verified | RFC 6962 section 2.1, RFC 9162 section 2.1.3 and 2.1.4 |
-//! | [`Tile`] | c2sp.org/tlog-tiles, commit 1cd32db of 5 February 2026 (v0.1.0 and what came since) |
+//! | [`Tree`], [`inclusion`], [`consistency`] and their verification | RFC 6962 section 2.1, RFC 9162 section 2.1.3 and 2.1.4 |
+//! | [`Tile`] | c2sp.org/tlog-tiles, commit 1cd32db of 5 February 2026 (after v0.1.0) |
 //! | [`Note`], [`VerifierKey`], [`SignerKey`] | c2sp.org/signed-note@v1.0.0, commit b3a911e of 23 April 2026 |
 //! | [`Checkpoint`] | c2sp.org/tlog-checkpoint@v1.0.0, commit c0d0289 of 11 July 2026 |
 //! | [`Proof`] | c2sp.org/tlog-proof, commit ab17a74 of 22 May 2026 |
@@ -14,12 +14,11 @@
 //! | [`AddCheckpoint`], [`judge`] | c2sp.org/tlog-witness@v1.0.0, commit 95978ca of 6 July 2026 |
 //! | [`Policy`] | c2sp.org/tlog-policy, commit 1896a5a of 22 June 2026 |
 //!
-//! Costs: an entry two hashes in the mean (about 0.35 microseconds), a tree some 30 hashes of memory; a proof reads at most
-//! 255 hashes a level of tiles, so of ten million entries it takes about 0.3 milliseconds.
+//! Costs: two hashes per entry on average (about 0.35 microseconds) and some 30 hashes of memory per tree; a proof reads at most
+//! 255 hashes per level of tiles, about 0.3 milliseconds with ten million entries.
 //!
-//! Promises: what is written is read back as the same, and each text has one reading; no input makes anything panic, and every
-//! list has a bound. ML-DSA-44 signatures, which the specifications recommend for new ones, are not spoken yet: like all unknown
-//! signatures they are passed over.
+//! Texts round-trip, and each has one reading. Input can't cause a panic, and every list is bounded. ML-DSA-44 signatures, which
+//! the specifications recommend for new ones, are not implemented; unknown signatures are ignored.
 
 mod checkpoint;
 mod keys;

@@ -1,44 +1,44 @@
-//! The Merkle tree of RFC 6962, section 2.1, with SHA-256, as far as its right edge and its tiles need it.
+//! Merkle tree of RFC 6962, section 2.1, with SHA-256, stored as right edge and tiles.
 
 use sha2::{Digest, Sha256};
 
-/// Levels of the tree that a tile stands for.
+/// Tree levels per tile.
 pub(crate) const TILE_HEIGHT: u32 = 8;
 
-/// A hash of the tree.
+/// Hash of the tree.
 pub type Hash = [u8; 32];
 
-/// The hash of an entry: `SHA-256(0x00 | entry)`.
+/// Hash of an entry: `SHA-256(0x00 | entry)`.
 #[must_use]
 pub fn leaf(entry: &[u8]) -> Hash {
     Sha256::new_with_prefix([0]).chain_update(entry).finalize().into()
 }
 
-/// The hash over two subtrees: `SHA-256(0x01 | left | right)`.
+/// Hash of two subtrees: `SHA-256(0x01 | left | right)`.
 #[must_use]
 pub fn node(left: &Hash, right: &Hash) -> Hash {
     Sha256::new_with_prefix([1]).chain_update(left).chain_update(right).finalize().into()
 }
 
-/// The root of the tree without entries: `SHA-256("")`.
+/// Root of the empty tree: `SHA-256("")`.
 #[must_use]
 pub fn empty() -> Hash {
     Sha256::digest([]).into()
 }
 
-/// The hashes that tiles hold: of level L, those of the complete subtrees of `256^L` entries.
+/// Hashes in tiles: level L has those of the complete subtrees of `256^L` entries.
 pub trait Stored {
-    /// Why they can't be read.
+    /// Read error.
     type Error;
 
-    /// Reads `count` hashes of a level from the one at `first` on; they are never of two tiles.
+    /// Reads `count` hashes of a level from `first`, all from one tile.
     ///
     /// # Errors
-    /// They can't be read, or are not there.
+    /// They can't be read or don't exist.
     fn hashes(&self, level: u8, first: u64, count: usize) -> Result<Vec<Hash>, Self::Error>;
 }
 
-/// A growing tree: its size and the complete subtrees along its right edge, the largest first.
+/// Growing tree: its size and the complete subtrees along its right edge, the largest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tree {
     size: u64,
@@ -46,10 +46,10 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The tree of the first `size` entries.
+    /// Reads the tree of the first `size` entries.
     ///
     /// # Errors
-    /// The hashes can't be read.
+    /// Reading the hashes failed.
     pub fn read<S: Stored>(stored: &S, size: u64) -> Result<Self, S::Error> {
         let (mut from, mut edge) = (0, vec![]);
         for height in (0..u64::BITS).rev().filter(|height| size >> height & 1 == 1) {
@@ -59,19 +59,19 @@ impl Tree {
         Ok(Self { size, edge })
     }
 
-    /// The number of its entries.
+    /// Number of entries.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Its root.
+    /// Root hash.
     #[must_use]
     pub fn root(&self) -> Hash {
         self.edge.iter().copied().rev().reduce(|right, left| node(&left, &right)).unwrap_or_else(empty)
     }
 
-    /// Appends an entry. `tile` is told each hash that comes next in a level of tiles, the lowest level first.
+    /// Appends an entry. Calls `tile` with each new hash of a tile level, the lowest level first.
     pub fn append(&mut self, entry: &[u8], mut tile: impl FnMut(u8, Hash)) {
         let mut hash = leaf(entry);
         let (mut height, mut level) = (0, 0);
@@ -91,15 +91,15 @@ impl Tree {
     }
 }
 
-/// The root of the first `size` entries.
+/// Root of the first `size` entries.
 ///
 /// # Errors
-/// The hashes can't be read.
+/// Reading the hashes failed.
 pub fn root<S: Stored>(stored: &S, size: u64) -> Result<Hash, S::Error> {
     range(stored, 0, size)
 }
 
-/// The root over the entries from `from` up to but not `to`, where that is a subtree of some tree.
+/// Root of the entries `from..to`, which must form a subtree of some tree.
 pub(crate) fn range<S: Stored>(stored: &S, from: u64, to: u64) -> Result<Hash, S::Error> {
     let size = to - from;
     if size.is_power_of_two() {
@@ -119,7 +119,7 @@ pub(crate) fn range<S: Stored>(stored: &S, from: u64, to: u64) -> Result<Hash, S
     Ok(node(&range(stored, from, middle)?, &range(stored, middle, to)?))
 }
 
-/// Where a tree of two entries or more is divided: the largest power of two that is smaller than its size.
+/// Split point of a tree of at least two entries: the largest power of two below its size.
 pub(crate) fn split(size: u64) -> u64 {
     1 << (size - 1).ilog2()
 }

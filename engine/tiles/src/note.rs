@@ -1,62 +1,62 @@
-//! Signed notes: a text, an empty line, and lines with signatures.
+//! Signed notes: a text, an empty line, and signature lines.
 
 use crate::{keys::VerifierKey, signature::Signature, text::Malformed};
 use std::{fmt, str::FromStr};
 
-/// Signatures of a note, at the most.
+/// Maximum signatures of a note.
 pub const SIGNATURES_MAX: usize = 64;
 
-/// A text and those who signed it. Believe nothing of it before a key has [verified](Note::verify) it.
+/// Text with signatures. Don't trust it before [`verify`](Note::verify) succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     text: String,
-    /// Signatures, in their order.
+    /// Signatures in order.
     pub signatures: Vec<Signature>,
 }
 
-/// Why a note is not believed.
+/// Error in a note's verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoteError {
-    /// No signature is of the key.
+    /// No signature by the key.
     #[error("it is not signed by this key")]
     Unsigned,
-    /// A signature names the key, but is not of it.
+    /// An invalid signature with the key's name and id.
     #[error("a signature that names this key is false")]
     False,
-    /// The text that is signed is no checkpoint of the key's log.
+    /// The signed text is not a checkpoint of the key's log.
     #[error(transparent)]
     Malformed(#[from] Malformed),
 }
 
 impl Note {
-    /// A note that nobody has signed yet.
+    /// Creates an unsigned note.
     ///
     /// # Errors
-    /// The text does not end with a line's end, or has control characters.
+    /// The text has no final newline, or contains control characters.
     pub fn new(text: impl Into<String>) -> Result<Self, Malformed> {
         let text = text.into();
         match text.ends_with('\n') && !has_control(&text) {
             true => Ok(Self { text, signatures: vec![] }),
-            false => Err(Malformed("a note's text must end with a line's end and have no control characters")),
+            false => Err(Malformed("a note's text must end with a newline and have no control characters")),
         }
     }
 
-    /// The same text with these signatures.
+    /// Replaces the signatures.
     #[must_use]
     pub fn with(self, signatures: Vec<Signature>) -> Self {
         Self { signatures, ..self }
     }
 
-    /// The text, with its last line's end.
+    /// Text with its final newline.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Verifies a key's signatures; the time is that of the last one, 0 where it tells none.
+    /// Verifies all signatures by a key. Returns the last one's time in seconds since 1970, 0 without a time.
     ///
     /// # Errors
-    /// There is none, or a false one.
+    /// No signature by the key, or an invalid one.
     pub fn verify(&self, key: &VerifierKey) -> Result<u64, NoteError> {
         let id = key.id();
         let own = self.signatures.iter().filter(|signature| signature.id == id && signature.name == key.name());
@@ -81,10 +81,10 @@ impl FromStr for Note {
     fn from_str(note: &str) -> Result<Self, Malformed> {
         let (text, signatures) =
             note.rsplit_once("\n\n").ok_or(Malformed("a note has an empty line before its signatures"))?;
-        let signatures = signatures.strip_suffix('\n').ok_or(Malformed("a note ends with a line's end"))?;
+        let signatures = signatures.strip_suffix('\n').ok_or(Malformed("a note must end with a newline"))?;
         let lines: Vec<_> = signatures.split('\n').collect();
         if lines.len() > SIGNATURES_MAX {
-            return Err(Malformed("a note has 64 signatures at the most"));
+            return Err(Malformed("a note has at most 64 signatures"));
         }
         let signatures = lines.into_iter().map(str::parse).collect::<Result<_, _>>()?;
         Ok(Self { signatures, ..Self::new(format!("{text}\n"))? })

@@ -1,4 +1,4 @@
-//! Policies: whose checkpoints are believed, and how many witnesses must have cosigned them.
+//! Policies: trusted logs, and the witnesses required to cosign their checkpoints.
 
 use crate::{
     keys::{KeyKind, VerifierKey},
@@ -7,36 +7,36 @@ use crate::{
 };
 use std::{collections::BTreeMap, str::FromStr};
 
-/// Logs, witnesses and groups of them in a policy, at the most, of each.
+/// Maximum number of logs, of witnesses, and of groups.
 const EACH_MAX: usize = 256;
 
-/// A policy for believing checkpoints.
+/// Policy for accepting checkpoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// Keys of the logs that are believed. None where they are known otherwise.
+    /// Keys of trusted logs; empty if configured elsewhere.
     pub logs: Vec<VerifierKey>,
-    /// The witnesses that are known, by their names in the policy.
+    /// Witnesses with their names in the policy.
     pub witnesses: Vec<(String, VerifierKey)>,
-    /// By their names: how many members a group needs, and their names.
+    /// Groups: name, required number of members, names of members.
     groups: Vec<(String, usize, Vec<String>)>,
-    /// The witness or group that must have cosigned; none where nobody needs to.
+    /// Required witness or group, if any.
     quorum: Option<String>,
 }
 
 impl Policy {
-    /// The witnesses that have cosigned a checkpoint, by their names, with the times; a false cosignature is as good as none.
+    /// Names of the witnesses with a valid cosignature, with its time. Invalid cosignatures are ignored.
     #[must_use]
     pub fn cosigned(&self, checkpoint: &Note) -> BTreeMap<&str, u64> {
         let found = self.witnesses.iter().filter_map(|(name, key)| Some((&**name, checkpoint.verify(key).ok()?)));
         found.collect()
     }
 
-    /// Whether those witnesses are enough.
+    /// Returns whether these witnesses satisfy the quorum.
     #[must_use]
     pub fn is_satisfied(&self, cosigned: &BTreeMap<&str, u64>) -> bool {
         let Some(quorum) = &self.quorum else { return true };
         let mut witnessed: Vec<&str> = cosigned.keys().copied().collect();
-        // Members stand before their groups.
+        // Members precede their groups.
         for (name, needed, members) in &self.groups {
             if members.iter().filter(|member| witnessed.contains(&member.as_str())).count() >= *needed {
                 witnessed.push(name);
@@ -53,7 +53,7 @@ impl Policy {
         name != "none" && !self.knows(name)
     }
 
-    /// Takes a line up; `quorum` is what the quorum's line said.
+    /// Adds a line; `quorum` is the content of the quorum line, if already read.
     fn take(&mut self, words: &[&str], quorum: &mut Option<Option<String>>) -> Option<()> {
         match *words {
             ["log", key] | ["log", key, _] => {

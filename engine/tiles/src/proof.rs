@@ -1,11 +1,11 @@
-//! Proofs that an entry is in a tree, and that a tree is the beginning of another.
+//! Inclusion and consistency proofs.
 
 use crate::merkle::{Hash, Stored, node, range, split};
 
 /// Proves that the entry at `index` is in the tree of `size` entries: RFC 6962, section 2.1.1. `index` must be below `size`.
 ///
 /// # Errors
-/// The hashes can't be read.
+/// Reading the hashes failed.
 pub fn inclusion<S: Stored>(stored: &S, index: u64, size: u64) -> Result<Vec<Hash>, S::Error> {
     let (mut from, mut to, mut path) = (0, size, vec![]);
     while to - from > 1 {
@@ -22,11 +22,11 @@ pub fn inclusion<S: Stored>(stored: &S, index: u64, size: u64) -> Result<Vec<Has
     Ok(path)
 }
 
-/// Proves that the tree of `old` entries is the beginning of that of `new` entries: RFC 6962, section 2.1.2. `old` must not be
-/// above `new`. Of the empty tree, and of the tree itself, nothing needs to be proven: the path is empty.
+/// Proves that the tree of `old` entries is a prefix of that of `new` entries: RFC 6962, section 2.1.2. `old` must not be above
+/// `new`. The path is empty if `old` is 0 or `new`.
 ///
 /// # Errors
-/// The hashes can't be read.
+/// Reading the hashes failed.
 pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash>, S::Error> {
     let (mut from, mut to, mut path) = (0, new, vec![]);
     if old == 0 || old >= new {
@@ -42,7 +42,7 @@ pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash
             from = middle;
         }
     }
-    // Whoever has the old root has this subtree, if it is the whole old tree.
+    // A verifier with the old root has this subtree if it is the whole old tree.
     if from > 0 {
         path.push(range(stored, from, to)?);
     }
@@ -50,8 +50,7 @@ pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash
     Ok(path)
 }
 
-/// Whether a path proves that `leaf` is the hash of the entry at `index` in the tree of this size and root: RFC 9162, section
-/// 2.1.3.2.
+/// Verifies that `leaf` is the hash of the entry at `index` in the tree of this size and root: RFC 9162, section 2.1.3.2.
 #[must_use]
 pub fn is_included(leaf: &Hash, index: u64, size: u64, path: &[Hash], root: &Hash) -> bool {
     if index >= size {
@@ -69,14 +68,14 @@ pub fn is_included(leaf: &Hash, index: u64, size: u64, path: &[Hash], root: &Has
     climb.last == 0 && hash == *root
 }
 
-/// Whether a path proves that the tree `old` (size and root) is the beginning of `new`: RFC 9162, section 2.1.4.2.
+/// Verifies that the tree `old` (size and root) is a prefix of `new`: RFC 9162, section 2.1.4.2.
 #[must_use]
 pub fn is_consistent(old: (u64, &Hash), new: (u64, &Hash), path: &[Hash]) -> bool {
     let ((old, old_root), (new, new_root)) = (old, new);
     if old == 0 || old == new {
         return path.is_empty() && (old == 0 || old_root == new_root);
     }
-    // Both roots are computed from the largest complete subtree at the old tree's end; a complete old tree is that itself.
+    // Both roots start from the largest complete subtree at the old tree's end; a complete old tree is its own start.
     let (start, path) = match (old.is_power_of_two(), path) {
         (true, path) => (old_root, path),
         (false, [start, path @ ..]) => (start, path),
@@ -100,20 +99,20 @@ pub fn is_consistent(old: (u64, &Hash), new: (u64, &Hash), path: &[Hash]) -> boo
     climb.last == 0 && of_old == *old_root && of_new == *new_root
 }
 
-/// The way from a node up to the root: its index in its level, and that of the level's last node.
+/// Path from a node to the root: index in its level, and index of the level's last node.
 struct Climb {
     index: u64,
     last: u64,
 }
 
-/// Where the next sibling stands.
+/// Side of the next sibling.
 enum Side {
     Left,
     Right,
 }
 
 impl Climb {
-    /// Goes up to where the next sibling is joined; `None` above the root.
+    /// Moves up to the next sibling; `None` above the root.
     fn up(&mut self) -> Option<Side> {
         if self.last == 0 {
             return None;
@@ -122,7 +121,7 @@ impl Climb {
             self.halve();
             return Some(Side::Right);
         }
-        // At the level's end a node without a sibling stands for itself in the levels above.
+        // The last node of a level without a sibling represents itself in the levels above.
         while self.index & 1 == 0 && self.index > 0 {
             self.halve();
         }

@@ -1,19 +1,19 @@
-//! Lines with signatures, as they stand below a note.
+//! Signature lines of a note.
 
 use crate::text::{Malformed, base64, to_base64};
 use std::{fmt, str::FromStr};
 
-/// How a line with a signature begins: em dash and space.
+/// Start of a signature line: em dash and space.
 const DASH: &str = "\u{2014} ";
 
-/// One line with a signature.
+/// Signature line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
-    /// The name of the key.
+    /// Name of the key.
     pub name: String,
-    /// The id of the key.
+    /// Id of the key.
     pub id: [u8; 4],
-    /// Whatever the kind of the key makes of it.
+    /// Signature in the format of the key's kind.
     pub bytes: Vec<u8>,
 }
 
@@ -26,7 +26,7 @@ impl fmt::Display for Signature {
 impl FromStr for Signature {
     type Err = Malformed;
 
-    /// Reads a line, without its end.
+    /// Parses a line without its newline.
     fn from_str(line: &str) -> Result<Self, Malformed> {
         let read = || {
             let (name, signature) = line.strip_prefix(DASH)?.split_once(' ')?;
@@ -39,7 +39,7 @@ impl FromStr for Signature {
     }
 }
 
-/// A key's name: not empty, without white space, control characters and plus.
+/// Checks a key's name: not empty, without white space, control characters and plus.
 pub(crate) fn checked(name: &str) -> Result<String, Malformed> {
     let odd = |letter: char| letter.is_whitespace() || letter.is_control() || letter == '+';
     match name.is_empty() || name.contains(odd) {

@@ -1,4 +1,4 @@
-//! Tiles: which hashes or entries a file of a tile log holds, and its path.
+//! Tiles: contents and paths of the files of a tile log.
 
 use crate::{
     merkle::{Hash, TILE_HEIGHT},
@@ -6,38 +6,38 @@ use crate::{
 };
 use std::{fmt, str::FromStr};
 
-/// Hashes, or entries, of a full tile.
+/// Hashes or entries of a full tile.
 pub const TILE_WIDTH: u16 = 256;
-/// The highest level that a path may name.
+/// Highest level of a path.
 const LEVEL_MAX: u8 = 63;
 
-/// A tile of hashes, or a bundle of entries: `tile/<L>/<N>[.p/<W>]`, `tile/entries/<N>[.p/<W>]`.
+/// Tile of hashes, or bundle of entries: `tile/<L>/<N>[.p/<W>]`, `tile/entries/<N>[.p/<W>]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tile {
-    /// The level, 0 to 63; `None` for entries.
+    /// Level, 0 to 63; `None` for entries.
     pub level: Option<u8>,
-    /// Its place in its level, from 0.
+    /// Index in its level, from 0.
     pub index: u64,
-    /// How many it holds, 1 to 256; below 256 it is partial.
+    /// Number of hashes or entries, 1 to 256; partial below 256.
     pub width: u16,
 }
 
 impl Tile {
-    /// Whether a tree of `size` entries has it, or once had it as partial.
+    /// Returns whether a tree of `size` entries has the tile, or once had it as partial.
     #[must_use]
     pub fn is_within(&self, size: u64) -> bool {
         let held = size.checked_shr(u32::from(self.level.unwrap_or(0)) * TILE_HEIGHT).unwrap_or(0);
         u128::from(self.index) * u128::from(TILE_WIDTH) + u128::from(self.width) <= u128::from(held)
     }
 
-    /// The place of its first hash or entry in its level.
+    /// Index of its first hash or entry in its level.
     #[must_use]
     pub fn first(&self) -> u64 {
         self.index.saturating_mul(TILE_WIDTH.into())
     }
 
-    /// Bundles entries as `tile/entries` has them: each behind its length in two bytes, big-endian. An entry is a hash of 32
-    /// bytes in this log.
+    /// Encodes entries in the format of `tile/entries`, each preceded by its length in two bytes, big-endian. Entries of this log
+    /// are hashes of 32 bytes.
     #[must_use]
     pub fn bundle(entries: &[Hash]) -> Vec<u8> {
         entries.iter().flat_map(|entry| [0, 32].into_iter().chain(*entry)).collect()
@@ -69,7 +69,7 @@ impl fmt::Display for Tile {
 impl FromStr for Tile {
     type Err = Malformed;
 
-    /// Reads a path, without a slash before it.
+    /// Parses a path without a leading slash.
     fn from_str(path: &str) -> Result<Self, Malformed> {
         let read = || {
             let (level, rest) = path.strip_prefix("tile/")?.split_once('/')?;
@@ -86,7 +86,7 @@ impl FromStr for Tile {
             Some(Self { level, index, width })
         };
         let found = read().filter(|tile| tile.width > 0 && tile.level.is_none_or(|level| level <= LEVEL_MAX));
-        // Each tile has one path: whatever else was read above is none.
+        // Each tile has exactly one path; other spellings are refused.
         found.filter(|tile| tile.to_string() == path).ok_or(Malformed("not the path of a tile"))
     }
 }

@@ -1,4 +1,4 @@
-//! A proof in a file: what it is of, the path to the root, and the checkpoint that the root is signed in.
+//! Proof file: entry index, path to the root, and the checkpoint with the signed root.
 
 use crate::{
     merkle::Hash,
@@ -7,24 +7,24 @@ use crate::{
 };
 use std::{fmt, str::FromStr};
 
-/// The first line.
+/// First line.
 const HEADER: &str = "c2sp.org/tlog-proof@v1\n";
 
-/// A proof that an entry is in a log.
+/// Proof that a log contains an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
-    /// Whatever the log's users put beside it; nothing vouches for it. No line of it is written where it's empty.
+    /// Additional data of the log's users, not authenticated. Omitted if empty.
     pub extra: Vec<u8>,
-    /// The entry's index, from 0.
+    /// Index of the entry, from 0.
     pub index: u64,
-    /// The inclusion proof, from the leaf's sibling up.
+    /// Inclusion proof, from the leaf's sibling up.
     pub path: Vec<Hash>,
-    /// The signed checkpoint, with cosignatures where there are.
+    /// Signed checkpoint with its cosignatures.
     pub checkpoint: Note,
 }
 
 impl Proof {
-    /// Hashes of a path, at the most: a tree has no more levels.
+    /// Maximum hashes of a path: the maximum number of tree levels.
     pub const PATH_MAX: usize = 63;
 }
 

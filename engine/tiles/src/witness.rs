@@ -1,4 +1,4 @@
-//! A witness: it cosigns a checkpoint that continues the last one it has seen, and no other.
+//! Witness: cosigns only checkpoints that continue the last one it cosigned.
 
 use crate::{
     checkpoint::Checkpoint,
@@ -10,50 +10,51 @@ use crate::{
 };
 use std::{fmt, str::FromStr};
 
-/// Hashes of a consistency proof, at the most.
+/// Maximum hashes of a consistency proof.
 const PATH_MAX: usize = 63;
 
-/// The request that a log makes of a witness: the body of `POST add-checkpoint`.
+/// A log's request to a witness: body of `POST add-checkpoint`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddCheckpoint {
-    /// The size that the witness is taken to have seen last.
+    /// Size that the witness is expected to have cosigned last.
     pub old: u64,
-    /// The proof that the tree of that size is the beginning of the new one.
+    /// Consistency proof from that size.
     pub path: Vec<Hash>,
-    /// The new checkpoint.
+    /// New checkpoint.
     pub checkpoint: Note,
 }
 
-/// The tree that a witness has seen last of a log.
+/// Last tree of a log cosigned by a witness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
-    /// Its size.
+    /// Number of entries.
     pub size: u64,
-    /// Its root.
+    /// Root hash.
     pub root: Hash,
 }
 
-/// Why a witness does not cosign.
+/// Reason for a refused cosignature, with its HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unwitnessed {
-    /// 403: the log's key has not signed it.
+    /// 403: not signed by the log's key.
     #[error("the checkpoint: {0}")]
     Forbidden(#[from] NoteError),
     /// 400: the old size is above the new one.
     #[error("the old size is above the checkpoint's")]
     Backwards,
-    /// 409: the witness has seen another size last.
+    /// 409: the witness cosigned another size last.
     #[error("the last checkpoint that was cosigned has size {0}")]
     Conflict(u64),
-    /// 422: the tree that was seen is not its beginning.
+    /// 422: not a continuation of the last cosigned tree.
     #[error("it does not continue the last checkpoint that was cosigned")]
     Inconsistent,
 }
 
-/// Judges a request by the log's key and what was seen of the log last. What comes of it must be kept before anybody is told.
+/// Checks a request against the log's key and the last cosigned tree. The caller must store the result before it returns a
+/// cosignature.
 ///
 /// # Errors
-/// [`Unwitnessed`], for the first reason in the specification's order.
+/// [`Unwitnessed`]: the first reason in the specification's order.
 pub fn judge(request: &AddCheckpoint, key: &VerifierKey, seen: Option<Seen>) -> Result<Checkpoint, Unwitnessed> {
     let checkpoint = Checkpoint::open(&request.checkpoint, key)?;
     if request.old > checkpoint.size {

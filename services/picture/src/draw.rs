@@ -1,8 +1,7 @@
-//! Outcomes as pictures for a terminal of 80 columns.
+//! Outcomes as text pictures for a terminal of 80 columns.
 //!
-//! Drawn from what a step's outcome says and what the game's description names, nothing else: `play` has both from the
-//! service, `replay` from the log. Whatever an outcome says, drawing does not fail: what the game does not know is
-//! shown by number. With colour winning symbols stand out reversed, without it they are marked with `*`.
+//! Inputs are a step's outcome and the game's description, from the service (`play`) or the log (`replay`). Drawing can't fail:
+//! unknown symbols are shown by number. Winning symbols are reversed with colour, and marked with `*` without.
 
 mod carried;
 mod hold;
@@ -11,7 +10,7 @@ mod series;
 mod treasure;
 mod window;
 
-/// The cells of a window, for other pictures of it.
+/// Functions on cells of a window, for other pictures.
 pub(crate) mod cells {
     pub(crate) use super::{
         hold::{News, is_of as is_hold_and_win, news},
@@ -19,7 +18,7 @@ pub(crate) mod cells {
     };
 }
 
-/// A player's collection, for other pictures of it.
+/// Functions on collections, for other pictures.
 pub(crate) mod shelves {
     pub(crate) use super::carried::{Shelf, first_word};
 }
@@ -34,8 +33,7 @@ use motherlode_proto::round::v1::{
 };
 use motherlode_slots::GameInfo;
 
-/// A step's outcome in a round of a currency: windows with their wins, what a bonus or a pick gave, the card turned, and
-/// where the round stands. Ends with a line feed.
+/// Draws a step's outcome: windows with wins, prizes or picks, card, and state of the round. Ends with a line feed.
 #[must_use]
 pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: bool) -> String {
     let pen = Pen::new(colour);
@@ -63,15 +61,14 @@ pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: b
     lines.join("\n")
 }
 
-/// Draws a player's collection in a game from its figures by key: crystals, potions. Ends with a line feed, and is
-/// empty for a game without a collection.
+/// Draws a player's collection from its figures by key. Ends with a line feed; empty for a game without a collection.
 #[must_use]
 pub fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, colour: bool) -> String {
     carried::shelf(game, figure, Pen::new(colour)).into_iter().map(|line| line + "\n").collect()
 }
 
-/// Windows that are drawn as one: a series of free spins with the features in it (WF-15), a Hold and Win, respins until a
-/// win (WF-09); every other window stands alone.
+/// Groups windows that are drawn together: a series of free spins with its features (WF-15), a Hold and Win, respins until a win
+/// (WF-09).
 fn groups(spins: &[SpinResult]) -> Vec<Vec<&SpinResult>> {
     if spins.iter().any(series::is_free) {
         return vec![spins.iter().collect()];
@@ -81,13 +78,13 @@ fn groups(spins: &[SpinResult]) -> Vec<Vec<&SpinResult>> {
     spins.chunk_by(together).map(|group| group.iter().collect()).collect()
 }
 
-/// Describes a step's change of a player's collection in words, such as `2 red crystals`; empty if nothing changed.
+/// Describes a step's change of a player's collection, such as `2 red crystals`; empty without a change.
 #[must_use]
 pub fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> String {
     carried::changes(game, figures, currency)
 }
 
-/// A player's choice in a few words, such as `opens 1, 4 and 6`. `game` is none where this program does not know it.
+/// Describes a player's choice, such as `opens 1, 4 and 6`. `game` is `None` if this program lacks it.
 #[must_use]
 pub fn choice(game: Option<&GameInfo>, choice: &Choice) -> String {
     match &choice.kind {
@@ -95,7 +92,7 @@ pub fn choice(game: Option<&GameInfo>, choice: &Choice) -> String {
         Some(choice::Kind::Pick(pick)) => {
             let numbers: Vec<_> = pick.numbers.iter().map(u32::to_string).collect();
             let does = match game {
-                // BW-06: what is combined awards one of the prizes; NP-10: what is opened holds what is won.
+                // BW-06: combined vials award a prize; NP-10: opened objects contain the win.
                 Some(game) if !game.prizes.is_empty() => "combines the vials",
                 Some(_) => "opens the objects",
                 None => "picks",
@@ -132,7 +129,7 @@ fn bonus_gave(prize: &Prize, feature: bool, pen: Pen) -> Option<String> {
     })
 }
 
-/// The cards turned, the latest first (BW-24).
+/// Turned cards, the latest first (BW-24).
 fn strip(outcome: &Outcome) -> String {
     let suits: Vec<_> = outcome.double_strip.iter().map(|card| suit(*card)).collect();
     suits.join(" ")
@@ -182,7 +179,7 @@ fn card_name(card: i32) -> &'static str {
     }
 }
 
-/// A step that shows nothing and leaves the gamble open has secured half, which the rules since 1.0.1 credit at once (ME-16).
+/// Secured half. A step without windows that leaves the gamble open is such a half, credited at once since 1.0.1 (ME-16).
 fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     if outcome.credited_minor > 0 {
         return Some(format!("  Half is credited: {}.", minor_units(outcome.credited_minor, currency)));
@@ -192,8 +189,7 @@ fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     halved.then(|| "  Half of what was at risk is secured.".to_owned())
 }
 
-/// The round's win as of this step in coins and in cash, and what it waits for. Once there was a gamble the coins are
-/// those that were won before it.
+/// Win of the round in coins and cash after this step, and the awaited step. After a gamble the coins are those won before it.
 fn standing(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) -> String {
     let (coins_won, minor) = (outcome.round_win_coins, outcome.round_win_minor);
     let hue = if minor > 0 || coins_won > 0 { Hue::Gold } else { Hue::Plain };
@@ -223,7 +219,7 @@ fn standing(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) ->
         (Awaiting::FreeSpins, _) | (_, 0) => String::new(),
         (_, left) => format!("\n  Then come {}.", counted(left.into(), "free spin")),
     };
-    // Colours take no columns: what is measured has none.
+    // Colours take no columns, so the width is measured without them.
     let plain = format!("  The round has {} so far and waits for {waits}.", written(Pen::new(false)));
     let gap = if plain.chars().count() > 80 { "\n  " } else { " " };
     format!("  The round has {amount} so far{gap}and waits for {waits}.{left}")

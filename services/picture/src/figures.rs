@@ -1,10 +1,10 @@
-//! Figures for people and for programs: grouped digits, percent, cash, and parts that add up as printed.
+//! Formatting of figures: grouped digits, percent, cash, and parts that add up as printed.
 
 use motherlode_books::{CoinValue, Currency, Minor};
 use motherlode_proto::round::v1::Money;
 use motherlode_slots::par::{Exact, decimal};
 
-/// A time in milliseconds since 1970 as ISO 8601 writes it: `2026-11-22T10:00:00.123Z`.
+/// Formats Unix milliseconds by ISO 8601: `2026-11-22T10:00:00.123Z`.
 #[must_use]
 pub fn iso(unix_ms: i64) -> String {
     let (seconds, ms) = (unix_ms.div_euclid(1_000), unix_ms.rem_euclid(1_000));
@@ -12,14 +12,13 @@ pub fn iso(unix_ms: i64) -> String {
     format!("{}.{ms:03}Z", time.trim_end_matches('Z'))
 }
 
-/// The same of a message's timestamp; what is less than a millisecond is left out.
+/// Formats a timestamp likewise, truncated to milliseconds.
 #[must_use]
 pub fn time(time: &prost_types::Timestamp) -> String {
     iso(time.seconds.saturating_mul(1_000).saturating_add(i64::from(time.nanos) / 1_000_000))
 }
 
-/// A decimal number with its whole digits in groups of three: `1,234,567.89`. What follows the number, such as its
-/// currency, stays as it is: `2,149 JPY`.
+/// Groups the whole digits of a decimal number: `1,234,567.89`. A suffix such as a currency is unchanged: `2,149 JPY`.
 #[must_use]
 pub fn grouped(number: &str) -> String {
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
@@ -34,7 +33,7 @@ pub fn grouped(number: &str) -> String {
     text + fraction
 }
 
-/// Cash as people read it: `1,234.50 EUR`.
+/// Formats cash: `1,234.50 EUR`.
 #[must_use]
 pub fn cash(money: &Money) -> String {
     match money.currency_code.parse::<Currency>() {
@@ -43,13 +42,13 @@ pub fn cash(money: &Money) -> String {
     }
 }
 
-/// Minor units of a currency as people read them: `1,234.50 EUR`, `1,234 JPY`, `1,234.500 KWD`.
+/// Formats minor units of a currency: `1,234.50 EUR`, `1,234 JPY`, `1,234.500 KWD`.
 #[must_use]
 pub fn minor(amount: Minor, currency: Currency) -> String {
     format!("{} {currency}", grouped(&amount.to_decimal(currency)))
 }
 
-/// An amount of cash in minor units as whole coins of a value in millionths, rounded down: the coin view (DM-18).
+/// Converts minor units to whole coins, rounded down: the coin view (DM-18).
 #[must_use]
 pub fn coin_view(amount: Minor, currency: Currency, coin: CoinValue) -> i64 {
     let minor_micros = 1_000_000 / 10_i128.pow(currency.digits());
@@ -57,13 +56,13 @@ pub fn coin_view(amount: Minor, currency: Currency, coin: CoinValue) -> i64 {
     i64::try_from(coins).unwrap_or(i64::MAX)
 }
 
-/// A share in percent with so many places: `94.600000 %`.
+/// Formats a share in percent: `94.600000 %`.
 #[must_use]
 pub fn percent(share: &Exact, places: usize) -> String {
     format!("{} %", decimal(&(share * Exact::from_integer(100.into())), places))
 }
 
-/// A chance with at least 18 places, and with as many as nine of its digits need.
+/// Formats a chance with at least 18 places, more if needed for nine digits.
 #[must_use]
 pub fn chance(chance: &Exact) -> String {
     const PLACES: usize = 18;
@@ -78,13 +77,13 @@ pub fn chance(chance: &Exact) -> String {
     decimal(chance, places)
 }
 
-/// The nearest float, for plots and estimates; 17 places are more than it holds.
+/// Converts to the nearest float, for plots and estimates.
 #[must_use]
 pub fn number(exact: &Exact) -> f64 {
     decimal(exact, 17).parse().unwrap_or(f64::NAN)
 }
 
-/// "Once in": the inverse of a chance, grouped; `never` for none.
+/// Formats the inverse of a chance with grouped digits; `never` for 0.
 #[must_use]
 pub fn once_in(chance: &Exact, places: usize) -> String {
     if *chance == Exact::from_integer(0.into()) {
@@ -93,9 +92,8 @@ pub fn once_in(chance: &Exact, places: usize) -> String {
     format!("once in {}", grouped(&decimal(&chance.recip(), places)))
 }
 
-/// Parts of a whole with so many places that add up to the whole as [`decimal`] prints it: all are rounded down, and
-/// the units that lack go to those that lost most (largest remainder). No part is off by a whole unit of the last
-/// place as long as the parts add up to the whole exactly.
+/// Formats parts so that they add up to the whole as printed by [`decimal`]: rounded down, with missing units added to the largest
+/// remainders. Each part is off by less than a unit of the last place if the parts add up to the whole exactly.
 #[must_use]
 pub fn parts(whole: &Exact, parts: &[&Exact], places: usize) -> Vec<String> {
     let unit = (0..places).fold(Exact::from_integer(1.into()), |unit, _| unit / Exact::from_integer(10.into()));
@@ -103,9 +101,9 @@ pub fn parts(whole: &Exact, parts: &[&Exact], places: usize) -> Vec<String> {
     let mut floors: Vec<_> = parts.iter().map(|part| (*part / &unit).floor()).collect();
     let mut order: Vec<usize> = (0..parts.len()).collect();
     let lost = |place: &usize| parts[*place] / &unit - (parts[*place] / &unit).floor();
-    // The largest remainder first; the sort is stable, so equal ones keep the order of the parts.
+    // Largest remainder first; the sort is stable, so equal ones keep their order.
     order.sort_by_key(|place| std::cmp::Reverse(lost(place)));
-    // What the whole is as printed, in units of the last place: rounded half to even, as `decimal` does.
+    // The printed whole in units of the last place, rounded half to even as in `decimal`.
     let printed = rounded(&(whole / &unit));
     let mut lacking = floors.iter().fold(printed, |rest, floor| rest - floor);
     for place in order {
@@ -126,10 +124,10 @@ fn rounded(units: &Exact) -> Exact {
     if rest > half || (rest == half && odd) { floor + Exact::from_integer(1.into()) } else { floor }
 }
 
-/// A count as people type it: digits with `_` or `,` between them.
+/// Parses a count with `_` or `,` between digits.
 ///
 /// # Errors
-/// Says what was expected.
+/// Description of the expected format.
 pub fn count(text: &str) -> Result<u64, String> {
     let digits: String = text.chars().filter(|char| !matches!(char, '_' | ',')).collect();
     match digits.parse::<u64>() {
@@ -139,17 +137,17 @@ pub fn count(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Coins in words: `1 coin`, `1,200 coins`.
+/// Formats coins: `1 coin`, `1,200 coins`.
 pub(crate) fn coins(coins: u64) -> String {
     format!("{} {}", grouped(&coins.to_string()), if coins == 1 { "coin" } else { "coins" })
 }
 
-/// Something counted: `1 free spin`, `8 free spins`.
+/// Formats a count with its noun: `1 free spin`, `8 free spins`.
 pub(crate) fn counted(count: u64, one: &str) -> String {
     format!("{} {one}{}", grouped(&count.to_string()), if count == 1 { "" } else { "s" })
 }
 
-/// Minor units as an amount.
+/// Formats minor units.
 pub(crate) fn minor_units(minor: u64, currency: Currency) -> String {
     self::minor(Minor(i64::try_from(minor).unwrap_or(i64::MAX)), currency)
 }
@@ -191,13 +189,13 @@ mod tests {
         let view = |minor, currency: &str, coin: &str| {
             coin_view(Minor(minor), currency.parse().unwrap(), coin.parse().unwrap())
         };
-        // The rule's own example: 0.08 is 20 coins at 0.004.
+        // Example of the rule: 0.08 is 20 coins at 0.004.
         assert_eq!(view(8, "EUR", "0.004"), 20);
         assert_eq!((view(9, "EUR", "0.004"), view(1, "EUR", "0.004"), view(0, "EUR", "0.004")), (22, 2, 0));
         // 9.99 is 99 coins at 0.10 and 4 at 2; a yen has no cents, a dinar 1,000 fils.
         assert_eq!((view(999, "EUR", "0.1"), view(999, "EUR", "2")), (99, 4));
         assert_eq!((view(999, "JPY", "2"), view(999, "KWD", "0.1")), (499, 9));
-        // As much as there can be, without overflow.
+        // Maximum without overflow.
         assert_eq!(view(i64::MAX, "EUR", "0.01"), i64::MAX);
     }
 

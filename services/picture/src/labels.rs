@@ -1,13 +1,13 @@
-//! Measures of a window's picture, and places for the labels at its sides.
+//! Dimensions of a window's picture, and placement of labels at its sides.
 
 /// Width and height of a cell.
 pub(crate) const CELL: usize = 100;
-/// Height of a label, and the width of one of its digits.
+/// Height of a label, and width of one digit.
 pub(crate) const LABEL: (usize, usize) = (28, 15);
-/// Colours of lines; `line0` and so on in the style sheet.
+/// Number of line colours, `line0` and so on in the style sheet.
 pub(crate) const HUES: usize = 10;
 
-/// Places for labels that want to stand at heights: as near to them as can be without lying over each other.
+/// Places labels near their wanted heights without overlaps.
 pub(crate) fn spread(wanted: Vec<usize>, height: usize) -> Vec<usize> {
     let mut order: Vec<_> = (0..wanted.len()).collect();
     order.sort_by_key(|at| wanted[*at]);

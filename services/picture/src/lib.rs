@@ -1,6 +1,6 @@
-//! Pictures for people: outcomes drawn for a terminal, figures in words, pages, a round as one of them (PL-19), PAR sheets.
+//! Presentation of rounds and games: terminal drawings, formatted figures, pages (PL-19), PAR sheets.
 //!
-//! Text made from a round, a step or a game's description; no I/O. The tools and the report service show the same.
+//! Pure conversion of rounds, steps and descriptions to text, shared by the tools and the report service.
 
 pub mod draw;
 pub mod figures;

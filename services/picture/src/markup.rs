@@ -1,13 +1,13 @@
-//! Markup that is well formed and escaped by construction: text becomes markup in one place only.
+//! Markup that is well-formed and escaped by construction.
 
 use std::fmt::{self, Display, Write};
 
-/// A piece of a page. Well formed as XML, so that it is as HTML too, and any parser can check it.
+/// Piece of a page, well-formed as XML and HTML.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Markup(String);
 
 impl Markup {
-    /// Text; what has a meaning in markup is escaped.
+    /// Escapes text.
     pub fn text(text: impl Display) -> Self {
         let mut escaped = String::new();
         for char in text.to_string().chars() {
@@ -23,25 +23,25 @@ impl Markup {
         Self(escaped)
     }
 
-    /// A drawing of this program's own, which is markup already.
+    /// Trusted drawing of this program, already markup.
     pub(crate) fn drawing(svg: &str) -> Self {
         Self(svg.to_owned())
     }
 
-    /// A style sheet of this program's own; it has no character that would need escaping.
+    /// Trusted style sheet of this program, without characters that need escaping.
     pub fn style(css: &'static str) -> Self {
         debug_assert!(!css.contains(['<', '&']), "a style sheet that is no XML");
         Self(format!("<style>\n{css}</style>\n"))
     }
 }
 
-/// The style sheet of pages, for a server that has it as a file of its own.
+/// Style sheet of pages, for servers with a separate file.
 pub const STYLE: &str = include_str!("page.css");
 
-/// Elements that have no end tag in HTML, and those of SVG that are always empty.
+/// Elements without end tag in HTML, and always empty elements of SVG.
 const EMPTY: [&str; 10] = ["use", "br", "circle", "line", "meta", "path", "polygon", "polyline", "rect", "col"];
 
-/// An element.
+/// Creates an element.
 pub fn tag(name: &'static str, attributes: &[(&'static str, &str)], inner: impl Into<Markup>) -> Markup {
     let mut of = format!("<{name}");
     for (key, value) in attributes {
@@ -51,14 +51,14 @@ pub fn tag(name: &'static str, attributes: &[(&'static str, &str)], inner: impl 
     if EMPTY.contains(&name) {
         return Markup(of + "/>");
     }
-    // Every block on lines of its own keeps the page's source readable.
+    // Line breaks after blocks keep the page's source readable.
     let end =
         if ["p", "tr", "table", "section", "div", "svg", "h2", "h3", "details"].contains(&name) { "\n" } else { "" };
     let _ = write!(of, ">{}</{name}>{end}", inner.into());
     Markup(of)
 }
 
-/// A whole page: it loads nothing from anywhere.
+/// Creates a self-contained page.
 pub fn page(title: &str, main: impl Into<Markup>) -> String {
     let head = [
         tag("meta", &[("charset", "utf-8")], ""),
@@ -70,13 +70,13 @@ pub fn page(title: &str, main: impl Into<Markup>) -> String {
     format!("<!DOCTYPE html>\n{page}\n")
 }
 
-/// An element without attributes.
+/// Creates an element without attributes.
 pub fn plain(name: &'static str, inner: impl Into<Markup>) -> Markup {
     tag(name, &[], inner)
 }
 
-/// A table: the head's titles, then rows of as many cells. The first cell of each row names it. One that is wider than its page is scrolled,
-/// by keyboard too.
+/// Creates a table with head titles and rows. The first cell of a row is its header. A wide table can be scrolled, also by
+/// keyboard.
 pub fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
     let titles = head.iter().map(|title| tag("th", &[("scope", "col")], *title));
     let body = rows.into_iter().map(|cells| {

@@ -1,7 +1,6 @@
-//! A window of the reels as a picture for a page: its symbols, the lines that win drawn over it, and what stands on it.
+//! Window of the reels as SVG: symbols, winning lines and marks.
 //!
-//! A cell is 100 units wide and high. Whatever a message says, drawing does not fail: a symbol that the game does not know,
-//! or that has no drawing, is an empty cell.
+//! A cell is 100 units wide and high. Drawing can't fail: a symbol that is unknown or has no drawing is an empty cell.
 
 use crate::{
     draw::cells,
@@ -15,28 +14,27 @@ use motherlode_proto::round::v1::{Mark, MarkKind, Outcome, SpinKind, SpinResult,
 use motherlode_slots::GameInfo;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Room before the reels for the lines' numbers, and behind them at the least, for their coins.
+/// Space before the reels for line numbers, and minimum space behind them for coins.
 const GUTTERS: (usize, usize) = (56, 40);
-/// More winning lines than these have no numbers beside the window: there is no room. In a small window there is for fewer.
+/// Maximum winning lines with numbers, for large and small windows.
 const NUMBERED_MAX: usize = 12;
 const NUMBERED_MAX_SMALL: usize = 3;
-/// More winning lines than these don't lie beside each other in a window without numbers, but on each other.
+/// Maximum winning lines drawn next to each other in a window without numbers; more overlap.
 const APART_MAX: usize = 8;
 
-/// The drawings that a round's windows show, once: to stand in the page before them.
+/// Symbol drawings of a round's windows, to be embedded once before them.
 #[must_use]
 pub fn symbols<'a>(name: &str, game: &GameInfo, outcomes: impl IntoIterator<Item = &'a Outcome>) -> Markup {
     let Some(sprite) = sprite::of(name) else { return Markup::default() };
     let spins = outcomes.into_iter().flat_map(|outcome| &outcome.spins);
     let cells = spins.flat_map(|spin| &spin.cells);
     let shown = cells.filter_map(|cell| game.symbols.get(usize::from(*cell))).map(sprite::id);
-    // A collection is drawn of its symbols, wherever the reels have stopped.
+    // A collection shows its symbols whatever the reels show.
     let shown = shown.chain(shelf::symbols(game)).collect();
     sprite::embedded(sprite, &shown)
 }
 
-/// The windows of a step, in order; several are small. What a small one leaves out stands in the drawing in letters. Where `opens`
-/// gives an address, a small one leads there.
+/// Windows of a step, in order; several are small, with details in the text drawing. `opens` returns the link of a small window.
 #[must_use]
 pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Option<String>) -> Markup {
     let small = outcome.spins.len() > 1;
@@ -63,7 +61,7 @@ pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Opti
     }
 }
 
-/// One window of a step by its place from 0, large; none where there is none.
+/// One window of a step by 0-based index, large; `None` if it doesn't exist.
 #[must_use]
 pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     let (spin, caption) = (outcome.spins.get(at)?, captions(&outcome.spins, false).into_iter().nth(at)?);
@@ -71,8 +69,8 @@ pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     Some(tag("div", &[("class", "windows")], plain("figure", [drawn, plain("figcaption", caption)])))
 }
 
-/// The text below each of several windows: its kind with its number among those of the kind, and what it gave. A short one leaves the kind
-/// of free spins to the first: a page of sixty has no room for more.
+/// Captions of several windows: kind, number within the kind, and results. A short one omits the kind of free spins after the
+/// first, to save space in long series.
 fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
     let feature: Vec<_> = spins.iter().filter(|spin| cells::is_hold_and_win(spin)).collect();
     let mut news = cells::news(&feature).into_iter();
@@ -112,16 +110,16 @@ fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
     spins.iter().map(one).collect()
 }
 
-/// One window, with numbers at no more lines than so many. Told in words, unless its caption tells what it is.
+/// One window with at most `numbered_max` numbered lines, and a description unless its caption has it.
 fn window(game: &GameInfo, spin: &SpinResult, numbered_max: usize, told: Option<&str>) -> Markup {
     let (reels, rows) = cells::size(spin);
     let lines = Lines::of(game, spin, numbered_max);
-    // In a small window there is no room for them.
+    // Small windows have no room for ways.
     let ways = (numbered_max == NUMBERED_MAX).then(|| Ways::of(spin));
     let width = reels * CELL + GUTTERS.0 + lines.gutter().max(ways.as_ref().map_or(0, Ways::gutter));
     let view = format!("-{} -6 {width} {}", GUTTERS.0, rows * CELL + 12);
     let places: Vec<_> = (0..reels).flat_map(|reel| (0..rows).map(move |row| (reel, row))).collect();
-    // What was collected or placed is what the window is about, even where it's no part of a win.
+    // Collected and placed symbols are highlighted even outside of wins.
     let marked = |reel: usize, row: usize| {
         spin.marks.iter().any(|mark| usize::try_from(mark.cell).is_ok_and(|cell| cell == reel * rows + row))
     };
@@ -131,7 +129,7 @@ fn window(game: &GameInfo, spin: &SpinResult, numbered_max: usize, told: Option<
         let these = places.iter().filter(|(reel, row)| shines(*reel, *row) == shining);
         these.map(|(reel, row)| symbol(game, spin, *reel, *row)).collect()
     };
-    // Symbols stand at whole numbers, which the style sheet scales: a page of many free spins is mostly these.
+    // Integer positions, scaled by the style sheet, keep pages of many free spins small.
     let rest = tag("g", if any { &[("class", "rest")] } else { &[] }, drawn(false));
     let marks: Markup = spin.marks.iter().map(|of| mark(game, spin, of)).collect();
     let ways = ways.map(|ways| ways.drawn()).unwrap_or_default();
@@ -152,7 +150,7 @@ fn symbol(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize) -> Markup
     tag("use", &not_zero, "")
 }
 
-/// A mark on a cell: its value, or a frame around what was placed or collected.
+/// Draws a mark: its value, or a frame around placed or collected symbols.
 fn mark(game: &GameInfo, spin: &SpinResult, mark: &Mark) -> Markup {
     let (_, rows) = cells::size(spin);
     let Ok(cell) = usize::try_from(mark.cell) else { return Markup::default() };
@@ -185,7 +183,7 @@ fn mark(game: &GameInfo, spin: &SpinResult, mark: &Mark) -> Markup {
         "",
     );
     if mark.kind() == MarkKind::Potion {
-        // It was here before what has moved down into its place (WF-05).
+        // The Potion was here before the symbol moved down into its place (WF-05).
         return [frame, collected(game, mark, x + CELL / 2, y)].into();
     }
     if text.is_empty() {
@@ -207,7 +205,7 @@ fn mark(game: &GameInfo, spin: &SpinResult, mark: &Mark) -> Markup {
     [frame, plate, tag("text", &[("class", "value"), ("x", &middle), ("y", &(y + 89).to_string())], text)].into()
 }
 
-/// The symbol that was collected from a cell, small in its corner.
+/// Draws a collected symbol in the corner of its cell.
 fn collected(game: &GameInfo, mark: &Mark, x: usize, y: usize) -> Markup {
     let symbol = usize::try_from(mark.value).ok().and_then(|symbol| game.symbols.get(symbol));
     let Some(symbol) = symbol else { return Markup::default() };
@@ -219,10 +217,10 @@ fn collected(game: &GameInfo, mark: &Mark, x: usize, y: usize) -> Markup {
     )
 }
 
-/// A place in a window, from its top left corner.
+/// Point in a window, from the top left corner.
 type Point = (usize, usize);
 
-/// The winning lines of a window, each from its number before the first reel to its coins behind the last.
+/// Winning lines of a window, each with its number before the first reel and its coins behind the last.
 struct Lines<'a> {
     won: Vec<(&'a Win, Vec<Point>)>,
     reels: usize,
@@ -238,7 +236,7 @@ impl<'a> Lines<'a> {
         let numbered = count <= numbered_max.min(rows * CELL / LABEL.0);
         let merged = !numbered && count > APART_MAX;
         let path = |(at, win): (usize, &'a Win)| {
-            // Lines that run over the same cells lie beside each other, as long as there is room.
+            // Lines over the same cells are drawn next to each other if there is room.
             let shift = if merged { CELL / 2 } else { 38 + at % 5 * 6 };
             let rows = cells::path(game, win).unwrap_or_default().iter().take(reels).enumerate();
             (
@@ -250,7 +248,7 @@ impl<'a> Lines<'a> {
         Self { won, reels, height: rows * CELL, numbered, merged }
     }
 
-    /// Room behind the reels: as much as the longest label takes.
+    /// Space behind the reels for the longest label.
     fn gutter(&self) -> usize {
         let longest = self.won.iter().map(|(win, _)| coins(win).chars().count()).max();
         let labelled = longest.filter(|_| self.numbered).map(|digits| digits * LABEL.1 + 34);
@@ -259,13 +257,13 @@ impl<'a> Lines<'a> {
 
     fn drawn(&self) -> Markup {
         if self.merged {
-            // Where lines share their way it's drawn once: there are few ways from a reel to the next, however many lines win.
+            // Shared segments are drawn once: there are few between adjacent reels, however many lines win.
             let ways: BTreeSet<_> = self.won.iter().flat_map(|(_, points)| points.windows(2)).collect();
             let paths: String = ways.into_iter().map(stroke).collect();
             return tag("path", &[("d", &paths)], "");
         }
         if !self.numbered {
-            // Many lines in one go.
+            // One path for many lines.
             let paths: String = self.won.iter().map(|(_, points)| stroke(points)).collect();
             return tag("path", &[("d", &paths)], "");
         }
@@ -303,7 +301,7 @@ fn joined(points: &[Point]) -> String {
     points.iter().map(|(x, y)| format!("{x},{y}")).collect::<Vec<_>>().join(" ")
 }
 
-/// A line in the fewest letters: from its first point on by what it goes to the right, and down.
+/// Encodes a line compactly: start, then relative moves.
 fn stroke(points: &[Point]) -> String {
     let begin = points.first().map_or_else(String::new, |(x, y)| format!("M{x} {y}"));
     let level = |pair: &[Point]| pair[0].1 == pair[1].1;
@@ -326,7 +324,7 @@ fn kind(spin: &SpinResult) -> &'static str {
     }
 }
 
-/// The window in words, reel by reel.
+/// Describes the window reel by reel.
 fn told(game: &GameInfo, spin: &SpinResult) -> String {
     let (reels, rows) = cells::size(spin);
     let kind = kind(spin);

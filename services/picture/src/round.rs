@@ -1,7 +1,7 @@
-//! A round as people look at it (PL-19): what the ledger or the log says of it, nothing else and nothing left out.
+//! Rounds for people (PL-19), with all data of the ledger or the log.
 //!
-//! The round is told in sections: the bet, each step with its picture, the end. They are written as text, or as one
-//! self-contained page that loads nothing. What was typed by people (an actor, a reason) is escaped there.
+//! Sections are the bet, each step with its picture, and the end, as text or as a self-contained page. Text typed by people (actor,
+//! reason) is escaped in pages.
 
 use crate::{
     draw,
@@ -20,39 +20,37 @@ use motherlode_proto::{
 use motherlode_slots::{GameInfo, game};
 use std::iter;
 
-/// The media type of a page.
+/// Media type of a page.
 pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 
-/// A part of a round.
+/// Part of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// The windows, drawn for a terminal; empty if there is nothing to draw.
+    /// Windows as terminal drawing; empty without windows.
     pub drawing: String,
-    /// The windows as pictures for a page; in the bet's section the symbols that they show.
+    /// Windows as page pictures; in the bet's section their symbols.
     pub picture: Markup,
     /// Facts: name and value.
     pub facts: Vec<(&'static str, String)>,
 }
 
 impl Section {
-    /// Facts without a value are left out.
+    /// Creates a section, without facts that have an empty value.
     fn new(title: impl Into<String>, drawing: String, facts: Vec<(&'static str, String)>) -> Self {
         let facts = facts.into_iter().filter(|(_, value)| !value.is_empty()).collect();
         Self { title: title.into(), drawing, picture: Markup::default(), facts }
     }
 }
 
-/// The sections of a round: the bet, one for each step, the end. Where this program doesn't have the very model that it
-/// was played with, its windows aren't drawn.
+/// Sections of a round: the bet, one per step, the end. Windows are drawn only if this program has the round's model.
 #[must_use]
 pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
     told(round, colour, &|_, _| None)
 }
 
-/// The same for a page where small windows lead to their pictures: `opens` gives the address, by the place of the step and that of the
-/// window in it, from 0.
+/// Same for a page with linked small windows: `opens` returns the link by 0-based indexes of step and window.
 #[must_use]
 pub fn linked(round: &Round, opens: &dyn Fn(usize, usize) -> Option<String>) -> Vec<Section> {
     told(round, false, opens)
@@ -69,13 +67,13 @@ fn told(round: &Round, colour: bool, opens: &dyn Fn(usize, usize) -> Option<Stri
     [bet(round)].into_iter().chain(steps).chain([end(round)]).collect()
 }
 
-/// The page of a round.
+/// Page of a round.
 #[must_use]
 pub fn page(round: &Round) -> String {
     page_of(&round.round_id, &sections(round, false))
 }
 
-/// A page of a round's sections.
+/// Page of a round's sections.
 #[must_use]
 pub fn page_of(round_id: &str, sections: &[Section]) -> String {
     let title = format!("Round {round_id}");
@@ -95,7 +93,7 @@ pub fn page_of(round_id: &str, sections: &[Section]) -> String {
     markup::page(&title, [heading].into_iter().chain(sections).collect::<Markup>())
 }
 
-/// A round's sections as text, such as for a terminal.
+/// Sections of a round as text.
 #[must_use]
 pub fn text_of(round_id: &str, sections: &[Section]) -> String {
     let mut text = format!("Round {round_id}\n");
@@ -109,7 +107,7 @@ pub fn text_of(round_id: &str, sections: &[Section]) -> String {
     text
 }
 
-/// Who chose what, in words; `game` is none where this program does not know it.
+/// Describes a choice with its actor; `game` is `None` if this program lacks it.
 #[must_use]
 pub fn chosen(game: Option<&GameInfo>, choice: &Choice, automatic: Option<&Automatic>) -> String {
     let choice = draw::choice(game, choice);
@@ -223,7 +221,6 @@ fn of_step(
     Section { picture, ..Section::new(format!("Step {}", step.number), drawing, facts) }
 }
 
-/// The prize of a bonus, or of a feature.
 fn given(prize: &Prize) -> String {
     match &prize.kind {
         Some(prize::Kind::Multiple(multiple)) => format!(
@@ -237,7 +234,7 @@ fn given(prize: &Prize) -> String {
     }
 }
 
-/// A client seed: in hexadecimal digits, as it's hashed, and as text where it is one.
+/// Client seed in hexadecimal, and as text if valid.
 fn readable(client_seed: &[u8]) -> String {
     match std::str::from_utf8(client_seed) {
         Ok(text) if !text.is_empty() && text.chars().all(is_visible) => format!("{} ({text})", hex(client_seed)),
@@ -245,15 +242,15 @@ fn readable(client_seed: &[u8]) -> String {
     }
 }
 
-/// The two halves of a step that secures one of them, in minor units (ME-16).
+/// Halves of a securing step, in minor units (ME-16).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Secured {
     secured: u64,
     at_risk: u64,
 }
 
-/// For each step what it secured, if it did: an odd unit goes to the secured half. What is at risk begins with what was
-/// won, and is what the latest card left of it.
+/// Secured amount of each step, if any; an odd unit goes to the secured half. The amount at risk starts as the win and follows the
+/// cards.
 fn secured(round: &Round) -> Vec<Option<Secured>> {
     let mut at_risk = 0;
     let of_step = |step: &Step| {
@@ -315,7 +312,7 @@ fn end(round: &Round) -> Section {
     Section::new("The end", String::new(), rows)
 }
 
-/// The description of a round's game; none where this program doesn't have the very model.
+/// Description of a round's game; `None` if this program lacks its model.
 #[must_use]
 pub fn info(round: &Round) -> Option<&'static GameInfo> {
     let game = game(&round.game, &round.rules_version)?;
@@ -347,7 +344,7 @@ mod tests {
         Some(Money { amount_minor, currency_code: "EUR".into() })
     }
 
-    /// A round of a version that no program has, voided by somebody who typed markup.
+    /// Voided round of an unknown version, with markup in typed text.
     fn voided() -> Round {
         let kind = Some(choice::Kind::Collect(choice::Collect {}));
         let step = Step { number: 1, seed: vec![7; 32], choice: Some(Choice { kind }), ..Step::default() };

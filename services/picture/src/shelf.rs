@@ -1,4 +1,4 @@
-//! A player's collection as a picture for a page: crystals and Potions on their shelves, places that wait as rings.
+//! Collections as pictures for a page: crystals and Potions on shelves, missing ones as rings.
 
 use crate::{
     draw::{
@@ -13,21 +13,20 @@ use motherlode_proto::round::v1::{CarriedFigure, Round, Step};
 use motherlode_slots::GameInfo;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Width and height of a place on a shelf, and the height of its board.
+/// Width and height of a place on a shelf, and height of its board.
 const PLACE: usize = 48;
 const BOARD: usize = 6;
 
-/// Figures by their keys.
+/// Figures by key.
 pub type Figures = BTreeMap<String, i64>;
 
-/// Figures as a message has them.
+/// Converts figures of a message.
 #[must_use]
 pub fn figures(of: &[CarriedFigure]) -> Figures {
     of.iter().map(|figure| (figure.key.clone(), figure.value)).collect()
 }
 
-/// The shelf after each step of a round: what was carried into it, with all that changed up to there. Steps that changed
-/// nothing have none.
+/// Shelf after each step of a round, from the carried figures and all changes up to it; empty for steps without a change.
 #[must_use]
 pub fn after_steps(game: &GameInfo, round: &Round) -> Vec<Markup> {
     let mut now = figures(&round.carried);
@@ -38,7 +37,7 @@ pub fn after_steps(game: &GameInfo, round: &Round) -> Vec<Markup> {
     round.steps.iter().map(after).collect()
 }
 
-/// The shelf of a collection; nothing in a game that collects nothing. It shows symbols that the page has to embed.
+/// Shelf of a collection; empty for a game without one. The page must embed its symbols.
 #[must_use]
 pub fn shelf(game: &GameInfo, figures: &Figures) -> Markup {
     let figure = |key: &str| figures.get(key).copied().unwrap_or_default();
@@ -61,14 +60,14 @@ pub fn shelf(game: &GameInfo, figures: &Figures) -> Markup {
     tag("div", &[("class", "shelves")], parts)
 }
 
-/// The symbols that shelves of a game show, by the names of their drawings.
+/// Names of the drawings used by a game's shelves.
 #[must_use]
 pub fn symbols(game: &GameInfo) -> BTreeSet<String> {
     let collected = game.symbols.iter().filter(|symbol| symbol.role == motherlode_slots::SymbolRole::Collected);
     collected.map(sprite::id).collect()
 }
 
-/// A collection of a game's newest version as a picture and in words. Of a game that this program doesn't have, by its keys.
+/// Picture and description of a collection in the game's newest version; by keys if this program lacks the game.
 #[must_use]
 pub fn of(game: &str, carried: &[CarriedFigure], currency: &str) -> (Markup, String) {
     match motherlode_slots::latest(game) {
@@ -80,7 +79,7 @@ pub fn of(game: &str, carried: &[CarriedFigure], currency: &str) -> (Markup, Str
     }
 }
 
-/// The drawings that shelves of a game's newest version show, once: to stand in the page before them.
+/// Drawings of the shelves of a game's newest version, to be embedded once before them.
 #[must_use]
 pub fn embedded(game: &str) -> Markup {
     match (sprite::of(game), motherlode_slots::latest(game)) {
@@ -89,7 +88,7 @@ pub fn embedded(game: &str) -> Markup {
     }
 }
 
-/// One board with its places: a symbol, or a ring where one is yet to come.
+/// One board: symbols, and rings for missing ones.
 fn board(game: &GameInfo, places: &[Option<usize>], label: &str, told: Markup) -> Markup {
     let width = places.len() * PLACE;
     let side = (PLACE - 8).to_string();
@@ -129,7 +128,7 @@ mod tests {
         assert!(drawn.contains("Green crystals: 4 of 5") && drawn.contains("Blue crystals: 0 of 5"), "{drawn}");
         assert_eq!((drawn.matches("#gc").count(), drawn.matches("#rc").count()), (4, 1), "{drawn}");
         assert_eq!(drawn.matches("<circle").count(), 15, "{drawn}");
-        // Whatever a message says, no board is longer than its colour needs.
+        // For any message a board has at most the needed places.
         let drawn = of("dwarf-mine", &[("green", i64::MAX), ("red", -3)]);
         assert_eq!((drawn.matches("#gc").count(), drawn.matches("#rc").count()), (5, 0), "{drawn}");
     }

@@ -1,36 +1,36 @@
-//! The games' symbols as drawings: one SVG sprite a game (`assets/GAME.svg`), drawn for this project.
+//! Symbol drawings: one SVG sprite per game (`assets/GAME.svg`), drawn for this project.
 //!
-//! A sprite is well-formed SVG whose parts each begin at the start of a line: a `<symbol>` for each symbol of the game,
-//! named by its code in lower case, and what symbols share, such as gradients. A page embeds the parts that it shows,
-//! once, and shows them by `<use>`. Drawings have no style and no script, so that the strictest policy lets them stand.
+//! Each part of a sprite starts a line: a `<symbol>` per symbol, named by its code in lower case, and shared parts such as
+//! gradients. A page embeds the used parts once and refers to them by `<use>`. Drawings have no style and script, so they comply
+//! with the strictest content security policy.
 
 use crate::markup::Markup;
 use motherlode_slots::{SymbolInfo, game};
 use std::collections::BTreeSet;
 
-/// Each game's sprite by the game's name.
+/// Sprites by game name.
 const SPRITES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sprites.rs"));
 
-/// The sprite of a game, whole; none of a game that this program doesn't draw.
+/// Sprite of a game; `None` if this program lacks it.
 #[must_use]
 pub fn of(game: &str) -> Option<&'static str> {
     SPRITES.iter().find(|(name, _)| *name == game).map(|(_, svg)| *svg)
 }
 
-/// The name of a symbol's drawing in its game's sprite.
+/// Name of a symbol's drawing in the sprite.
 #[must_use]
 pub fn id(symbol: &SymbolInfo) -> String {
     symbol.code.to_lowercase()
 }
 
-/// The names of the drawings of all symbols of a game's version, in the order of its description.
+/// Names of the drawings of all symbols of a game's version, in order.
 #[must_use]
 pub fn ids(name: &str, rules_version: &str) -> Vec<String> {
     game(name, rules_version).map_or_else(Vec::new, |game| game.info().symbols.iter().map(id).collect())
 }
 
-/// The named symbols of a sprite with all that they use, to be embedded into a page; it shows nothing by itself. Names that
-/// the sprite doesn't have are left out. A cell, one unit wide and high, shows a symbol as `#CNAME`, which no name in lower case is.
+/// Embeds the named symbols of a sprite with everything they use, without showing them. Ignores unknown names. A cell, one unit
+/// wide and high, shows a symbol as `#CNAME`, which differs from all lower-case names.
 #[must_use]
 pub fn embedded(sprite: &'static str, names: &BTreeSet<String>) -> Markup {
     let parts: Vec<_> = parts(sprite).collect();
@@ -52,7 +52,7 @@ fn in_a_cell(name: &str) -> String {
     format!("<use id=\"C{name}\" href=\"#{name}\" x=\".05\" y=\".05\" width=\".9\" height=\".9\"/>")
 }
 
-/// The parts of a sprite with their names. A part ends where the next one begins, the last with the sprite.
+/// Parts of a sprite with names; a part ends at the next one.
 fn parts(sprite: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let inner = sprite.trim_end().trim_end_matches("</svg>");
     let begins = inner.match_indices("\n<").filter(|(at, _)| !inner[*at..].starts_with("\n</")).map(|(at, _)| at + 1);
@@ -62,7 +62,7 @@ fn parts(sprite: &'static str) -> impl Iterator<Item = (&'static str, &'static s
     parts.filter_map(|part| Some((part.split_once(" id=\"")?.1.split_once('"')?.0, part)))
 }
 
-/// The names of what a part uses.
+/// Names used by a part.
 fn uses(part: &'static str) -> impl Iterator<Item = &'static str> {
     let by = |how: &'static str| part.split(how).skip(1).filter_map(|rest| rest.split(['"', ')']).next());
     by("href=\"#").chain(by("url(#"))

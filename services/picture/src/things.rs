@@ -1,4 +1,4 @@
-//! Objects that are picked and cards that are turned, as pictures for a page: a step shows them beside its windows.
+//! Picked objects and turned cards as pictures for a page.
 
 use crate::{
     figures::grouped,
@@ -8,15 +8,15 @@ use motherlode_proto::round::v1::{Card, CardTurn, Choice, Outcome, Reveal, choic
 use motherlode_slots::GameInfo;
 use std::collections::BTreeMap;
 
-/// Width and height of an object, and how many stand beside each other.
+/// Width and height of an object, and objects per row.
 const OBJECT: (usize, usize) = (110, 120);
 const ACROSS: usize = 6;
-/// More objects than these are no offer of a game's.
+/// Maximum drawn objects; offers of games are smaller.
 const OBJECTS_MAX: u32 = 40;
-/// Width and height of a card with what is told below it.
+/// Width and height of a card with its text.
 const CARD: (usize, usize) = (90, 150);
 
-/// The pictures of a step: nothing where there is nothing to show.
+/// Pictures of a step; empty if there are none.
 #[must_use]
 pub fn things(game: &GameInfo, choice: Option<&Choice>, outcome: &Outcome) -> Markup {
     let parts =
@@ -27,9 +27,9 @@ pub fn things(game: &GameInfo, choice: Option<&Choice>, outcome: &Outcome) -> Ma
     }
 }
 
-/// Objects by number: those that can be picked, those that were with what they held, and those that were left.
+/// Objects by number: closed, opened with values, and remaining ones.
 fn objects(game: &GameInfo, choice: Option<&Choice>, outcome: &Outcome) -> Markup {
-    // BW-06: what is combined awards one of the prizes; NP-10: what is opened holds what is won.
+    // BW-06: combined vials award a prize; NP-10: opened objects contain the win.
     let vials = !game.prizes.is_empty();
     let Outcome { reveals, unopened, pick, .. } = outcome;
     let picked = match choice.and_then(|choice| choice.kind.as_ref()) {
@@ -59,7 +59,6 @@ fn objects(game: &GameInfo, choice: Option<&Choice>, outcome: &Outcome) -> Marku
     plain("figure", tag("svg", &[class, ("viewBox", &view), ("role", "img"), ("aria-label", &label)], drawn))
 }
 
-/// An object that can be picked.
 enum Object<'a> {
     Closed,
     Picked,
@@ -123,7 +122,7 @@ impl Object<'_> {
     }
 }
 
-/// The card that was turned beside the guess, and those before it.
+/// Turned card with the guess and earlier cards.
 fn cards(turn: &CardTurn, outcome: &Outcome) -> Markup {
     let verdict = if turn.won { "right" } else { "wrong" };
     let before = outcome.double_strip.iter().skip(1).take(8);
@@ -143,7 +142,7 @@ fn cards(turn: &CardTurn, outcome: &Outcome) -> Markup {
     plain("figure", tag("svg", &[("viewBox", &view), ("role", "img"), ("aria-label", &label)], drawn))
 }
 
-/// A card's sign, as text in all fonts, and its colour.
+/// Symbol of a card in all fonts, and its colour class.
 fn sign(card: i32) -> (&'static str, &'static str) {
     match Card::try_from(card) {
         Ok(Card::RedHeart) => ("\u{2665}\u{fe0e}", "red"),

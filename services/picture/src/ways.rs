@@ -1,5 +1,5 @@
-//! Wins on ways, drawn over a large window: every way from a winning symbol to those of the next reel, each win in a colour of its own, with
-//! the number of its ways before the first reel and its coins behind the last.
+//! Wins on ways, drawn over a large window: each way between winning symbols of adjacent reels, coloured per win, with the number
+//! of ways before the first reel and the coins behind the last.
 
 use crate::{
     draw::cells,
@@ -9,7 +9,7 @@ use crate::{
 };
 use motherlode_proto::round::v1::{SpinResult, Win};
 
-/// The wins on ways of a window, each with the rows of its symbols, reel by reel.
+/// Wins on ways of a window, each with its rows per reel.
 pub(crate) struct Ways<'a> {
     won: Vec<(&'a Win, Vec<Vec<usize>>)>,
     reels: usize,
@@ -29,7 +29,7 @@ impl<'a> Ways<'a> {
         Self { won, reels, height: rows * CELL }
     }
 
-    /// Room behind the reels: as much as the longest label takes.
+    /// Space behind the reels for the longest label.
     pub(crate) fn gutter(&self) -> usize {
         let longest = self.won.iter().map(|(win, _)| coins(win).chars().count()).max();
         longest.map_or(0, |digits| digits * LABEL.1 + 34)
@@ -47,7 +47,7 @@ impl<'a> Ways<'a> {
     }
 
     fn one(&self, at: usize, win: &Win, reels: &[Vec<usize>], (left, right): (usize, usize)) -> Markup {
-        // Ways over the same cells lie beside each other.
+        // Ways over the same cells are drawn next to each other.
         let shift = 38 + at % 5 * 6;
         let point = |reel: usize, row: usize| format!("{} {}", reel * CELL + CELL / 2, row * CELL + shift);
         let mut ways: Vec<String> = vec![];

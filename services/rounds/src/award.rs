@@ -1,25 +1,25 @@
-//! The award of a jackpot that a round hit.
+//! Award of a jackpot hit.
 
 use motherlode_books::{Currency, Event, Minor};
 
-/// The state of a jackpot's award.
+/// State of a jackpot's award.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Award {
-    /// The pool has yet to price it, or its payment is under way.
+    /// Not yet priced or paid by the pool.
     #[default]
     Pending,
-    /// Owed: the account has no room for it.
+    /// Owed, because the account has no room for it.
     SetAside(Minor, Currency),
     /// Paid.
     Paid(Minor, Currency),
-    /// Held: the void of its round is proposed (PL-38).
+    /// Held, because a void of its round is proposed (PL-38).
     Held,
-    /// Never paid: its round is void, and its money went back to the pool.
+    /// Not paid: the round is void, and the money returned to the pool.
     Voided,
 }
 
 impl Award {
-    /// The award of a hit at a position, as an event tells it; `None` for every other event.
+    /// Award of a hit at a position according to an event; `None` for other events.
     #[must_use]
     pub fn of(event: &Event, hit_at: u64) -> Option<Self> {
         match *event {

@@ -1,6 +1,6 @@
-//! A commit that plays, checked by resolving its step again (PL-44): the same decision as the process that proposed it made.
+//! Verification of a playing commit by resolving its step again (PL-44): equal to the decision of the proposing process.
 //!
-//! Cost: one resolution of each step of the round so far, and one encoding of the outcome.
+//! Costs one resolution of each previous step of the round, and one encoding of the outcome.
 
 use crate::{
     Unresolvable, collection,
@@ -16,21 +16,21 @@ use motherlode_books::{
 use motherlode_proto::round::v1::Witch;
 use motherlode_slots::{Carried, Outcome};
 
-/// Why a commit is not the one that its step demands.
+/// Difference between a commit and its step's outcome.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
     /// The step has no sealed draw, or the player has none.
     #[error("step {step} of round {round} uses no sealed draw")]
     Unsealed {
-        /// The player's round.
+        /// Number of the player's round.
         round: u64,
-        /// The step.
+        /// Number of the step.
         step: u32,
     },
-    /// The dealt value of the player's draw is not to be had, so the step cannot be resolved.
+    /// The dealt value of the player's draw is unavailable, so the step can't be resolved.
     #[error("the key of draw {number} is not to be had")]
     KeyLost {
-        /// The number of the draw.
+        /// Number of the draw.
         number: u64,
     },
     /// The commit differs from the outcome.
@@ -39,7 +39,7 @@ pub enum Mismatch {
 }
 
 impl Mismatch {
-    /// The earlier steps of the round can't be resolved again.
+    /// Converts an error in resolving earlier steps of the round.
     fn of_rebuild(error: Unresolvable) -> Self {
         match error {
             Unresolvable::KeyLost(KeyLost { draw: number }) => Self::KeyLost { number },
@@ -52,19 +52,19 @@ impl Mismatch {
     }
 }
 
-/// The player of a commit, as of the commit before.
+/// State of a commit's player before the commit.
 pub struct Before<'a> {
-    /// The player's stream.
+    /// Player's stream.
     pub stream: &'a StreamId,
-    /// The player.
+    /// State of the player.
     pub player: &'a PlayerState,
-    /// The commit's request id.
+    /// Request id of the commit.
     pub request_id: &'a str,
-    /// The dealt values of the player's draws.
+    /// Dealt values of the player's draws.
     pub dealt_of: &'a DealtOf<'a>,
 }
 
-/// Checks the events of a commit that voids nothing. Events that don't belong to a round are passed over.
+/// Checks the events of a commit without voids. Ignores events that don't belong to a round.
 ///
 /// # Errors
 /// See [`Mismatch`].
@@ -93,7 +93,7 @@ pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
     }
 }
 
-/// Whether an event follows from a step's outcome.
+/// Returns whether an event follows from a step's outcome.
 fn is_of_step(event: &Event) -> bool {
     matches!(
         event,
@@ -106,7 +106,7 @@ fn is_of_step(event: &Event) -> bool {
 }
 
 impl Before<'_> {
-    /// The events that follow a step, after these in its commit.
+    /// Expected events after a step, given the earlier ones of its commit.
     fn expected(&self, step: &StepResolved, earlier: &[Event]) -> Result<Vec<Event>, Mismatch> {
         let mut started = None;
         for event in earlier {
@@ -133,7 +133,7 @@ impl Before<'_> {
         self.follow(step, (started, live), open, dealt)
     }
 
-    /// The dealt value of a step's draw: the player's next.
+    /// Dealt value of a step's draw, which must be the player's next.
     fn dealt(&self, step: &StepResolved) -> Result<Dealt, Mismatch> {
         let unsealed = Mismatch::Unsealed { round: step.round, step: step.step };
         let (Some(next @ NextDraw { number, seal, .. }), Some(drawn), None) = (self.player.draw, &step.draw, step.seed)
@@ -150,7 +150,7 @@ impl Before<'_> {
         dealt.ok_or(Mismatch::KeyLost { number })
     }
 
-    /// Resolves a step and compares it; the events that follow it.
+    /// Resolves and compares a step. Returns the events that follow it.
     fn follow(
         &self,
         step: &StepResolved,
@@ -188,14 +188,14 @@ impl Before<'_> {
         Ok(events)
     }
 
-    /// The dealt values of an open round's sealed steps.
+    /// Dealt values of an open round's sealed steps.
     fn revealed(&self, open: &OpenRound) -> Option<Vec<Dealt>> {
         let dealt =
             open.draws().map(|sealed| (self.dealt_of)(sealed.name()).filter(|dealt| draw::seal(dealt) == sealed.seal));
         dealt.collect()
     }
 
-    /// A bet's round as the bet opens it: with the terms that follow from the game and the player.
+    /// Opens a bet's round and checks its terms against game and player.
     fn begun(&self, started: &RoundStarted) -> Result<Live, Mismatch> {
         let live = Live::open(started).map_err(Mismatch::differs)?;
         let RoundStarted { coin_value, currency, bet, .. } = *started;
@@ -225,7 +225,7 @@ impl Before<'_> {
     }
 }
 
-/// Whether an event picks a witch (BW-05).
+/// Returns whether an event picks a witch (BW-05).
 fn is_witch(changed: &Event) -> bool {
     let Event::CollectionChanged { game, .. } = changed else { return false };
     let picks = |witch: Witch| {

@@ -1,8 +1,7 @@
-//! Collections: converts between the engine's figures and those in the log.
+//! Conversion between the engine's carried figures and collections in the log.
 //!
-//! A collection is named by game and scope. It changes by events of its own, in the commit of the step that changed it,
-//! and not in the step's outcome: so the books fold one kind of event, and nothing is said twice. Figures that are 0 are
-//! not in a collection.
+//! A collection has a game and a scope. It changes by separate events in the commit of the step, not in the step's outcome, so that
+//! each change is logged once and the books fold one kind of event. Figures of 0 are omitted.
 
 use crate::{
     live::{Unresolvable, game_of},
@@ -11,23 +10,23 @@ use crate::{
 use motherlode_books::{Collection, Currency, Event, Minor, PlayerState, RoundStarted, SmolStr};
 use motherlode_slots::{Carried, CarriedScope, Carries, Game, latest};
 
-/// Key of the picked witch in the collection that belongs to all bets of the game (BW-05).
+/// Key of the picked witch in the game's collection for all bets (BW-05).
 const WITCH: &str = "witch";
 
-/// The witch that a player has picked in a game, as the number of [`motherlode_proto::round::v1::Witch`].
+/// Witch picked by a player in a game, as number of [`motherlode_proto::round::v1::Witch`].
 #[must_use]
 pub fn witch(player: &PlayerState, game: &dyn Game) -> Option<i64> {
     player.collection(game.name(), "")?.get(WITCH).copied()
 }
 
-/// The pick of a witch.
+/// Event that picks a witch.
 #[must_use]
 pub fn pick_witch(game: &dyn Game, witch: i64) -> Event {
     let changes = vec![(WITCH.into(), witch)];
     Event::CollectionChanged { game: game.name().into(), scope: SmolStr::default(), changes }
 }
 
-/// The witch that an event picks in a game; `None` for every other event.
+/// Witch picked by an event in a game; `None` for other events.
 #[must_use]
 pub fn picked_witch(event: &Event, in_game: &str) -> Option<i64> {
     match event {
@@ -38,7 +37,7 @@ pub fn picked_witch(event: &Event, in_game: &str) -> Option<i64> {
     }
 }
 
-/// The scope of the collection that a bet plays with: `EUR`, or `EUR 1.00` where each bet has its own (WF-12).
+/// Scope of a bet's collection: `EUR`, or `EUR 1.00` if each bet has its own (WF-12).
 #[must_use]
 pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> SmolStr {
     match game.carries().scope {
@@ -47,14 +46,13 @@ pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> SmolStr {
     }
 }
 
-/// Reads the figures that a player carries into a round: those of its scope's collection, and those that hold for all
-/// currencies, wherever they are noted (DM-14).
+/// Figures carried into a round: those of its scope, and those shared by all currencies from any scope (DM-14).
 #[must_use]
 pub fn carried_by(game: &dyn Game, player: &PlayerState, scope: &str) -> Carried {
     carried_under(game, Sharing::Game, player, scope)
 }
 
-/// As [`carried_by`], with the figures that hold for all currencies as a rules version says them.
+/// Like [`carried_by`], with the shared figures defined by a rules version.
 #[must_use]
 pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, scope: &str) -> Carried {
     let own = carried(game, player.collection(game.name(), scope));
@@ -63,18 +61,16 @@ pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, sc
     with_shared(game, sharing, scope, own, others)
 }
 
-/// The rules version whose shared figures hold for all currencies.
+/// Rules version that defines the shared figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
-    /// The newest version of the game, for rounds of every version: a gift that a player was given is not given again by
-    /// an older version (DM-14). Every new round is opened so.
+    /// Newest version of the game, for new rounds of every version, so that an older version doesn't repeat a gift (DM-14).
     Game,
-    /// The round's own version, as rounds of older versions were opened before.
+    /// The round's version, as in rounds of earlier releases.
     Version,
 }
 
-/// Adds the shared figures to those of one scope: the highest of each, of all scopes of the game and of the same kind
-/// of money.
+/// Adds the shared figures to those of one scope: the maximum over all scopes of the game with the same kind of money.
 #[must_use]
 pub fn with_shared<'a>(
     game: &dyn Game,
@@ -97,19 +93,18 @@ pub fn with_shared<'a>(
     })
 }
 
-/// Whether a scope is one of play money.
+/// Returns whether a scope is of play money.
 fn is_play(scope: &str) -> bool {
     scope.split(' ').next() == Some(Currency::PLAY.code())
 }
 
-/// Computes a scope's figures after a change from `before` to `after`: unchanged figures stay noted where they were,
-/// which may be another scope.
+/// Figures of a scope after a change from `before` to `after`. Unchanged figures stay in the scope that has them.
 #[must_use]
 pub fn noted(own: &Carried, before: &Carried, after: &Carried) -> Carried {
     Carried(std::array::from_fn(|at| if before.0[at] == after.0[at] { own.0[at] } else { after.0[at] }))
 }
 
-/// The figures of a collection; all 0 for none.
+/// Figures of a collection; zeros without one.
 #[must_use]
 pub fn carried(game: &dyn Game, collection: Option<&Collection>) -> Carried {
     let mut carried = Carried::default();
@@ -119,7 +114,7 @@ pub fn carried(game: &dyn Game, collection: Option<&Collection>) -> Carried {
     carried
 }
 
-/// The change of a collection from some figures to others; `None` where they are the same.
+/// Event for a change of figures; `None` if they are equal.
 #[must_use]
 pub fn change(game: &dyn Game, scope: &str, before: &Carried, after: &Carried) -> Option<Event> {
     let figures = game.carries().keys.iter().zip(before.0.iter().zip(&after.0));
@@ -130,20 +125,20 @@ pub fn change(game: &dyn Game, scope: &str, before: &Carried, after: &Carried) -
     (!changes.is_empty()).then(|| Event::CollectionChanged { game: game.name().into(), scope: scope.into(), changes })
 }
 
-/// A round's effect on its collection.
+/// Effect of a round on its collection.
 pub struct Led {
-    /// Its game.
+    /// Game of the round.
     pub game: &'static dyn Game,
-    /// The collection's scope.
+    /// Scope of the collection.
     pub scope: SmolStr,
-    /// The figures at its opening.
+    /// Figures at the start of the round.
     pub before: Carried,
-    /// The figures after its steps.
+    /// Figures after its steps.
     pub after: Carried,
 }
 
 impl Led {
-    /// Computes the effect of a round whose steps changed these figures; `None` in a game without a collection.
+    /// Computes the effect of a round whose steps changed these figures; `None` for a game without collections.
     ///
     /// # Errors
     /// This binary does not have the game.
@@ -163,17 +158,17 @@ impl Led {
         Ok(Some(Self { game, scope, before: opened.carried, after }))
     }
 
-    /// Computes the figures without the round, after later rounds have led to `now` (PL-04).
+    /// Figures without the round, after later rounds changed them to `now` (PL-04).
     #[must_use]
     pub fn undone(&self, now: &Carried) -> Carried {
         if *now == self.after { self.before } else { self.game.without(now, &self.before, &self.after) }
     }
 }
 
-/// Computes how a void changes a collection back (PL-04): by the figures that the steps of a settled round `collected`,
-/// or to those before an open one, which no round can have followed. `None` if nothing changes.
+/// Computes the change of a collection by a void (PL-04): for a settled round by the figures that its steps `collected`, for an
+/// open round back to the figures before. `None` if nothing changes.
 ///
-/// No other round of the game may be open: it would carry on with what it was opened with.
+/// No other round of the game may be open, as it would keep the figures of its start.
 ///
 /// # Errors
 /// The round changed figures of a game that this binary does not have.

@@ -1,29 +1,29 @@
-//! The seeds of steps: logged, or worked out from a sealed draw.
+//! Seeds of steps, logged or derived from sealed draws.
 
 use motherlode_books::{Dealt, DrawName, DrawSealed, Drawn, Event, RecordHash, Seal, SealReason, StepResolved, draw};
 use motherlode_slots::Seed;
 
-/// The key of a draw that a round used is not to be had.
+/// The key of a used draw is unavailable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the key of draw {draw} of the player is not to be had")]
 pub struct KeyLost {
-    /// The number of the draw.
+    /// Number of the draw.
     pub draw: u64,
 }
 
-/// Gives the dealt value under the seal of a draw of the player in question; `None` without its key.
+/// Returns the dealt value of one of the player's draws; `None` without its key.
 pub type DealtOf<'a> = dyn Fn(DrawName) -> Option<Dealt> + 'a;
 
-/// Knows no dealt value: whoever reads the log alone.
+/// A [`DealtOf`] without keys, for readers of the log.
 #[must_use]
 pub fn no_key(_: DrawName) -> Option<Dealt> {
     None
 }
 
-/// The seed of a step of an open round. `round` is the round's name.
+/// Seed of a step of an open round. `round` is the round's name.
 ///
 /// # Errors
-/// [`KeyLost`] where the dealt value isn't to be had, or isn't the one that was sealed.
+/// [`KeyLost`] if the dealt value is unavailable or differs from the sealed one.
 pub fn seed_of(drawn: &Drawn, round: &str, step: u32, dealt_of: &DealtOf<'_>) -> Result<Seed, KeyLost> {
     match drawn {
         Drawn::Seed(seed) => Ok(*seed),
@@ -35,23 +35,23 @@ pub fn seed_of(drawn: &Drawn, round: &str, step: u32, dealt_of: &DealtOf<'_>) ->
     }
 }
 
-/// The sealed draw of a step, as far as it's told.
+/// Known data of a step's sealed draw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepDraw {
-    /// Its name among the player's.
+    /// Name within the player's draws.
     pub name: DrawName,
-    /// The client seed that the seed follows from.
+    /// Client seed included in the step's seed.
     pub client_seed: Vec<u8>,
-    /// The dealt value, once it's revealed.
+    /// Dealt value, once revealed.
     pub dealt: Option<Dealt>,
-    /// Its seal, where it's known.
+    /// Seal, if known.
     pub seal: Option<Seal>,
-    /// The record in which it was sealed, where the step names it.
+    /// Record of the seal, if the step names it.
     pub sealed_by: Option<RecordHash>,
 }
 
 impl StepDraw {
-    /// As a step is logged, by a commit with this request id; none where the seed itself is logged.
+    /// Creates it from a logged step and its commit's request id; `None` for a logged seed.
     #[must_use]
     pub fn of(step: &StepResolved, request_id: &str) -> Option<Self> {
         step.draw.as_ref().map(|draw| Self {
@@ -63,25 +63,25 @@ impl StepDraw {
         })
     }
 
-    /// Takes up the dealt value, once it's revealed; the seed that follows from it.
+    /// Adds the revealed dealt value and returns the seed.
     pub fn reveal(&mut self, dealt: Dealt, round: &str, step: u32) -> Seed {
         (self.dealt, self.seal) = (Some(dealt), Some(draw::seal(&dealt)));
         draw::seed(&dealt, &self.client_seed, round, step)
     }
 }
 
-/// A draw that a commit sealed, to be used by a later one.
+/// Draw sealed by a commit for later use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sealed {
-    /// Its name among the player's.
+    /// Name within the player's draws.
     pub name: DrawName,
-    /// Its seal.
+    /// Seal.
     pub seal: Seal,
-    /// Why it was sealed apart from a step; none where the step before did.
+    /// Reason for a seal outside a step; `None` if the previous step sealed it.
     pub reason: Option<SealReason>,
 }
 
-/// The draws that a commit's events sealed, in order.
+/// Draws sealed by a commit's events, in order.
 pub fn sealed(events: &[Event]) -> impl Iterator<Item = Sealed> {
     events.iter().filter_map(|event| match event {
         Event::StepResolved(step) => {
@@ -96,7 +96,7 @@ pub fn sealed(events: &[Event]) -> impl Iterator<Item = Sealed> {
     })
 }
 
-/// The numbers of the draws that a round's steps among a commit's events used.
+/// Numbers of the draws used by a round's steps in a commit.
 pub fn used(events: &[Event], round: u64) -> impl Iterator<Item = u64> {
     events.iter().filter_map(move |event| match event {
         Event::StepResolved(step) if step.round == round => Some(step.draw.as_ref()?.number),
@@ -104,7 +104,7 @@ pub fn used(events: &[Event], round: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// The records in which the draws of a commit's steps were sealed, as far as its steps name them.
+/// Records with the seals of the draws used by a commit's steps, if named.
 pub fn sealed_by(events: &[Event]) -> impl Iterator<Item = RecordHash> {
     events.iter().filter_map(|event| match event {
         Event::StepResolved(step) => step.draw.as_ref()?.sealed_by,
@@ -112,8 +112,8 @@ pub fn sealed_by(events: &[Event]) -> impl Iterator<Item = RecordHash> {
     })
 }
 
-/// Whether a commit may be shown as the one in which a draw was sealed: one with a logged seed may tell what another round of
-/// an older log still hides (NP-12).
+/// Returns whether a commit may be disclosed as the one that sealed a draw. One with a logged seed could reveal hidden values of
+/// another round in an older log (NP-12).
 #[must_use]
 pub fn may_be_shown(events: &[Event]) -> bool {
     !events.iter().any(|event| matches!(event, Event::StepResolved(step) if step.seed.is_some()))

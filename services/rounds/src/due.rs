@@ -1,29 +1,30 @@
-//! The events that a step's outcome demands of the commit that it stands in.
+//! Events required by a step's outcome.
 
 use motherlode_books::{Event, Minor, SmolStr};
 use motherlode_slots::{Awaiting, Outcome};
 use std::num::TryFromIntError;
 
-/// Everything that a step's outcome demands of its commit, beside the step itself.
+/// Requirements of a step's outcome on its commit, in addition to the step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Due {
-    /// The round's win as of the step.
+    /// Win of the round after the step.
     pub win: Minor,
-    /// The change of the player's collection.
+    /// Change of the player's collection.
     pub collection: Option<Event>,
-    /// The part of the win that is credited at once (ME-16).
+    /// Immediately credited part of the win (ME-16).
     pub credit: Option<Minor>,
-    /// The jackpot is hit.
+    /// Whether the jackpot was hit.
     pub hit: bool,
-    /// The round is over.
+    /// Whether the round is over.
     pub over: bool,
 }
 
 impl Due {
-    /// The demands of an outcome that changes the player's collection as said. Only a round whose bet
-    /// contributed hits the jackpot.
+    /// Derives the requirements from an outcome and its change of the collection. The jackpot can be hit only if the bet
+    /// contributed to it.
     ///
     /// # Errors
+    /// The win exceeds the range of cash.
     /// The win is no amount of cash.
     pub fn of(outcome: &Outcome, contributed: bool, collection: Option<Event>) -> Result<Self, TryFromIntError> {
         let credit = i64::try_from(outcome.credited_minor).map(Minor)?;
@@ -36,7 +37,7 @@ impl Due {
         })
     }
 
-    /// Adds the events that follow the step of a round; `pool`: the one that its bet contributed to.
+    /// Appends the events after a round's step. `pool` is the pool to which the bet contributed.
     pub fn add_to(self, round: u64, pool: Option<SmolStr>, events: &mut Vec<Event>) {
         events.extend(self.collection);
         if let Some(amount) = self.credit {

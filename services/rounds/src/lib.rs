@@ -1,16 +1,13 @@
-//! A round's one home: what the log says of it, in the engine's words and in those of the wire.
+//! Rounds: conversion and computation shared by play, display, voids, reports and audits.
 //!
-//! - [`live`]: a round in the engine, opened and resolved as the log has it; `terms`: what it's opened with; [`draws`]: the
-//!   seeds of its steps;
-//! - [`collection`]: what its player carries from round to round;
-//! - [`check`]: a commit that plays, resolved again;
-//! - [`due`]: the events that a step's outcome demands of its commit;
-//! - [`view`]: all that commits say of one round, folded; `award`: what becomes of its jackpots;
-//! - [`shown`]: what is shown of outcomes besides what the log holds; [`wire`]: a round as the message that people see.
+//! - [`live`]: rounds in the engine, opened and resolved from the log; `terms`: their conditions; [`draws`]: seeds of their steps;
+//! - [`collection`]: figures carried between rounds;
+//! - [`check`]: verification of playing commits;
+//! - [`due`]: events required by a step's outcome;
+//! - [`view`]: rounds folded from commits; `award`: their jackpots;
+//! - [`shown`]: displayed figures that are not in the log; [`wire`]: rounds as messages.
 //!
-//! Whoever plays, shows, voids, reports or audits a round does it by these, so a round has one shape and a step is
-//! resolved one way. Pure: no I/O, no clock. It stands above the messages of the log, since what the log holds of a
-//! stake, a choice and an outcome are messages.
+//! Pure: no I/O, no clock. The crate depends on the log's messages, because stakes, choices and outcomes are logged as messages.
 
 pub mod award;
 pub mod check;

@@ -1,6 +1,6 @@
-//! A round in the engine: begun, or rebuilt from the log with the very model that it was played with.
+//! Rounds in the engine, new or rebuilt from the log with their original model.
 //!
-//! The log holds a step as the bytes of [`v1::Choice`] and [`v1::Outcome`].
+//! The log has a step's choice and outcome as encoded [`v1::Choice`] and [`v1::Outcome`].
 
 use crate::{
     draws::{DealtOf, KeyLost, seed_of},
@@ -17,40 +17,40 @@ use motherlode_proto::{
 use motherlode_slots::{self as slots, Choice, ChoiceRefused, Draws, Game, Outcome, Round, Seed, Stake, Terms};
 use prost::Message;
 
-/// Why a logged round cannot be resolved.
+/// Reason why a logged round can't be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unresolvable {
-    /// This binary does not have the game or the version.
+    /// This binary lacks the game or version.
     #[error("unknown game {game} {rules_version}")]
     UnknownGame {
-        /// The game.
+        /// Game.
         game: String,
-        /// The version of its rules.
+        /// Rules version.
         rules_version: String,
     },
-    /// This binary has the version with another model.
+    /// This binary has another model of the version.
     #[error("model {logged} of {game} is unknown: this binary has {known}")]
     UnknownModel {
-        /// The game.
+        /// Game.
         game: String,
-        /// SHA-256 of the model that the round was played with.
+        /// SHA-256 of the round's model.
         logged: String,
-        /// SHA-256 of the model that this binary has.
+        /// SHA-256 of this binary's model.
         known: String,
     },
-    /// The stake is not one that the game offers.
+    /// The game doesn't offer the stake.
     #[error("the game refuses the stake: {0}")]
     Stake(#[from] slots::StakeRefused),
-    /// The choice is not one that the round waits for.
+    /// The round doesn't await the choice.
     #[error("the round refuses the choice: {0}")]
     Choice(#[from] ChoiceRefused),
-    /// The choice is logged as the game's rule's, and the rule has another.
+    /// The step is logged as automatic with another choice than the game's rule.
     #[error("the step is logged as automatic, but the game's rule chooses {rule:?}")]
     NotByRule {
-        /// The choice of the rule; none where it chooses nothing, as the bet is the player's alone.
+        /// Choice of the rule; `None` if it has none, as for the bet.
         rule: Option<Choice>,
     },
-    /// The key of a draw that the round used is not to be had.
+    /// The key of a used draw is unavailable.
     #[error(transparent)]
     KeyLost(#[from] KeyLost),
     /// A message is malformed.
@@ -58,7 +58,7 @@ pub enum Unresolvable {
     Malformed(#[from] Malformed),
 }
 
-/// The game of a logged round, with the very model that it was played with.
+/// Game of a logged round, with the original model.
 ///
 /// # Errors
 /// This binary does not have it.
@@ -77,35 +77,35 @@ pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable
     Ok(game)
 }
 
-/// Whether a logged choice is a turn of the gamble, which returns exactly what it takes, or its end.
+/// Returns whether a logged choice is a turn of the gamble, whose mean return is its stake, or its end.
 #[must_use]
 pub fn is_gamble(choice: &[u8]) -> bool {
     let kind = v1::Choice::decode(choice).ok().and_then(|choice| choice.kind);
     matches!(kind, Some(Kind::Double(_) | Kind::Halve(_) | Kind::Collect(_)))
 }
 
-/// A round in play.
+/// Round in play.
 pub struct Live {
-    /// Its game.
+    /// Game of the round.
     pub game: &'static dyn Game,
-    /// Its stake.
+    /// Stake.
     pub stake: Stake,
-    /// The terms that it was opened on.
+    /// Terms.
     pub terms: Terms,
     round: Box<dyn Round>,
 }
 
 impl Live {
-    /// A new round, which awaits [`Choice::Spin`].
+    /// Starts a new round, which awaits [`Choice::Spin`].
     ///
     /// # Errors
-    /// The first fault of the stake.
+    /// First fault of the stake.
     pub fn begin(game: &'static dyn Game, stake: Stake, terms: Terms) -> Result<Self, slots::StakeRefused> {
         let round = game.open(&stake, &terms)?;
         Ok(Self { game, stake, terms, round })
     }
 
-    /// A logged round as its bet opened it.
+    /// Opens a logged round at its bet.
     ///
     /// # Errors
     /// See [`Unresolvable`].
@@ -115,7 +115,7 @@ impl Live {
         Ok(Self::begin(game, stake, terms)?)
     }
 
-    /// An open round as it stands, by resolving its logged steps again. `name` is the round's.
+    /// Rebuilds an open round by resolving its logged steps. `name` is the round's name.
     ///
     /// # Errors
     /// See [`Unresolvable`].
@@ -127,13 +127,13 @@ impl Live {
         Ok(live)
     }
 
-    /// The step that the round waits for.
+    /// Awaited step.
     #[must_use]
     pub fn awaiting(&self) -> slots::Awaiting {
         self.round.awaiting()
     }
 
-    /// The choice of the game's rule; none where the round is over, or hasn't begun: the bet is the player's alone.
+    /// Choice of the game's rule; `None` for a finished round and before the bet.
     #[must_use]
     pub fn automatic(&self) -> Option<Choice> {
         self.round.automatic().filter(|choice| *choice != Choice::Spin)
@@ -142,12 +142,12 @@ impl Live {
     /// Resolves a step into `outcome`.
     ///
     /// # Errors
-    /// The round does not wait for the choice; nothing was drawn then.
+    /// The round does not await the choice; no draw was consumed.
     pub fn resolve(&mut self, choice: &Choice, seed: Seed, outcome: &mut Outcome) -> Result<(), ChoiceRefused> {
         self.round.resolve(choice, &mut Draws::from_seed(seed), outcome)
     }
 
-    /// Resolves a step from its seed and its choice as logged.
+    /// Resolves a step from its seed and logged choice.
     ///
     /// # Errors
     /// See [`Unresolvable`].
@@ -156,7 +156,7 @@ impl Live {
         Ok(self.resolve(&choice, seed, outcome)?)
     }
 
-    /// Resolves a step as logged, from its seed: one that was automatic by the very choice of its game's rule (PL-03).
+    /// Resolves a logged step from its seed; an automatic one must have the choice of the game's rule (PL-03).
     ///
     /// # Errors
     /// See [`Unresolvable`].
@@ -170,7 +170,7 @@ impl Live {
         self.again(seed, &step.choice, outcome)
     }
 
-    /// Writes an outcome of the round as the log has it, after what `bytes` hold.
+    /// Appends an outcome of the round in the log's encoding to `bytes`.
     pub fn write(&self, outcome: &Outcome, bytes: &mut Vec<u8>) {
         write_outcome(self.game, outcome, bytes);
     }

@@ -1,13 +1,13 @@
-//! The name of a round, which its seeds follow from too.
+//! Names of rounds, which are inputs of their seeds.
 
 use motherlode_books::{StreamId, digits};
 
-/// The name of a player's round.
+/// Name of a player's round.
 #[must_use]
 pub fn round_name(stream: &StreamId, number: u64) -> String {
     match stream {
         StreamId::Player { operator, player } => {
-            // Twenty digits at the most.
+            // At most twenty digits.
             let mut name = String::with_capacity(operator.len() + player.len() + 22);
             [operator, "/", player, "/"].into_iter().for_each(|part| name.push_str(part));
             name.push_str(digits(number, &mut [0; 20]));

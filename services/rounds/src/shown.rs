@@ -1,19 +1,18 @@
-//! Figures that a round shows beside its logged outcomes: names of special wins, the mean coin value of a collection,
-//! and, once the round is over, the contents of unopened objects (ME-05, DM-12, NP-12).
+//! Displayed figures that are not in logged outcomes: names of special wins, mean coin value of a collection, and, after the round,
+//! contents of unopened objects (ME-05, DM-12, NP-12).
 //!
-//! All of it follows from the round itself, which is resolved again where it must be: microseconds a step, and only in
-//! rounds that have such things. So outcomes in the log stay the bytes that they are.
+//! They are derived by resolving the round again if needed, in microseconds per step. So logged outcomes keep their bytes.
 
 use crate::live::{Live, Unresolvable};
 use motherlode_books::{CoinValue, RoundStarted, StepResolved};
 use motherlode_proto::round::v1::{self, MarkKind};
 use motherlode_slots::{self as slots, Game, MeanCoin, Seed, par};
 
-/// Completes the outcomes of a round's steps, all from the first on, each with its seed; from the first on that has none, as
-/// far as that goes. `over`: nothing more can be chosen in the round, so that nothing is hidden any longer.
+/// Completes the outcomes of a round's steps, given all seeds from the first; stops at the first missing seed. `over`: no choice is
+/// left in the round, so hidden values may be shown.
 ///
 /// # Errors
-/// This binary does not have the game, or a step is not one of it; the outcomes are as they were, or partly completed.
+/// This binary does not have the game, or a step is invalid; some outcomes may be completed.
 pub fn complete<'a>(
     started: &RoundStarted,
     steps: impl Iterator<Item = (Option<Seed>, &'a StepResolved, &'a mut v1::Outcome)>,
@@ -36,7 +35,7 @@ pub fn complete<'a>(
     Ok(())
 }
 
-/// Whether [`add`] may add anything: only these outcomes have more to show than the log holds of them.
+/// Returns whether [`add`] could add figures.
 #[must_use]
 pub fn adds(resolved: &slots::Outcome, over: bool) -> bool {
     resolved.mean_coin.is_some()
@@ -44,7 +43,7 @@ pub fn adds(resolved: &slots::Outcome, over: bool) -> bool {
         || resolved.marks.iter().any(|mark| mark.kind == slots::MarkKind::Mystery)
 }
 
-/// Adds to an outcome's message what its log does not hold of it. `over` as in [`complete`].
+/// Adds the figures missing in a logged outcome. `over` as in [`complete`].
 pub fn add(game: &dyn Game, resolved: &slots::Outcome, outcome: &mut v1::Outcome, over: bool) {
     name_special_wins(game, outcome);
     outcome.mean_coin_value = resolved.mean_coin.map(mean_to_wire);

@@ -1,4 +1,4 @@
-//! The terms of a round, logged with its bet: with them a round replays from its own commits alone.
+//! Terms of a round, logged with its bet so that it replays from its own commits.
 
 use motherlode_books::{CoinValue, Currency, FxRate, MoneyError, Nano, RoundStarted, RoundTerms};
 use motherlode_proto::convert::Malformed;
@@ -10,16 +10,16 @@ pub fn minor_micros(currency: Currency) -> u64 {
     10_u64.pow(CoinValue::DIGITS.saturating_sub(currency.digits()))
 }
 
-/// The most that may be gambled in a game, in minor units of a currency, at the bet's rate, rounded down (ME-14).
+/// Gamble limit of a game in minor units of a currency, at the bet's rate, rounded down (ME-14).
 ///
 /// # Errors
-/// [`MoneyError::OutOfRange`] where a currency is worth so little that the limit is no amount of it.
+/// [`MoneyError::OutOfRange`] if the limit exceeds the range of amounts in the currency.
 pub fn gamble_max_minor(game: &dyn Game, currency: Currency, rate: FxRate) -> Result<u64, MoneyError> {
     let most = rate.minor_within(Nano::major(game.gamble_max_eur().into()), currency)?;
     u64::try_from(most.0).map_err(|_| MoneyError::OutOfRange)
 }
 
-/// Stake and terms of a game that carries such figures, without a witch.
+/// Logged form of stake and terms, without a witch. `carries` are the game's figures.
 #[must_use]
 pub fn terms_to_log(stake: &Stake, terms: &Terms, carries: Carries) -> RoundTerms {
     RoundTerms {
@@ -34,18 +34,18 @@ pub fn terms_to_log(stake: &Stake, terms: &Terms, carries: Carries) -> RoundTerm
     }
 }
 
-/// The stake and the terms of a round as the log has them.
+/// Logged stake and terms of a round.
 ///
 /// # Errors
-/// The log has none that can be read.
+/// Missing or unreadable terms.
 pub fn terms_of(started: &RoundStarted) -> Result<&RoundTerms, Malformed> {
     started.stake.terms().ok_or(Malformed::Field("stake"))
 }
 
-/// The stake and terms of a round as logged, of a game that carries such figures.
+/// Stake and terms from their logged form. `carries` are the game's figures.
 ///
 /// # Errors
-/// There are more or fewer figures than the game carries.
+/// Wrong number of figures.
 pub fn terms_from_log(
     terms: &RoundTerms,
     carries: Carries,

@@ -1,4 +1,4 @@
-//! A round as its player's commits tell it.
+//! Rounds folded from a player's commits.
 
 use crate::{
     award::Award,
@@ -20,16 +20,16 @@ use motherlode_slots::Seed;
 use prost::Message;
 use std::collections::BTreeMap;
 
-/// A round as far as commits tell it (PL-05).
+/// Round as known from commits (PL-05).
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundView {
-    /// Its name, `operator/player/number`.
+    /// Name, `operator/player/number`.
     pub name: String,
-    /// The bet: game, stake, session, campaign, contribution.
+    /// Bet: game, stake, session, campaign, contribution.
     pub started: RoundStarted,
-    /// Its terms: lines, coins, what could be won, what the player carried.
+    /// Terms: lines, coins, offered wins, carried figures.
     pub terms: RoundTerms,
-    /// The witch who accompanied the player, as the number of [`v1::Witch`] (BW-05); 0 for none.
+    /// Picked witch as number of [`v1::Witch`] (BW-05); 0 for none.
     pub witch: u32,
     /// Position of the bet.
     pub position: u64,
@@ -37,15 +37,15 @@ pub struct RoundView {
     pub time_ms: i64,
     /// Balance before the bet.
     pub balance_before: Minor,
-    /// Its steps.
+    /// Steps.
     pub steps: Vec<StepView>,
-    /// The part of its win that was credited before it was settled (ME-16).
+    /// Part of the win credited before settlement (ME-16).
     pub credited: Minor,
-    /// The win with which it was settled; `None` while it is open, or was voided before.
+    /// Settled win; `None` while open or if voided before.
     pub settled: Option<Minor>,
-    /// Its void, if it was voided.
+    /// Void, if any.
     pub voided: Option<VoidView>,
-    /// Its jackpots.
+    /// Jackpots.
     pub jackpots: Vec<JackpotView>,
 }
 
@@ -56,30 +56,30 @@ pub struct StepView {
     pub position: u64,
     /// Time of its commit, Unix milliseconds.
     pub time_ms: i64,
-    /// The step as logged.
+    /// Logged step.
     pub logged: StepResolved,
-    /// Its seed, as logged or as it follows from what was revealed; none of a sealed draw before (NP-12).
+    /// Seed, logged or derived from the revealed value; `None` before that (NP-12).
     pub seed: Option<Seed>,
-    /// The sealed draw that its seed follows from; none where the seed is logged.
+    /// Sealed draw of the seed; `None` for a logged seed.
     pub draw: Option<StepDraw>,
-    /// Its choice.
+    /// Choice.
     pub choice: v1::Choice,
-    /// Its outcome; empty where what was logged is none.
+    /// Outcome; empty if malformed.
     pub outcome: v1::Outcome,
-    /// Why what was logged is no outcome.
+    /// Decoding error of the outcome.
     pub malformed: Option<Malformed>,
-    /// The change of the player's collection in the same commit.
+    /// Change of the player's collection in the same commit.
     pub collection: Option<Event>,
-    /// The actor's own words beside its credential, where the step closes the round for its player.
+    /// Actor's remark, if the step closes the round for its player.
     pub reference: String,
     /// Balance before its commit, in the round's currency.
     pub balance_before: Minor,
-    /// Balance after it.
+    /// Balance after the commit.
     pub balance_after: Minor,
 }
 
 impl StepView {
-    /// The figures of the player's collection that its commit changed: keys and new values.
+    /// Keys and new values of the collection figures changed by the commit.
     #[must_use]
     pub fn collected(&self) -> &[(SmolStr, i64)] {
         match &self.collection {
@@ -89,46 +89,46 @@ impl StepView {
     }
 }
 
-/// The void of a round (PL-04).
+/// Void of a round (PL-04).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VoidView {
-    /// The reason.
+    /// Reason.
     pub reason: String,
-    /// The actor.
+    /// Actor.
     pub actor: String,
-    /// The actor's own words beside its credential.
+    /// Actor's remark.
     pub reference: String,
-    /// The bet, given back.
+    /// Refunded bet.
     pub refund: Minor,
-    /// Of the win, as far as the balance went.
+    /// Part of the win taken back, limited by the balance.
     pub win_taken_back: Minor,
     /// Position of its commit.
     pub position: u64,
     /// Time of its commit, Unix milliseconds.
     pub time_ms: i64,
-    /// Balance after it, in the round's currency.
+    /// Balance after the commit, in the round's currency.
     pub balance_after: Minor,
 }
 
-/// A jackpot that a round hit.
+/// Jackpot hit by a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JackpotView {
-    /// The pool.
+    /// Pool.
     pub pool: SmolStr,
     /// Position of the hit.
     pub hit: u64,
-    /// The state of its award.
+    /// State of the award.
     pub award: Award,
 }
 
 impl RoundView {
-    /// The win as of the latest step.
+    /// Win after the latest step.
     #[must_use]
     pub fn win(&self) -> Minor {
         self.steps.last().map_or(Minor::ZERO, |step| step.logged.win)
     }
 
-    /// Where it stands.
+    /// State of the round.
     #[must_use]
     pub fn state(&self) -> v1::RoundState {
         match (&self.voided, self.settled) {
@@ -138,15 +138,14 @@ impl RoundView {
         }
     }
 
-    /// Balance after the latest of its commits.
+    /// Balance after the latest commit.
     #[must_use]
     pub fn balance_after(&self) -> Minor {
         let step = || self.steps.last().map(|step| step.balance_after);
         self.voided.as_ref().map(|void| void.balance_after).or_else(step).unwrap_or(self.balance_before)
     }
 
-    /// The figures that the player carried into it, but for those that were 0; empty where this program doesn't have
-    /// the game.
+    /// Non-zero figures carried into the round; empty if this program lacks the game.
     #[must_use]
     pub fn carried(&self) -> Vec<(&'static str, i64)> {
         let keys = game_of(&self.started).map_or(&[][..], |game| game.carries().keys);
@@ -154,11 +153,11 @@ impl RoundView {
         figures.filter(|(_, value)| *value != 0).collect()
     }
 
-    /// Adds to its outcomes what only resolving it again tells: nothing that is still hidden (NP-12). Where the round is open,
-    /// its steps are resolved as far as their dealt values can be had; what follows from those stays here.
+    /// Adds figures to the outcomes by resolving the round again, without hidden values (NP-12). Steps of an open round are
+    /// resolved as far as their dealt values are available, and their seeds are not disclosed.
     ///
     /// # Errors
-    /// This binary does not have the game, or a step is not one of it; the outcomes stay as logged, or partly so.
+    /// This binary does not have the game, or a step is invalid; some outcomes may be completed.
     pub fn complete(&mut self, dealt_of: &DealtOf<'_>) -> Result<(), Unresolvable> {
         let over = self.state() != v1::RoundState::Open;
         let name = &self.name;
@@ -174,7 +173,7 @@ impl RoundView {
         shown::complete(&self.started, steps, over)
     }
 
-    /// Takes up what is revealed when the round is over: the dealt values of its sealed steps.
+    /// Adds the dealt values of sealed steps, revealed at the end of the round.
     fn reveal(&mut self, dealt: &[Dealt]) {
         let name = &self.name;
         let sealed = self.steps.iter_mut().filter(|step| step.draw.is_some());
@@ -184,7 +183,7 @@ impl RoundView {
         }
     }
 
-    /// Takes up what a commit of its player says of it.
+    /// Adds an event of the player's commit.
     fn add(&mut self, logged: &Logged, event: &Event, balance_before: Minor) -> Result<(), Malformed> {
         let commit = &logged.commit;
         let (number, currency) = (self.started.round, self.started.currency);
@@ -247,28 +246,27 @@ impl RoundView {
     }
 }
 
-/// Folds commits of a player's stream, in their order, into one of its rounds. Commits of other things tell the balance
-/// before the next one of the round.
+/// Folds a player's commits, in order, into one round. Other commits provide the balance before the round's next one.
 pub struct Fold {
     number: u64,
-    /// The balance after the latest commit, in the round's currency.
+    /// Balance after the latest commit, in the round's currency.
     balance: Minor,
-    /// The player's latest pick, by game: rounds of older logs don't say it themselves.
+    /// Latest picked witch by game, for rounds of older logs without it.
     witches: BTreeMap<SmolStr, u32>,
     view: Option<RoundView>,
 }
 
 impl Fold {
-    /// Of the player's round of this number.
+    /// Starts folding the player's round of this number.
     #[must_use]
     pub fn new(number: u64) -> Self {
         Self { number, balance: Minor::ZERO, witches: BTreeMap::new(), view: None }
     }
 
-    /// Takes up the player's next commit.
+    /// Adds the player's next commit.
     ///
     /// # Errors
-    /// Its choice or the round's terms can't be read.
+    /// A choice or the terms can't be decoded.
     pub fn add(&mut self, logged: &Logged) -> Result<(), Malformed> {
         for event in &logged.commit.events {
             match (event, &mut self.view) {
@@ -288,7 +286,7 @@ impl Fold {
         Ok(())
     }
 
-    /// The round as far as it was told; `None` where its bet wasn't.
+    /// Round so far; `None` without its bet.
     #[must_use]
     pub fn view(self) -> Option<RoundView> {
         self.view
@@ -320,8 +318,8 @@ impl Fold {
     }
 }
 
-/// The sum that rounds which begin in these events move on their account in a currency. A commit can hold several rounds.
-/// Wider than an amount: a log that nobody has verified can hold any.
+/// Total change of the account in a currency by rounds that begin in these events. Wider than an amount, because an unverified log
+/// can hold any values.
 fn moved<'a>(events: impl Iterator<Item = &'a Event>, currency: Currency) -> i128 {
     let (mut moved, mut credited) = (0_i128, BTreeMap::new());
     for event in events {
@@ -346,13 +344,12 @@ fn moved<'a>(events: impl Iterator<Item = &'a Event>, currency: Currency) -> i12
     moved
 }
 
-/// Whether a commit's event changes the collection that a game plays with. The pick of a witch belongs to no bet and no
-/// currency.
+/// Returns whether an event changes a collection of the game. A picked witch has no scope.
 fn plays_with(event: &Event, of: &str) -> bool {
     matches!(event, Event::CollectionChanged { game, scope, .. } if game == of && !scope.is_empty())
 }
 
-/// A player's balance after a commit; 0 without an account in the currency.
+/// Balance of a player after a commit; 0 without an account in the currency.
 #[must_use]
 pub fn balance_after(logged: &Logged, currency: Currency) -> Minor {
     logged.balances_after.iter().find(|(of, _)| *of == currency).map_or(Minor::ZERO, |(_, amount)| *amount)

@@ -1,4 +1,4 @@
-//! A round as the message that people see (PL-05), and the plain messages in it.
+//! Rounds and their parts as messages (PL-05).
 
 use crate::{
     award::Award,
@@ -12,20 +12,20 @@ use motherlode_proto::{
 };
 use prost_types::Timestamp;
 
-/// Cash as a message.
+/// Converts cash.
 #[must_use]
 pub fn money(amount: Minor, currency: Currency) -> Money {
     Money { amount_minor: amount.0, currency_code: currency.code().to_owned() }
 }
 
-/// Unix milliseconds as a timestamp.
+/// Converts Unix milliseconds.
 #[must_use]
 pub fn timestamp(unix_ms: i64) -> Timestamp {
     let nanos = i32::try_from(unix_ms.rem_euclid(1000) * 1_000_000).unwrap_or_default();
     Timestamp { seconds: unix_ms.div_euclid(1000), nanos }
 }
 
-/// The account of a player in a currency; empty names for a stream that is no player's.
+/// Account of a player in a currency; empty names for other streams.
 #[must_use]
 pub fn account_of(stream: &StreamId, currency: Currency) -> Account {
     let (operator_id, player_id) = match stream {
@@ -35,7 +35,7 @@ pub fn account_of(stream: &StreamId, currency: Currency) -> Account {
     Account { operator_id: operator_id.into(), player_id: player_id.into(), currency_code: currency.code().to_owned() }
 }
 
-/// A jackpot as a message.
+/// Converts a jackpot.
 #[must_use]
 pub fn jackpot(of: &JackpotView) -> JackpotWin {
     let (state, amount) = match of.award {
@@ -48,7 +48,7 @@ pub fn jackpot(of: &JackpotView) -> JackpotWin {
     JackpotWin { state: state.into(), pool_id: of.pool.to_string(), hit_position: of.hit, amount }
 }
 
-/// A player's round as a message.
+/// Converts a player's round.
 #[must_use]
 pub fn round(view: RoundView, stream: &StreamId) -> Round {
     let currency = view.started.currency;
@@ -114,13 +114,13 @@ fn step(of: StepView, currency: Currency) -> Step {
     }
 }
 
-/// The sealed draw of a step as a message.
+/// Converts the sealed draw of a step.
 fn draw(of: StepDraw) -> Draw {
     let bytes = |bytes: Option<[u8; 32]>| bytes.map_or_else(Vec::new, |bytes| bytes.to_vec());
     Draw { number: of.name.number, client_seed: of.client_seed, seal: bytes(of.seal), dealt: bytes(of.dealt) }
 }
 
-/// A void of a round of which so much was credited.
+/// Converts the void of a round with its credited amount.
 fn void(of: VoidView, credited: Minor, currency: Currency) -> Void {
     Void {
         reason: of.reason,

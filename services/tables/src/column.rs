@@ -1,50 +1,50 @@
-//! Columns of tables, and the rows that are of them.
+//! Columns and rows of tables.
 
 use crate::error::TableError;
 
-/// The values of a column.
+/// Type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A text.
+    /// Text.
     Text,
-    /// An object in JSON; where there is none in the format, as a text.
+    /// JSON object; text in formats without such a type.
     Json,
-    /// A whole number of 64 bits.
+    /// 64-bit integer.
     Place,
-    /// A whole number of 32 bits.
+    /// 32-bit integer.
     Count,
-    /// A time in UTC, to the millisecond, or none.
+    /// Optional UTC time in milliseconds.
     Time,
 }
 
-/// A column of a table.
+/// Column of a table.
 #[derive(Debug)]
 pub struct Column {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// The kind of its values.
+    /// Type of its values.
     pub kind: Kind,
 }
 
-/// A column.
+/// Creates a column.
 #[must_use]
 pub const fn column(name: &'static str, kind: Kind) -> Column {
     Column { name, kind }
 }
 
-/// A value of a row.
+/// Value in a row.
 #[derive(Debug, Clone, Copy)]
 pub enum Value<'a> {
-    /// A text, or an object in JSON.
+    /// Text or JSON object.
     Text(&'a str),
-    /// A whole number.
+    /// Integer.
     Int(i64),
     /// Unix milliseconds.
     Time(Option<i64>),
 }
 
 impl Value<'_> {
-    /// A number, which must fit into 64 bits.
+    /// Converts an integer to 64 bits.
     ///
     /// # Errors
     /// [`TableError::Past64Bits`].
@@ -53,9 +53,9 @@ impl Value<'_> {
     }
 }
 
-/// Takes rows.
+/// Receiver of rows.
 pub trait Rows {
-    /// Takes a row: a value a column, in their order.
+    /// Writes a row with one value per column, in column order.
     ///
     /// # Errors
     /// See [`TableError`].

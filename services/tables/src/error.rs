@@ -1,20 +1,20 @@
-//! Why a table can't be written.
+//! Errors of writing tables.
 
 use std::io;
 
-/// Why a table can't be written.
+/// Error in writing a table.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
-    /// The output refuses.
+    /// Writing to the output failed.
     #[error("the output cannot be written: {0}")]
     Output(#[from] io::Error),
-    /// Parquet can't have it.
+    /// The Parquet encoder failed.
     #[error("the output cannot be written: {0}")]
     Parquet(String),
-    /// A sum is past what the formats have.
+    /// A sum exceeds 64 bits.
     #[error("a sum is past 64 bits")]
     Past64Bits,
-    /// A value is not of its column's kind: a fault of the program.
+    /// A value doesn't have its column's type: a program error.
     #[error("a value is not of its column's kind")]
     Kind,
 }

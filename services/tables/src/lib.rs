@@ -1,8 +1,8 @@
-//! Tables as files: CSV (RFC 4180), JSON Lines or Parquet, a row at a time into whatever is written to. The command line's exports and
-//! the console's reports are these.
+//! Tables as CSV (RFC 4180), JSON Lines or Parquet, written row by row. Used by the command line's exports and the console's
+//! reports.
 //!
-//! All numbers are whole; money is minor units beside its currency. Costs: a row group of Parquet is in memory until it's full, at most
-//! 65,536 rows and 16 MiB of texts.
+//! Numbers are integers; money is minor units with a separate currency column. A Parquet row group is buffered in memory: at most
+//! 65,536 rows and 16 MiB of text.
 
 mod column;
 mod error;

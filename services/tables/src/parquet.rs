@@ -1,4 +1,4 @@
-//! Parquet: row groups of bounded size, each of which is written when it's full.
+//! Parquet writer with row groups of bounded size.
 
 use crate::{
     column::{Column, Kind, Value},
@@ -13,11 +13,11 @@ use parquet::{
 };
 use std::{io::Write, sync::Arc};
 
-/// Rows of a row group, and bytes of texts, at most but for one row.
+/// Maximum rows of a row group, and bytes of text, which one row may exceed.
 const ROWS: usize = 65_536;
 const BYTES: usize = 16 << 20;
 
-/// A table that is being written.
+/// Table in progress.
 pub(crate) struct Writer<'a, W: Write + Send> {
     file: SerializedFileWriter<&'a mut W>,
     columns: Vec<Held>,
@@ -25,12 +25,12 @@ pub(crate) struct Writer<'a, W: Write + Send> {
     bytes: usize,
 }
 
-/// The values of a column in the row group under way.
+/// Buffered values of a column in the current row group.
 enum Held {
     Texts(Vec<ByteArray>),
     Places(Vec<i64>),
     Counts(Vec<i32>),
-    /// Of those that are there, and for each row whether it is.
+    /// Present times, and a definition level per row.
     Times(Vec<i64>, Vec<i16>),
 }
 
@@ -65,7 +65,7 @@ impl<'a, W: Write + Send> Writer<'a, W> {
         if self.rows == ROWS || self.bytes >= BYTES { self.flush().map_err(failed) } else { Ok(()) }
     }
 
-    /// Writes the row group under way, and what readers need to find all.
+    /// Writes the current row group and the file's footer.
     pub(crate) fn end(mut self) -> Result<(), TableError> {
         if self.rows > 0 {
             self.flush().map_err(failed)?;

@@ -1,4 +1,4 @@
-//! Tables as CSV (RFC 4180), JSON Lines or Parquet. All numbers are whole; money is minor units beside its currency.
+//! Tables in all formats.
 
 use crate::{
     column::{Column, Kind, Rows, Value},
@@ -9,18 +9,18 @@ use motherlode_picture::figures::iso;
 use serde_json::Value as Json;
 use std::io::Write;
 
-/// How a table is written.
+/// Format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Comma-separated, with the columns' names in the first line.
+    /// Comma-separated values with a header line.
     Csv,
-    /// An object a line.
+    /// One JSON object per line.
     Jsonl,
-    /// Columns of 32 and 64 bits, texts and times; not compressed.
+    /// Uncompressed columns of integers, texts and times.
     Parquet,
 }
 
-/// A table that is being written.
+/// Table in progress.
 pub struct Table<'a, W: Write + Send> {
     columns: &'static [Column],
     rows: u64,
@@ -34,7 +34,7 @@ enum Writer<'a, W: Write + Send> {
 }
 
 impl<'a, W: Write + Send> Table<'a, W> {
-    /// Begins one.
+    /// Starts a table.
     ///
     /// # Errors
     /// See [`TableError`].
@@ -51,7 +51,7 @@ impl<'a, W: Write + Send> Table<'a, W> {
         Ok(Self { columns, rows: 0, writer })
     }
 
-    /// Ends the table; its rows.
+    /// Finishes the table and returns the number of rows.
     ///
     /// # Errors
     /// See [`TableError`].
@@ -98,7 +98,7 @@ fn csv(values: &[Value<'_>]) -> String {
     line + "\r\n"
 }
 
-/// The columns in their order.
+/// Formats a row as JSON, in column order.
 fn json(columns: &[Column], values: &[Value<'_>]) -> String {
     let mut line = String::new();
     for (column, value) in columns.iter().zip(values) {

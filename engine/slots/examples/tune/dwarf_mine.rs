@@ -1,8 +1,5 @@
-//! Dwarf Mine: orders the strips and weighs the crystals.
-//!
-//! The strips' contents and the symbols' weights on the expanded rows are stated here, in stacks. Of a numbered series
-//! of shuffles the one is kept whose hit frequency is nearest to the wanted one. Then the crystals' weight is searched
-//! for which the exact return is nearest to the promised one: more crystals mean more collections.
+//! Tunes Dwarf Mine's strips and crystal weight: shuffles the stacks given here, keeps the order with a hit frequency nearest to
+//! the target, and searches the crystal weight with a return nearest to the promised one (more crystals mean more collections).
 
 use std::error::Error;
 
@@ -14,17 +11,16 @@ use motherlode_slots::games::dwarf_mine::moments::Returns;
 use motherlode_slots::parts::file;
 use num_traits::{Signed, ToPrimitive};
 
-/// Orders tried for the strips.
 const ORDERS: u8 = 60;
-/// Wanted hit frequency, in thousandths.
+/// Target hit frequency, in thousandths.
 const HITS_PER_MILLE: i64 = 280;
-/// Weight of all symbols of the expanded rows together.
+/// Total weight of the symbols of expanded rows.
 const WEIGHT: u32 = 100_000_000;
-/// A weight of the crystals to order the strips by.
+/// Crystal weight used while ordering strips.
 const FIRST_CRYSTAL: u32 = 330_000;
 
-/// A symbol: its stacks' most rows, how many stand on each of the paid spin's strips, how many on each of free spins',
-/// and its share of the expanded rows in thousandths.
+/// Symbol, maximum rows of its stacks, numbers on each strip of the paid spin and of free spins, share of the expanded rows in
+/// thousandths.
 type Contents = (&'static str, usize, [usize; 5], [usize; 5], u32);
 
 const CONTENTS: [Contents; 9] = [
@@ -38,10 +34,10 @@ const CONTENTS: [Contents; 9] = [
     ("Sp", 3, [7, 6, 7, 7, 7], [7, 6, 7, 7, 7], 160),
     ("Bo", 1, [2, 0, 2, 0, 2], [0; 5], 0),
 ];
-/// Stacks of the super-high symbol that Collection Free Spins add to each strip.
+/// Stacks of the super-high symbol in each strip of Collection Free Spins.
 const SUPER_HIGH_STACKS: [&[usize]; 5] = [&[3, 1], &[2, 2], &[2, 2], &[2, 2], &[2, 2]];
 
-/// The tuned part of the data file.
+/// Returns the tuned part of the data file.
 pub fn tune(text: &str) -> Result<String, Box<dyn Error>> {
     let mut data: GameData = file::parse(text)?;
     data.expansion.symbols = CONTENTS
@@ -65,7 +61,7 @@ pub fn tune(text: &str) -> Result<String, Box<dyn Error>> {
     ))
 }
 
-/// Orders the strips so that the hit frequency is nearest to the wanted one.
+/// Orders the strips for a hit frequency nearest to the target.
 fn order(data: &mut GameData) -> Result<(), Box<dyn Error>> {
     let mut best: Option<(Exact, GameData)> = None;
     for number in 0..ORDERS {
@@ -84,7 +80,7 @@ fn order(data: &mut GameData) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A strip's symbols in stacks, the remainder of a symbol in a lower one.
+/// Stacks of a strip; the remainder of a symbol is a lower stack.
 fn stacks(number: impl Fn(&Contents) -> usize) -> Vec<(&'static str, usize)> {
     let mut all = Vec::new();
     for of in &CONTENTS {
@@ -102,8 +98,8 @@ fn free_stacks(reel: usize) -> Vec<(&'static str, usize)> {
     stacks(|of| of.3[reel]).into_iter().chain(super_high).collect()
 }
 
-/// The stacks in random order, none next to one of its symbol on the ring and no two Bonus symbols in one window, with
-/// the super-high symbols there or left out.
+/// Shuffles the stacks. Equal symbols are not adjacent on the ring, and no window has two Bonus symbols, with or without super-high
+/// symbols.
 fn shuffle(stacks: &[(&'static str, usize)], draws: &mut Draws) -> String {
     let mut stacks = stacks.to_vec();
     loop {
@@ -125,7 +121,7 @@ fn shuffle(stacks: &[(&'static str, usize)], draws: &mut Draws) -> String {
     }
 }
 
-/// Weighs the crystals so that the return is nearest to the promised one.
+/// Searches the crystal weight with a return nearest to the promised one.
 fn weigh(data: &mut GameData) -> Result<(), Box<dyn Error>> {
     let promised = Exact::new(file::micros("rtp", &data.rtp)?.into(), 1_000_000.into());
     let mut at = |crystal: u32| -> Result<Exact, Box<dyn Error>> {

@@ -2,10 +2,9 @@
 //!
 //! `cargo run --release -p motherlode-slots --example tune -- GAME > new.toml`
 //!
-//! Deterministic. A game's tuning starts from the data file itself (symbol counts, paytable, promised return) and from
-//! the constants of its module here; the part between the marks `# tuned: begin` and `# tuned: end` is written anew,
-//! everything else stays. Running it on its own output changes nothing. It's the latest rules version that is tuned,
-//! while no log has played it; those that were played have the tables that this program wrote then.
+//! Deterministic and idempotent. Input is the data file (symbol counts, paytable, promised return) with the constants of the game's
+//! module; only the part between the marks `# tuned: begin` and `# tuned: end` is rewritten. Applies to the latest rules version
+//! before its first use in a log; tables of played versions are frozen.
 
 mod bewitched;
 mod dwarf_mine;
@@ -14,7 +13,7 @@ mod neptune;
 mod shared;
 mod witch_feature;
 
-/// From a data file's text to its tuned part.
+/// Maps a data file's text to its tuned part.
 type Tune = fn(&str) -> Result<String, Box<dyn std::error::Error>>;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,8 +1,6 @@
-//! The strips and the Bonus weights of Mystery Elves.
-//!
-//! It orders the runs of each strip in a numbered series of shuffles and keeps the order whose hit frequency is nearest
-//! to the wanted one. Then it moves weight between two values of the Bonus symbols until the paid spin returns what the
-//! file promises, and adds Bonus symbols to the bought spin's reels until the bought feature returns nearly the same.
+//! Tunes Mystery Elves' strips and Bonus weights: shuffles the runs, keeps the order with a hit frequency nearest to the target,
+//! moves weight between two Bonus values until the paid spin has the promised return, and adds Bonus symbols to the bought reels
+//! until the bought feature has nearly the same.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
@@ -13,27 +11,25 @@ use motherlode_slots::games::mystery_elves::par::{base, buy_feature};
 use motherlode_slots::parts::file;
 use num_traits::{Signed, ToPrimitive};
 
-/// Orders tried for the strips.
 const ORDERS: u8 = 60;
-/// Wanted hit frequency, in thousandths.
+/// Target hit frequency, in thousandths.
 const HITS_PER_MILLE: u64 = 250;
-/// The shape of the values 1 to 18; weight is moved between the two below to meet the return.
+/// Weights of the values 1 to 18. Weight moves between the two below to meet the return.
 const VALUES: [u32; 18] = [
     250_000, 195_000, 150_000, 110_000, 82_000, 60_000, 43_000, 31_000, 22_000, 16_000, 11_500, 8_500, 6_300, 4_700,
     3_500, 2_700, 2_100, 1_700,
 ];
 const LOW: usize = 0;
 const HIGH: usize = 7;
-/// Weights of the two functions beside those.
+/// Weights of the two functions.
 const MYSTERY: u32 = 36_000;
 const MULTIPLYING: u32 = 80_000;
-/// The price of the feature in bets.
 const BUY_BETS: u32 = 70;
-/// Groups of three stops of a bought spin's reel, and what fills them.
+/// Groups of three stops of a bought reel, and their fillers.
 const GROUPS: usize = 12;
 const FILLERS: &str = "La Mu Be Co Ow La Mu Be Co Ar La Mu Be Co Qu La Mu Be Co Ki";
 
-/// The tuned part of the data file, between its marks.
+/// Returns the tuned part of the data file.
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     let mut data: GameData = file::parse(text)?;
     data.bonus.values = VALUES.to_vec();
@@ -66,7 +62,7 @@ fn list(row: &[u32]) -> String {
     row.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// The strips in the order whose hit frequency is nearest to the wanted one.
+/// Orders the strips for a hit frequency nearest to the target.
 fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let mut best: Option<(u64, Vec<String>)> = None;
     for number in 0..ORDERS {
@@ -83,8 +79,8 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     Ok(best.ok_or("no orders")?.1)
 }
 
-/// The runs of a strip in random order, none next to its like on the ring. Sorted first, so that the result depends on
-/// the runs alone; the file's strips don't start within a run.
+/// Shuffles the runs of a strip without equal neighbours on the ring. They are sorted first, so that the result depends only on the
+/// runs; the file's strips don't start within a run.
 fn shuffle(strip: &str, draws: &mut Draws) -> String {
     let codes: Vec<&str> = strip.split_whitespace().collect();
     let mut runs: Vec<&[&str]> = codes.chunk_by(|a, b| a == b).collect();
@@ -100,8 +96,7 @@ fn shuffle(strip: &str, draws: &mut Draws) -> String {
     }
 }
 
-/// Moves weight from the low to the high value so that the paid spin returns what is promised. The return is a straight
-/// line in the weight moved.
+/// Moves weight from the low to the high value until the paid spin has the promised return, which is linear in it.
 fn weigh(data: &mut GameData) -> Result<(), Box<dyn std::error::Error>> {
     let returns = |moved: u32| -> Result<Exact, Box<dyn std::error::Error>> {
         let mut candidate = data.clone();
@@ -126,7 +121,7 @@ fn weigh(data: &mut GameData) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The return nearest to the promised one, and the bought spin's reels that make it.
+/// Return of the bought feature nearest to the promised one, with its reels.
 fn buy(data: &mut GameData) -> Result<(String, Vec<String>), Box<dyn std::error::Error>> {
     let wanted = ratio(file::micros("rtp", &data.rtp)?, 1_000_000);
     let feature = FeatureMoments::of(&Model::of(data)?);
@@ -143,14 +138,14 @@ fn buy(data: &mut GameData) -> Result<(String, Vec<String>), Box<dyn std::error:
     Ok((decimal(&rtp, 6), strips))
 }
 
-/// Reels of groups of three stops: one Bonus symbol each, two on the middle reel; so many groups of the outer reels,
-/// one reel after the other, have one more.
+/// Reels of groups of three stops with one Bonus symbol each, two on the middle reel; `extra` groups of the outer reels have one
+/// more.
 fn bought(extra: usize) -> Vec<String> {
     let reel = |reel: usize| {
         let mut fillers = FILLERS.split_whitespace().cycle().skip(3 * reel);
         let more = extra / 4 + usize::from([0, 1, 4, 2, 3][reel] < extra % 4);
         let group = |group: usize| {
-            // The groups with one more are spread over the reel.
+            // Spreads the groups with one more over the reel.
             let two = reel == 2 || (group + 1) * more / GROUPS > group * more / GROUPS;
             (0..3).map(|place| place < 1 + usize::from(two)).collect::<Vec<bool>>()
         };

@@ -1,8 +1,5 @@
-//! Neptune's strips and the weights of its treasures.
-//!
-//! It orders each strip's symbols in a numbered series of shuffles and keeps the one whose hit frequency is nearest to
-//! the wanted one; then it solves the treasures' mean exactly, so that the return is what the file promises to the last
-//! fraction.
+//! Tunes Neptune's strips and treasure weights: shuffles the strips, keeps the order with a hit frequency nearest to the target,
+//! and solves the mean treasure so that the return is exactly the promised one.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
@@ -15,15 +12,13 @@ use num_traits::{One, Signed};
 
 use crate::shared::{grouped, lcm, shuffle};
 
-/// Orders tried for the strips.
 const ORDERS: u8 = 120;
-/// Wanted chance of a win on lines or by scatters with all lines, in thousandths.
+/// Target chance of a win on lines or by scatters with all lines, in thousandths.
 const HITS_PER_MILLE: u64 = 320;
-/// Objects to choose from, and the most that those picked may hold together.
+/// Number of objects, and highest sum of picked ones.
 const OBJECTS: u8 = 12;
 const MAX_COINS: u64 = 2500;
-/// The treasures' shape: chances in thousandths. Those of the first two are moved between each other to meet the
-/// return.
+/// Chances of the amounts in thousandths. Weight moves between the first two to meet the return.
 const AMOUNTS: [(u64, u64); 12] = [
     (10, 100),
     (20, 180),
@@ -39,7 +34,7 @@ const AMOUNTS: [(u64, u64); 12] = [
     (500, 7),
 ];
 
-/// The tuned part of the data file, between its marks.
+/// Returns the tuned part of the data file.
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     let mut data: GameData = file::parse(text)?;
     data.reels.strips = order(&data)?;
@@ -48,7 +43,7 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     Ok(format!("[reels]\nstrips = [\n{strips}]\n\n{treasure}"))
 }
 
-/// The strips in the order whose hit frequency is nearest to the wanted one.
+/// Orders the strips for a hit frequency nearest to the target.
 fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let mut best: Option<(u64, Vec<String>)> = None;
     for number in 0..ORDERS {
@@ -65,9 +60,9 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     Ok(best.ok_or("no order of the strips compiles")?.1)
 }
 
-/// The treasures that make the return exact, as the data file's section.
+/// Solves the treasures for the exact return. Returns the section of the data file.
 ///
-/// The return is R = (l + s + m n) + phi / (1 - phi) (k l + s + m n); solved for the mean amount m.
+/// The return is R = (l + s + m n) + phi / (1 - phi) (k l + s + m n), solved for the mean amount m.
 fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
     let window = Window::of(model, 1);
     let phi = &window.spins;

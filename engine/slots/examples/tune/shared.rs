@@ -1,11 +1,11 @@
-//! Shared by the tuning of several games.
+//! Functions shared by several tuners.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::Exact;
 use num_bigint::BigInt;
 
-/// The symbols of a strip in random order, no symbol next to its like on the ring. Sorted first, so
-/// that the result depends on the counts alone.
+/// Shuffles a strip's symbols without equal neighbours on the ring. They are sorted first, so that the result depends only on the
+/// counts.
 pub fn shuffle(strip: &str, draws: &mut Draws) -> String {
     let mut codes: Vec<&str> = strip.split_whitespace().collect();
     codes.sort_unstable();
@@ -20,13 +20,13 @@ pub fn shuffle(strip: &str, draws: &mut Draws) -> String {
     }
 }
 
-/// The least common multiple of two numbers above 0.
+/// Least common multiple of two numbers above 0.
 pub fn lcm(a: BigInt, b: &BigInt) -> BigInt {
     let ratio = Exact::new(a, b.clone());
     ratio.numer() * b
 }
 
-/// A number in groups of three digits, as a data file writes it.
+/// Formats a number with grouped digits, as in a data file.
 pub fn grouped(n: &BigInt) -> String {
     let digits = n.to_string();
     let mut out = String::new();

@@ -1,8 +1,5 @@
-//! Witch Feature's strips and the chance of its Explosion.
-//!
-//! It orders each strip's symbols in a numbered series of shuffles and keeps the order whose hit frequency is nearest
-//! to the wanted one; then it solves the Explosion's chance, which the return is linear in, so that the return with all
-//! features unlocked is what the file promises to fifteen decimals.
+//! Tunes Witch Feature's strips and Explosion chance: shuffles the strips, keeps the order with a hit frequency nearest to the
+//! target, and solves the Explosion's chance so that the return with all features unlocked is the promised one to fifteen decimals.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
@@ -14,12 +11,11 @@ use motherlode_slots::parts::data::ReelsData;
 use motherlode_slots::parts::file;
 use num_traits::{Signed, ToPrimitive};
 
-/// Orders tried for the strips.
 const ORDERS: u8 = 24;
-/// Wanted chance in thousandths that a window of the paid spin wins on a line.
+/// Target chance of a line win of the paid spin, in thousandths.
 const HITS_PER_MILLE: u64 = 350;
 
-/// The tuned part of the data file, between its marks.
+/// Returns the tuned part of the data file.
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     let mut data: GameData = file::parse(text)?;
     order(&mut data, |data| &mut data.reels)?;
@@ -47,7 +43,7 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     if chance.is_negative() || chance > exact(1) {
         return Err("no chance of an Explosion meets the return: change the paytable or the features".into());
     }
-    // The exact chance has hundreds of digits: fifteen keep the return to less than one in 10^15.
+    // The exact chance has hundreds of digits; fifteen keep the return within 10^-15.
     let of = 1_000_000_000_000_000u64;
     let times = (chance * exact(of)).round().to_integer().to_u64().ok_or("a chance below 1 has 64 bits")?;
     let section = |name: &str, strips: &[String]| {
@@ -63,7 +59,7 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     .concat())
 }
 
-/// The figures that a designer wants to see: the parts of the return, and the means of the features.
+/// Figures for the designer: parts of the return, and mean wins of the features.
 fn model_parts(means: &Means, model: &Model) -> Vec<(&'static str, String)> {
     let names = ["base_lines", "high_symbols", "random_wilds", "multiplier", "mega_wild", "explosion", "free_spins"];
     let parts = means.parts(model, 4);
@@ -74,7 +70,6 @@ fn model_parts(means: &Means, model: &Model) -> Vec<(&'static str, String)> {
     all
 }
 
-/// Orders one set of strips.
 fn order(data: &mut GameData, of: fn(&mut GameData) -> &mut ReelsData) -> Result<(), Box<dyn std::error::Error>> {
     let mut best: Option<(u64, Vec<String>)> = None;
     for number in 0..ORDERS {
@@ -84,8 +79,7 @@ fn order(data: &mut GameData, of: fn(&mut GameData) -> &mut ReelsData) -> Result
         *strips = strips.iter().map(|strip| crate::shared::shuffle(strip, &mut draws)).collect();
         let strips = strips.clone();
         let model = Model::of(&GameData { reels: ReelsData { strips: strips.clone() }, ..candidate.clone() });
-        // Only the hit frequency of these strips counts; those of respins have no Free Spins symbol, which is no
-        // matter.
+        // Only the hit frequency of these strips counts; respin strips have no Free Spins symbol, which doesn't affect it.
         let Ok(model) = model else { continue };
         let wanted = model.base.reels.cycle() / 1000 * HITS_PER_MILLE;
         let off = moments::hits(&model.base, 50).abs_diff(wanted);

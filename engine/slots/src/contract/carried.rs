@@ -1,17 +1,16 @@
-//! The figures that a player carries from round to round in a game: crystals, potions, unlocked features.
+//! Figures that a player carries between rounds of a game: crystals, potions, unlocked features.
 //!
-//! The engine keeps none of it. A round is told what the player carries when it opens, and a step whose outcome changes
-//! it says what is carried from then on; who keeps the books logs the difference.
+//! The engine doesn't store them: a round receives them when it opens, and an outcome returns the changed ones.
 
-/// Most figures that a game lets a player carry.
+/// Maximum number of carried figures per game.
 pub const CARRIED_MAX: usize = 12;
 
-/// The figures carried, in the order of [`Carries::keys`]; 0 for what was never set. What a game does not carry is 0.
+/// Carried figures in the order of [`Carries::keys`]; 0 if never set or not used by the game.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carried(pub [i64; CARRIED_MAX]);
 
 impl Carried {
-    /// Every figure less what it rose, or plus what it fell, from `before` to `after`; none below 0.
+    /// Subtracts the change from `before` to `after` from each figure; results are at least 0.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let risen = |place: usize| after.0[place].saturating_sub(before.0[place]);
@@ -22,25 +21,25 @@ impl Carried {
 /// The figures that a game carries, and their scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carries {
-    /// The figures' names, at most [`CARRIED_MAX`]; empty for a game that carries nothing.
+    /// Names of the figures, at most [`CARRIED_MAX`]; empty if the game carries nothing.
     pub keys: &'static [&'static str],
-    /// The scope of a set of figures, besides the player and the game.
+    /// Scope of a set of figures, in addition to player and game.
     pub scope: CarriedScope,
-    /// Those of the keys whose figures hold for all currencies of real money, and for play money apart: what the player
-    /// carries is the highest of all sets (DM-14). A change is noted in the set of the round that made it.
+    /// Keys shared by all real-money currencies, with play money separate: a player carries the maximum of all sets (DM-14). A
+    /// change is recorded in the set of its round.
     pub shared: &'static [&'static str],
 }
 
-/// The scope of a set of carried figures, besides the player and the game.
+/// Scope of a set of carried figures, in addition to player and game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CarriedScope {
-    /// The currency: figures that sum coin values mean nothing across currencies.
+    /// Per currency: sums of coin values have no meaning across currencies.
     Currency,
-    /// The currency and the bet: each bet level has its own progress (WF-12).
+    /// Per currency and bet (WF-12).
     Bet,
 }
 
 impl Carries {
-    /// A game that carries nothing.
+    /// No carried figures.
     pub const NOTHING: Self = Self { keys: &[], scope: CarriedScope::Currency, shared: &[] };
 }

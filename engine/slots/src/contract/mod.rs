@@ -1,6 +1,4 @@
-//! The ground floor: what a game promises, and the plain types in which it says so.
-//!
-//! Nothing here knows a game, a part or a method of calculation. All other floors stand on this one.
+//! Traits and plain types of games. Depends on no other layer of the crate.
 
 pub mod carried;
 pub mod draws;

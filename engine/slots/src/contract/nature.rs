@@ -1,82 +1,81 @@
-//! The nature of a game's wins: the parts of its return, its features, and the sources of a step's win.
+//! Nature of wins: parts of the return, features, sources.
 //!
-//! Reports compare play with mathematics. Each game declares here the nature of each win and
-//! the sign of each feature in a record, so reports contain no names of games or parts.
+//! Reports compare play with mathematics through these declarations, so they contain no names of games or parts.
 
 use crate::contract::outcome::{Spin, SpinKind};
 
-/// Most features of a game.
+/// Maximum number of features per game.
 pub const FEATURES_MAX: usize = 16;
 
-/// The nature of a part of the return, of a feature or of a win.
+/// Nature of a part of the return, a feature or a win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nature {
-    /// Independent of the player's carried figures.
+    /// Independent of carried figures.
     Cash,
-    /// Won with the player's carried figures: collected in earlier rounds, at other stakes.
+    /// Depends on carried figures, which were collected in earlier rounds and possibly at other stakes.
     Collected,
-    /// Paid by the pool of a progressive jackpot.
+    /// Paid by a progressive jackpot's pool.
     Jackpot,
 }
 
-/// The source of a step's win.
+/// Source of a step's win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A window of a kind.
+    /// Window of a kind.
     Window {
-        /// The kind of spin.
+        /// Kind of spin.
         kind: SpinKind,
-        /// The round's free spins have begun.
+        /// Whether the round's free spins have begun.
         in_free_spins: bool,
     },
-    /// Anything but the step's windows, such as a prize.
+    /// Other than windows, such as a prize.
     BesideWindows,
 }
 
-/// A feature of a paid spin.
+/// Feature of a paid spin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feature {
-    /// The key of its chance among [`crate::Par::rates`].
+    /// Key of its chance in [`crate::Par::rates`].
     pub key: &'static str,
-    /// Its name for people.
+    /// Name for people.
     pub title: &'static str,
-    /// Its nature. The chance of a collected one depends on the player's state: see [`crate::Game::chances_in`].
+    /// Nature. The chance of a collected feature depends on the state: see [`crate::Game::chances_in`].
     pub nature: Nature,
-    /// The sign of it in a round's first step.
+    /// Sign in a round's first step.
     pub sign: Sign,
 }
 
 impl Feature {
-    /// A feature that comes whatever the player carries.
+    /// Creates a feature independent of carried figures.
     #[must_use]
     pub const fn cash(key: &'static str, title: &'static str, sign: Sign) -> Self {
         Self { key, title, nature: Nature::Cash, sign }
     }
 
-    /// A feature whose chance depends on the player's carried figures.
+    /// Creates a feature whose chance depends on carried figures.
     #[must_use]
     pub const fn collected(key: &'static str, title: &'static str, sign: Sign) -> Self {
         Self { key, title, nature: Nature::Collected, sign }
     }
 }
 
-/// The sign of a feature in a round's first step: it has a window with this.
+/// Property of a first-step window that indicates a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
-    /// The window starts the bonus or the feature.
+    /// Starts the bonus or the feature.
     Bonus,
-    /// The window awards free spins.
+    /// Awards free spins.
     FreeSpins,
-    /// The window has this number of rows.
+    /// Number of rows.
     Rows(u32),
-    /// The window has this number of rows and awards free spins.
+    /// Number of rows, with free spins awarded.
     FreeSpinsAtRows(u32),
-    /// The window is of this kind.
+    /// Kind of spin.
     Window(SpinKind),
 }
 
 impl Sign {
-    /// Whether a window of a round's first step shows it.
+    /// Returns whether a window of a round's first step has this sign.
     #[must_use]
     pub fn shown_by(self, spin: &Spin) -> bool {
         match self {

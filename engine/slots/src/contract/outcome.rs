@@ -1,64 +1,60 @@
-//! The outcome of a step: a buffer that the caller owns and every step refills.
+//! Outcome of a step: a caller-owned buffer that each step refills.
 //!
-//! Reuse one buffer for many steps and nothing is allocated once its vectors have grown. All wins
-//! are whole coins with every multiplier already in them.
+//! A reused buffer does not allocate once its vectors have grown. Wins are whole coins with all multipliers applied.
 
 use std::ops::Range;
 
 use crate::contract::carried::Carried;
 
-/// Most reels a game may have.
+/// Maximum number of reels.
 pub const REELS_MAX: usize = 8;
-/// Most cells a window may have: 7 rows on 5 reels.
+/// Maximum number of cells per window: 7 rows on 5 reels.
 pub const CELLS_MAX: usize = 35;
-/// Most cards a round turns: ten gambles (ME-15).
+/// Maximum number of cards per round: ten gambles (ME-15).
 pub const CARDS_MAX: usize = 10;
-/// Most parts that a game's return is told apart by.
+/// Maximum number of parts of a game's return.
 pub const PARTS_MAX: usize = 8;
-/// Most objects that a player picks at once: five treasures (NP-10).
+/// Maximum number of objects per pick: five treasures (NP-10).
 pub const PICKS_MAX: usize = 5;
 
-/// The outcome of one step.
+/// Outcome of one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// The windows shown in this step, in order.
+    /// Windows in order.
     pub spins: Vec<Spin>,
-    /// The wins of all those windows; each spin names its range.
+    /// Wins of all windows; each spin has its range.
     pub wins: Vec<Win>,
-    /// The marks on the cells of all those windows; each spin names its range.
+    /// Marks on the cells of all windows; each spin has its range.
     pub marks: Vec<Mark>,
-    /// The bonus's prize, if this step resolved one.
+    /// Prize of a bonus resolved in this step.
     pub prize: Option<Prize>,
-    /// The values of the picked objects, in the order picked.
+    /// Values of the picked objects, in picking order.
     pub reveals: Vec<Reveal>,
-    /// The values of the objects that were left unopened, by number. To be shown once the round is over, and never
-    /// before (NP-12); it's in no log.
+    /// Values of unopened objects, by number. Not logged, and shown only after the round is over (NP-12).
     pub unopened: Vec<Reveal>,
-    /// The worth of a coin in this step, where it isn't the stake's coin value (DM-12); it's in no log.
+    /// Coin value of this step if it differs from the stake's (DM-12). Not logged.
     pub mean_coin: Option<MeanCoin>,
-    /// The pick that the round waits for after this step.
+    /// Pick awaited after this step.
     pub pick: Option<PickOffer>,
-    /// The card turned, if this step was a double.
+    /// Card turned by a double.
     pub card: Option<CardTurn>,
     /// Whether this step won the progressive jackpot.
     pub jackpot: bool,
-    /// The step that the round waits for next.
+    /// Next awaited step.
     pub awaiting: Awaiting,
-    /// Free spins won and not yet played, of the series that comes next where there are several.
+    /// Unplayed free spins of the next series.
     pub free_spins_left: u32,
-    /// The cards of this round's double, latest first (BW-24).
+    /// Cards of the round's double, latest first (BW-24).
     pub double_strip: Strip,
-    /// The round's total win in coins as of this step; the jackpot and what was gambled aren't in it.
+    /// Current total win of the round in coins, without jackpot and gamble.
     pub round_win_coins: u64,
-    /// The round's total win as of this step in minor units of the account's currency, gambles included: what it pays
-    /// if it settles now. The jackpot isn't in it.
+    /// Current total win of the round in minor units, with gambles and without the jackpot: the payment if the round settles now.
     pub round_win_minor: u64,
-    /// Minor units of that win that are credited with this step, before the round is over (ME-16).
+    /// Minor units of the win credited with this step, before the round is over (ME-16).
     pub credited_minor: u64,
-    /// The figures that the player carries from this step on, where the step changed them.
+    /// New carried figures if the step changed them.
     pub carried: Option<Carried>,
-    /// Coins won in this step by part of the return, in the order of [`crate::Game::parts`]. For the simulation, which
-    /// compares them with the exact parts; it's in no log.
+    /// Coins won in this step per part of the return, in the order of [`crate::Game::parts`]. For simulation; not logged.
     pub part_coins: [u64; PARTS_MAX],
 }
 
@@ -85,156 +81,156 @@ impl Outcome {
         self.part_coins = [0; PARTS_MAX];
     }
 
-    /// The wins of one of this outcome's spins.
+    /// Returns the wins of a spin of this outcome.
     #[must_use]
     pub fn wins_of(&self, spin: &Spin) -> &[Win] {
         self.wins.get(spin.wins.start as usize..spin.wins.end as usize).unwrap_or_default()
     }
 
-    /// The marks of one of this outcome's spins.
+    /// Returns the marks of a spin of this outcome.
     #[must_use]
     pub fn marks_of(&self, spin: &Spin) -> &[Mark] {
         self.marks.get(spin.marks.start as usize..spin.marks.end as usize).unwrap_or_default()
     }
 }
 
-/// The step that a round waits for.
+/// Step awaited by a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Awaiting {
-    /// Nothing: it's settled.
+    /// None: the round is settled.
     #[default]
     Nothing,
-    /// The paid spin.
+    /// Paid spin.
     Spin,
-    /// A pick, as [`Outcome::pick`] says.
+    /// Pick described by [`Outcome::pick`].
     Pick,
-    /// The start of free spins.
+    /// Start of free spins.
     FreeSpins,
-    /// The start of a feature.
+    /// Start of a feature.
     Feature,
-    /// A guess of the double, its end or, where the game has it, a half.
+    /// Double, its end or, if offered, a half.
     Double,
 }
 
-/// The kind of spin that a window belongs to.
+/// Kind of spin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpinKind {
-    /// The paid spin.
+    /// Paid spin.
     Base,
-    /// A free spin.
+    /// Free spin.
     Free,
-    /// A Collection Free Spin, with the super-high symbol of this index on its reels (DM-11).
+    /// Collection Free Spin with this super-high symbol on its reels (DM-11).
     Collection(u8),
-    /// A window of the Hold and Win feature (ME-10).
+    /// Window of the Hold and Win feature (ME-10).
     HoldAndWin,
     /// High Symbols Respin (WF-07).
     HighSymbols,
     /// Random Wilds Respin (WF-08).
     RandomWilds,
-    /// A respin of the Multiplier feature (WF-09).
+    /// Respin of the Multiplier feature (WF-09).
     MultiplierRespin,
     /// Mega Wild Respin (WF-10).
     MegaWild,
-    /// The window after the Explosion (WF-13).
+    /// Window after the Explosion (WF-13).
     Explosion,
 }
 
 impl SpinKind {
-    /// Whether it's a free spin of either kind.
+    /// Returns whether it's a free spin of either kind.
     #[must_use]
     pub fn is_free(self) -> bool {
         matches!(self, Self::Free | Self::Collection(_))
     }
 }
 
-/// Something on a cell besides its symbol.
+/// Annotation of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// The cell: reel x rows + row.
+    /// Cell: reel x rows + row.
     pub cell: u8,
-    /// Its kind.
+    /// Kind.
     pub kind: MarkKind,
-    /// How much, or which: see the kind.
+    /// Value with a meaning per kind.
     pub value: u32,
 }
 
-/// The kind of a mark.
+/// Kind of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
-    /// A crystal was collected here; the value is its symbol's index (DM-09).
+    /// Crystal collected; the value is its symbol index (DM-09).
     Crystal,
-    /// A Bonus symbol of this many total bets (ME-04).
+    /// Bonus symbol; the value is in total bets (ME-04).
     Bonus,
-    /// A Mystery Bonus; the value is what it revealed in total bets, or 0 while it hasn't (ME-05).
+    /// Mystery Bonus; the value is in total bets, 0 until revealed (ME-05).
     Mystery,
-    /// A Multiplying Bonus; the value is what it multiplied by, or 0 while it hasn't (ME-06).
+    /// Multiplying Bonus; the value is its multiplier, 0 until revealed (ME-06).
     Multiplier,
-    /// A Potion landed here and was collected; the value is its symbol's index (WF-05).
+    /// Potion collected; the value is its symbol index (WF-05).
     Potion,
-    /// A Wild was placed here; the value is the side of the Wild, 1 to 3 (WF-08, WF-10).
+    /// Placed Wild; the value is its side length, 1 to 3 (WF-08, WF-10).
     PlacedWild,
-    /// A Question mark landed here and became the symbol that the cell shows (WF-13).
+    /// Question mark that became the symbol of the cell (WF-13).
     Question,
 }
 
-/// A pick that the player is asked for.
+/// Pick awaited from the player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PickOffer {
-    /// How many to pick, all different.
+    /// Number of different objects to pick.
     pub needs: u8,
-    /// Out of how many, numbered from 0.
+    /// Number of objects on offer, numbered from 0.
     pub of: u8,
 }
 
-/// The mean of several coin values, exactly (DM-12): their sum over their number.
+/// Exact mean of coin values (DM-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeanCoin {
     /// Sum of the coin values, in millionths of the currency's major unit.
     pub sum_micros: u64,
-    /// How many they are, at least 1.
+    /// Number of coin values, at least 1.
     pub count: u64,
 }
 
 /// A picked object and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reveal {
-    /// The object, from 0.
+    /// Object number, from 0.
     pub object: u8,
-    /// Its value in coins, with every multiplier in it.
+    /// Value in coins with all multipliers.
     pub coins: u64,
 }
 
-/// One window of the reels and what it won.
+/// One window and its wins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spin {
-    /// The kind of spin.
+    /// Kind of spin.
     pub kind: SpinKind,
-    /// Where each reel stopped, on the strips of its kind; empty where cells are drawn one by one.
+    /// Stop per reel on the strips of its kind; empty if cells are drawn individually.
     pub stops: Stops,
-    /// Reels of the window.
+    /// Number of reels.
     pub reels: u8,
-    /// Rows of the window.
+    /// Number of rows.
     pub rows: u8,
-    /// Symbols of the window, reel by reel from the left, each from the top; see [`Spin::cell`].
+    /// Symbols reel by reel from the left, each from the top; see [`Spin::cell`].
     pub cells: [u8; CELLS_MAX],
-    /// The factor of its regular wins.
+    /// Multiplier of regular wins.
     pub multiplier: u32,
-    /// This spin's wins within [`Outcome::wins`].
+    /// Range within [`Outcome::wins`].
     pub wins: Range<u32>,
-    /// This spin's marks within [`Outcome::marks`].
+    /// Range within [`Outcome::marks`].
     pub marks: Range<u32>,
-    /// Coins won by this window: lines, ways and scatters. A bonus pays in its own step.
+    /// Coins won by lines, ways and scatters. A bonus pays in its own step.
     pub win_coins: u64,
-    /// The same in minor units, rounded half to even (DM-17).
+    /// Same in minor units, rounded half to even (DM-17).
     pub win_minor: u64,
-    /// Free spins that this window awarded.
+    /// Free spins awarded.
     pub free_spins_won: u32,
-    /// Whether this window started the bonus round.
+    /// Whether the window started the bonus round.
     pub bonus: bool,
 }
 
 impl Spin {
-    /// The symbol at a reel and row (0 is left, 0 is top), or `None` outside the window.
+    /// Returns the symbol at a reel (0 is left) and row (0 is top); `None` outside the window.
     #[must_use]
     pub fn cell(&self, reel: usize, row: usize) -> Option<u8> {
         let rows = usize::from(self.rows);
@@ -244,14 +240,14 @@ impl Spin {
         self.cells.get(reel * rows + row).copied()
     }
 
-    /// Ways through the window: its rows to the power of its reels (DM-01). Means something in ways games only.
+    /// Number of ways: rows to the power of reels (DM-01). Valid in ways games only.
     #[must_use]
     pub fn ways(&self) -> u32 {
         u32::from(self.rows).saturating_pow(u32::from(self.reels))
     }
 }
 
-/// Reel stops: for each reel the strip position that shows in the window's top row.
+/// Strip position in the window's top row, per reel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stops {
     len: u8,
@@ -259,7 +255,7 @@ pub struct Stops {
 }
 
 impl Stops {
-    /// Adds the next reel's stop; a reel beyond [`REELS_MAX`] is ignored (models are checked for it).
+    /// Adds the next reel's stop. Ignores reels beyond [`REELS_MAX`], which model checks exclude.
     #[inline]
     pub fn push(&mut self, stop: u16) {
         if let Some(slot) = self.at.get_mut(usize::from(self.len)) {
@@ -268,7 +264,7 @@ impl Stops {
         }
     }
 
-    /// The stops from the leftmost reel.
+    /// Stops from the leftmost reel.
     #[must_use]
     #[inline]
     pub fn as_slice(&self) -> &[u16] {
@@ -279,44 +275,44 @@ impl Stops {
 /// One win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Win {
-    /// Where it was won.
+    /// Kind of win.
     pub kind: WinKind,
-    /// The symbol that won, as an index into the game's symbols.
+    /// Symbol index.
     pub symbol: u8,
-    /// How many of it.
+    /// Number of symbols.
     pub count: u8,
     /// Coins paid, multiplier included.
     pub coins: u64,
 }
 
-/// Where a win was won.
+/// Kind of win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WinKind {
-    /// On the payline of this index, 0 for the first.
+    /// Payline index, from 0.
     Line(u8),
-    /// On so many ways: the product of the symbol's counts on the reels (DM-03).
+    /// Number of ways: product of the symbol's counts per reel (DM-03).
     Ways(u32),
     /// Anywhere in the window.
     Scatter,
 }
 
-/// A prize of the bonus round.
+/// Prize of a bonus round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prize {
-    /// Money: a multiple of the total bet.
+    /// Multiple of the total bet.
     Coins {
-        /// The multiple.
+        /// Multiple.
         multiple: u32,
-        /// The coins it makes.
+        /// Coins.
         coins: u64,
     },
-    /// Free spins.
+    /// Number of free spins.
     FreeSpins(u32),
-    /// The progressive jackpot; the pool prices it, not the engine.
+    /// Progressive jackpot; its amount comes from the pool.
     Jackpot,
 }
 
-/// A card of the gamble. A guess names the heart for red or the spade for black.
+/// Card of the gamble. A guess is the heart for red or the spade for black.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Card {
     /// Red Heart.
@@ -327,35 +323,35 @@ pub enum Card {
     RedDiamond,
     /// Black Club.
     BlackClub,
-    /// The Joker, which stands for any colour (ME-17).
+    /// Joker, which matches both colours (ME-17).
     Joker,
 }
 
 /// One turn of the double.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CardTurn {
-    /// The player's guess.
+    /// Player's guess.
     pub guess: Card,
-    /// The card turned.
+    /// Turned card.
     pub card: Card,
     /// Whether the guess was right.
     pub won: bool,
     /// Minor units at risk.
     pub risked_minor: u64,
-    /// Minor units after the turn: twice the risk, or nothing.
+    /// Minor units after the turn: twice the risk, or 0.
     pub minor: u64,
 }
 
-/// The cards turned in a round, latest first.
+/// Cards turned in a round, latest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strip {
     len: u8,
-    /// Oldest first, so that adding a card moves nothing; unused places are `None`.
+    /// Oldest first, so that adding is cheap; unused places are `None`.
     cards: [Option<Card>; CARDS_MAX],
 }
 
 impl Strip {
-    /// Adds the card just turned; beyond [`CARDS_MAX`] it's ignored (the gamble ends there).
+    /// Adds a card. Ignores cards beyond [`CARDS_MAX`], the limit of the gamble.
     pub fn push(&mut self, card: Card) {
         if let Some(slot) = self.cards.get_mut(usize::from(self.len)) {
             *slot = Some(card);
@@ -363,18 +359,18 @@ impl Strip {
         }
     }
 
-    /// The cards, latest first.
+    /// Cards, latest first.
     pub fn iter(&self) -> impl Iterator<Item = Card> {
         self.cards.into_iter().rev().flatten()
     }
 
-    /// How many cards were turned.
+    /// Number of turned cards.
     #[must_use]
     pub fn len(&self) -> usize {
         usize::from(self.len)
     }
 
-    /// Whether no card was turned yet.
+    /// Returns whether no card was turned.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0

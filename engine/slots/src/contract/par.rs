@@ -1,7 +1,7 @@
-//! The PAR sheet: what a game returns, how often and how widely, exactly.
+//! PAR sheet: exact return, frequencies and volatility of a game.
 //!
-//! Each game derives its own from the tables that it plays by. Figures are exact fractions, or carry the bound of their
-//! error ([`Par::exactness`]); only the standard deviation is a float, for presentation.
+//! Figures are exact fractions, or carry the bound of their error ([`Par::exactness`]). Only the standard deviation is a float, for
+//! presentation.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -9,223 +9,220 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 
 use crate::contract::nature::Nature;
 
-/// An exact fraction.
+/// Exact fraction.
 pub type Exact = BigRational;
 
-/// A game's exact mathematics at one stake. Returns and wins are in bets (1 is the stake).
+/// Exact mathematics of a game at one stake. Returns and wins are in bets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Par {
-    /// The game.
+    /// Game name.
     pub game: &'static str,
-    /// Its rules version.
+    /// Rules version.
     pub rules_version: &'static str,
-    /// SHA-256 of its data file.
+    /// SHA-256 of the data file.
     pub model_hash: [u8; 32],
     /// Coins staked.
     pub bet_coins: u64,
-    /// The return without the increments: without the jackpot, plus the seed's share of it.
+    /// Return without the jackpot's increments but with its seed.
     pub rtp: Exact,
-    /// The return without the jackpot.
+    /// Return without the jackpot.
     pub rtp_without_jackpot: Exact,
-    /// Where it comes from: first the parts of [`crate::Game::parts`], then the jackpot's seed and increments where
-    /// there is one.
+    /// Parts of the return: [`crate::Game::parts`], then the jackpot's seed and increments.
     pub parts: Vec<Part>,
-    /// Chance that a paid spin wins, or starts something that may win.
+    /// Chance that a paid spin wins, or starts a feature that may win.
     pub hit_frequency: Exact,
-    /// Standard deviation of a whole round's win in bets: features included, jackpot and double not.
+    /// Standard deviation of a round's win in bets, with features, without jackpot and double.
     pub std_dev: f64,
-    /// Highest win of one window of the paid spin, lines and scatters together, in bets.
+    /// Highest win of one paid window in bets, lines and scatters together.
     pub max_win_bets: Exact,
-    /// Chance that a paid spin's window wins exactly that.
+    /// Chance of exactly that win.
     pub max_win_probability: Exact,
-    /// The reel sets, with what combinations they make.
+    /// Reel sets with their combinations.
     pub reel_sets: Vec<ReelSet>,
-    /// How often features come, and other expectations and chances of a paid spin.
+    /// Feature frequencies and other expectations and chances of a paid spin.
     pub rates: Vec<Rate>,
-    /// Returns that hold under a condition: bought features, unlock states.
+    /// Returns under a condition: bought features, unlock states.
     pub conditional_rtps: Vec<ConditionalRtp>,
-    /// How exact the figures are: "exact fractions", or the bound of their error.
+    /// "exact fractions", or the bound of the error.
     pub exactness: &'static str,
 }
 
-/// The names of a part of the return.
+/// Names of a part of the return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartName {
-    /// Its key in JSON, such as `base_lines`.
+    /// Key in JSON, such as `base_lines`.
     pub key: &'static str,
-    /// Its name for people, such as `line wins of the paid spin`.
+    /// Name for people, such as `line wins of the paid spin`.
     pub title: &'static str,
-    /// Its nature.
+    /// Nature.
     pub nature: Nature,
 }
 
 impl PartName {
-    /// A part independent of the figures that players carry.
+    /// Creates a part independent of carried figures.
     #[must_use]
     pub const fn cash(key: &'static str, title: &'static str) -> Self {
         Self { key, title, nature: Nature::Cash }
     }
 
-    /// A part collected over rounds.
+    /// Creates a part collected over rounds.
     #[must_use]
     pub const fn collected(key: &'static str, title: &'static str) -> Self {
         Self { key, title, nature: Nature::Collected }
     }
 
-    /// A part paid by the pool of a jackpot.
+    /// Creates a part paid by a jackpot's pool.
     #[must_use]
     pub const fn jackpot(key: &'static str, title: &'static str) -> Self {
         Self { key, title, nature: Nature::Jackpot }
     }
 }
 
-/// A part of the return.
+/// Part of the return.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Its names.
+    /// Names.
     pub name: PartName,
-    /// Its return, in bets.
+    /// Return in bets.
     pub rtp: Exact,
 }
 
-/// A set of reels: the base game's, the free spins'.
+/// Set of reels, such as those of free spins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReelSet {
-    /// The spins that use it.
+    /// Spins that use it.
     pub title: &'static str,
-    /// Symbols by reel, as indexes, each strip in its order.
+    /// Symbol indexes per reel, in strip order.
     pub strips: Vec<Vec<u8>>,
-    /// The combinations that pay, award or start something on these reels.
+    /// Combinations that pay, award or start a feature.
     pub combinations: Vec<Combination>,
 }
 
 impl ReelSet {
-    /// Stop combinations.
+    /// Number of stop combinations.
     #[must_use]
     pub fn cycle(&self) -> u64 {
         self.strips.iter().map(|strip| strip.len() as u64).product()
     }
 
-    /// How often a symbol stands on each reel's strip.
+    /// Occurrences of a symbol on each strip.
     #[must_use]
     pub fn counts(&self, symbol: u8) -> Vec<usize> {
         self.strips.iter().map(|strip| strip.iter().filter(|&&on| on == symbol).count()).collect()
     }
 }
 
-/// A combination that pays, awards or starts something.
+/// Combination that pays, awards or starts a feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combination {
-    /// The symbol.
+    /// Symbol index.
     pub symbol: u8,
-    /// How many of it.
+    /// Number of symbols.
     pub count: u8,
-    /// Its chance: on one line, or anywhere for scatters and bonus; for ways, its expected number in a window.
+    /// Chance on one line, or anywhere for scatters and bonus; expected number per window for ways.
     pub chance: Exact,
-    /// Its return, in bets of a spin on these reels; 0 where it only starts something.
+    /// Return in bets of a spin on these reels; 0 if it only starts a feature.
     pub rtp: Exact,
 }
 
-/// An expectation or a chance.
+/// Expectation or chance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// Its key in JSON, such as `free_spins_per_paid_spin`.
+    /// Key in JSON, such as `free_spins_per_paid_spin`.
     pub key: String,
-    /// Its meaning, for people.
+    /// Meaning for people.
     pub title: String,
-    /// The figure.
+    /// Value.
     pub value: Exact,
 }
 
 impl Rate {
-    /// A figure with its key, and its meaning for people.
+    /// Creates a rate.
     pub fn new(key: impl Into<String>, title: impl Into<String>, value: Exact) -> Self {
         Self { key: key.into(), title: title.into(), value }
     }
 }
 
-/// A return under a condition.
+/// Return under a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionalRtp {
-    /// Its key in JSON, such as `buy_feature`.
+    /// Key in JSON, such as `buy_feature`.
     pub key: &'static str,
-    /// The condition, for people.
+    /// Condition for people.
     pub title: &'static str,
-    /// The return, in what the player pays under it.
+    /// Return relative to the price under the condition.
     pub rtp: Exact,
-    /// The condition, for programs.
+    /// Condition for programs.
     pub condition: Condition,
 }
 
-/// A condition under which a return holds.
+/// Condition of a conditional return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// The feature is bought.
+    /// Feature bought.
     Bought,
-    /// The first spins of a new player, at one stake.
+    /// First spins of a new player, at one stake.
     FirstSpins(u32),
-    /// A carried figure of the player is held at a value, in the long run.
+    /// Carried figure kept at a value, in the long run.
     Held {
-        /// The figure, of [`crate::Carries::keys`].
+        /// Figure, from [`crate::Carries::keys`].
         key: &'static str,
-        /// The value before each spin.
+        /// Value before each spin.
         value: i64,
     },
 }
 
 impl Par {
-    /// The return with everything: [`Par::rtp`] and the increments.
+    /// Return with seed and increments of the jackpot.
     #[must_use]
     pub fn rtp_with_increments(&self) -> Exact {
         self.parts.iter().map(|part| part.rtp.clone()).sum()
     }
 
-    /// The volatility index: 1.96 standard deviations, since 95 of 100 mean returns of N rounds are within that /
-    /// sqrt(N).
+    /// Volatility index: 1.96 standard deviations, as 95 % of the mean returns of N rounds lie within it / sqrt(N).
     #[must_use]
     pub fn volatility_index(&self) -> f64 {
         1.96 * self.std_dev
     }
 
-    /// The return of all parts of a nature.
+    /// Sum of the parts of a nature.
     #[must_use]
     pub fn of_nature(&self, nature: Nature) -> Exact {
         self.parts.iter().filter(|part| part.name.nature == nature).map(|part| part.rtp.clone()).sum()
     }
 
-    /// The return of a part; 0 for one that the game doesn't have.
+    /// Return of a part; 0 if the game doesn't have it.
     #[must_use]
     pub fn part(&self, key: &str) -> Exact {
         self.parts.iter().find(|part| part.name.key == key).map_or_else(Exact::zero, |part| part.rtp.clone())
     }
 
-    /// An expectation or chance by its key.
+    /// Rate by key.
     #[must_use]
     pub fn rate(&self, key: &str) -> Option<&Exact> {
         self.rates.iter().find(|rate| rate.key == key).map(|rate| &rate.value)
     }
 }
 
-/// A whole number as a fraction.
+/// Converts a whole number.
 #[must_use]
 pub fn exact(n: impl Into<BigInt>) -> Exact {
     Exact::from_integer(n.into())
 }
 
-/// A fraction of whole numbers; the denominator is above 0.
+/// Creates a fraction; the denominator must be above 0.
 #[must_use]
 pub fn ratio(numerator: impl Into<BigInt>, denominator: impl Into<BigInt>) -> Exact {
     Exact::new(numerator.into(), denominator.into())
 }
 
-/// A fraction as the nearest float, or NaN beyond a float's range: for presentation and for bounds.
+/// Converts to the nearest float for presentation and bounds; NaN beyond its range.
 #[must_use]
 pub fn float(value: &Exact) -> f64 {
     value.to_f64().unwrap_or(f64::NAN)
 }
 
-/// Writes a fraction with so many decimals, halves rounded to even: for people; books use the
-/// fraction.
+/// Formats with `places` decimals, rounded half to even. For people: books use the fraction.
 #[must_use]
 pub fn decimal(value: &Exact, places: usize) -> String {
     let scale = (0..places).fold(BigInt::one(), |scale, _| scale * 10);
@@ -242,15 +239,15 @@ pub fn decimal(value: &Exact, places: usize) -> String {
     if places == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
 
-/// Writes a chance so that it never reads as 0: with so many decimals where that has three digits that count, else in
-/// scientific notation, such as `1.63e-14`, rounded up.
+/// Formats a chance so that it never reads as 0: decimals if three digits are significant, else scientific notation, such as
+/// `1.63e-14`, rounded up.
 #[must_use]
 pub fn chance_text(value: &Exact, places: usize) -> String {
     let smallest = ratio(1_000, (0..places).fold(BigInt::one(), |scale, _| scale * 10));
     if value.is_zero() || *value >= smallest { decimal(value, places) } else { scientific(value, 2) }
 }
 
-/// Writes a fraction above 0 in scientific notation with so many places, rounded up: a bound stays a bound.
+/// Formats a positive fraction in scientific notation, rounded up so that a bound stays a bound.
 #[must_use]
 pub fn scientific(value: &Exact, places: u32) -> String {
     if !value.is_positive() {

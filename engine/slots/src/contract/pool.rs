@@ -1,7 +1,6 @@
-//! The return of a progressive jackpot at the terms of its pool (BW-21, PL-43).
+//! Return of a progressive jackpot at the terms of its pool (BW-21, PL-43).
 //!
-//! A pool's terms can change, so the jackpot's share is no part of a rules version. It follows from the game's chance of
-//! a jackpot and from three figures of the terms. All results are exact fractions.
+//! Terms can change, so the jackpot's share is not part of a rules version. All results are exact fractions.
 
 use thiserror::Error;
 
@@ -9,34 +8,34 @@ use crate::contract::info::GameInfo;
 use crate::contract::nature::Nature;
 use crate::contract::par::{Exact, Par, Part, PartName, decimal, exact, ratio};
 
-/// Part of the return from the seed of a jackpot.
+/// Part of the return from a jackpot's seed.
 pub const SEED: PartName = PartName::jackpot("jackpot_seed", "the jackpot's seed");
-/// Part of the return from the increments of a jackpot.
+/// Part of the return from a jackpot's increments.
 pub const INCREMENTS: PartName = PartName::jackpot("jackpot_increments", "the jackpot's increments");
 
-/// The figures of a pool's terms that a game's return depends on.
+/// Pool terms that affect a game's return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolTerms {
     /// Seed in billionths of a EUR.
     pub seed_nanos: u64,
-    /// Contribution of a bet, in millionths of it.
+    /// Contribution in millionths of the bet.
     pub contribution_ppm: u32,
-    /// Coin value that the whole pool belongs to, in millionths of a EUR.
+    /// Coin value that wins the whole pool, in millionths of a EUR.
     pub base_coin_micros: u64,
 }
 
-/// A jackpot's share of the return at a pool's terms, in bets.
+/// Jackpot's share of the return in bets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JackpotReturn {
-    /// Share of the seed, the same at every coin value.
+    /// Share of the seed, equal at every coin value.
     pub seed: Exact,
-    /// Share of the increments at a coin worth one EUR; in proportion to the coin's worth.
+    /// Share of the increments at a coin of one EUR; proportional to the coin's worth.
     pub increments_per_eur: Exact,
-    /// Share of the increments at the coin that the whole pool belongs to, the highest that can be bet.
+    /// Share of the increments at the highest coin, which wins the whole pool.
     pub increments_max: Exact,
 }
 
-/// Pool terms that move a game's return out of its published span.
+/// Pool terms with a return outside the game's published span.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("the return would be {lowest} to {highest}, outside the published span of {span_min} to {span_max}")]
 pub struct OutOfSpan {
@@ -51,8 +50,7 @@ pub struct OutOfSpan {
 }
 
 impl Par {
-    /// Computes the jackpot's share of the return at a pool's terms; `None` for a game without a jackpot, and for terms
-    /// without a base coin.
+    /// Computes the jackpot's share of the return; `None` for a game without a jackpot or terms without a base coin.
     #[must_use]
     pub fn jackpot_return(&self, terms: &PoolTerms) -> Option<JackpotReturn> {
         let chance = self.rate("jackpot")?;
@@ -60,14 +58,14 @@ impl Par {
             return None;
         }
         let base_coin = ratio(terms.base_coin_micros, 1_000_000);
-        // A win at coin value c pays seed x c / base coin, and the bet is so many coins of c.
+        // A win at coin value c pays seed x c / base coin; the bet is `bet_coins` coins of c.
         let seed = ratio(terms.seed_nanos, 1_000_000_000) / (&base_coin * exact(self.bet_coins));
         let increments_max = ratio(terms.contribution_ppm, 1_000_000);
         Some(JackpotReturn { seed: chance * seed, increments_per_eur: &increments_max / base_coin, increments_max })
     }
 
-    /// The sheet at the terms of the pool in force and a coin value, in millionths of a EUR; without the jackpot where no terms are
-    /// given, as while the pool is suspended. A game without a jackpot is left as it is.
+    /// Applies the pool's current terms at a coin value in millionths of a EUR. Without terms (suspended pool) the sheet has no
+    /// jackpot. A game without a jackpot is unchanged.
     #[must_use]
     pub fn at_pool_terms(mut self, terms: Option<&PoolTerms>, coin_micros: u64) -> Self {
         if self.rate("jackpot").is_none() {
@@ -84,8 +82,8 @@ impl Par {
         self
     }
 
-    /// Checks that the return stays within the game's published span at a pool's terms, for every coin value (PL-43).
-    /// A game without a jackpot or without a published span accepts all terms.
+    /// Checks that the return at every coin value is within the published span (PL-43). Games without jackpot or span accept all
+    /// terms.
     ///
     /// # Errors
     /// The returns at the lowest and the highest coin values, with the span.

@@ -1,90 +1,89 @@
-//! A player's bet, and coin arithmetic: a stake is lines x coins a line, and a coin value that
-//! the engine only checks, because every win is in coins.
+//! Bets: lines x coins per line. Wins are in coins, so the engine only checks the coin value.
 
 use thiserror::Error;
 
-/// The largest coin value, in millionths of the major unit: far below what any sum of cash may be.
+/// Highest coin value, in millionths of the major unit; far below the limit of any sum.
 pub const COIN_MICROS_MAX: u64 = 10_000_000_000_000;
-/// A bet as the player composes it.
+/// Player's bet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stake {
-    /// Value of a coin in millionths of the currency's major unit (0.01 is 10,000).
+    /// Coin value in millionths of the currency's major unit (0.01 is 10,000).
     pub coin_value_micros: u64,
-    /// Paylines in play, from the first.
+    /// Active paylines, from the first.
     pub lines: u32,
-    /// Coins on each line.
+    /// Coins per line.
     pub coins_per_line: u32,
-    /// Buys the game's feature instead of waiting for it, where the game sells one.
+    /// Whether to buy the game's feature.
     pub buy_feature: bool,
 }
 
-/// Why a stake isn't accepted. The first fault in this order is the one reported.
+/// Reason for a refused stake: the first fault in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum StakeRefused {
-    /// The coin value isn't one of the game's.
+    /// Coin value not offered.
     #[error("coin value {micros} millionths is not offered")]
     CoinValue {
-        /// The value asked for.
+        /// Requested value.
         micros: u64,
     },
-    /// Too few or too many lines.
+    /// Number of lines out of range.
     #[error("{lines} lines is outside {min} to {max}")]
     Lines {
-        /// The number asked for.
+        /// Requested number.
         lines: u32,
-        /// Fewest.
+        /// Minimum.
         min: u32,
-        /// Most.
+        /// Maximum.
         max: u32,
     },
-    /// Too few or too many coins a line.
+    /// Coins per line out of range.
     #[error("{coins} coins per line is outside {min} to {max}")]
     CoinsPerLine {
-        /// The number asked for.
+        /// Requested number.
         coins: u32,
-        /// Fewest.
+        /// Minimum.
         min: u32,
-        /// Most.
+        /// Maximum.
         max: u32,
     },
-    /// The game sells no feature.
+    /// No feature to buy.
     #[error("the game has no feature to buy")]
     BuyFeature,
 }
 
-/// The stakes that a game offers.
+/// Stakes offered by a game.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StakeLimits {
-    /// Coin values in millionths of the major unit, ascending: those of EUR where they are offered by currency.
+    /// Coin values in millionths of the major unit, ascending; those of EUR if offered by currency.
     pub coin_values_micros: Vec<u64>,
-    /// Coin values are offered by currency, by ladders that are no part of the rules; a round is the same at any.
+    /// Coin values come from ladders by currency, outside the rules; they don't affect a round.
     pub by_currency: bool,
-    /// Fewest and most lines.
+    /// Minimum and maximum lines.
     pub lines: (u32, u32),
-    /// Fewest and most coins a line.
+    /// Minimum and maximum coins per line.
     pub coins_per_line: (u32, u32),
 }
 
 impl StakeLimits {
-    /// The number that the coins of every bet are a multiple of.
+    /// Common divisor of all bets, in coins.
     #[must_use]
     pub fn bet_unit(&self) -> u64 {
-        // Of several numbers in a row two are neighbours.
+        // A range of several numbers has two consecutive ones, with the common divisor 1.
         let unit = |(min, max): (u32, u32)| if min == max { u64::from(min) } else { 1 };
         unit(self.lines) * unit(self.coins_per_line)
     }
 
-    /// The lowest and the highest coin value that rounds can have; none where that is for ladders to say.
+    /// Lowest and highest coin value; `None` if ladders define them.
     #[must_use]
     pub fn coins_within(&self) -> Option<(u64, u64)> {
         let listed = Some((*self.coin_values_micros.first()?, *self.coin_values_micros.last()?));
         listed.filter(|_| !self.by_currency)
     }
 
-    /// The coins that the stake costs in all.
+    /// Total cost of the stake in coins.
     ///
     /// # Errors
-    /// The first fault, in the order of [`StakeRefused`].
+    /// First fault in the order of [`StakeRefused`].
     pub fn check(&self, stake: &Stake) -> Result<u32, StakeRefused> {
         let Stake { coin_value_micros: micros, lines, coins_per_line: coins, buy_feature } = *stake;
         let offered = match self.by_currency {

@@ -1,7 +1,7 @@
-//! Coin ladders: which coin values are offered, by game and currency (PL-35, DM-19, DM-25).
+//! Offered coin values by game and currency (PL-35, DM-19, DM-25).
 //!
-//! They are data beside the games and no part of a model: a round says its coin value. A rules version whose file lists
-//! coin values itself offers those of them that the currency allows.
+//! Ladders are not part of a model: a round records its coin value. A rules version with coin values of its own offers those
+//! allowed by the currency.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,88 +13,87 @@ use crate::games::list::{games, latest, latest_games};
 use crate::math::cash::{CoinRefused, cash_return};
 use crate::parts::ladder::{Ladder, LaddersData, STANDARD_DATA};
 
-/// Play money is offered whatever else is.
+/// Play money, always offered.
 const PLAY: &str = "XTS";
 
-/// Coins, in minor units, at which an older version that lists coin values itself rounds its wins and returns what is
-/// published all the same (DM-19). Worked out once and for all, since it takes a second: a bet must not wait for it. A test
-/// works it out again.
+/// Coins, in minor units, at which an older version with listed coin values rounds wins and still keeps the published return
+/// (DM-19). Precomputed, because it takes a second and a bet must not wait; a test recomputes it.
 const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
     "dwarf-mine",
     "1.0",
     &[CoinFraction { numerator: 1, denominator: 5 }, CoinFraction { numerator: 2, denominator: 5 }],
 )];
 
-/// The ladders of all games in the currencies that are offered.
+/// Ladders of all games in the offered currencies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ladders {
-    /// By game and currency.
+    /// Ladders by game and currency.
     all: BTreeMap<String, BTreeMap<String, Ladder>>,
-    /// Worth of a minor unit in millionths of the major unit, of the currencies that take bets.
+    /// Worth of a minor unit in millionths of the major unit, for currencies that accept bets.
     enabled: BTreeMap<String, u64>,
 }
 
-/// Why ladders are refused.
+/// Error in coin ladders.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LadderRefused {
-    /// There is no such game.
+    /// Unknown game.
     #[error("there is no game {game}")]
     Game {
-        /// Its name.
+        /// Game name.
         game: String,
     },
-    /// There is no such currency.
+    /// Unknown currency.
     #[error("{currency} is no currency of ISO 4217 with a minor unit")]
     Currency {
-        /// Its code.
+        /// Currency code.
         currency: String,
     },
-    /// A currency is to take bets, and no game has coin values in it.
+    /// An enabled currency has no ladder of any game.
     #[error("no game has a coin ladder in {currency}")]
     Missing {
-        /// Its code.
+        /// Currency code.
         currency: String,
     },
-    /// A ladder makes no sense.
+    /// Invalid ladder.
     #[error("{game} in {currency}: {fault}")]
     Ladder {
-        /// The game.
+        /// Game.
         game: String,
-        /// The currency.
+        /// Currency.
         currency: String,
-        /// The fault, for people.
+        /// Fault, for people.
         fault: &'static str,
     },
     /// A coin value can't be offered.
     #[error("{game} in {currency}, coin value {coin}: {refused}")]
     Coin {
-        /// The game.
+        /// Game.
         game: String,
-        /// The currency.
+        /// Currency.
         currency: String,
-        /// In the major unit.
+        /// Coin value in the major unit.
         coin: String,
-        /// Why not.
+        /// Reason.
         refused: CoinRefused,
     },
 }
 
 impl Ladders {
-    /// The ladders beside the games, all of them offered, where a currency's minor unit is worth so many millionths.
+    /// Creates the standard ladders in all their currencies. `minor_micros` returns the worth of a currency's minor unit in
+    /// millionths.
     ///
     /// # Errors
-    /// Never for those of a release: a test holds them against the games.
+    /// None in a release: a test checks them against the games.
     pub fn standard(minor_micros: impl Fn(&str) -> Option<u64>) -> Result<Self, LadderRefused> {
         Self::new(None, &LaddersData::new(), minor_micros)
     }
 
-    /// The ladders beside the games with others in their places, in the currencies that are to take bets: without a
-    /// list, all that have a ladder. Play money always takes bets. A coin value at which wins are rounded costs some
-    /// hundred milliseconds the first time; those beside the games are right by a test.
+    /// Creates the standard ladders with replacements, in the enabled currencies: all with a ladder if `None`, always with play
+    /// money. A replaced coin value with rounding costs some hundred milliseconds at first; standard ones are checked by a test.
     ///
     /// # Errors
-    /// The first fault, among them a coin value that makes no whole bets, or returns more than 0.05 points more or less
-    /// than what is published (DM-19).
+    /// The first fault, such as a coin value without whole bets or with a return more than 0.05 points from the published one
+    /// (DM-19).
     pub fn new(
         enabled: Option<&[String]>,
         replaced: &LaddersData,
@@ -133,10 +132,10 @@ impl Ladders {
         Ok(Self { all, enabled })
     }
 
-    /// Checks every ladder, those beside the games too.
+    /// Checks all ladders, standard ones included.
     ///
     /// # Errors
-    /// The first coin value that can't be offered.
+    /// First coin value that can't be offered.
     pub fn check(&self) -> Result<(), LadderRefused> {
         for game in latest_games() {
             for (currency, minor) in &self.enabled {
@@ -148,18 +147,18 @@ impl Ladders {
         Ok(())
     }
 
-    /// The currencies that take new accounts and bets, by code.
+    /// Codes of the currencies that accept accounts and bets.
     pub fn currencies(&self) -> impl Iterator<Item = &str> {
         self.enabled.keys().map(String::as_str)
     }
 
-    /// Whether a currency takes new accounts and bets.
+    /// Returns whether a currency accepts accounts and bets.
     #[must_use]
     pub fn enabled(&self, currency: &str) -> bool {
         self.enabled.contains_key(currency)
     }
 
-    /// The ladder of a game in a currency; `None` where it takes no bets in it. Cheap: nothing is worked out.
+    /// Ladder of a game in a currency; `None` if it accepts no bets in it. Cheap.
     #[must_use]
     pub fn of(&self, game: &dyn Game, currency: &str) -> Option<Ladder> {
         let minor = *self.enabled.get(currency)?;
@@ -167,14 +166,14 @@ impl Ladders {
         if limits.by_currency {
             return self.all.get(game.name())?.get(currency).cloned();
         }
-        // A version that lists coin values itself, in whatever currency.
+        // A version with listed coin values, in any currency.
         let coins = limits.coin_values_micros.iter().copied();
         let coins_micros: Vec<_> = coins.filter(|coin| offered_by_list(game, *coin, minor)).collect();
         let default_micros = coins_micros.get(coins_micros.len() / 2).copied()?;
         Some(Ladder { coins_micros, default_micros })
     }
 
-    /// The highest coin value on offer in a currency, of all versions of a game; 0 where none takes bets in it.
+    /// Highest coin value of all versions of a game in a currency; 0 if none accepts bets in it.
     #[must_use]
     pub fn highest_coin(&self, game: &dyn Game, currency: &str) -> u64 {
         let versions = games().iter().filter(|of| of.name() == game.name());
@@ -182,7 +181,7 @@ impl Ladders {
         highest.max().unwrap_or_default()
     }
 
-    /// Whether a game takes bets at a coin value in a currency. Cheap: nothing is worked out.
+    /// Returns whether a game accepts a coin value in a currency. Cheap.
     #[must_use]
     pub fn offers(&self, game: &dyn Game, currency: &str, coin_micros: u64) -> bool {
         let limits = &game.info().limits;
@@ -199,8 +198,7 @@ impl Ladders {
     }
 }
 
-/// Whether a coin value of a version that lists them itself holds what all must, where a minor unit is worth so much: as
-/// [`cash_return`] says, and without its work.
+/// Checks a listed coin value with the result of [`cash_return`] but without its cost.
 fn offered_by_list(game: &dyn Game, coin_micros: u64, minor_micros: u64) -> bool {
     let coin = CoinFraction::new(coin_micros, minor_micros);
     let of = |(name, version, _): &&(&str, &str, _)| (*name, *version) == (game.name(), game.rules_version());

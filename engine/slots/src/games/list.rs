@@ -1,4 +1,4 @@
-//! The list of games: every rules version of every game.
+//! List of all games and rules versions.
 
 use std::sync::{LazyLock, OnceLock};
 
@@ -10,8 +10,7 @@ use crate::games::neptune::{self, Neptune};
 use crate::games::witch_feature::{self, WitchFeature};
 use crate::parts::file::ModelError;
 
-/// Every version of every game, game by game, each game's oldest version first. What was once played stays here
-/// (PL-01).
+/// All versions of all games, by game, oldest first. Played versions stay in the list (PL-01).
 #[must_use]
 pub fn games() -> &'static [&'static dyn Game] {
     GAMES.get_or_init(built_in)
@@ -30,13 +29,12 @@ fn built_in() -> Vec<&'static dyn Game> {
     .concat()
 }
 
-/// Puts games of another crate at the end of the list, for good; false, without effect, where the list was asked for
-/// already. A program calls it before anything else.
+/// Appends games of another crate to the list. Returns false, without effect, after the first use of the list.
 pub fn add_games(games: &[&'static dyn Game]) -> bool {
     GAMES.set([&built_in(), games].concat()).is_ok()
 }
 
-/// Compiles every version of a game. The games stay until the program ends, so it's called once for each.
+/// Compiles every version of a game. The games live until the program ends, so it's called once per game.
 fn versions<G: Game + 'static>(
     all: &'static [RulesVersion],
     of: impl Fn(&'static RulesVersion) -> Result<G, ModelError>,
@@ -47,13 +45,13 @@ fn versions<G: Game + 'static>(
     all.iter().map(game).collect()
 }
 
-/// The game of this name and rules version.
+/// Game by name and rules version.
 #[must_use]
 pub fn game(name: &str, rules_version: &str) -> Option<&'static dyn Game> {
     games().iter().copied().find(|g| g.name() == name && g.rules_version() == rules_version)
 }
 
-/// The latest version of every game, which is what's played where nobody names a version.
+/// Latest version of every game, the default if no version is given.
 #[must_use]
 pub fn latest_games() -> &'static [&'static dyn Game] {
     static LATEST: LazyLock<Vec<&'static dyn Game>> = LazyLock::new(|| {
@@ -66,19 +64,19 @@ pub fn latest_games() -> &'static [&'static dyn Game] {
     &LATEST
 }
 
-/// The game that's played where nobody names one: the first of the list.
+/// Default game: the first of the list.
 #[must_use]
 pub fn standard() -> &'static dyn Game {
     latest_games()[0]
 }
 
-/// The pool of the first game that has one.
+/// Pool of the first game with a jackpot.
 #[must_use]
 pub fn standard_pool() -> &'static str {
     latest_games().iter().find_map(|game| game.pool()).unwrap_or_default()
 }
 
-/// The latest version of the game of this name.
+/// Latest version of a game by name.
 #[must_use]
 pub fn latest(name: &str) -> Option<&'static dyn Game> {
     games().iter().copied().rev().find(|g| g.name() == name)

@@ -1,4 +1,4 @@
-//! The games, one folder each; above them the list of all, and the coin values that they offer.
+//! Games, one folder each, with their list and coin ladders.
 
 pub mod bewitched;
 pub mod dwarf_mine;

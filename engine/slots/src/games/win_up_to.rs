@@ -1,4 +1,4 @@
-//! "Win up to" of a game over all stakes on offer (WF-04, PL-43): the highest win of a round in bets.
+//! "Win up to": highest win of a game's round in bets, over all offered stakes (WF-04, PL-43).
 
 use crate::contract::game::Game;
 use crate::contract::highest_win::{GambleTop, HighestWin};
@@ -7,26 +7,25 @@ use crate::contract::stake::{Stake, StakeRefused};
 use crate::games::ladders::Ladders;
 use crate::math::highest_paid::Reach;
 
-/// The highest win of a round, the jackpot left out.
+/// Highest win of a round, without the jackpot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WinUpTo {
-    /// In bets, without the gamble.
+    /// Win in bets, without the gamble.
     pub bets: Exact,
-    /// Decimal exponent of a bound of the chance of a round that wins so much or more.
+    /// Decimal exponent of an upper bound of the chance to win `bets` or more.
     pub chance_exponent: i32,
-    /// Lines in play at which it is reached.
+    /// Number of lines with this win.
     pub lines: u32,
-    /// Currency, and coin value in millionths, at which it is reached; `None` where all have the same.
+    /// Currency and coin value (in millionths) with this win; `None` if all are equal.
     pub at: Option<(String, u64)>,
-    /// In bets, with the gamble; `None` where the game has none.
+    /// Win in bets with the gamble; `None` without a gamble.
     pub gambled_bets: Option<Exact>,
 }
 
-/// Worth of a minor unit in millionths of the major unit, and the limit of the gamble in minor units: 0 for an unknown
-/// rate.
+/// Worth of a minor unit in millionths of the major unit, and the gamble limit in minor units (0 for an unknown rate), by currency.
 pub type OfCurrency<'a> = dyn Fn(&str) -> Option<(u64, u64)> + 'a;
 
-/// The highest wins of a game by lines in play, the fewest first, with the fewest coins on each. Costs up to seconds.
+/// Highest wins by number of lines, ascending, at the fewest coins per line. Costs up to seconds.
 ///
 /// # Errors
 /// The game refuses its own limits.
@@ -41,7 +40,7 @@ pub fn by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused>
     (limits.lines.0..=limits.lines.1).map(|lines| Ok((lines, game.highest_win(&stake(lines))?))).collect()
 }
 
-/// The highest win of a round whose feature is bought, in bets without the price; `None` where it is not sold.
+/// Number of lines and highest win of a round with a bought feature, in bets without the price; `None` if it isn't sold.
 #[must_use]
 pub fn bought(game: &dyn Game) -> Option<(u32, HighestWin)> {
     let limits = &game.info().limits;
@@ -57,7 +56,7 @@ pub fn bought(game: &dyn Game) -> Option<(u32, HighestWin)> {
     Some((stake.lines, HighestWin { bets, ..highest }))
 }
 
-/// The highest win over all lines, currencies and coin values; `None` without lines.
+/// Highest win over all lines, currencies and coin values; `None` without lines.
 #[must_use]
 pub fn win_up_to(
     game: &dyn Game,
@@ -74,7 +73,7 @@ pub fn win_up_to(
         gambled_bets: None,
     };
     let gambled = |highest: &HighestWin| match &highest.gamble {
-        // Without a limit it is the same at every coin value.
+        // Equal at every coin value, as there is no limit.
         Some(GambleTop::Lines { bets, turns }) => Some(&highest.bets + bets * exact((1_u64 << turns) - 1)),
         _ => None,
     };
@@ -88,7 +87,7 @@ pub fn win_up_to(
 }
 
 impl WinUpTo {
-    /// Takes up the highest wins of a round with these lines at every coin value on offer.
+    /// Updates the maximum with all offered coin values at these lines.
     fn raise(
         &mut self,
         game: &dyn Game,

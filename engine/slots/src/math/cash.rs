@@ -1,8 +1,7 @@
-//! Coins as cash: the coin values that a game can be played at in a currency, and its return in cash (DM-17, DM-19).
+//! Return in cash, and the coin values at which a game can be played (DM-17, DM-19).
 //!
-//! A coin that is whole minor units makes every win whole, for wins are whole coins: nothing is ever rounded, and the
-//! return in cash is the return in coins. Any other coin needs a game whose rules say how wins are rounded; what that
-//! adds to the return or takes from it, the game works out from all that it can show ([`Game::rounding`]).
+//! Wins are whole coins, so a coin of whole minor units needs no rounding and the return in cash equals the return in coins. Other
+//! coin values need a game with a rounding rule; [`Game::rounding`] computes the effect from all outcomes.
 
 use num_traits::Signed;
 use thiserror::Error;
@@ -12,28 +11,28 @@ use crate::contract::par::{Exact, decimal, exact, ratio};
 use crate::contract::rounding::{CoinFraction, Rounding};
 use crate::contract::stake::COIN_MICROS_MAX;
 
-/// How far from the published return the return in cash may be: 0.05 points (DM-19).
+/// Maximum distance of the cash return from the published one: 0.05 points (DM-19).
 const APART: (u32, u32) = (5, 10_000);
-/// Places of a return in a refusal.
+/// Decimal places of a return in error messages.
 const PLACES: usize = 4;
 
-/// The return in cash at a coin value.
+/// Cash return at a coin value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CashReturn {
-    /// The part of the return that rounding adds; below 0 where it takes, exactly 0 where nothing is rounded.
+    /// Change of the return by rounding, negative if rounding takes; exactly 0 without rounding.
     pub adds: Exact,
-    /// How far that may be from the truth; exactly 0 where nothing is rounded.
+    /// Error bound of `adds`; exactly 0 without rounding.
     pub within: Exact,
-    /// The most that coin values played before can add to it or take from it.
+    /// Upper bound of the further change by coin values of earlier rounds.
     pub mixed_at_most: Exact,
-    /// A coin is whole minor units, so that no win of whole coins is ever rounded.
+    /// Whether a coin is whole minor units, so that no win is rounded.
     pub whole: bool,
 }
 
-/// Why a coin value can't be offered.
+/// Reason why a coin value can't be offered.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CoinRefused {
-    /// No coin value, or one beyond any use.
+    /// Coin value out of range.
     #[error("it is not above 0 and at most {}", COIN_MICROS_MAX / 1_000_000)]
     Range,
     /// A bet would have to be rounded.
@@ -42,21 +41,21 @@ pub enum CoinRefused {
         /// Coins of a bet.
         coins: u64,
     },
-    /// A win would have to be rounded, and the rules don't say how.
+    /// A win would have to be rounded, and the game has no rounding rule.
     #[error("a coin is no whole number of minor units, and the game has no rule by which wins are rounded")]
     Win,
-    /// Rounding changes the return.
+    /// Rounding changes the return too much.
     #[error("wins rounded to whole minor units return {cash}, more than 0.0005 from the published {published}")]
     Return {
-        /// The return in cash, a decimal.
+        /// Return in cash, a decimal.
         cash: String,
-        /// The published return, a decimal.
+        /// Published return, a decimal.
         published: String,
     },
 }
 
-/// The return of a game in cash at a coin value. Coin and minor unit are in millionths of the major unit.
-/// The first time that wins are rounded costs some hundred milliseconds.
+/// Cash return of a game at a coin value; both values are in millionths of the major unit. The first call with rounding costs some
+/// hundred milliseconds.
 ///
 /// # Errors
 /// The coin value can't be offered.

@@ -1,46 +1,45 @@
-//! The highest win of a round, "win up to" (WF-04, PL-13): a proven bound of the win, and of the chance to win as much.
+//! Proven bounds of the highest win of a round ("win up to") and of its chance (WF-04, PL-13).
 //!
-//! Where free spins can be won in free spins without limit there is no highest win. Then the figure is that of a round
-//! whose free spins win none, and the chance is that of a round that wins as much or more by whatever it is dealt.
+//! If free spins can retrigger without limit, there is no highest win. The figure is then that of a round without retriggers, and
+//! the chance bounds all rounds that win as much or more.
 //!
-//! The chance of a series is bounded by Chernoff's method. A free spin wins `X`, from 0 to `M` bets and `m` on average,
-//! and awards `A` more, at most `a`. The exponential is convex, so `e^tX - 1 <= (e^tM - 1) X / M`, and
-//! `E[e^(tX + cA)] <= E[e^cA] + (e^tM - 1) e^ca m / M`. Where that is at most `e^c`, `e^(t won + c left)` is a
-//! supermartingale of the series, which begins at `e^cn`: so `n` free spins with all that they award win `W` or more
-//! with a chance of at most `e^(cn - tW)`. Any `c` gives a bound; some are tried.
+//! The chance of a series is bounded by Chernoff's method. A free spin wins `X`, from 0 to `M` bets with mean `m`, and awards `A`
+//! more, at most `a`. The exponential is convex, so `e^tX - 1 <= (e^tM - 1) X / M`, and `E[e^(tX + cA)] <= E[e^cA] + (e^tM - 1)
+//! e^ca m / M`. If the latter is at most `e^c`, then `e^(t won + c left)` is a supermartingale starting at `e^cn`, so `n` free
+//! spins with all their awards win `W` or more with a chance of at most `e^(cn - tW)`. Any `c` gives a bound; several are tried.
 
 use num_traits::ToPrimitive;
 
 use crate::contract::par::{Exact, exact, float};
 
-/// A free spin with what it may win and award.
+/// Bounds and awards of a free spin.
 #[derive(Clone, Debug)]
 pub struct FreeSpin {
-    /// Most bets that it wins.
+    /// Highest win in bets.
     pub most: Exact,
-    /// Bets that it wins on average.
+    /// Mean win in bets.
     pub mean: Exact,
-    /// Free spins that it awards, with their chances; the rest awards none.
+    /// Awarded numbers of free spins with their chances; the remainder awards none.
     pub awards: Vec<(u32, f64)>,
 }
 
 impl FreeSpin {
-    /// The decimal logarithm of a bound of the chance that so many of them, with all that they award, win as much as
-    /// all of them at their most.
+    /// Decimal logarithm of an upper bound of the chance that `spins` free spins with their awards win `spins` times the highest
+    /// win.
     #[must_use]
     pub fn log_chance_of_most(&self, spins: u32) -> f64 {
         self.log_chance_of(spins, &(exact(spins) * &self.most))
     }
 
-    /// Decimal logarithm of a bound of the chance: a series that starts with so many free spins wins so many bets.
+    /// Decimal logarithm of an upper bound of the chance that a series of `spins` free spins wins `bets` bets.
     #[must_use]
     pub fn log_chance_of(&self, spins: u32, bets: &Exact) -> f64 {
         let share = float(&self.mean) / float(&self.most);
-        // In the most of a spin; rounded down by more than its error.
+        // In units of the highest win; rounded down by more than its error.
         let wanted = float(bets) / float(&self.most) * (1.0 - 1e-12);
         let highest = self.awards.iter().map(|of| of.0).max().unwrap_or(0);
         let awarding: f64 = self.awards.iter().map(|of| of.1).sum();
-        // For a c, the most that t M may be.
+        // Highest allowed t M for a given c.
         let bound = |c: f64| {
             let awards: f64 = self.awards.iter().map(|&(spins, chance)| chance * (c * f64::from(spins)).exp()).sum();
             let room = c.exp() - (1.0 - awarding + awards);
@@ -52,10 +51,10 @@ impl FreeSpin {
     }
 }
 
-/// The decimal logarithm of a chance above 0.
+/// Decimal logarithm of a chance above 0.
 #[must_use]
 pub fn log_chance(of: &Exact) -> f64 {
-    // Numerator and denominator may be beyond a float's range: their bits give the difference.
+    // Numerator and denominator may exceed a float's range, so their bits are shifted out.
     let log = |n: &num_bigint::BigInt| {
         let shift = n.bits().saturating_sub(60);
         let head = (n >> shift).to_f64().unwrap_or(f64::NAN);
@@ -64,8 +63,8 @@ pub fn log_chance(of: &Exact) -> f64 {
     log(of.numer()) - log(of.denom())
 }
 
-/// The exponent of the lowest power of ten that is no less than this chance, given as its logarithm. Roundings of
-/// floats are far below the hundredth that's added.
+/// Exponent of the lowest power of ten that is not below a chance, given as logarithm. The added hundredth exceeds float rounding
+/// errors.
 #[must_use]
 pub fn exponent(log_chance: f64) -> i32 {
     // Chances are above 10^-10000, and at most 1.

@@ -1,7 +1,7 @@
-//! The highest win of a round in cash (PL-43): with crystals collected at other coin values, and with the gamble.
+//! Highest win of a round in cash (PL-43), with crystals collected at other coin values and with the gamble.
 //!
-//! Exact, or a bound that no round passes. A round that plays some windows at the mean of earlier coin values wins the
-//! most when all of those were the highest on offer in the currency. A window's win is rounded on its own (DM-17).
+//! Exact or an upper bound. A round with windows at the mean of earlier coin values wins most if those were the highest of the
+//! currency. Each window's win is rounded separately (DM-17).
 
 use num_bigint::BigInt;
 
@@ -11,29 +11,29 @@ use crate::contract::par::{Exact, exact, ratio};
 use crate::math::highest::exponent;
 use crate::parts::worth::CoinWorth;
 
-/// The stake of a round and all that its player can bring into it.
+/// Stake of a round with the other inputs of its highest win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     /// Coins of the bet.
     pub bet_coins: u64,
     /// Coin value of the bet in millionths of the major unit.
     pub coin_micros: u64,
-    /// The highest coin value of earlier rounds in the same currency, in millionths of the major unit.
+    /// Highest coin value of earlier rounds in the currency, in millionths of the major unit.
     pub carried_micros: u64,
     /// Worth of a minor unit in millionths of the major unit.
     pub minor_micros: u64,
-    /// Limit of the gamble in minor units (ME-14); 0 where no gamble is offered.
+    /// Gamble limit in minor units (ME-14); 0 without a gamble.
     pub gamble_max_minor: u64,
 }
 
-/// The highest win of a round in minor units.
+/// Highest win of a round in minor units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HighestPaid {
     /// Without the gamble.
     pub minor: BigInt,
-    /// With the gamble; as `minor` where none is offered.
+    /// With the gamble; equal to `minor` without a gamble.
     pub gambled_minor: BigInt,
-    /// Decimal exponent of a bound of the chance of a round that wins `minor` or more.
+    /// Decimal exponent of an upper bound of the chance to win `minor` or more.
     pub chance_exponent: i32,
 }
 
@@ -56,7 +56,7 @@ impl HighestWin {
 }
 
 impl CollectedTop {
-    /// Minor units, and the exponent of the bound of their chance.
+    /// Minor units, and the exponent of their chance bound.
     fn paid(&self, reach: &Reach) -> (BigInt, i32) {
         let Reach { coin_micros, minor_micros, .. } = *reach;
         let carried = reach.carried_micros.max(coin_micros);
@@ -71,7 +71,7 @@ impl CollectedTop {
         for (windows, worth, apart) in [own, collected] {
             for TopWindows { windows, coins, log_chance, log_chance_rounded } in windows {
                 minor += BigInt::from(worth.minor(*coins)) * *windows;
-                // A coin of a minor unit or more: another number of coins is other minor units.
+                // With a coin of at least a minor unit, other numbers of coins are other minor units.
                 log += f64::from(*windows) * if apart { log_chance } else { log_chance_rounded };
             }
         }
@@ -80,10 +80,10 @@ impl CollectedTop {
 }
 
 impl GambleTop {
-    /// The most that a round of at most `minor` can come to.
+    /// Highest total of a round of at most `minor`.
     ///
-    /// A gamble of a whole win stakes at most the limit, and one that goes on after its card at most half of it. So all
-    /// cards but the last add at most half of the limit each, whatever is secured in between.
+    /// A gamble of a whole win stakes at most the limit, and one that continues after its card at most half of it. So each card but
+    /// the last adds at most half of the limit, regardless of secured halves.
     fn most(&self, minor: &BigInt, bet: &Exact, limit: u64) -> BigInt {
         let doubled = |turns: u8| (BigInt::from(1) << turns) - 1;
         match self {
@@ -101,8 +101,8 @@ impl GambleTop {
     }
 }
 
-/// A bound of the chance that a fair gamble brings a round to so many bets or more, the return of the round given in
-/// bets: by Markov's inequality, since the gamble keeps the mean.
+/// Upper bound of the chance that a fair gamble brings a round to `bets` bets or more, by Markov's inequality: the gamble keeps the
+/// mean `rtp`.
 #[must_use]
 pub fn chance_of_gambled(rtp: &Exact, bets: &Exact) -> Exact {
     if *bets <= exact(0) { exact(1) } else { (rtp / bets).min(exact(1)) }

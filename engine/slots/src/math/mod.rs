@@ -1,6 +1,4 @@
-//! The mathematics of the parts: exact sums, proven bounds, and simulation.
-//!
-//! It stands on [`crate::contract`] and [`crate::parts`], and serves every game.
+//! Exact sums, proven bounds and simulation for every game. Depends on [`crate::contract`] and [`crate::parts`].
 
 pub mod cash;
 pub mod first_spins;

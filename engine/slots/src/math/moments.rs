@@ -1,11 +1,9 @@
-//! Exact sums over the full cycle without visiting it: what [`crate::math::scan`] would find, derived
-//! reel by reel from symbol counts.
+//! Exact sums over the full cycle without enumeration: the results of [`crate::math::scan`], derived reel by reel from symbol
+//! counts.
 //!
-//! A line is read as an automaton over the symbols of its cells (see `run.rs`). Carrying the number of
-//! ways to reach each state over the five reels gives a line's wins together with the special
-//! symbols; carrying the states of two lines at once gives their product, and so the second moment.
-//! It shares no code with the evaluator, so that scan and moments prove each other. Costs tens of
-//! milliseconds for 15 lines.
+//! A line is read by an automaton over its cells (see `run.rs`). Counting the ways to reach each state gives a line's wins together
+//! with the special symbols; counting pairs of states gives products of two lines, and so the second moment. Shares no code with
+//! the evaluator, so that scan and moments check each other. Tens of milliseconds for 15 lines.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +13,14 @@ use crate::parts::lines::SYMBOLS_MAX;
 use crate::parts::reels::{Column, REELS, Reels};
 use crate::parts::windows::{Specials, Windows};
 
-/// Sums over windows, by how many scatters (first index) and bonus symbols they show; coins at one
-/// coin a line.
+/// Sums over windows by number of scatters (first index) and bonus symbols; coins at one coin per line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpinTable {
-    /// Windows.
+    /// Number of windows.
     pub windows: [[u64; REELS + 1]; REELS + 1],
-    /// Coins that their lines win.
+    /// Coins won by their lines.
     pub line_coins: [[u64; REELS + 1]; REELS + 1],
-    /// Squares of the coins that the lines of a window win, all windows together.
+    /// Sum over all windows of the squared line coins.
     pub line_coins_squared: u128,
 }
 
@@ -51,9 +48,8 @@ impl SpinTable {
     }
 }
 
-/// Reads the reels from the left with an automaton: the states after the last reel, and in how many ways each is
-/// reached. `letter` is what the automaton sees of a reel's stop; `read` is its next state, `None` for one that is
-/// of no interest any more.
+/// Runs an automaton over the reels from the left. Returns the states after the last reel with the number of ways to reach each.
+/// `letter` maps a reel's stop to the automaton's input; `read` returns the next state, or `None` to drop it.
 #[must_use]
 pub fn read_reels<S: Ord + Copy, L: Ord + Copy>(
     reels: &Reels,
@@ -80,7 +76,7 @@ pub fn read_reels<S: Ord + Copy, L: Ord + Copy>(
     states
 }
 
-/// The sums for the first `lines` lines.
+/// Sums for the first `lines` lines.
 #[must_use]
 pub fn spin_table(of: &Windows, lines: u32) -> SpinTable {
     let mut table = SpinTable { windows: by_specials(of), ..SpinTable::default() };
@@ -98,8 +94,8 @@ pub fn spin_table(of: &Windows, lines: u32) -> SpinTable {
     table
 }
 
-/// How often each combination stands on one line, whichever it is: every cell of a reel shows each
-/// place of the strip equally often.
+/// Number of occurrences of each combination on a line. Equal for all lines, because every cell of a reel shows each strip position
+/// equally often.
 #[must_use]
 pub fn combinations(of: &Windows) -> [[u64; REELS + 1]; SYMBOLS_MAX] {
     let mut counts = [[0; REELS + 1]; SYMBOLS_MAX];
@@ -111,13 +107,13 @@ pub fn combinations(of: &Windows) -> [[u64; REELS + 1]; SYMBOLS_MAX] {
     counts
 }
 
-/// The first `lines` lines, or all where there are fewer.
+/// Rows of the first `lines` lines, or of all if there are fewer.
 pub(crate) fn first(of: &Windows, lines: u32) -> &[[u8; REELS]] {
     let rows = of.lines.rows();
     &rows[..rows.len().min(lines as usize)]
 }
 
-/// Windows by special symbols.
+/// Number of windows by special symbols.
 fn by_specials(of: &Windows) -> [[u64; REELS + 1]; REELS + 1] {
     let mut all = [[0; REELS + 1]; REELS + 1];
     all[0][0] = 1;
@@ -135,7 +131,7 @@ fn by_specials(of: &Windows) -> [[u64; REELS + 1]; REELS + 1] {
     all
 }
 
-/// The paying ends of one line, with scatters and bonus symbols of the window, and in how many ways.
+/// Paying ends of one line with the window's special symbols, and the number of ways.
 fn runs(of: &Windows, line: &[u8; REELS]) -> BTreeMap<(Run, usize, usize), u64> {
     let lines = &of.lines;
     let letter = |reel, stop, column: &Column| (column[usize::from(line[reel])], specials_at(of, reel, stop));
@@ -150,15 +146,14 @@ fn runs(of: &Windows, line: &[u8; REELS]) -> BTreeMap<(Run, usize, usize), u64> 
     ends
 }
 
-/// How many windows win on one of the first `lines` lines, by scatters, or start the bonus. Lines
-/// are won within the first three reels, if at all, so only those are enumerated.
+/// Number of windows that win on one of the first `lines` lines or by scatters, or start the bonus. Enumerates only the first three
+/// reels, which decide line wins.
 #[must_use]
 pub fn hits(of: &Windows, lines: u32) -> u64 {
     hits_or(of, lines, |_, _| false)
 }
 
-/// As [`hits`], or for which `starts` says that one of those lines starts something, by its cells on the first three
-/// reels.
+/// Like [`hits`], also counting windows for which `starts` holds for one of the lines and the first three reels.
 pub(crate) fn hits_or(of: &Windows, lines: u32, starts: impl Fn(&[u8; REELS], [&Column; 3]) -> bool) -> u64 {
     let rows = first(of, lines);
     let cells = |reel: usize| of.reels.columns(reel).iter().enumerate();
@@ -191,21 +186,21 @@ pub(crate) fn hits_or(of: &Windows, lines: u32, starts: impl Fn(&[u8; REELS], [&
     hits
 }
 
-/// Whether a line has won already on the first three reels.
+/// Returns whether a line wins on the first three reels.
 pub(crate) fn wins(of: &Windows, line: &[u8; REELS], columns: [&Column; 3]) -> bool {
     let read = |run: Run, (reel, column): (usize, &&Column)| run.read(reel, column[usize::from(line[reel])], &of.lines);
     let run = columns.iter().enumerate().fold(Run::Wilds, read);
     run.end(3, &of.lines).pays(&of.lines) > 0
 }
 
-/// The highest win of a window in coins at one coin a line, lines and scatters together, and how
-/// many windows win it. A search over the reels that leaves out what can't reach the best so far.
+/// Highest win of a window in coins at one coin per line, lines and scatters together, and the number of such windows.
+/// Branch-and-bound search over the reels.
 #[must_use]
 pub fn max_win(of: &Windows, lines: u32) -> (u64, u64) {
     max_win_at(of, lines, |_, _| true)
 }
 
-/// As [`max_win`], of the windows whose stops are all among those named: by reel and stop.
+/// Like [`max_win`], restricted to the given stops per reel.
 #[must_use]
 pub fn max_win_at(of: &Windows, lines: u32, stops: impl Fn(usize, usize) -> bool) -> (u64, u64) {
     let mut search = Search { of, stops: &stops, lines: first(of, lines).len(), best: 0, windows: 0 };
@@ -247,7 +242,7 @@ impl Search<'_> {
     }
 }
 
-/// Scatters and bonus symbols that a reel shows at a stop.
+/// Numbers of scatters and bonus symbols on a reel at a stop.
 pub(crate) fn specials_at(of: &Windows, reel: usize, stop: usize) -> (usize, usize) {
     let shows = |counter: &crate::parts::scatters::Counter| usize::from(counter.shows(reel, stop));
     (shows(&of.scatters.counter), shows(&of.bonus))

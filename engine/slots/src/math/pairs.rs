@@ -1,31 +1,31 @@
-//! The sum over all windows of the product of two lines' wins: most of what a second moment costs.
+//! Sum over all windows of the product of two lines' wins, the main cost of a second moment.
 //!
-//! Both lines are read at once, with runs as numbers: a pair of them is a place in a table. Reels are read by the cells that the
-//! two lines show of them, which are counted once for each pair of rows.
+//! Both lines are read at once, with runs as numbers and pairs of runs as table positions. The cells that two lines show of a reel
+//! are counted once per pair of rows.
 
 use crate::math::run::Run;
 use crate::parts::lines::SYMBOLS_MAX;
 use crate::parts::reels::{REELS, ROWS_MAX};
 use crate::parts::windows::Windows;
 
-/// In place of a run that is lost for good.
+/// Marks a lost run.
 const LOST: usize = usize::MAX;
 
-/// The cells of a reel on two rows: each cell on the one, with those on the other and how often.
+/// Cells of a reel on two rows: each cell of the first with the cells of the second and their counts.
 type Cells = Vec<(usize, Vec<(usize, u64)>)>;
 
-/// The runs of a game's lines, and the cells of its reels.
+/// Runs of a game's lines, and the cells of its reels.
 pub(crate) struct Pairs {
-    /// By reel, run and cell: the run after.
+    /// Next run by reel, run and cell.
     next: [Vec<[usize; SYMBOLS_MAX]>; REELS],
-    /// By run: what it pays at the end.
+    /// Pay at the end by run.
     pays: Vec<u128>,
-    /// By reel and both rows.
+    /// Cells by reel and both rows.
     cells: [[[Cells; ROWS_MAX]; ROWS_MAX]; REELS],
 }
 
 impl Pairs {
-    /// Of a game's windows.
+    /// Compiles the runs and cells of a game's windows.
     pub(crate) fn of(of: &Windows) -> Self {
         let lines = &of.lines;
         let cells = std::array::from_fn(|reel| {
@@ -62,10 +62,9 @@ impl Pairs {
         Self { next, pays, cells }
     }
 
-    /// The sum for two lines.
     pub(crate) fn product(&self, line: &[u8; REELS], other: &[u8; REELS]) -> u128 {
         let runs = self.pays.len();
-        // Ways by both runs, and the places that have some.
+        // Ways by pair of runs, and the pairs with any.
         let (mut ways, mut places) = (vec![0_u64; runs * runs], vec![0]);
         ways[0] = 1;
         for (reel, next) in self.next.iter().enumerate() {

@@ -1,21 +1,20 @@
-//! A line as an automaton over its cells from the left.
+//! Payline as an automaton over its cells from the left.
 
 use crate::parts::lines::Lines;
 use crate::parts::reels::REELS;
 
-/// How far a line has been read from the left.
+/// State of a line read from the left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Run {
-    /// Only wilds so far; the start of every line.
+    /// Only wilds; the start of every line.
     Wilds,
-    /// A symbol, of which the first `wilds` cells were wilds, still running.
+    /// Running symbol; the first `wilds` cells were wilds.
     Symbol { symbol: u8, wilds: usize },
     /// Ended: `count` of `symbol` is the highest combination.
     Over { symbol: u8, count: usize },
 }
 
 impl Run {
-    /// Reads the cell of the next reel.
     pub(crate) fn read(self, reel: usize, cell: u8, lines: &Lines) -> Self {
         match self {
             Self::Wilds if cell == lines.wild() => self,
@@ -27,7 +26,7 @@ impl Run {
         }
     }
 
-    /// Ends after `count` cells: wilds of their own count where they pay more.
+    /// Ends after `count` cells; leading wilds count as their own combination if that pays more.
     pub(crate) fn end(self, count: usize, lines: &Lines) -> Self {
         match self {
             Self::Wilds => Self::Over { symbol: lines.wild(), count },
@@ -40,7 +39,7 @@ impl Run {
         }
     }
 
-    /// The pay of an ended run. A run that goes on counts as if it ended well.
+    /// Pay of an ended run, or the highest possible pay of a running one.
     pub(crate) fn pays(self, lines: &Lines) -> u64 {
         match self {
             Self::Over { symbol, count } => lines.pays()[usize::from(symbol)][count],
@@ -49,7 +48,7 @@ impl Run {
         }
     }
 
-    /// Lost for good: nothing that follows can make it pay.
+    /// Returns whether no continuation can pay.
     pub(crate) fn lost(self, lines: &Lines) -> bool {
         self.pays(lines) == 0
     }

@@ -1,8 +1,7 @@
-//! The full cycle: every stop combination through the evaluator that serves players.
+//! Full cycle: every stop combination through the production evaluator.
 //!
-//! A proof by exhaustion, and a check on [`crate::math::moments`], which derives the same totals without the
-//! evaluator. Ranges may be scanned apart, in any order, and merged; the caller owns the threads.
-//! Costs some tens of nanoseconds a combination.
+//! Proof by exhaustion, and a check of [`crate::math::moments`], which derives the same totals without the evaluator. Ranges can be
+//! scanned separately and merged; the caller owns the threads. Some tens of nanoseconds per combination.
 
 use std::ops::Range;
 
@@ -11,18 +10,18 @@ use crate::parts::lines::{Lines, SYMBOLS_MAX};
 use crate::parts::reels::REELS;
 use crate::parts::windows::Windows;
 
-/// Sums of the windows of a range, at one coin a line.
+/// Sums over the windows of a range, at one coin per line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScanTotals {
-    /// Sums of the windows by special symbols.
+    /// Sums by special symbols.
     pub table: SpinTable,
-    /// Windows that win on a line, by scatters, or start the bonus.
+    /// Windows that win on a line or by scatters, or start the bonus.
     pub hits: u64,
-    /// Line wins by symbol and count, all lines together.
+    /// Line wins by symbol and count, over all lines.
     pub combinations: [[u64; REELS + 1]; SYMBOLS_MAX],
-    /// The highest win of a window in coins, lines and scatters together.
+    /// Highest win of a window in coins, lines and scatters together.
     pub max_win_coins: u64,
-    /// How many windows win that.
+    /// Number of windows with the highest win.
     pub max_win_windows: u64,
 }
 
@@ -37,7 +36,6 @@ impl ScanTotals {
         self.top(other.max_win_coins, other.max_win_windows);
     }
 
-    /// Takes note of windows that win so much.
     #[inline]
     fn top(&mut self, coins: u64, windows: u64) {
         if coins > self.max_win_coins {
@@ -49,8 +47,8 @@ impl ScanTotals {
     }
 }
 
-/// Evaluates the stop combinations of `range`, as numbered by [`crate::parts::reels::Reels::stops_at`],
-/// with the first `lines` lines. Places beyond the cycle are left out.
+/// Evaluates the first `lines` lines of the stop combinations in `range`, numbered by [`crate::parts::reels::Reels::stops_at`].
+/// Ignores positions beyond the cycle.
 #[must_use]
 pub fn scan(of: &Windows, lines: u32, range: Range<u64>) -> ScanTotals {
     let played = Lines::first(lines);

@@ -1,7 +1,7 @@
-//! Whole rounds, played one after the other through the code that serves players.
+//! Simulation of whole rounds through the production code.
 //!
-//! Costs well under a microsecond a round and allocates nothing per round. Tallies are integers and
-//! can be merged, so a caller may run many of them at once, each with its own seed.
+//! Well under a microsecond per round, without allocations. Tallies are integers and can be merged, so that simulations with
+//! different seeds can run in parallel.
 
 use thiserror::Error;
 
@@ -13,12 +13,12 @@ use crate::contract::outcome::{Awaiting, Outcome, PARTS_MAX};
 use crate::contract::round::{ChoiceRefused, Terms};
 use crate::contract::stake::{Stake, StakeRefused};
 
-/// A sum of wins and of their squares, in coins.
+/// Sum of wins and of their squares, in coins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
     /// Sum of the wins.
     pub coins: u128,
-    /// Sum of the squares of each round's win.
+    /// Sum of the squared wins per round.
     pub squares: u128,
 }
 
@@ -35,13 +35,13 @@ impl Sum {
     }
 }
 
-/// Bounds of the classes that rounds are counted by: a win of less than so many tenths of the bet, in steps of 1, 2, 5.
+/// Exclusive upper bounds of win classes in tenths of the bet, in steps of 1, 2, 5.
 pub const WIN_BOUNDS_TENTHS: [u64; 18] =
     [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000];
-/// Those classes: no win, one for each bound, and all wins above.
+/// Number of win classes: no win, one per bound, and all wins above.
 pub const WIN_CLASSES: usize = WIN_BOUNDS_TENTHS.len() + 2;
 
-/// The class of a round's win.
+/// Class of a round's win.
 #[must_use]
 pub fn win_class(coins: u64, bet_coins: u64) -> usize {
     match coins {
@@ -50,7 +50,7 @@ pub fn win_class(coins: u64, bet_coins: u64) -> usize {
     }
 }
 
-/// Sums of the rounds played. The jackpot's money isn't in them: the pool prices it.
+/// Sums over the played rounds, without the jackpot's money.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Rounds played.
@@ -59,13 +59,13 @@ pub struct Tally {
     pub bet_coins: u128,
     /// Total wins of the rounds.
     pub win: Sum,
-    /// Sum of the fourth powers of the rounds' wins in coins; [`u128::MAX`] for more than that.
+    /// Sum of the fourth powers of the rounds' wins in coins, saturating at [`u128::MAX`].
     pub win_fourths: u128,
     /// Rounds whose first step had each of [`Game::features`].
     pub features: [u64; FEATURES_MAX],
     /// Wins by part, in the order of [`Game::parts`].
     pub parts: [Sum; PARTS_MAX],
-    /// Rounds whose first step won, started a feature, or left something to play.
+    /// Rounds whose first step won, started a feature, or left steps to play.
     pub hits: u64,
     /// Windows that started a bonus, in paid and free spins.
     pub bonuses: u64,
@@ -75,7 +75,7 @@ pub struct Tally {
     pub jackpots: u64,
     /// Highest total win of a round, in coins.
     pub max_win_coins: u64,
-    /// Rounds by their total win: without any, then below each of [`WIN_BOUNDS_TENTHS`] and not below the one before.
+    /// Rounds by class of their total win: none, one per [`WIN_BOUNDS_TENTHS`], above.
     pub by_win: [u64; WIN_CLASSES],
 }
 
@@ -103,24 +103,23 @@ impl Tally {
     }
 }
 
-/// Why a simulation doesn't run.
+/// Error of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SimulateError {
     /// The game doesn't offer the stake.
     #[error(transparent)]
     Stake(#[from] StakeRefused),
-    /// The game refused the choice made for the player: it awaits something that the simulation
-    /// doesn't know.
+    /// The game refused the automatic choice.
     #[error(transparent)]
     Choice(#[from] ChoiceRefused),
 }
 
-/// Plays `rounds` whole rounds of one player, one after the other, on one running stream of draws, with the pool open.
-/// `carried` is what the player carries into the first round; what a round leaves is carried into the next. Choices are
-/// made for the player: the first objects of a pick, free spins and features at once, never the gamble.
+/// Plays `rounds` rounds of one player on one stream of draws, with the pool open. `carried` are the figures before the first
+/// round; each round passes its figures to the next. Choices are automatic: first objects of a pick, free spins and features at
+/// once, no gamble.
 ///
 /// # Errors
-/// The stake isn't offered, or the game awaits a choice that isn't known here.
+/// The stake isn't offered, or the game awaits an unknown choice.
 pub fn simulate(
     game: &'static dyn Game,
     stake: &Stake,
@@ -131,17 +130,16 @@ pub fn simulate(
     play(game, stake, carried, rounds, seed).map(|(tally, _)| tally)
 }
 
-/// Plays a new player's first rounds as [`simulate`] does, and returns what is carried then. Long-run returns hold from
-/// there, not from a player's first rounds: features are to be unlocked first, and collections to be filled (WF-11,
-/// DM-14).
+/// Plays a new player's first rounds and returns the carried figures. Long-run returns hold only after them, because features must
+/// be unlocked and collections filled first (WF-11, DM-14).
 ///
 /// # Errors
-/// As [`simulate`].
+/// Same as [`simulate`].
 pub fn warm_up(game: &'static dyn Game, stake: &Stake, rounds: u64, seed: Seed) -> Result<Carried, SimulateError> {
     play(game, stake, Carried::default(), rounds, seed).map(|(_, carried)| carried)
 }
 
-/// Plays rounds; what they won, and what the player carries after them.
+/// Plays rounds. Returns their tally and the figures carried afterwards.
 fn play(
     game: &'static dyn Game,
     stake: &Stake,
@@ -171,7 +169,7 @@ fn play(
                 tally.free_spins += u64::from(spin.kind.is_free());
             }
             tally.jackpots += u64::from(out.jackpot);
-            // Another window than the paid one is a feature that started, whether it won or not.
+            // A window besides the paid one is a started feature, won or not.
             let hit = out.round_win_coins > 0 || out.awaiting != Awaiting::Nothing || out.spins.len() > 1;
             tally.hits += u64::from(first && hit);
             if first {

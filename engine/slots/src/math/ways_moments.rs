@@ -1,9 +1,9 @@
-//! Exact sums over all windows of a ways game without visiting them, from what each reel shows on its own.
+//! Exact sums over all windows of a ways game without enumeration, from the contents of each reel.
 //!
-//! A window whose reels are independent is five [`Law`]s. A symbol's win on `n` reels is a product over reels, so its
-//! sum is the product of the reels' sums; so is the sum of the product of two symbols' wins, and, by inclusion and
-//! exclusion over sets of symbols, the number of windows that win nothing. It shares no code with the evaluator, so
-//! that enumeration and sums prove each other. Weights are whole numbers; only the second moment is a float.
+//! Reels are independent, so a window is five [`Law`]s. A symbol's win on `n` reels is a product over reels, so its sum is the
+//! product of the reels' sums. The same holds for products of two symbols' wins and, by inclusion and exclusion over sets of
+//! symbols, for the number of windows without a win. Shares no code with the evaluator, so that enumeration and sums check each
+//! other. Weights are whole numbers; only the second moment is a float.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,15 @@ use num_traits::{One, ToPrimitive, Zero};
 use crate::parts::reels::REELS;
 use crate::parts::ways::{WAYS_SYMBOLS_MAX, WaysPays};
 
-/// How many of each symbol a reel shows.
+/// Count of each symbol on a reel.
 pub type Shown = [u8; WAYS_SYMBOLS_MAX];
 
-/// The contents that one reel can show, each with its weight.
+/// Possible contents of a reel with weights.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Law(BTreeMap<Shown, u128>);
 
 impl Law {
-    /// From contents with weights; the same content may come several times.
+    /// Creates a law; the weights of equal contents are added.
     pub fn new(contents: impl IntoIterator<Item = (Shown, u128)>) -> Self {
         let mut law = BTreeMap::new();
         for (shown, weight) in contents {
@@ -30,7 +30,7 @@ impl Law {
         Self(law)
     }
 
-    /// Of cells, given as symbols; those from [`WAYS_SYMBOLS_MAX`] on are left out, since they pay nothing.
+    /// Counts the cells' symbols, ignoring those from [`WAYS_SYMBOLS_MAX`], which pay nothing.
     #[must_use]
     pub fn shown(cells: &[u8]) -> Shown {
         let mut shown = Shown::default();
@@ -42,7 +42,7 @@ impl Law {
         shown
     }
 
-    /// The law with one more cell, which shows each of these symbols with its weight.
+    /// Adds a cell with weighted symbols.
     #[must_use]
     pub fn and_cell(&self, symbols: &[(u8, u32)]) -> Self {
         Self::new(self.0.iter().flat_map(|(shown, weight)| {
@@ -54,33 +54,32 @@ impl Law {
         }))
     }
 
-    /// Every content with its chance.
+    /// Contents with their chances.
     pub fn contents(&self) -> impl Iterator<Item = (&Shown, f64)> {
         let all = self.sum(|_| 1) as f64;
         self.0.iter().map(move |(shown, &weight)| (shown, weight as f64 / all))
     }
 
-    /// The sum of a function.
     fn sum(&self, of: impl Fn(&Shown) -> u64) -> u128 {
         self.0.iter().map(|(shown, weight)| weight * u128::from(of(shown))).sum()
     }
 }
 
-/// A law with its sums; made once, used in many windows.
+/// Law with its sums, computed once for many windows.
 #[derive(Clone, Debug)]
 pub struct Sums {
     law: Law,
-    /// All weight.
+    /// Total weight.
     pub all: BigInt,
-    /// For each symbol: the sum of its count, and the weight of contents without it.
+    /// Per symbol: sum of its count, and weight of contents without it.
     of: Vec<[BigInt; 2]>,
-    /// For each symbol and each up to it: the means of the products of their counts and absences.
+    /// Per symbol and each up to it: mean products of their counts and absences.
     pairs: Vec<Pair>,
-    /// For each set of [`Sums::symbols`], as bits: the weight of contents that show all of it.
+    /// Per set of the paying symbols, as bits: weight of contents with all of them.
     covers: Vec<BigInt>,
 }
 
-/// Means of products for two symbols, the first's count or absence times the second's.
+/// Mean products for two symbols: count or absence of the first times that of the second.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pair {
     both: f64,
@@ -89,12 +88,12 @@ struct Pair {
     neither: f64,
 }
 
-/// The symbols that can win, and what they pay.
+/// Symbols that can win, with their pays.
 #[derive(Clone, Copy, Debug)]
 pub struct Paying<'a> {
-    /// The symbols.
+    /// Symbols.
     pub symbols: &'a [u8],
-    /// The paytable.
+    /// Paytable.
     pub pays: &'a WaysPays,
 }
 
@@ -105,7 +104,7 @@ impl Paying<'_> {
 }
 
 impl Sums {
-    /// The sums of a law for these symbols.
+    /// Computes the sums of a law for these symbols.
     #[must_use]
     pub fn new(law: Law, symbols: &[u8]) -> Self {
         let count = |shown: &Shown, place: usize| u64::from(shown[usize::from(symbols[place])]);
@@ -136,7 +135,7 @@ impl Sums {
     }
 }
 
-/// The sum over all windows of the ways on which the symbol of a place runs through exactly `count` reels.
+/// Sum over all windows of the ways on which the symbol at `place` runs through exactly `count` reels.
 #[must_use]
 pub fn ways(reels: [&Sums; REELS], place: usize, count: usize) -> BigInt {
     let factor = |(reel, sums): (usize, &&Sums)| match reel.cmp(&count) {
@@ -147,7 +146,7 @@ pub fn ways(reels: [&Sums; REELS], place: usize, count: usize) -> BigInt {
     reels.iter().enumerate().map(factor).product()
 }
 
-/// The weight of windows in which no symbol runs through three reels.
+/// Weight of windows without a run through three reels.
 #[must_use]
 pub fn without_three(reels: [&Sums; REELS]) -> BigInt {
     let [first, second, third, fourth, fifth] = reels;
@@ -159,15 +158,14 @@ pub fn without_three(reels: [&Sums; REELS]) -> BigInt {
     sum * &fourth.all * &fifth.all
 }
 
-/// The mean of the square of a window's win, in coins. A float: sums and products of positive numbers, so its relative
-/// error is some hundred roundings, below 1e-13.
+/// Mean square of a window's win, in coins. All terms are positive, with some hundred roundings: relative error below 1e-13.
 #[must_use]
 pub fn square(reels: [&Sums; REELS], paying: &Paying) -> f64 {
     let n = paying.symbols.len();
     let pay = |place, count| paying.pay(place, count).to_f64().unwrap_or(f64::NAN);
     let mut sum = 0.0;
     for (a, b) in (0..n).flat_map(|a| (0..=a).map(move |b| (a, b))) {
-        // The means while both run, with one of them ended at its pay, and with both.
+        // Means while both symbols run, with one ended, and with both ended.
         let (mut both, mut first, mut second, mut ended) = (1.0, 0.0, 0.0, 0.0);
         for (reel, sums) in reels.iter().enumerate() {
             let (pair, of_a, of_b) = (sums.pair(a, b), sums.pair(a, a), sums.pair(b, b));
@@ -191,15 +189,13 @@ impl Sums {
         self.pairs[place * (place + 1) / 2 + up_to]
     }
 
-    /// The mean count of a symbol.
     fn mean(&self, place: usize) -> f64 {
         let number = |n: &BigInt| n.to_f64().unwrap_or(f64::NAN);
         number(&self.of[place][0]) / number(&self.all)
     }
 }
 
-/// The highest win of a window of at least `floor` coins, and the weight of the windows that win it. A search over the
-/// reels that leaves out what can't reach the best so far.
+/// Highest win of a window if at least `floor` coins, and the weight of such windows. Branch-and-bound search over the reels.
 #[must_use]
 pub fn highest(reels: [&Sums; REELS], paying: &Paying, floor: u64) -> Option<(u64, BigInt)> {
     let most = reels.map(|sums| {
@@ -217,14 +213,14 @@ pub fn highest(reels: [&Sums; REELS], paying: &Paying, floor: u64) -> Option<(u6
 struct Search<'a> {
     reels: [&'a Sums; REELS],
     paying: &'a Paying<'a>,
-    /// For each reel the most of each symbol that it can show.
+    /// Highest count of each symbol per reel.
     most: [Vec<u64>; REELS],
     best: u64,
     weight: BigInt,
 }
 
 impl Search<'_> {
-    /// The most that can be won from here: each symbol's ways so far (0 once it has ended), and coins won for good.
+    /// Upper bound of the final win, given each symbol's ways (0 once ended) and the coins already won.
     fn reach(&self, reel: usize, runs: &[u64], won: u64) -> u64 {
         let symbol = |(place, &run): (usize, &u64)| {
             let mut ways = run;
@@ -240,7 +236,7 @@ impl Search<'_> {
 
     fn from(&mut self, reel: usize, runs: &[u64], won: u64, weight: &BigInt) {
         if reel == REELS {
-            // What still runs has run through all reels, and is what can be reached.
+            // Remaining runs passed all reels, so the bound is exact.
             let coins = self.reach(REELS, runs, won);
             if coins > self.best {
                 (self.best, self.weight) = (coins, BigInt::zero());

@@ -1,56 +1,54 @@
-//! The win of a window in a ways game, modulo a small number: all that the rounding of its win to whole minor units
-//! depends on (DM-17).
+//! Win of a window in a ways game modulo a small number, which determines its rounding to whole minor units (DM-17).
 //!
-//! A coin worth `p / q` of a minor unit makes `coins x p / q` of them, and how that is rounded follows from the coins
-//! modulo `q` (modulo `2 q` where halves can be: their even neighbour has to be known). The windows are gone through
-//! reel by reel, and those that have come to the same residues are one from there on: the ways that each symbol runs
-//! on, and the coins won by those that have ended. A symbol whose pays are multiples of the modulus leaves no trace.
+//! With a coin worth `p / q` of a minor unit, rounding depends on the coins modulo `q` (modulo `2 q` if halves occur, for the even
+//! neighbour). Windows are processed reel by reel, and those with equal residues are merged: the ways of each running symbol, and
+//! the coins won by ended ones. Symbols with pays that are multiples of the modulus are ignored.
 //!
-//! Chances are floats: sums and products of positive numbers, some hundred roundings deep, so that each is right within
-//! 1e-13 of itself. The evaluator is not used: windows and residues prove each other.
+//! Chances are floats: sums and products of positive numbers with some hundred roundings, each within a relative error of 1e-13.
+//! The evaluator is not used, so that windows and residues check each other.
 
 use crate::math::ways_moments::{Law, Paying};
 use crate::parts::expansion::CRYSTALS;
 use crate::parts::reels::REELS;
 
-/// Bits of a residue in a [`State`], so that moduli are at most 32.
+/// Bits per residue in a [`State`]; moduli are at most 32.
 const BITS: u32 = 5;
-/// Most symbols that can matter: what a state has room for beside the coins won.
+/// Maximum number of relevant symbols: capacity of a state besides the coins won.
 const SYMBOLS: usize = 11;
-/// Where the coins won stand in a state.
+/// Shift of the coins won in a state.
 const WON: u32 = BITS * 11;
 
-/// The chance of each number of crystals that have landed.
+/// Chance of each number of landed crystals.
 type Chances = [f64; CRYSTALS + 1];
 
-/// The contents of one reel.
+/// Contents of one reel.
 #[derive(Clone, Debug)]
 pub struct ReelShows<'a> {
-    /// Its contents, by the crystals among its cells.
+    /// Contents by number of crystals among the cells.
     pub laws: Vec<&'a Law>,
-    /// By crystals that landed before, the chance of so many more on this reel.
+    /// Chance of each number of crystals on this reel, by crystals landed before.
     pub landing: [Vec<f64>; CRYSTALS + 1],
 }
 
 impl<'a> ReelShows<'a> {
-    /// A reel without crystals.
+    /// Creates a reel without crystals.
     #[must_use]
     pub fn plain(law: &'a Law) -> Self {
         Self { laws: vec![law], landing: std::array::from_fn(|_| vec![1.0]) }
     }
 }
 
-/// Where windows are after some reels, as residues of five bits each: the ways that each symbol that matters runs on, 0
-/// where it has ended or can't make a difference any more; above them the coins won by those that ended.
+/// Residues of windows after some reels, five bits each: the ways of each relevant running symbol (0 if ended or without further
+/// effect), and above them the coins won by ended symbols.
 type State = u64;
 
-/// The chance of each residue of a window's win in coins, of windows that come with a chance.
+/// Chance of each residue of a window's win in coins; they sum to `chance`.
 ///
-/// States that are less likely than `least` are left out, with all that would come of them: what the chances lack of
-/// that of the windows says how much that was. Nothing is left out below 0.
+/// States less likely than `least` are dropped with all their continuations; the missing part of the sum states how much was
+/// dropped.
 ///
 /// # Panics
-/// For a modulus of 0 or above 32, or more paying symbols than any game has.
+/// A modulus of 0 or above 32, or too many paying symbols.
 #[must_use]
 pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8, chance: f64, least: f64) -> Vec<f64> {
     assert!((1..=1 << BITS).contains(&modulus), "a modulus of {modulus}");
@@ -62,7 +60,7 @@ pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8
     let mut states: Vec<(State, Chances)> = vec![(all_run, [chance, 0.0, 0.0, 0.0, 0.0])];
     for (reel, shows) in reels.iter().enumerate() {
         let mut next = Sums::default();
-        // States that the same symbols run in see the same contents.
+        // States with the same running symbols share the contents.
         let mut contents: Vec<(u64, Vec<Content>)> = Vec::new();
         for (state, chances) in &states {
             let running = running(*state, pays.len());
@@ -94,23 +92,22 @@ fn residue(state: State, shift: u32) -> u64 {
     state >> shift & ((1 << BITS) - 1)
 }
 
-/// The symbols that run, a bit each.
+/// Set of running symbols, one bit each.
 fn running(state: State, symbols: usize) -> u64 {
     (0..symbols).map(|place| u64::from(residue(state, shift(place)) > 0) << place).sum()
 }
 
-/// The symbols of one reel that run on.
+/// Content of one reel, restricted to running symbols.
 struct Content {
-    /// Crystals among its cells.
     crystals: usize,
-    /// The symbols that it shows, a bit each.
+    /// Shown symbols, one bit each.
     shows: u64,
-    /// How many of each, as residues.
+    /// Counts as residues.
     counts: State,
     chance: f64,
 }
 
-/// A reel's contents by the symbols that run; the others are as one.
+/// Merges a reel's contents that are equal in the running symbols.
 fn projected(shows: &ReelShows<'_>, running: u64, pays: &[(u8, [u64; REELS + 1])], n: u64) -> Vec<Content> {
     let mut all: Vec<Content> = Vec::new();
     for (crystals, law) in shows.laws.iter().enumerate() {
@@ -136,7 +133,7 @@ fn projected(shows: &ReelShows<'_>, running: u64, pays: &[(u8, [u64; REELS + 1])
     all
 }
 
-/// A state after one more reel.
+/// State after one more reel.
 fn after(state: State, content: &Content, running: u64, reel: usize, pays: &[(u8, [u64; REELS + 1])], n: u64) -> State {
     let mut won = residue(state, WON);
     let mut next = 0;
@@ -148,18 +145,18 @@ fn after(state: State, content: &Content, running: u64, reel: usize, pays: &[(u8
         if content.shows >> place & 1 == 0 {
             won += ways * pays[reel];
         } else if pays[reel + 1..].iter().any(|pay| *pay > 0) {
-            // What pays nothing from here on is as good as ended.
+            // A symbol that pays nothing from here on counts as ended.
             next |= (ways * residue(content.counts, shift(place)) % n) << shift(place);
         }
     }
     next | ((won % n) << WON)
 }
 
-/// Chances by state: a table of open places, so that each sum is made in the order in which it's asked for.
+/// Chances by state in an open-addressing table, which keeps the order of additions deterministic.
 #[derive(Default)]
 struct Sums {
     all: Vec<(State, Chances)>,
-    /// Where in `all` a state stands, from 1 on; 0 for nobody. A power of two of places.
+    /// 1-based index into `all`, 0 for free places; the length is a power of two.
     places: Vec<u32>,
 }
 
@@ -202,7 +199,7 @@ impl Sums {
     }
 
     fn start(state: State, size: usize) -> usize {
-        // The golden ratio spreads neighbours; its high bits are the best.
+        // Multiplication by the golden ratio spreads neighbours; the high bits are best.
         (state.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (size - 1)
     }
 

@@ -1,7 +1,6 @@
-//! Crystals collected over rounds, and the coin values that they were collected at (DM-11 to DM-15).
+//! Crystals collected over rounds, with the coin values of their collection (DM-11 to DM-15).
 //!
-//! A collection of a colour completes with so many crystals and then starts again from nothing. Its free spins are
-//! played at the mean of the coin values of its crystals; crystals that were a gift carry none and don't count in it.
+//! A complete colour restarts from zero. Its free spins are played at the mean coin value of its crystals, without gifted ones.
 
 use serde::Deserialize;
 
@@ -9,7 +8,7 @@ use crate::contract::carried::{Carried, CarriedScope, Carries};
 use crate::contract::outcome::MeanCoin;
 use crate::parts::expansion::CRYSTALS;
 
-/// The names of the figures carried, in their order.
+/// Keys of the carried figures, in order.
 pub const KEYS: [&str; 10] = [
     "green",
     "yellow",
@@ -23,19 +22,19 @@ pub const KEYS: [&str; 10] = [
     "given",
 ];
 
-/// Whom the gift is made to once (DM-14).
+/// Scope of the one-time gift (DM-14).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GiftTo {
-    /// A player in each currency, as in version 1.0.
+    /// Once per player and currency, as in version 1.0.
     #[default]
     Currency,
-    /// A player, in whatever currency; in play money another time.
+    /// Once per player over all currencies of real money, and once in play money.
     Player,
 }
 
 impl GiftTo {
-    /// The figures carried, and their scope.
+    /// Carried figures and their scope.
     #[must_use]
     pub fn carries(self) -> Carries {
         let shared: &[&str] = match self {
@@ -46,28 +45,26 @@ impl GiftTo {
     }
 }
 
-/// The colour of the gift: red.
+/// Colour of the gifted crystals: red.
 pub const GIFT_COLOUR: usize = 3;
 
 const MICROS: usize = CRYSTALS;
 const GIFTED: usize = 2 * CRYSTALS;
 const GIVEN: usize = GIFTED + 1;
 
-/// A player's collections.
+/// Collections of a player.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collections {
-    /// Crystals of each colour.
     crystals: [u64; CRYSTALS],
-    /// Sum of the coin values that they were collected at, in millionths of the major unit.
+    /// Sum of their coin values, in millionths of the major unit.
     micros: [u64; CRYSTALS],
-    /// Crystals among the red that were a gift.
+    /// Gifted crystals among the red ones.
     gifted: u64,
-    /// Whether the gift was made.
     given: bool,
 }
 
 impl Collections {
-    /// From what the player carries; a figure below 0 counts as 0.
+    /// Reads carried figures; negative ones count as 0.
     #[must_use]
     pub fn of(carried: &Carried) -> Self {
         let figure = |place: usize| u64::try_from(carried.0[place]).unwrap_or(0);
@@ -79,7 +76,7 @@ impl Collections {
         }
     }
 
-    /// As the player carries them.
+    /// Converts to carried figures.
     #[must_use]
     pub fn carried(&self) -> Carried {
         let mut carried = Carried::default();
@@ -90,7 +87,7 @@ impl Collections {
         carried
     }
 
-    /// Gives a new player so many red crystals, once (DM-14).
+    /// Gives a new player red crystals, once (DM-14).
     pub fn give(&mut self, crystals: u64) {
         if !self.given {
             self.given = true;
@@ -99,13 +96,11 @@ impl Collections {
         }
     }
 
-    /// The collections without a round that led from `before` to `after` (PL-04). Its differences are undone colour by
-    /// colour. A colour keeps fewer than `needs` crystals, and their mean coin value stays within `coins`; where any
-    /// coin can be played, it stays within the means that there were.
+    /// Reverses a voided round's change from `before` to `after`, per colour (PL-04). Each colour has fewer than `needs` crystals,
+    /// with a mean coin value within `coins` or, without such a range, within the existing means.
     ///
-    /// A collection that was completed meanwhile stays so: crystals that it used up are not owed, and a colour that the
-    /// round itself had completed is put back to one short of complete at the most. The gift is made at the first play,
-    /// whichever round that is: it's taken back, to be made again, unless it was used up since.
+    /// A collection completed in between stays completed: used crystals are not owed, and a colour completed by the voided round
+    /// ends at most one short of complete. The gift is taken back, to be given again, unless it was used since.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self, needs: u64, coins: Option<(u64, u64)>) -> Self {
         let mut after = *after;
@@ -127,7 +122,7 @@ impl Collections {
             let micros = undone(self.micros[colour], before.micros[colour], after.micros[colour]);
             left.micros[colour] = match coins {
                 Some((lowest, highest)) => micros.max(lowest.saturating_mul(own)).min(highest.saturating_mul(own)),
-                // These can hold the round's crystals: they are taken out exactly.
+                // `self` can contain the round's crystals, so they are subtracted exactly.
                 None if crystals < needs && self.holds(&after, colour) => micros,
                 None => within_means(micros, own, [self, before, &after].map(|of| of.own(colour))),
             };
@@ -135,20 +130,21 @@ impl Collections {
         left
     }
 
-    /// True if these can be another's crystals of a colour and some more: as many have the same sum, more a higher one.
+    /// Returns whether these can contain another's crystals of a colour: an equal number has an equal sum, a larger number a higher
+    /// one.
     fn holds(&self, other: &Self, colour: usize) -> bool {
         let ((crystals, micros), (of, sum)) = (self.own(colour), other.own(colour));
         if crystals == of { micros == sum } else { crystals > of && micros > sum }
     }
 
-    /// Crystals of a colour that are no gift, and the sum of their coin values.
+    /// Crystals of a colour without gifted ones, and the sum of their coin values.
     fn own(&self, colour: usize) -> (u64, u64) {
         let gifted = if colour == GIFT_COLOUR { self.gifted } else { 0 };
         (self.crystals[colour].saturating_sub(gifted), self.micros[colour])
     }
 
-    /// Adds a crystal collected at a coin value. The one that makes `needs` completes the collection: it starts again
-    /// from nothing, and the mean of its crystals' coin values is returned, which its free spins are played at (DM-12).
+    /// Adds a crystal collected at a coin value. The one that reaches `needs` resets the colour and returns the mean coin value of
+    /// its crystals (DM-12).
     pub fn collect(&mut self, colour: usize, needs: u64, coin_micros: u64) -> Option<MeanCoin> {
         let crystals = self.crystals[colour].saturating_add(1);
         let micros = self.micros[colour].saturating_add(coin_micros);
@@ -162,7 +158,7 @@ impl Collections {
     }
 }
 
-/// A sum of coin values of so many crystals, kept between the lowest and the highest mean of some collections.
+/// Limits a sum of coin values of `own` crystals to the range of mean values of some collections.
 fn within_means(micros: u64, own: u64, of: [(u64, u64); 3]) -> u64 {
     let sums = || of.iter().filter(|(crystals, _)| *crystals > 0);
     let lowest = sums().map(|(crystals, sum)| sum.saturating_mul(own).div_ceil(*crystals)).min();

@@ -1,6 +1,4 @@
-//! The sections that the games' data files share, as written, and how the parts read them.
-//!
-//! Each game's file has its own shape, made of these sections; unknown fields are refused everywhere.
+//! Shared sections of the games' data files, and their conversion to parts. Unknown fields are refused.
 
 use serde::Deserialize;
 
@@ -10,22 +8,21 @@ use crate::parts::file::{ModelError, micros};
 use crate::parts::lines::{LinePays, Lines, SYMBOLS_MAX};
 use crate::parts::reels::{REELS, Reels};
 
-/// Most coins a line.
 const COINS_PER_LINE_MAX: u32 = 1000;
 
 /// Stakes offered.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StakeData {
-    /// Coin values in the major unit, decimals: the same in every currency.
+    /// Coin values in the major unit, decimals, equal in every currency.
     #[serde(default)]
     pub coin_values: Vec<String>,
-    /// Instead of them: coin values are offered by currency, by the ladders of this game (`games/ladders.toml`).
+    /// Game whose ladders (`games/ladders.toml`) offer coin values by currency, instead of `coin_values`.
     #[serde(default)]
     pub ladders: Option<String>,
-    /// Fewest and most lines.
+    /// Minimum and maximum lines.
     pub lines: (u32, u32),
-    /// Fewest and most coins a line.
+    /// Minimum and maximum coins per line.
     pub coins_per_line: (u32, u32),
 }
 
@@ -33,19 +30,19 @@ pub struct StakeData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SymbolData {
-    /// The code that the strips use.
+    /// Two-letter code used by the strips.
     pub code: String,
-    /// The name shown.
+    /// Displayed name.
     pub name: String,
-    /// A shorter name, chosen by hand; left out where the name itself is short enough.
+    /// Shorter name, if `name` is too long.
     #[serde(default)]
     pub short: Option<String>,
-    /// Its role in the game.
+    /// Role in the game.
     pub role: SymbolRole,
-    /// The pays of 1, 2, ... of it.
+    /// Pays of 1, 2, ... of a kind.
     #[serde(default)]
     pub pays: Vec<u64>,
-    /// Free spins for 1, 2, ... of it; scatters only.
+    /// Free spins for 1, 2, ... of a kind; scatters only.
     #[serde(default)]
     pub free_spins: Vec<u32>,
 }
@@ -54,7 +51,7 @@ pub struct SymbolData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinesData {
-    /// Each line as the digits of its rows, 0 for the top.
+    /// Rows of each line as digits, 0 for the top.
     pub rows: Vec<String>,
 }
 
@@ -62,34 +59,33 @@ pub struct LinesData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReelsData {
-    /// Each strip as symbol codes, from its first stop downwards; it closes to a ring.
+    /// Symbol codes of each strip, from its first stop downwards, as a ring.
     pub strips: Vec<String>,
 }
 
-/// The bonus wheel.
+/// Bonus wheel.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WheelData {
-    /// The weight that each coin staked moves to the jackpot.
+    /// Weight moved to the jackpot per coin staked.
     pub jackpot_per_coin: u64,
-    /// The prizes without the jackpot.
+    /// Prizes without the jackpot.
     pub prizes: Vec<PrizeData>,
 }
 
-/// A prize: exactly one of `multiple` and `free_spins`.
+/// Prize: exactly one of `multiple` and `free_spins`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrizeData {
-    /// Money, times the total bet.
+    /// Multiple of the total bet.
     pub multiple: Option<u32>,
-    /// Free spins.
+    /// Number of free spins.
     pub free_spins: Option<u32>,
     /// Weight among all prizes.
     pub weight: u64,
 }
 
-/// The symbols as players are told of them. `short` has the short names, by name, of symbols whose data file says none:
-/// those of a game's first version are frozen.
+/// Describes the symbols. `short` has short names, by name, for data files without them: first versions of the games are frozen.
 #[must_use]
 pub fn symbol_infos(symbols: &[SymbolData], short: &[(&str, &str)]) -> Vec<SymbolInfo> {
     let named = |name: &String| short.iter().find(|(long, _)| long == name).map(|(_, short)| (*short).to_owned());
@@ -102,9 +98,9 @@ pub fn symbol_infos(symbols: &[SymbolData], short: &[(&str, &str)]) -> Vec<Symbo
     symbols.iter().map(info).collect()
 }
 
-/// The index of a symbol by its code.
+/// Index of a symbol by its code.
 ///
-/// # Errors
+/// [`ModelError::Part`] for an unknown code.
 /// [`ModelError::Part`] when no symbol has the code.
 pub fn index_of(symbols: &[SymbolData], code: &str) -> Result<u8, ModelError> {
     let found = symbols.iter().position(|s| s.code == code);
@@ -112,9 +108,9 @@ pub fn index_of(symbols: &[SymbolData], code: &str) -> Result<u8, ModelError> {
     index.ok_or_else(|| ModelError::part("reels", format!("unknown symbol `{code}`")))
 }
 
-/// The index of the only symbol of a role.
+/// Index of the only symbol of a role.
 ///
-/// # Errors
+/// [`ModelError::Part`] unless exactly one symbol has the role.
 /// [`ModelError::Part`] when none or several have the role.
 pub fn only(symbols: &[SymbolData], role: SymbolRole) -> Result<u8, ModelError> {
     let mut of_role = symbols.iter().filter(|s| s.role == role);
@@ -124,9 +120,9 @@ pub fn only(symbols: &[SymbolData], role: SymbolRole) -> Result<u8, ModelError> 
     }
 }
 
-/// Strips as symbol indexes; refuses codes that are used twice.
+/// Converts strips to symbol indexes.
 ///
-/// # Errors
+/// [`ModelError::Part`] for a duplicate or unknown code.
 /// [`ModelError::Part`] for a code that is used twice or unknown.
 pub fn strips(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>, ModelError> {
     let codes: std::collections::BTreeSet<&str> = symbols.iter().map(|s| s.code.as_str()).collect();
@@ -136,22 +132,21 @@ pub fn strips(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>,
     strips_of(symbols, strips)
 }
 
-/// Strips as symbol indexes, of games that don't play on lines.
+/// Converts strips of games without lines to symbol indexes.
 pub(crate) fn strips_of(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>, ModelError> {
     let strip = |text: &String| text.split_whitespace().map(|code| index_of(symbols, code)).collect();
     strips.iter().map(strip).collect()
 }
 
-/// The paylines of a game, compiled for these reels.
+/// Compiles the paylines for these reels.
 ///
 /// # Errors
-/// [`ModelError::Part`] when there isn't one Wild, a line isn't a digit for each reel or leaves the window, or a table
-/// of pays is refused.
+/// [`ModelError::Part`] without exactly one Wild, for a line that isn't one digit per reel or leaves the window, or refused pays.
 pub fn lines(reels: &Reels, symbols: &[SymbolData], lines: &LinesData) -> Result<Lines, ModelError> {
     Lines::new(reels, rows(lines)?, line_pays(symbols)?, only(symbols, SymbolRole::Wild)?, on_lines(symbols))
 }
 
-/// Each line's row on every reel.
+/// Row of each line on every reel.
 fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
     let bad = |text: &str| ModelError::part("lines", format!("`{text}` is not a digit for each reel"));
     let line = |text: &String| {
@@ -161,26 +156,26 @@ fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
     lines.rows.iter().map(line).collect()
 }
 
-/// A table for 1, 2, ... of a kind as one for 0, 1, 2, ...; left out means nothing.
+/// Extends a table for 1, 2, ... of a kind to one for 0, 1, 2, ...; missing entries are 0.
 ///
 /// # Errors
-/// [`ModelError::Part`] when the table is longer than the reels are many.
+/// [`ModelError::Part`] for a table with more entries than reels.
 pub fn from_none<T: Copy + Default>(part: &'static str, table: &[T]) -> Result<[T; REELS + 1], ModelError> {
     if table.len() > REELS {
-        return Err(ModelError::part(part, "a table is longer than the reels are many"));
+        return Err(ModelError::part(part, "a table has more entries than reels"));
     }
     let mut all = [T::default(); REELS + 1];
     all[1..=table.len()].copy_from_slice(table);
     Ok(all)
 }
 
-/// Which symbols pay on lines and are replaced by wilds, the wild itself included.
+/// Symbols that pay on lines and can be substituted by wilds, the wild included.
 fn on_lines(symbols: &[SymbolData]) -> [bool; SYMBOLS_MAX] {
     let pays = |s: &SymbolData| matches!(s.role, SymbolRole::Regular | SymbolRole::Wild);
     std::array::from_fn(|symbol| symbols.get(symbol).is_some_and(pays))
 }
 
-/// The pays of each symbol on a line; scatters pay elsewhere.
+/// Line pays per symbol, without scatters.
 fn line_pays(symbols: &[SymbolData]) -> Result<LinePays, ModelError> {
     let mut pays = LinePays::default();
     for (symbol, pays) in symbols.iter().zip(&mut pays) {
@@ -194,10 +189,10 @@ fn line_pays(symbols: &[SymbolData]) -> Result<LinePays, ModelError> {
     Ok(pays)
 }
 
-/// The stakes offered, of a game that has so many lines.
+/// Offered stakes of a game with `lines` lines.
 ///
 /// # Errors
-/// [`ModelError::Part`] when limits are out of order, or allow more lines than there are.
+/// [`ModelError::Part`] for unordered limits, or more lines than the game has.
 pub fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError> {
     let ascends = |(min, max): (u32, u32)| 1 <= min && min <= max;
     let fits = usize::try_from(stake.lines.1).is_ok_and(|most| most <= lines);

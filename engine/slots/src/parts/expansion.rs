@@ -1,42 +1,40 @@
-//! Rows that a window grows by for one spin: their cells are drawn one by one, from weights (DM-08).
+//! Rows added to a window for one spin, drawn cell by cell from weights (DM-08).
 //!
-//! Besides the symbols that pay there are crystals among them, all equally likely. A crystal that has landed in this
-//! spin is out of the draw for its further cells, so each lands at most once, by construction (DM-09). The order of the
-//! cells is part of the draw: reel by reel from the left, each from the top. One draw a cell.
+//! The weights include crystals, all equally likely. A landed crystal is excluded from later cells of the spin, so each lands at
+//! most once (DM-09). The cell order is part of the draw: reel by reel from the left, each from the top, one draw per cell.
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
 
-/// Kinds of crystals.
+/// Number of crystal colours.
 pub const CRYSTALS: usize = 4;
 
-/// The weights that the cells are drawn from.
+/// Weights of the cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expansion {
     symbols: Vec<u8>,
-    /// For each symbol the weights up to and with its own.
+    /// Cumulative weight up to and including each symbol.
     limits: Vec<u32>,
-    /// Weight of each kind of crystal.
     crystal: u32,
-    /// All weights before any crystal has landed.
+    /// Sum of weights before any crystal has landed.
     total: u32,
 }
 
-/// The content drawn for a cell.
+/// Content of a drawn cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
-    /// This symbol.
+    /// Symbol index.
     Symbol(u8),
-    /// The crystal of this kind, from 0.
+    /// Crystal colour, from 0.
     Crystal(usize),
 }
 
-/// The crystals that have landed in a spin.
+/// Crystals landed in a spin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Landed([bool; CRYSTALS]);
 
 impl Landed {
-    /// The kinds that have landed, in their order.
+    /// Landed colours, ascending.
     #[inline]
     pub fn kinds(self) -> impl Iterator<Item = usize> {
         (0..CRYSTALS).filter(move |&kind| self.0[kind])
@@ -49,10 +47,10 @@ impl Landed {
 }
 
 impl Expansion {
-    /// Symbols with their weights, and the weight of each kind of crystal.
+    /// Creates it from symbol weights and the weight per crystal colour.
     ///
     /// # Errors
-    /// No symbol, a weight of 0, or more than 32 bits of weight in all.
+    /// No symbol, a weight of 0, or a sum above 32 bits.
     pub fn new(weights: &[(u8, u32)], crystal: u32) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("expansion", what);
         let mut sum = 0u32;
@@ -69,7 +67,7 @@ impl Expansion {
         Ok(Self { symbols: weights.iter().map(|&(symbol, _)| symbol).collect(), limits, crystal, total })
     }
 
-    /// Draws the next cell of a spin in which these crystals have landed.
+    /// Draws the next cell of a spin, given the crystals landed before.
     #[inline]
     pub fn cell(&self, landed: &mut Landed, draws: &mut Draws) -> Drawn {
         let drawn = draws.below(self.total - self.crystal * landed.number());
@@ -84,13 +82,13 @@ impl Expansion {
         Drawn::Crystal(kind)
     }
 
-    /// The symbols and their weights.
+    /// Symbols with weights.
     pub fn weights(&self) -> impl Iterator<Item = (u8, u32)> {
         let before = std::iter::once(0).chain(self.limits.iter().copied());
         self.symbols.iter().zip(before.zip(&self.limits)).map(|(&symbol, (below, &limit))| (symbol, limit - below))
     }
 
-    /// The weight of each kind of crystal.
+    /// Weight per crystal colour.
     #[must_use]
     pub fn crystal(&self) -> u32 {
         self.crystal

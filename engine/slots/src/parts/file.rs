@@ -1,42 +1,42 @@
-//! How a data file is read, and why it's refused.
+//! Parsing of data files, with its errors.
 
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-/// Why a data file isn't a game.
+/// Error in a game's data file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ModelError {
-    /// Not TOML, or not these fields.
+    /// Invalid TOML or fields.
     #[error("the data file does not parse: {0}")]
     Parse(String),
-    /// A part contradicts the others or the limits of the shared code.
+    /// A part contradicts others or the limits of the shared code.
     #[error("{part}: {what}")]
     Part {
-        /// The part of the file.
+        /// Part of the file.
         part: &'static str,
-        /// The fault.
+        /// Fault.
         what: String,
     },
-    /// The return isn't what the file promises.
+    /// The return differs from the promised one.
     #[error("the game returns {actual}, not {promised}")]
     Return {
-        /// The return of this data, an exact fraction.
+        /// Return of this data, an exact fraction.
         actual: String,
-        /// The promise of the file.
+        /// Promised return.
         promised: String,
     },
-    /// The jackpot's chance isn't what the file promises.
+    /// The jackpot's chance differs from the promised one.
     #[error("a coin wins the jackpot with chance {actual}, not 1/{promised_odds}")]
     JackpotChance {
-        /// The chance of this data, an exact fraction.
+        /// Chance of this data, an exact fraction.
         actual: String,
-        /// The promise of the file.
+        /// Promised odds, 1 in this number.
         promised_odds: u64,
     },
 }
 
 impl ModelError {
-    /// Names the part and what is wrong with it.
+    /// Creates [`ModelError::Part`].
     pub fn part(part: &'static str, what: impl Into<String>) -> Self {
         Self::Part { part, what: what.into() }
     }
@@ -45,17 +45,17 @@ impl ModelError {
 /// Parses a data file.
 ///
 /// # Errors
-/// [`ModelError::Parse`] with the place.
+/// [`ModelError::Parse`] with the position.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, ModelError> {
     toml::from_str(text).map_err(|e| ModelError::Parse(e.to_string()))
 }
 
-/// Reads a decimal such as `0.05` as millionths; more than six decimals are refused.
+/// Parses a decimal with at most six places, such as `0.05`, as millionths.
 ///
 /// # Errors
-/// [`ModelError::Part`] when it isn't such a decimal.
+/// [`ModelError::Part`] for other text.
 pub fn micros(part: &'static str, text: &str) -> Result<u64, ModelError> {
-    let bad = || ModelError::part(part, format!("`{text}` is no decimal of at most six places"));
+    let bad = || ModelError::part(part, format!("`{text}` is not a decimal with at most six places"));
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     if fraction.len() > 6 || !fraction.bytes().all(|b| b.is_ascii_digit()) {
         return Err(bad());

@@ -1,11 +1,10 @@
-//! Hold and Win: Bonus symbols are held while respins last, then their functions act (ME-04 to ME-13).
+//! Hold and Win: Bonus symbols are held during respins, then their functions apply (ME-04 to ME-13).
 //!
-//! In the feature every position is a reel of its own (ME-13). A Bonus symbol carries a value in total bets or one of
-//! two functions, drawn when it lands; only those of the middle reel can be Multiplying, so that no win is without
-//! bound. At the end, in reading order (row by row, each from the left): all Mysteries reveal their special wins; then
-//! all Multiplying ones draw what they multiply every other Bonus by, special wins included; then each of both turns
-//! into a value, which pays too and isn't multiplied. GRAND and a factor above 2 exclude each other (ME-07) because the
-//! factors are drawn after the special wins, and beside a GRAND from the factors up to 2 alone: nothing is drawn again.
+//! Each position is an independent reel (ME-13). A landing Bonus symbol draws a value in total bets or one of two functions. Only
+//! the middle reel can have Multiplying ones, which bounds the win. At the end, in reading order (row by row, from the left): all
+//! Mysteries reveal special wins; then all Multiplying ones draw a multiplier of every other Bonus, special wins included; then
+//! each function turns into a value, which pays without multiplication. A factor above 2 excludes GRAND (ME-07): factors are drawn
+//! after the special wins, and with a GRAND only from those up to 2, without redrawing.
 
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{CELLS_MAX, Mark, MarkKind, Outcome, Spin, SpinKind, Stops};
@@ -16,26 +15,26 @@ use crate::parts::weights::Weights;
 pub const ROWS: usize = 3;
 /// Positions of the window.
 pub const CELLS: usize = REELS * ROWS;
-/// The reel whose Bonus symbols can be Multiplying, from 0.
+/// Reel that can have Multiplying Bonus symbols, from 0.
 pub const MULTIPLYING_REEL: usize = 2;
-/// The highest factor that can stand beside a GRAND (ME-07).
+/// Highest factor allowed with a GRAND (ME-07).
 pub const FACTOR_BESIDE_GRAND: u32 = 2;
-/// Lowest to highest value of a Bonus symbol is 1 to this many total bets (ME-04).
+/// Highest value of a Bonus symbol in total bets; the lowest is 1 (ME-04).
 pub const VALUE_MAX: u32 = 18;
-/// Factor of the feature's win for a full screen (ME-12).
+/// Multiplier of the feature's win for a full screen (ME-12).
 pub const FULL_SCREEN: u32 = 2;
 
-/// The positions in reading order.
+/// Positions in reading order.
 const READING: [usize; CELLS] = [0, 3, 6, 9, 12, 1, 4, 7, 10, 13, 2, 5, 8, 11, 14];
 
-/// The value of a Bonus symbol (ME-04).
+/// Content of a Bonus symbol (ME-04).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bonus {
-    /// So many total bets.
+    /// Value in total bets.
     Value(u32),
-    /// Reveals a special win: so many total bets, 0 while it hasn't (ME-05).
+    /// Special win in total bets, 0 until revealed (ME-05).
     Mystery(u32),
-    /// Multiplies every other Bonus symbol by this, 0 while it hasn't (ME-06).
+    /// Multiplier of every other Bonus symbol, 0 until drawn (ME-06).
     Multiplying(u32),
 }
 
@@ -50,23 +49,22 @@ impl Bonus {
     }
 }
 
-/// The window with what its Bonus symbols carry.
+/// Window with the contents of its Bonus symbols.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Board {
     symbols: [u8; CELLS],
     held: [Option<Bonus>; CELLS],
-    /// Bonus symbols held.
     count: usize,
 }
 
 impl Board {
-    /// Whether all positions hold Bonus symbols.
+    /// Returns whether all positions hold Bonus symbols.
     #[must_use]
     pub fn full(&self) -> bool {
         self.count == CELLS
     }
 
-    /// Bonus symbols held.
+    /// Number of held Bonus symbols.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
@@ -82,7 +80,7 @@ impl Board {
         READING.into_iter().filter_map(|cell| self.held[cell].map(|bonus| bonus.mark(cell)))
     }
 
-    /// Shows it as a window of the feature.
+    /// Appends it to the outcome as a window of the feature.
     fn show(&self, multiplier: u32, out: &mut Outcome) {
         let mut cells = [0; CELLS_MAX];
         cells[..CELLS].copy_from_slice(&self.symbols);
@@ -105,36 +103,35 @@ impl Board {
     }
 }
 
-/// How the feature is played.
+/// Rules of the feature.
 #[derive(Clone, Debug)]
 pub struct HoldAndWin {
-    /// The Bonus symbol's index.
+    /// Index of the Bonus symbol.
     pub symbol: u8,
-    /// Bonus symbols that start it.
+    /// Number of Bonus symbols that starts it.
     pub needs: u8,
-    /// Respins at first, and again after every new Bonus symbol.
+    /// Initial respins, restored by every new Bonus symbol.
     pub respins: u8,
-    /// The reel that each position is in the feature.
+    /// Strip of each position.
     pub strip: Vec<u8>,
-    /// Values of a Bonus symbol on the outer reels.
+    /// Contents of Bonus symbols on the outer reels.
     pub outer: Weights<Bonus>,
-    /// Values of a Bonus symbol on the middle reel.
+    /// Contents of Bonus symbols on the middle reel.
     pub middle: Weights<Bonus>,
-    /// The value that a Mystery or Multiplying Bonus turns into.
+    /// Values that functions turn into.
     pub values: Weights<u32>,
     /// Special wins of a Mystery, in total bets.
     pub mysteries: Weights<u32>,
-    /// The highest of them.
+    /// Highest special win.
     pub grand: u32,
     /// Factors of a Multiplying Bonus.
     pub factors: Weights<u32>,
-    /// Those that can stand beside a GRAND.
+    /// Factors allowed with a GRAND.
     pub factors_beside_grand: Weights<u32>,
 }
 
 impl HoldAndWin {
-    /// Reads the latest window of an outcome: gives each Bonus symbol what it carries and marks it, and says whether
-    /// the feature starts.
+    /// Draws and marks the contents of the latest window's Bonus symbols. Returns whether the feature starts.
     pub fn land(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> bool {
         *board = Board::default();
         let Some(spin) = out.spins.last_mut() else { return false };
@@ -155,8 +152,8 @@ impl HoldAndWin {
         spin.bonus
     }
 
-    /// Plays the whole feature from the board that started it and shows its windows: one a respin (at most 27), and two
-    /// more where functions act. Returns what it wins in total bets.
+    /// Plays the feature and appends its windows: one per respin (at most 27), and two if functions apply. Returns the win in total
+    /// bets.
     pub fn play(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> u64 {
         let mut respins = self.respins;
         while respins > 0 && !board.full() {
@@ -173,13 +170,13 @@ impl HoldAndWin {
         won * u64::from(FULL_SCREEN)
     }
 
-    /// Draws the value of a Bonus symbol that lands on a cell.
+    /// Draws the content of a Bonus symbol landing on a cell.
     #[inline]
     fn carried(&self, cell: usize, draws: &mut Draws) -> Bonus {
         if cell / ROWS == MULTIPLYING_REEL { self.middle.draw(draws) } else { self.outer.draw(draws) }
     }
 
-    /// Spins every position that holds no Bonus symbol; whether a new one landed.
+    /// Spins every position without a Bonus symbol. Returns whether a new one landed.
     fn respin(&self, board: &mut Board, draws: &mut Draws) -> bool {
         let before = board.count;
         let stops = u32::try_from(self.strip.len()).unwrap_or(u32::MAX);
@@ -196,7 +193,7 @@ impl HoldAndWin {
         board.count > before
     }
 
-    /// The functions act and turn into values; what all Bonus symbols pay, in total bets.
+    /// Applies the functions and turns them into values. Returns the pay of all Bonus symbols in total bets.
     fn end(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> u64 {
         let mut grand = false;
         let (mut paid, mut factor, mut functions) = (0u64, 1u64, false);
@@ -230,7 +227,7 @@ impl HoldAndWin {
         paid * factor + turned
     }
 
-    /// Turns each function into a value; the sum of those.
+    /// Turns each function into a value. Returns their sum.
     fn turn(&self, board: &mut Board, draws: &mut Draws) -> u64 {
         let mut turned = 0;
         for cell in READING {
@@ -244,13 +241,13 @@ impl HoldAndWin {
     }
 }
 
-/// An index into a step's wins or marks: at most 30 windows of at most 15 marks.
+/// Index into a step's wins or marks: at most 30 windows of 15 marks.
 #[allow(clippy::cast_possible_truncation)]
 const fn index(of: usize) -> u32 {
     of as u32
 }
 
-/// A cell, or a number of reels or rows: at most 15.
+/// Cell, reel or row number: at most 15.
 #[allow(clippy::cast_possible_truncation)]
 const fn small(of: usize) -> u8 {
     of as u8

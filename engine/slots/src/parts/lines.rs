@@ -1,59 +1,57 @@
 //! Paylines: wins from left to right, the highest per line (BW-01, BW-03).
 //!
-//! Most windows win nothing, so the evaluator first finds *which* lines win, all lines and symbols
-//! at once: for every reel, stop and symbol a bit mask says on which lines that symbol (or a wild)
-//! stands there; the masks of the first three reels, and-ed, are the lines that hold three of a
-//! kind. Only those lines are then read cell by cell. Costs about ten nanoseconds a window.
+//! Most windows win nothing, so the evaluator first finds the winning lines of all symbols at once. Each reel, stop and symbol has
+//! a bit mask of the lines with that symbol (or a wild); the intersection of the first three reels' masks are the lines with three
+//! of a kind. Only those are read cell by cell. About 10 ns per window.
 
 use crate::parts::file::ModelError;
 use crate::parts::reels::{Column, REELS, Reels, StopsAt};
 
-/// Most symbols of a game.
+/// Maximum number of symbols per game.
 pub const SYMBOLS_MAX: usize = 16;
-/// Most paylines: the bits of a [`LineMask`].
+/// Maximum number of paylines: the bits of a [`LineMask`].
 pub const LINES_MAX: usize = 64;
 
-/// Highest pay of a combination. With [`crate::parts::reels::CYCLE_MAX`] it keeps every sum of coins over
-/// a full cycle within 64 bits.
+/// Highest pay of a combination. With [`crate::parts::reels::CYCLE_MAX`] it keeps sums of coins over a full cycle within 64 bits.
 pub const PAYS_MAX: u64 = 1_000_000;
 
-/// A set of lines, the first in the lowest bit.
+/// Set of lines, the first in the lowest bit.
 pub type LineMask = u64;
 
-/// The pays of 0, 1, ... 5 of each symbol on a line, times the coins of the line.
+/// Pays of 0, 1, ... 5 of each symbol, times the coins per line.
 pub type LinePays = [[u64; REELS + 1]; SYMBOLS_MAX];
 
-/// A win on a line.
+/// Win on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineWin {
-    /// The symbol.
+    /// Symbol index.
     pub symbol: u8,
-    /// How many of it.
+    /// Number of symbols.
     pub count: u8,
-    /// Its pay, times the coins of the line.
+    /// Pay, times the coins per line.
     pub pays: u64,
 }
 
-/// The paylines of a game.
+/// Compiled paylines of a game.
 #[derive(Clone, Debug)]
 pub struct Lines {
     rows: Vec<[u8; REELS]>,
     pays: LinePays,
     wild: u8,
-    /// Symbols that wilds replace, the wild itself included.
+    /// Symbols substituted by wilds, the wild included.
     on_lines: [bool; SYMBOLS_MAX],
-    /// For each reel, stop and symbol: the lines on which it or a wild stands.
+    /// Lines with the symbol or a wild, by reel, stop and symbol.
     masks: [Vec<[LineMask; SYMBOLS_MAX]>; REELS],
-    /// All lines for symbols that pay from two of a kind on, none for others.
+    /// All lines for symbols that pay from two of a kind, no line for others.
     two_pay: [LineMask; SYMBOLS_MAX],
 }
 
 impl Lines {
-    /// Compiles the lines for these reels. `on_lines` names the symbols that pay on lines.
+    /// Compiles the lines for these reels. `on_lines` are the symbols that pay on lines.
     ///
     /// # Errors
-    /// No line, too many, a row outside the window, or pays that are too high or aren't ascending from two or
-    /// three of a kind on (a line that wins is then known from its first three reels).
+    /// No line, too many lines, a row outside the window, or pays that are too high or not ascending from two or three of a kind,
+    /// because winning lines are found by their first three reels.
     pub fn new(
         reels: &Reels,
         rows: Vec<[u8; REELS]>,
@@ -83,38 +81,38 @@ impl Lines {
         Ok(Self { rows, pays, wild, on_lines, masks, two_pay })
     }
 
-    /// Each line's row on every reel.
+    /// Row of each line on every reel.
     #[must_use]
     pub fn rows(&self) -> &[[u8; REELS]] {
         &self.rows
     }
 
-    /// The pays of each symbol on a line.
+    /// Pays of each symbol on a line.
     #[must_use]
     pub fn pays(&self) -> &LinePays {
         &self.pays
     }
 
-    /// The wild's index.
+    /// Index of the wild.
     #[must_use]
     pub fn wild(&self) -> u8 {
         self.wild
     }
 
-    /// Whether a symbol pays on lines.
+    /// Returns whether a symbol pays on lines.
     #[must_use]
     pub fn on_lines(&self, symbol: u8) -> bool {
         self.on_lines[usize::from(symbol)]
     }
 
-    /// The first `lines` lines.
+    /// Mask of the first `lines` lines.
     #[inline]
     #[must_use]
     pub fn first(lines: u32) -> LineMask {
         LineMask::MAX.checked_shr((LineMask::BITS).saturating_sub(lines)).unwrap_or(0)
     }
 
-    /// Which of `played` win.
+    /// Winning lines among `played`.
     #[inline]
     #[must_use]
     pub fn winners(&self, stops: &StopsAt, played: LineMask) -> LineMask {
@@ -128,7 +126,7 @@ impl Lines {
         any & played
     }
 
-    /// The highest win of one line; [`Lines::winners`] names the lines for which it's above 0.
+    /// Highest win of a line; above 0 exactly for [`Lines::winners`].
     #[inline]
     #[must_use]
     pub fn best(&self, line: usize, window: &[Column; REELS]) -> LineWin {

@@ -1,6 +1,4 @@
-//! The parts that games are made of: how their data files are read, and what their rounds are played with.
-//!
-//! Parts stand on [`crate::contract`] alone.
+//! Parts of games: data file sections and round mechanics. Depends on [`crate::contract`] only.
 
 pub mod collection;
 pub mod data;

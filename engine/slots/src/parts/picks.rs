@@ -1,8 +1,8 @@
-//! Picks of hidden amounts: a run of one symbol from the first reel on a line starts one, and the player picks as many
-//! objects as the run is long (NP-09 to NP-12).
+//! Picks of hidden amounts: a run of one symbol from the first reel on a line starts a pick of as many objects as the run is long
+//! (NP-09 to NP-12).
 //!
-//! The value of every object is drawn when the pick starts, so no choice changes it and a replay shows the same.
-//! Finding the lines costs a few masks a window, as in [`crate::parts::lines`]; nothing replaces the symbol.
+//! All objects' values are drawn when the pick starts, so a choice changes none of them and a replay shows the same. Runs are found
+//! by masks, as in [`crate::parts::lines`]; nothing substitutes the symbol.
 
 use serde::Deserialize;
 
@@ -12,20 +12,20 @@ use crate::parts::file::ModelError;
 use crate::parts::lines::LineMask;
 use crate::parts::reels::{REELS, Reels};
 
-/// Symbols from the first reel on that start a pick (NP-09).
+/// Symbols from the first reel that start a pick (NP-09).
 pub const NEEDS: u8 = 3;
-/// Most objects to choose from.
+/// Maximum number of objects to choose from.
 pub const OBJECTS_MAX: usize = 16;
 
-/// Finds the lines that start with a run of one symbol.
+/// Finds lines that start with a run of one symbol.
 #[derive(Clone, Debug)]
 pub struct LineRuns {
-    /// For each reel and stop: the lines on which the symbol stands.
+    /// Lines with the symbol, by reel and stop.
     masks: [Vec<LineMask>; REELS],
 }
 
 impl LineRuns {
-    /// Compiles the runs of `symbol` on lines of these rows.
+    /// Compiles the runs of `symbol` on these lines.
     #[must_use]
     pub fn new(reels: &Reels, rows: &[[u8; REELS]], symbol: u8) -> Self {
         let masks = std::array::from_fn(|reel| {
@@ -40,9 +40,8 @@ impl LineRuns {
         Self { masks }
     }
 
-    /// The most objects that the lines of one window let pick, over all windows. Tries every window of the first three
-    /// reels that can start a pick, with the longest runs that the other two can make of it: at least what any window
-    /// awards, and exactly that where a line's run is the only one.
+    /// Upper bound of the objects picked in one window. Combines every pick-starting window of the first three reels with the
+    /// longest continuations on the other two; exact if a line's run is the only one.
     #[must_use]
     pub fn picks_max(&self) -> u64 {
         let masks = |reel: usize| {
@@ -64,7 +63,7 @@ impl LineRuns {
         threes.map(picks).max().unwrap_or(0)
     }
 
-    /// The runs of at least [`NEEDS`] at these stops on the lines played: how long each is, in the order of the lines.
+    /// Lengths of the runs of at least [`NEEDS`] at these stops on the played lines, in line order.
     #[inline]
     pub fn at(&self, stops: &[u16], played: LineMask) -> impl Iterator<Item = u8> + use<> {
         let mut on = [0; REELS];
@@ -83,43 +82,43 @@ impl LineRuns {
     }
 }
 
-/// The objects as a data file lists them.
+/// Objects as listed in a data file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PicksData {
-    /// Objects to choose from.
+    /// Number of objects to choose from.
     pub objects: u8,
-    /// The most that all objects picked may hold together, times the coins of the line.
+    /// Upper bound of the sum of all picked objects, times the coins per line.
     pub max_coins: u64,
-    /// Which picks those are.
+    /// Scope of `max_coins`.
     #[serde(default)]
     pub max_coins_of: MaxOf,
-    /// The values that an object may hold.
+    /// Possible values of an object.
     pub amounts: Vec<AmountData>,
 }
 
-/// The picks that a highest amount is for (NP-11).
+/// Scope of a highest amount (NP-11).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MaxOf {
-    /// Those that one line awards, as in version 1.0.
+    /// Picks of one line, as in version 1.0.
     #[default]
     Line,
-    /// Those that all lines of one spin award.
+    /// Picks of all lines of a spin.
     Spin,
 }
 
-/// The values that an object may hold.
+/// Possible value of an object.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AmountData {
-    /// Times the coins of the line.
+    /// Value, times the coins per line.
     pub coins: u64,
     /// Weight among all amounts.
     pub weight: u64,
 }
 
-/// Objects, each of which hides an amount of its own.
+/// Objects with hidden amounts.
 #[derive(Clone, Debug)]
 pub struct Objects {
     count: u8,
@@ -132,7 +131,7 @@ impl Objects {
     /// Compiles the objects.
     ///
     /// # Errors
-    /// Too few or too many, no weights or too large ones, or amounts of which [`REELS`] exceed `max_coins` (NP-11).
+    /// Too few or too many objects, weights that are missing or too large, or [`REELS`] highest amounts above `max_coins` (NP-11).
     pub fn new(data: &PicksData) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("treasure", what);
         if !(REELS..=OBJECTS_MAX).contains(&usize::from(data.objects)) {
@@ -148,31 +147,31 @@ impl Objects {
         Ok(Self { count: data.objects, amounts, total, max_coins: data.max_coins })
     }
 
-    /// How many there are to choose from.
+    /// Number of objects to choose from.
     #[must_use]
     pub fn count(&self) -> u8 {
         self.count
     }
 
-    /// The amounts with their weights.
+    /// Amounts with weights.
     #[must_use]
     pub fn amounts(&self) -> &[(u64, u64)] {
         &self.amounts
     }
 
-    /// The most that a pick may win, times the coins of the line.
+    /// Highest win of a pick, times the coins per line.
     #[must_use]
     pub fn max_coins(&self) -> u64 {
         self.max_coins
     }
 
-    /// The highest amount of an object.
+    /// Highest amount of an object.
     #[must_use]
     pub fn highest(&self) -> u64 {
         self.amounts.iter().map(|(coins, _)| *coins).max().unwrap_or(0)
     }
 
-    /// Hides an amount in each object: the pick of a run of so many symbols.
+    /// Draws an amount for each object, for a pick of `needs` objects.
     pub fn hide(&self, needs: u8, coins_per_line: u64, draws: &mut Draws) -> Pick {
         let mut hidden = [0; OBJECTS_MAX];
         for coins in hidden.iter_mut().take(usize::from(self.count)) {
@@ -189,11 +188,11 @@ impl Objects {
                 Some(rest) => place = rest,
             }
         }
-        0 // Never: the place is below the sum of the weights.
+        0 // Unreachable: the place is below the sum of the weights.
     }
 }
 
-/// A pick that waits for the player: what each object hides is fixed.
+/// Pick in progress with fixed hidden amounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pick {
     offer: PickOffer,
@@ -201,18 +200,18 @@ pub struct Pick {
 }
 
 impl Pick {
-    /// The pick that the player is asked for.
+    /// Pick awaited from the player.
     #[must_use]
     pub fn offer(&self) -> PickOffer {
         self.offer
     }
 
-    /// The values of the picked objects, in the order picked.
+    /// Values of the picked objects, in picking order.
     pub fn reveal(&self, picked: &[u8]) -> impl Iterator<Item = Reveal> {
         picked.iter().map(|&object| self.held(object))
     }
 
-    /// The values of the objects that were not picked, by number.
+    /// Values of the other objects, by number.
     pub fn unopened(&self, picked: &[u8]) -> impl Iterator<Item = Reveal> {
         (0..self.offer.of).filter(|object| !picked.contains(object)).map(|object| self.held(object))
     }

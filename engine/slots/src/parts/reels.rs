@@ -1,32 +1,31 @@
-//! Five reels and the window they show.
+//! Five reels and their window.
 //!
-//! A strip closes to a ring; a stop is the strip position in the window's top row. Every stop of a
-//! reel is equally likely (PL-14): one unbiased draw a reel, from the left.
+//! A strip is a ring; a stop is the strip position in the window's top row. Stops are equally likely (PL-14): one unbiased draw per
+//! reel, from the left.
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
 
-/// Reels of every game that these parts serve.
+/// Number of reels.
 pub const REELS: usize = 5;
-/// Most rows of a window.
+/// Maximum rows of a window.
 pub const ROWS_MAX: usize = 4;
-/// Most stops of a strip, so that a stop fits the outcome's 16 bits with room to spare.
+/// Maximum stops per strip; fits the outcome's 16 bits.
 pub const STOPS_MAX: usize = 1024;
 
-/// Most stop combinations.
+/// Maximum number of stop combinations.
 pub const CYCLE_MAX: u64 = 1 << 36;
 
-/// A stop on each reel.
+/// Stop per reel.
 pub type StopsAt = [usize; REELS];
 
-/// The symbols of a reel at one stop, from the top.
+/// Symbols of a reel at one stop, from the top.
 pub type Column = [u8; ROWS_MAX];
 
-/// The reels of a game.
+/// Reels of a game.
 #[derive(Clone, Debug)]
 pub struct Reels {
     rows: usize,
-    /// For each reel and stop, the column shown there.
     columns: [Vec<Column>; REELS],
     lengths: [u32; REELS],
 }
@@ -35,8 +34,7 @@ impl Reels {
     /// Compiles the strips for a window of `rows` rows.
     ///
     /// # Errors
-    /// Not five strips, a strip shorter than the window or longer than [`STOPS_MAX`], or more than
-    /// [`CYCLE_MAX`] combinations.
+    /// Not five strips, a strip shorter than the window or longer than [`STOPS_MAX`], or more than [`CYCLE_MAX`] combinations.
     pub fn new(strips: &[Vec<u8>], rows: usize) -> Result<Self, ModelError> {
         let bad = |what: String| ModelError::part("reels", what);
         let strips: &[Vec<u8>; REELS] =
@@ -66,19 +64,19 @@ impl Reels {
         self.rows
     }
 
-    /// Stops of each reel.
+    /// Stops per reel.
     #[must_use]
     pub fn lengths(&self) -> [u32; REELS] {
         self.lengths
     }
 
-    /// How many stop combinations there are.
+    /// Number of stop combinations.
     #[must_use]
     pub fn cycle(&self) -> u64 {
         self.lengths.iter().map(|&n| u64::from(n)).product()
     }
 
-    /// Draws a stop for each reel, from the left.
+    /// Draws a stop per reel, from the left.
     #[inline]
     pub fn spin(&self, draws: &mut Draws) -> StopsAt {
         let mut stops = [0; REELS];
@@ -88,14 +86,14 @@ impl Reels {
         stops
     }
 
-    /// The column of a reel at a stop; rows beyond the window's are 0.
+    /// Column of a reel at a stop; rows beyond the window's are 0.
     #[inline]
     #[must_use]
     pub fn column(&self, reel: usize, stop: usize) -> Column {
         self.columns[reel][stop]
     }
 
-    /// The columns of all reels.
+    /// Columns of all reels.
     #[inline]
     #[must_use]
     pub fn window(&self, stops: &StopsAt) -> [Column; REELS] {
@@ -106,19 +104,19 @@ impl Reels {
         window
     }
 
-    /// All columns of a reel, stop by stop.
+    /// Columns of a reel by stop.
     #[must_use]
     pub fn columns(&self, reel: usize) -> &[Column] {
         &self.columns[reel]
     }
 
-    /// The symbols of each reel's strip, from its first stop downwards.
+    /// Symbols of each strip, from its first stop downwards.
     #[must_use]
     pub fn strips(&self) -> Vec<Vec<u8>> {
         self.columns.iter().map(|columns| columns.iter().map(|column| column[0]).collect()).collect()
     }
 
-    /// The stop combination at a place of the full cycle; the rightmost reel turns fastest.
+    /// Stop combination at a position of the full cycle; the rightmost reel turns fastest.
     #[must_use]
     pub fn stops_at(&self, place: u64) -> StopsAt {
         let mut rest = place;

@@ -6,17 +6,17 @@ use crate::parts::file::ModelError;
 use crate::parts::lines::PAYS_MAX;
 use crate::parts::reels::{REELS, Reels, StopsAt};
 
-/// Counts one symbol in the window. At most one shows on a reel, so there are at most five.
+/// Counter of one symbol, shown at most once per reel.
 #[derive(Clone, Debug)]
 pub struct Counter {
     shows: [Vec<u8>; REELS],
 }
 
 impl Counter {
-    /// A counter of `symbol`.
+    /// Creates a counter of `symbol`.
     ///
     /// # Errors
-    /// Two of it can show on one reel.
+    /// Two of the symbol can show on one reel.
     pub fn new(reels: &Reels, symbol: u8) -> Result<Self, ModelError> {
         let shows = std::array::from_fn(|reel| {
             let columns = reels.columns(reel).iter();
@@ -29,38 +29,38 @@ impl Counter {
         Ok(Self { shows })
     }
 
-    /// How many show at these stops.
+    /// Number of symbols shown at these stops.
     #[inline]
     #[must_use]
     pub fn count(&self, stops: &StopsAt) -> u8 {
         (0..REELS).map(|reel| self.shows[reel][stops[reel]]).sum()
     }
 
-    /// Whether one shows on a reel at a stop.
+    /// Returns whether a reel shows the symbol at a stop.
     #[must_use]
     pub fn shows(&self, reel: usize, stop: usize) -> bool {
         self.shows[reel][stop] > 0
     }
 }
 
-/// Scatters: what they count to, pay and award.
+/// Counts, pays and awards of scatters.
 #[derive(Clone, Debug)]
 pub struct Scatters {
-    /// The symbol's index.
+    /// Symbol index.
     pub symbol: u8,
-    /// Counts it.
+    /// Counter of the symbol.
     pub counter: Counter,
-    /// The pays of 0, 1, ... 5, times the total bet.
+    /// Pays of 0, 1, ... 5, times the total bet.
     pub pays: [u64; REELS + 1],
-    /// Free spins that 0, 1, ... 5 award.
+    /// Free spins for 0, 1, ... 5.
     pub free_spins: [u32; REELS + 1],
 }
 
 impl Scatters {
-    /// The only scatter of these symbols.
+    /// Compiles the only scatter of these symbols.
     ///
     /// # Errors
-    /// None or several, tables that are too long, a pay beyond [`PAYS_MAX`], or two that show on one reel.
+    /// No or several scatters, too long tables, a pay above [`PAYS_MAX`], or two scatters shown on one reel.
     pub fn new(symbols: &[SymbolData], reels: &Reels) -> Result<Self, ModelError> {
         let symbol = data::only(symbols, SymbolRole::Scatter)?;
         let of = &symbols[usize::from(symbol)];

@@ -1,70 +1,69 @@
-//! Wins on ways: the same symbol on neighbouring reels from the leftmost, times its number on each of them
-//! (DM-02, DM-03).
+//! Wins on ways: the same symbol on adjacent reels from the leftmost, times the product of its counts (DM-02, DM-03).
 //!
-//! A column's symbols are counted in one word, four bits a symbol. Three words, and-ed, say which symbols run over the
-//! first three reels; only those are followed to their end. Costs about ten nanoseconds a window of any height.
+//! A column's symbol counts are one word with four bits per symbol. The intersection of three words gives the symbols on the first
+//! three reels; only those are followed further. About 10 ns per window of any height.
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
 use crate::parts::lines::PAYS_MAX;
 use crate::parts::reels::{REELS, STOPS_MAX, StopsAt};
 
-/// Most symbols that can pay on ways: the groups of four bits in a word. Those from this index on are never counted.
+/// Maximum number of symbols that pay on ways: groups of four bits per word. Others aren't counted.
 pub const WAYS_SYMBOLS_MAX: usize = 16;
-/// Most rows of a window.
+/// Maximum rows of a window.
 pub const WAYS_ROWS_MAX: usize = 7;
 
-/// The lowest bit of each symbol.
+/// Lowest bit of each symbol.
 const LOWEST: u64 = 0x1111_1111_1111_1111;
 
-/// The pays of 0, 1, ... 5 of each symbol on one way, in coins.
+/// Pays of 0, 1, ... 5 of each symbol on one way, in coins.
 pub type WaysPays = [[u64; REELS + 1]; WAYS_SYMBOLS_MAX];
 
-/// How many of each symbol a column shows: at most seven, in four bits a symbol.
+/// Counts per symbol of a column: at most seven, four bits each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts(u64);
 
 impl Counts {
-    /// One more of a symbol; nothing for symbols from [`WAYS_SYMBOLS_MAX`] on.
+    /// Increments a symbol's count; ignores symbols from [`WAYS_SYMBOLS_MAX`].
     #[inline]
     #[must_use]
     pub fn with(self, symbol: u8) -> Self {
         Self(self.0.wrapping_add(1u64.checked_shl(4 * u32::from(symbol)).unwrap_or(0)))
     }
 
-    /// How many of a symbol.
+    /// Count of a symbol.
     #[inline]
     #[must_use]
-    #[allow(clippy::cast_possible_truncation)] // Four bits.
+    #[allow(clippy::cast_possible_truncation)]
     pub fn of(self, symbol: u8) -> u8 {
         (self.0.checked_shr(4 * u32::from(symbol)).unwrap_or(0) & 15) as u8
     }
 
-    /// The lowest bit of every symbol that is there.
+    /// Lowest bit of every symbol with a count above 0.
     #[inline]
     fn there(self) -> u64 {
         (self.0 | self.0 >> 1 | self.0 >> 2 | self.0 >> 3) & LOWEST
     }
 }
 
-/// A symbol's win on ways.
+/// Win of a symbol on ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaysWin {
-    /// The symbol.
+    /// Symbol index.
     pub symbol: u8,
-    /// Reels it runs through.
+    /// Number of reels.
     pub count: u8,
-    /// Product of its counts on them.
+    /// Product of the counts.
     pub ways: u32,
-    /// Coins: its pay times the ways.
+    /// Coins: pay times ways.
     pub coins: u64,
 }
 
-/// The paytable of a ways game.
+/// Paytable of a ways game.
 #[derive(Clone, Debug)]
 pub struct Ways {
     pays: WaysPays,
-    /// The lowest bit of the symbols that pay from two reels on.
+    /// Lowest bit of the symbols that pay from two reels.
     from_two: u64,
 }
 
@@ -72,7 +71,7 @@ impl Ways {
     /// Checks and compiles the paytable.
     ///
     /// # Errors
-    /// A symbol that pays, but not from three reels on at the latest, or less for more, or too much.
+    /// Pays of a symbol that don't begin at two or three reels, aren't ascending, or are too high.
     pub fn new(pays: WaysPays) -> Result<Self, ModelError> {
         let mut from_two = 0;
         for (symbol, pays) in pays.iter().enumerate().filter(|(_, pays)| pays.iter().any(|&pay| pay > 0)) {
@@ -84,13 +83,13 @@ impl Ways {
         Ok(Self { pays, from_two })
     }
 
-    /// The pays of each symbol on one way.
+    /// Pays of each symbol on one way.
     #[must_use]
     pub fn pays(&self) -> &WaysPays {
         &self.pays
     }
 
-    /// Hands over each symbol's win in a window, in the order of the symbols.
+    /// Calls `win` for each symbol's win in a window, in symbol order.
     #[inline]
     pub fn evaluate(&self, counts: &[Counts; REELS], mut win: impl FnMut(WaysWin)) {
         let mut running = counts[0].there() & counts[1].there() & (counts[2].there() | self.from_two);
@@ -111,12 +110,12 @@ impl Ways {
     }
 }
 
-/// The symbols of a reel at one stop, and their counts.
+/// Symbols of a reel at one stop, with counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaysColumn {
-    /// The cells from the top; 0 below the window's rows.
+    /// Cells from the top; 0 below the window.
     pub cells: [u8; WAYS_ROWS_MAX],
-    /// How many of each symbol they are.
+    /// Counts per symbol.
     pub counts: Counts,
 }
 
@@ -154,13 +153,13 @@ impl WaysReels {
         self.rows
     }
 
-    /// All columns of a reel, stop by stop.
+    /// Columns of a reel by stop.
     #[must_use]
     pub fn columns(&self, reel: usize) -> &[WaysColumn] {
         &self.columns[reel]
     }
 
-    /// Draws a stop for each reel, from the left.
+    /// Draws a stop per reel, from the left.
     #[inline]
     pub fn spin(&self, draws: &mut Draws) -> StopsAt {
         let mut stops = [0; REELS];
@@ -170,7 +169,7 @@ impl WaysReels {
         stops
     }
 
-    /// The columns of all reels.
+    /// Columns of all reels.
     #[inline]
     #[must_use]
     pub fn window(&self, stops: &StopsAt) -> [WaysColumn; REELS] {

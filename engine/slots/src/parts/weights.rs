@@ -1,21 +1,20 @@
-//! Things drawn by weight: one unbiased draw, and a walk over a short table.
+//! Weighted choice: one unbiased draw and a linear search.
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
 
-/// Things with their weights.
+/// Items with weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weights<T> {
-    /// Each thing with its weight.
     items: Vec<(T, u32)>,
     total: u32,
 }
 
 impl<T: Copy> Weights<T> {
-    /// A table of these, for a part of a data file.
+    /// Creates a table for a part of a data file.
     ///
     /// # Errors
-    /// No weight above 0, or a sum beyond 32 bits.
+    /// No weight above 0, or a sum above 32 bits.
     pub fn new(part: &'static str, items: Vec<(T, u32)>) -> Result<Self, ModelError> {
         let total = items.iter().try_fold(0u32, |sum, item| sum.checked_add(item.1));
         match total {
@@ -24,7 +23,7 @@ impl<T: Copy> Weights<T> {
         }
     }
 
-    /// Draws one.
+    /// Draws an item.
     #[inline]
     pub fn draw(&self, draws: &mut Draws) -> T {
         let mut place = draws.below(self.total);
@@ -34,17 +33,17 @@ impl<T: Copy> Weights<T> {
                 Some(rest) => place = rest,
             }
         }
-        // Not reached: the weights sum to the total.
+        // Unreachable: the weights sum to the total.
         self.items[0].0
     }
 
-    /// Each thing with its weight.
+    /// Items with weights.
     #[must_use]
     pub fn items(&self) -> &[(T, u32)] {
         &self.items
     }
 
-    /// The sum of the weights, above 0.
+    /// Sum of the weights, above 0.
     #[must_use]
     pub fn total(&self) -> u32 {
         self.total

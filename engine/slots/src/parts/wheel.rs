@@ -1,23 +1,21 @@
-//! The bonus wheel: weighted prizes, with the jackpot's share grown by the coins staked.
+//! Bonus wheel: weighted prizes, with a jackpot weight proportional to the coins staked.
 //!
-//! The jackpot's chance must be proportional to the coins staked (BW-15), and the return without
-//! the jackpot must not move. Both hold exactly by a trade: for each coin staked, twice
-//! `jackpot_per_coin` of the weight leaves a money prize `m`; half goes to the prize `2m`, half to
-//! the jackpot. The total weight stays, and so does the money: `2 * m = 1 * 2m + 1 * 0`.
-//! With the pool closed nothing is traded.
+//! The jackpot's chance must be proportional to the coins staked (BW-15) without changing the return without the jackpot. A trade
+//! does both exactly: per coin staked, a money prize `m` loses twice `jackpot_per_coin` of weight; half goes to the prize `2m`,
+//! half to the jackpot. Total weight and money are unchanged: `2 * m = 1 * 2m + 1 * 0`. With the pool closed nothing is traded.
 
 use crate::contract::draws::Draws;
 use crate::contract::info::PrizeInfo;
 use crate::parts::data::{PrizeData, WheelData};
 use crate::parts::file::ModelError;
 
-/// A wheel.
+/// Compiled wheel.
 #[derive(Clone, Debug)]
 pub struct Wheel {
     prizes: Vec<(PrizeInfo, u64)>,
     total: u64,
     per_coin: u64,
-    /// The prize that gives weight, and the one of twice the money that takes half of it.
+    /// Prize that loses weight (`gives`), and the prize of twice the money that gains half of it (`takes`).
     gives: usize,
     takes: usize,
 }
@@ -26,8 +24,7 @@ impl Wheel {
     /// Compiles a wheel for at most `coins_max` coins staked.
     ///
     /// # Errors
-    /// A prize that's neither or both, the lowest money prize without its double, or too little
-    /// weight on it to trade at `coins_max`.
+    /// A prize of no or both kinds, no double of the lowest money prize, or too little weight to trade at `coins_max`.
     pub fn new(data: &WheelData, coins_max: u64) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("wheel", what);
         let prizes = data.prizes.iter().map(prize).collect::<Result<Vec<_>, _>>()?;
@@ -59,12 +56,11 @@ impl Wheel {
                 Some(rest) => place = rest,
             }
         }
-        // Not reached: the weights sum to the total. The likeliest prize is the safe answer.
+        // Unreachable: the weights sum to the total. The likeliest prize is the safe answer.
         self.prizes[self.gives].0
     }
 
-    /// All prizes with their weights at so many coins, the jackpot first; they sum to
-    /// [`Wheel::total`] for every number of coins.
+    /// Prizes with weights at `coins` coins, the jackpot first; they always sum to [`Wheel::total`].
     pub fn weights(&self, coins: u64) -> impl Iterator<Item = (PrizeInfo, u64)> {
         let jackpot = self.per_coin * coins;
         let traded = self.prizes.iter().enumerate().map(move |(place, &(prize, weight))| {
@@ -80,13 +76,13 @@ impl Wheel {
         std::iter::once((PrizeInfo::Jackpot, jackpot)).chain(traded)
     }
 
-    /// The sum of the weights.
+    /// Sum of the weights.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// The weight that each coin moves to the jackpot.
+    /// Weight moved to the jackpot per coin.
     #[must_use]
     pub fn per_coin(&self) -> u64 {
         self.per_coin

@@ -10,45 +10,45 @@ use crate::parts::reels::{Column, REELS, ROWS_MAX, Reels, StopsAt};
 use crate::parts::scatters::{Counter, Scatters};
 use crate::parts::worth::CoinWorth;
 
-/// Everything that decides what a window shows and wins.
+/// Reels and evaluators of a window.
 #[derive(Clone, Debug)]
 pub struct Windows {
-    /// The reels.
+    /// Reels.
     pub reels: Reels,
-    /// The paylines.
+    /// Paylines.
     pub lines: Lines,
-    /// The scatters.
+    /// Scatters.
     pub scatters: Scatters,
-    /// Counts bonus symbols.
+    /// Counter of bonus symbols.
     pub bonus: Counter,
-    /// Bonus symbols that start the bonus round.
+    /// Number of bonus symbols that starts the bonus round.
     pub bonus_needs: u8,
 }
 
-/// The special symbols of one window.
+/// Counts of special symbols in a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Specials {
-    /// Scatters in the window.
+    /// Number of scatters.
     pub scatters: u8,
-    /// Bonus symbols in the window.
+    /// Number of bonus symbols.
     pub bonuses: u8,
 }
 
-/// A bet as a window counts it.
+/// Bet as used by window evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineBet {
-    /// The lines in play.
+    /// Active lines.
     pub lines: LineMask,
-    /// Coins on each of them.
+    /// Coins per line.
     pub coins_per_line: u64,
-    /// Coins in all, which scatter wins multiply.
+    /// Total coins, multiplied by scatter wins.
     pub bet_coins: u64,
-    /// The worth of a coin.
+    /// Worth of a coin.
     pub worth: CoinWorth,
 }
 
 impl LineBet {
-    /// The bet of a stake that costs so many coins.
+    /// Creates the bet of a stake that costs `bet_coins` coins.
     #[must_use]
     pub fn new(stake: &Stake, terms: &Terms, bet_coins: u64) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl LineBet {
     }
 }
 
-/// The wins of a window, and the features that it starts.
+/// Wins and started features of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// Coins won on lines, multiplied.
@@ -74,7 +74,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// All coins that the window won.
+    /// Total coins won.
     #[inline]
     #[must_use]
     pub fn win_coins(&self) -> u64 {
@@ -83,12 +83,12 @@ impl Shown {
 }
 
 impl Windows {
-    /// Reels and lines without any symbol that counts anywhere.
+    /// Creates windows without symbols that count anywhere.
     ///
     /// # Errors
-    /// Never for reels that compiled.
+    /// None for compiled reels.
     pub fn of_lines(reels: Reels, lines: Lines) -> Result<Self, crate::parts::file::ModelError> {
-        // An index that no symbol has is on no reel.
+        // No reel has this symbol index.
         let nothing = u8::try_from(SYMBOLS_MAX).unwrap_or(u8::MAX);
         let counter = Counter::new(&reels, nothing)?;
         let scatters =
@@ -96,7 +96,7 @@ impl Windows {
         Ok(Self { reels, lines, scatters, bonus: counter, bonus_needs: u8::MAX })
     }
 
-    /// Spins the reels and shows the window with its wins, line wins multiplied.
+    /// Spins the reels and appends the window with its wins, line wins multiplied.
     #[inline]
     pub fn spin(&self, bet: &LineBet, multiplier: u64, kind: SpinKind, draws: &mut Draws, out: &mut Outcome) -> Shown {
         let stops = self.reels.spin(draws);
@@ -133,8 +133,7 @@ impl Windows {
         shown
     }
 
-    /// Everything that pays, awards or starts something, symbol by symbol, most of a kind first; so many bonus symbols
-    /// start the bonus.
+    /// Combinations that pay, award or start a feature, by symbol, highest count first.
     #[must_use]
     pub fn paytable(&self, symbols: &[SymbolInfo], bonus_needs: u8) -> Vec<PayRow> {
         let mut rows = Vec::new();
@@ -159,7 +158,7 @@ impl Windows {
     fn cells(&self, stops: &StopsAt) -> [u8; CELLS_MAX] {
         let mut cells = [0; CELLS_MAX];
         let rows = self.reels.rows();
-        // Each column is written whole and the next one covers what it wrote too much.
+        // Each column is written with maximum height; the next one overwrites the excess.
         for (reel, column) in self.reels.window(stops).iter().enumerate() {
             cells[reel * rows..][..ROWS_MAX].copy_from_slice(column);
         }
@@ -167,8 +166,8 @@ impl Windows {
         cells
     }
 
-    /// Evaluates a window: hands over each line win, in the order of the lines, and counts the
-    /// special symbols. The one evaluator of players' spins, of the scan and of the simulation.
+    /// Evaluates a window: calls `line_win` for each win in line order and counts the special symbols. Players' spins, scan and
+    /// simulation all use this evaluator.
     #[inline]
     pub fn evaluate(&self, stops: &StopsAt, played: LineMask, mut line_win: impl FnMut(u8, LineWin)) -> Specials {
         let mut winners = self.lines.winners(stops, played);
@@ -193,13 +192,13 @@ pub(crate) fn stops_of(stops: &StopsAt) -> Stops {
     all
 }
 
-/// An index into a step's wins: at most 100 windows of at most 65 wins.
+/// Index into a step's wins: at most 100 windows of 65 wins.
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) const fn index(of: usize) -> u32 {
     of as u32
 }
 
-/// Reels and rows of a window: at most five.
+/// Number of reels or rows of a window: at most five.
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) const fn index8(of: usize) -> u8 {
     of as u8

@@ -1,9 +1,9 @@
-//! The worth of coins in whole minor units of a currency, rounded half to even (PL-09, DM-17).
+//! Worth of coins in whole minor units, rounded half to even (PL-09, DM-17).
 
 use crate::contract::outcome::MeanCoin;
 
-/// The worth of one coin in minor units, an exact fraction: 0.004 EUR is 4,000 / 10,000 of a cent. An average of coin
-/// values (DM-12) is the same with a sum above and a count more below.
+/// Worth of a coin in minor units as an exact fraction: 0.004 EUR is 4,000 / 10,000 of a cent. A mean of coin values (DM-12) has
+/// their sum as numerator and their count in the denominator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoinWorth {
     numerator: u64,
@@ -11,19 +11,19 @@ pub struct CoinWorth {
 }
 
 impl CoinWorth {
-    /// `coin_micros` of the major unit, counted in minor units of `minor_micros` (10,000 for a cent); both above 0.
+    /// Creates it from two values in millionths of the major unit, both above 0 (a cent is 10,000).
     #[must_use]
     pub fn new(coin_micros: u64, minor_micros: u64) -> Self {
         Self { numerator: coin_micros, denominator: minor_micros.max(1) }
     }
 
-    /// The mean of several coin values, counted in minor units of `minor_micros`.
+    /// Creates the mean of several coin values.
     #[must_use]
     pub fn mean(of: MeanCoin, minor_micros: u64) -> Self {
         Self { numerator: of.sum_micros, denominator: minor_micros.saturating_mul(of.count).max(1) }
     }
 
-    /// Coins in minor units, halves to even. Saturates at the largest number, which no bet offered comes near.
+    /// Converts coins to minor units, rounded half to even. Saturates at `u64::MAX`, far above any bet.
     #[inline]
     #[must_use]
     pub fn minor(self, coins: u64) -> u64 {
@@ -34,7 +34,7 @@ impl CoinWorth {
     }
 }
 
-/// A fraction as the nearest whole number, halves to even (1.5 is 2, 2.5 is 2). The denominator is above 0.
+/// Divides, rounding half to even (1.5 is 2, 2.5 is 2). The denominator must be above 0.
 #[must_use]
 pub fn half_even(numerator: u128, denominator: u128) -> u64 {
     let (whole, rest) = (numerator / denominator, numerator % denominator);

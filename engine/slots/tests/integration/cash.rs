@@ -1,4 +1,4 @@
-//! The return in cash: worked out, and held against what windows and rounds really pay.
+//! Return in cash: computed, and compared with the payments of windows and rounds.
 
 use motherlode_slots::contract::game::Edition;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
@@ -58,8 +58,7 @@ fn dm_19_a_coin_value_makes_whole_bets_or_is_refused() {
     }
 }
 
-/// Rounds as they are paid, at the coin values where wins are rounded: what comes back in cash beyond what comes back
-/// in coins is what was worked out, within what so many rounds can tell.
+/// Compares the added cash return of played rounds with the computed one, within sampling error, at coin values with rounding.
 #[test]
 fn dm_17_rounds_return_in_cash_what_was_worked_out() {
     for (coin_value_micros, minor_micros) in [(4_000, 10_000), (40_000, 1_000_000)] {
@@ -126,8 +125,8 @@ fn pl_35_ladders_are_replaced_and_refused_with_the_reason() {
         ("solitaire", "EUR", "1", "1", "there is no game solitaire"),
         ("neptune", "EUR", "", "1", "neptune in EUR: there must be 1 to 40 coin values"),
         ("neptune", "EUR", "2 1", "1", "neptune in EUR: coin values must ascend"),
-        ("neptune", "EUR", "1 2", "3", "neptune in EUR: the default is none of the coin values"),
-        ("neptune", "EUR", "1 x", "1", "neptune in EUR: a coin value is no decimal"),
+        ("neptune", "EUR", "1 2", "3", "neptune in EUR: the default is not one of the coin values"),
+        ("neptune", "EUR", "1 x", "1", "neptune in EUR: a coin value is not a decimal"),
         (
             "neptune",
             "EUR",
@@ -152,7 +151,7 @@ fn pl_35_ladders_are_replaced_and_refused_with_the_reason() {
     assert!(no_currency.unwrap_err().to_string().starts_with("XAU is no currency of ISO 4217"));
 }
 
-/// A version that lists its coin values itself, and whose rounding nobody may ask for while a bet waits.
+/// A version with listed coin values, whose rounding must not be computed while a bet waits.
 struct Listed(&'static dyn Game);
 
 impl Game for Listed {
@@ -176,7 +175,7 @@ impl Game for Listed {
     }
 }
 
-/// An offer is known without the mathematics, which take a second, and agrees with them.
+/// An offer is decided without the mathematics, which take a second, and agrees with them.
 #[test]
 fn uf_03_pl_35_a_bet_of_an_older_version_waits_for_no_mathematics() {
     let ladders = Ladders::standard(minor_micros).unwrap();
@@ -195,7 +194,7 @@ fn uf_03_pl_35_a_bet_of_an_older_version_waits_for_no_mathematics() {
     }
 }
 
-/// PL-01: what an older file lists is what it offers, where the currency allows it.
+/// PL-01: an older file offers its listed coin values if the currency allows them.
 #[test]
 fn pl_35_an_older_version_offers_of_its_own_list_what_a_currency_allows() {
     let ladders = Ladders::standard(minor_micros).unwrap();

@@ -1,5 +1,4 @@
-//! A data file: faults are refused by part, and a game that doesn't keep its promise
-//! doesn't load.
+//! Data file: faults are refused by part, and a broken promise prevents loading.
 
 use crate::common::{FILE, Naive, bewitched};
 use motherlode_slots::contract::info::{PrizeInfo, SymbolRole};
@@ -8,14 +7,14 @@ use motherlode_slots::games::bewitched::par;
 use motherlode_slots::parts::file::{self, ModelError};
 use proptest::prelude::*;
 
-/// A data file compiled and proven, as a release compiles it.
+/// Compiles and proves a data file, as a release does.
 fn compile(text: &str) -> Result<Model, ModelError> {
     let model = Model::of(&file::parse(text)?)?;
     par::prove(&model)?;
     Ok(model)
 }
 
-/// The refusal of the file with one text replaced by another.
+/// Error after replacing one text of the file by another.
 fn refusal(from: &str, to: &str) -> ModelError {
     assert!(FILE.contains(from), "the file has no `{from}`");
     compile(&FILE.replacen(from, to, 1)).unwrap_err()
@@ -76,8 +75,7 @@ fn unknown_and_missing_fields_do_not_parse() {
     }
 }
 
-/// The promise is exact: one unit of a paytable or of a wheel's weight, or a millionth of the
-/// promised return, is noticed.
+/// The promise is exact: one unit of a paytable or wheel weight, or a millionth of the promised return, breaks it.
 #[test]
 fn bw_rtp_a_file_that_breaks_its_promise_does_not_load() {
     assert!(matches!(refusal("rtp = \"0.9410\"", "rtp = \"0.941001\""), ModelError::Return { .. }));
@@ -92,7 +90,7 @@ fn bw_rtp_a_file_that_breaks_its_promise_does_not_load() {
     assert!(matches!(refusal("odds = 400_000", "odds = 400_001"), ModelError::JackpotChance { .. }));
 }
 
-/// A number as the data file groups it.
+/// Formats a number as in the data file.
 fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
@@ -134,7 +132,7 @@ fn pl_13_the_description_is_that_of_the_data_file() {
             rows += 1;
         }
     }
-    // Besides those, the rows of 3, 4 and 5 bonus symbols, which pay nothing themselves.
+    // Plus the rows of 3, 4 and 5 bonus symbols, which pay nothing themselves.
     assert_eq!(info.paytable.len(), rows + 3);
     assert_eq!(info.prizes[0], PrizeInfo::Jackpot);
     for prize in &info.prizes {
@@ -150,7 +148,6 @@ fn pl_13_the_description_is_that_of_the_data_file() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// A damaged file is an error, never a panic.
     #[test]
     fn a_damaged_file_is_an_error(place in 0usize..FILE.len(), byte in any::<u8>(), cut in any::<bool>()) {
         let mut bytes = FILE.as_bytes().to_vec();

@@ -1,10 +1,10 @@
-//! The double, rule by rule.
+//! Rules of the double.
 
 use crate::common::{OPEN, WITH_DOUBLE, bewitched, next_choice, seed, stake, step};
 use motherlode_slots::{Awaiting, Card, Carried, Choice, Draws, Outcome, Round, WinKind};
 
-/// Opens rounds with the double until a paid spin wins on lines and starts no feature; the round,
-/// the line win and the total win.
+/// Opens rounds with the double until a paid spin wins on lines without a feature. Returns the round, the line win and the total
+/// win.
 fn doubling(from: u64) -> (Box<dyn Round>, u64, u64) {
     let mut round = bewitched().open(&stake(15, 1), &WITH_DOUBLE).unwrap();
     for number in from.. {
@@ -72,8 +72,8 @@ fn bw_22_the_player_may_collect_before_each_card() {
     assert!(collected_later > 5);
 }
 
-/// BW-23: only the paid spin's line win is ever at risk; what scatters, bonus and free spins won is
-/// kept when the guess is wrong. While autospin runs, the terms don't open the double at all.
+/// BW-23: only the paid spin's line win is at risk; scatter, bonus and free spin wins are kept after a wrong guess. During autospin
+/// the terms don't open the double.
 #[test]
 fn bw_23_scatter_bonus_and_free_spin_wins_are_never_at_risk() {
     let mut round = bewitched().open(&stake(15, 1), &WITH_DOUBLE).unwrap();

@@ -1,4 +1,4 @@
-//! Dwarf Mine's data file: faults are refused by part, and a damaged file is an error, never a panic.
+//! Dwarf Mine's data file: faults are refused by part, and a damaged file is an error, not a panic.
 
 use crate::dwarf_mine::{FILE, Naive, dwarf_mine};
 use motherlode_slots::games::dwarf_mine::data::GameData;
@@ -40,10 +40,10 @@ fn a_fault_is_refused_with_its_part() {
         ("reels", "base = [", "base = [\n  \"Pi Ha Pi Ha Pi Ha\","),
         ("reels", "free = [", "free = [\n  \"Pi Ha Pi Ha Pi Ha *\","),
         ("reels", "base = [\n  \"", "base = [\n  \"Xx "),
-        // DM-06: two in one window, on another reel, or on none of its own.
+        // DM-06: two in one window, on another reel, or missing on its reels.
         ("reels", " Bo ", " Bo Bo "),
         ("reels", " Bo ", " Bo Pi Pi Bo "),
-        // DM-06, DM-09, DM-10, DM-11: what stands only elsewhere.
+        // DM-06, DM-09, DM-10, DM-11: symbols allowed only elsewhere.
         ("reels", "base = [\n  \"", "base = [\n  \"Gc "),
         ("reels", "base = [\n  \"", "base = [\n  \"Em "),
         ("reels", "base = [\n  \"", "base = [\n  \"* "),
@@ -104,7 +104,7 @@ fn pl_13_the_description_is_that_of_the_data_file() {
             rows += 1;
         }
     }
-    // Besides what pays: three Bonus symbols and five crystals of each colour award free spins.
+    // Besides paying symbols: three Bonus symbols and five crystals per colour award free spins.
     let awards: Vec<_> = info.paytable.iter().filter(|row| row.free_spins > 0).collect();
     assert_eq!(info.paytable.len(), rows + 5);
     assert_eq!((awards[0].symbol, awards[0].count, awards[0].free_spins), (naive.index("Bo"), 3, 10));
@@ -123,7 +123,6 @@ fn pl_13_the_description_is_that_of_the_data_file() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// A damaged file is an error, never a panic.
     #[test]
     fn a_damaged_file_is_an_error(place in 0usize..FILE.len(), byte in any::<u8>(), cut in any::<bool>()) {
         let mut bytes = FILE.as_bytes().to_vec();

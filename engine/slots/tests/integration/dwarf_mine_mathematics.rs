@@ -1,4 +1,4 @@
-//! Dwarf Mine's exact return, proven by enumeration of small games, by sums of the tests' own, and by playing.
+//! Dwarf Mine's exact return, checked by enumeration of small games, by independent sums, and by playing.
 
 #![allow(clippy::cast_precision_loss, reason = "statistics")]
 #![allow(clippy::cast_possible_truncation, reason = "small exponents")]
@@ -18,10 +18,10 @@ use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 use proptest::prelude::*;
 
-/// The game's own sheet; it costs some seconds without optimisation.
+/// The game's sheet; it costs some seconds without optimisation.
 static PAR: LazyLock<Par> = LazyLock::new(|| dwarf_mine().par(&stake(10_000)).unwrap());
 
-/// The file with other strips, and these weights on the expanded rows.
+/// The file with other strips and weights of expanded rows.
 fn toy(base: [&str; 5], free: [&str; 5], crystal: u32, weights: &[(&str, u32)]) -> String {
     let (head, _) = FILE.split_once("# tuned: begin\n").unwrap();
     let weights: Vec<String> =
@@ -34,18 +34,18 @@ fn toy(base: [&str; 5], free: [&str; 5], crystal: u32, weights: &[(&str, u32)]) 
 
 const FREE: [&str; 5] = ["Pi Pi Sp Sp Ha He * Cl"; 5];
 
-/// The wins of every stop combination with every content of the expanded cells, through the evaluator that serves
-/// players: the chance of each number of new rows, crystals and coins.
+/// Chance by new rows, crystals and coins, from all stop combinations and contents of expanded cells through the production
+/// evaluator.
 type Found = BTreeMap<(usize, usize, u64), Exact>;
 
 struct Enumeration<'a> {
     model: &'a Model,
-    /// Symbols of the expanded cells with their weights, and the crystals' weight.
+    /// Weights of the symbols of expanded cells, and of a crystal.
     weights: Vec<(u8, u64)>,
     crystal: u64,
-    /// A whole multiple of every sum of weights that a cell can be drawn from: chances are counted in it.
+    /// Common multiple of all sums of weights from which a cell is drawn; unit of chances.
     unit: u64,
-    /// Weights of what was found; `unit` to the power of the cells times the stop combinations is certainty.
+    /// Weights found; `unit` to the power of the cells, times the stop combinations, is certainty.
     found: BTreeMap<(usize, usize, u64), u128>,
 }
 
@@ -54,7 +54,7 @@ impl Enumeration<'_> {
         let weights = naive.weights.iter().map(|(code, weight)| (naive.index(code), *weight)).collect();
         let mut all = Enumeration { model, weights, crystal: naive.crystal, unit, found: BTreeMap::new() };
         let stops: usize = naive.base.iter().map(Vec::len).product();
-        // Windows of the strips by content: what stands where within a column doesn't matter to ways.
+        // Windows by content: the order within a column doesn't affect ways.
         let mut windows: BTreeMap<Vec<Vec<String>>, u128> = BTreeMap::new();
         for place in 0..stops {
             let mut rest = place;
@@ -81,7 +81,7 @@ impl Enumeration<'_> {
         all.found.into_iter().map(|(of, weight)| (of, ratio(weight, certain(of.0)))).collect()
     }
 
-    /// All contents of the cells from this one on, reel by reel, after so many crystals.
+    /// Enumerates all contents from this cell on, reel by reel.
     fn cells(&mut self, (rows, landed): (usize, usize), cell: usize, counts: [Counts; 5], weight: u128) {
         if cell == rows * 5 {
             let mut coins = 0;
@@ -105,12 +105,12 @@ impl Enumeration<'_> {
     }
 }
 
-/// Sums of a function of what was found.
+/// Sum of a function over the found outcomes.
 fn sum(found: &Found, of: impl Fn(usize, usize, u64) -> Exact) -> Exact {
     found.iter().map(|(&(rows, landed, coins), chance)| of(rows, landed, coins) * chance).sum()
 }
 
-/// Chance and coins of each number of new rows and crystals are those found.
+/// Asserts that chance and coins of each number of new rows and crystals are the found ones.
 fn assert_shows(paid: &PaidSpin, found: &Found, rows_most: usize) {
     for (rows, row) in paid.shows.iter().enumerate().take(rows_most + 1) {
         for (landed, cell) in row.iter().enumerate() {
@@ -127,19 +127,19 @@ fn close(a: f64, b: &Exact) -> bool {
     (a - b).abs() <= 1e-11 * b.abs()
 }
 
-/// Everything: chances, coins, squares, the highest win, and hits.
+/// Chances, coins, squares, highest win, and hits.
 #[test]
 fn the_paid_spin_is_what_enumeration_finds() {
-    // On strips of four stops, every stop shows all: the second and fourth reel have one content.
+    // On strips of four stops every stop shows all symbols, so the second and fourth reel have one content.
     let base = ["Bo Pi Ha Sp Pi", "Pi Ha Pi Sp", "Sp Bo Ha Pi Pi", "Pi Sp Sp Ha", "Ha Pi Bo Pi Pi"];
-    // One symbol on the new cells, so that three rows of them can be enumerated. Cells are drawn from 5 to 1.
+    // With one symbol on the new cells, three rows can be enumerated. Cells are drawn from 5 to 1.
     let text = toy(base, FREE, 1, &[("Pi", 1)]);
     let (model, naive) = (model_of(&text), Naive::read(&text));
     let (found, paid) = (Enumeration::run(&model, &naive, 60, 3), PaidSpin::of(&model));
     assert_shows(&paid, &found, 3);
     assert_eq!(sum(&found, |_, _, _| exact(1)), exact(1));
     assert!(close(paid.square, &sum(&found, |_, _, coins| exact(coins) * exact(coins))));
-    // Each colour that landed completes its collection for one player in five.
+    // Each landed colour completes its collection for one player in five.
     let kept = |landed: usize| ratio(4u64.pow(landed as u32), 5u64.pow(landed as u32));
     let nothing = |rows, landed, coins| if coins == 0 && rows < 3 { kept(landed) } else { Exact::zero() };
     assert_eq!(paid.nothing, sum(&found, nothing));
@@ -152,7 +152,7 @@ fn the_paid_spin_is_what_enumeration_finds() {
     assert_eq!(PaidSpin::highest_complete(&model), (complete, chance));
 }
 
-/// Several symbols on the new cells, of one row. Cells are drawn from 8 to 4.
+/// Several symbols on one new row. Cells are drawn from 8 to 4.
 #[test]
 fn expanded_cells_of_several_symbols_are_what_enumeration_finds() {
     let base = ["Bo Pi Pi Sp Ha Ha Sp", "Pi Ha Pi Sp", "Sp Ha Bo Pi Ha Pi", "Pi Sp Sp He Pi", "Ha Pi Bo Pi Sp"];
@@ -163,7 +163,7 @@ fn expanded_cells_of_several_symbols_are_what_enumeration_finds() {
     assert!(found.keys().any(|&(rows, landed, coins)| rows == 1 && landed == 3 && coins > 0));
 }
 
-/// Strips of eight stops with super-high symbols on them.
+/// Strips of eight stops with super-high symbols.
 fn strip() -> impl Strategy<Value = String> {
     prop::sample::subsequence(vec!["Pi", "Pi", "Ha", "Ax", "He", "Di", "Cl", "Sp", "Sp", "Sp"], 7..=8)
         .prop_shuffle()
@@ -173,7 +173,7 @@ fn strip() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4))]
 
-    /// Free spins of any strips: the full cycle through the evaluator that serves players.
+    /// Free spins of any strips: the full cycle through the production evaluator.
     #[test]
     fn free_spins_are_what_the_full_cycle_wins(free in prop::array::uniform5(strip())) {
         let base = ["Bo Pi Ha Sp Pi", "Pi Ha Pi Sp", "Sp Bo Ha Pi Pi", "Pi Sp Sp Ha", "Ha Pi Bo Pi Pi"];
@@ -198,7 +198,7 @@ proptest! {
     }
 }
 
-/// The head of the rules: 96.8 %, for every coin value, within half of the last place and much nearer.
+/// Head of the rules: 96.8 % for every coin value, within half of the last place.
 #[test]
 fn dm_rtp_is_96_80_for_every_stake() {
     assert_eq!(decimal(&PAR.rtp, 4), "0.9680");
@@ -206,7 +206,7 @@ fn dm_rtp_is_96_80_for_every_stake() {
     assert_eq!(PAR.rtp, PAR.parts.iter().map(|part| part.rtp.clone()).sum::<Exact>());
     assert_eq!(PAR.rtp, PAR.rtp_without_jackpot);
     assert_eq!(PAR.parts.len(), dwarf_mine().parts().len());
-    // Nothing in the sheet depends on the coin value: the bet is the same 25 coins at each.
+    // The sheet doesn't depend on the coin value: the bet is always 25 coins.
     let table: toml::Table = FILE.parse().unwrap();
     assert_eq!(table["rtp"].as_str(), Some("0.9680"));
     for &value in dwarf_mine().info().limits.coin_values_micros.iter().skip(8) {
@@ -214,14 +214,13 @@ fn dm_rtp_is_96_80_for_every_stake() {
     }
 }
 
-/// The parts from symbol counts on the strips alone, in floats, reel by reel, knowing nothing of laws and mixtures:
-/// free spins and collections, whose reels are independent.
+/// Free spins and collections computed in floats from symbol counts of independent reels.
 #[test]
 fn free_spins_and_collections_return_what_symbol_counts_say() {
     let naive = Naive::read(FILE);
     let mean = |kind| {
         let strips = naive.strips(kind);
-        // For a symbol and a reel: the mean number in seven rows, and the chance of none.
+        // Mean number of a symbol in seven rows of a reel, and chance of none.
         let of = |code: &String, strip: &Vec<String>| {
             let count = |stop: usize| (stop..stop + 7).filter(|at| strip[at % strip.len()] == *code).count();
             let counts: Vec<usize> = (0..strip.len()).map(count).collect();
@@ -239,14 +238,14 @@ fn free_spins_and_collections_return_what_symbol_counts_say() {
         }
         coins
     };
-    // Three Bonus symbols: each shows at four stops of its reel.
+    // Each of three Bonus symbols shows at four stops of its reel.
     let shows = |reel: usize| {
         let strip = &naive.base[reel];
         4.0 * strip.iter().filter(|code| *code == "Bo").count() as f64 / strip.len() as f64
     };
     let free = shows(0) * shows(2) * shows(4) * 10.0 * mean(motherlode_slots::SpinKind::Free) / 25.0;
     assert!(close(free, &PAR.part("free_spins")));
-    // Crystals: cell by cell, the chance that a colour is still to land.
+    // Crystals cell by cell, with the chance of a colour that hasn't landed.
     let regular: f64 = naive.weights.values().map(|&n| n as f64).sum();
     let crystal = naive.crystal as f64;
     let mut landed = 0.0;
@@ -282,14 +281,14 @@ fn the_sheet_is_consistent() {
     let rate = |key: &str| PAR.rate(key).unwrap().clone();
     assert_eq!(PAR.game, "dwarf-mine");
     assert_eq!((PAR.rules_version, PAR.bet_coins), ("1.0", 25));
-    // Combinations of each reel set return what the set's spin returns.
+    // Combinations of each reel set sum to the return of its spin.
     let sums: Vec<Exact> =
         PAR.reel_sets.iter().map(|set| set.combinations.iter().map(|of| of.rtp.clone()).sum()).collect();
     assert_eq!(sums[0], PAR.part("base_ways"));
     assert_eq!(&sums[1] * rate("free_spins_per_paid_spin"), PAR.part("free_spins"));
     let each = rate("crystal") / exact(5);
     assert_eq!(sums[2..].iter().sum::<Exact>() * exact(5) * each, PAR.part("collections"));
-    // The strips are the file's.
+    // The strips equal the file's.
     let codes = |strips: &Vec<Vec<u8>>| -> Vec<Vec<String>> {
         strips.iter().map(|s| s.iter().map(|&of| naive.codes[usize::from(of)].clone()).collect()).collect()
     };
@@ -298,17 +297,17 @@ fn the_sheet_is_consistent() {
     for (set, symbol) in PAR.reel_sets[2..].iter().zip(model.super_high) {
         assert_eq!(codes(&set.strips), naive.strips(motherlode_slots::SpinKind::Collection(symbol)));
     }
-    // What the gift is worth: three fifths of a red collection.
+    // The gift is worth three fifths of a red collection.
     assert_eq!(rate("gift_worth"), rate("collection_win_red") * ratio(3, 5));
-    // The hit frequency lies where the tuning wanted it.
+    // The hit frequency equals the tuning target.
     assert!((&PAR.hit_frequency - ratio(28, 100)).abs() < ratio(1, 1_000));
-    // The highest win can't pass the best symbol on all ways of seven rows.
+    // The highest win is at most the best symbol on all ways of seven rows.
     assert!(PAR.max_win_bets.is_positive() && PAR.max_win_bets < ratio(16_807 * 60, 25));
     assert!(PAR.max_win_probability.is_positive());
 }
 
-/// The game that players play, part by part, within four deviations. Collections go on over the rounds, so they come
-/// more evenly than the deviation of single rounds says.
+/// Plays the real game and compares each part within four deviations. Collections span rounds, so they vary less than the deviation
+/// of single rounds.
 #[test]
 fn playing_returns_what_the_mathematics_says() {
     let rounds = 400_000;
@@ -325,12 +324,12 @@ fn playing_returns_what_the_mathematics_says() {
     let total = tally.win.coins as f64 / n / 25.0;
     assert!((total - 0.968).abs() < 4.0 * PAR.std_dev / n.sqrt());
     let spins = PAR.rate("free_spins_per_paid_spin").unwrap() + PAR.rate("collection_spins_per_paid_spin").unwrap();
-    // Free spins come in tens and fives: a deviation of at most ten a series.
+    // Free spins come in tens and fives: a deviation of at most ten per series.
     let expected = spins.to_f64().unwrap();
     assert!((tally.free_spins as f64 / n - expected).abs() < 4.0 * (expected * 10.0 / n).sqrt());
 }
 
-/// The variance of a round, in a small game whose wins have no long tail.
+/// Variance of a round, in a small game without a long tail of wins.
 #[test]
 fn the_deviation_is_that_of_rounds_played() {
     let base = ["Bo Pi Ha Sp Pi", "Pi Ha Pi Sp", "Sp Bo Ha Pi Pi", "Pi Sp Sp Ha", "Ha Pi Bo Pi Pi"];

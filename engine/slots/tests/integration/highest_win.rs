@@ -1,4 +1,4 @@
-//! WF-04, PL-13: the highest win of a round, and the bound of its chance.
+//! WF-04, PL-13: highest win of a round, and the bound of its chance.
 
 use motherlode_slots::contract::outcome::Outcome;
 use motherlode_slots::contract::par::{Exact, exact, ratio};
@@ -11,7 +11,7 @@ use crate::common::{Naive, seed};
 
 const WITCH: &str = include_str!("../../games/witch-feature/1.0.1.toml");
 
-/// All lines, one coin a line, as descriptions have it.
+/// All lines, one coin per line, as in descriptions.
 fn stake(game: &dyn Game) -> Stake {
     let limits = &game.info().limits;
     Stake {
@@ -27,7 +27,7 @@ fn highest(name: &str) -> HighestWin {
     game.highest_win(&stake(game)).unwrap()
 }
 
-/// The highest window of the paid spin, in bets.
+/// Highest window of the paid spin, in bets.
 fn window(name: &str) -> Exact {
     let game = latest(name).unwrap();
     game.par(&stake(game)).unwrap().max_win_bets
@@ -42,29 +42,29 @@ fn pl_13_no_simulated_round_wins_more_and_the_chance_is_tiny() {
         let tally = simulate(*game, &stake, Carried::default(), 20_000, [5; 32]).unwrap();
         assert!(exact(tally.max_win_coins) / exact(bet) < of.bets, "{}", game.name());
         assert!(of.chance_exponent < -12, "{}: {}", game.name(), of.chance());
-        // Free spins that win free spins go on without limit: no win is the highest then, and the description says so.
+        // With unlimited retriggers there is no highest win, and the description states that.
         let without_limit = ["bewitched", "neptune", "witch-feature"].contains(&game.name());
         assert_eq!(of.unlimited, without_limit, "{}", game.name());
         assert_eq!(of.said().contains("without limit"), without_limit);
     }
 }
 
-/// Twelve outer positions with MAJOR (150), the three of the middle reel multiplying by 5: 12 x 150 x 125; each of the
-/// fifteen turns into 18 more; the full screen doubles. A GRAND beside factors of 2 is less.
+/// Twelve outer positions with MAJOR (150), the three of the middle reel multiplying by 5: 12 x 150 x 125; each of the fifteen
+/// turns into 18 more; the full screen doubles. A GRAND with factors of 2 is less.
 #[test]
 fn me_21_the_highest_feature_of_mystery_elves() {
     let feature = 2 * (12 * 150 * 125 + 15 * 18);
     assert!(feature > 2 * (12 * 1000 * 8 + 15 * 18));
     assert_eq!(highest("mystery-elves").bets, exact(feature) + window("mystery-elves"));
-    // Bought for 70 bets it's a seventieth, but for other lines.
+    // Bought for 70 bets it's a seventieth, except for other lines.
     let game = latest("mystery-elves").unwrap();
     let bought = game.highest_win(&Stake { buy_feature: true, ..stake(game) }).unwrap();
     assert!(bought.bets >= ratio(feature, 70) && bought.bets < ratio(feature, 70) + exact(100));
 }
 
-/// The round that wins so much, put together from windows of the strips: a paid spin that starts free spins and a High
-/// Symbols Respin of Wilds alone; ten free spins, which show no Free Spins symbol and are each followed by the same Wilds
-/// times 10. Windows are valued by the rules, without the game's code; `tests/independent` searches for higher ones.
+/// Composes the highest round from windows of the strips: a paid spin that starts free spins and a High Symbols Respin of only
+/// Wilds; then ten free spins without Free Spins symbols, each followed by the same Wilds times 10. Windows are evaluated by the
+/// rules, without the game's code; `tests/independent` searches for higher ones.
 #[test]
 fn wf_04_win_up_to_of_witch_feature_is_reached() {
     for file in [WITCH, include_str!("../../games/witch-feature/1.0.toml")] {
@@ -83,27 +83,27 @@ fn wf_04_win_up_to_of_witch_feature_is_reached() {
         let reached =
             in_bets(value(&base, &paid)) + &wilds + exact(10) * (in_bets(value(&free, &each)) + exact(10) * &wilds);
         assert_eq!(highest("witch-feature").bets, reached);
-        // The audit's bound took the highest window for the paid spin, too, which starts no free spins.
+        // The audit's bound used the highest paid window, which starts no free spins.
         assert!(reached > exact(50_869) && reached < exact(50_884));
     }
 }
 
-/// One Treasure bonus in the paid spin and in each of ten free spins, 2,500 coins for each coin on a line.
+/// One Treasure bonus of 2,500 coins per coin on a line in the paid spin and in each of ten free spins.
 #[test]
 fn np_11_the_highest_round_of_neptune() {
     let (window, treasures) = (window("neptune"), ratio(11 * 2_500, 15));
     assert_eq!(highest("neptune").bets, &window + exact(30) * &window + treasures);
 }
 
-/// 20 free spins by scatters and 60 by the bonus, line wins doubled, with 300 bets of a bonus in each.
+/// 20 free spins by scatters and 60 by the bonus, line wins doubled, with a bonus of 300 bets in each.
 #[test]
 fn bw_06_the_highest_round_of_bewitched() {
     let window = window("bewitched");
     assert_eq!(highest("bewitched").bets, &window + exact(80) * (exact(2) * &window + exact(300)));
 }
 
-/// A round of Dwarf Mine that completes all four colours, each of four crystals at 2 EUR and one at 0.004 EUR: the mean
-/// is 1.6008 EUR, 400.2 times the bet's coin.
+/// A round that completes all four colours, each with four crystals at 2 EUR and one at 0.004 EUR: the mean is 1.6008 EUR, 400.2
+/// times the bet's coin.
 #[test]
 fn mf_d1_crystals_of_the_highest_coin_value_are_in_the_highest_win() {
     for game in games().iter().filter(|game| game.name() == "dwarf-mine") {
@@ -117,27 +117,27 @@ fn mf_d1_crystals_of_the_highest_coin_value_are_in_the_highest_win() {
             gamble_max_minor: 0,
         };
         let mixed = highest.paid(&reach(4_000, 2_000_000));
-        // In minor units, window by window: 0.4 and 160.08 a coin.
+        // In minor units per window: 0.4 and 160.08 per coin.
         let paid = |micros: u64, of: &[motherlode_slots::TopWindows]| -> u64 {
             of.iter().map(|of| CoinWorth::new(micros, 10_000).minor(of.coins) * u64::from(of.windows)).sum()
         };
         assert_eq!(mixed.minor, (paid(4_000, &top.own) + paid(1_600_800, &top.collected)).into());
-        // The audit saw 347,647 bets of 10 cents.
+        // The audit observed 347,647 bets of 10 cents.
         assert!(mixed.minor > 3_476_470.into(), "{}", mixed.minor);
         assert!(mixed.chance_exponent < -30);
-        // At one coin value of whole cents: as stated without collections.
+        // At one coin value of whole cents it equals the value without collections.
         let own = highest.paid(&reach(2_000_000, 2_000_000));
         assert_eq!(exact(own.minor), &highest.bets * exact(5_000));
-        // A lower coin value than the bet's is no more.
+        // A lower earlier coin value has no effect.
         assert_eq!(highest.paid(&reach(2_000_000, 4_000)), highest.paid(&reach(2_000_000, 2_000_000)));
     }
 }
 
-/// Completions at 0.004 EUR of what was collected at 2 EUR pass what was stated before and stay below what is stated.
+/// Completions at 0.004 EUR of collections at 2 EUR exceed the formerly stated win and stay below the stated one.
 #[test]
 fn mf_d1_completed_collections_stay_below_what_is_stated() {
     let game = latest("dwarf-mine").unwrap();
-    // Four crystals of each colour at 2 EUR; the gift is given and used up.
+    // Four crystals of each colour at 2 EUR; the gift is used.
     let carried = Carried([4, 4, 4, 4, 8_000_000, 8_000_000, 8_000_000, 8_000_000, 0, 1, 0, 0]);
     let stake = Stake { coin_value_micros: 4_000, ..stake(game) };
     let (mut most, mut completions) = (0, 0);
@@ -164,7 +164,7 @@ fn mf_d1_completed_collections_stay_below_what_is_stated() {
     assert!(exact(most) / exact(10) > highest.bets, "{most} passes what was stated without what is carried");
 }
 
-/// Gambles at their most, by trying every choice on small numbers: double, or halve and double.
+/// Highest gambles, by trying every choice on small numbers: double, or halve and double.
 #[test]
 fn mf_d1_gambles_are_in_the_highest_win() {
     fn most(at_risk: u64, cards: u32, first: bool, limit: u64, on_result: bool) -> u64 {

@@ -1,10 +1,10 @@
-//! Rounds whose player has gone: what is chosen for them, and after how long.
+//! Rounds of absent players: automatic choices, and their time.
 
 use crate::common::seed;
 use motherlode_slots::{Awaiting, Choice, Draws, Game, Outcome, Stake, Terms, games, latest};
 use std::collections::BTreeSet;
 
-/// Terms that keep the gamble open, with the limit of ME-14 in cents.
+/// Terms with an open gamble and the limit of ME-14 in cents.
 const WITH_GAMBLE: Terms = Terms { gamble_max_minor: 12_500_000, ..crate::common::WITH_DOUBLE };
 
 fn smallest(game: &dyn Game) -> Stake {
@@ -17,7 +17,7 @@ fn smallest(game: &dyn Game) -> Stake {
     }
 }
 
-/// The choices of the rules for an absent player, written down once more. None of them turns a card.
+/// Choices of the rules for an absent player, stated independently. None turns a card.
 fn by_the_rules(stands: &Outcome) -> Choice {
     match stands.awaiting {
         Awaiting::Pick if stands.pick.unwrap().needs == 3 => crate::common::pick([0, 1, 2]),
@@ -30,7 +30,7 @@ fn by_the_rules(stands: &Outcome) -> Choice {
     }
 }
 
-/// Plays rounds with nobody there until each of these was awaited; the rounds must end, and what was won only grows.
+/// Plays rounds automatically until each of these was awaited. Rounds must end, and wins must not decrease.
 fn left_alone(game: &'static dyn Game, awaited: &[Awaiting]) {
     let mut missing: BTreeSet<_> = awaited.iter().map(|awaiting| format!("{awaiting:?}")).collect();
     for number in 0..200_000 {
@@ -75,13 +75,13 @@ fn dm_21_me_20_games_name_the_hours_that_their_rules_name() {
     let hours = |name: &str| latest(name).unwrap().interruption_hours();
     assert_eq!(hours("dwarf-mine"), Some(24));
     assert_eq!(hours("mystery-elves"), Some(120));
-    // BW-26 and WF-20 keep what's in progress for the player, and Neptune's rules say nothing of it.
+    // BW-26 and WF-20 keep rounds for the player, and Neptune's rules state nothing.
     assert_eq!(["bewitched", "neptune", "witch-feature"].map(hours), [None; 3]);
 }
 
 #[test]
 fn pl_03_a_pick_for_the_player_is_worth_what_any_pick_is() {
-    // Bewitched: the prize is drawn without regard to the vials (BW-06).
+    // Bewitched: the prize is drawn regardless of the vials (BW-06).
     let game = latest("bewitched").unwrap();
     let picked = |number: u64, choice: Option<Choice>| {
         let mut round = game.open(&smallest(game), &WITH_GAMBLE).unwrap();

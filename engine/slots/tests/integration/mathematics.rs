@@ -1,5 +1,4 @@
-//! The exact mathematics, proven three ways: by independent sums, by the full cycle through the
-//! evaluator that serves players, and by playing.
+//! Exact mathematics of Bewitched, checked by independent sums, by the full cycle through the production evaluator, and by playing.
 
 use crate::common::{FILE, Naive, bewitched, model, stake, with_strips};
 use motherlode_slots::contract::info::PrizeInfo;
@@ -20,13 +19,13 @@ fn ratio(numerator: u64, denominator: u64) -> Exact {
     Exact::new(numerator.into(), denominator.into())
 }
 
-/// Moments of all stakes: for each number of lines the window's, once.
+/// Moments of the window, by number of lines.
 fn windows(model: &Model) -> Vec<Window> {
     (1..=15).map(|lines| Window::of(model, &moments::spin_table(&model.windows, lines), lines)).collect()
 }
 
-/// The head of the rules: 94.10 % without the jackpot, 94.60 % with its seed, and the increments on
-/// top of it, exactly, for each of the 150 stakes at each coin value.
+/// Head of the rules: 94.10 % without the jackpot, 94.60 % with its seed, plus the increments, exactly, for each of the 150 stakes
+/// at each coin value.
 #[test]
 fn bw_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     let model = model();
@@ -52,13 +51,13 @@ fn bw_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     assert_eq!(stakes, 1500);
 }
 
-/// BW-15, without the crate's arithmetic: bonuses of a paid spin are b / (1 - phi), with b and phi
-/// counted from the strips; times the jackpot's share of the wheel that is coins / 400,000.
+/// BW-15, without the crate's arithmetic: bonuses per paid spin are b / (1 - phi), with b and phi counted from the strips; times
+/// the jackpot's share of the wheel this is coins / 400,000.
 #[test]
 fn bw_15_the_jackpot_chance_is_proportional_to_the_coins_staked() {
     let naive = Naive::read();
     let model = model();
-    // For each reel, at how many stops a scatter or a bonus symbol shows (at most one of each).
+    // Number of stops per reel with a visible scatter or bonus symbol (at most one of each).
     let shows = |role: &str| {
         let stops = |reel: usize| (0..naive.strips[reel].len()).map(move |stop| (reel, stop));
         let shows = |&(reel, stop): &(usize, usize)| (0..3).any(|row| naive.roles[naive.cell(reel, stop, row)] == role);
@@ -90,7 +89,7 @@ fn bw_15_the_jackpot_chance_is_proportional_to_the_coins_staked() {
     }
 }
 
-/// BW-15: a closed pool gives its chances back, and the mean money of the wheel is the same.
+/// BW-15: a closed pool returns its chances, with the same mean money of the wheel.
 #[test]
 fn bw_15_a_closed_pool_changes_nothing_else() {
     let model = model();
@@ -135,8 +134,7 @@ fn bw_15_the_wheel_turns_by_its_weights() {
     }
 }
 
-/// BW-01, BW-02: line wins do not depend on how many lines are played, and agree with a sum over
-/// symbols that knows neither strips nor windows, only how often each symbol stands on each reel.
+/// BW-01, BW-02: line wins don't depend on the number of lines, and equal a sum over symbols that uses only symbol counts per reel.
 #[test]
 fn bw_02_line_return_equals_the_sum_over_symbol_counts() {
     let naive = Naive::read();
@@ -146,7 +144,7 @@ fn bw_02_line_return_equals_the_sum_over_symbol_counts() {
         naive.strips.iter().map(|s| (0..n).map(|x| s.iter().filter(|&&c| c == x).count() as u64).collect()).collect();
     let mut coins = 0u64;
     let mut cells = [0; 5];
-    // One strip cell per reel, laid out so that the naive line reads it: all n^5 lines of symbols.
+    // One strip cell per reel, arranged for the naive line: all n^5 lines of symbols.
     let one_row = Naive { strips: vec![(0..n).collect(); 5], lines: vec![vec![0; 5]], ..Naive::read() };
     for place in 0..n.pow(5) {
         let mut rest = place;
@@ -154,7 +152,7 @@ fn bw_02_line_return_equals_the_sum_over_symbol_counts() {
             *cell = rest % n;
             rest /= n;
         }
-        // Lost after two different symbols: nothing pays for one, and two only for wilds.
+        // Lost after two different symbols: one of a kind pays nothing, and two pay only for wilds.
         let ways: u64 = (0..5).map(|r| counts[r][cells[r]]).product();
         if ways > 0 && (cells[0] == cells[1] || cells[0] == 0 || cells[1] == 0) {
             coins += ways * one_row.line(0, &cells);
@@ -166,7 +164,7 @@ fn bw_02_line_return_equals_the_sum_over_symbol_counts() {
     }
 }
 
-/// Everything that the scan sums, derived without the evaluator.
+/// Totals of a scan, derived without the evaluator.
 fn derived(model: &Windows, lines: u32) -> ScanTotals {
     let (max_win_coins, max_win_windows) = moments::max_win(model, lines);
     ScanTotals {
@@ -178,7 +176,7 @@ fn derived(model: &Windows, lines: u32) -> ScanTotals {
     }
 }
 
-/// The full cycle of the game that players play, through their evaluator, in two halves.
+/// Full cycle of the real game through the production evaluator, in two halves.
 #[test]
 fn the_full_cycle_is_what_the_mathematics_says() {
     let model = model();
@@ -193,7 +191,7 @@ fn the_full_cycle_is_what_the_mathematics_says() {
     assert_eq!(totals.table.windows.iter().flatten().sum::<u64>(), 1 << 25);
 }
 
-/// Strips of five to eight stops: short enough for a full cycle, with every symbol on them.
+/// Strips of five to eight stops with every symbol, short enough for a full cycle.
 fn strip() -> impl Strategy<Value = String> {
     let codes =
         prop::sample::subsequence(vec!["Wi", "Sc", "Me", "Fw", "Dw", "Ca", "Ra", "Bo", "Re", "Wi", "Fw", "Fw"], 4..=8);
@@ -219,7 +217,7 @@ proptest! {
     }
 }
 
-/// The PAR sheet's parts fit together, and its counts are those of the data file.
+/// The parts of the PAR sheet are consistent, and its counts equal the data file's.
 #[test]
 fn the_par_sheet_is_consistent() {
     let naive = Naive::read();
@@ -242,19 +240,19 @@ fn the_par_sheet_is_consistent() {
             let counted = naive.strips.iter().map(|strip| strip.iter().filter(|&&s| s == symbol).count());
             assert_eq!(set.counts(u8::try_from(symbol).unwrap()), counted.collect::<Vec<_>>());
         }
-        // What the rows of the paytable return adds up to the line and scatter wins of the paid spin.
+        // The paytable's rows sum to the line and scatter wins of the paid spin.
         let rows: Exact = set.combinations.iter().map(|row| &row.rtp).sum();
         assert_eq!(rows, par.part("base_lines") + par.part("scatter"));
         assert_eq!((par.game, par.rules_version), ("bewitched", "1.6"));
         assert_eq!(par.bet_coins, u64::from(lines * coins));
     }
     let one = game.par(&stake(1, 1)).unwrap();
-    // On one line the highest window is five wilds: one stop on each reel.
+    // On one line the highest window is five wilds: one stop per reel.
     assert_eq!((one.max_win_bets, one.max_win_probability), (ratio(10_000, 1), ratio(1, 1 << 25)));
     assert!(game.par(&stake(16, 1)).is_err());
 }
 
-/// Within 4 standard errors, whose square is `variance` over the rounds.
+/// Asserts a difference within 4 standard errors, from `variance` and the number of rounds.
 fn close(what: &str, mean: f64, expected: &Exact, variance: f64, rounds: u64) {
     use num_traits::ToPrimitive;
     let off = (mean - expected.to_f64().unwrap()).abs();
@@ -263,8 +261,7 @@ fn close(what: &str, mean: f64, expected: &Exact, variance: f64, rounds: u64) {
     assert!(sigma > 0.0);
 }
 
-/// Whole rounds through the players' code return what the mathematics says, part by part, and vary
-/// as much as it says.
+/// Returns and deviation of rounds played by the production code equal the computed ones, by part.
 #[test]
 fn played_rounds_return_what_the_mathematics_says() {
     for (lines, coins, rounds) in [(15, 10, 200_000), (4, 1, 100_000)] {
@@ -285,21 +282,21 @@ fn played_rounds_return_what_the_mathematics_says() {
         }
         let p = tally.hits as f64 / n;
         close("hits", p, &par.hit_frequency, p * (1.0 - p), rounds);
-        // Counts of rare events vary about as much as they are; clusters in free spins a bit more.
+        // Counts of rare events have a variance near their mean; clusters in free spins add to it.
         let jackpots = tally.jackpots as f64 / n;
         close("jackpots", jackpots, par.rate("jackpot").unwrap(), 1.2 * jackpots, rounds);
         let bonuses = tally.bonuses as f64 / n;
         close("bonuses", bonuses, par.rate("bonuses_per_paid_spin").unwrap(), 1.5 * bonuses, rounds);
         let spins = tally.free_spins as f64 / n;
         close("free spins", spins, par.rate("free_spins_per_paid_spin").unwrap(), 30.0 * spins, rounds);
-        // The sample's own deviation: heavy tails make it wander, a wrong formula misses by more.
+        // Heavy tails move the sample deviation; a wrong formula misses by more.
         let mean = tally.win.coins as f64 / n / bet;
         let deviation = (tally.win.squares as f64 / n / bet / bet - mean * mean).sqrt();
         assert!((deviation / par.std_dev - 1.0).abs() < 0.15, "{deviation} against {}", par.std_dev);
     }
 }
 
-/// The simulation's tally against the same rounds played and booked here.
+/// The simulation's tally equals a tally of the same rounds in this test.
 #[test]
 fn the_tally_is_the_sum_of_the_rounds() {
     let stake = stake(15, 1);
@@ -316,7 +313,7 @@ fn the_tally_is_the_sum_of_the_rounds() {
         let paid = &steps[0];
         let scatter = paid.wins.iter().filter(|w| w.kind == WinKind::Scatter).map(|w| w.coins).sum();
         let lines = paid.round_win_coins - scatter;
-        // A bonus of the paid spin is the second step; all that follows belongs to free spins.
+        // A bonus of the paid spin is the second step; all later steps belong to free spins.
         let bonus = match (paid.spins[0].bonus, steps.get(1).and_then(|out| out.prize)) {
             (true, Some(Prize::Coins { coins, .. })) => coins,
             _ => 0,
@@ -342,8 +339,7 @@ fn the_tally_is_the_sum_of_the_rounds() {
     assert_eq!(simulate(bewitched(), &stake, Carried::default(), 8000, crate::common::seed(3)), Ok(tally));
 }
 
-/// The variance of a round against its sample variance, on strips where features come often: free
-/// spins, bonuses and line wins then correlate strongly, and a term left out would show.
+/// Variance of a round against its sample variance on strips with frequent features: strong correlations reveal missing terms.
 #[test]
 fn the_variance_holds_where_free_spins_breed() {
     use num_traits::ToPrimitive;
@@ -371,14 +367,13 @@ fn the_variance_holds_where_free_spins_breed() {
     assert!(spread < moments.variance.to_f64().unwrap() / 10.0, "the sample is too small to tell");
 }
 
-/// The mean and variance of a round, from every window and every prize one by one: no products of
-/// moments, so that a missing covariance shows to the last fraction.
+/// Mean and variance of a round from every window and prize without products of moments, which reveals missing covariances exactly.
 #[test]
 fn the_moments_are_those_of_every_window_and_prize() {
     let strip = "Wi Sc Fw Me Re Gr Fw Wi";
     let (lines, coins, model) = (3, 2, with_strips([strip; 5]));
     let whole = |n: u64| Exact::from_integer(n.into());
-    // What a window wins at once on lines and by scatters in bets, its free spins, its bonus.
+    // Immediate win of a window on lines and by scatters in bets, its free spins, its bonus.
     let mut shown = std::collections::BTreeMap::<(u64, u64, u64, bool), u64>::new();
     for place in 0..model.windows.reels.cycle() {
         let mut won = 0;
@@ -426,7 +421,7 @@ fn the_moments_are_those_of_every_window_and_prize() {
     assert_eq!((round.mean, round.variance), (mean, variance));
 }
 
-/// PL-01, PL-21: name, version, date and hash are those of the data file.
+/// PL-01, PL-21: name, version, date and hash equal the data file's.
 #[test]
 fn the_game_names_itself_and_its_data() {
     use sha2::{Digest, Sha256};

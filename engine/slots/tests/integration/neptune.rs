@@ -1,4 +1,4 @@
-//! The rules of Neptune, each by its number.
+//! Rules of Neptune.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -23,8 +23,7 @@ fn neptune() -> &'static dyn Game {
     latest("neptune").unwrap()
 }
 
-/// Neptune with other strips, which needn't return what the file promises.
-/// A data file compiled and proven, as a release compiles it.
+/// Compiles and proves a data file, as a release does.
 fn compile(text: &str) -> Result<Model, ModelError> {
     let model = Model::of(&file::parse(text)?)?;
     par::prove(&model)?;
@@ -37,13 +36,13 @@ fn with_strips(strips: [&str; 5]) -> Model {
     Model::of(&data).unwrap()
 }
 
-/// A model whose every window of stop 0 shows these rows on the middle line; the strips' other cells pay nothing there.
+/// Model whose window at stop 0 shows these cells on the middle line; the other cells pay nothing there.
 fn always(cells: [&str; 5]) -> Model {
     let strips = cells.map(|cell| [cell; 3].join(" "));
     with_strips(strips.each_ref().map(String::as_str))
 }
 
-/// The first spin of a model with one stop to show: the window repeats the cells in every row.
+/// First spin of a model with one stop: the window repeats the cells in every row.
 fn shown(cells: [&str; 5], lines: u32, coins: u32) -> Outcome {
     let model = always(cells);
     step(&mut NeptuneRound::new(&model, &stake(lines, coins), &OPEN).unwrap(), Choice::Spin, 1)
@@ -53,13 +52,13 @@ fn name(symbol: u8) -> &'static str {
     &NAIVE.codes[usize::from(symbol)]
 }
 
-/// Treasures in a row from the first reel on a line, by the cells of the window.
+/// Length of a line's run of treasures from the first reel.
 fn treasures(line: usize, stops: &[usize]) -> usize {
     let on = |reel: &usize| NAIVE.roles[NAIVE.cell(*reel, stops[*reel], NAIVE.lines[line][*reel])] == "bonus";
     (0..5).take_while(on).count()
 }
 
-/// Whole rounds at a stake: their steps with the choices taken.
+/// Plays whole rounds and passes on their steps.
 fn rounds(stake: &Stake, count: u64, mut each: impl FnMut(&[Outcome])) {
     let mut round = neptune().open(stake, &OPEN).unwrap();
     for number in 0..count {
@@ -107,7 +106,7 @@ fn np_01_credits_are_coins_times_the_coin_size() {
 }
 
 proptest! {
-    /// NP-02, NP-04, NP-05, NP-09: any window of the game against the rules read literally.
+    /// NP-02, NP-04, NP-05, NP-09: any window against a literal evaluation of the rules.
     #[test]
     fn np_02_a_window_pays_and_starts_what_the_rules_say(number in any::<u64>(), lines in 1u32..=15, coins in 1u32..=5) {
         let mut round = neptune().open(&stake(lines, coins), &OPEN).unwrap();
@@ -144,7 +143,7 @@ proptest! {
 fn np_03_a_line_win_is_its_pay_times_the_coins_of_the_line() {
     let win = |coins| shown(["Ga", "Ga", "Ga", "Tu", "Lo"], 1, coins).wins[0];
     assert_eq!((win(1).coins, win(4).coins), (50, 200));
-    // Not from the second reel on, and not with a gap.
+    // A run starts at the first reel and has no gap.
     assert!(shown(["Tu", "Ga", "Ga", "Ga", "Ga"], 15, 1).wins.is_empty());
     assert!(shown(["Ga", "Ga", "Tu", "Ga", "Ga"], 15, 1).wins.is_empty());
 }
@@ -159,7 +158,7 @@ fn np_04_neptune_replaces_all_but_mermaid_and_treasure_and_only_the_best_is_paid
     assert_eq!(won(["Do", "Ne", "Do", "Ne", "Do"]), [("Do", 5, 1000)]);
     assert_eq!(won(["Ne", "Do", "Do", "Tu", "Do"]), [("Do", 3, 30)]);
     assert_eq!(won(["Ne", "Ne", "Ne", "Ne", "Ne"]), [("Ne", 5, 7500)]);
-    // Two Neptunes alone pay more than three pearls with them, but less than three octopuses.
+    // Two Neptunes alone pay more than with a pearl, but less than with an octopus.
     assert_eq!(won(["Ne", "Ne", "Pe", "Tu", "Tu"]), [("Ne", 2, 10)]);
     assert_eq!(won(["Ne", "Ne", "Oc", "Tu", "Tu"]), [("Oc", 3, 20)]);
     assert_eq!(won(["Ne", "Ne", "Ne", "Pe", "Pe"]), [("Ne", 3, 150)]);
@@ -171,14 +170,14 @@ fn np_04_neptune_replaces_all_but_mermaid_and_treasure_and_only_the_best_is_paid
 
 #[test]
 fn np_05_mermaids_pay_anywhere_on_the_total_bet_and_are_added() {
-    // A strip of which stop 0 shows a mermaid in any row and no line wins.
+    // Stop 0 shows a mermaid in any row, and no line wins.
     let model = with_strips(["Mm Tu Ga", "Lo Mm Do", "Oc Pe Mm", "Sh St Tu", "Pe Lo Sh"]);
     let mut round = NeptuneRound::new(&model, &stake(7, 3), &OPEN).unwrap();
     let out = step(&mut round, Choice::Spin, 5);
     let scatter: Vec<u64> = out.wins.iter().filter(|w| w.kind == WinKind::Scatter).map(|w| w.coins).collect();
     assert_eq!(scatter, [4 * 21]);
     assert_eq!(out.spins[0].win_coins, out.wins.iter().map(|w| w.coins).sum::<u64>());
-    // A wild is no mermaid.
+    // A wild does not substitute a mermaid.
     let model = with_strips(["Mm Tu Ga", "Ne Lo Do", "Oc Pe Tu", "Sh St Tu", "Pe Lo Sh"]);
     let out = step(&mut NeptuneRound::new(&model, &stake(7, 3), &OPEN).unwrap(), Choice::Spin, 5);
     assert!(out.wins.iter().all(|w| w.kind != WinKind::Scatter) && out.free_spins_left == 0);
@@ -241,7 +240,7 @@ fn np_09_a_run_from_the_first_reel_starts_the_bonus_also_in_free_spins() {
     let mut in_free_spins = 0;
     rounds(&stake(15, 1), 6000, |steps| {
         for out in steps {
-            // A treasure pauses the series: only the step's last window can have started it.
+            // A treasure interrupts the series, so only the step's last window can start it.
             assert!(out.spins.iter().rev().skip(1).all(|spin| !spin.bonus));
             let started = out.spins.last().is_some_and(|spin| spin.bonus);
             in_free_spins += u32::from(started && out.spins.iter().any(|spin| spin.kind == SpinKind::Free));
@@ -252,10 +251,10 @@ fn np_09_a_run_from_the_first_reel_starts_the_bonus_also_in_free_spins() {
     assert!(in_free_spins > 2, "{in_free_spins}");
 }
 
-/// NP-09, NP-10: each line gives a pick of its own, in the order of the lines, as long as its run.
+/// NP-09, NP-10: each line gives a separate pick, in line order, with the length of its run.
 #[test]
 fn np_10_np_13_every_line_gives_its_own_pick_of_as_many_objects_as_treasures() {
-    // On the game's strips no two lines start one at once; where every cell is a treasure, all do.
+    // On the game's strips two lines never start picks at once; if every cell is a treasure, all do.
     for (cells, needs) in [(["Tr"; 5], 5), (["Tr", "Tr", "Tr", "Tr", "Lo"], 4), (["Tr", "Tr", "Tr", "Lo", "Tr"], 3)] {
         let model = always(cells);
         let mut round = NeptuneRound::new(&model, &stake(15, 2), &OPEN).unwrap();
@@ -286,7 +285,7 @@ fn np_10_np_13_every_line_gives_its_own_pick_of_as_many_objects_as_treasures() {
             assert_eq!(out.pick.map(|offer| usize::from(offer.needs)), waiting.first().copied());
             coins += out.spins.iter().map(|spin| spin.win_coins).sum::<u64>();
             coins += out.reveals.iter().map(|reveal| reveal.coins).sum::<u64>();
-            // NP-13: collected at once, on top of all other wins.
+            // NP-13: collected immediately, in addition to all other wins.
             assert_eq!(out.round_win_coins, coins);
         }
     });
@@ -317,8 +316,8 @@ fn np_11_amounts_are_times_the_coins_of_the_line_and_at_most_2500_in_all() {
     assert_eq!(seen, amounts);
 }
 
-/// NP-12: what an object hides is fixed when the bonus starts: neither the pick's own draws nor the order nor the other
-/// objects change it, and different objects hide different things.
+/// NP-12: hidden amounts are fixed when the bonus starts: independent of the pick's draws, order and other objects, and different
+/// between objects.
 #[test]
 fn np_12_what_an_object_hides_is_fixed_when_the_bonus_starts() {
     let model = always(["Tr", "Tr", "Tr", "Lo", "Lo"]);
@@ -371,7 +370,7 @@ fn np_12_a_choice_that_is_not_awaited_or_malformed_changes_nothing() {
     assert_eq!(step(&mut round, pick([0, 1, 2]), 3), step(&mut other, pick([0, 1, 2]), 3));
 }
 
-/// A step is of bounded size and the series goes on in the next one, none of its spins lost.
+/// Steps have a bounded size, and the series continues in the next one without losing spins.
 #[test]
 fn np_08_a_long_series_goes_on_in_the_next_step() {
     let model = with_strips(["Mm Tu Ga", "Lo Mm Do", "Oc Pe Mm", "Sh St Tu", "Pe Lo Sh"]);
@@ -381,7 +380,7 @@ fn np_08_a_long_series_goes_on_in_the_next_step() {
     assert_eq!((out.spins.len(), out.free_spins_left, out.awaiting), (100, 10 + 9 * 100, Awaiting::FreeSpins));
 }
 
-/// PL-06: the same seeds and choices replay the same, in a new round and in a reopened one.
+/// PL-06: the same seeds and choices give the same outcomes, in new and reopened rounds.
 #[test]
 fn np_12_rounds_replay_and_reopen_the_same() {
     let mut first = Vec::new();

@@ -1,5 +1,5 @@
-//! The exact mathematics of Neptune, proven by the full cycle through the evaluator that serves players, by naive sums
-//! over the cells of lines, and by playing.
+//! Exact mathematics of Neptune, checked by the full cycle through the production evaluator, by naive sums over line cells, and by
+//! playing.
 
 #![allow(clippy::cast_precision_loss, reason = "statistics")]
 
@@ -19,8 +19,7 @@ use proptest::prelude::*;
 
 const FILE: &str = include_str!("../../games/neptune/1.0.toml");
 
-/// Every window that `wanted` does not rule out by its first three stops, through the players' evaluator: its scatters,
-/// line coins and runs of treasures.
+/// Evaluates every window whose first three stops are `wanted` in production code: scatters, line coins and treasure runs.
 fn each_window(model: &Model, lines: u32, wanted: impl Fn([u16; 3]) -> bool, mut each: impl FnMut(usize, u64, &[u8])) {
     let played = Lines::first(lines);
     let reels = &model.windows.reels;
@@ -45,8 +44,7 @@ fn each_window(model: &Model, lines: u32, wanted: impl Fn([u16; 3]) -> bool, mut
     }
 }
 
-/// The figures that the mathematics derives, by visiting every window that may start a bonus; and those of them that
-/// win nothing besides.
+/// Derived figures by visiting every window that may start a bonus, and the number of those without another win.
 fn counted(model: &Model, lines: u32, wanted: impl Fn([u16; 3]) -> bool) -> (TreasureTable, u64) {
     let mut table = TreasureTable::default();
     let mut alone = 0;
@@ -64,17 +62,17 @@ fn counted(model: &Model, lines: u32, wanted: impl Fn([u16; 3]) -> bool) -> (Tre
     (table, alone)
 }
 
-/// The figures of the mathematics, its runs on one line taken for all lines, which are alike.
+/// Derived figures, with the runs of one line multiplied by the number of lines.
 fn derived(model: &Model, lines: u32) -> TreasureTable {
     let table = treasure_table(model, lines);
     TreasureTable { runs: table.runs.map(|ways| ways * u64::from(lines)), ..table }
 }
 
-/// The full cycle of the game that players play, through their evaluator.
+/// Full cycle of the real game through the production evaluator.
 #[test]
 fn np_rtp_the_full_cycle_is_what_the_mathematics_says() {
     let model = Model::of(&file::parse(FILE).unwrap()).unwrap();
-    // Only windows that show a treasure on each of the first three reels may start a bonus.
+    // Only windows with a treasure on each of the first three reels may start a bonus.
     let naive = Naive::of(FILE);
     let shows = |reel: usize, stop: u16| (0..3).any(|row| naive.cell(reel, usize::from(stop), row) == 2);
     let may_start = |stops: [u16; 3]| (0..3).all(|reel| shows(reel, stops[reel]));
@@ -103,7 +101,7 @@ fn strip() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// On any strips and lines, the full cycle and the derivation agree in every figure.
+    /// On any strips and lines, full cycle and derivation agree in every figure.
     #[test]
     fn np_09_any_full_cycle_is_what_the_mathematics_says(strips in prop::array::uniform5(strip()), lines in 1u32..=15) {
         let mut data: GameData = file::parse(FILE).unwrap();
@@ -113,7 +111,7 @@ proptest! {
     }
 }
 
-/// The head of the rules: 96 % exactly, for each of the 75 stakes at each coin value.
+/// Head of the rules: 96 % exactly, for each of the 75 stakes at each coin value.
 #[test]
 fn np_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     let game = latest("neptune").unwrap();
@@ -134,8 +132,8 @@ fn np_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     assert!(pars.len() == 35 && pars.windows(2).all(|pair| pair[0] == pair[1]));
 }
 
-/// The return without any of the crate's arithmetic: lines and treasures of all n^5 cells of one line by how often each
-/// symbol stands on each reel, mermaids by the stops that show one, free spins as a geometric series.
+/// Return without the crate's arithmetic: lines and treasures of all n^5 line cells by symbol counts per reel, mermaids by their
+/// visible stops, free spins as a geometric series.
 #[test]
 fn np_rtp_equals_the_sum_over_symbol_counts() {
     let naive = Naive::of(FILE);
@@ -149,12 +147,12 @@ fn np_rtp_equals_the_sum_over_symbol_counts() {
         let ways: u64 = (0..5).map(|reel| counts(reel, cells[reel])).product();
         let run = cells.iter().take_while(|&&cell| naive.roles[cell] == "bonus").count() as u64;
         objects += if run >= 3 { run * ways } else { 0 };
-        // Nothing pays for one of a kind, and two pay only for wilds.
+        // One of a kind pays nothing, and two pay only for wilds.
         if ways > 0 && (cells[0] == cells[1] || cells[0] == 0 || cells[1] == 0) {
             coins += ways * one_row.line(0, &cells);
         }
     }
-    // One mermaid a strip: it shows at three stops.
+    // One mermaid per strip, visible at three stops.
     let mermaids = |count: u32| -> u64 {
         let of = |set: u32| {
             (0..5).map(|r| if set >> r & 1 == 1 { 3 } else { naive.strips[r].len() as u64 - 3 }).product::<u64>()
@@ -177,8 +175,7 @@ fn np_rtp_equals_the_sum_over_symbol_counts() {
     assert_eq!((par.part("base_lines"), par.part("scatter"), par.part("treasure")), (lines, scatter, treasure));
 }
 
-/// The mean and the variance of a round from every window and every amount one by one, on short strips with all
-/// symbols, without products of moments.
+/// Mean and variance of a round from every window and amount, on short strips with all symbols, without products of moments.
 #[test]
 fn np_the_variance_is_that_of_every_window_and_amount() {
     let mut data: GameData = file::parse(FILE).unwrap();
@@ -187,7 +184,7 @@ fn np_the_variance_is_that_of_every_window_and_amount() {
     let model = Model::of(&data).unwrap();
     let lines = 4;
     let amount = Amount::of(&model.objects);
-    // Given a window, the treasures' mean and variance are those of as many independent amounts as there are objects.
+    // Given a window, the treasures are independent amounts, one per object.
     let spread = &amount.squared - &amount.mean * &amount.mean;
     let cycle = exact(model.windows.reels.cycle());
     let bets = exact(lines);
@@ -241,7 +238,7 @@ fn np_the_par_sheet_is_consistent() {
     assert_eq!(chances, exact(1));
 }
 
-/// Whole rounds through the players' code return what the mathematics says, part by part.
+/// Rounds played by the production code return the computed parts.
 #[test]
 fn np_played_rounds_return_what_the_mathematics_says() {
     for (lines, coins, number) in [(15, 1, 1), (4, 5, 2)] {

@@ -1,4 +1,4 @@
-//! The rules of Bewitched, each by its number.
+//! Rules of Bewitched.
 
 use crate::common::{Naive, OPEN, WITH_DOUBLE, bewitched, model, next_choice, play, seed, stake, step, with_strips};
 use motherlode_slots::games::bewitched::round::BewitchedRound;
@@ -8,7 +8,7 @@ use motherlode_slots::{
 };
 use proptest::prelude::*;
 
-/// Outcomes of many paid spins at a stake, each from its own seed.
+/// Outcomes of many paid spins at a stake, each with its own seed.
 fn spins(stake: &Stake, numbers: std::ops::Range<u64>) -> impl Iterator<Item = Outcome> {
     let mut round = bewitched().open(stake, &OPEN).unwrap();
     numbers.map(move |number| {
@@ -66,8 +66,7 @@ fn bw_01_the_window_is_5_by_3_and_all_wins_are_added() {
 }
 
 proptest! {
-    /// BW-01, BW-03: on any window and any number of lines, the evaluator pays each line what the
-    /// rules pay, once, and nothing on lines that aren't played.
+    /// BW-01, BW-03: on any window, the evaluator pays each active line once by the rules, and inactive lines nothing.
     #[test]
     fn bw_01_every_line_pays_its_highest_combination(
         stops in prop::array::uniform5(0usize..32),
@@ -107,7 +106,7 @@ fn bw_02_a_line_win_is_its_pay_times_the_coins_of_the_line() {
     }
 }
 
-/// The combination and pay of a first line (the middle row) that reads these five symbols.
+/// Combination and pay of a first line (the middle row) with these five symbols.
 fn middle_line(cells: [&str; 5]) -> Option<(String, u8, u64)> {
     // Fillers make the strip longer than the window; stop 0 shows the cell in the middle.
     let strips = cells.map(|cell| format!("Re {cell} Pu Gr"));
@@ -126,11 +125,11 @@ fn bw_03_wild_replaces_all_but_scatter_and_bonus() {
     assert_eq!(middle_line(["Fw", "Wi", "Fw", "Wi", "Fw"]), won("Fair Witch", 5, 2500));
     assert_eq!(middle_line(["Wi", "Fw", "Fw", "Dw", "Fw"]), won("Fair Witch", 3, 60));
     assert_eq!(middle_line(["Wi", "Wi", "Wi", "Wi", "Wi"]), won("Wild", 5, 10_000));
-    // Two wilds of their own pay more than three potions made with them; and the other way round.
+    // Two wilds alone pay more than three potions with them, but less than three cats.
     assert_eq!(middle_line(["Wi", "Wi", "Bl", "Re", "Re"]), won("Wild", 2, 10));
     assert_eq!(middle_line(["Wi", "Wi", "Ca", "Re", "Re"]), won("Black Cat", 3, 25));
     assert_eq!(middle_line(["Wi", "Wi", "Wi", "Bl", "Re"]), won("Wild", 3, 100));
-    // Scatter and Bonus end a line, and no wild stands for them.
+    // Scatter and Bonus end a line, and wilds don't substitute them.
     assert_eq!(middle_line(["Sc", "Wi", "Sc", "Sc", "Sc"]), None);
     assert_eq!(middle_line(["Wi", "Sc", "Wi", "Wi", "Wi"]), None);
     assert_eq!(middle_line(["Me", "Wi", "Me", "Me", "Me"]), None);
@@ -139,7 +138,7 @@ fn bw_03_wild_replaces_all_but_scatter_and_bonus() {
     assert_eq!(middle_line(["Re", "Fw", "Fw", "Fw", "Fw"]), None);
 }
 
-/// A model whose windows all show so many scatters and bonus symbols, and win on no line.
+/// Model whose windows all show these numbers of scatters and bonus symbols, without line wins.
 fn always(scatters: usize, bonuses: usize) -> motherlode_slots::games::bewitched::model::Model {
     let strips: Vec<String> = (0..5)
         .map(|reel| {
@@ -171,8 +170,7 @@ fn bw_04_two_to_five_scatters_pay_on_the_total_bet_and_award_free_spins() {
     }
 }
 
-/// BW-05: the witch is the player's companion and nothing else. The patterns name everything that
-/// a round is told; a witch among it would not compile, and equal inputs give equal outcomes.
+/// BW-05: the patterns name all inputs of a round, so an added witch would not compile; equal inputs give equal outcomes.
 #[test]
 fn bw_05_the_witch_is_no_input_of_the_engine() {
     let (stake, terms) = (stake(9, 2), OPEN);
@@ -229,7 +227,7 @@ fn bw_06_the_round_waits_for_three_different_vials() {
     assert_ne!(round.awaiting(), Awaiting::Pick);
 }
 
-/// The vials are picked for pleasure: the prize comes from the seed alone, whichever are picked.
+/// The prize depends only on the seed, whichever vials are picked.
 #[test]
 fn bw_06_the_vials_do_not_move_the_odds() {
     let model = always(0, 3);
@@ -280,7 +278,7 @@ fn bw_06_a_bonus_awards_money_free_spins_or_the_jackpot() {
     assert!((137..245).contains(&jackpots), "{jackpots}");
 }
 
-/// BW-15, BW-20: while the pool is suspended, and in demo play, no bonus awards the jackpot.
+/// BW-15, BW-20: with a suspended pool and in demo play no bonus awards the jackpot.
 #[test]
 fn bw_15_a_closed_pool_awards_no_jackpot() {
     let model = always(0, 3);
@@ -292,13 +290,13 @@ fn bw_15_a_closed_pool_awards_no_jackpot() {
             step(&mut round, Choice::Spin, 0);
             step(&mut round, crate::common::pick([0, 1, 2]), number).jackpot
         });
-        // Open, a bonus at 150 coins awards it with chance 0.048.
+        // With an open pool a bonus at 150 coins awards it with chance 0.048.
         let won = won.count();
         assert!(if jackpot { won > 10 } else { won == 0 }, "{won}");
     }
 }
 
-/// Rounds of the real game that reach free spins.
+/// Rounds of the real game with free spins.
 fn rounds_with_free_spins(stake: &Stake, rounds: u64) -> Vec<Vec<Outcome>> {
     let mut round = bewitched().open(stake, &OPEN).unwrap();
     let mut draws = Draws::from_seed(seed(7));
@@ -357,8 +355,7 @@ fn bw_07_free_spins_come_from_scatters_and_from_the_bonus() {
     assert!(from_scatters > 0 && from_bonus > 0);
 }
 
-/// BW-08: the stake is that of the awarding spin, because a choice can't carry another: free spins
-/// pay on the same lines, coins and total bet (their pays are checked under BW-07).
+/// BW-08: free spins keep the stake, as a choice can't carry another: same lines, coins and total bet (BW-07 checks their pays).
 #[test]
 fn bw_08_free_spins_keep_lines_and_coins() {
     for (lines, coins) in [(3, 10), (1, 1)] {
@@ -376,8 +373,7 @@ fn bw_08_free_spins_keep_lines_and_coins() {
     }
 }
 
-/// BW-09: with three scatters in every window a series never ends. Each step plays at most 100 and
-/// the round waits with those that are left.
+/// BW-09: with three scatters in every window a series never ends. Each step plays at most 100, and the rest waits.
 #[test]
 fn bw_09_free_spins_win_free_spins_without_limit() {
     let model = always(3, 0);
@@ -393,7 +389,7 @@ fn bw_09_free_spins_win_free_spins_without_limit() {
     }
 }
 
-/// BW-06, BW-09: a bonus pauses the series; after the vials the rest is played.
+/// BW-06, BW-09: a bonus interrupts the series; the rest is played after the vials.
 #[test]
 fn bw_09_a_bonus_in_free_spins_pauses_the_series() {
     let model = always(2, 3);
@@ -437,8 +433,8 @@ fn bw_10_bonus_scatter_and_free_spin_wins_add_to_the_total() {
     assert!(features > 0);
 }
 
-/// PL-06: a round resolved again from its seeds and choices, in a fresh round and a used buffer,
-/// shows the same; a settled round takes no choice.
+/// PL-06: resolving the same seeds and choices again, in a fresh round and a used buffer, gives the same; a settled round refuses
+/// choices.
 #[test]
 fn pl_06_steps_replay_bit_for_bit() {
     let mut out = Outcome::default();
@@ -460,8 +456,7 @@ fn pl_06_steps_replay_bit_for_bit() {
     }
 }
 
-/// PL-01, PL-06: what these seeds gave when version 1.6 was first dealt, they give for ever: stops,
-/// wins and prizes of 500 rounds, as one digest. It changes only with a new rules version.
+/// PL-01, PL-06: version 1.6 is frozen: one digest of stops, wins and prizes of 500 rounds, which must not change.
 #[test]
 fn pl_06_version_1_6_is_frozen() {
     use sha2::{Digest, Sha256};
@@ -490,7 +485,7 @@ fn pl_06_version_1_6_is_frozen() {
 }
 
 proptest! {
-    /// Any choices in any order: either refused and without effect, or resolved; never a panic.
+    /// Any sequence of choices is refused without effect or resolved, without a panic.
     #[test]
     fn any_sequence_of_choices_is_answered(
         choices in prop::collection::vec((0u8..9, any::<[u8; 3]>(), any::<u64>()), 1..40),

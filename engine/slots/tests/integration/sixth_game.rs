@@ -1,5 +1,4 @@
-//! Adding a game takes a data file and a module: a sixth one, from a test's folder, played, simulated and proven by the
-//! code that knows nothing of it.
+//! Adding a game takes a data file and a module: a sixth game from a test folder is played, simulated and proved by generic code.
 
 #![allow(clippy::cast_precision_loss, reason = "statistics")]
 
@@ -21,7 +20,7 @@ fn lantern() -> &'static dyn Game {
 #[test]
 fn a_sixth_game_is_proven_by_the_shared_mathematics() {
     let par = lantern().par(&STAKE).unwrap();
-    // By hand: see the data file.
+    // Computed by hand: see the data file.
     assert_eq!(par.rtp, ratio(11 + 7 * (4 + 2 + 1), 64) + ratio(22, 64 * 11));
     assert_eq!(par.hit_frequency, ratio(1 + 7 * 3, 64));
     assert_eq!((par.max_win_bets.clone(), par.max_win_probability.clone()), (ratio(11 + 1, 1), ratio(1, 64 * 11)));
@@ -48,7 +47,7 @@ fn a_sixth_game_plays_with_the_shared_gamble() {
     for _ in 0..400 {
         round.reopen(&Carried::default());
         round.resolve(&Choice::Spin, &mut draws, &mut out).unwrap();
-        // The lantern is not lit: each round begins without a spark.
+        // The lantern isn't lit: each round begins without a spark.
         assert_eq!(out.round_win_minor, out.wins.iter().map(|win| win.coins).sum::<u64>());
         let mut at_risk = out.round_win_minor;
         while out.awaiting == Awaiting::Double {

@@ -1,5 +1,4 @@
-//! A collection after a round that was played earlier is void (PL-04), held against a model that keeps
-//! every crystal and every potion with the round that brought it.
+//! Voiding an earlier round (PL-04), checked against a model that records the originating round of every crystal and potion.
 
 use motherlode_slots::{Carried, latest};
 use proptest::{collection::vec, prelude::*, test_runner::RngSeed};
@@ -12,10 +11,10 @@ fn config() -> ProptestConfig {
     ProptestConfig { cases: 256, failure_persistence: None, rng_seed: RngSeed::Fixed(4), ..ProptestConfig::default() }
 }
 
-/// A crystal: the round that brought it, and the coin value; none for a gift.
+/// Crystal: its round and coin value; `None` for a gift.
 type Crystal = (usize, Option<u64>);
 
-/// Dwarf Mine's collections, crystal by crystal (DM-11 to DM-15).
+/// Dwarf Mine's collections by crystal (DM-11 to DM-15).
 #[derive(Clone, Default)]
 struct Mine {
     colours: [Vec<Crystal>; 4],
@@ -23,7 +22,7 @@ struct Mine {
 }
 
 impl Mine {
-    /// A round in which these colours land; whether it completes one.
+    /// Plays a round in which these colours land. Returns whether it completes one.
     fn play(&mut self, round: usize, landed: [bool; 4], coin: u64) -> bool {
         if !self.given {
             self.given = true;
@@ -52,7 +51,7 @@ impl Mine {
     }
 }
 
-/// The states before, between and after the rounds, and whether each round completed a colour.
+/// States before, between and after the rounds, and whether each round completed a colour.
 fn mined(rounds: &[([bool; 4], usize)]) -> (Vec<Mine>, Vec<bool>) {
     let mut states = vec![Mine::default()];
     let completed = rounds.iter().enumerate().map(|(number, (landed, coin))| {
@@ -65,7 +64,7 @@ fn mined(rounds: &[([bool; 4], usize)]) -> (Vec<Mine>, Vec<bool>) {
     (states, completed)
 }
 
-/// Witch Feature's shelf, potion by potion, each with its round; and the features unlocked (WF-06, WF-11).
+/// Witch Feature's shelf by potion with its round, and the unlocked features (WF-06, WF-11).
 #[derive(Clone)]
 struct Shelf {
     potions: Vec<(usize, i64)>,
@@ -73,7 +72,7 @@ struct Shelf {
 }
 
 impl Shelf {
-    /// A round that lands these potions; whether three of them made a combination.
+    /// Plays a round with these potions. Returns whether three of them made a combination.
     fn play(&mut self, round: usize, landed: &[i64]) -> bool {
         self.potions.extend(landed.iter().map(|potion| (round, *potion)));
         if self.potions.len() < 3 {
@@ -122,8 +121,7 @@ proptest! {
             }
             let left = game.without(&now.carried(), &before, &after);
             if completed[round..].contains(&true) {
-                // What was used up is used up: only what could be collected is left, and no more than there was or was
-                // taken.
+                // Used crystals stay used: at most the existing or removed ones are left.
                 for colour in 0..4 {
                     let gifted = if colour == RED { left.0[8] } else { 0 };
                     let (crystals, own) = (left.0[colour], left.0[colour] - gifted);
@@ -149,7 +147,7 @@ proptest! {
         let mut rounds: Vec<_> = [(first, 0)].into_iter().chain(rounds).collect();
         let (states, _) = mined(&rounds);
         let [new, after] = [&states[0], &states[1]].map(Mine::carried);
-        // Red crystals until the gift is used up.
+        // Red crystals until the gift is used.
         rounds.extend([([false, false, false, true], 1); 2]);
         let (states, _) = mined(&rounds);
         let now = states.last().unwrap();
@@ -157,7 +155,7 @@ proptest! {
         let used_up = now.carried().0[8] == 0;
         prop_assert!(used_up);
         prop_assert_eq!((left.0[8], left.0[9]), (0, 1));
-        // Only the round's own crystal is taken, as far as there is one.
+        // Only the round's own crystal is removed, if any.
         let own = i64::from(first[RED]);
         prop_assert_eq!(left.0[RED], (now.carried().0[RED] - own).max(0));
     }
@@ -196,14 +194,13 @@ proptest! {
     }
 }
 
-/// A completed colour, and a combination, that are void: what they used up is back, as far as there is room beside what
-/// was collected since.
+/// A voided completion or combination restores what it used, as far as there is room with later additions.
 #[test]
 fn pl_04_what_a_void_round_used_up_is_given_back() {
     let mine = |red: i64, micros: i64| Carried([0, 0, 0, red, 0, 0, 0, micros, 0, 1, 0, 0]);
     let dwarf = latest("dwarf-mine").unwrap();
     let (before, after) = (mine(4, 40_000), mine(0, 0));
-    // One of the same colour since: one short of complete at the most, at coin values that there were.
+    // One more of the colour since: one short of complete, at existing coin values.
     assert_eq!(dwarf.without(&mine(1, 10_000), &before, &after), mine(4, 40_000));
     let old = motherlode_slots::game("dwarf-mine", "1.0").unwrap();
     assert_eq!(old.without(&mine(1, 10_000), &before, &after), mine(4, 50_000), "as it was (PL-01)");

@@ -1,6 +1,5 @@
-//! The rules of Witch Feature, each by its number, on rounds as they are played.
-//!
-//! Wins are recomputed cell by cell from the data file; potions, features and unlocks by a model of a few lines below.
+//! Rules of Witch Feature on played rounds. Wins are recomputed cell by cell from the data file; potions, features and unlocks by a
+//! short model below.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -23,7 +22,7 @@ static FREE_STRIPS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| strips("free_re
 static RESPIN_STRIPS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| strips("respin_reels"));
 
 const HIGH: [&str; 6] = ["Wi", "Wt", "Ca", "Ow", "Bo", "Br"];
-/// Combinations as sorted colours, and the features in the order of unlocking.
+/// Combinations as sorted colours, with features in unlocking order.
 const FEATURES: [(&str, SpinKind); 4] = [
     ("BGR", SpinKind::HighSymbols),
     ("BBR", SpinKind::RandomWilds),
@@ -54,7 +53,7 @@ fn cells(spin: &Spin) -> Vec<u8> {
     (0..5).flat_map(|reel| (0..4).map(move |row| spin.cell(reel, row).unwrap())).collect()
 }
 
-/// The win of a window: on each line every symbol is tried, a Wild counts as it, the best counts (WF-01, WF-03).
+/// Win of a window by the rules (WF-01, WF-03): tries every symbol per line, substituted by Wilds, and takes the best.
 fn naive_win(spin: &Spin, coins_per_line: u64) -> u64 {
     let best = |line: &Vec<usize>| {
         let shown: Vec<usize> = (0..5).map(|reel| usize::from(spin.cell(reel, line[reel]).unwrap())).collect();
@@ -69,13 +68,12 @@ fn naive_win(spin: &Spin, coins_per_line: u64) -> u64 {
     NAIVE.lines.iter().map(best).sum::<u64>() * coins_per_line * multiplier
 }
 
-/// One round: what was carried into it, and its steps.
 struct Played {
     before: Carried,
     steps: Vec<Outcome>,
 }
 
-/// Rounds of one player, what a round leaves carried into the next.
+/// Consecutive rounds of one player.
 fn rounds(count: usize, start: [i64; 3], from: u64, coins_per_line: u32) -> Vec<Played> {
     let mut carried = Carried::default();
     carried.0[..3].copy_from_slice(&start);
@@ -97,7 +95,7 @@ fn rounds(count: usize, start: [i64; 3], from: u64, coins_per_line: u32) -> Vec<
     all
 }
 
-/// Twenty thousand rounds of a player who has unlocked everything.
+/// 20,000 rounds of a player with all features unlocked.
 static PLAYED: LazyLock<Vec<Played>> = LazyLock::new(|| rounds(20_000, [0, 0, 4], 1, 2));
 
 fn spins(kind: SpinKind) -> impl Iterator<Item = (&'static Outcome, &'static Spin)> {
@@ -105,7 +103,7 @@ fn spins(kind: SpinKind) -> impl Iterator<Item = (&'static Outcome, &'static Spi
     steps.flat_map(move |out| out.spins.iter().filter(move |spin| spin.kind == kind).map(move |spin| (out, spin)))
 }
 
-/// The colours of a window's Potions, from the left.
+/// Colours of a window's Potions, from the left.
 fn potions(out: &Outcome, spin: &Spin) -> String {
     let marks = out.marks_of(spin).iter().filter(|mark| mark.kind == MarkKind::Potion);
     marks.map(|mark| NAIVE.codes[mark.value as usize].chars().nth(1).unwrap()).collect()
@@ -125,8 +123,7 @@ fn sorted(potions: &str) -> String {
     chars.into_iter().collect()
 }
 
-/// WF-01 to WF-03: fifty lines from the left, the best of each, Wild for all but the special symbols; every window of
-/// every kind pays just that.
+/// WF-01 to WF-03: fifty lines from the left, the best of each, Wild for all but special symbols, in every kind of window.
 #[test]
 fn wf_01_wf_03_fifty_lines_pay_their_best_from_the_left() {
     assert_eq!(NAIVE.lines.len(), 50);
@@ -157,7 +154,7 @@ fn wf_02_wins_are_in_proportion_to_the_bet() {
     assert_eq!(one.iter().map(|coins| coins * 10).collect::<Vec<_>>(), ten);
 }
 
-/// All Wilds in a High Symbols Respin pay five Wilds on fifty lines, which is the pay of one in bets.
+/// Only Wilds in a High Symbols Respin pay five Wilds on fifty lines: the pay of one in bets.
 #[test]
 fn wf_04_the_description_states_the_highest_win() {
     let facts = witch_feature().facts();
@@ -192,12 +189,12 @@ fn wf_05_potions_land_on_reels_2_3_4_at_most_one_a_reel_and_fall_out() {
                 for mark in landed {
                     *on.entry((mark.cell, mark.value)).or_insert(0u32) += 1;
                 }
-                // Nothing but the strips' symbols stays: the Potion fell out and the cells above moved down.
+                // Only strip symbols remain: the Potion fell out and the cells above moved down.
                 assert!(cells(spin).iter().all(|&cell| NAIVE.roles[usize::from(cell)] != "collected"));
             }
         }
     }
-    // Three reels, four rows, three colours, each of them seen about as often as its chance: 1/6 x 1/4 x (2, 1, 1)/4.
+    // Three reels, four rows, three colours, each as frequent as its chance: 1/6 x 1/4 x (2, 1, 1)/4.
     assert_eq!(on.len(), 36);
     for ((cell, potion), count) in on {
         let expected = 20_000.0 / 24.0 * if code(u8::try_from(potion).unwrap()) == "PR" { 0.5 } else { 0.25 };
@@ -205,7 +202,7 @@ fn wf_05_potions_land_on_reels_2_3_4_at_most_one_a_reel_and_fall_out() {
     }
 }
 
-/// The paid spin's window is the strip's at its stops, free spins' and respins' are those of their own reels.
+/// Windows of paid spins, free spins and respins equal their strips at the stops.
 #[test]
 fn wf_05_windows_are_the_strips_at_their_stops() {
     for (kind, strips) in
@@ -221,7 +218,7 @@ fn wf_05_windows_are_the_strips_at_their_stops() {
     }
 }
 
-/// WF-06 to WF-13, with everything unlocked: the Potions, collected from the left, decide which window follows.
+/// WF-06 to WF-13 with all features unlocked: the Potions, collected from the left, determine the next window.
 #[test]
 fn wf_06_wf_13_three_potions_decide_what_follows() {
     let mut seen = BTreeMap::new();
@@ -245,7 +242,7 @@ fn wf_06_wf_13_three_potions_decide_what_follows() {
         }
         *seen.entry((combination, after.map(|kind| format!("{kind:?}")))).or_insert(0) += 1;
     }
-    // Ten combinations; the six without a feature with and without an Explosion; and spins without a combination.
+    // Ten combinations, the six without a feature with and without Explosion, and spins without a combination.
     assert_eq!(seen.len(), 4 + 2 * 6 + 1, "{seen:?}");
 }
 
@@ -272,7 +269,7 @@ fn wf_08_random_wilds_are_placed_on_the_respins_reels() {
     assert!(numbers[&3] > numbers[&6]);
 }
 
-/// The cells named are Wilds; the others are the strips'.
+/// Asserts Wilds on the named cells and the strips' symbols elsewhere.
 fn under_wilds(spin: &Spin, wilds: &BTreeSet<u8>) {
     for (cell, shown) in (0u8..).zip(cells(spin)) {
         let (reel, row) = (usize::from(cell / 4), usize::from(cell % 4));
@@ -322,7 +319,7 @@ fn wf_10_mega_wilds_are_one_of_3x3_or_two_of_2x2() {
         under_wilds(spin, &covered);
         places[usize::from(side - 2)].insert(marks.iter().map(|mark| mark.cell).collect::<Vec<_>>());
     }
-    // 3 x 2 places of one; of the 66 pairs of the 4 x 3 places of 2x2 those that don't overlap, found by trying all.
+    // 3 x 2 placements of one; for 2x2 those of the 66 pairs of the 4 x 3 placements without overlap, found by trying all.
     let corners: Vec<(i32, i32)> = (0..4).flat_map(|reel| (0..3).map(move |row| (reel, row))).collect();
     let apart = |(a, b): &((i32, i32), (i32, i32))| (a.0 - b.0).abs() >= 2 || (a.1 - b.1).abs() >= 2;
     let pairs = corners.iter().enumerate().flat_map(|(at, a)| corners[at + 1..].iter().map(move |b| (*a, *b)));
@@ -331,7 +328,7 @@ fn wf_10_mega_wilds_are_one_of_3x3_or_two_of_2x2() {
     assert!(places[1].len() == 6 && places[0].len() > 20, "nearly all are seen");
 }
 
-/// WF-11: each feature's first trigger unlocks the next; a locked combination triggers none.
+/// WF-11: each feature's first trigger unlocks the next; a locked combination triggers nothing.
 #[test]
 fn wf_11_features_are_unlocked_one_after_the_other() {
     for player in 0..40 {
@@ -352,7 +349,7 @@ fn wf_11_features_are_unlocked_one_after_the_other() {
 fn wf_11_a_locked_combination_counts_as_one_that_triggers_none() {
     let (mut exploded, mut nothing) = (0, 0);
     for number in 0..4000 {
-        // Red and blue lie there and only High Symbols is unlocked: a second blue would be Random Wilds.
+        // With red and blue on the shelf and only High Symbols unlocked, a second blue would be Random Wilds.
         let round = &rounds(1, [1, 2, 1], number, 1)[0];
         let first = &round.steps[0];
         if potions(first, &first.spins[0]).starts_with('B') {
@@ -399,7 +396,7 @@ fn wf_13_question_marks_become_high_symbols_each_on_its_own() {
     assert!(mixed > 500);
 }
 
-/// Free Spins symbols of a window, on reels 1 and 5.
+/// Number of Free Spins symbols on reels 1 and 5.
 fn outer(spin: &Spin) -> usize {
     let shown = cells(spin);
     assert!(shown[4..16].iter().all(|&cell| code(cell) != "FS"), "only on reels 1 and 5");
@@ -430,7 +427,7 @@ fn wf_14_wf_16_free_spins_are_won_on_reels_1_and_5() {
     assert!(triggered > 80 && more.iter().all(|&seen| seen > 3), "{triggered} {more:?}");
 }
 
-/// WF-15: no Potions; a feature can follow, the Multiplier with another, or alone until a win.
+/// WF-15: no Potions; possible features, with or without the Multiplier, or the Multiplier alone until a win.
 #[test]
 fn wf_15_features_follow_free_spins_at_random() {
     let mut seen = BTreeSet::new();
@@ -466,7 +463,7 @@ fn wf_17_respins_neither_start_nor_extend_free_spins() {
     }
 }
 
-/// WF-18: everything is added to the base win, at the same bet.
+/// WF-18: all wins are added at the same bet.
 #[test]
 fn wf_18_all_wins_are_added() {
     for round in PLAYED.iter() {
@@ -479,11 +476,11 @@ fn wf_18_all_wins_are_added() {
     }
 }
 
-/// A series that doesn't end within a step goes on in the next: on reels that can't win it never ends.
+/// A series longer than a step continues in the next; on reels without wins it never ends.
 #[test]
 fn wf_09_a_long_series_is_cut_into_steps() {
     let mut data: GameData = file::parse(FILE).unwrap();
-    // No symbol of the first reel stands on the second: no line can win.
+    // The first two reels have no common symbol, so no line can win.
     data.respin_reels.strips = ["A K A K", "Q J Q J", "Q J Q J", "Q J Q J", "Q J Q J"].map(str::to_owned).to_vec();
     let model = Model::of(&data).unwrap();
     let mut carried = Carried::default();
@@ -504,7 +501,7 @@ fn wf_09_a_long_series_is_cut_into_steps() {
 }
 
 proptest! {
-    /// Any choices in any order are refused without effect or resolved; never a panic; the same seed, the same outcome.
+    /// Any sequence of choices is refused without effect or resolved, without a panic and reproducibly.
     #[test]
     fn any_sequence_of_choices_is_answered(
         choices in prop::collection::vec((0u8..6, any::<u64>()), 1..40),

@@ -1,4 +1,4 @@
-//! The exact mathematics of Witch Feature against enumeration, against play, and against its data file.
+//! Exact mathematics of Witch Feature against enumeration, play, and the data file.
 
 #![allow(clippy::cast_precision_loss, reason = "statistics")]
 
@@ -33,7 +33,7 @@ fn unlocked() -> Carried {
     carried
 }
 
-/// WF-21: 94.02 % with all features unlocked, to fifteen decimals; a file that says otherwise is refused.
+/// WF-21: 94.02 % with all features unlocked, to fifteen decimals; a file with another promise is refused.
 #[test]
 fn wf_21_the_long_run_return_is_the_published_one() {
     let model = model();
@@ -48,8 +48,7 @@ fn wf_21_the_long_run_return_is_the_published_one() {
     }
 }
 
-/// Wins are coins in proportion to the coins of a line, so that one sheet holds for every bet; here it is asked for
-/// some.
+/// Wins are proportional to the coins per line, so one sheet holds for every bet; checked for some.
 #[test]
 fn wf_21_the_return_is_the_same_at_every_bet() {
     let limits = &witch_feature().info().limits;
@@ -59,14 +58,13 @@ fn wf_21_the_return_is_the_same_at_every_bet() {
     assert_eq!((&par.parts, &par.rtp, &par.hit_frequency), (&other.parts, &other.rtp, &other.hit_frequency));
     assert_eq!(par.parts.iter().map(|part| &part.rtp).sum::<Exact>(), par.rtp);
     assert_eq!((par.bet_coins, other.bet_coins), (50, 500));
-    // What the combinations of the paid spin return is its line wins.
+    // The combinations of the paid spin sum to its line wins.
     let rows: Exact = par.reel_sets[0].combinations.iter().map(|row| &row.rtp).sum();
     assert_eq!(rows, par.part("base_lines"));
     assert!(witch_feature().par(&stake(10_000, 11)).is_err());
 }
 
-/// The mean of a window and the chance that it wins, against a cycle enumerated through the evaluator that serves
-/// players.
+/// Mean and hit chance of a window, against a full cycle through the production evaluator.
 #[test]
 fn the_full_cycle_of_short_reels_is_what_the_mathematics_says() {
     let mut data: GameData = file::parse(FILE).unwrap();
@@ -91,11 +89,11 @@ fn the_full_cycle_of_short_reels_is_what_the_mathematics_says() {
     let totals = scan::scan(&model.respin, 50, 0..model.respin.reels.cycle());
     assert_eq!(means.respin_wins, ratio(totals.hits, model.respin.reels.cycle()));
     assert_eq!(moments::hits(&model.respin, 50), totals.hits);
-    // Four of the nine and four of the eight stops show the symbol.
+    // Four of nine and four of eight stops show the symbol.
     assert_eq!(means.trigger, ratio(4, 9) * ratio(4, 8));
 }
 
-/// How often combinations come in the long run, for one colour only: every third Potion, and none is a feature.
+/// Long-run frequency of combinations for one colour: every third Potion completes one, without feature.
 #[test]
 fn wf_06_every_third_potion_completes_a_combination() {
     let mut data: GameData = file::parse(FILE).unwrap();
@@ -113,7 +111,7 @@ fn wf_06_every_third_potion_completes_a_combination() {
     assert_eq!(only_red[4], per_spin / ratio(3, 1));
 }
 
-/// Whole rounds through the players' code return what the mathematics says, part by part, from the unlocked state on.
+/// Rounds played by the production code from the unlocked state return the computed parts.
 #[test]
 fn wf_21_played_rounds_return_what_the_mathematics_says() {
     let stake = stake(10_000, 1);
@@ -139,20 +137,20 @@ fn wf_21_played_rounds_return_what_the_mathematics_says() {
     close("hits", hits, float(&par.hit_frequency), hits * (1.0 - hits));
     let spins = tally.free_spins as f64 / n;
     close("free spins", spins, float(par.rate("free_spins_per_paid_spin").unwrap()), 16.0 * spins);
-    // The sample's own deviation: heavy tails make it wander, a wrong formula misses by more.
+    // Heavy tails move the sample deviation; a wrong formula misses by more.
     let mean = tally.win.coins as f64 / n / 50.0;
     let deviation = (tally.win.squares as f64 / n / 2500.0 - mean * mean).sqrt();
     assert!((deviation / par.std_dev - 1.0).abs() < 0.1, "{deviation} against {}", par.std_dev);
 }
 
-/// The locked states too: a player kept in one returns what its conditional return says.
+/// A player kept in a locked state has its conditional return.
 #[test]
 fn wf_21_locked_states_return_what_the_description_states() {
     let model = model();
     let means = Means::of(&model);
     let par = witch_feature().par(&stake(10_000, 1)).unwrap();
     for (locked, of) in par.conditional_rtps.iter().filter(|of| of.key.starts_with("unlocked_")).enumerate() {
-        // What is missing is what the locked features return beyond the Explosions that come instead.
+        // The difference is the return of the locked features beyond the Explosions in their place.
         let explosion = par::chance_of_explosion(&model) * &means.explosion;
         let missing: Exact =
             (locked + 1..4).map(|place| &means.combinations[place] * (&means.features[place] - &explosion)).sum();

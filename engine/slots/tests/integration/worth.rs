@@ -1,4 +1,4 @@
-//! Money out of coins.
+//! Conversion of coins to money.
 
 use motherlode_slots::{CoinWorth, MeanCoin, parts::worth::half_even};
 

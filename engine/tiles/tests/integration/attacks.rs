@@ -1,4 +1,4 @@
-//! Attacks on proofs, by a generator: each is refused by whoever has the log's key, or has kept an older checkpoint.
+//! Generated attacks on proofs. Each is detected with the log's key or an older checkpoint.
 
 use crate::naive::{entries, grown};
 use motherlode_tiles::{
@@ -18,7 +18,7 @@ fn checkpoint(tree: &Tree) -> Note {
     checkpoint.sign(&key()).unwrap()
 }
 
-/// Numbers that are spread, the same each time.
+/// Deterministic pseudo-random numbers.
 fn dice(seed: u64) -> impl FnMut(usize) -> usize {
     let mut state = seed;
     move |below| {
@@ -27,7 +27,7 @@ fn dice(seed: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// Whether a proof in a file holds for an entry: what a verifier does, but for the signature, which most attacks leave as it is.
+/// Verifies a proof file for an entry without its signature, which most attacks leave intact.
 fn holds(proof: &Proof, entry: &Hash) -> bool {
     let checkpoint: Checkpoint = proof.checkpoint.text().parse().unwrap();
     is_included(&leaf(entry), proof.index, checkpoint.size, &proof.path, &checkpoint.root)
@@ -71,7 +71,7 @@ fn a_checkpoint_of_another_key_or_with_another_text_is_none_of_the_log() {
         let honest = checkpoint(&tree);
         let forged = match attempt % 3 {
             0 => honest.clone().with(vec![thief.sign(honest.text())]),
-            // With the id of the log's key on it.
+            // With the id of the log's key.
             1 => {
                 let mut signature = thief.sign(honest.text());
                 signature.id = key().verifier().id();
@@ -92,7 +92,7 @@ fn whoever_kept_a_checkpoint_sees_a_rewritten_log_though_chain_tree_and_signatur
     let (whole, levels) = grown(&honest);
     let mut roll = dice(3);
     for attempt in 0..100 {
-        // The witness saw the log at some size; then an entry below it is rewritten, and with a chain all behind it.
+        // The witness cosigned some size; then an earlier entry is rewritten, and with a chain all later ones.
         let (kept, rewritten) = (1 + roll(SIZE - 1), roll(SIZE));
         let rewritten = rewritten % kept;
         let seen = Tree::read(&levels, kept as u64).unwrap();
@@ -108,11 +108,11 @@ fn whoever_kept_a_checkpoint_sees_a_rewritten_log_though_chain_tree_and_signatur
             let judged = judge(&request(path), key().verifier(), Some(seen));
             assert_eq!(judged, Err(Unwitnessed::Inconsistent), "attempt {attempt}");
         }
-        // A split view: the same size, another root.
+        // Split view: same size, another root.
         let split = AddCheckpoint { old: SIZE as u64, path: vec![], checkpoint: checkpoint(&tree) };
         let seen = Seen { size: SIZE as u64, root: whole.root() };
         assert_eq!(judge(&split, key().verifier(), Some(seen)), Err(Unwitnessed::Inconsistent));
-        // A tree that was cut off.
+        // Truncated tree.
         let (cut, _) = grown(&entries(kept));
         let shorter = AddCheckpoint { old: cut.size(), path: vec![], checkpoint: checkpoint(&cut) };
         assert_eq!(judge(&shorter, key().verifier(), Some(seen)), Err(Unwitnessed::Conflict(SIZE as u64)));

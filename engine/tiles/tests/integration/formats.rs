@@ -1,17 +1,17 @@
-//! Texts: the specifications' own examples, what is written and read again, and what has no reading.
+//! Text formats: examples of the specifications, round trips, and invalid texts.
 
 use motherlode_tiles::{
     AddCheckpoint, Checkpoint, KeyKind, Note, NoteError, Policy, Proof, Seen, SignerKey, Tile, Unwitnessed,
     VerifierKey, empty, judge,
 };
 
-/// The example of signed-note.
+/// Example of signed-note.
 const VKEY: &str = "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k";
 const NOTE: &str = "This is an example message.
 
 \u{2014} example.com/foo Uw2QOkn8srV1yJGh2VYRlL1Tnagv1YEq6TfXppzi2ONncAlTgK7Ztg1ERYNZXsYjOBH3mFXmRKuwHjG1Yu72IneyaQM=
 ";
-/// The example of tlog-cosignature: that of tlog-checkpoint with a witness's line.
+/// Example of tlog-cosignature: that of tlog-checkpoint with a witness line.
 const COSIGNED: &str = "example.com/behind-the-sofa
 20852163
 CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
@@ -32,13 +32,13 @@ fn checkpoint() -> Checkpoint {
     Checkpoint { origin: "example.com/log/0".into(), size: 0, root: empty() }
 }
 
-/// Found by libFuzzer: two texts in base64 one behind the other were read as one, and written back as another.
+/// Found by libFuzzer: two concatenated base64 texts were read as one and written differently.
 #[test]
 fn no_text_in_base64_has_its_padding_within() {
     let log = log();
     let note = checkpoint().sign(&log).unwrap().to_string();
     let (head, signature) = note.trim_end().rsplit_once(' ').unwrap();
-    // The same bytes in two spellings: one byte, padded, and the others; and all of them together.
+    // The same bytes in two spellings: one padded byte followed by the others, and all together.
     let bytes = data_encoding::BASE64.decode(signature.as_bytes()).unwrap();
     let spelled = [&bytes[..1], &bytes[1..]].map(|part| data_encoding::BASE64.encode(part)).concat();
     assert_eq!(data_encoding::BASE64.decode(spelled.as_bytes()).unwrap(), bytes);
@@ -78,7 +78,7 @@ fn the_examples_of_checkpoint_and_cosignature_are_read() {
     assert_eq!((&*read.extra, read.index, read.to_string()), (&[1, 2, 3][..], 73_894, proof));
 }
 
-/// The sizes that a round's record of 346 bytes and its messages come to in a log of ten million records, with three witnesses.
+/// Size of a proof for a round's record of 346 bytes and its messages in a log of ten million records, with three witnesses.
 #[test]
 fn a_proof_is_small_in_a_long_log() {
     let mut checkpoint = Checkpoint { size: 10_000_000, root: [9; 32], ..checkpoint() }.sign(&log()).unwrap();
@@ -86,7 +86,7 @@ fn a_proof_is_small_in_a_long_log() {
         let cosignature = witness().cosign(checkpoint.text(), 1_800_000_000);
         checkpoint.signatures.push(cosignature);
     }
-    // 24 levels: a tree of 2^24 leaves is larger.
+    // 24 levels: the tree is smaller than 2^24 leaves.
     let proof = Proof { extra: vec![7; 346 + 40], index: 9_999_999, path: vec![[5; 32]; 24], checkpoint };
     let text = proof.to_string();
     assert!(text.len() < 2500, "{}", text.len());
@@ -179,10 +179,10 @@ fn a_cosignature_tells_its_time_and_is_no_signature() {
     note.signatures.push(witness().cosign(note.text(), 1_679_315_147));
     assert_eq!(note.verify(log().verifier()), Ok(0));
     assert_eq!(note.verify(witness().verifier()), Ok(1_679_315_147));
-    // The time is signed.
+    // The signature covers the time.
     note.signatures[1].bytes[7] ^= 1;
     assert_eq!(note.verify(witness().verifier()), Err(NoteError::False));
-    // The key of a witness signs no checkpoint as a log, and the reverse.
+    // A witness key doesn't sign checkpoints as a log, and vice versa.
     let other = SignerKey::new("witness.example/w1", KeyKind::Log, [8; 32]).unwrap();
     assert_ne!(other.verifier().id(), witness().verifier().id());
     assert_eq!(note.verify(other.verifier()), Err(NoteError::Unsigned));

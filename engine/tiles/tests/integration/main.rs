@@ -1,4 +1,4 @@
-//! The tile log's formats and mathematics, held against the specifications' own examples and a tree that is built naively.
+//! Formats and mathematics of the tile log, compared with the specifications' examples and a naive tree.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

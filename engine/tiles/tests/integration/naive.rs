@@ -1,4 +1,4 @@
-//! The tree as RFC 6962 defines it, word by word, and its tiles: slow, and with nothing in common with the crate's.
+//! Literal and slow implementation of RFC 6962's tree and its tiles, sharing nothing with the crate's.
 
 use motherlode_tiles::{Hash, Stored, Tree};
 use sha2::{Digest, Sha256};
@@ -30,7 +30,7 @@ pub fn path(m: usize, entries: &[Hash]) -> Vec<Hash> {
     rest
 }
 
-/// `SUBPROOF(m, D[n], b)`; the proof is that with `b` true.
+/// `SUBPROOF(m, D[n], b)`; the consistency proof with `b` true.
 pub fn subproof(m: usize, entries: &[Hash], b: bool) -> Vec<Hash> {
     if m == entries.len() {
         return if b { vec![] } else { vec![mth(entries)] };
@@ -52,12 +52,12 @@ fn split(n: usize) -> usize {
     k
 }
 
-/// Entries that differ.
+/// Distinct entries.
 pub fn entries(count: usize) -> Vec<Hash> {
     (0..count).map(|at| Sha256::digest(format!("entry {at}")).into()).collect()
 }
 
-/// The levels of tiles in memory.
+/// Tile levels in memory.
 #[derive(Default)]
 pub struct Levels(pub Vec<Vec<Hash>>);
 
@@ -71,7 +71,7 @@ impl Stored for Levels {
     }
 }
 
-/// The tree of these entries and the hashes that its tiles hold.
+/// Tree of these entries, with the hashes of its tiles.
 pub fn grown(entries: &[Hash]) -> (Tree, Levels) {
     let (mut tree, mut levels) = (Tree::default(), Levels::default());
     for entry in entries {

@@ -1,4 +1,4 @@
-//! Roots and proofs, the same as by the definition, and no others.
+//! Roots and proofs equal to their definition, and refused changes.
 
 use crate::naive::{entries, grown, mth, path, subproof};
 use motherlode_tiles::{Tree, consistency, empty, inclusion, is_consistent, is_included, leaf, root};
@@ -8,7 +8,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The known answers of Certificate Transparency's own tests of RFC 6962.
+/// Known answers from the RFC 6962 tests of Certificate Transparency.
 #[test]
 fn roots_are_those_that_rfc_6962_was_published_with() {
     let known: [(&[u8], &str); 8] = [
@@ -36,7 +36,7 @@ fn roots_are_those_that_rfc_6962_was_published_with() {
 fn each_level_of_tiles_has_the_roots_of_the_full_tiles_beneath() {
     let entries = entries(70_000);
     let (tree, levels) = grown(&entries);
-    // The example of tlog-tiles: 273 full tiles and 112 hashes, one full tile and 17, and one hash.
+    // Example of tlog-tiles: 273 full tiles and 112 hashes, one full tile and 17, and one hash.
     assert_eq!(levels.0.iter().map(Vec::len).collect::<Vec<_>>(), [70_000, 273, 1]);
     assert_eq!(levels.0[1][272], mth(&entries[272 * 256..273 * 256]));
     assert_eq!(levels.0[2][0], mth(&entries[..65_536]));

@@ -1,4 +1,4 @@
-//! A player's collection as a shelf: crystals, potions, unlocked features.
+//! Player's collection as a shelf: crystals, potions, unlocked features.
 
 use super::{
     pen::{Hue, Pen},
@@ -8,22 +8,22 @@ use motherlode_books::CoinValue;
 use motherlode_proto::round::v1::{CarriedFigure, Witch};
 use motherlode_slots::{GameInfo, SymbolRole};
 
-/// The Potion features in the order in which they are unlocked (WF-11).
+/// Potion features in unlocking order (WF-11).
 const FEATURES: [&str; 4] = ["High Symbols", "Random Wilds", "Multiplier", "Mega Wild"];
 
-/// A player's collection in a game.
+/// Player's collection in a game.
 pub(crate) enum Shelf {
-    /// Crystals of each colour, by its symbol; so many of a colour complete it (DM-11).
+    /// Crystals by symbol, `needs` of which complete a colour (DM-11).
     Crystals { needs: usize, colours: Vec<(usize, usize)> },
-    /// Potions by their symbols, a third completes the combination (WF-06); and the features unlocked so far (WF-11).
+    /// Potions by symbol, completed by a third (WF-06), and unlocked features (WF-11).
     Potions { places: [Option<usize>; 2], unlocked: &'static [&'static str] },
 }
 
 impl Shelf {
-    /// The shelf of a game, from the figures carried by their keys; none where the game's symbols are not collected.
+    /// Creates the shelf from carried figures by key; `None` for a game without collected symbols.
     ///
-    /// A colour's figure counts its crystals, `collection_needs` of which complete it (DM-11); `potion_1` and `potion_2`
-    /// name a Potion by its place among the collected symbols from 1 (WF-06), and `unlocked` counts features (WF-11).
+    /// A colour's figure counts its crystals, `collection_needs` of which complete it (DM-11); `potion_1` and `potion_2` are
+    /// 1-based indexes into the collected symbols (WF-06), and `unlocked` counts features (WF-11).
     pub(crate) fn of(game: &GameInfo, figure: &dyn Fn(&str) -> i64) -> Option<Self> {
         let collected: Vec<_> =
             (0..game.symbols.len()).filter(|at| role(game, *at) == Some(SymbolRole::Collected)).collect();
@@ -39,13 +39,13 @@ impl Shelf {
             return None;
         }
         let place = |key: &str| count(key).checked_sub(1).and_then(|place| collected.get(place)).copied();
-        // A new player has the first feature without having been told so.
+        // A new player has the first feature without a figure.
         let unlocked = &FEATURES[..unlocked.clamp(1, FEATURES.len())];
         Some(Self::Potions { places: [place("potion_1"), place("potion_2")], unlocked })
     }
 }
 
-/// The shelf of a game in letters; nothing where there is none.
+/// Draws the shelf of a game; empty without one.
 pub(super) fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, pen: Pen) -> Vec<String> {
     match Shelf::of(game, figure) {
         None => vec![],
@@ -65,10 +65,10 @@ pub(super) fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, pen: Pen) -> 
     }
 }
 
-/// Describes figures of a game in words; unknown ones by their keys without underscores.
+/// Describes figures of a game; unknown ones by key without underscores.
 ///
-/// See [`shelf`] for crystals and Potions; `<colour>_micros` sums the coin values of a colour's crystals in millionths,
-/// `red_gifted` counts those among the red that were a gift (DM-14), and `given` says that it was made.
+/// See [`shelf`] for crystals and Potions. `<colour>_micros` is the sum of coin values of a colour's crystals in millionths,
+/// `red_gifted` the number of gifted red ones (DM-14), and `given` marks the gift as given.
 pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> String {
     let collected: Vec<_> =
         (0..game.symbols.len()).filter(|at| role(game, *at) == Some(SymbolRole::Collected)).collect();
@@ -98,7 +98,7 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
                 let count = usize::try_from(*value).unwrap_or_default().clamp(1, FEATURES.len());
                 format!("unlocked {}", FEATURES[..count].join(", "))
             }
-            // BW-02: the one that the player has picked.
+            // BW-02: the picked witch.
             ("witch", _) if *value == i64::from(i32::from(Witch::White)) => "the white witch".to_owned(),
             ("witch", _) if *value == i64::from(i32::from(Witch::Dark)) => "the dark witch".to_owned(),
             (other, _) => format!("{} {value}", other.replace('_', " ")),
@@ -107,7 +107,7 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
     figures.iter().map(told).collect::<Vec<_>>().join("; ")
 }
 
-/// A colour and its crystals, those that lack as rings: `Green ●●○○○`.
+/// Colour with its crystals, missing ones as rings: `Green ●●○○○`.
 fn colour(game: &GameInfo, symbol: usize, has: usize, needs: usize, pen: Pen) -> String {
     let crystals = pen.bold(window::hue(game, symbol), &"●".repeat(has));
     format!("{} {crystals}{}", first_word(game, symbol), pen.plain(Hue::Grey, &"○".repeat(needs - has)))
@@ -117,7 +117,7 @@ fn role(game: &GameInfo, symbol: usize) -> Option<SymbolRole> {
     game.symbols.get(symbol).map(|symbol| symbol.role)
 }
 
-/// The first word of a symbol's name: the colour of a crystal or a Potion.
+/// First word of a symbol's name: the colour of a crystal or Potion.
 pub(crate) fn first_word(game: &GameInfo, symbol: usize) -> String {
     window::name(game, symbol).split(' ').next().unwrap_or_default().to_owned()
 }

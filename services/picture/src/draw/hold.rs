@@ -1,4 +1,4 @@
-//! The Hold and Win feature: its boards beside each other, and what its functions did (ME-10 to ME-13).
+//! Hold and Win feature: adjacent boards, and effects of its functions (ME-10 to ME-13).
 
 use super::{
     pen::{Hue, Pen},
@@ -8,12 +8,11 @@ use crate::figures::{counted, grouped};
 use motherlode_proto::round::v1::{Mark, MarkKind, SpinKind, SpinResult};
 use motherlode_slots::GameInfo;
 
-/// Boards beside each other.
 const ACROSS: usize = 3;
-/// Columns of a position.
+/// Columns per position.
 const CELL: usize = 5;
 
-/// The boards of a feature, one after every respin; nothing where there is none.
+/// Boards of a feature, one per respin; empty without a feature.
 pub(super) fn boards(game: &GameInfo, windows: &[&SpinResult], pen: Pen) -> Vec<String> {
     let Some(last) = windows.last() else { return vec![] };
     let acted = windows.iter().position(|window| acts(window));
@@ -41,7 +40,7 @@ pub(super) fn boards(game: &GameInfo, windows: &[&SpinResult], pen: Pen) -> Vec<
     lines
 }
 
-/// Whether it is a window of the feature.
+/// Returns whether the window belongs to the feature.
 pub(crate) fn is_of(spin: &SpinResult) -> bool {
     spin.kind() == SpinKind::HoldAndWin
 }
@@ -50,7 +49,7 @@ fn symbols(held: usize) -> String {
     counted(held as u64, "Bonus symbol")
 }
 
-/// Bonus symbols held in a window.
+/// Number of Bonus symbols held in a window.
 fn held(spin: &SpinResult) -> usize {
     spin.marks.iter().filter(|mark| is_bonus(mark)).count()
 }
@@ -59,13 +58,12 @@ fn is_bonus(mark: &Mark) -> bool {
     matches!(mark.kind(), MarkKind::Bonus | MarkKind::Mystery | MarkKind::Multiplier)
 }
 
-/// Whether a window shows functions that have acted (ME-08).
+/// Returns whether a window shows revealed functions (ME-08).
 fn acts(spin: &SpinResult) -> bool {
     let acted = |mark: &Mark| matches!(mark.kind(), MarkKind::Mystery | MarkKind::Multiplier) && mark.value > 0;
     spin.marks.iter().any(acted)
 }
 
-/// Describes the effect of a function.
 fn function(mark: &Mark, pen: Pen) -> Option<String> {
     match (mark.kind(), mark.value) {
         (MarkKind::Mystery, bets) if bets > 0 => {
@@ -80,17 +78,17 @@ fn function(mark: &Mark, pen: Pen) -> Option<String> {
     }
 }
 
-/// The news of a window of the feature.
+/// Change shown by a window of the feature.
 pub(crate) enum News {
-    /// A respin: so many symbols are held, so many of them new.
+    /// Respin with numbers of held and new symbols.
     Respin { held: usize, new: usize },
-    /// Functions have acted (ME-08).
+    /// Functions were revealed (ME-08).
     Acted,
-    /// Functions have turned into values.
+    /// Functions turned into values.
     Turned,
 }
 
-/// The news of each window of a feature, in order.
+/// Changes of a feature's windows, in order.
 pub(crate) fn news(windows: &[&SpinResult]) -> Vec<News> {
     let respins = windows.iter().position(|window| acts(window)).unwrap_or(windows.len());
     let one = |(at, spin): (usize, &&SpinResult)| match at.checked_sub(respins) {
@@ -104,7 +102,6 @@ pub(crate) fn news(windows: &[&SpinResult]) -> Vec<News> {
     windows.iter().enumerate().map(one).collect()
 }
 
-/// A board below its heading.
 fn block(game: &GameInfo, windows: &[&SpinResult], at: usize, news: &News, pen: Pen) -> Vec<String> {
     let spin = windows[at];
     let before = at.checked_sub(1).map(|before| windows[before]);
@@ -123,8 +120,7 @@ fn block(game: &GameInfo, windows: &[&SpinResult], at: usize, news: &News, pen: 
     lines
 }
 
-/// Draws a position: its Bonus symbol, or the letters of the symbol there. A symbol that is new since the window before
-/// is highlighted.
+/// Draws a position: its Bonus symbol, or the code of its symbol. New symbols are highlighted.
 fn position(game: &GameInfo, spin: &SpinResult, before: Option<&SpinResult>, cell: usize, pen: Pen) -> String {
     let here = |mark: &&Mark| usize::try_from(mark.cell).is_ok_and(|at| at == cell) && is_bonus(mark);
     let Some(mark) = spin.marks.iter().find(here) else {
@@ -140,13 +136,13 @@ fn position(game: &GameInfo, spin: &SpinResult, before: Option<&SpinResult>, cel
     if new { pen.bold(Hue::Gold, &text) } else { pen.plain(Hue::Cyan, &text) }
 }
 
-/// Describes a Bonus symbol's value: total bets, a Mystery, a factor.
+/// Describes a Bonus symbol's value: total bets, Mystery, or factor.
 fn carried(mark: &Mark) -> String {
     match (mark.kind(), mark.value) {
         (MarkKind::Mystery, 0) => "?".to_owned(),
         (MarkKind::Multiplier, 0) => "×?".to_owned(),
         (MarkKind::Multiplier, by) => format!("×{by}"),
-        // A position has room for four signs.
+        // A position has four characters.
         (_, value @ 0..=99) => format!("{value}x"),
         (_, value) => value.to_string(),
     }

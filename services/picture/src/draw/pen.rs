@@ -1,25 +1,25 @@
-//! Colour, or the lack of it.
+//! Coloured or plain text.
 
 use motherlode_slots::{SymbolInfo, SymbolRole};
 use std::{env, io::IsTerminal};
 
-/// Whether to draw in colour on a stream: only on a terminal that can, and never against `NO_COLOR`.
+/// Returns whether a stream wants colour: a capable terminal without `NO_COLOR`.
 #[must_use]
 pub fn colour_wanted(stream: &impl IsTerminal) -> bool {
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
     stream.is_terminal() && set("NO_COLOR").is_none() && set("TERM").is_some_and(|term| term != "dumb")
 }
 
-/// Writes text in a hue, or as it is where there is no colour.
+/// Writes text in a hue, or plain.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pen {
     colour: bool,
 }
 
-/// A colour of the terminal's 256 that can be read on dark and on light ground.
+/// One of the terminal's 256 colours, readable on dark and light backgrounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hue {
-    /// The terminal's own.
+    /// Default colour.
     Plain,
     Gold,
     Pink,
@@ -54,7 +54,7 @@ impl Hue {
         }
     }
 
-    /// A symbol's hue: the one of its role, or that its name says, or one by its place.
+    /// Hue of a symbol, by its role, name or index.
     pub(super) fn of(symbol: &SymbolInfo, index: usize) -> Self {
         match symbol.role {
             SymbolRole::Wild => return Self::Gold,
@@ -78,7 +78,7 @@ impl Pen {
         Self { colour }
     }
 
-    /// Whether it writes in colour; what colour would say must be said otherwise where it does not.
+    /// Returns whether it writes in colour. Otherwise callers must mark emphasis in text.
     pub(super) fn has_colour(self) -> bool {
         self.colour
     }

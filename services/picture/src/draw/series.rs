@@ -1,5 +1,5 @@
-//! A series of free spins, or of respins until a win, as a contact sheet: four small windows beside each other, then
-//! the sum. A feature that comes within free spins (WF-15) stands after the spin that it came with.
+//! Series of free spins or of respins until a win, drawn as rows of four small windows followed by the sum. A feature within free
+//! spins (WF-15) follows its spin.
 
 use super::{
     pen::{Hue, Pen},
@@ -11,12 +11,11 @@ use motherlode_proto::round::v1::{MeanCoinValue, Outcome, SpinKind, SpinResult};
 use motherlode_slots::GameInfo;
 use std::collections::BTreeSet;
 
-/// Windows beside each other.
 const ACROSS: usize = 4;
-/// Columns of one small window: room for five stops of three digits.
+/// Columns of a small window: room for five stops of three digits.
 const WIDTH: usize = 19;
 
-/// The parts that every drawing of a series needs.
+/// Inputs of every drawing of a series.
 #[derive(Clone, Copy)]
 pub(super) struct Drawing<'a> {
     pub(super) game: &'a GameInfo,
@@ -25,7 +24,7 @@ pub(super) struct Drawing<'a> {
     pub(super) pen: Pen,
 }
 
-/// The sheet: every window, below each row of them what they won; nothing where there are no free spins.
+/// Windows of the series with a summary below each row; empty without free spins.
 pub(super) fn sheet(of: Drawing<'_>, spins: &[&SpinResult]) -> Vec<String> {
     let Some(first) = spins.first() else { return vec![] };
     let mut lines = vec![title(of, first)];
@@ -38,7 +37,7 @@ pub(super) fn sheet(of: Drawing<'_>, spins: &[&SpinResult]) -> Vec<String> {
         for row in 0..height {
             let cells: Vec<_> = blocks.iter().map(|block| block.get(row).cloned().unwrap_or_default()).collect();
             let line = format!("  {}", cells.join(""));
-            // The last row has news of few windows, or of none.
+            // Other windows of the last row may have no summary.
             lines.extend(Some(line.trim_end()).filter(|line| !line.is_empty()).map(str::to_owned));
         }
         lines.push(String::new());
@@ -51,7 +50,7 @@ pub(super) fn sheet(of: Drawing<'_>, spins: &[&SpinResult]) -> Vec<String> {
     lines
 }
 
-/// Lists the wins and features of a window, below its number; empty for a free spin without any.
+/// Number, wins and features of a window; empty for a free spin without any.
 fn summary(of: Drawing<'_>, at: usize, spins: &[&SpinResult]) -> Vec<String> {
     let spin = spins[at];
     let wins = window::wins(of.game, spin, of.currency, of.pen);
@@ -65,7 +64,7 @@ fn summary(of: Drawing<'_>, at: usize, spins: &[&SpinResult]) -> Vec<String> {
     [heading].into_iter().chain(wins).chain([String::new()]).collect()
 }
 
-/// DM-12: the mean coin value that a collection's free spins are played at.
+/// DM-12: mean coin value of a collection's free spins.
 fn mean_coin(of: Drawing<'_>, first: &SpinResult) -> Option<String> {
     let mean = of.outcome.mean_coin_value.as_ref().filter(|_| first.kind() == SpinKind::Collection)?;
     let (MeanCoinValue { sum, count, value }, currency) = (mean, of.currency);
@@ -73,7 +72,7 @@ fn mean_coin(of: Drawing<'_>, first: &SpinResult) -> Option<String> {
     Some(format!("  Played at the mean coin value {value} {currency}: {sum} {currency} over {crystals}"))
 }
 
-/// Draws the title of a series: its kind, multiplier, rows and ways, and super-high symbol.
+/// Title of a series: kind, multiplier, rows and ways, super-high symbol.
 fn title(Drawing { game, pen, .. }: Drawing<'_>, first: &SpinResult) -> String {
     let mut title = format!("  {}s", pen.bold(Hue::Cyan, kind(first)));
     if first.multiplier > 1 {
@@ -94,12 +93,12 @@ fn kind(spin: &SpinResult) -> &'static str {
     window::kind(spin).unwrap_or("Spin")
 }
 
-/// Whether a window is of the series itself, not of a feature within.
+/// Returns whether a window belongs to the series itself, not to a feature within.
 fn counts(series: &SpinResult, spin: &SpinResult) -> bool {
     spin.kind() == series.kind()
 }
 
-/// One small window below its number and win.
+/// Small window below its number and win.
 fn block(game: &GameInfo, at: usize, spins: &[&SpinResult], pen: Pen) -> Vec<String> {
     let (spin, series) = (spins[at], spins[0]);
     let won = if spin.win_coins > 0 { format!("+{}", grouped(&spin.win_coins.to_string())) } else { "·".to_owned() };
@@ -129,18 +128,18 @@ fn block(game: &GameInfo, at: usize, spins: &[&SpinResult], pen: Pen) -> Vec<Str
     lines
 }
 
-/// The number of a window in its series, from 1.
+/// Number of a window in its series, from 1.
 fn number(spins: &[&SpinResult], at: usize) -> usize {
     spins.iter().take(at + 1).filter(|spin| counts(spins[0], spin)).count()
 }
 
-/// A feature within the series, in a few signs: `Mega Wild ×3`.
+/// Short description of a feature within the series: `Mega Wild ×3`.
 fn feature(spin: &SpinResult) -> String {
     let name = kind(spin).trim_end_matches(" Respin");
     if spin.multiplier > 1 { format!("{name} ×{}", spin.multiplier) } else { name.to_owned() }
 }
 
-/// A symbol in two letters; without colour winners are in capitals and the others are not.
+/// Two-letter code of a symbol; without colour winners are capitalised.
 fn code_at(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize, pen: Pen) -> String {
     let index = window::cell(spin, reel, row).unwrap_or_default();
     let code = window::code(game, index);
@@ -150,7 +149,6 @@ fn code_at(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize, pen: Pen
     if wins { pen.reversed(hue, &text) } else { pen.plain(hue, &text) }
 }
 
-/// Explains the letters of the symbols.
 fn legend(game: &GameInfo, spins: &[&SpinResult], pen: Pen) -> Vec<String> {
     let symbols: BTreeSet<usize> = spins.iter().flat_map(|spin| &spin.cells).map(|cell| usize::from(*cell)).collect();
     let mut lines: Vec<(String, usize)> = vec![];
@@ -171,7 +169,6 @@ fn legend(game: &GameInfo, spins: &[&SpinResult], pen: Pen) -> Vec<String> {
     lines.into_iter().map(|(line, _)| format!("  {line}")).collect()
 }
 
-/// The sum of the series.
 fn sum(spins: &[&SpinResult], left: u32, pen: Pen) -> Option<String> {
     let won = spins.iter().fold(0_u64, |sum, spin| sum.saturating_add(spin.win_coins));
     let awarded: u64 = spins.iter().map(|spin| u64::from(spin.free_spins_won)).sum();
@@ -191,7 +188,7 @@ fn sum(spins: &[&SpinResult], left: u32, pen: Pen) -> Option<String> {
     Some(format!("{line}."))
 }
 
-/// Whether it is a spin of a series.
+/// Returns whether it is a spin of a series.
 pub(super) fn is_free(spin: &SpinResult) -> bool {
     matches!(spin.kind(), SpinKind::Free | SpinKind::Collection)
 }

@@ -1,16 +1,14 @@
-//! Picked objects, opened, and after the round those that were left (NP-10, NP-12).
+//! Opened objects and, after the round, the remaining ones (NP-10, NP-12).
 
 use super::pen::{Hue, Pen};
 use crate::figures::{coins, grouped};
 use motherlode_proto::round::v1::{Outcome, Reveal};
 
-/// Columns of an object: room for a number of coins with its commas.
+/// Columns of an object: room for coins with separators.
 const WIDTH: usize = 9;
-/// Objects beside each other.
 const ACROSS: usize = 7;
 
-/// The objects in the order picked, each below its number, and their sum; then those that were left, where they may be
-/// shown (NP-12).
+/// Draws the objects in picking order with numbers and their sum, then the remaining ones if they may be shown (NP-12).
 pub(super) fn opened(outcome: &Outcome, pen: Pen) -> Vec<String> {
     let Outcome { reveals, unopened, .. } = outcome;
     if reveals.is_empty() {

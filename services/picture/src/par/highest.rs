@@ -1,4 +1,4 @@
-//! "Win up to" as all forms of a sheet print it (WF-04, PL-43): over all stakes of the ladders that come with the games.
+//! "Win up to" of all forms of a sheet (WF-04, PL-43), over all stakes of the standard ladders.
 
 use crate::figures::grouped;
 use motherlode_books::{CoinValue, Currency};
@@ -8,24 +8,24 @@ use motherlode_slots::{
     win_up_to,
 };
 
-/// The highest win of a round.
+/// Highest win of a round.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Highest {
-    /// In bets, rounded down.
+    /// Win in bets, rounded down.
     pub bets: String,
-    /// A bound of its chance.
+    /// Upper bound of its chance.
     pub chance: String,
-    /// The meaning of both.
+    /// Meaning of both.
     pub says: &'static str,
-    /// The stake at which it is reached; empty where all have the same.
+    /// Stake with this win; empty if all are equal.
     pub at: String,
-    /// With the gamble, in bets, rounded down; empty without a gamble.
+    /// Win with the gamble in bets, rounded down; empty without a gamble.
     pub gambled_bets: String,
-    /// A bound of that chance.
+    /// Upper bound of its chance.
     pub gambled_chance: String,
 }
 
-/// The highest win of a game; of a bought feature, in what it costs. `None` where the game states none.
+/// Highest win of a game, for a bought feature relative to its price. `None` if the game states none.
 #[must_use]
 pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
     if stake.buy_feature {
@@ -35,7 +35,7 @@ pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
     }
     let minor = |code: &str| Some(minor_micros(code.parse().ok()?));
     let ladders = Ladders::standard(minor).ok()?;
-    // The limit of the gamble is known in EUR without a rate.
+    // In EUR the gamble limit needs no exchange rate.
     let limit = |code: &str| {
         let major = if code == Currency::EUR.code() { u64::from(game.gamble_max_eur()) } else { 0 };
         Some((minor(code)?, major * 1_000_000 / minor(code)?.max(1)))
@@ -60,7 +60,7 @@ pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
 }
 
 impl Highest {
-    /// The rows of a list for people.
+    /// Rows of a list for people.
     #[must_use]
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = vec![("win up to, in a round", format!("{} bets", grouped(&self.bets)))];

@@ -1,6 +1,6 @@
-//! A game's PAR sheet for a mathematician who checks it: as a page that loads nothing from anywhere, and as sections of another.
+//! PAR sheet for mathematicians, as a self-contained page or as sections of another.
 //!
-//! All figures are the exact ones of [`Par`], but for one section, which is a simulation and says so.
+//! All figures are the exact ones of [`Par`], except for the labelled simulation section.
 
 pub mod highest;
 mod parts;
@@ -25,25 +25,25 @@ pub use played::{Played, WinClass, win_classes};
 use plot::Bands;
 use report::{CASH_PROOF, CashReport, INCREMENTS, PERCENT_PLACES, PLACES, ROUNDING, StakeReport, returns, shifted};
 
-/// Half-widths of the bands of a session's return in standard errors, and the share of sessions within them, in percent.
+/// Half-widths of bands of a session's return in standard errors, and percentage of sessions within them.
 pub const BANDS: [(f64, u32); 3] = [(2.575_829_304, 99), (1.959_963_985, 95), (1.644_853_627, 90)];
-/// Rounds of the sessions shown: ten to the power of these.
+/// Range of session lengths: decimal exponents of rounds.
 pub const BAND_DECADES: (u32, u32) = (2, 8);
 
-/// A part of a sheet.
+/// Part of a sheet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// From the return to the pay table.
     Figures,
-    /// The reels, without the strips themselves.
+    /// Reels without strips.
     Reels,
 }
 
-/// The coin value of the sheet where nobody names one and the game offers it, in millionths; else the game's smallest.
+/// Default coin value in millionths; if not offered, the game's smallest.
 const COIN_MICROS: u64 = 100_000;
 
-/// A part of the sheet of a game that this program has in the very model, at the usual stake: all lines, the fewest coins on each. It
-/// may take seconds.
+/// Part of the sheet at the usual stake (all lines, fewest coins), if this program has the same model of the game. May take
+/// seconds.
 #[must_use]
 pub fn part(told: &GetGameResponse, cash: &[CashReport], part: Part) -> Option<Markup> {
     let summary = told.summary.as_ref()?;
@@ -73,7 +73,7 @@ pub fn part(told: &GetGameResponse, cash: &[CashReport], part: Part) -> Option<M
     Some([at, of].into())
 }
 
-/// The pool's terms in force, from a service's description.
+/// Current terms of the pool from a service's description.
 fn terms(returns: &JackpotReturns) -> Option<PoolTerms> {
     let (seed, base_coin) = (returns.seed_eur.parse::<Nano>().ok()?, returns.base_coin.parse::<CoinValue>().ok()?);
     Some(PoolTerms {
@@ -83,24 +83,24 @@ fn terms(returns: &JackpotReturns) -> Option<PoolTerms> {
     })
 }
 
-/// The figures of a sheet.
+/// Figures of a sheet.
 pub struct Sheet<'a> {
-    /// The game.
+    /// Game.
     pub game: &'a dyn Game,
-    /// The stake that they hold for.
+    /// Stake.
     pub stake: &'a Stake,
-    /// The exact ones.
+    /// Exact mathematics.
     pub par: &'a Par,
-    /// The returns in cash, by currency and coin value.
+    /// Cash returns by currency and coin value.
     pub cash: &'a [CashReport],
-    /// Rounds that were simulated, if any were.
+    /// Simulated rounds, if any.
     pub played: Option<&'a Played>,
-    /// The assumptions about the pool under the jackpot's share of the return.
+    /// Assumptions about the pool in the jackpot's share of the return.
     pub assumes: &'a str,
 }
 
 impl Sheet<'_> {
-    /// The whole page.
+    /// Whole page.
     #[must_use]
     pub fn page(&self) -> String {
         let title = format!("{}: PAR sheet", self.game.info().title);
@@ -108,7 +108,7 @@ impl Sheet<'_> {
         whole(&title, [self.identification(), self.figures(), reels, statements(self.game, self.par)])
     }
 
-    /// The lines that tell the game, its rules and the stake.
+    /// Game, rules and stake.
     #[must_use]
     pub fn identification(&self) -> Markup {
         let Self { game, stake, par, .. } = *self;
@@ -128,7 +128,7 @@ impl Sheet<'_> {
         .into()
     }
 
-    /// The sections from the return to the pay table.
+    /// Sections from the return to the pay table.
     #[must_use]
     pub fn figures(&self) -> Markup {
         let Self { game, stake, par, cash, played, assumes } = *self;
@@ -145,7 +145,7 @@ impl Sheet<'_> {
         .collect()
     }
 
-    /// The reels: how often each symbol stands on them, and what their combinations pay; the strips themselves where they are asked for.
+    /// Reels: symbol counts and combinations, optionally with the strips.
     #[must_use]
     pub fn reels(&self, strips: bool) -> Markup {
         reels::sets(self.game.info(), self.par, strips)
@@ -220,7 +220,7 @@ fn returned(game: &dyn Game, par: &Par, assumes: &str) -> Markup {
 
 fn rates(par: &Par) -> Markup {
     let rows = par.rates.iter().map(|rate| {
-        // Of what comes or does not, and not of a mean win, which has no inverse that says anything.
+        // Only for events: the inverse of a mean win has no meaning.
         let comes = rate.title.starts_with("chance") || rate.title.contains("of a paid spin");
         let small = rate.value > Exact::from_integer(0.into()) && rate.value < Exact::from_integer(1.into());
         let inverse = if comes && small { grouped(&decimal(&rate.value.recip(), 2)) } else { String::new() };
@@ -322,7 +322,7 @@ mod tests {
     use super::*;
     use motherlode_proto::spin::v1::GameSummary;
 
-    /// BW-21, PL-43: a sheet has the service's pool terms, and no jackpot while the pool is suspended.
+    /// BW-21, PL-43: a sheet uses the service's pool terms, and has no jackpot while the pool is suspended.
     #[test]
     fn bw_21_mf_d4_the_sheet_is_at_the_terms_in_force() {
         let game = motherlode_slots::latest("bewitched").unwrap();
@@ -347,7 +347,7 @@ mod tests {
             };
             part(&told, &[], Part::Figures).unwrap().to_string()
         };
-        // 94.10 % and three halves of the seed's 0.50 %; the increments at 0.10 of 10 EUR are a hundredth of 1 %.
+        // 94.10 % and 1.5 times the seed's 0.50 %; the increments at 0.10 of 10 EUR are a hundredth of 1 %.
         let now = sheet(returns.clone());
         for figure in ["94.8500000 %", "0.7500000 %", "94.8600000 %", "a seed of 30000 EUR"] {
             assert!(now.contains(figure), "{figure}");

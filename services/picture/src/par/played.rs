@@ -1,4 +1,4 @@
-//! The one part of the page that is not exact: rounds played through the code that serves players.
+//! Simulation section, the only inexact one: rounds played by the production code.
 
 use super::{
     parts::{note, section},
@@ -9,25 +9,25 @@ use crate::markup::{Markup, plain, table};
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{Par, Seed, Tally, simulate::WIN_BOUNDS_TENTHS};
 
-/// Rounds that were simulated for the page.
+/// Simulated rounds.
 pub struct Played {
-    /// The sums of their wins.
+    /// Sums of their wins.
     pub tally: Tally,
-    /// The simulation's master seed.
+    /// Master seed of the simulation.
     pub seed: Seed,
-    /// The command that plays them again.
+    /// Command that repeats it.
     pub command: String,
-    /// Players carry something from round to round: those simulated have played before.
+    /// Whether figures are carried between rounds, so that the simulated players have played before.
     pub carries: bool,
 }
 
-#[allow(clippy::cast_precision_loss)] // An estimate needs no more than 53 bits.
+#[allow(clippy::cast_precision_loss)] // An estimate needs at most 53 bits.
 fn float(count: impl Into<u128>) -> f64 {
     count.into() as f64
 }
 
 impl Played {
-    /// Mean win in bets, and its distance from the exact one in standard errors of the exact spread.
+    /// Mean win in bets, and its distance from the exact one in standard errors.
     fn mean(&self, par: &Par) -> (f64, f64) {
         let (bet, rounds) = (float(self.tally.bet_coins), float(self.tally.rounds));
         let mean = float(self.tally.win.coins) / bet;
@@ -85,17 +85,17 @@ impl Played {
     }
 }
 
-/// A class of wins.
+/// Class of wins.
 pub struct WinClass {
-    /// The least win in bets, in short.
+    /// Lowest win in bets, short.
     pub from: String,
-    /// Its wins, in words.
+    /// Description of its wins.
     pub title: String,
-    /// Rounds in it.
+    /// Number of rounds.
     pub count: u64,
 }
 
-/// The classes of a tally's rounds by their win, from none to the highest.
+/// Classes of a tally's rounds by win, from none to the highest.
 #[must_use]
 pub fn win_classes(by_win: &[u64]) -> Vec<WinClass> {
     let bets = |tenths: u64| match (tenths / 10, tenths % 10) {
@@ -108,7 +108,7 @@ pub fn win_classes(by_win: &[u64]) -> Vec<WinClass> {
     };
     let mut classes = vec![];
     for (place, &count) in by_win.iter().enumerate() {
-        // Class 0 is no win; class n ends below bound n - 1 and begins at the one before.
+        // Class 0 is no win; class n is between bounds n - 2 and n - 1.
         let from = place.checked_sub(2).and_then(|before| WIN_BOUNDS_TENTHS.get(before)).copied();
         let below = place.checked_sub(1).and_then(|bound| WIN_BOUNDS_TENTHS.get(bound)).copied();
         let (from, title) = match (place, from, below) {

@@ -1,10 +1,9 @@
-//! The page's plots, as SVG: drawn in a plane of [`WIDTH`] units, coloured by the page's style sheet.
+//! Plots as SVG, [`WIDTH`] units wide, coloured by the page's style sheet.
 
 use crate::markup::{Markup, plain, tag};
 
-/// Width of every plot.
 const WIDTH: f64 = 720.0;
-/// Room for the labels of the vertical axis, and of the horizontal one.
+/// Space for the labels of the vertical and horizontal axes.
 const LEFT: f64 = 74.0;
 const BELOW: f64 = 40.0;
 const ABOVE: f64 = 14.0;
@@ -29,7 +28,7 @@ fn rule(class: &'static str, from: (f64, f64), to: (f64, f64)) -> Markup {
     tag("line", &attributes, "")
 }
 
-/// A bar with what it says when it is pointed at.
+/// Bar with a tooltip.
 fn bar(class: &str, corner: (f64, f64), size: (f64, f64), says: &str) -> Markup {
     let box_ = [corner.0, corner.1, size.0.max(0.0), size.1.max(0.0)].map(at);
     let [x, y, width, height] = box_.each_ref().map(String::as_str);
@@ -37,7 +36,7 @@ fn bar(class: &str, corner: (f64, f64), size: (f64, f64), says: &str) -> Markup 
     plain("g", [plain("title", says), rect])
 }
 
-/// Parts of the bet in one bar of its whole length: shares and what they say. What is left is the house's.
+/// Bar of the whole bet, divided into shares with labels. The remainder is the house's.
 pub fn parts(shares: &[(f64, String)]) -> Markup {
     let (height, top) = (64.0, 4.0);
     let (mut x, mut drawn) = (0.0, vec![]);
@@ -58,7 +57,7 @@ pub fn parts(shares: &[(f64, String)]) -> Markup {
             "middle"
         };
         drawn.push(rule("tick", (x, top + 36.0), (x, top + 41.0)));
-        // Every other one, so that a telephone has room for them.
+        // Every other label, to fit small screens.
         if tenth % 2 == 0 {
             drawn.push(text(x, height - 6.0, anchor, &format!("{} %", tenth * 10)));
         }
@@ -66,8 +65,7 @@ pub fn parts(shares: &[(f64, String)]) -> Markup {
     figure(height, "the return by part, of the bet", drawn.into_iter().collect())
 }
 
-/// Shares of rounds as bars on a logarithmic scale that ends below the share of one round: lower bound of each class, its
-/// share and what it says.
+/// Histogram on a logarithmic scale down to the share of one round: lower bound, share and label per class.
 pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup {
     let (height, decades) = (330.0, (-(one_round / 2.0).log10()).ceil().max(1.0));
     let depth = height - ABOVE - BELOW;
@@ -77,12 +75,12 @@ pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup
         .take_while(|share| y(*share) < height - BELOW - 1.0);
     for share in shares {
         drawn.push(rule("grid", (LEFT, y(share)), (WIDTH, y(share))));
-        // Six places tell the shares apart that a plot can show, and hide what a float leaves behind them.
+        // Six places distinguish all plotted shares and hide float errors.
         let percent = format!("{:.6}", share * 100.0);
         let percent = percent.trim_end_matches('0').trim_end_matches('.');
         drawn.push(text(LEFT - 8.0, y(share) + 4.0, "end", &format!("{percent} %")));
     }
-    #[allow(clippy::cast_precision_loss)] // Twenty classes.
+    #[allow(clippy::cast_precision_loss)]
     let step = (WIDTH - LEFT) / classes.len() as f64;
     let mut x = LEFT;
     for (label, share, says) in classes {
@@ -101,25 +99,25 @@ pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup
     figure(height, "the distribution of a round's win", drawn.into_iter().collect())
 }
 
-/// Where the return of a session lies: bands around the exact one, by the logarithm of the number of rounds.
+/// Bands of a session's return around the exact one, by the logarithm of the number of rounds.
 pub struct Bands<'a> {
-    /// The exact return.
+    /// Exact return.
     pub rtp: f64,
     /// Standard deviation of a round.
     pub std_dev: f64,
     /// Half-widths in standard errors, the widest first.
     pub widths: &'a [f64],
-    /// Decades of rounds, from and to.
+    /// Range of rounds in decades.
     pub decades: (u32, u32),
 }
 
 impl Bands<'_> {
-    /// Half the width of a band at so many rounds.
+    /// Half-width of a band at a number of rounds.
     pub fn half(&self, errors: f64, rounds: f64) -> f64 {
         errors * self.std_dev / rounds.sqrt()
     }
 
-    /// The plot.
+    /// Draws the plot.
     pub fn plot(&self) -> Markup {
         let height = 330.0;
         let (first, last) = (f64::from(self.decades.0), f64::from(self.decades.1));
@@ -157,7 +155,7 @@ impl Bands<'_> {
     }
 }
 
-/// A payline: the window's cells, those of the line filled.
+/// Draws a payline: the window's cells, those of the line filled.
 pub fn payline(number: usize, line: &[u8], rows: u32) -> Markup {
     const CELL: u32 = 9;
     let mut cells = vec![];
@@ -168,7 +166,7 @@ pub fn payline(number: usize, line: &[u8], rows: u32) -> Markup {
             cells.push(tag("rect", &[("class", class), ("x", &x), ("y", &y), ("width", "8"), ("height", "8")], ""));
         }
     }
-    #[allow(clippy::cast_possible_truncation)] // Five reels.
+    #[allow(clippy::cast_possible_truncation)]
     let view = format!("0 0 {} {}", line.len() as u32 * CELL, rows * CELL);
     let label = format!("line {number}");
     let drawing = tag(

@@ -1,4 +1,4 @@
-//! The page's part on symbols: the paytable, the lines, and for each set of reels its strips and combinations.
+//! Symbol section: paytable, lines, and strips and combinations per set of reels.
 
 use super::{
     parts::{note, section},
@@ -12,10 +12,10 @@ use motherlode_slots::{
     par::{Exact, ReelSet, decimal},
 };
 
-/// Places of what a combination returns, in percent.
+/// Decimal places of a combination's return in percent.
 const RETURN_PLACES: usize = 7;
 
-/// Says which amount the paytable's figures multiply.
+/// Amount multiplied by the paytable's figures.
 fn meaning(info: &GameInfo) -> &'static str {
     match info.ways {
         true => "A figure is what one way pays, in coins; ways are the product of the symbol's numbers on the reels.",
@@ -45,7 +45,6 @@ pub(super) fn paytable(info: &GameInfo) -> Markup {
     section("Paytable", inner.into_iter().collect::<Markup>())
 }
 
-/// Formats a row of the paytable.
 fn cell(row: &PayRow) -> String {
     let mut gives = vec![];
     if row.pays > 0 {

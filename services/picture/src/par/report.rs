@@ -1,4 +1,4 @@
-//! The figures of a sheet as all its forms print them.
+//! Figures of a sheet, shared by all its forms.
 
 use crate::figures;
 use motherlode_books::CoinValue;
@@ -9,16 +9,16 @@ use motherlode_slots::{
 use serde::Serialize;
 use std::fmt;
 
-/// Places of a return or a frequency.
+/// Decimal places of a return or a frequency.
 pub const PLACES: usize = 9;
-/// Places of the returns in percent: the nine places of the fraction.
+/// Decimal places of returns in percent: the nine places of the fraction.
 pub const PERCENT_PLACES: usize = PLACES - 2;
-/// How each kind of figure is rounded.
+/// Rounding of each kind of figure.
 pub const ROUNDING: &str = "returns and frequencies: 9 places; chances and rates: 18, or as many as nine digits need; bets: 6; \
                         half to even, but rtp_parts, which are rounded down and made to add up to rtp by the largest \
                         remainder";
 
-/// A stake as JSON.
+/// Stake as JSON.
 #[derive(Debug, Serialize)]
 pub struct StakeReport {
     lines: u32,
@@ -26,7 +26,7 @@ pub struct StakeReport {
     coin_value: String,
     buy_feature: bool,
     bet_coins: u64,
-    /// Wins run on ways: there are no lines to speak of.
+    /// Wins on ways: lines are not shown.
     #[serde(skip)]
     ways: bool,
 }
@@ -43,7 +43,7 @@ impl fmt::Display for StakeReport {
 }
 
 impl StakeReport {
-    /// The stake that a sheet is computed at.
+    /// Creates the report of a sheet's stake.
     pub fn of(game: &dyn Game, stake: &Stake, par: &Par) -> Self {
         Self {
             lines: stake.lines,
@@ -56,57 +56,57 @@ impl StakeReport {
     }
 }
 
-/// The return at a coin value in a currency, in cash (DM-19). Figures are decimal fractions of the bet.
+/// Cash return at a coin value in a currency (DM-19), in decimal fractions of the bet.
 #[derive(Debug, Serialize)]
 pub struct CashReport {
-    /// ISO 4217.
+    /// Currency code, ISO 4217.
     pub currency: String,
-    /// In the currency's major unit.
+    /// Coin value in the major unit.
     pub coin_value: String,
-    /// As [`Par::rtp`] means it, in cash.
+    /// Counterpart of [`Par::rtp`] in cash.
     pub rtp: String,
-    /// Wins are rounded to whole minor units.
+    /// Whether wins are rounded to whole minor units.
     pub rounds_wins: bool,
-    /// How far that may be from the truth.
+    /// Error bound of `rtp`.
     pub within: String,
-    /// The most that it's higher or lower where what was collected at several coin values is played at their mean.
+    /// Upper bound of the difference if collections are played at the mean of several coin values.
     pub mixed_at_most: String,
 }
 
-/// How the returns in cash are known.
+/// Derivation of the cash returns.
 pub const CASH_PROOF: &str = "a coin that is whole minor units makes every win whole, for wins are whole coins: nothing is \
      rounded, and the return in cash is exactly that in coins; where wins are rounded, half to even, what that adds or takes \
      is worked out over all windows that can come, for a player who keeps to the coin value";
 
-/// Key of the part that the jackpot's increments return, which is on top of [`Par::rtp`].
+/// Key of the jackpot increments' part, which is not included in [`Par::rtp`].
 pub const INCREMENTS: &str = "jackpot_increments";
 
-/// The parts of [`Par::rtp`] as printed: they add up.
+/// Parts of [`Par::rtp`] as printed, adding up to it.
 pub fn returns(par: &Par, places: usize) -> Vec<(PartName, String)> {
     let parts: Vec<_> = par.parts.iter().filter(|part| part.name.key != INCREMENTS).collect();
     let exact: Vec<_> = parts.iter().map(|part| &part.rtp).collect();
     parts.iter().map(|part| part.name).zip(figures::parts(&par.rtp, &exact, places)).collect()
 }
 
-/// How often each symbol stands on each strip of a set.
+/// Number of each symbol on each strip of a set.
 pub fn symbols(info: &GameInfo, set: &ReelSet) -> impl Iterator<Item = (String, Vec<usize>)> {
     let counted = info.symbols.iter().zip(0..).map(|(symbol, index)| (symbol.name.clone(), set.counts(index)));
     counted.filter(|(_, counts)| counts.iter().any(|count| *count > 0))
 }
 
-/// The name of a symbol; empty where there is none.
+/// Name of a symbol; empty if unknown.
 #[must_use]
 pub fn symbol_name(info: &GameInfo, index: u8) -> String {
     info.symbols.get(usize::from(index)).map_or_else(String::new, |symbol| symbol.name.clone())
 }
 
-/// Returns a combination's pay and its free spins, from the paytable.
+/// Pay and free spins of a combination, from the paytable.
 pub fn pays(info: &GameInfo, of: &Combination) -> (u64, u32) {
     let row = info.paytable.iter().find(|row| row.symbol == of.symbol && row.count == of.count);
     row.map_or((0, 0), |row| (row.pays, row.free_spins))
 }
 
-/// A decimal fraction as percent by moving its point: nothing is rounded a second time.
+/// Converts a decimal fraction to percent by moving the point, without rounding again.
 pub fn shifted(fraction: &str) -> String {
     let (whole, places) = fraction.split_once('.').unwrap_or((fraction, ""));
     let (up, rest) = places.split_at_checked(2).unwrap_or((places, ""));

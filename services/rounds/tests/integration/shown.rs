@@ -1,5 +1,5 @@
-//! Figures of rounds that are not in their logged outcomes: names of special wins (ME-05), the mean coin value of a
-//! collection (DM-12), and the contents of unopened objects, once the round is over (NP-12).
+//! Figures that are not in logged outcomes: names of special wins (ME-05), mean coin value of a collection (DM-12), and contents of
+//! unopened objects after the round (NP-12).
 
 use motherlode_books::{Currency, FxRate, LoggedTerms, Minor, RoundStarted, StepResolved};
 use motherlode_proto::{
@@ -11,7 +11,7 @@ use motherlode_slots::{self as slots, Awaiting, Carried, Choice, Game, Stake, Te
 use prost::Message;
 use std::collections::BTreeSet;
 
-/// A round as the log has it: its bet, its steps, and their outcomes as logged.
+/// Logged round: bet, steps and outcomes.
 struct Logged {
     started: RoundStarted,
     steps: Vec<StepResolved>,
@@ -24,7 +24,7 @@ fn next(live: &Live) -> Option<Choice> {
     Some(Choice::Spin).filter(|_| live.awaiting() == Awaiting::Spin).or_else(|| live.automatic())
 }
 
-/// Plays a round with the choices of the game's rule, of a player who carries this.
+/// Plays a round automatically with carried figures.
 fn played(game: &'static dyn Game, coin_micros: u64, buy_feature: bool, carried: Carried, number: u64) -> Logged {
     let limits = &game.info().limits;
     let (lines, coins_per_line) = (limits.lines.1, limits.coins_per_line.0);
@@ -109,8 +109,8 @@ fn np_12_unopened_objects_are_shown_once_the_round_is_over_and_never_before() {
     }
 }
 
-/// Four crystals of each colour are carried, at coin values that sum to 2.00, 2.00, 2.00 and, three of the red being a
-/// gift, 0.50; the fifth is collected at 0.04 or, of the newest version, its own such value.
+/// Four crystals of each colour are carried, at coin values that sum to 2.00, 2.00, 2.00 and, with three gifted red ones, 0.50; the
+/// fifth is collected at 0.04 or the newest version's corresponding value.
 #[test]
 fn dm_12_the_mean_coin_value_is_stated_with_its_free_spins() {
     for game in versions("dwarf-mine") {
@@ -125,13 +125,13 @@ fn dm_12_the_mean_coin_value_is_stated_with_its_free_spins() {
                     continue;
                 };
                 let name = &game.info().symbols[spin.collection_symbol as usize].name;
-                // Emerald is green, ruby is red: the red crystals that were a gift have no coin value.
+                // Emerald is green, ruby is red: gifted red crystals have no coin value.
                 let (sum, count) = if name == "Ruby Dwarf" { (500_000 + coin, 2) } else { (2_000_000 + coin, 5) };
                 let mean = outcome.mean_coin_value.unwrap();
                 let micros = |text: &str| (text.parse::<f64>().unwrap() * 1e6).round();
                 assert_eq!((micros(&mean.sum), mean.count), (sum as f64, count), "{name}");
                 assert_eq!(micros(&mean.value), (sum as f64 / f64::from(count)).round(), "{name}");
-                // What a window won is its coins at that mean.
+                // A window's win is its coins at that mean.
                 for spin in &outcome.spins {
                     let minor = spin.win_coins as f64 * sum as f64 / f64::from(count) / 10_000.0;
                     assert!((spin.win_minor as f64 - minor).abs() <= 0.5, "{name}: {} of {minor}", spin.win_minor);
@@ -143,7 +143,7 @@ fn dm_12_the_mean_coin_value_is_stated_with_its_free_spins() {
     }
 }
 
-/// Who is told that nothing is added takes the logged bytes as they are.
+/// If no figures can be added, callers use the logged bytes unchanged.
 #[test]
 fn pl_11_nothing_is_added_where_it_is_said_that_nothing_is() {
     let (mut nothing, mut something) = (0, BTreeSet::new());
@@ -188,7 +188,7 @@ fn me_05_special_wins_are_named() {
     }
 }
 
-/// The added figures are in no log: the bytes stay those of the outcome.
+/// The added figures are not logged: the bytes equal the outcome's.
 #[test]
 fn pl_06_what_is_added_is_not_in_the_log() {
     for game in games() {

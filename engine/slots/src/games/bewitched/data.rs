@@ -1,28 +1,28 @@
-//! The data file of Bewitched as written, before anything is checked or compiled.
+//! Data file of Bewitched as written, unchecked.
 
 use serde::Deserialize;
 
 use crate::parts::data::{LinesData, ReelsData, StakeData, SymbolData, WheelData};
 
-/// A game's data file.
+/// Data file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GameData {
-    /// The name in requests and in the log.
+    /// Name in requests and in the log.
     pub name: String,
-    /// The title shown.
+    /// Displayed title.
     pub title: String,
     /// Version of the rules.
     pub rules_version: String,
     /// Date of the rules, ISO 8601.
     pub rules_date: String,
-    /// The return without the jackpot, a decimal that must hold exactly.
+    /// Return without the jackpot, a decimal that must hold exactly.
     pub rtp: String,
-    /// The rules in short.
+    /// Summary of the rules.
     pub rules: String,
     /// Stakes offered.
     pub stake: StakeData,
-    /// Symbols; their order is their index.
+    /// Symbols in index order.
     pub symbols: Vec<SymbolData>,
     /// Paylines.
     pub lines: LinesData,
@@ -42,16 +42,15 @@ pub struct GameData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JackpotData {
-    /// Paid spins to one jackpot, for each coin staked.
+    /// Mean number of paid spins per jackpot, at one coin staked.
     pub odds: u64,
-    /// The pool's seed in coins.
+    /// Seed of the pool in coins.
     pub seed_coins: u64,
-    /// The part of each bet that grows the pool, a decimal.
+    /// Contribution of each bet to the pool, a decimal.
     pub contribution: String,
-    /// The coin value that the whole pool belongs to, in the major unit.
+    /// Coin value that wins the whole pool, in the major unit.
     pub base_coin_value: String,
-    /// The published span of the return, jackpot included: at the smallest coins, and at the coin value of the whole
-    /// pool.
+    /// Published span of the return with jackpot: at the smallest coins and at the base coin value.
     #[serde(default)]
     pub rtp_span: Option<(String, String)>,
 }
@@ -60,9 +59,9 @@ pub struct JackpotData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BonusData {
-    /// Bonus symbols that start it.
+    /// Number of bonus symbols that starts it.
     pub needs: u8,
-    /// Vials to choose three from.
+    /// Number of vials to choose three from.
     pub vials: u8,
 }
 
@@ -70,6 +69,6 @@ pub struct BonusData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FreeSpinsData {
-    /// Factor of line wins.
+    /// Multiplier of line wins.
     pub multiplier: u32,
 }

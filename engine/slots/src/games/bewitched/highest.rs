@@ -1,5 +1,5 @@
-//! The highest win of a round of Bewitched: the highest window of the paid spin, and all the free spins that it can win
-//! at the highest window and prize each. Free spins win free spins without limit.
+//! Highest win of a round of Bewitched: the highest paid window, and all its free spins at the highest window and prize. Free spins
+//! retrigger without limit.
 
 use num_traits::ToPrimitive;
 
@@ -39,12 +39,12 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
     };
     let awarded = spins + windows.scatters.free_spins.iter().max().copied().unwrap_or(0);
     let chance_exponent = exponent(spin.log_chance_of_most(awarded));
-    // Scatter wins may be among those of the highest window: more than its lines win.
+    // An upper bound of the line wins, as scatter wins may be included.
     let gamble = Some(GambleTop::Lines { bets: highest.clone(), turns: DOUBLES_MAX });
     Ok(HighestWin { gamble, ..HighestWin::new(highest + exact(awarded) * &spin.most, chance_exponent, true) })
 }
 
-/// Free spins that a free spin awards, by scatters and by the bonus that its window starts, with their chances.
+/// Free spins awarded by a free spin through scatters and the bonus, with chances.
 fn awards<const N: usize>(model: &Model, windows: &[[u64; N]; N], prizes: &[(u32, f64)]) -> Vec<(u32, f64)> {
     let cycle = model.windows.reels.cycle() as f64;
     let mut awards = Vec::new();

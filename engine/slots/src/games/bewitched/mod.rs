@@ -1,5 +1,5 @@
-//! Bewitched: 5x3 reels, 1 to 15 lines, the witches' battle, Merlin's vials with a progressive
-//! jackpot, free spins that double line wins, and the double (rules BW-01 to BW-24).
+//! Bewitched: 5x3 reels, 1 to 15 lines, witches' battle, Merlin's vials with a progressive jackpot, free spins with doubled line
+//! wins, and the double (BW-01 to BW-24).
 
 pub mod data;
 mod highest;
@@ -19,14 +19,13 @@ use crate::parts::file::{ModelError, parse};
 use model::{Model, PARTS};
 use round::BewitchedRound;
 
-/// The game's name in requests and in the log.
+/// Name in requests and in the log.
 pub const NAME: &str = "bewitched";
-/// Every version of the rules, oldest first.
+/// Rules versions, oldest first.
 pub const VERSIONS: [RulesVersion; 2] = [
     RulesVersion { name: "1.6", date: "2016-04-21", file: include_str!("../../../games/bewitched/1.6.toml") },
     RulesVersion { name: "1.6.1", date: "2026-11-22", file: include_str!("../../../games/bewitched/1.6.1.toml") },
 ];
-/// The features of a paid spin.
 const FEATURES: [Feature; 2] = [
     Feature::cash("bonus", "Bonus", Sign::Bonus),
     Feature::cash("scatter_free_spins", "Free spins by scatters", Sign::FreeSpins),
@@ -40,10 +39,10 @@ pub struct Bewitched {
 }
 
 impl Bewitched {
-    /// Compiles a rules version and proves that it returns what it promises.
+    /// Compiles a rules version and proves its promised return.
     ///
     /// # Errors
-    /// The first part of the data file that's wrong, then a promise that it doesn't keep.
+    /// First invalid part of the data file, or a broken promise.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;

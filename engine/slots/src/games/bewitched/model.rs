@@ -1,7 +1,7 @@
-//! A compiled line game: what a data file says, checked, in the form that serves players.
+//! Compiled and checked data file of Bewitched.
 //!
-//! Compiling proves the file: a return or a jackpot chance that differs from the promised one by
-//! anything at all is a [`ModelError`]. Costs about a millisecond, once a game.
+//! Compilation proves the file: any difference from the promised return or jackpot chance is a [`ModelError`]. About a millisecond,
+//! once per game.
 
 use super::data::GameData;
 use crate::contract::info::{GameInfo, PayRow, PrizeInfo, SymbolInfo, SymbolRole};
@@ -14,12 +14,11 @@ use crate::parts::scatters::{Counter, Scatters};
 use crate::parts::wheel::Wheel;
 use crate::parts::windows::Windows;
 
-/// Places of [`PARTS`].
+/// Indexes into [`PARTS`].
 pub(super) const BASE_LINES: usize = 0;
 pub(super) const SCATTER: usize = 1;
 pub(super) const BONUS: usize = 2;
 pub(super) const FREE_SPINS: usize = 3;
-/// The parts of the return.
 pub(super) const PARTS: [PartName; 4] = [
     PartName::cash("base_lines", "line wins of the paid spin"),
     PartName::cash("scatter", "scatter wins of the paid spin"),
@@ -27,58 +26,56 @@ pub(super) const PARTS: [PartName; 4] = [
     PartName::cash("free_spins", "everything won in free spins, bonuses there included"),
 ];
 
-/// Short names of symbols: the data file of version 1.6 says none, and is frozen.
+/// Short names for version 1.6, whose frozen data file has none.
 const SHORT_NAMES: [(&str, &str); 2] = [("Witches' Battle", "Battle"), ("Purple Potion", "Purple")];
-/// Rows of the window.
 const ROWS: usize = 3;
-/// Highest multiplier of free spins.
 const MULTIPLIER_MAX: u32 = 100;
-/// Vials to combine (BW-06).
+/// Number of vials to combine (BW-06).
 pub(crate) const VIALS_PICKED: u8 = 3;
-/// Turns of the double (BW-22).
+/// Maximum turns of the double (BW-22).
 pub(crate) const DOUBLES_MAX: u8 = 5;
 
-/// A line game with scatters, free spins and a bonus wheel.
+/// Line game with scatters, free spins and a bonus wheel.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// The reels, lines and special symbols.
+    /// Reels, lines and special symbols.
     pub windows: Windows,
-    /// Vials to choose three from.
+    /// Number of vials to choose three from.
     pub vials: u8,
-    /// The bonus wheel.
+    /// Bonus wheel.
     pub wheel: Wheel,
-    /// The progressive jackpot.
+    /// Progressive jackpot.
     pub jackpot: Jackpot,
-    /// Factor of line wins in free spins.
+    /// Multiplier of line wins in free spins.
     pub multiplier: u32,
-    /// Stakes offered.
+    /// Offered stakes.
     pub limits: StakeLimits,
-    /// The symbols' names and roles.
+    /// Names and roles of the symbols.
     pub symbols: Vec<SymbolInfo>,
-    /// The promised return without the jackpot, in millionths.
+    /// Promised return without the jackpot, in millionths.
     pub rtp_micros: u64,
-    /// The published span of the return with the jackpot, in millionths.
+    /// Published span of the return with the jackpot, in millionths.
     pub rtp_span_micros: Option<(u64, u64)>,
 }
 
-/// The promise of the progressive jackpot; its money is kept elsewhere.
+/// Promise of the progressive jackpot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jackpot {
-    /// Paid spins to one jackpot, for each coin staked.
+    /// Mean number of paid spins per jackpot, at one coin staked.
     pub odds: u64,
-    /// The pool's seed in coins.
+    /// Seed of the pool in coins.
     pub seed_coins: u64,
-    /// The part of each bet that grows the pool, in millionths.
+    /// Contribution of each bet to the pool, in millionths.
     pub contribution_micros: u64,
-    /// The coin value that the whole pool belongs to, in millionths of the major unit.
+    /// Coin value that wins the whole pool, in millionths of the major unit.
     pub base_coin_micros: u64,
 }
 
 impl Model {
-    /// Compiles without proving return and jackpot chance: for tuning a game that's not there yet.
+    /// Compiles without proving return and jackpot chance, for tuning.
     ///
     /// # Errors
-    /// The first part that's wrong.
+    /// First invalid part.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;
@@ -109,7 +106,7 @@ impl Model {
         })
     }
 
-    /// The assumptions about the pool behind the jackpot's share of the return (BW-21).
+    /// Assumptions about the pool in the jackpot's share of the return (BW-21).
     fn jackpot_assumes(&self) -> String {
         let Jackpot { odds, seed_coins, contribution_micros, base_coin_micros } = self.jackpot;
         let seed = seed_coins * base_coin_micros / 1_000_000;
@@ -122,7 +119,7 @@ impl Model {
         )
     }
 
-    /// The description (PL-13).
+    /// Game description (PL-13).
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         let money = self.wheel.weights(0).map(|(prize, _)| prize).filter(|&p| p != PrizeInfo::Jackpot);
@@ -149,14 +146,13 @@ impl Model {
         }
     }
 
-    /// Everything that pays, awards or starts something.
+    /// Combinations that pay, award or start a feature.
     pub(crate) fn paytable(&self) -> Vec<PayRow> {
         self.windows.paytable(&self.symbols, self.windows.bonus_needs)
     }
 }
 
-/// The published span, which the exact return at the smallest and at the base coin value must keep to: with the seed's
-/// share, and with all increments on top.
+/// Published span. Must equal the exact return with the seed's share, and with all increments added.
 fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
     let Some((least, most)) = &data.jackpot.rtp_span else { return Ok(None) };
     let span = (file::micros("jackpot", least)?, file::micros("jackpot", most)?);

@@ -1,11 +1,10 @@
-//! The mean and the variance of a whole round, exactly: one window, the bonus wheel, and free spins
-//! that may win free spins without limit, composed. Costs a few hundred big fractions.
+//! Exact mean and variance of a round, composed of one window, the bonus wheel, and free spins with unlimited retriggers. Costs a
+//! few hundred big fractions.
 //!
-//! A spin of line multiplier `k` wins `A = k L + S + Y M` bets at once and awards `K = Z + Y G`
-//! free spins: lines `L`, scatters `S` and `Z`, bonus started `Y` (0 or 1), its money `M` and its
-//! free spins `G`. A free spin with all that descends from it wins `T = A + T1 + ... + TK`, so with
-//! `phi = E[K]` its mean is `mu = E[A] / (1 - phi)` and its variance solves
-//! `v (1 - phi) = E[A^2] + 2 mu E[A K] + mu^2 E[K^2] - mu^2`.
+//! A spin of line multiplier `k` wins `A = k L + S + Y M` bets and awards `K = Z + Y G` free spins: lines `L`, scatters `S` and
+//! `Z`, bonus started `Y` (0 or 1) with money `M` and free spins `G`. A free spin with its descendants wins `T = A + T1 + ... +
+//! TK`. With `phi = E[K]` its mean is `mu = E[A] / (1 - phi)`, and its variance solves `v (1 - phi) = E[A^2] + 2 mu E[A K] + mu^2
+//! E[K^2] - mu^2`.
 
 use num_traits::{One, Zero};
 
@@ -15,7 +14,7 @@ use crate::contract::par::{Exact, exact};
 use crate::math::moments::SpinTable;
 use crate::parts::reels::REELS;
 
-/// Moments of one window, in bets; the names are those of the module's header.
+/// Moments of one window, in bets; see the module's documentation for names.
 pub struct Window {
     /// Mean line win.
     pub lines: Exact,
@@ -39,13 +38,13 @@ pub struct Window {
 }
 
 impl Window {
-    /// From the sums of the full cycle with so many lines.
+    /// Computes the moments from the sums of the full cycle.
     #[must_use]
     pub fn of(model: &Model, table: &SpinTable, lines: u32) -> Self {
         let cycle = exact(model.windows.reels.cycle());
         let coin = &cycle * exact(lines);
         let scatters = &model.windows.scatters;
-        // The mean of a function of the special symbols, over windows or over line wins.
+        // Sum of a function of the special symbols, over windows or over line wins.
         let mean = |of: &[[u64; REELS + 1]; REELS + 1], f: &dyn Fn(usize, u64) -> u64| {
             let mut sum = 0u128;
             for (count, row) in of.iter().enumerate() {
@@ -78,7 +77,7 @@ impl Window {
         }
     }
 
-    /// `phi`: free spins that a window awards on average, by scatters and by the bonus.
+    /// `phi`: mean number of awarded free spins, by scatters and bonus.
     #[must_use]
     pub fn awarded(&self, wheel: &WheelMoments) -> Exact {
         &self.spins + &self.bonus * &wheel.spins
@@ -99,7 +98,7 @@ impl Window {
             + &two * &wheel.money * (k * &self.lines_bonus + &self.scatter_bonus)
     }
 
-    /// `E[A K]` at a line multiplier; money and free spins of one bonus exclude each other.
+    /// `E[A K]` at a line multiplier; a bonus gives either money or free spins.
     fn with_awarded(&self, k: &Exact, wheel: &WheelMoments) -> Exact {
         k * &self.lines_spins
             + &self.scatter_spins
@@ -115,7 +114,7 @@ impl Window {
 
 /// Moments of one turn of the bonus wheel.
 pub struct WheelMoments {
-    /// Mean money, the jackpot not in it.
+    /// Mean money, without the jackpot.
     pub money: Exact,
     money_squared: Exact,
     spins: Exact,
@@ -125,7 +124,7 @@ pub struct WheelMoments {
 }
 
 impl WheelMoments {
-    /// At so many coins staked.
+    /// Computes the moments at `coins` coins staked.
     #[must_use]
     pub fn of(model: &Model, coins: u64) -> Self {
         let mut sums: [Exact; 5] = std::array::from_fn(|_| Exact::zero());
@@ -149,7 +148,7 @@ impl WheelMoments {
     }
 }
 
-/// A whole round, without jackpot and double.
+/// Whole round, without jackpot and double.
 pub struct RoundMoments {
     /// Mean win: the return.
     pub mean: Exact,
@@ -164,15 +163,14 @@ pub struct RoundMoments {
 }
 
 impl RoundMoments {
-    /// Composes window and wheel; free spins must die out (`phi < 1`).
+    /// Composes window and wheel; requires `phi < 1`.
     #[must_use]
     pub fn of(model: &Model, window: &Window, wheel: &WheelMoments) -> Self {
         let phi = window.awarded(wheel);
         let dies = Exact::one() - &phi;
         let (one, k) = (Exact::one(), exact(model.multiplier));
         let mu = window.mean(&k, wheel) / &dies;
-        // The second moment of a spin with all that descends from it, but for the variance of its
-        // free spins, `v` each.
+        // Second moment of a spin with its descendants, without the variance `v` of each free spin.
         let square = |k: &Exact| {
             window.square(k, wheel)
                 + exact(2u64) * &mu * window.with_awarded(k, wheel)

@@ -1,4 +1,4 @@
-//! The PAR sheet of Bewitched, and the proof that its data file keeps its promise.
+//! PAR sheet of Bewitched, and proof of its promised return.
 
 use num_traits::One;
 
@@ -12,10 +12,9 @@ use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
 use crate::parts::file::ModelError;
 
-/// Place of the seed's part, behind those of the game.
+/// Index of the seed's part, after those of the game.
 const JACKPOT_SEED: usize = PARTS.len();
 
-/// The PAR sheet of a game and its model at a stake.
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
     let bet_coins = u64::from(model.limits.check(stake)?);
     let window = Window::of(model, &moments::spin_table(&model.windows, stake.lines), stake.lines);
@@ -44,9 +43,8 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Proves that a model returns what it promises, and that each coin has the promised chance of the
-/// jackpot. One line shows it for every stake: every line's mean is the same, the wheel's trade
-/// keeps the mean money at any number of coins, and everything else pays on the total bet.
+/// Proves the promised return, and the promised jackpot chance per coin. One line suffices for every stake: all lines have the same
+/// mean, the wheel's trade keeps the mean money at any number of coins, and the rest pays on the total bet.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::of(model, &moments::spin_table(&model.windows, 1), 1);
     let wheel = WheelMoments::of(model, 1);
@@ -66,8 +64,7 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
     Ok(())
 }
 
-/// The parts of the return: the game's own, then the jackpot's. The increments return what the bets at this coin value
-/// contribute, in the proportion of the coin value to the one that the whole pool belongs to.
+/// Parts of the return: the game's, then the jackpot's. The increments return the contribution, in proportion to the coin value.
 #[must_use]
 pub fn parts(model: &Model, stake: &Stake, window: &Window, wheel: &WheelMoments, round: &RoundMoments) -> Vec<Part> {
     let jackpot = &model.jackpot;
@@ -114,7 +111,7 @@ fn rates(model: &Model, coins: u64, window: &Window, wheel: &WheelMoments, round
     rates
 }
 
-/// The reels, and how often each row of the paytable stands on one line or, where it pays anywhere, in the window.
+/// Reels with the frequency of each paytable row on one line or, if it pays anywhere, in the window.
 fn reel_set(model: &Model) -> ReelSet {
     let windows = &model.windows;
     let on_line = moments::combinations(windows);
@@ -127,8 +124,7 @@ fn reel_set(model: &Model) -> ReelSet {
             (_, true) => anywhere.iter().map(|by_bonuses| by_bonuses[count]).sum(),
             _ => on_line[usize::from(row.symbol)][count],
         };
-        // A line's coins are the bet's share of the line: what one line returns of its own coins, all return of the
-        // bet.
+        // Return of a line relative to its own coins, equal to the return of all lines relative to the bet.
         let chance = exact(ways) / &cycle;
         Combination { symbol: row.symbol, count: row.count, rtp: &chance * exact(row.pays), chance }
     };

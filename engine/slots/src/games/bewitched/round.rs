@@ -1,8 +1,5 @@
-//! A round of Bewitched.
-//!
-//! A round: the paid spin; then, while they last, bonus rounds (the player combines three vials)
-//! and free spins (which pause for each bonus); then, if the terms keep it open, the double on the
-//! paid spin's line win. Which witch accompanies the player is no input here (BW-05).
+//! Round of Bewitched: the paid spin; then bonus rounds (three vials) and free spins (interrupted by each bonus); then, if the
+//! terms allow it, the double on the paid spin's line win. The chosen witch has no effect (BW-05).
 
 use super::model::{BASE_LINES, BONUS, DOUBLES_MAX, FREE_SPINS, Model, SCATTER, VIALS_PICKED as VIALS};
 use crate::contract::carried::Carried;
@@ -15,7 +12,7 @@ use crate::parts::free_spins::{FREE_SPINS_PER_STEP, FreeSpins};
 use crate::parts::gamble::Gamble;
 use crate::parts::windows::{LineBet, Shown};
 
-/// A round of Bewitched.
+/// Round of Bewitched.
 #[derive(Debug)]
 pub struct BewitchedRound<'a> {
     model: &'a Model,
@@ -26,19 +23,19 @@ pub struct BewitchedRound<'a> {
     awaiting: Awaiting,
     free_spins: FreeSpins,
     gamble: Gamble,
-    /// Free spins were played: what a bonus gives then belongs to them.
+    /// Whether free spins have begun, which then receive the prizes of bonuses.
     in_free_spins: bool,
-    /// Coins that the paid spin won on lines: all that the double may risk.
+    /// Coins won on lines by the paid spin: the stake of the double.
     line_win_coins: u64,
-    /// Coins won, the double not counted.
+    /// Coins won, without the double.
     win_coins: u64,
 }
 
 impl<'a> BewitchedRound<'a> {
-    /// Opens a round of the model at a stake, on terms.
+    /// Opens a round.
     ///
     /// # Errors
-    /// The first fault of the stake.
+    /// First fault of the stake.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         let bet_coins = u64::from(model.limits.check(stake)?);
         Ok(Self {
@@ -55,7 +52,7 @@ impl<'a> BewitchedRound<'a> {
         })
     }
 
-    /// Checks a choice against what the round waits for, before anything is drawn.
+    /// Checks a choice before anything is drawn.
     fn check(&self, choice: &Choice) -> Result<(), ChoiceRefused> {
         if self.awaiting != choice.awaited() {
             return Err(ChoiceRefused::NotAwaited { awaiting: self.awaiting });
@@ -69,14 +66,13 @@ impl<'a> BewitchedRound<'a> {
         }
     }
 
-    /// The paid spin.
     fn spin(&mut self, draws: &mut Draws, out: &mut Outcome) {
         let shown = self.show(1, SpinKind::Base, draws, out);
         self.line_win_coins = shown.line_coins;
         self.awaiting = if shown.bonus { Awaiting::Pick } else { self.next() };
     }
 
-    /// Free spins until they end, a bonus lands, or the step is full.
+    /// Plays free spins until they end, a bonus lands, or the step is full.
     fn free_spins(&mut self, draws: &mut Draws, out: &mut Outcome) {
         self.in_free_spins = true;
         for _ in 0..FREE_SPINS_PER_STEP {
@@ -91,7 +87,7 @@ impl<'a> BewitchedRound<'a> {
         self.awaiting = self.next();
     }
 
-    /// The bonus round. The vials are the player's pleasure: the prize is drawn without them.
+    /// Draws the prize of the bonus round, regardless of the chosen vials.
     fn vials(&mut self, draws: &mut Draws, out: &mut Outcome) {
         out.prize = Some(match self.model.wheel.turn(self.jackpot_coins, draws) {
             PrizeInfo::Jackpot => {
@@ -112,13 +108,12 @@ impl<'a> BewitchedRound<'a> {
         self.awaiting = self.next();
     }
 
-    /// A card of the double.
     fn double(&mut self, guess: Card, draws: &mut Draws, out: &mut Outcome) {
         out.card = Some(self.gamble.turn(guess, draws));
         self.awaiting = if self.gamble.open() { Awaiting::Double } else { Awaiting::Nothing };
     }
 
-    /// The pay of the round if it ends here: all wins, with what the double has made of the line win.
+    /// Payment if the round ends now: all wins, with the result of the double in place of the line win.
     fn win_minor(&self) -> u64 {
         if self.gamble.strip().is_empty() {
             self.bet.worth.minor(self.win_coins)
@@ -127,7 +122,7 @@ impl<'a> BewitchedRound<'a> {
         }
     }
 
-    /// The step that follows once no bonus waits.
+    /// Next step if no bonus waits.
     fn next(&mut self) -> Awaiting {
         if self.free_spins.left() > 0 {
             Awaiting::FreeSpins
@@ -139,7 +134,7 @@ impl<'a> BewitchedRound<'a> {
         }
     }
 
-    /// Spins the reels, shows the window and books what it wins.
+    /// Spins the reels, appends the window and adds its win.
     fn show(&mut self, multiplier: u64, kind: SpinKind, draws: &mut Draws, out: &mut Outcome) -> Shown {
         let shown = self.model.windows.spin(&self.bet, multiplier, kind, draws, out);
         self.free_spins.award(shown.free_spins_won);

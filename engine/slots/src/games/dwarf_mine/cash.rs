@@ -1,10 +1,8 @@
-//! The return of Dwarf Mine in cash (DM-17, DM-19): what the rounding of each spin's win to whole minor units adds to
-//! the return in coins, or takes from it, worked out from the residues of all windows that can come.
+//! Cash return of Dwarf Mine (DM-17, DM-19): effect of rounding each spin's win to whole minor units, from the residues of all
+//! possible windows.
 //!
-//! It's the return of a player who keeps to one coin value. Crystals that were collected at several are played at their
-//! mean, whose wins are rounded otherwise: by half a minor unit a spin at the most.
-//!
-//! Costs about a second of a processor for a modulus, once.
+//! Valid for a constant coin value. Collections at a mean of several coin values differ by at most half a minor unit per spin.
+//! Costs about a second of CPU per modulus, once.
 
 use std::sync::OnceLock;
 
@@ -19,20 +17,20 @@ use crate::parts::reels::REELS;
 use crate::parts::ways::WaysReels;
 use crate::parts::worth::half_even;
 
-/// How far sums of chances may be off.
+/// Error bound of sums of chances.
 const FLOAT: f64 = 1e-12;
 const BET: u64 = BET_COINS as u64;
-/// A coin that is no whole number of minor units makes whole bets of 25 where its denominator is one of these.
+/// Denominators of fractional coins that give whole bets of 25 coins.
 const MODULI: [u8; 2] = [5, 25];
 
-/// The residues, once they were asked for.
+/// Residues, computed on first use.
 #[derive(Debug, Default)]
 pub(crate) struct Cash {
     residues: [OnceLock<Residues>; MODULI.len()],
     often: OnceLock<Often>,
 }
 
-/// The chances of each residue of a spin's coins.
+/// Chance of each residue of a spin's coins.
 #[derive(Debug)]
 struct Residues {
     paid: Vec<f64>,
@@ -40,20 +38,20 @@ struct Residues {
     collection: [Vec<f64>; CRYSTALS],
 }
 
-/// How often spins come of a paid spin, in the long run, and the return in coins.
+/// Long-run numbers of spins per paid spin, and the return in coins.
 #[derive(Debug)]
 struct Often {
-    /// Free spins.
+    /// Number of free spins.
     free: f64,
-    /// Collection Free Spins of one colour.
+    /// Number of Collection Free Spins of one colour.
     collection: f64,
-    /// The root of the mean square of the spins of a round, or more: a sum of what its series have at the most.
+    /// Upper bound of the root mean square number of spins per round, summed over its series.
     spins_at_once: f64,
     rtp: Exact,
 }
 
 impl Cash {
-    /// The effect of rounding at a coin value that makes whole bets; `None` at another.
+    /// Effect of rounding at a coin value with whole bets; `None` at others.
     pub(crate) fn rounding(&self, model: &Model, coin: CoinFraction) -> Option<Rounding> {
         let often = self.often.get_or_init(|| Often::of(model));
         let place = MODULI.iter().position(|modulus| u64::from(*modulus) == coin.denominator);
@@ -74,7 +72,7 @@ impl Cash {
             adds_to_own: bets(own),
             spread_at_most: spins / 2.0 * coin.denominator as f64 / (coin.numerator * BET) as f64,
             within: bets(doubt),
-            // A win is rounded by half a minor unit at the most.
+            // Rounding changes a win by at most half a minor unit.
             mixed_at_most: bets(often.collection * CRYSTALS as f64 / 2.0),
             published: ratio(model.rtp_micros, 1_000_000),
         })
@@ -86,7 +84,7 @@ impl Often {
         let returns = Returns::of(model);
         let free = float(&(returns.paid.bonuses(BONUS_REELS.len()) * exact(model.free_spins)));
         let collection = float(&(returns.paid.crystal() * ratio(model.collection_spins, model.needs)));
-        // A series of n spins that comes with a chance of p has a root mean square of n sqrt(p), with n p the mean.
+        // A series of n spins with chance p has mean n p and root mean square n sqrt(p).
         let root = |mean: f64, spins: f64| (mean * spins).sqrt();
         let series =
             root(free, model.free_spins.into()) + CRYSTALS as f64 * root(collection, model.collection_spins.into());
@@ -103,7 +101,7 @@ impl Residues {
         Self { paid: of_paid(model, modulus), free: of_free(model, &model.free, &model.regular(), modulus), collection }
     }
 
-    /// Minor units that rounding adds to a paid spin with its free spins, and to the collections that come of it.
+    /// Minor units added by rounding to a paid spin with its free spins, and to its collections.
     fn added(&self, coin: CoinFraction, often: &Often) -> (f64, f64) {
         let mean = |residues: &[f64]| {
             residues.iter().zip(0..).map(|(chance, coins)| chance * rounded(coins, coin)).sum::<f64>()
@@ -112,8 +110,7 @@ impl Residues {
         (mean(&self.paid) + often.free * mean(&self.free), often.collection * collections)
     }
 
-    /// How far that may be from the truth: what was left out is rounded by half a minor unit at the most. Where nothing
-    /// was, it's the rounding of the floats.
+    /// Error bound: dropped windows are rounded by at most half a minor unit; otherwise float error.
     fn doubt(&self, often: &Often) -> f64 {
         let lacks = |residues: &[f64]| (1.0 - residues.iter().sum::<f64>()).max(0.0) / 2.0 + FLOAT;
         let collections = self.collection.iter().map(|residues| lacks(residues)).sum::<f64>();
@@ -121,15 +118,13 @@ impl Residues {
     }
 }
 
-/// Minor units that rounding adds to so many coins: the same for all that leave the same residue, since the
-/// denominator is odd and there are no halves.
+/// Minor units added by rounding `coins` coins. Depends only on the residue, as the denominator is odd and halves don't occur.
 fn rounded(coins: u64, coin: CoinFraction) -> f64 {
     let exactly = coins * coin.numerator;
     let paid = half_even(exactly.into(), coin.denominator.into());
     (paid as f64).mul_add(coin.denominator as f64, -(exactly as f64)) / coin.denominator as f64
 }
 
-/// A free spin's residues.
 fn of_free(model: &Model, reels: &WaysReels, symbols: &[u8], modulus: u8) -> Vec<f64> {
     let law = |reel| Law::new(reels.columns(reel).iter().map(|column| (Law::shown(&column.cells), 1)));
     let laws: [Law; REELS] = std::array::from_fn(law);
@@ -142,8 +137,8 @@ fn of_free(model: &Model, reels: &WaysReels, symbols: &[u8], modulus: u8) -> Vec
     )
 }
 
-/// The paid spin's: for each set of Bonus symbols the strips' windows and the cells of as many new rows, which are
-/// drawn one by one, crystals among them.
+/// Residues of the paid spin: for each set of Bonus symbols the strips' windows with the new rows, whose cells are drawn
+/// individually.
 fn of_paid(model: &Model, modulus: u8) -> Vec<f64> {
     let symbols = model.regular();
     let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
@@ -160,7 +155,7 @@ fn of_paid(model: &Model, modulus: u8) -> Vec<f64> {
             let shown = || cells().filter(|cells| cells.contains(&model.bonus) == bonus);
             chance *= shown().count() as f64 / columns.len() as f64;
             let strip = Law::new(shown().map(|cells| (Law::shown(cells), 1)));
-            // The law with all new cells symbols stands first, then those with a crystal less and less.
+            // The first law has only symbols in the new cells, the next ones one crystal less each.
             let mut laws: Vec<Law> =
                 std::iter::successors(Some(strip), |law| Some(law.and_cell(&weights))).take(rows + 1).collect();
             laws.reverse();
@@ -175,12 +170,12 @@ fn of_paid(model: &Model, modulus: u8) -> Vec<f64> {
     all
 }
 
-/// How likely windows must be to be followed: all of them by fifths. By twenty-fifths they have too many states.
+/// Minimum chance of a followed window: 0 for modulus 5; modulus 25 has too many states.
 fn least(modulus: u8) -> f64 {
     if modulus > 5 { 1e-8 } else { 0.0 }
 }
 
-/// By crystals landed before, the chance of so many more on the next cells (DM-09).
+/// Chance of each number of crystals on the next cells, by crystals landed before (DM-09).
 fn landing(model: &Model, cells: usize) -> [Vec<f64>; CRYSTALS + 1] {
     let symbols: f64 = model.expansion.weights().map(|(_, weight)| f64::from(weight)).sum();
     let crystal = f64::from(model.expansion.crystal());

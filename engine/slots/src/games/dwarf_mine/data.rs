@@ -1,40 +1,40 @@
-//! The data file of Dwarf Mine as written, before anything is checked or compiled.
+//! Data file of Dwarf Mine as written, unchecked.
 
 use serde::Deserialize;
 
 use crate::parts::collection::GiftTo;
 use crate::parts::data::{StakeData, SymbolData};
 
-/// Stands in the strips of free spins for the super-high symbol that Collection Free Spins add (DM-11).
+/// Placeholder in free spin strips for the super-high symbol of Collection Free Spins (DM-11).
 pub const SUPER_HIGH: &str = "*";
 
-/// A game's data file.
+/// Data file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GameData {
-    /// The name in requests and in the log.
+    /// Name in requests and in the log.
     pub name: String,
-    /// The title shown.
+    /// Displayed title.
     pub title: String,
     /// Version of the rules.
     pub rules_version: String,
     /// Date of the rules, ISO 8601.
     pub rules_date: String,
-    /// The return in the long run, a decimal that must hold to the fourth place.
+    /// Long-run return, a decimal that must hold to four places.
     pub rtp: String,
-    /// The rules in short.
+    /// Summary of the rules.
     pub rules: String,
     /// Stakes offered.
     pub stake: StakeData,
-    /// Symbols; their order is their index. Crystals and super-high symbols stand in the order of the colours.
+    /// Symbols in index order; crystals and super-high symbols in the order of the colours.
     pub symbols: Vec<SymbolData>,
     /// Free spins.
     pub free_spins: FreeSpinsData,
-    /// The crystals.
+    /// Crystals.
     pub collection: CollectionData,
     /// Reels.
     pub reels: ReelsData,
-    /// The rows that a window grows by.
+    /// Added rows.
     pub expansion: ExpansionData,
 }
 
@@ -42,51 +42,51 @@ pub struct GameData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FreeSpinsData {
-    /// How many three Bonus symbols award.
+    /// Number awarded by three Bonus symbols.
     pub spins: u32,
 }
 
-/// The crystals.
+/// Crystals.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CollectionData {
     /// Crystals of a colour that complete a collection.
     pub needs: u32,
-    /// Free spins that it awards.
+    /// Free spins per collection.
     pub spins: u32,
-    /// Red crystals that a new player is given.
+    /// Red crystals given to a new player.
     pub gift: u32,
-    /// Whom they are given to once.
+    /// Scope of the gift.
     #[serde(default)]
     pub gift_to: GiftTo,
 }
 
-/// Each strip as symbol codes, from its first stop downwards; it closes to a ring.
+/// Symbol codes of each strip, from its first stop downwards, as a ring.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReelsData {
-    /// The paid spin's: five reels of four rows.
+    /// Paid spin: five reels of four rows.
     pub base: Vec<String>,
-    /// Free spins': five reels of seven rows, with [`SUPER_HIGH`] where Collection Free Spins add a symbol.
+    /// Free spins: five reels of seven rows, with [`SUPER_HIGH`] placeholders.
     pub free: Vec<String>,
 }
 
-/// The rows that a window grows by.
+/// Added rows.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpansionData {
-    /// Weights of the symbols that pay.
+    /// Weights of paying symbols.
     pub symbols: Vec<CellData>,
-    /// Weight of each kind of crystal.
+    /// Weight per crystal colour.
     pub crystal: u32,
 }
 
-/// A symbol of the expanded rows.
+/// Weighted symbol of the added rows.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellData {
-    /// Its code.
+    /// Symbol code.
     pub code: String,
-    /// Its weight.
+    /// Weight.
     pub weight: u32,
 }

@@ -1,9 +1,9 @@
-//! The highest win of a round of Dwarf Mine: the highest window of a paid spin that shows three Bonus symbols and all four
-//! crystals, its free spins, and the Collection Free Spins of all four colours, each window at its highest. This round
-//! is possible: crystals of each colour are carried until one is missing, and windows are drawn independently.
+//! Highest win of a round of Dwarf Mine: the highest paid window with three Bonus symbols and all four crystals, its free spins,
+//! and the Collection Free Spins of all colours at their highest. The round is possible: each colour can lack one crystal, and
+//! windows are independent.
 //!
-//! Collection Free Spins are paid at the mean of the coin values of their crystals (DM-12), so the win in bets depends on
-//! the coin value at which the others were collected (PL-43).
+//! Collection Free Spins pay at the mean coin value of their crystals (DM-12), so the win in bets depends on earlier coin values
+//! (PL-43).
 
 use num_traits::Zero;
 
@@ -34,8 +34,8 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
     Ok(HighestWin { collected, ..HighestWin::new(coins / exact(bet_coins), exponent(log), false) })
 }
 
-/// The paid spin's window. A higher one without some of the crystals or Bonus symbols is taken instead only where it
-/// could win more than the free spins that it lacks: then the result is a bound.
+/// Window of the paid spin. A higher one without some crystals or Bonus symbols is used only if it could exceed the free spins that
+/// it loses; the result is then a bound.
 fn paid(model: &Model, paid: &PaidSpin, free: &TopWindows, collected: &[TopWindows]) -> TopWindows {
     let shows = &paid.shows[3][model.crystals.len()].chance;
     let (coins, chance) = PaidSpin::highest_complete(model);
@@ -47,8 +47,8 @@ fn paid(model: &Model, paid: &PaidSpin, free: &TopWindows, collected: &[TopWindo
     TopWindows { windows: 1, coins, log_chance: log_chance(&chance), log_chance_rounded: log_chance(shows) }
 }
 
-/// So many free spins at their highest. The chance of a window that wins nearly as much is bounded by Markov's
-/// inequality: at least three of the four coins that the highest wins.
+/// `windows` free spins at their highest. Markov's inequality bounds the chance of nearly the same win (at least three of the
+/// highest's four coins).
 fn top(windows: u32, (coins, chance): (u64, Exact), of: &FreeSpin) -> TopWindows {
     let nearly = (&of.coins * ratio(4, 3) / exact(coins.max(1))).min(exact(1));
     TopWindows { windows, coins, log_chance: log_chance(&chance), log_chance_rounded: log_chance(&nearly) }

@@ -1,5 +1,5 @@
-//! Dwarf Mine: five reels whose window grows by a row for each Bonus symbol, wins on up to 16,807 ways, free spins, and
-//! crystals that are collected over rounds (rules DM-01 to DM-26).
+//! Dwarf Mine: a five-reel window that grows by a row per Bonus symbol, wins on up to 16,807 ways, free spins, and crystals
+//! collected over rounds (DM-01 to DM-26).
 
 mod cash;
 pub mod data;
@@ -31,14 +31,13 @@ use model::{Model, PARTS};
 use moments::Returns;
 use round::DwarfMineRound;
 
-/// The game's name in requests and in the log.
+/// Name in requests and in the log.
 pub const NAME: &str = "dwarf-mine";
-/// Every version of the rules, oldest first.
+/// Rules versions, oldest first.
 pub const VERSIONS: [RulesVersion; 2] = [
     RulesVersion { name: "1.0", date: "2019-03-14", file: include_str!("../../../games/dwarf-mine/1.0.toml") },
     RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/dwarf-mine/1.0.1.toml") },
 ];
-/// The features of a paid spin.
 const FEATURES: [Feature; 3] = [
     Feature::cash("free_spins", "Free spins", Sign::FreeSpinsAtRows(7)),
     Feature::cash("five_rows", "Five rows", Sign::Rows(5)),
@@ -54,10 +53,10 @@ pub struct DwarfMine {
 }
 
 impl DwarfMine {
-    /// Compiles a rules version; a test proves that it returns what it promises.
+    /// Compiles a rules version; a test proves its promised return.
     ///
     /// # Errors
-    /// The first part of the data file that's wrong.
+    /// First invalid part of the data file.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;
@@ -74,7 +73,7 @@ impl Game for DwarfMine {
         &FEATURES
     }
 
-    /// Collection Free Spins are played with crystals of earlier rounds.
+    /// Collection Free Spins use crystals of earlier rounds.
     fn nature(&self, source: Source) -> Nature {
         match source {
             Source::Window { kind: SpinKind::Collection(_), .. } => Nature::Collected,
@@ -94,7 +93,7 @@ impl Game for DwarfMine {
         highest::of(&self.model, stake)
     }
 
-    /// A player may lack one crystal of each colour, so that every crystal that lands completes a collection.
+    /// In the best state each colour lacks one crystal, so that every crystal completes a collection.
     fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
         self.model.limits.check(stake)?;
         let (needs, spins) = (self.model.needs, self.model.collection_spins);
@@ -123,8 +122,7 @@ impl Game for DwarfMine {
         now.without(&before, &after, (*needs).into(), limits.coins_within()).carried()
     }
 
-    /// An interrupted round can be replayed, or skipped to its win, for so long (DM-21). The rules don't say what
-    /// becomes of one that the player left alone (decision): its free spins are played, and the win is paid.
+    /// Time to replay or skip an interrupted round (DM-21). Afterwards its free spins are played and the win is paid (decision).
     fn interruption_hours(&self) -> Option<u32> {
         Some(24)
     }

@@ -1,6 +1,5 @@
-//! A compiled Dwarf Mine: what its data file says, checked, in the form that serves players. Costs some microseconds.
-//!
-//! The return isn't derived here: that takes [`super::par`] tens of milliseconds, and a test does it.
+//! Compiled and checked data file of Dwarf Mine. Costs some microseconds; the return is derived in [`super::par`] and proved by a
+//! test.
 
 use std::collections::BTreeSet;
 
@@ -15,18 +14,17 @@ use crate::parts::file::{self, ModelError};
 use crate::parts::reels::REELS;
 use crate::parts::ways::{WAYS_SYMBOLS_MAX, Ways, WaysPays, WaysReels};
 
-/// Places of [`PARTS`].
+/// Indexes into [`PARTS`].
 pub(super) const BASE_WAYS: usize = 0;
 pub(super) const FREE_SPINS: usize = 1;
 pub(super) const COLLECTIONS: usize = 2;
-/// The parts of the return.
 pub(super) const PARTS: [PartName; 3] = [
     PartName::cash("base_ways", "wins on ways of the paid spin"),
     PartName::cash("free_spins", "everything won in free spins"),
     PartName::collected("collections", "everything won in Collection Free Spins, in the long run"),
 ];
 
-/// Short names of symbols: the data file of version 1.0 says none, and is frozen.
+/// Short names for version 1.0, whose frozen data file has none.
 const SHORT_NAMES: [(&str, &str); 8] = [
     ("Emerald Dwarf", "Emerald"),
     ("Topaz Dwarf", "Topaz"),
@@ -39,49 +37,49 @@ const SHORT_NAMES: [(&str, &str); 8] = [
 ];
 /// Rows of the window (DM-01).
 pub const ROWS: usize = 4;
-/// Rows that it can grow to.
+/// Maximum rows.
 pub const ROWS_MAX: usize = 7;
-/// Reels that Bonus symbols land on (DM-06): the first, the third and the fifth.
+/// Reels with Bonus symbols (DM-06): first, third and fifth.
 pub const BONUS_REELS: [usize; 3] = [0, 2, 4];
-/// Coins of the bet: always 25.
+/// Coins of every bet.
 pub const BET_COINS: u32 = 25;
-/// Most free spins of a series: a series is one step.
+/// Maximum free spins per series, which is one step.
 const SPINS_MAX: u32 = 100;
 
-/// Dwarf Mine.
+/// Compiled Dwarf Mine.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// The paid spin's reels.
+    /// Reels of the paid spin.
     pub base: WaysReels,
-    /// Free spins' reels.
+    /// Reels of free spins.
     pub free: WaysReels,
-    /// The reels of each colour's Collection Free Spins.
+    /// Reels of Collection Free Spins, by colour.
     pub collection: [WaysReels; CRYSTALS],
-    /// The paytable on ways.
+    /// Paytable on ways.
     pub ways: Ways,
-    /// The cells of expanded rows.
+    /// Cells of the added rows.
     pub expansion: Expansion,
-    /// The Bonus symbol.
+    /// Index of the Bonus symbol.
     pub bonus: u8,
-    /// The crystals, by colour.
+    /// Indexes of the crystals, by colour.
     pub crystals: [u8; CRYSTALS],
-    /// The super-high symbols, by colour.
+    /// Indexes of the super-high symbols, by colour.
     pub super_high: [u8; CRYSTALS],
-    /// Free spins that three Bonus symbols award.
+    /// Free spins awarded by three Bonus symbols.
     pub free_spins: u32,
     /// Crystals of a colour that complete a collection.
     pub needs: u32,
-    /// Free spins that a collection awards.
+    /// Free spins per collection.
     pub collection_spins: u32,
-    /// Red crystals that a new player is given.
+    /// Red crystals given to a new player.
     pub gift: u32,
-    /// Whom they are given to once.
+    /// Scope of the gift.
     pub gift_to: GiftTo,
-    /// Stakes offered.
+    /// Offered stakes.
     pub limits: StakeLimits,
-    /// The symbols' names and roles.
+    /// Names and roles of the symbols.
     pub symbols: Vec<SymbolInfo>,
-    /// The promised return, in millionths.
+    /// Promised return, in millionths.
     pub rtp_micros: u64,
 }
 
@@ -89,7 +87,7 @@ impl Model {
     /// Compiles a data file.
     ///
     /// # Errors
-    /// The first part that's wrong.
+    /// First invalid part.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let limits = data::limits(&data.stake, 1)?;
         if (limits.lines, limits.coins_per_line) != ((1, 1), (BET_COINS, BET_COINS)) {
@@ -130,7 +128,7 @@ impl Model {
         })
     }
 
-    /// The description (PL-13).
+    /// Game description (PL-13).
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         GameInfo {
@@ -150,7 +148,6 @@ impl Model {
         }
     }
 
-    /// Other figures of the description.
     pub(crate) fn facts(&self) -> Vec<Fact> {
         let fact = |key, title, value: u32| Fact { key, title, value: value.to_string() };
         vec![
@@ -161,7 +158,7 @@ impl Model {
         ]
     }
 
-    /// Everything that pays, awards or starts something, symbol by symbol, most of a kind first.
+    /// Combinations that pay, award or start a feature, by symbol, highest count first.
     pub(crate) fn paytable(&self) -> Vec<PayRow> {
         let mut rows = Vec::new();
         for (symbol, pays) in (0u8..).zip(self.ways.pays()) {
@@ -177,7 +174,7 @@ impl Model {
         rows
     }
 
-    /// The symbols that pay on all reels: all but the super-high ones.
+    /// Symbols that pay on all reels: all but the super-high ones.
     #[must_use]
     pub fn regular(&self) -> Vec<u8> {
         let symbols = (0u8..).zip(&self.symbols).filter(|(_, info)| info.role == SymbolRole::Regular);
@@ -185,7 +182,7 @@ impl Model {
     }
 }
 
-/// The symbols of a role, one a colour.
+/// Symbols of a role, one per colour.
 fn colours(data: &GameData, role: SymbolRole) -> Result<[u8; CRYSTALS], ModelError> {
     let of_role = data.symbols.iter().filter(|symbol| symbol.role == role);
     let indexes: Vec<u8> = of_role.map(|of| data::index_of(&data.symbols, &of.code)).collect::<Result<_, _>>()?;
@@ -193,7 +190,7 @@ fn colours(data: &GameData, role: SymbolRole) -> Result<[u8; CRYSTALS], ModelErr
     indexes.try_into().map_err(wrong)
 }
 
-/// The pays on ways: regular symbols, and super-high ones from two reels on (DM-02).
+/// Pays on ways: regular symbols from three, super-high ones from two reels (DM-02).
 fn pays(symbols: &[SymbolData]) -> Result<WaysPays, ModelError> {
     let mut all = WaysPays::default();
     let bad = |of: &SymbolData| Err(ModelError::part("symbols", format!("the pays of `{}`", of.code)));
@@ -213,7 +210,7 @@ fn pays(symbols: &[SymbolData]) -> Result<WaysPays, ModelError> {
     Ok(all)
 }
 
-/// The paid spin's strips: paying symbols, and Bonus on its reels so that one at most shows on each (DM-06).
+/// Strips of the paid spin, with at most one visible Bonus on each of its reels (DM-06).
 fn base_strips(data: &GameData, bonus: u8) -> Result<Vec<Vec<u8>>, ModelError> {
     let strips = data::strips_of(&data.symbols, &data.reels.base)?;
     for (reel, strip) in strips.iter().enumerate() {
@@ -230,7 +227,7 @@ fn base_strips(data: &GameData, bonus: u8) -> Result<Vec<Vec<u8>>, ModelError> {
     Ok(strips)
 }
 
-/// Free spins' strips: without the places of the super-high symbol, or with the one of a colour there.
+/// Strips of free spins, without or with one colour's super-high symbol.
 fn free_strips(data: &GameData, super_high: Option<u8>) -> Result<Vec<Vec<u8>>, ModelError> {
     let code = super_high.map_or("", |symbol| data.symbols[usize::from(symbol)].code.as_str());
     if data.reels.free.iter().any(|strip| !strip.split_whitespace().any(|of| of == SUPER_HIGH)) {
@@ -243,12 +240,12 @@ fn free_strips(data: &GameData, super_high: Option<u8>) -> Result<Vec<Vec<u8>>, 
     Ok(strips)
 }
 
-/// Checks that these symbols are regular ones.
+/// Checks that all symbols are regular.
 fn regular(data: &GameData, mut symbols: impl Iterator<Item = u8>) -> Result<(), ModelError> {
     match symbols.find(|&symbol| data.symbols[usize::from(symbol)].role != SymbolRole::Regular) {
         Some(other) => Err(ModelError::part(
             "reels",
-            format!("`{}` stands where it must not", data.symbols[usize::from(other)].code),
+            format!("`{}` is not allowed on these cells", data.symbols[usize::from(other)].code),
         )),
         None => Ok(()),
     }

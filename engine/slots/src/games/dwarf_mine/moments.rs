@@ -1,10 +1,9 @@
-//! The moments of a round of Dwarf Mine: what its spins return, and how widely.
+//! Mean and variance of a round of Dwarf Mine.
 //!
-//! In the long run each crystal is a fifth of a collection, at its own coin value: the mean of five coin values times
-//! five spins' coins is the sum of five shares, so the return doesn't depend on how a player changes the coin value
-//! (renewal rewards). A round's own variance is that of a player at a random place of each collection: the numbers of
-//! crystals are random walks around a ring of `needs` places, so in the long run every place is equally likely, for all
-//! colours together. The gift to a new player is outside of the return; it's stated as a rate.
+//! In the long run each crystal is a fifth of a collection at its own coin value, so the return doesn't depend on changes of the
+//! coin value (renewal rewards). The variance of a round assumes a random position in each collection: crystal counts are random
+//! walks on a ring of `needs` positions, all equally likely in the long run and jointly for all colours. The gift is outside the
+//! return and stated as a rate.
 
 use super::model::{BET_COINS, Model, ROWS_MAX};
 use super::paid_spin::PaidSpin;
@@ -14,23 +13,23 @@ use crate::parts::expansion::CRYSTALS;
 use crate::parts::reels::REELS;
 use crate::parts::ways::WaysReels;
 
-/// Everything that the return is made of; wins in coins of a bet of [`BET_COINS`].
+/// Parts of the return; wins in coins of a bet of [`BET_COINS`].
 #[derive(Clone, Debug)]
 pub struct Returns<'a> {
     pub(super) model: &'a Model,
-    /// The paid spin.
+    /// Paid spin.
     pub paid: PaidSpin,
-    /// A free spin.
+    /// Free spin.
     pub free: FreeSpin,
-    /// A Collection Free Spin of each colour.
+    /// Collection Free Spin by colour.
     pub collection: [FreeSpin; CRYSTALS],
 }
 
-/// A free spin: what its window wins.
+/// Wins of a free spin's window.
 #[derive(Clone, Debug)]
 pub struct FreeSpin {
     pub(super) symbols: Vec<u8>,
-    /// For each symbol and count, the mean number of ways.
+    /// Mean number of ways, by symbol and count.
     pub(super) ways: Vec<[Exact; REELS + 1]>,
     /// Mean coins.
     pub coins: Exact,
@@ -39,7 +38,7 @@ pub struct FreeSpin {
 }
 
 impl FreeSpin {
-    /// On these reels.
+    /// Computes a free spin on these reels.
     #[must_use]
     pub fn of(model: &Model, reels: &WaysReels, symbols: Vec<u8>) -> Self {
         let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
@@ -55,7 +54,7 @@ impl FreeSpin {
     }
 }
 
-/// The highest win of a free spin's window in coins, and its chance.
+/// Highest win of a free spin's window in coins, and its chance.
 pub(super) fn highest_free_spin(model: &Model, reels: &WaysReels, symbols: Vec<u8>) -> (u64, Exact) {
     let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
     let law = |reel: usize| Law::new(reels.columns(reel).iter().map(|column| (Law::shown(&column.cells), 1)));
@@ -66,7 +65,7 @@ pub(super) fn highest_free_spin(model: &Model, reels: &WaysReels, symbols: Vec<u
 }
 
 impl<'a> Returns<'a> {
-    /// Of a model.
+    /// Computes the returns of a model.
     #[must_use]
     pub fn of(model: &'a Model) -> Self {
         let collection = std::array::from_fn(|colour: usize| {
@@ -76,39 +75,38 @@ impl<'a> Returns<'a> {
         Self { model, paid: PaidSpin::of(model), free: FreeSpin::of(model, &model.free, model.regular()), collection }
     }
 
-    /// The return.
+    /// Total return.
     #[must_use]
     pub fn total(&self) -> Exact {
         self.base() + self.free_spins() + self.collections()
     }
 
-    /// The paid spin's share.
+    /// Return of the paid spin.
     #[must_use]
     pub fn base(&self) -> Exact {
         self.paid.coins() / exact(BET_COINS)
     }
 
-    /// Free spins' share.
+    /// Return of free spins.
     #[must_use]
     pub fn free_spins(&self) -> Exact {
         self.paid.bonuses(3) * exact(self.model.free_spins) * &self.free.coins / exact(BET_COINS)
     }
 
-    /// Collections' share.
+    /// Return of collections.
     #[must_use]
     pub fn collections(&self) -> Exact {
         let worth: Exact = (0..CRYSTALS).map(|colour| self.collection_worth(colour)).sum();
         self.paid.crystal() / exact(self.model.needs) * worth
     }
 
-    /// The mean win of a collection of a colour, in bets.
+    /// Mean win of a collection of a colour, in bets.
     pub(super) fn collection_worth(&self, colour: usize) -> Exact {
         exact(self.model.collection_spins) * &self.collection[colour].coins / exact(BET_COINS)
     }
 
-    /// The variance of a round's win, in bets: the paid spin `A`, free spins `F` after three Bonus symbols, and for
-    /// each colour a collection `C`, which completes with chance 1 / needs where its crystal lands. Which colours land
-    /// is independent of everything but their number.
+    /// Variance of a round's win, in bets: paid spin `A`, free spins `F` after three Bonus symbols, and per colour a collection
+    /// `C`, completed with chance 1 / needs when its crystal lands. The landing colours depend only on their number.
     #[must_use]
     pub fn variance(&self) -> f64 {
         let colours = CRYSTALS as f64;
@@ -136,7 +134,7 @@ impl<'a> Returns<'a> {
     }
 }
 
-/// The paying combinations of these symbols, most of a kind first.
+/// Paying combinations of these symbols, highest count first.
 pub(super) fn of_ways(symbols: &[u8], ways: &[[Exact; REELS + 1]], model: &Model) -> Vec<Combination> {
     let mut all = Vec::new();
     for (&symbol, ways) in symbols.iter().zip(ways) {
@@ -155,7 +153,6 @@ pub(super) fn of_ways(symbols: &[u8], ways: &[[Exact; REELS + 1]], model: &Model
     all
 }
 
-/// Mean coins of these ways.
 fn coins(symbols: &[u8], ways: &[[Exact; REELS + 1]], model: &Model) -> Exact {
     of_ways(symbols, ways, model).into_iter().map(|of| of.rtp).sum::<Exact>() * exact(BET_COINS)
 }

@@ -1,5 +1,5 @@
-//! The first spins of a new player of Dwarf Mine, at one coin value: the collections start with the gift alone (DM-14), so
-//! that they return less than in the long run (PL-43).
+//! Returns of a new player's first spins of Dwarf Mine, at one coin value. Collections start with only the gift (DM-14), so these
+//! are below the long-run return (PL-43).
 
 use super::model::{BET_COINS, Model};
 use super::moments::Returns;
@@ -8,7 +8,6 @@ use crate::math::first_spins::{FIRST_SPINS, Fixed};
 use crate::parts::collection::GIFT_COLOUR;
 use crate::parts::expansion::CRYSTALS;
 
-/// The returns of the first spins.
 pub(super) fn returns(model: &Model, returns: &Returns) -> Vec<ConditionalRtp> {
     let always = returns.base() + returns.free_spins();
     let lands = returns.paid.crystal();
@@ -33,7 +32,7 @@ pub(super) fn returns(model: &Model, returns: &Returns) -> Vec<ConditionalRtp> {
     titles.into_iter().enumerate().map(returned).collect()
 }
 
-/// Collections of a colour that are completed in the first spins, on average: a spin collects one crystal or none.
+/// Mean number of completed collections of a colour within the first spins; a spin collects at most one of its crystals.
 fn completions(lands: &Exact, start: usize, needs: usize) -> Vec<Exact> {
     let mut crystals = vec![Fixed::zero(); needs];
     crystals[start] = Fixed::one();

@@ -1,10 +1,9 @@
-//! The paid spin's mathematics: everything that a window which grows by random rows shows and wins, exactly.
+//! Exact mathematics of the paid spin, whose window grows by random rows.
 //!
-//! Given which reels show a Bonus, and how many of each reel's new cells are crystals, the reels are independent: a
-//! strip's column and some cells drawn from the symbols' weights. So the paid spin is a mixture of some hundred windows
-//! of [`crate::math::ways_moments`]. The cells are drawn reel by reel, and with `n` crystals landed the next cell is
-//! drawn from `T(n) = W + (4 - n) c`: `W` the weight of all symbols, `c` that of a crystal. Sums are whole numbers of
-//! one unit for each number of new rows, `1 / (T(0) T(1) ... T(4))^cells` of a stop combination.
+//! Given the reels with a Bonus and the number of crystals among each reel's new cells, the reels are independent: a strip column
+//! and cells drawn from symbol weights. So the paid spin is a mixture of some hundred windows of [`crate::math::ways_moments`].
+//! After `n` landed crystals a cell is drawn from `T(n) = W + (4 - n) c`, with `W` the weight of all symbols and `c` that of a
+//! crystal. Sums are whole multiples of a unit per number of new rows: `1 / (T(0) T(1) ... T(4))^cells` of a stop combination.
 
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
@@ -15,37 +14,36 @@ use crate::math::ways_moments::{self, Law, Paying, Sums};
 use crate::parts::expansion::CRYSTALS;
 use crate::parts::reels::REELS;
 
-/// Most rows that a window grows by.
 const NEW_ROWS_MAX: usize = BONUS_REELS.len();
 
-/// The windows of the paid spin and their wins.
+/// Windows of the paid spin and their wins.
 #[derive(Clone, Debug)]
 pub struct PaidSpin {
-    /// For each regular symbol and count, the mean number of ways.
+    /// Mean number of ways, by regular symbol and count.
     pub ways: Vec<[Exact; REELS + 1]>,
-    /// By Bonus symbols and crystals: their chance, and the mean coins with them (0 without).
+    /// Chance and mean coins, by Bonus symbols and crystals.
     pub shows: [[Cell; CRYSTALS + 1]; NEW_ROWS_MAX + 1],
-    /// Chance that it neither wins nor starts anything, for a player at a random place of each collection.
+    /// Chance of no win and no feature, at a random position of each collection.
     pub nothing: Exact,
-    /// Mean of the square of its win in coins.
+    /// Mean square of the win in coins.
     pub square: f64,
-    /// Its highest win in coins.
+    /// Highest win in coins.
     pub highest: u64,
-    /// The chance of that.
+    /// Chance of the highest win.
     pub highest_chance: Exact,
 }
 
-/// A number of Bonus symbols and of crystals.
+/// Windows with a number of Bonus symbols and of crystals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
-    /// The chance to see both.
+    /// Chance.
     pub chance: Exact,
-    /// The mean coins won, in windows that show both.
+    /// Mean coins won, counted as 0 in other windows.
     pub coins: Exact,
 }
 
 impl PaidSpin {
-    /// Of a model.
+    /// Computes the paid spin of a model.
     #[must_use]
     pub fn of(model: &Model) -> Self {
         let symbols = model.regular();
@@ -65,8 +63,7 @@ impl PaidSpin {
         all
     }
 
-    /// The highest win in coins of a window that shows every Bonus symbol and every crystal, and its chance: 0 and 0
-    /// where no window does.
+    /// Highest win in coins of a window with every Bonus symbol and every crystal, and its chance; zeros if no window has all.
     #[must_use]
     pub fn highest_complete(model: &Model) -> (u64, Exact) {
         let symbols = model.regular();
@@ -91,15 +88,14 @@ impl PaidSpin {
         (best, Exact::new(sum, draws.unit() * stops))
     }
 
-    /// Adds the windows that grow by so many rows.
+    /// Adds the windows with `rows` added rows.
     fn add(&mut self, model: &Model, paying: &Paying, laws: &Laws, rows: usize) {
         let draws = CellDraws::of(model, rows);
         let stops: BigInt = (0..REELS).map(|reel| BigInt::from(model.base.columns(reel).len())).product();
         let unit = draws.unit() * stops;
         let needs = BigInt::from(model.needs);
         let mut ways = vec![[(); REELS + 1].map(|()| BigInt::zero()); paying.symbols.len()];
-        // Each crystal that lands is one of `needs`: with n of them nothing completes in (1 - 1 / needs)^n of the
-        // cases.
+        // n landed crystals complete nothing with chance (1 - 1 / needs)^n.
         let mut nothing = BigInt::zero();
         for (crystals, times) in draws.patterns() {
             let landed: usize = crystals.iter().sum();
@@ -136,7 +132,6 @@ impl PaidSpin {
         self.nothing += Exact::new(nothing, unit * needs.pow(to_u32(CRYSTALS)));
     }
 
-    /// Takes note of windows that win so much, with so much chance.
     fn top(&mut self, coins: u64, chance: Exact) {
         if coins > self.highest {
             (self.highest, self.highest_chance) = (coins, Exact::zero());
@@ -144,7 +139,7 @@ impl PaidSpin {
         self.highest_chance += chance;
     }
 
-    /// The sum over all numbers of Bonus symbols and crystals.
+    /// Sums a function over all numbers of Bonus symbols and crystals.
     pub fn sum(&self, of: impl Fn(usize, usize, &Cell) -> Exact) -> Exact {
         let cells = self.shows.iter().enumerate();
         let cells = cells.flat_map(|(bonuses, row)| row.iter().enumerate().map(move |(n, cell)| (bonuses, n, cell)));
@@ -157,7 +152,7 @@ impl PaidSpin {
         self.sum(|_, _, cell| cell.coins.clone())
     }
 
-    /// Chance of so many Bonus symbols.
+    /// Chance of a number of Bonus symbols.
     #[must_use]
     pub fn bonuses(&self, number: usize) -> Exact {
         self.sum(|bonuses, _, cell| if bonuses == number { cell.chance.clone() } else { Exact::zero() })
@@ -170,7 +165,7 @@ impl PaidSpin {
     }
 }
 
-/// The contents of each reel: by reel, by whether it shows a Bonus, by cells drawn from the symbols' weights.
+/// Contents by reel, presence of a Bonus, and number of cells drawn from symbol weights.
 struct Laws(Vec<[Vec<Sums>; 2]>);
 
 impl Laws {
@@ -193,7 +188,7 @@ impl Laws {
     }
 }
 
-/// On which reels the Bonus symbols stand that make so many rows.
+/// Sets of reels with a Bonus symbol for a number of added rows.
 fn bonuses(rows: usize) -> impl Iterator<Item = [bool; REELS]> {
     let sets = (0..1usize << BONUS_REELS.len()).filter(move |set| set.count_ones() as usize == rows);
     sets.map(|set| {
@@ -205,11 +200,11 @@ fn bonuses(rows: usize) -> impl Iterator<Item = [bool; REELS]> {
     })
 }
 
-/// How the crystals fall on the new cells of the reels.
+/// Distribution of crystals over the new cells.
 struct CellDraws {
     rows: usize,
     crystal: BigInt,
-    /// `T(n)` by crystals landed.
+    /// `T(n)` by landed crystals.
     totals: [BigInt; CRYSTALS + 1],
 }
 
@@ -221,12 +216,12 @@ impl CellDraws {
         Self { rows, crystal, totals }
     }
 
-    /// The count of all cells' draws together.
+    /// Number of outcomes of all cell draws together.
     fn unit(&self) -> BigInt {
         self.totals.iter().product::<BigInt>().pow(to_u32(self.rows * REELS))
     }
 
-    /// Each number of crystals by reel, with its weight; the symbols of the other cells have theirs in the laws.
+    /// Numbers of crystals by reel, with weights; the laws have the weights of the other cells.
     fn patterns(&self) -> Vec<([usize; REELS], BigInt)> {
         let mut patterns = vec![([0; REELS], 0, BigInt::one())];
         for reel in 0..REELS {
@@ -243,7 +238,7 @@ impl CellDraws {
         patterns.into_iter().map(|(crystals, _, weight)| (crystals, weight)).collect()
     }
 
-    /// The weight of `more` crystals on the next `cells` cells, with `landed` landed before.
+    /// Weight of `more` crystals on the next `cells` cells after `landed` ones.
     fn reel(&self, cells: usize, landed: usize, more: usize) -> BigInt {
         if cells == 0 {
             return if more == 0 { BigInt::one() } else { BigInt::zero() };

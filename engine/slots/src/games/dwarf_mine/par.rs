@@ -1,4 +1,4 @@
-//! The PAR sheet of Dwarf Mine.
+//! PAR sheet of Dwarf Mine.
 
 use num_traits::Zero;
 
@@ -13,7 +13,6 @@ use crate::parts::expansion::CRYSTALS;
 use crate::parts::reels::REELS;
 use crate::parts::ways::WaysReels;
 
-/// The PAR sheet of a game and its model at a stake.
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
     let bet_coins = u64::from(model.limits.check(stake)?);
     let returns = Returns::of(model);
@@ -78,7 +77,7 @@ impl Returns<'_> {
         }
         rates.push(Rate::new(
             "gift_worth",
-            "what a new player's crystals are worth once, in bets, outside the return",
+            "worth of a new player's crystals, once, in bets, outside the return",
             gift,
         ));
         rates

@@ -1,8 +1,5 @@
-//! A round of Dwarf Mine.
-//!
-//! A round: the paid spin; then the series of free spins that it won, one step each: the regular ones, then those of
-//! the completed collections in the order green, yellow, blue, red (DM-13). Each window's win is rounded to whole minor
-//! units on its own (DM-17); the round pays the sum.
+//! Round of Dwarf Mine: the paid spin, then one step per series of free spins: regular ones, then completed collections in the
+//! order green, yellow, blue, red (DM-13). Each window's win is rounded separately (DM-17); the round pays the sum.
 
 use super::model::{BASE_WAYS, BONUS_REELS, COLLECTIONS, FREE_SPINS, Model, ROWS};
 use crate::contract::carried::Carried;
@@ -17,7 +14,7 @@ use crate::parts::ways::{Counts, WaysReels};
 use crate::parts::windows::{index, index8, stops_of};
 use crate::parts::worth::CoinWorth;
 
-/// A round of Dwarf Mine.
+/// Round of Dwarf Mine.
 #[derive(Debug)]
 pub struct DwarfMineRound<'a> {
     model: &'a Model,
@@ -25,9 +22,9 @@ pub struct DwarfMineRound<'a> {
     minor_micros: u64,
     worth: CoinWorth,
     collections: Collections,
-    /// Three Bonus symbols won regular free spins, not yet played.
+    /// Whether regular free spins are won and unplayed.
     free_spins: bool,
-    /// For each colour completed and not yet played, the mean coin value of its free spins.
+    /// Mean coin value of each completed and unplayed collection, by colour.
     completed: [Option<MeanCoin>; CRYSTALS],
     awaiting: Awaiting,
     win_coins: u64,
@@ -35,10 +32,10 @@ pub struct DwarfMineRound<'a> {
 }
 
 impl<'a> DwarfMineRound<'a> {
-    /// Opens a round of the model at a stake, on terms.
+    /// Opens a round.
     ///
     /// # Errors
-    /// The first fault of the stake.
+    /// First fault of the stake.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         model.limits.check(stake)?;
         Ok(Self {
@@ -55,7 +52,7 @@ impl<'a> DwarfMineRound<'a> {
         })
     }
 
-    /// The paid spin, at a player who has got the gift (DM-14).
+    /// Plays the paid spin, giving the gift before (DM-14).
     fn spin(&mut self, draws: &mut Draws, out: &mut Outcome) {
         let before = self.collections;
         self.collections.give(u64::from(self.model.gift));
@@ -77,7 +74,7 @@ impl<'a> DwarfMineRound<'a> {
         }
     }
 
-    /// The next series of free spins (DM-13).
+    /// Plays the next series of free spins (DM-13).
     fn series(&mut self, draws: &mut Draws, out: &mut Outcome) {
         let model = self.model;
         if std::mem::take(&mut self.free_spins) {
@@ -111,8 +108,7 @@ impl<'a> DwarfMineRound<'a> {
         self.show(kind, worth, &stops, &window, out)
     }
 
-    /// The paid spin's window with the rows that it grows by (DM-07), whose cells are drawn reel by reel. Marks the
-    /// crystals.
+    /// Draws the added rows of the paid spin's window reel by reel (DM-07) and marks the crystals.
     fn expanded(&self, stops: &StopsAt, draws: &mut Draws, out: &mut Outcome) -> Window {
         let columns = self.model.base.window(stops);
         let bonuses: u8 = BONUS_REELS.iter().map(|&reel| columns[reel].counts.of(self.model.bonus)).sum();
@@ -138,7 +134,7 @@ impl<'a> DwarfMineRound<'a> {
         window
     }
 
-    /// Evaluates a window, shows it with all marks so far and books what it wins: its coins.
+    /// Evaluates and appends a window with all marks of the step, and adds its win. Returns its coins.
     fn show(&mut self, kind: SpinKind, worth: CoinWorth, stops: &StopsAt, window: &Window, out: &mut Outcome) -> u64 {
         let wins_from = index(out.wins.len());
         let mut win_coins = 0;
@@ -167,7 +163,7 @@ impl<'a> DwarfMineRound<'a> {
         win_coins
     }
 
-    /// Free spins of the series that comes next.
+    /// Free spins of the next series.
     fn free_spins_left(&self) -> u32 {
         match (self.free_spins, self.completed.iter().any(Option::is_some)) {
             (true, _) => self.model.free_spins,
@@ -177,7 +173,6 @@ impl<'a> DwarfMineRound<'a> {
     }
 }
 
-/// The window of a spin.
 struct Window {
     rows: usize,
     cells: [u8; CELLS_MAX],

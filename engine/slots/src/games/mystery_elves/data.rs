@@ -1,29 +1,29 @@
-//! The data file of Mystery Elves as written, before anything is checked or compiled.
+//! Data file of Mystery Elves as written, unchecked.
 
 use serde::Deserialize;
 
 use crate::parts::data::{LinesData, ReelsData, StakeData, SymbolData};
 use crate::parts::gamble::ColourRules;
 
-/// A game's data file.
+/// Data file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GameData {
-    /// The name in requests and in the log.
+    /// Name in requests and in the log.
     pub name: String,
-    /// The title shown.
+    /// Displayed title.
     pub title: String,
     /// Version of the rules.
     pub rules_version: String,
     /// Date of the rules, ISO 8601.
     pub rules_date: String,
-    /// The published return, a decimal.
+    /// Published return, a decimal.
     pub rtp: String,
-    /// The rules in short.
+    /// Summary of the rules.
     pub rules: String,
     /// Stakes offered.
     pub stake: StakeData,
-    /// Symbols; their order is their index.
+    /// Symbols in index order.
     pub symbols: Vec<SymbolData>,
     /// Paylines.
     pub lines: LinesData,
@@ -33,13 +33,13 @@ pub struct GameData {
     pub feature: FeatureData,
     /// Special wins of a Mystery Bonus; the highest is GRAND.
     pub mysteries: Vec<MysteryData>,
-    /// The factors of a Multiplying Bonus.
+    /// Factors of a Multiplying Bonus.
     pub factors: Vec<FactorData>,
-    /// The values of a Bonus symbol.
+    /// Contents of a Bonus symbol.
     pub bonus: BonusData,
-    /// The bought feature.
+    /// Bought feature.
     pub buy: BuyData,
-    /// The gamble.
+    /// Gamble.
     #[serde(default)]
     pub gamble: ColourRules,
 }
@@ -48,56 +48,56 @@ pub struct GameData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FeatureData {
-    /// Bonus symbols that start it.
+    /// Number of Bonus symbols that starts it.
     pub needs: u8,
-    /// Respins at first, and again after every new Bonus symbol.
+    /// Initial respins, restored by every new Bonus symbol.
     pub respins: u8,
-    /// The reel that each position is in the feature, as symbol codes.
+    /// Strip of each position in the feature, as symbol codes.
     pub strip: String,
 }
 
-/// A special win.
+/// Special win.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MysteryData {
-    /// The name shown.
+    /// Displayed name.
     pub name: String,
-    /// Total bets.
+    /// Pay in total bets.
     pub bets: u32,
-    /// Weight among all.
+    /// Weight.
     pub weight: u32,
 }
 
-/// A factor.
+/// Factor of a Multiplying Bonus.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FactorData {
-    /// The factor of every other Bonus symbol.
+    /// Multiplier of every other Bonus symbol.
     pub times: u32,
-    /// Weight among all.
+    /// Weight.
     pub weight: u32,
 }
 
-/// Weights of what a Bonus symbol carries.
+/// Weights of the contents of a Bonus symbol.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BonusData {
-    /// Of the values of 1, 2, ... 18 total bets.
+    /// Weights of the values 1, 2, ... 18 total bets.
     pub values: Vec<u32>,
-    /// Of Mystery.
+    /// Weight of Mystery.
     pub mystery: u32,
-    /// Of Multiplying, on the middle reel only.
+    /// Weight of Multiplying, on the middle reel only.
     pub multiplying: u32,
 }
 
-/// The bought feature.
+/// Bought feature.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BuyData {
-    /// Its price in bets.
+    /// Price in bets.
     pub bets: u32,
-    /// Its return in its price, a decimal of six places (ME-18).
+    /// Return relative to the price, a decimal of six places (ME-18).
     pub rtp: String,
-    /// The reels of the spin that comes with it.
+    /// Reels of the bought spin.
     pub strips: Vec<String>,
 }

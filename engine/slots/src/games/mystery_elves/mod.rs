@@ -1,5 +1,5 @@
-//! Mystery Elves: 5x3 reels, 10 fixed lines, Hold and Win with Mystery and Multiplying Bonus symbols, the feature for
-//! sale, and the gamble on a colour (rules ME-01 to ME-22).
+//! Mystery Elves: 5x3 reels, 10 fixed lines, Hold and Win with Mystery and Multiplying Bonus symbols, a bought feature, and the
+//! gamble on a colour (ME-01 to ME-22).
 
 pub mod data;
 mod highest;
@@ -20,14 +20,13 @@ use crate::parts::file::{ModelError, parse};
 use model::{Model, PARTS};
 use round::MysteryElvesRound;
 
-/// The game's name in requests and in the log.
+/// Name in requests and in the log.
 pub const NAME: &str = "mystery-elves";
-/// Every version of the rules, oldest first.
+/// Rules versions, oldest first.
 pub const VERSIONS: [RulesVersion; 2] = [
     RulesVersion { name: "1.0", date: "2025-09-11", file: include_str!("../../../games/mystery-elves/1.0.toml") },
     RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/mystery-elves/1.0.1.toml") },
 ];
-/// The features of a paid spin.
 const FEATURES: [Feature; 1] = [Feature::cash("hold_and_win", "Hold and Win", Sign::Bonus)];
 
 /// Mystery Elves.
@@ -38,10 +37,10 @@ pub struct MysteryElves {
 }
 
 impl MysteryElves {
-    /// Compiles a rules version; a test proves that it returns what it promises.
+    /// Compiles a rules version; a test proves its promised return.
     ///
     /// # Errors
-    /// The first part of the data file that's wrong.
+    /// First invalid part of the data file.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;
@@ -78,7 +77,7 @@ impl Game for MysteryElves {
         self.model.facts()
     }
 
-    /// An incomplete game is resolved after so long, and its winnings are paid (ME-20).
+    /// Time after which an incomplete game is resolved and its wins are paid (ME-20).
     fn interruption_hours(&self) -> Option<u32> {
         Some(120)
     }

@@ -1,7 +1,5 @@
-//! Mystery Elves compiled: what its data file says, checked, in the form that serves players.
-//!
-//! Compiling costs a fraction of a millisecond. What the game returns takes longer to derive ([`super::par`]), so the
-//! figures that the file states are proven by tests, not by loading it.
+//! Compiled and checked data file of Mystery Elves. Costs a fraction of a millisecond; the slower derivation of the return
+//! ([`super::par`]) is checked by tests instead of at loading.
 
 use super::data::{GameData, MysteryData};
 use crate::contract::info::{
@@ -18,49 +16,47 @@ use crate::parts::reels::Reels;
 use crate::parts::weights::Weights;
 use crate::parts::windows::Windows;
 
-/// Places of [`PARTS`].
+/// Indexes into [`PARTS`].
 pub(super) const BASE_LINES: usize = 0;
 pub(super) const HOLD_AND_WIN: usize = 1;
-/// The parts of the return.
 pub(super) const PARTS: [PartName; 2] =
     [PartName::cash("base_lines", "line wins of the paid spin"), PartName::cash("hold_and_win", "Hold and Win")];
 
-/// Turns of the gamble (ME-15).
+/// Maximum turns of the gamble (ME-15).
 pub(crate) const GAMBLES_MAX: u8 = 10;
-/// Highest special win in bets, and highest factor: they keep every win of the feature within 32 bits of bets.
+/// Highest special win in bets, and highest factor. They keep wins of the feature within 32 bits of bets.
 const SPECIAL_MAX: u32 = 10_000;
 const FACTOR_MAX: u32 = 10;
-/// Highest price of the feature in bets.
 const BUY_BETS_MAX: u32 = 1000;
 
-/// Mystery Elves.
+/// Compiled Mystery Elves.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// Reels and lines of the paid spin.
     pub windows: Windows,
-    /// Those of the bought spin: every window of them holds enough Bonus symbols.
+    /// Reels and lines of the bought spin, with enough Bonus symbols in every window.
     pub bought: Windows,
-    /// The feature.
+    /// Hold and Win.
     pub hold_and_win: HoldAndWin,
-    /// The price of the bought feature in bets.
+    /// Price of the bought feature in bets.
     pub buy_bets: u32,
-    /// Its published return.
+    /// Published return of the bought feature.
     pub buy_rtp: String,
-    /// The rules of the gamble.
+    /// Rules of the gamble.
     pub gamble: ColourRules,
-    /// Stakes offered.
+    /// Offered stakes.
     pub limits: StakeLimits,
-    /// The symbols' names and roles.
+    /// Names and roles of the symbols.
     pub symbols: Vec<SymbolInfo>,
-    /// The published return in millionths.
+    /// Published return in millionths.
     pub rtp_micros: u64,
 }
 
 impl Model {
-    /// Compiles a data file that was parsed.
+    /// Compiles a parsed data file.
     ///
     /// # Errors
-    /// The first part that's wrong.
+    /// First invalid part.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let windows = windows(data, &data.reels.strips)?;
         let hold_and_win = hold_and_win(data)?;
@@ -82,16 +78,16 @@ impl Model {
         })
     }
 
-    /// The coins that a stake bets, and those that it costs: the same but for a bought feature (ME-18).
+    /// Coins bet by a stake, and coins charged: different only for a bought feature (ME-18).
     ///
     /// # Errors
-    /// The first fault of the stake.
+    /// First fault of the stake.
     pub fn check(&self, stake: &Stake) -> Result<(u32, u32), StakeRefused> {
         let bet = self.limits.check(&Stake { buy_feature: false, ..*stake })?;
         Ok((bet, if stake.buy_feature { bet * self.buy_bets } else { bet }))
     }
 
-    /// The description (PL-13).
+    /// Game description (PL-13).
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         let specials = self.hold_and_win.mysteries.items().iter().rev();
@@ -122,7 +118,7 @@ impl Model {
         }
     }
 
-    /// Other figures of the description (ME-18, ME-21). The highest win is found by a search of about a millisecond.
+    /// Further figures of the description (ME-18, ME-21). The search for the highest win takes about a millisecond.
     pub(crate) fn facts(&self) -> Vec<Fact> {
         let (max_win, windows) = moments::max_win(&self.windows, u32::MAX);
         let bets = exact(max_win) / exact(self.windows.lines.rows().len());
@@ -135,7 +131,7 @@ impl Model {
         ]
     }
 
-    /// Everything that pays or starts something, symbol by symbol, most of a kind first.
+    /// Combinations that pay or start a feature, by symbol, highest count first.
     pub(crate) fn paytable(&self) -> Vec<PayRow> {
         let mut rows = Vec::new();
         for (symbol, info) in (0u8..).zip(&self.symbols) {
@@ -152,7 +148,7 @@ impl Model {
     }
 }
 
-/// The special wins, the lowest first.
+/// Special wins, ascending.
 fn named(data: &GameData) -> Vec<SpecialInfo> {
     let special = |of: &MysteryData| SpecialInfo { name: of.name.clone(), bets: of.bets };
     let mut specials: Vec<_> = data.mysteries.iter().map(special).collect();
@@ -166,8 +162,7 @@ fn windows(data: &GameData, strips: &[String]) -> Result<Windows, ModelError> {
     Windows::of_lines(reels, lines)
 }
 
-/// The reels of the bought spin. They promise enough Bonus symbols in every window: those that each reel shows at
-/// least.
+/// Reels of the bought spin. Checks that every window has enough Bonus symbols, by the minimum per reel.
 fn windows_bought(data: &GameData) -> Result<Windows, ModelError> {
     let windows = windows(data, &data.buy.strips)?;
     let bonus = data::only(&data.symbols, SymbolRole::Bonus)?;

@@ -1,11 +1,9 @@
-//! The mean and the variance of a round, exactly: lines with the Bonus symbols that stand beside them, and the feature
-//! as a chain over the Bonus symbols held.
+//! Exact mean and variance of a round: lines together with Bonus symbols, and the feature as a chain over held Bonus symbols.
 //!
-//! Held symbols are told apart as outer (12 positions) and middle (the 3 of the middle reel), because only those of the
-//! middle reel can be Multiplying. What a symbol carries is independent of when it landed, so what the feature wins
-//! depends on the symbols held at its end alone, and respins are a chain that only grows: with a chance `s` that a
-//! respin brings nothing, `f(h) = s^3 w(h) + (1 + s + s^2) sum over more held h' of p(h -> h') f(h')`. It shares no
-//! code with [`crate::parts::hold_and_win`]'s play.
+//! Held symbols are outer (12 positions) or middle (the 3 of the middle reel), because only middle ones can be Multiplying. A
+//! symbol's content is independent of its landing, so the feature's win depends only on the symbols held at its end. Respins are a
+//! chain of growing states: if a respin brings nothing with chance `s`, then `f(h) = s^3 w(h) + (1 + s + s^2) sum over more held h'
+//! of p(h -> h') f(h')`. Shares no code with [`crate::parts::hold_and_win`]'s play.
 
 use std::collections::BTreeMap;
 
@@ -25,15 +23,15 @@ pub const OUTER: usize = (REELS - 1) * ROWS;
 /// Positions of the middle reel.
 pub const MIDDLE: usize = ROWS;
 
-/// Bonus symbols held: outer and middle ones.
+/// Numbers of held outer and middle Bonus symbols.
 pub type Held = (usize, usize);
 
-/// A figure for each number of outer and middle symbols held.
+/// Figure by numbers of held outer and middle symbols.
 pub type ByHeld = [[Exact; MIDDLE + 1]; OUTER + 1];
 
-/// One window of a spin, in bets; the names are those of the module's header.
+/// Moments of one window, in bets.
 pub struct Window {
-    /// Windows and the coins of their lines at one coin a line, by Bonus symbols shown.
+    /// Windows and their line coins at one coin per line, by visible Bonus symbols.
     pub by_held: BTreeMap<Held, (u64, u64)>,
     lines_squared: Exact,
     cycle: Exact,
@@ -41,7 +39,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Of the windows of a kind of spin, with all lines.
+    /// Computes the moments of a kind of spin, with all lines.
     #[must_use]
     pub fn of(windows: &Windows, bonus: u8) -> Self {
         let rows = windows.lines.rows();
@@ -67,7 +65,7 @@ impl Window {
         exact(coins) / (&self.cycle * &self.lines)
     }
 
-    /// Chance that so many Bonus symbols show.
+    /// Chance of these numbers of visible Bonus symbols.
     #[must_use]
     pub fn chance(&self, held: Held) -> Exact {
         exact(self.by_held.get(&held).map_or(0, |of| of.0)) / &self.cycle
@@ -79,13 +77,13 @@ impl Window {
         self.starting(needs).map(|(_, chance, _)| chance).sum()
     }
 
-    /// The mean, over all windows, of a figure of the feature that they start; 0 for those that start none.
+    /// Mean of a feature figure over all windows, 0 for windows without a feature.
     #[must_use]
     pub fn feature(&self, needs: u8, of: &ByHeld) -> Exact {
         self.starting(needs).map(|((outer, middle), chance, _)| chance * &of[outer][middle]).sum()
     }
 
-    /// The windows that start the feature: Bonus symbols, chance, and mean of the line win in them.
+    /// Windows that start the feature: Bonus symbols, chance, and mean line win.
     fn starting(&self, needs: u8) -> impl Iterator<Item = (Held, Exact, Exact)> {
         let starts = move |held: &Held| held.0 + held.1 >= usize::from(needs);
         self.by_held.iter().filter(move |(held, _)| starts(held)).map(|(&held, &(windows, coins))| {
@@ -94,13 +92,13 @@ impl Window {
     }
 }
 
-/// Mean and variance of a whole round in bets, the price of a bought feature not considered.
+/// Mean and variance of a round in bets, regardless of a bought feature's price.
 pub struct RoundMoments {
     /// Mean line win.
     pub lines: Exact,
     /// Mean win of the feature.
     pub feature: Exact,
-    /// Variance of both together.
+    /// Variance of the sum.
     pub variance: Exact,
 }
 
@@ -117,7 +115,7 @@ impl RoundMoments {
     }
 }
 
-/// Windows by what a line reads (where one is given) and by Bonus symbols shown.
+/// Number of windows by state of the line (if given) and visible Bonus symbols.
 fn read(windows: &Windows, bonus: u8, line: Option<&[u8; REELS]>) -> BTreeMap<(Run, Held), u64> {
     let mut states = BTreeMap::from([((Run::Wilds, (0, 0)), 1u64)]);
     for reel in 0..REELS {
@@ -150,8 +148,7 @@ fn add(a: Held, b: Held) -> Held {
     (a.0 + b.0, a.1 + b.1)
 }
 
-/// How many windows win on a line or start the feature. Lines are won within the first three reels, if at all, so only
-/// those are enumerated.
+/// Number of windows that win on a line or start the feature. Enumerates only the first three reels, which decide line wins.
 #[must_use]
 pub fn hits(windows: &Windows, bonus: u8, needs: u8) -> u64 {
     let columns = |reel: usize| windows.reels.columns(reel).iter();
@@ -179,16 +176,16 @@ pub fn hits(windows: &Windows, bonus: u8, needs: u8) -> u64 {
     hits
 }
 
-/// The feature's win in bets, by the Bonus symbols that start it.
+/// Feature win in bets, by the Bonus symbols that start it.
 pub struct FeatureMoments {
-    /// Its mean.
+    /// Mean.
     pub mean: ByHeld,
-    /// The mean of its square.
+    /// Mean square.
     pub square: ByHeld,
 }
 
 impl FeatureMoments {
-    /// Of a model's feature.
+    /// Computes the moments of a model's feature.
     #[must_use]
     pub fn of(model: &Model) -> Self {
         let (feature, ends) = (&model.hold_and_win, Ends::of(&model.hold_and_win));
@@ -205,11 +202,11 @@ impl FeatureMoments {
     }
 }
 
-/// The mean of a figure of the end of the feature, by the Bonus symbols that start it.
+/// Mean of a figure at the end of the feature, by the Bonus symbols that start it.
 ///
-/// Counted in whole numbers over denominators known beforehand, because reducing fractions of a thousand bits is slow:
-/// with a reel of `n` stops and `e` positions left, over `d * n^r * n^2r * ... * n^er`, where `r` is the number of
-/// respins and `d` the common denominator of the figures.
+/// Uses whole numbers over known denominators, because reducing fractions of a thousand bits is slow: with `n` stops and `e`
+/// positions left, the denominator is `d * n^r * n^2r * ... * n^er`, where `r` is the number of respins and `d` the common
+/// denominator of the figures.
 #[must_use]
 pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByHeld {
     let on_strip = feature.strip.iter().filter(|&&symbol| symbol == feature.symbol).count();
@@ -221,7 +218,7 @@ pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByHel
     };
     let figures = by_held(&of);
     let common = figures.iter().flatten().fold(BigInt::one(), |common, figure| lcm(common, figure.denom()));
-    // The denominators by positions left, without `d`.
+    // Denominators by positions left, without `d`.
     let steps = (1..=OUTER + MIDDLE).scan(BigInt::one(), |over, left| {
         *over *= pow(stops.clone(), respins * left);
         Some(over.clone())
@@ -245,7 +242,7 @@ pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByHel
                     more += chance * &all[outer + o][middle + m] * (&over[left - 1] / &over[left - o - m]);
                 }
             }
-            // A further respin comes after 0, 1, 2 respins that brought nothing.
+            // A further respin follows 0, 1, or 2 respins without a new symbol.
             let tries: BigInt =
                 (0..respins).map(|n| pow(nothing.clone(), n) * pow(stops.clone(), left * (respins - 1 - n))).sum();
             all[outer][middle] = tries * more + pow(nothing, respins) * here * &over[left - 1];
@@ -257,18 +254,17 @@ pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByHel
     })
 }
 
-/// The least common multiple: a fraction in lowest terms has shed the common factor.
+/// Least common multiple: a fraction in lowest terms has lost the common factor.
 fn lcm(a: BigInt, b: &BigInt) -> BigInt {
     Exact::new(a, b.clone()).numer() * b
 }
 
-/// In how many ways 0, 1, ... of so many positions can be chosen.
 fn binomials(of: usize) -> Vec<u64> {
     let next = |(ways, k): (u64, u64)| (ways * (of as u64 - k) / (k + 1), k + 1);
     std::iter::successors(Some((1, 0)), |&last| Some(next(last))).map(|of| of.0).take(of + 1).collect()
 }
 
-/// Chances that 0, 1, ... of so many symbols are of a kind that each is with this chance.
+/// Chances that 0, 1, ... of `symbols` symbols are of a kind with chance `one`.
 fn several(symbols: usize, one: &Exact) -> Vec<Exact> {
     let misses = Exact::one() - one;
     let mut chances = vec![Exact::one()];
@@ -283,22 +279,21 @@ fn several(symbols: usize, one: &Exact) -> Vec<Exact> {
     chances
 }
 
-/// The win of the Bonus symbols held at the end: moments of their values.
+/// Win moments of the Bonus symbols held at the end.
 pub struct Ends {
-    /// Chance that a symbol of the middle reel is Multiplying.
+    /// Chance that a middle symbol is Multiplying.
     multiplying: Exact,
-    /// Values: mean and mean square.
+    /// Mean and mean square of values.
     values: [Exact; 2],
-    /// Factors: mean and mean square; beside a GRAND, and without one.
+    /// Mean and mean square of factors, with and without a GRAND.
     factors: [[Exact; 2]; 2],
-    /// The values of symbols that aren't Multiplying, for `n` = 0, 1, ... 15 of them, times `unit^n`; with any special
-    /// win, and without GRAND.
+    /// Sums of 0, 1, ... 15 symbols that aren't Multiplying, times `unit^n`; with all special wins, and without GRAND.
     sums: [Vec<Sums>; 2],
-    /// The common denominator of one symbol's moments: times it, sums are whole numbers, which needn't be reduced.
+    /// Common denominator of one symbol's moments, which makes sums whole numbers without reduction.
     unit: Exact,
 }
 
-/// Unnormalised moments of `x`, what is multiplied, and `u`, what Mysteries turn into, within a class of chance `mass`.
+/// Unnormalised moments of `x` (multiplied part) and `u` (values of turned Mysteries) within a class of chance `mass`.
 #[derive(Clone)]
 struct Sums {
     mass: Exact,
@@ -315,7 +310,7 @@ impl Sums {
         Self { mass: Exact::one(), x: zero(), u: zero(), xx: zero(), xu: zero(), uu: zero() }
     }
 
-    /// Of independent symbols together.
+    /// Combines independent symbols.
     fn and(&self, other: &Self) -> Self {
         let two = exact(2u64);
         Self {
@@ -348,7 +343,7 @@ impl Sums {
         }
     }
 
-    /// Mean and mean square of `factor * x + u + more`, the three independent but for `x` and `u`.
+    /// Mean and mean square of `factor * x + u + more`; independent except for `x` and `u`.
     fn win(&self, factor: [Exact; 2], more: [Exact; 2]) -> [Exact; 2] {
         let ([f, ff], [k, kk]) = (factor, more);
         let mean = &f * &self.x + &self.u + &self.mass * &k;
@@ -358,7 +353,7 @@ impl Sums {
 }
 
 impl Ends {
-    /// From the feature's weights.
+    /// Computes the moments from the feature's weights.
     #[must_use]
     pub fn of(feature: &HoldAndWin) -> Self {
         let weight = |of: &[(Bonus, u32)], is: fn(&Bonus) -> bool| -> u64 {
@@ -386,7 +381,7 @@ impl Ends {
         }
     }
 
-    /// Mean and mean square of the win in bets with so many symbols held.
+    /// Mean and mean square of the win in bets with these numbers of held symbols.
     #[must_use]
     pub fn win(&self, outer: usize, middle: usize) -> (Exact, Exact) {
         let mut won = [Exact::zero(), Exact::zero()];
@@ -409,7 +404,7 @@ impl Ends {
         (mean * &screen, square * &screen * screen)
     }
 
-    /// Chance of at least one GRAND with so many symbols held.
+    /// Chance of at least one GRAND with these numbers of held symbols.
     #[must_use]
     pub fn grand(&self, outer: usize, middle: usize) -> Exact {
         let none = several(middle, &self.multiplying).into_iter().enumerate();
@@ -417,7 +412,7 @@ impl Ends {
         Exact::one() - none.map(|(factors, chance)| chance * mass(outer + middle - factors)).sum::<Exact>()
     }
 
-    /// Mean and mean square of the sum of so many values.
+    /// Mean and mean square of the sum of `count` values.
     fn turned(&self, count: usize) -> [Exact; 2] {
         let (n, [mean, square]) = (exact(count), &self.values);
         let pairs = exact(count * count.saturating_sub(1));
@@ -425,7 +420,7 @@ impl Ends {
     }
 }
 
-/// A symbol that isn't Multiplying, with these special wins alone.
+/// Moments of a symbol that isn't Multiplying, restricted to these special wins.
 fn symbol(mystery: &Exact, values: &[Exact; 2], specials: &[(u32, u32)], total: u32) -> Sums {
     let plain = Exact::one() - mystery;
     let moment = |power: usize| -> Exact {
@@ -443,7 +438,6 @@ fn symbol(mystery: &Exact, values: &[Exact; 2], specials: &[(u32, u32)], total: 
     }
 }
 
-/// Mean and mean square of weighted numbers.
 fn moments_of(items: &[(u32, u32)]) -> [Exact; 2] {
     let total: u64 = items.iter().map(|of| u64::from(of.1)).sum();
     [1, 2].map(|power| {

@@ -1,4 +1,4 @@
-//! The PAR sheet of Mystery Elves: of the paid spin, and of the bought feature on its own (ME-18).
+//! PAR sheet of Mystery Elves: paid spin, and bought feature separately (ME-18).
 
 use num_traits::Zero;
 
@@ -13,11 +13,10 @@ use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
 use crate::parts::windows::Windows;
 
-/// The return of the bought feature, in its price.
+/// Key of the bought feature's return.
 pub(crate) const BUY_FEATURE: &str = "buy_feature";
 
-/// The PAR sheet of a game and its model at a stake. All lines are always played and everything pays on the total bet,
-/// so the figures are the same for every coin value and every number of coins.
+/// PAR sheet at a stake, equal for all stakes: all lines are always played, and everything pays on the total bet.
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
     let (_, bet_coins) = model.check(stake)?;
     let windows = if stake.buy_feature { &model.bought } else { &model.windows };
@@ -64,13 +63,13 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// The return of a round of the paid spin.
+/// Return of the paid spin's round.
 #[must_use]
 pub fn base(model: &Model, feature: &FeatureMoments) -> Exact {
     returns(model, &model.windows, feature)
 }
 
-/// The return of a bought feature, in its price.
+/// Return of a bought feature, relative to its price.
 #[must_use]
 pub fn buy_feature(model: &Model, feature: &FeatureMoments) -> Exact {
     returns(model, &model.bought, feature) / exact(model.buy_bets)
@@ -107,7 +106,7 @@ fn rates(model: &Model, window: &Window) -> Vec<Rate> {
     ]
 }
 
-/// Reels, and how often each row of the paytable stands on one line or, for Bonus symbols, in the window.
+/// Reels with the frequency of each paytable row on one line or, for Bonus symbols, in the window.
 fn reel_set(model: &Model, title: &'static str, windows: &Windows) -> ReelSet {
     let on_line = moments::combinations(windows);
     let window = Window::of(windows, model.hold_and_win.symbol);

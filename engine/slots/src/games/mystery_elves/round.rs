@@ -1,8 +1,5 @@
-//! A round of Mystery Elves.
-//!
-//! A round: the paid or bought spin; then, where 6 Bonus symbols landed, the whole feature in one step; then, if the
-//! terms keep it open, the gamble of all that was won. The highest win that a player is told of is that of one window
-//! of the paid spin (ME-21).
+//! Round of Mystery Elves: the paid or bought spin; after 6 Bonus symbols the whole feature in one step; then, if the terms allow
+//! it, the gamble of the total win. The stated highest win is that of one paid window (ME-21).
 
 use super::model::{BASE_LINES, GAMBLES_MAX, HOLD_AND_WIN, Model};
 use crate::contract::carried::Carried;
@@ -14,27 +11,26 @@ use crate::parts::gamble::ColourGamble;
 use crate::parts::hold_and_win::Board;
 use crate::parts::windows::LineBet;
 
-/// A round of Mystery Elves.
+/// Round of Mystery Elves.
 #[derive(Debug)]
 pub struct MysteryElvesRound<'a> {
     model: &'a Model,
     bet: LineBet,
     bought: bool,
-    /// The most that may be gambled, in minor units; 0 while the gamble isn't kept open.
+    /// Gamble limit in minor units; 0 if the gamble isn't kept open.
     gamble_max_minor: u64,
     awaiting: Awaiting,
     board: Board,
-    /// The gamble, once it's open.
     gamble: Option<ColourGamble>,
-    /// Coins won, the gamble not counted.
+    /// Coins won, without the gamble.
     win_coins: u64,
 }
 
 impl<'a> MysteryElvesRound<'a> {
-    /// Opens a round of the model at a stake, on terms.
+    /// Opens a round.
     ///
     /// # Errors
-    /// The first fault of the stake.
+    /// First fault of the stake.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         let (bet_coins, _) = model.check(stake)?;
         Ok(Self {
@@ -49,7 +45,7 @@ impl<'a> MysteryElvesRound<'a> {
         })
     }
 
-    /// Checks a choice against what the round waits for, before anything is drawn.
+    /// Checks a choice before anything is drawn.
     fn check(&self, choice: &Choice) -> Result<(), ChoiceRefused> {
         if self.awaiting != choice.awaited() {
             return Err(ChoiceRefused::NotAwaited { awaiting: self.awaiting });
@@ -64,7 +60,6 @@ impl<'a> MysteryElvesRound<'a> {
         }
     }
 
-    /// The paid or bought spin.
     fn spin(&mut self, draws: &mut Draws, out: &mut Outcome) {
         let windows = if self.bought { &self.model.bought } else { &self.model.windows };
         let coins = windows.spin(&self.bet, 1, SpinKind::Base, draws, out).line_coins;
@@ -77,7 +72,6 @@ impl<'a> MysteryElvesRound<'a> {
         }
     }
 
-    /// The whole feature.
     fn feature(&mut self, draws: &mut Draws, out: &mut Outcome) {
         let multiple = self.model.hold_and_win.play(&mut self.board, draws, out);
         let coins = multiple * self.bet.bet_coins;
@@ -88,7 +82,6 @@ impl<'a> MysteryElvesRound<'a> {
         self.offer_gamble();
     }
 
-    /// All is won: the gamble of it, where it's offered.
     fn offer_gamble(&mut self) {
         self.gamble = ColourGamble::of(
             self.bet.worth.minor(self.win_coins),

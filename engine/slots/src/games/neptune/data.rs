@@ -1,29 +1,29 @@
-//! The data file of Neptune as written, before anything is checked or compiled.
+//! Data file of Neptune as written, unchecked.
 
 use serde::Deserialize;
 
 use crate::parts::data::{LinesData, ReelsData, StakeData, SymbolData};
 use crate::parts::picks::PicksData;
 
-/// A game's data file.
+/// Data file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GameData {
-    /// The name in requests and in the log.
+    /// Name in requests and in the log.
     pub name: String,
-    /// The title shown.
+    /// Displayed title.
     pub title: String,
     /// Version of the rules.
     pub rules_version: String,
     /// Date of the rules, ISO 8601.
     pub rules_date: String,
-    /// The return, a decimal that must hold exactly.
+    /// Return, a decimal that must hold exactly.
     pub rtp: String,
-    /// The rules in short.
+    /// Summary of the rules.
     pub rules: String,
     /// Stakes offered.
     pub stake: StakeData,
-    /// Symbols; their order is their index.
+    /// Symbols in index order.
     pub symbols: Vec<SymbolData>,
     /// Paylines.
     pub lines: LinesData,
@@ -39,6 +39,6 @@ pub struct GameData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FreeSpinsData {
-    /// Factor of line wins.
+    /// Multiplier of line wins.
     pub multiplier: u32,
 }

@@ -1,5 +1,5 @@
-//! The highest win of a round of Neptune: the highest window and treasure of the paid spin and of each free spin that
-//! it awards. Free spins win free spins without limit.
+//! Highest win of a round of Neptune: the highest window and treasure of the paid spin and of each of its free spins. Free spins
+//! retrigger without limit.
 
 use super::model::Model;
 use super::moments::{Amount, Window};

@@ -1,4 +1,4 @@
-//! Neptune: 5x3 reels, 1 to 15 lines, free spins that triple line wins, and treasures to pick (rules NP-01 to NP-14).
+//! Neptune: 5x3 reels, 1 to 15 lines, free spins with tripled line wins, and treasures to pick (NP-01 to NP-14).
 
 pub mod data;
 mod highest;
@@ -20,14 +20,13 @@ use crate::parts::file::{ModelError, parse};
 use model::{Model, PARTS};
 use round::NeptuneRound;
 
-/// The game's name in requests and in the log.
+/// Name in requests and in the log.
 pub const NAME: &str = "neptune";
-/// Every version of the rules, oldest first.
+/// Rules versions, oldest first.
 pub const VERSIONS: [RulesVersion; 2] = [
     RulesVersion { name: "1.0", date: "2026-11-21", file: include_str!("../../../games/neptune/1.0.toml") },
     RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/neptune/1.0.1.toml") },
 ];
-/// The features of a paid spin.
 const FEATURES: [Feature; 2] =
     [Feature::cash("treasure", "Treasure", Sign::Bonus), Feature::cash("free_spins", "Free spins", Sign::FreeSpins)];
 
@@ -39,10 +38,10 @@ pub struct Neptune {
 }
 
 impl Neptune {
-    /// Compiles a rules version and proves that it returns what it promises.
+    /// Compiles a rules version and proves its promised return.
     ///
     /// # Errors
-    /// The first part of the data file that's wrong, then a promise that it doesn't keep.
+    /// First invalid part of the data file, or a broken promise.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;

@@ -1,7 +1,6 @@
-//! Neptune compiled: what its data file says, checked, in the form that serves players.
+//! Compiled and checked data file of Neptune.
 //!
-//! Compiling proves the file: a return that differs from the promised one by anything at all is a [`ModelError`].
-//! Costs about a millisecond, once a game.
+//! Compilation proves the file: any difference from the promised return is a [`ModelError`]. About a millisecond, once per game.
 
 use super::data::GameData;
 use crate::contract::info::{Fact, GameInfo, SymbolInfo, SymbolRole, ValueSet};
@@ -14,12 +13,11 @@ use crate::parts::reels::Reels;
 use crate::parts::scatters::Scatters;
 use crate::parts::windows::Windows;
 
-/// Places of [`PARTS`].
+/// Indexes into [`PARTS`].
 pub(super) const BASE_LINES: usize = 0;
 pub(super) const SCATTER: usize = 1;
 pub(super) const TREASURE: usize = 2;
 pub(super) const FREE_SPINS: usize = 3;
-/// The parts of the return.
 pub(super) const PARTS: [PartName; 4] = [
     PartName::cash("base_lines", "line wins of the paid spin"),
     PartName::cash("scatter", "scatter wins of the paid spin"),
@@ -27,41 +25,39 @@ pub(super) const PARTS: [PartName; 4] = [
     PartName::cash("free_spins", "everything won in free spins, treasures there included"),
 ];
 
-/// Rows of the window.
 const ROWS: usize = 3;
-/// Most symbols of a run, and so most objects picked at once.
+/// Maximum length of a run, and so of picked objects.
 const REELS_MOST: u8 = 5;
-/// Highest multiplier of free spins.
 const MULTIPLIER_MAX: u32 = 100;
 
-/// A line game with scatters, free spins and a pick of treasures.
+/// Line game with scatters, free spins and a pick of treasures.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// The reels, lines and scatters.
+    /// Reels, lines and scatters.
     pub windows: Windows,
-    /// The Treasure symbol's index.
+    /// Index of the Treasure symbol.
     pub treasure: u8,
-    /// Finds the lines that start the Treasure bonus.
+    /// Finder of the lines that start the Treasure bonus.
     pub treasures: LineRuns,
-    /// The objects that the player picks from.
+    /// Objects to pick from.
     pub objects: Objects,
-    /// The picks that the highest amount is for: that no more can be won is proven when the model is compiled (NP-11).
+    /// Scope of the highest amount, proved at compilation (NP-11).
     pub max_of: MaxOf,
-    /// Factor of line wins in free spins.
+    /// Multiplier of line wins in free spins.
     pub multiplier: u32,
-    /// Stakes offered.
+    /// Offered stakes.
     pub limits: StakeLimits,
-    /// The symbols' names and roles.
+    /// Names and roles of the symbols.
     pub symbols: Vec<SymbolInfo>,
-    /// The promised return, in millionths.
+    /// Promised return, in millionths.
     pub rtp_micros: u64,
 }
 
 impl Model {
-    /// Compiles without proving the return: for tuning a game that's not there yet.
+    /// Compiles without proving the return, for tuning.
     ///
     /// # Errors
-    /// The first part that's wrong.
+    /// First invalid part.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;
@@ -90,7 +86,7 @@ impl Model {
         })
     }
 
-    /// The description (PL-13).
+    /// Game description (PL-13).
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         GameInfo {
@@ -116,7 +112,6 @@ impl Model {
         }
     }
 
-    /// Other figures of the description.
     pub(crate) fn facts(&self) -> Vec<Fact> {
         vec![Fact {
             key: "treasure_max_coins",

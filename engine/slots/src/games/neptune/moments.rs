@@ -1,12 +1,11 @@
-//! The mean and the variance of a whole round, exactly: windows, treasures, and free spins that may win free spins
-//! without limit, composed. Costs a few hundred big fractions.
+//! Exact mean and variance of a round, composed of windows, treasures, and free spins with unlimited retriggers. Costs a few
+//! hundred big fractions.
 //!
-//! A spin of line multiplier `k` wins `A = k L + S + T` bets and awards `K` free spins: lines `L`, scatters `S` and
-//! `K`, treasures `T`. A free spin with all that descends from it wins `W = A + W1 + ... + WK`, so with
-//! `phi = E[K]` its mean is `mu = E[A] / (1 - phi)` and its variance solves
-//! `v (1 - phi) = E[A^2] + 2 mu E[A K] + mu^2 E[K^2] - mu^2`.
-//! The amounts of a window's `N` objects are independent of it and of each other, with mean `m` and second moment `q`:
-//! `E[T X] = m E[N X]`, and `E[T^2] = m^2 E[N^2] + (q - m^2) E[N]`.
+//! A spin of line multiplier `k` wins `A = k L + S + T` bets and awards `K` free spins: lines `L`, scatters `S` and `K`, treasures
+//! `T`. A free spin with its descendants wins `W = A + W1 + ... + WK`. With `phi = E[K]` its mean is `mu = E[A] / (1 - phi)`, and
+//! its variance solves `v (1 - phi) = E[A^2] + 2 mu E[A K] + mu^2 E[K^2] - mu^2`. The amounts of a window's `N` objects are
+//! independent of it and of each other, with mean `m` and second moment `q`: `E[T X] = m E[N X]`, and `E[T^2] = m^2 E[N^2] + (q -
+//! m^2) E[N]`.
 
 use num_traits::One;
 
@@ -17,7 +16,7 @@ use crate::math::moments::{self, SpinTable};
 use crate::parts::picks::Objects;
 use crate::parts::reels::REELS;
 
-/// Moments of one window, in bets, `N` in objects times the bet's share of a line; the names are the header's.
+/// Moments of one window, in bets; `N` in objects times a line's share of the bet. See the module's documentation for names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Mean line win.
@@ -40,20 +39,20 @@ pub struct Window {
     scatter_spins: Exact,
     scatter_objects: Exact,
     objects_squared: Exact,
-    /// `E[N]` over once more the number of lines, for the squares of single amounts.
+    /// `E[N]` divided once more by the number of lines, for squares of single amounts.
     objects_by_line: Exact,
     objects_spins: Exact,
     spins_squared: Exact,
 }
 
 impl Window {
-    /// With so many lines.
+    /// Computes the moments with `lines` lines.
     #[must_use]
     pub fn of(model: &Model, lines: u32) -> Self {
         Self::from_sums(model, &moments::spin_table(&model.windows, lines), &treasure_table(model, lines), lines)
     }
 
-    /// From the sums of the full cycle with so many lines.
+    /// Computes the moments from the sums of the full cycle.
     #[must_use]
     pub fn from_sums(model: &Model, table: &SpinTable, treasures: &TreasureTable, lines: u32) -> Self {
         let scatters = &model.windows.scatters;
@@ -107,7 +106,7 @@ impl Window {
     }
 }
 
-/// Moments of what one object holds, times the coins of its line.
+/// Moments of an object's amount, times the coins of its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Amount {
     /// `m`.
@@ -117,7 +116,7 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// By the weights of the data file.
+    /// Computes the moments from the weights.
     #[must_use]
     pub fn of(objects: &Objects) -> Self {
         let sum = |of: &dyn Fn(u64) -> Exact| {
@@ -128,7 +127,7 @@ impl Amount {
     }
 }
 
-/// A whole round.
+/// Whole round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoundMoments {
     /// Mean win: the return.
@@ -142,14 +141,14 @@ pub struct RoundMoments {
 }
 
 impl RoundMoments {
-    /// Composes windows and treasures; free spins must die out (`phi < 1`).
+    /// Composes windows and treasures; requires `phi < 1`.
     #[must_use]
     pub fn of(model: &Model, window: &Window, amount: &Amount) -> Self {
         let phi = &window.spins;
         let dies = Exact::one() - phi;
         let (one, k) = (Exact::one(), exact(model.multiplier));
         let mu = window.mean(&k, amount) / &dies;
-        // The second moment of a spin with all that descends from it, but for the variance of its free spins, `v` each.
+        // Second moment of a spin with its descendants, without the variance `v` of each free spin.
         let square = |k: &Exact| {
             window.square(k, amount)
                 + ratio(2, 1) * &mu * window.with_spins(k, amount)

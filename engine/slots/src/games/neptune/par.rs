@@ -1,4 +1,4 @@
-//! The PAR sheet of Neptune, and the proof that its data file keeps its promise.
+//! PAR sheet of Neptune, and proof of its promised return.
 
 use num_traits::One;
 
@@ -13,7 +13,6 @@ use crate::math::moments;
 use crate::parts::file::ModelError;
 use crate::parts::picks::NEEDS;
 
-/// The PAR sheet of a game and its model at a stake.
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
     let bet_coins = u64::from(model.limits.check(stake)?);
     let window = Window::of(model, stake.lines);
@@ -47,8 +46,8 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Proves that a model returns what it promises. One line shows it for every stake: every line's mean is the same, its
-/// treasures' too, and scatters pay on the total bet.
+/// Proves the promised return. One line suffices for every stake: all lines have the same mean, treasures too, and scatters pay on
+/// the total bet.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::of(model, 1);
     if window.spins >= Exact::one() {
@@ -75,7 +74,7 @@ fn rates(model: &Model, window: &Window, amount: &Amount, round: &RoundMoments) 
         Rate::new("free_spins_per_paid_spin", "free spins of a paid spin", round.free_spins.clone()),
         Rate::new(
             "treasure_object_coins",
-            "what an object holds on average, in coins for each coin on its line",
+            "mean amount of an object, in coins for each coin on its line",
             amount.mean.clone(),
         ),
     ];
@@ -87,7 +86,7 @@ fn rates(model: &Model, window: &Window, amount: &Amount, round: &RoundMoments) 
     rates
 }
 
-/// The reels, and how often each row of the paytable stands on one line or, where it pays anywhere, in the window.
+/// Reels with the frequency of each paytable row on one line or, if it pays anywhere, in the window.
 fn reel_set(model: &Model, amount: &Amount) -> ReelSet {
     let windows = &model.windows;
     let on_line = moments::combinations(windows);
@@ -101,8 +100,7 @@ fn reel_set(model: &Model, amount: &Amount) -> ReelSet {
             (_, true) => (treasures[count], &amount.mean * exact(row.count)),
             _ => (on_line[usize::from(row.symbol)][count], exact(row.pays)),
         };
-        // A line's coins are the bet's share of the line: what one line returns of its own coins, all return of the
-        // bet.
+        // Return of a line relative to its own coins, equal to the return of all lines relative to the bet.
         let chance = exact(ways) / &cycle;
         Combination { symbol: row.symbol, count: row.count, rtp: &chance * pays, chance }
     };

@@ -1,8 +1,5 @@
-//! A round of Neptune.
-//!
-//! A round: the paid spin; then, while they last, Treasure bonuses and free spins, which pause for each bonus. Every
-//! line that starts a Treasure bonus gives the player a pick of its own, in the order of the lines: so the return is
-//! the same for any number of lines.
+//! Round of Neptune: the paid spin, then Treasure bonuses and free spins, interrupted by each bonus. Each line that starts a
+//! Treasure bonus gives a separate pick, in line order, so the return is equal for any number of lines.
 
 use std::collections::VecDeque;
 
@@ -16,25 +13,25 @@ use crate::parts::free_spins::{FREE_SPINS_PER_STEP, FreeSpins};
 use crate::parts::picks::Pick;
 use crate::parts::windows::LineBet;
 
-/// A round of Neptune.
+/// Round of Neptune.
 #[derive(Debug)]
 pub struct NeptuneRound<'a> {
     model: &'a Model,
     bet: LineBet,
     awaiting: Awaiting,
     free_spins: FreeSpins,
-    /// The treasures that wait for the player's pick, in the order of their lines: at most one a line.
+    /// Treasures awaiting a pick, in line order: at most one per line.
     picks: VecDeque<Pick>,
-    /// Free spins were played: what is won then belongs to them.
+    /// Whether free spins have begun, which then receive the wins.
     in_free_spins: bool,
     win_coins: u64,
 }
 
 impl<'a> NeptuneRound<'a> {
-    /// Opens a round of the model at a stake, on terms.
+    /// Opens a round.
     ///
     /// # Errors
-    /// The first fault of the stake.
+    /// First fault of the stake.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         let bet_coins = u64::from(model.limits.check(stake)?);
         Ok(Self {
@@ -48,7 +45,7 @@ impl<'a> NeptuneRound<'a> {
         })
     }
 
-    /// Checks a choice against what the round waits for, before anything is drawn.
+    /// Checks a choice before anything is drawn.
     fn check(&self, choice: &Choice) -> Result<(), ChoiceRefused> {
         match (choice, self.awaiting) {
             (Choice::Spin, Awaiting::Spin) | (Choice::StartFreeSpins, Awaiting::FreeSpins) => Ok(()),
@@ -59,7 +56,7 @@ impl<'a> NeptuneRound<'a> {
         }
     }
 
-    /// Free spins until they end, a treasure is found, or the step is full.
+    /// Plays free spins until they end, a treasure is found, or the step is full.
     fn free_spins(&mut self, draws: &mut Draws, out: &mut Outcome) {
         self.in_free_spins = true;
         for _ in 0..FREE_SPINS_PER_STEP {
@@ -70,7 +67,7 @@ impl<'a> NeptuneRound<'a> {
         }
     }
 
-    /// Opens the picked treasures. Nothing is drawn: what they hide was when the bonus started (NP-12).
+    /// Opens the picked treasures. Their values were drawn when the bonus started (NP-12).
     fn open_treasures(&mut self, picked: &Picked, out: &mut Outcome) {
         let Some(pick) = self.picks.pop_front() else { return };
         out.reveals.extend(pick.reveal(picked.as_slice()));
@@ -80,7 +77,7 @@ impl<'a> NeptuneRound<'a> {
         out.part_coins[if self.in_free_spins { FREE_SPINS } else { TREASURE }] += coins;
     }
 
-    /// Spins the reels, shows the window, books what it wins and hides the treasures of each line that starts a bonus.
+    /// Spins the reels, appends the window, adds its win, and draws the treasures of each line that starts a bonus.
     fn show(&mut self, multiplier: u64, kind: SpinKind, draws: &mut Draws, out: &mut Outcome) {
         let shown = self.model.windows.spin(&self.bet, multiplier, kind, draws, out);
         if let Some(spin) = out.spins.last_mut() {
@@ -99,7 +96,7 @@ impl<'a> NeptuneRound<'a> {
         }
     }
 
-    /// The next step: treasures first, then free spins.
+    /// Next step: treasures first, then free spins.
     fn next(&self) -> Awaiting {
         if !self.picks.is_empty() {
             Awaiting::Pick

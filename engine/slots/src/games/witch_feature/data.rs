@@ -1,28 +1,28 @@
-//! The data file of Witch Feature as written, before anything is checked or compiled.
+//! Data file of Witch Feature as written, unchecked.
 
 use serde::Deserialize;
 
 use crate::parts::data::{LinesData, ReelsData, StakeData, SymbolData};
 
-/// A game's data file.
+/// Data file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GameData {
-    /// The name in requests and in the log.
+    /// Name in requests and in the log.
     pub name: String,
-    /// The title shown.
+    /// Displayed title.
     pub title: String,
     /// Version of the rules.
     pub rules_version: String,
     /// Date of the rules, ISO 8601.
     pub rules_date: String,
-    /// The published return, a decimal that must hold to fifteen places once all features are unlocked.
+    /// Published return with all features unlocked, a decimal that must hold to fifteen places.
     pub rtp: String,
-    /// The rules in short.
+    /// Summary of the rules.
     pub rules: String,
     /// Stakes offered.
     pub stake: StakeData,
-    /// Symbols; their order is their index.
+    /// Symbols in index order.
     pub symbols: Vec<SymbolData>,
     /// Paylines.
     pub lines: LinesData,
@@ -36,7 +36,7 @@ pub struct GameData {
     pub multiplier: CountsData,
     /// Mega Wild Respin.
     pub mega_wild: MegaWildData,
-    /// Explosion: how many Question marks land.
+    /// Explosion: number of Question marks.
     pub explosion: CountsData,
     /// Free spins.
     pub free_spins: FreeSpinsData,
@@ -46,17 +46,17 @@ pub struct GameData {
     pub respin_reels: ReelsData,
     /// Reels of the free spins.
     pub free_reels: ReelsData,
-    /// How often an explosion follows a combination that triggers no feature.
+    /// Chance of an explosion after a combination without feature.
     pub explosion_chance: ChanceData,
 }
 
-/// A chance, as a fraction.
+/// Chance as a fraction.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChanceData {
-    /// So often ...
+    /// Numerator.
     pub times: u64,
-    /// ... in so many.
+    /// Denominator.
     pub of: u64,
 }
 
@@ -64,25 +64,25 @@ pub struct ChanceData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PotionsData {
-    /// Chance that one lands, on each of the reels 2, 3 and 4.
+    /// Chance to land, on each of the reels 2, 3 and 4.
     pub chance: ChanceData,
     /// Weights of Red, Blue and Green.
     pub colours: [u32; 3],
 }
 
-/// High Symbols Respin, and what a Question mark becomes.
+/// High Symbols Respin and Question marks.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HighSymbolsData {
-    /// Each cell's symbols by code, with their weights.
+    /// Symbol codes with weights.
     pub symbols: Vec<(String, u32)>,
 }
 
-/// Numbers with their weights.
+/// Weighted numbers.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CountsData {
-    /// Each number with its weight.
+    /// Numbers with weights.
     pub counts: Vec<(u32, u32)>,
 }
 
@@ -90,9 +90,9 @@ pub struct CountsData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MegaWildData {
-    /// Weight of one Wild of 3x3.
+    /// Weight of one 3x3 Wild.
     pub one_of_three: u32,
-    /// Weight of two Wilds of 2x2.
+    /// Weight of two 2x2 Wilds.
     pub two_of_two: u32,
 }
 
@@ -100,15 +100,15 @@ pub struct MegaWildData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FreeSpinsData {
-    /// Awarded by the symbol on reels 1 and 5 of the paid spin.
+    /// Number awarded by the symbol on reels 1 and 5 of the paid spin.
     pub awarded: u32,
-    /// Awarded by one of them in free spins.
+    /// Number awarded by one symbol in free spins.
     pub one: u32,
-    /// Awarded by both of them in free spins.
+    /// Number awarded by both symbols in free spins.
     pub both: u32,
-    /// Chance that a Potion feature follows a free spin.
+    /// Chance of a Potion feature after a free spin.
     pub feature_chance: ChanceData,
-    /// Weights of the features that follow: High Symbols, Random Wilds, Multiplier, Mega Wild, and the first, second
-    /// and fourth together with the Multiplier.
+    /// Weights of these features: High Symbols, Random Wilds, Multiplier, Mega Wild, and the first, second and fourth with
+    /// Multiplier.
     pub features: [u32; 7],
 }

@@ -1,7 +1,6 @@
-//! The highest win of a round of Witch Feature, its "win up to" (WF-04): the highest window of a paid spin that starts
-//! free spins, the highest feature that its Potions can trigger, and free spins that win no more free spins, each with
-//! the highest window and followed by the highest feature. This round is possible: a window, the Potions beside it and
-//! each feature are drawn independently. Free spins win free spins without limit.
+//! Highest win of a round of Witch Feature (WF-04): the highest paid window that starts free spins, the highest feature of its
+//! Potions, and free spins without retriggers, each with the highest window and feature. The round is possible, as windows, Potions
+//! and features are drawn independently. Free spins retrigger without limit.
 
 use num_traits::ToPrimitive;
 
@@ -26,12 +25,12 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
         exact(moments::max_win_at(of, stake.lines, stops).0) / exact(stake.lines)
     };
     debug_assert_eq!(FREE_SPINS_NEED, 2, "one on each of the outer reels");
-    // Wilds alone are the most that any window shows. Of the paid spin's features, the Multiplier pays a window of the
-    // respin reels, and a High Symbols Respin can show Wilds alone.
+    // A window of only Wilds pays most. Of the paid spin's features, High Symbols can show one, and the Multiplier pays a window of
+    // the respin reels.
     let all_wild = exact(model.base.lines.pays()[usize::from(model.wild)][REELS]);
     let multiplied = exact(highest_multiplier(model)) * most(&model.respin, None);
     let paid_feature = all_wild.max(multiplied);
-    // Free spins' features are multiplied.
+    // Features in free spins are multiplied.
     let feature = highest_window(model);
     let (first, last) = (shows_free_spins(&model.free, 0), shows_free_spins(&model.free, 4));
     let both = &first * &last;
@@ -44,7 +43,7 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
         awards: vec![(awards[1], float(&one)), (awards[2], float(&both))],
     };
     let series = exact(model.free_spins) * (most(&model.free, Some(false)) + &feature);
-    // A round that wins so much has free spins: their share is the threshold of the bound.
+    // A round with this win has free spins, so their share is the threshold of the bound.
     let chance_exponent = exponent(spin.log_chance_of(model.free_spins, &series));
     Ok(HighestWin::new(most(&model.base, Some(true)) + paid_feature + series, chance_exponent, true))
 }

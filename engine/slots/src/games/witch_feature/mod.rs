@@ -1,11 +1,10 @@
-//! Witch Feature: 5x4 reels, 50 fixed lines, Potions that are collected and trigger four respins, the Explosion, and
-//! free spins in which the features come at random (rules WF-01 to WF-18, WF-21).
+//! Witch Feature: 5x4 reels, 50 fixed lines, collected Potions that trigger four respins, the Explosion, and free spins with random
+//! features (WF-01 to WF-18, WF-21).
 //!
-//! Decisions where the rules are silent. A Potion is one cell more of its reel, drawn apart: it falls out, the cells
-//! above it move down, and a new symbol enters at the top; what is evaluated is the strip's window, so wins and Potions
-//! are independent (WF-05). Potions of a spin beyond the third start the next collection (WF-06). The Explosion starts
-//! from the window that was just paid and pays what it shows afterwards (WF-13). In free spins all four features can
-//! come, whatever is unlocked, and none of them counts as a trigger that unlocks (WF-15).
+//! Decisions where the rules are silent: a Potion is an additional cell of its reel; it falls out, the cells above move down, and a
+//! new symbol enters at the top. The strip's window is evaluated, so wins and Potions are independent (WF-05). Potions beyond the
+//! third of a spin start the next collection (WF-06). The Explosion starts from the paid window and pays the resulting one (WF-13).
+//! In free spins all four features are possible, unlocked or not, and none counts as an unlocking trigger (WF-15).
 
 pub mod data;
 mod highest;
@@ -35,14 +34,13 @@ use moments::Means;
 use round::{CARRIED, WitchRound, carried, shelf};
 use unlocking::Chain;
 
-/// The game's name in requests and in the log.
+/// Name in requests and in the log.
 pub const NAME: &str = "witch-feature";
-/// Every version of the rules, oldest first.
+/// Rules versions, oldest first.
 pub const VERSIONS: [RulesVersion; 2] = [
     RulesVersion { name: "1.0", date: "2022-12-02", file: include_str!("../../../games/witch-feature/1.0.toml") },
     RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/witch-feature/1.0.1.toml") },
 ];
-/// The features of a paid spin.
 const FEATURES: [Feature; 6] = [
     Feature::collected("high_symbols", "High Symbols Respin", Sign::Window(SpinKind::HighSymbols)),
     Feature::collected("random_wilds", "Random Wilds Respin", Sign::Window(SpinKind::RandomWilds)),
@@ -60,10 +58,10 @@ pub struct WitchFeature {
 }
 
 impl WitchFeature {
-    /// Compiles a rules version; a test proves that it returns what it promises.
+    /// Compiles a rules version; a test proves its promised return.
     ///
     /// # Errors
-    /// The first part of the data file that's wrong.
+    /// First invalid part of the data file.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;
@@ -80,7 +78,7 @@ impl Game for WitchFeature {
         &FEATURES
     }
 
-    /// In free spins the features come at random; elsewhere they are played with the Potions of earlier rounds.
+    /// Features in free spins are random; others use Potions of earlier rounds.
     fn nature(&self, source: Source) -> Nature {
         use SpinKind::{Explosion, HighSymbols, MegaWild, MultiplierRespin, RandomWilds};
         match source {
@@ -112,7 +110,7 @@ impl Game for WitchFeature {
         highest::of(&self.model, stake)
     }
 
-    /// The Potions on the shelf can lack one for the best feature.
+    /// In the best state the shelf lacks one Potion for the best feature.
     fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
         self.model.limits.check(stake)?;
         Ok(MostExpected::of_return(Chain::new(&self.model, &Means::of(&self.model)).most_expected()))

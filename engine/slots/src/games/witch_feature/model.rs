@@ -1,4 +1,4 @@
-//! Witch Feature compiled: what its data file says, checked, in the form that serves players.
+//! Compiled and checked data file of Witch Feature.
 
 use super::data::{ChanceData, GameData};
 use super::potions::Potion;
@@ -14,7 +14,7 @@ use crate::parts::scatters::{Counter, Scatters};
 use crate::parts::weights::Weights;
 use crate::parts::windows::Windows;
 
-/// Places of [`PARTS`].
+/// Indexes into [`PARTS`].
 pub(super) const BASE_LINES: usize = 0;
 pub(super) const HIGH_SYMBOLS: usize = 1;
 pub(super) const RANDOM_WILDS: usize = 2;
@@ -22,7 +22,6 @@ pub(super) const MULTIPLIER: usize = 3;
 pub(super) const MEGA_WILD: usize = 4;
 pub(super) const EXPLOSION: usize = 5;
 pub(super) const FREE_SPINS: usize = 6;
-/// The parts of the return.
 pub(super) const PARTS: [PartName; 7] = [
     PartName::cash("base_lines", "line wins of the paid spin"),
     PartName::collected("high_symbols", "High Symbols Respin"),
@@ -33,21 +32,21 @@ pub(super) const PARTS: [PartName; 7] = [
     PartName::cash("free_spins", "everything won in free spins, their features included"),
 ];
 
-/// Short names of symbols: the data file of version 1.0 says none, and is frozen.
+/// Short names for version 1.0, whose frozen data file has none.
 const SHORT_NAMES: [(&str, &str); 1] = [("Question mark", "Question")];
 /// Rows of the window.
 pub const ROWS: usize = 4;
 /// Cells of the window.
 pub const CELLS: usize = REELS * ROWS;
-/// Free spins symbols that trigger free spins: one on reel 1 and one on reel 5 (WF-14).
+/// Number of Free Spins symbols that triggers free spins: one on reel 1 and one on reel 5 (WF-14).
 pub const FREE_SPINS_NEED: u8 = 2;
 
-/// A chance: so often in so many, both below 2^63.
+/// Chance as a fraction of numbers below 2^63.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chance {
-    /// So often ...
+    /// Numerator.
     pub times: u64,
-    /// ... in so many.
+    /// Denominator.
     pub of: u64,
 }
 
@@ -60,101 +59,101 @@ impl Chance {
         Ok(Self { times, of })
     }
 
-    /// Whether it happens.
+    /// Draws whether it occurs.
     #[inline]
     pub fn draw(self, draws: &mut Draws) -> bool {
         draws.below_u64(self.of) < self.times
     }
 }
 
-/// A feature that follows a free spin (WF-15).
+/// Feature after a free spin (WF-15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FreeFeature {
-    /// One respin, multiplied where the Multiplier came with it.
+    /// One respin, optionally multiplied.
     Respin {
-        /// Which.
+        /// Kind of respin.
         respin: Respin,
-        /// Whether the Multiplier came with it.
+        /// Whether the Multiplier applies.
         multiplied: bool,
     },
-    /// The Multiplier alone: respins until a win.
+    /// Multiplier alone: respins until a win.
     Multiplier,
 }
 
-/// A single respin.
+/// Kind of a single respin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Respin {
-    /// Only high symbols (WF-07).
+    /// High symbols only (WF-07).
     HighSymbols,
-    /// Wilds at random (WF-08).
+    /// Random Wilds (WF-08).
     RandomWilds,
     /// Mega Wilds (WF-10).
     MegaWild,
 }
 
-/// Mega Wilds as they can lie.
+/// Placement of Mega Wilds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MegaWilds {
-    /// The cells covered, cell 0 in the lowest bit.
+    /// Covered cells, cell 0 in the lowest bit.
     pub cells: u32,
-    /// The top left cell of each.
+    /// Top left cells.
     pub corners: [Option<u8>; 2],
-    /// Their side.
+    /// Side length.
     pub side: u32,
 }
 
-/// The game.
+/// Compiled Witch Feature.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// The paid spin.
+    /// Windows of the paid spin.
     pub base: Windows,
-    /// Respins.
+    /// Windows of respins.
     pub respin: Windows,
-    /// Free spins.
+    /// Windows of free spins.
     pub free: Windows,
-    /// Stakes offered.
+    /// Offered stakes.
     pub limits: StakeLimits,
-    /// The symbols' names and roles.
+    /// Names and roles of the symbols.
     pub symbols: Vec<SymbolInfo>,
-    /// The Wild's index.
+    /// Index of the Wild.
     pub wild: u8,
-    /// The indexes of the Red, the Blue and the Green Potion.
+    /// Indexes of the Red, Blue and Green Potion.
     pub potions: [u8; 3],
-    /// Chance that a Potion lands on a reel.
+    /// Chance of a Potion per reel.
     pub potion_chance: Chance,
-    /// The Potions' colours.
+    /// Colours of Potions.
     pub colours: Weights<Potion>,
-    /// The symbols that a cell of a High Symbols Respin shows and a Question mark becomes.
+    /// Symbols of a High Symbols Respin and of Question marks.
     pub high_symbols: Weights<u8>,
-    /// How many Wilds a Random Wilds Respin places.
+    /// Number of Wilds in a Random Wilds Respin.
     pub random_wilds: Weights<u32>,
-    /// The multipliers.
+    /// Multipliers.
     pub multipliers: Weights<u32>,
-    /// Whether a Mega Wild Respin has one of 3x3 (true) or two of 2x2.
+    /// Mega Wild Respin with one 3x3 Wild (true) or two 2x2 Wilds.
     pub one_mega_wild: Weights<bool>,
-    /// Where one Mega Wild can lie.
+    /// Placements of one Mega Wild.
     pub three_by_three: Vec<MegaWilds>,
-    /// Where two Mega Wilds can lie.
+    /// Placements of two Mega Wilds.
     pub two_by_two: Vec<MegaWilds>,
-    /// How many Question marks an Explosion lands.
+    /// Number of Question marks in an Explosion.
     pub question_marks: Weights<u32>,
-    /// Chance of an Explosion after a combination that triggers no feature.
+    /// Chance of an Explosion after a combination without feature.
     pub explosion: Chance,
     /// Free spins awarded by the paid spin.
     pub free_spins: u32,
-    /// Chance that a feature follows a free spin.
+    /// Chance of a feature after a free spin.
     pub free_feature_chance: Chance,
-    /// Which feature follows.
+    /// Features after a free spin.
     pub free_features: Weights<FreeFeature>,
-    /// The promised return, in millionths.
+    /// Promised return, in millionths.
     pub rtp_micros: u64,
 }
 
 impl Model {
-    /// Compiles a data file. Its return is proven apart (see [`super::par::prove`]).
+    /// Compiles a data file. [`super::par::prove`] proves its return.
     ///
     /// # Errors
-    /// The first part that's wrong.
+    /// First invalid part.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let base = windows(data, &data.reels.strips, [0, 0, data.free_spins.awarded])?;
         let respin = windows(data, &data.respin_reels.strips, [0; 3])?;
@@ -165,12 +164,12 @@ impl Model {
                 .any(|of| (0..of.reels.columns(reel).len()).any(|stop| of.scatters.counter.shows(reel, stop)))
         });
         if only_outside {
-            return Err(ModelError::part("reels", "Free Spins symbols stand on reels 1 and 5 only"));
+            return Err(ModelError::part("reels", "Free Spins symbols are allowed on reels 1 and 5 only"));
         }
         if (0..REELS)
             .any(|reel| (0..respin.reels.columns(reel).len()).any(|stop| respin.scatters.counter.shows(reel, stop)))
         {
-            return Err(ModelError::part("respin_reels", "no Free Spins symbol stands on the reels of respins"));
+            return Err(ModelError::part("respin_reels", "respin reels must not have Free Spins symbols"));
         }
         let code = |code: &(String, u32)| data::index_of(&data.symbols, &code.0).map(|symbol| (symbol, code.1));
         let high = data.high_symbols.symbols.iter().map(code).collect::<Result<Vec<_>, _>>()?;
@@ -212,7 +211,7 @@ impl Model {
         })
     }
 
-    /// A window of the High Symbols Respin, every cell drawn on its own.
+    /// Draws a window of the High Symbols Respin cell by cell.
     #[inline]
     pub fn high_window(&self, draws: &mut Draws) -> Window {
         let mut window = [Column::default(); REELS];
@@ -222,7 +221,7 @@ impl Model {
         window
     }
 
-    /// The description (PL-13).
+    /// Game description (PL-13).
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         GameInfo {
@@ -243,7 +242,7 @@ impl Model {
         }
     }
 
-    /// The Potions of each feature, in the order of unlocking.
+    /// Potions of each feature, in unlocking order.
     fn combinations(&self) -> Vec<FeatureCombination> {
         use Potion::{Blue, Green, Red};
         let combinations = [
@@ -259,7 +258,7 @@ impl Model {
         combinations.into_iter().map(combination).collect()
     }
 
-    /// The paytable, symbol by symbol, most of a kind first; then the symbols that award free spins.
+    /// Paytable by symbol, highest count first, followed by free spin awards.
     pub(crate) fn paytable(&self) -> Vec<PayRow> {
         let mut rows = Vec::new();
         for (symbol, pays) in (0u8..).zip(self.base.lines.pays()) {
@@ -275,7 +274,7 @@ impl Model {
     }
 }
 
-/// Windows of one set of reels, on which 0, 1 and 2 Free Spins symbols award so many free spins.
+/// Compiles windows in which 0, 1 and 2 Free Spins symbols award `awards` free spins.
 fn windows(data: &GameData, strips: &[String], awards: [u32; 3]) -> Result<Windows, ModelError> {
     let reels = Reels::new(&data::strips(&data.symbols, strips)?, ROWS)?;
     let lines = data::lines(&reels, &data.symbols, &data.lines)?;
@@ -286,14 +285,14 @@ fn windows(data: &GameData, strips: &[String], awards: [u32; 3]) -> Result<Windo
     Ok(Windows { scatters, ..Windows::of_lines(reels, lines)? })
 }
 
-/// The indexes of the three Potions, in the order Red, Blue, Green.
+/// Indexes of the Potions in the order Red, Blue, Green.
 fn collected(data: &GameData) -> Result<[u8; 3], ModelError> {
     let potions = (0u8..).zip(&data.symbols).filter(|(_, of)| of.role == SymbolRole::Collected).map(|(index, _)| index);
     let wrong = |_| ModelError::part("symbols", "there must be three Potions: Red, Blue and Green");
     potions.collect::<Vec<_>>().try_into().map_err(wrong)
 }
 
-/// All places of `wilds` Mega Wilds of a side, one or two, without overlap.
+/// All placements of one or two Mega Wilds of a side length, without overlap.
 fn mega_wilds(side: usize, wilds: usize) -> Vec<MegaWilds> {
     let corners = (0..=REELS - side).flat_map(|reel| (0..=ROWS - side).map(move |row| reel * ROWS + row));
     let covered = |corner: usize| {

@@ -1,12 +1,10 @@
-//! The exact mathematics of Witch Feature.
+//! Exact mathematics of Witch Feature.
 //!
-//! Lines are linear: the return of all fifty is that of one, read by an automaton over what each of its cells can show.
-//! Where cells are placed at random (wilds, Question marks), the reels of a line are independent given which of its
-//! cells were hit, and those are summed by hypergeometric weights; Mega Wilds are summed over all their places. Potions
-//! are independent of the reels, so how often a combination comes is a Markov chain of ten states, solved exactly
-//! (WF-21). Free spins are a geometric series. All returns, chances and rates are exact fractions; the second moments
-//! of four features are sampled. Shares no code with the evaluator. Costs about a second, nearly all of it for the
-//! variance.
+//! All fifty lines have the same return, computed by an automaton over the contents of one line's cells. With randomly placed cells
+//! (Wilds, Question marks) a line's reels are independent given the hit cells, which are summed with hypergeometric weights; Mega
+//! Wilds are summed over all placements. Potions are independent of the reels, so combinations follow a Markov chain of ten states,
+//! solved exactly (WF-21). Free spins are a geometric series. Returns, chances and rates are exact fractions; the second moments of
+//! four features are sampled. Shares no code with the evaluator. About a second, mostly for the variance.
 
 use std::collections::BTreeMap;
 
@@ -23,40 +21,40 @@ use crate::parts::reels::REELS;
 use crate::parts::weights::Weights;
 use crate::parts::windows::Windows;
 
-/// The symbols that a cell can show, with weights.
+/// Weighted symbols of a cell.
 type Cell = Vec<(u8, u64)>;
 
-/// The means of everything that a spin can win, in bets.
+/// Mean wins in bets, with the chances used for them.
 #[derive(Clone, Debug)]
 pub struct Means {
-    /// A window of the paid spin.
+    /// Window of the paid spin.
     pub base: Exact,
-    /// A window of the respin reels.
+    /// Window of the respin reels.
     pub respin: Exact,
-    /// A window of a free spin.
+    /// Window of a free spin.
     pub free: Exact,
     /// Chance that a window of the respin reels wins.
     pub respin_wins: Exact,
-    /// The features: High Symbols, Random Wilds, Multiplier, Mega Wild.
+    /// Features: High Symbols, Random Wilds, Multiplier, Mega Wild.
     pub features: [Exact; 4],
-    /// An Explosion.
+    /// Explosion.
     pub explosion: Exact,
-    /// The mean multiplier.
+    /// Mean multiplier.
     pub multiplier: Exact,
-    /// A feature that follows a free spin.
+    /// Feature after a free spin.
     pub free_feature: Exact,
     /// Chance of free spins.
     pub trigger: Exact,
-    /// Free spins that a free spin awards.
+    /// Free spins awarded by a free spin.
     pub awarded: Exact,
-    /// All that the free spins of one trigger win.
+    /// Free spins of one trigger.
     pub free_spins: Exact,
-    /// Combinations of a paid spin: of the four features, and of none.
+    /// Combinations per paid spin: of each feature, and without one.
     pub combinations: [Exact; 5],
 }
 
 impl Means {
-    /// From a model.
+    /// Computes the means of a model.
     #[must_use]
     pub fn of(model: &Model) -> Self {
         let lines = &model.base.lines;
@@ -113,7 +111,7 @@ impl Means {
         }
     }
 
-    /// The parts of the return while the first `unlocked` features are unlocked, 1 to 4, in the order of [`PARTS`].
+    /// Parts of the return with the first `unlocked` features (1 to 4) unlocked, in the order of [`PARTS`].
     #[must_use]
     pub fn parts(&self, model: &Model, unlocked: usize) -> [Exact; PARTS.len()] {
         let [.., none] = &self.combinations;
@@ -133,13 +131,13 @@ impl Means {
         parts
     }
 
-    /// The whole return while the first `unlocked` features are unlocked.
+    /// Return with the first `unlocked` features unlocked.
     #[must_use]
     pub fn rtp(&self, model: &Model, unlocked: usize) -> Exact {
         self.parts(model, unlocked).iter().sum()
     }
 
-    /// Chance that a paid spin wins on a line, or starts a feature, an Explosion or free spins, all unlocked.
+    /// Chance that a paid spin wins on a line, or starts a feature, Explosion or free spins, with all features unlocked.
     pub(super) fn hits(&self, model: &Model) -> Exact {
         let wins = win_chance(&model.base, None);
         let both = win_chance(&model.base, Some(0)) * shows_free_spins(&model.base, 4);
@@ -150,30 +148,28 @@ impl Means {
     }
 }
 
-/// The highest single window: all Wilds, which a High Symbols Respin can show. In free spins, times the multiplier.
+/// Highest window: all Wilds, possible in a High Symbols Respin, times the multiplier of free spins.
 pub(super) fn highest_window(model: &Model) -> Exact {
     let all_wild = model.base.lines.pays()[usize::from(model.wild)][REELS];
     let multiplier = model.multipliers.items().iter().map(|&(factor, _)| factor).max().unwrap_or(1);
     exact(all_wild) * exact(multiplier)
 }
 
-/// A chance as a fraction.
 pub(super) fn chance(of: Chance) -> Exact {
     ratio(of.times, of.of)
 }
 
-/// The mean of weighted numbers.
 fn mean(of: &Weights<u32>) -> Exact {
     of.items().iter().map(|&(n, weight)| exact(n) * ratio(weight, of.total())).sum()
 }
 
-/// The share of the weights for which something holds.
+/// Share of the weight for which a condition holds.
 fn share<T: Copy>(of: &Weights<T>, holds: impl Fn(&T) -> bool) -> Exact {
     let weight: u32 = of.items().iter().filter(|(item, _)| holds(item)).map(|(_, weight)| weight).sum();
     ratio(weight, of.total())
 }
 
-/// The symbols of any cell of a reel: every row shows each place of the strip equally often.
+/// Symbols of any cell of a reel: every row shows each strip position equally often.
 fn cells(of: &Windows, reel: usize) -> Cell {
     let mut counts = BTreeMap::new();
     for column in of.reels.columns(reel) {
@@ -182,16 +178,16 @@ fn cells(of: &Windows, reel: usize) -> Cell {
     counts.into_iter().collect()
 }
 
-/// Chance that a Free Spins symbol shows on a reel.
+/// Chance of a visible Free Spins symbol on a reel.
 pub(super) fn shows_free_spins(of: &Windows, reel: usize) -> Exact {
     let stops = of.reels.columns(reel);
     let shows = stops.iter().filter(|column| column[..ROWS].contains(&of.scatters.symbol)).count();
     ratio(shows, stops.len())
 }
 
-/// The mean win of a line whose cells show these, independently, in coins of the line.
+/// Mean win of a line with independent cells, in coins of the line.
 fn line(lines: &Lines, cells: &[&Cell; REELS]) -> Exact {
-    /// Leading wilds, the symbol that runs on, its count, and whether it ended.
+    /// Leading wilds, running symbol, its count, and whether the run ended.
     type State = (usize, Option<u8>, usize, bool);
     let mut states: BTreeMap<State, u128> = BTreeMap::from([((0, None, 0, false), 1)]);
     for of in cells {
@@ -221,19 +217,19 @@ fn line(lines: &Lines, cells: &[&Cell; REELS]) -> Exact {
     ratio(sum, total)
 }
 
-/// A line of which some cells are replaced: those of the reels in the mask.
+/// Mean win of a line with the cells of the masked reels replaced.
 fn replaced(lines: &Lines, cells: &[Cell; REELS], by: &Cell, mask: usize) -> Exact {
     line(lines, &std::array::from_fn(|reel| if mask >> reel & 1 == 1 { by } else { &cells[reel] }))
 }
 
-/// The mean win of a line when `counts` cells of the window, drawn without preference, are replaced.
+/// Mean win of a line with a random number of randomly chosen cells of the window replaced.
 fn scattered(lines: &Lines, cells: &[Cell; REELS], by: &Cell, counts: &Weights<u32>) -> Exact {
     let all = (REELS * ROWS) as u64;
     let of_mask: Vec<Exact> = (0..1 << REELS).map(|mask| replaced(lines, cells, by, mask)).collect();
     let with = |n: u64| -> Exact {
         let share = |mask: usize| {
             let hit = u64::from(mask.count_ones());
-            // The rest of the n cells lie off the line.
+            // The other replaced cells lie off the line.
             let ways = n.checked_sub(hit).map_or(0, |rest| binomial(all - REELS as u64, rest));
             ratio(ways, binomial(all, n))
         };
@@ -242,7 +238,7 @@ fn scattered(lines: &Lines, cells: &[Cell; REELS], by: &Cell, counts: &Weights<u
     counts.items().iter().map(|&(n, weight)| ratio(weight, counts.total()) * with(n.into())).sum()
 }
 
-/// The mean win of a line over all places of Mega Wilds, and over all lines.
+/// Mean win over all placements of Mega Wilds and all lines.
 fn mega_wild(lines: &Lines, cells: &[Cell; REELS], wild: &Cell, places: &[MegaWilds]) -> Exact {
     let mut times = [0u64; 1 << REELS];
     for place in places {
@@ -261,9 +257,8 @@ fn binomial(n: u64, k: u64) -> u64 {
     if k > n { 0 } else { (0..k).fold(1, |ways, place| ways * (n - place) / (place + 1)) }
 }
 
-/// Chance that a window wins on a line, and, where a reel is named, shows a Free Spins symbol on it. Lines are won
-/// within the first three reels, if at all; for each of their stops a mask of lines says where a symbol or a Wild
-/// stands.
+/// Chance that a window wins on a line and, if a reel is given, shows a Free Spins symbol on it. The first three reels decide line
+/// wins; each of their stops has a mask of lines per symbol or Wild.
 fn win_chance(of: &Windows, with_free_spins_on: Option<usize>) -> Exact {
     let lines = &of.lines;
     let symbols: Vec<u8> = (0..16).filter(|&symbol| lines.on_lines(symbol)).collect();
@@ -290,7 +285,7 @@ fn win_chance(of: &Windows, with_free_spins_on: Option<usize>) -> Exact {
     ratio(wins, first.len() * second.len() * third.len())
 }
 
-/// How often a paid spin completes each combination, in the long run: the four features', and all others together.
+/// Long-run frequency of each combination: those of the four features, and all others together.
 fn combinations(model: &Model) -> [Exact; 5] {
     let (brings, states) = (brings(model), shelves());
     let place = |shelf: &[Potion]| states.iter().position(|state| state == shelf).unwrap_or(0);
@@ -319,7 +314,7 @@ fn combinations(model: &Model) -> [Exact; 5] {
     std::array::from_fn(|kind| long_run.iter().zip(&completes).map(|(share, of)| share * &of[kind]).sum())
 }
 
-/// The Potions of one reel and spin, with their chances: none, or one.
+/// Potions of one reel and spin (none or one), with chances.
 pub(super) fn brings(model: &Model) -> Vec<(Option<Potion>, Exact)> {
     let some = chance(model.potion_chance);
     let colour = |of: Potion| &some * share(&model.colours, |&potion| potion == of);
@@ -327,7 +322,7 @@ pub(super) fn brings(model: &Model) -> Vec<(Option<Potion>, Exact)> {
     std::iter::once((None, Exact::one() - &some)).chain(potions).collect()
 }
 
-/// The states of the shelf, its Potions sorted: none, one, or two. The first is the empty one.
+/// States of the shelf with up to two sorted Potions; the first is empty.
 pub(super) fn shelves() -> Vec<Vec<Potion>> {
     let mut states: Vec<Vec<Potion>> = vec![vec![]];
     for first in Potion::ALL {
@@ -337,7 +332,7 @@ pub(super) fn shelves() -> Vec<Vec<Potion>> {
     states
 }
 
-/// The place of three Potions among the combinations: the features in their order, then all others.
+/// Index of a combination: the features in order, then all others.
 pub(super) fn kind(potions: &[Potion]) -> usize {
     let count = |of: Potion| potions.iter().filter(|&&potion| potion == of).count();
     match Potion::ALL.map(count) {
@@ -349,10 +344,10 @@ pub(super) fn kind(potions: &[Potion]) -> usize {
     }
 }
 
-/// The long-run shares of the states of a chain that has one recurrent class: `x P = x` with the sum 1, by elimination.
+/// Long-run distribution of a chain with one recurrent class: `x P = x` with sum 1, by elimination.
 fn stationary(moves: &[Vec<Exact>]) -> Vec<Exact> {
     let n = moves.len();
-    // Row i: the balance of state i; the last row is the sum, whose right side is 1.
+    // Row i is the balance of state i; the last row is the sum, with right side 1.
     let mut rows: Vec<Vec<Exact>> = (0..n)
         .map(|to| {
             let balance = (0..n).map(|from| &moves[from][to] - if from == to { Exact::one() } else { Exact::zero() });

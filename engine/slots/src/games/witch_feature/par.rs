@@ -1,5 +1,4 @@
-//! The PAR sheet of Witch Feature, and the proof that its data file keeps its promise. Costs about a second, nearly all
-//! of it for the variance.
+//! PAR sheet of Witch Feature, and proof of its promised return. About a second, mostly for the variance.
 
 use num_traits::{One, Signed, Zero};
 
@@ -18,28 +17,28 @@ use crate::math::moments;
 use crate::parts::file::ModelError;
 use crate::parts::windows::Windows;
 
-/// Meanings of the figures of unlocking.
+/// Titles of the unlocking figures.
 const UNLOCK_SPINS: &str = "spins until all features are unlocked, on average, for a new player at a bet level";
 const UNLOCK_COST: &str = "bets that those spins return less than with all features unlocked, on average";
 
-/// Proves that a model returns what it promises, all features unlocked.
+/// Proves the promised return with all features unlocked.
 ///
 /// # Errors
-/// [`ModelError::Return`], or free spins without end.
+/// [`ModelError::Return`], or free spins that don't end.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let means = Means::of(model);
     if means.awarded >= Exact::one() {
         return Err(ModelError::part("free_spins", "a free spin wins one or more free spins on average"));
     }
     let (actual, promised) = (means.rtp(model, 4), ratio(model.rtp_micros, 1_000_000));
-    // The Explosion's chance is a fraction of 10^15, so the promise is kept to fifteen decimals and not to the last.
+    // The Explosion's chance is a fraction of 10^15, so the promise holds to fifteen decimals.
     if (&actual - &promised).abs() > ratio(1, 1_000_000_000_000_000u64) {
         return Err(ModelError::Return { actual: actual.to_string(), promised: promised.to_string() });
     }
     Ok(())
 }
 
-/// Other figures of the description: the highest window and the returns of the locked states (WF-21).
+/// Further figures of the description: highest window, and returns of locked states (WF-21).
 #[must_use]
 pub fn facts(model: &Model) -> Vec<Fact> {
     let means = Means::of(model);
@@ -59,7 +58,7 @@ pub fn facts(model: &Model) -> Vec<Fact> {
     ]
 }
 
-/// The PAR sheet at a stake. Every stake has the same: all wins are in proportion to the bet.
+/// PAR sheet at a stake, equal for all stakes: wins are proportional to the bet.
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
     let bet_coins = u64::from(model.limits.check(stake)?);
     let means = Means::of(model);
@@ -157,7 +156,7 @@ fn reel_set(title: &'static str, of: &Windows) -> ReelSet {
     ReelSet { title, strips: of.reels.strips(), combinations }
 }
 
-/// How often a combination that triggers no feature explodes.
+/// Chance of an Explosion after a combination without feature.
 #[must_use]
 pub fn chance_of_explosion(model: &Model) -> Exact {
     chance(model.explosion)

@@ -1,6 +1,6 @@
-//! Potions: what the player has collected, and what three of them trigger (WF-05 to WF-11).
+//! Potions, their collection and combinations (WF-05 to WF-11).
 
-/// A Potion's colour; its number is how collections name it.
+/// Colour of a Potion; the number is its carried figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Potion {
     /// Red.
@@ -12,17 +12,17 @@ pub enum Potion {
 }
 
 impl Potion {
-    /// All of them, in the order of their numbers.
+    /// All colours, by number.
     pub const ALL: [Self; 3] = [Self::Red, Self::Blue, Self::Green];
 
-    /// The Potion of a number, if it is one's.
+    /// Returns the Potion with a number.
     #[must_use]
     pub fn of(number: i64) -> Option<Self> {
         Self::ALL.into_iter().find(|&potion| potion as i64 == number)
     }
 }
 
-/// A Potion feature, in the order in which they are unlocked (WF-11).
+/// Potion feature, in unlocking order (WF-11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
     /// High Symbols Respin: red, blue and green.
@@ -35,11 +35,11 @@ pub enum Feature {
     MegaWild = 4,
 }
 
-/// All features.
+/// Number of features.
 pub const FEATURES: u8 = 4;
 
 impl Feature {
-    /// The feature that three Potions stand for, in any order; `None` for a combination of no feature.
+    /// Feature of three Potions in any order, if any.
     #[must_use]
     pub fn of(mut potions: [Potion; 3]) -> Option<Self> {
         use Potion::{Blue, Green, Red};
@@ -54,16 +54,16 @@ impl Feature {
     }
 }
 
-/// A player's progress at a bet: Potions collected, at most two between spins, and features unlocked.
+/// Player's progress at a bet: up to two Potions between spins, and unlocked features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shelf {
     potions: [Option<Potion>; 2],
-    /// The first so many features are unlocked, 1 to [`FEATURES`].
+    /// Number of unlocked features, 1 to [`FEATURES`].
     unlocked: u8,
 }
 
 impl Shelf {
-    /// From what is carried: two Potions, 0 for none, and the number of features unlocked, 0 for a new player's one.
+    /// Reads the carried figures: two Potions (0 for none) and the number of unlocked features (0 for a new player).
     #[must_use]
     pub fn of(potion_1: i64, potion_2: i64, unlocked: i64) -> Self {
         let unlocked = u8::try_from(unlocked).unwrap_or(1).clamp(1, FEATURES);
@@ -74,18 +74,17 @@ impl Shelf {
         shelf
     }
 
-    /// As it is carried.
+    /// Converts to carried figures.
     #[must_use]
     pub fn carried(&self) -> [i64; 3] {
         let number = |potion: Option<Potion>| potion.map_or(0, |potion| potion as i64);
         [number(self.potions[0]), number(self.potions[1]), i64::from(self.unlocked)]
     }
 
-    /// The shelf without a round that led from `before` to `after` (PL-04).
+    /// Reverses a voided round's change from `before` to `after` (PL-04).
     ///
-    /// Potions that the round added are taken from where it put them, unless a later combination has used them up;
-    /// those that its own combination used up stand in front again, as many as there is room for. Features are locked
-    /// again as far as the round unlocked them.
+    /// Removes the Potions added by the round unless a later combination used them. Restores those used by its own combination at
+    /// the front, as far as there is room. Locks the features that it unlocked.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let [now, had, left] =
@@ -100,7 +99,7 @@ impl Shelf {
         Self { potions: [0, 1].map(|place| potions.get(place).copied()), unlocked }
     }
 
-    /// Adds a Potion; the third completes a combination and empties the shelf.
+    /// Adds a Potion; the third returns the combination and empties the shelf.
     pub fn collect(&mut self, potion: Potion) -> Option<[Potion; 3]> {
         match self.potions {
             [Some(first), Some(second)] => {
@@ -118,7 +117,7 @@ impl Shelf {
         }
     }
 
-    /// The feature that a combination triggers, if it's unlocked; it unlocks the next.
+    /// Returns the combination's feature if unlocked, and unlocks the next one.
     pub fn trigger(&mut self, combination: [Potion; 3]) -> Option<Feature> {
         let feature = Feature::of(combination).filter(|&feature| feature as u8 <= self.unlocked)?;
         self.unlocked = self.unlocked.max((feature as u8 + 1).min(FEATURES));

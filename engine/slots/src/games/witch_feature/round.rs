@@ -1,7 +1,5 @@
-//! A round of Witch Feature.
-//!
-//! A round: the paid spin and, in the same step, what its third Potion triggers: a respin, respins until a win, or an
-//! Explosion; then the free spins, in steps of at most 100 windows.
+//! Round of Witch Feature: the paid spin with the feature or Explosion of its third Potion in the same step, then the free spins,
+//! in steps of at most 100 windows.
 
 use super::model::{
     BASE_LINES, CELLS, EXPLOSION, FREE_SPINS, FreeFeature, HIGH_SYMBOLS, MEGA_WILD, MULTIPLIER, MegaWilds, Model,
@@ -17,22 +15,22 @@ use crate::parts::free_spins::FreeSpins;
 use crate::parts::placed::{Placed, Window, distinct};
 use crate::parts::windows::LineBet;
 
-/// Windows of a step: what is left then is played in the next.
+/// Maximum windows per step; the rest is played in the next one.
 const WINDOWS_PER_STEP: usize = 100;
 
-/// The figures carried at each bet, in their order (WF-12).
+/// Keys of the carried figures at each bet, in order (WF-12).
 pub(super) const CARRIED: [&str; 3] = ["potion_1", "potion_2", UNLOCKED];
-/// Number of unlocked features.
+/// Key of the number of unlocked features.
 pub(super) const UNLOCKED: &str = "unlocked";
 
-/// A round of Witch Feature.
+/// Round of Witch Feature.
 #[derive(Debug)]
 pub struct WitchRound<'a> {
     model: &'a Model,
     pub(super) bet: LineBet,
     awaiting: Awaiting,
     shelf: Shelf,
-    /// The multiplier of respins that go on until a win.
+    /// Multiplier of pending respins until a win.
     respins: Option<u64>,
     free_spins: FreeSpins,
     in_free_spins: bool,
@@ -40,10 +38,10 @@ pub struct WitchRound<'a> {
 }
 
 impl<'a> WitchRound<'a> {
-    /// Opens a round of the model at a stake, on terms.
+    /// Opens a round.
     ///
     /// # Errors
-    /// The first fault of the stake.
+    /// First fault of the stake.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         let bet_coins = u64::from(model.limits.check(stake)?);
         Ok(Self {
@@ -58,7 +56,7 @@ impl<'a> WitchRound<'a> {
         })
     }
 
-    /// The paid spin, its Potions, and what they trigger.
+    /// Plays the paid spin and the feature of its Potions.
     fn spin(&mut self, draws: &mut Draws, out: &mut Outcome) {
         let before = self.shelf;
         let shown = self.model.base.spin(&self.bet, 1, SpinKind::Base, draws, out);
@@ -82,7 +80,7 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Lands Potions on the reels 2, 3 and 4 and collects them from the left; a combination that they complete.
+    /// Draws Potions on the reels 2, 3 and 4 and collects them from the left. Returns the completed combination.
     fn collect(&mut self, draws: &mut Draws, out: &mut Outcome) -> Option<[Potion; 3]> {
         let mut combination = None;
         for reel in 1..=3usize {
@@ -93,7 +91,7 @@ impl<'a> WitchRound<'a> {
             let potion = self.model.colours.draw(draws);
             let symbol = self.model.potions[potion as usize - 1];
             out.marks.push(Mark { cell: index8(reel * ROWS + row), kind: MarkKind::Potion, value: u32::from(symbol) });
-            // Two are carried at most and three land at most, so that one combination is all there can be.
+            // At most two are carried and three land, so at most one combination completes.
             combination = combination.or(self.shelf.collect(potion));
         }
         if let Some(spin) = out.spins.last_mut() {
@@ -106,7 +104,7 @@ impl<'a> WitchRound<'a> {
         u64::from(self.model.multipliers.draw(draws))
     }
 
-    /// One respin, paid times a multiplier and booked to a part.
+    /// Plays one respin, multiplied and added to a part.
     pub(super) fn respin(
         &mut self,
         respin: Respin,
@@ -146,7 +144,6 @@ impl<'a> WitchRound<'a> {
         self.book(part, coins, out);
     }
 
-    /// The respin reels as they stop.
     fn reels(&self, draws: &mut Draws, stops: &mut Stops) -> Window {
         let at = self.model.respin.reels.spin(draws);
         for stop in at {
@@ -155,7 +152,7 @@ impl<'a> WitchRound<'a> {
         self.model.respin.reels.window(&at)
     }
 
-    /// Respins until one wins, or the step is full: then the next step goes on.
+    /// Respins until a win or until the step is full; the next step then continues.
     fn respin_until_a_win(&mut self, draws: &mut Draws, out: &mut Outcome) {
         while let Some(multiplier) = self.respins.filter(|_| out.spins.len() < WINDOWS_PER_STEP) {
             let shown = self.model.respin.spin(&self.bet, multiplier, SpinKind::MultiplierRespin, draws, out);
@@ -166,7 +163,7 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Question marks land on the window just paid, and each becomes a symbol (WF-13).
+    /// Places Question marks on the paid window and turns each into a symbol (WF-13).
     pub(super) fn explode(&mut self, draws: &mut Draws, out: &mut Outcome) {
         let Some(spin) = out.spins.last() else { return };
         let (stops, mut window) = (spin.stops, Window::default());
@@ -187,7 +184,7 @@ impl<'a> WitchRound<'a> {
         self.book(EXPLOSION, coins, out);
     }
 
-    /// Free spins, and the features that follow them, until they end or the step is full.
+    /// Plays free spins with their features until they end or the step is full.
     fn free_spins(&mut self, draws: &mut Draws, out: &mut Outcome) {
         self.in_free_spins = true;
         while out.spins.len() < WINDOWS_PER_STEP && self.respins.is_none() && self.free_spins.take() {
@@ -209,13 +206,12 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Adds coins to the round and to a part of the return; in free spins all is theirs.
+    /// Adds coins to the round and to a part of the return; always to free spins once they have begun.
     fn book(&mut self, part: usize, coins: u64, out: &mut Outcome) {
         self.win_coins += coins;
         out.part_coins[if self.in_free_spins { FREE_SPINS } else { part }] += coins;
     }
 
-    /// The step that the round waits for next.
     fn next(&self) -> Awaiting {
         match (self.respins, self.free_spins.left()) {
             (Some(_), _) => Awaiting::Feature,
@@ -256,7 +252,7 @@ impl Round for WitchRound<'_> {
     }
 }
 
-/// Lays Mega Wilds on a window; the marks name their top left cells.
+/// Places Mega Wilds on a window and marks their top left cells.
 fn lay(wilds: &MegaWilds, wild: u8, window: &mut Window, out: &mut Outcome) {
     for cell in (0..CELLS).filter(|cell| wilds.cells >> cell & 1 == 1) {
         window[cell / ROWS][cell % ROWS] = wild;
@@ -277,7 +273,7 @@ pub(super) fn carried(shelf: &Shelf) -> Carried {
     carried
 }
 
-/// A cell: at most 20.
+/// Cell number: at most 20.
 #[allow(clippy::cast_possible_truncation)]
 const fn index8(of: usize) -> u8 {
     of as u8

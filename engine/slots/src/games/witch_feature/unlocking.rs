@@ -1,9 +1,9 @@
-//! A new player of Witch Feature at a bet level: how long the unlocking of all features takes, what it costs, and what the
-//! first spins return (WF-11, WF-21, PL-43).
+//! Time and cost of unlocking all features of Witch Feature for a new player at a bet level, and returns of the first spins (WF-11,
+//! WF-21, PL-43).
 //!
-//! The state between spins is the number of unlocked features and the Potions on the shelf: a Markov chain. The length
-//! and the cost are exact: three systems of ten equations, one for each number of unlocked features below four. The
-//! returns of the first spins follow from the chain's distribution after each spin, in fixed-point numbers.
+//! Unlocked features and Potions on the shelf form a Markov chain. Time and cost are exact: three systems of ten equations, one per
+//! number of unlocked features below four. Returns of the first spins use the chain's distribution after each spin, in fixed-point
+//! numbers.
 
 use std::collections::BTreeMap;
 
@@ -17,26 +17,25 @@ use crate::math::first_spins::{FIRST_SPINS, Fixed};
 
 /// Unlocked features of a new player.
 const FIRST: usize = 1;
-/// All features.
 const ALL: usize = FEATURES as usize;
 
-/// The way of a new player to all features.
+/// Time and cost of unlocking all features.
 pub(super) struct Unlocking {
-    /// Mean number of spins until the spin that unlocks the last feature, with it.
+    /// Mean number of spins up to and including the one that unlocks the last feature.
     pub(super) spins: Exact,
-    /// Bets that those spins return less than as many with all features unlocked, on average.
+    /// Mean shortfall of those spins' return against spins with all features, in bets.
     pub(super) cost_bets: Exact,
 }
 
-/// The chain of one number of unlocked features.
+/// Chain at one number of unlocked features.
 struct Level {
-    /// For each shelf: the next numbers of unlocked features and shelves, with their chances.
+    /// Next unlocked features and shelves with chances, by shelf.
     moves: Vec<BTreeMap<(usize, usize), Exact>>,
-    /// For each shelf, the mean win of the next spin in bets.
+    /// Mean win of the next spin in bets, by shelf.
     wins: Vec<Exact>,
 }
 
-/// The chains of all numbers of unlocked features, from 1.
+/// Chains by number of unlocked features, from 1.
 pub(super) struct Chain(Vec<Level>);
 
 impl Chain {
@@ -59,7 +58,7 @@ impl Chain {
                                 (Some(_), None) => &ways * &explosion,
                                 (None, None) => Exact::zero(),
                             };
-                            // The first trigger of a feature unlocks the next.
+                            // The first trigger of a feature unlocks the next one.
                             let next = triggered.map_or(unlocked, |feature| unlocked.max((feature + 2).min(ALL)));
                             let to = shelves.iter().position(|of| *of == shelf).unwrap_or(0);
                             *level.moves[from].entry((next, to)).or_insert_with(Exact::zero) += ways;
@@ -76,10 +75,10 @@ impl Chain {
         &self.0[unlocked - FIRST]
     }
 
-    /// The mean number of spins and the mean shortfall against a return, until all features are unlocked.
+    /// Mean number of spins and mean shortfall against a return, until all features are unlocked.
     pub(super) fn unlocking(&self, rtp: &Exact) -> Unlocking {
         let shelves = self.level(ALL).wins.len();
-        // For each shelf: spins, and bets. Nothing is left once all is unlocked.
+        // Remaining spins and bets by shelf; zero once all features are unlocked.
         let mut later: BTreeMap<usize, Vec<[Exact; 2]>> = BTreeMap::new();
         later.insert(ALL, vec![[Exact::zero(), Exact::zero()]; shelves]);
         for unlocked in (FIRST..ALL).rev() {
@@ -105,12 +104,11 @@ impl Chain {
         Unlocking { spins, cost_bets }
     }
 
-    /// The highest mean win of the next spin, over all states of a player.
+    /// Highest mean win of the next spin over all states.
     pub(super) fn most_expected(&self) -> Exact {
         self.0.iter().flat_map(|level| &level.wins).max().cloned().unwrap_or_default()
     }
 
-    /// The returns of the first spins.
     pub(super) fn first_spins(&self) -> Vec<ConditionalRtp> {
         let titles = [
             ("new_player_100", "of the first 100 spins of a new player at a bet level"),
@@ -140,7 +138,7 @@ impl Chain {
     }
 }
 
-/// The shelf after the Potions of a spin, and the place of the combination that they complete.
+/// Shelf after the Potions of a spin, and the index of the completed combination.
 fn collected(shelf: &[Potion], potions: [Option<Potion>; 3]) -> (Option<usize>, Vec<Potion>) {
     let (mut shelf, mut completes) = (shelf.to_vec(), None);
     for potion in potions.into_iter().flatten() {
@@ -154,7 +152,7 @@ fn collected(shelf: &[Potion], potions: [Option<Potion>; 3]) -> (Option<usize>, 
     (completes, shelf)
 }
 
-/// Solves equations whose rows end with two right sides, by elimination; they have one solution.
+/// Solves regular equations with two right sides by elimination.
 fn solved(mut rows: Vec<Vec<Exact>>) -> Vec<[Exact; 2]> {
     for pivot in 0..rows.len() {
         let Some(found) = (pivot..rows.len()).find(|&row| !rows[row][pivot].is_zero()) else { continue };

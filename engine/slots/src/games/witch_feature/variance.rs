@@ -1,10 +1,9 @@
-//! The variance of a paid spin of Witch Feature, all features unlocked.
+//! Variance of a paid spin of Witch Feature with all features unlocked.
 //!
-//! A spin wins `B + F + X`: lines, feature or Explosion, free spins. Second moments of line wins are exact (pairs of
-//! lines); so are those of the Multiplier and of the series of free spins, given the others. Those of a High Symbols,
-//! Random Wilds and Mega Wild window and of an Explosion with its window are sampled with a fixed seed, because exact
-//! ones would need every pair of lines at every placement. The Explosion is taken as independent of the free spins that
-//! the same window may start.
+//! A spin wins `B + F + X`: lines, feature or Explosion, free spins. Second moments of line wins are exact (pairs of lines), and
+//! from them those of the Multiplier and of the free spin series. High Symbols, Random Wilds, Mega Wild, and Explosion with its
+//! window are sampled with a fixed seed: exact values would need every pair of lines at every placement. The Explosion is treated
+//! as independent of free spins of the same window.
 
 use num_traits::One;
 
@@ -21,10 +20,10 @@ use crate::math::moments;
 use crate::parts::weights::Weights;
 use crate::parts::windows::Windows;
 
-/// Windows sampled for each second moment.
+/// Sampled windows per second moment.
 const SAMPLES: u32 = 100_000;
 
-/// A mean over samples and its standard error.
+/// Sample mean with its standard error.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sampled {
     sum: f64,
@@ -46,7 +45,7 @@ impl Sampled {
     }
 }
 
-/// The standard deviation of a paid spin's whole win in bets, and its standard error.
+/// Standard deviation of a paid spin's win in bets, and its standard error.
 pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
     let lines = Lines::of(&model.base);
     let free = Lines::of(&model.free);
@@ -55,7 +54,7 @@ pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
     let (high, wilds, mega) = (respin(Respin::HighSymbols), respin(Respin::RandomWilds), respin(Respin::MegaWild));
     let (exploded, with_base) = sampled_explosion(model);
 
-    // The feature or Explosion.
+    // Feature or Explosion.
     let factor_squared = mean_square(&model.multipliers);
     let multiplied = factor_squared * respin_squared / float(&means.respin_wins);
     let rates = means.combinations.each_ref().map(float);
@@ -67,7 +66,7 @@ pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
     let mean_f = feature_mean + explosions * float(&means.explosion);
     let squared_f = feature_squared + explosions * exploded.mean();
 
-    // One free spin A with its awards K, then the tree of all that descends from it.
+    // A free spin A with its awards K, then the tree of its descendants.
     let often = float(&chance(model.free_feature_chance));
     let mut follows = 0.0;
     for &(feature, weight) in model.free_features.items() {
@@ -106,12 +105,12 @@ pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
     (deviation, all.sqrt() / (2.0 * deviation))
 }
 
-/// Second moments of the lines of a window, in bets.
+/// Second moments of a window's lines, in bets.
 struct Lines {
     squared: f64,
-    /// Mean of the line wins times the free spins awarded.
+    /// Mean product of line wins and awarded free spins.
     with_awards: f64,
-    /// Mean square of the free spins awarded.
+    /// Mean square of awarded free spins.
     awards_squared: f64,
 }
 
@@ -142,7 +141,7 @@ fn mean_square(of: &Weights<u32>) -> f64 {
     sum / f64::from(of.total())
 }
 
-/// A round at one coin a line.
+/// Creates a round at one coin per line.
 fn round(model: &Model) -> Option<WitchRound<'_>> {
     let coin_value_micros = model.limits.coin_values_micros.first().copied()?;
     let stake = Stake { coin_value_micros, lines: model.limits.lines.1, coins_per_line: 1, buy_feature: false };
@@ -161,7 +160,7 @@ fn sampled_respin(model: &Model, respin: Respin) -> Sampled {
     all
 }
 
-/// The square of an Explosion's win, and its product with the line wins of its window.
+/// Samples the square of an Explosion's win, and its product with the line wins of its window.
 fn sampled_explosion(model: &Model) -> (Sampled, Sampled) {
     let mut draws = Draws::from_seed(*b"Witch Feature: second moments 02");
     let (mut out, mut squared, mut product) = (Outcome::default(), Sampled::default(), Sampled::default());

@@ -1,5 +1,5 @@
-//! Shared by the tests of the game: the data file read without the crate's own parser, and an
-//! evaluator written as the rules are, slowly and without any of the crate's code.
+//! Shared by the tests of Bewitched: the data file read without the crate's parser, and a slow evaluator of the rules without the
+//! crate's code.
 
 use motherlode_slots::games::bewitched::data::GameData;
 use motherlode_slots::games::bewitched::model::Model;
@@ -24,33 +24,31 @@ pub fn stake(lines: u32, coins_per_line: u32) -> Stake {
     Stake { coin_value_micros: 10_000, lines, coins_per_line, buy_feature: false }
 }
 
-/// A pick of these objects.
 pub fn pick<const N: usize>(objects: [u8; N]) -> Choice {
     Choice::Pick(Picked::new(&objects).unwrap())
 }
 
-/// The seed of this number.
 pub fn seed(number: u64) -> Seed {
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&number.to_le_bytes());
     seed
 }
 
-/// Bewitched with other strips, which needn't return what the file promises.
+/// Bewitched with other strips; the return is not checked.
 pub fn with_strips(strips: [&str; 5]) -> Model {
     let mut data: GameData = file::parse(FILE).unwrap();
     data.reels.strips = strips.map(str::to_owned).to_vec();
     Model::of(&data).unwrap()
 }
 
-/// Resolves one step with the seed of this number.
+/// Resolves one step with a numbered seed.
 pub fn step(round: &mut dyn Round, choice: Choice, number: u64) -> Outcome {
     let mut out = Outcome::default();
     round.resolve(&choice, &mut Draws::from_seed(seed(number)), &mut out).unwrap();
     out
 }
 
-/// The choice that brings a round on, never risking anything.
+/// Choice that continues a round without risk.
 pub fn next_choice(awaiting: Awaiting) -> Option<Choice> {
     match awaiting {
         Awaiting::Nothing => None,
@@ -62,7 +60,7 @@ pub fn next_choice(awaiting: Awaiting) -> Option<Choice> {
     }
 }
 
-/// Plays a round to its end; its steps' outcomes in order.
+/// Plays a round to its end and returns the outcomes.
 pub fn play(round: &mut dyn Round, draws: &mut Draws) -> Vec<Outcome> {
     let mut steps = Vec::new();
     while let Some(choice) = next_choice(round.awaiting()) {
@@ -73,7 +71,7 @@ pub fn play(round: &mut dyn Round, draws: &mut Draws) -> Vec<Outcome> {
     steps
 }
 
-/// The data file as the rules see it.
+/// Data file in the terms of the rules.
 pub struct Naive {
     pub codes: Vec<String>,
     pub roles: Vec<String>,
@@ -110,7 +108,7 @@ impl Naive {
         }
     }
 
-    /// The same game on another set of strips of its file.
+    /// Same game on another set of strips of its file.
     pub fn on_strips(&self, file: &str, set: &str) -> Self {
         let table: toml::Table = file.parse().unwrap();
         let strips = table[set]["strips"].as_array().unwrap().iter();
@@ -119,13 +117,13 @@ impl Naive {
         Self { strips, ..Self::of(file) }
     }
 
-    /// The symbol of a reel and row when the reel's strip position `stop` is in the top row.
+    /// Symbol at a reel and row, with strip position `stop` in the top row.
     pub fn cell(&self, reel: usize, stop: usize, row: usize) -> usize {
         let strip = &self.strips[reel];
         strip[(stop + row) % strip.len()]
     }
 
-    /// The pay of a line by the rules: each symbol is tried, a wild counts as it, the best counts.
+    /// Pay of a line by the rules: tries each symbol, substituted by wilds, and takes the best.
     pub fn line(&self, line: usize, stops: &[usize]) -> u64 {
         let cells: Vec<usize> = (0..5).map(|r| self.cell(r, stops[r], self.lines[line][r])).collect();
         let tried = |symbol: usize| {
@@ -137,7 +135,7 @@ impl Naive {
         (0..self.codes.len()).map(tried).max().unwrap()
     }
 
-    /// How many of the symbol of a role the window shows.
+    /// Number of visible symbols of a role.
     pub fn count(&self, role: &str, stops: &[usize]) -> usize {
         let cells = (0..5).flat_map(|reel| (0..3).map(move |row| (reel, row)));
         cells.filter(|&(reel, row)| self.roles[self.cell(reel, stops[reel], row)] == role).count()

@@ -1,5 +1,5 @@
-//! Shared by Dwarf Mine's tests: its data file read without the crate's parser, and an evaluator written as the rules
-//! are, slowly and without any of the crate's code.
+//! Shared by Dwarf Mine's tests: the data file read without the crate's parser, and a slow evaluator of the rules without the
+//! crate's code.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub fn model_of(text: &str) -> Model {
     Model::of(&file::parse::<GameData>(text).unwrap()).unwrap()
 }
 
-/// The stake at a coin value, in millionths.
+/// Stake at a coin value, in millionths.
 pub fn stake(coin_value_micros: u64) -> Stake {
     Stake { coin_value_micros, lines: 1, coins_per_line: 25, buy_feature: false }
 }
@@ -32,7 +32,7 @@ pub fn seed(number: u64) -> Seed {
     seed
 }
 
-/// A player's figures: crystals by colour, the sums of their coin values, gifted ones among the red, gift given.
+/// Carried figures: crystals by colour, sums of their coin values, gifted red ones, gift given.
 pub fn carried(crystals: [i64; 4], micros: [i64; 4], gifted: i64) -> Carried {
     let mut carried = Carried::default();
     carried.0[..4].copy_from_slice(&crystals);
@@ -41,14 +41,13 @@ pub fn carried(crystals: [i64; 4], micros: [i64; 4], gifted: i64) -> Carried {
     carried
 }
 
-/// Resolves one step.
 pub fn step(round: &mut dyn Round, choice: Choice, draws: &mut Draws) -> Outcome {
     let mut out = Outcome::default();
     round.resolve(&choice, draws, &mut out).unwrap();
     out
 }
 
-/// Plays a round to its end; its steps' outcomes in order.
+/// Plays a round to its end and returns the outcomes.
 pub fn play(round: &mut dyn Round, draws: &mut Draws) -> Vec<Outcome> {
     let mut steps = Vec::new();
     while let Some(choice) = choice_for(round.awaiting(), None) {
@@ -57,12 +56,12 @@ pub fn play(round: &mut dyn Round, draws: &mut Draws) -> Vec<Outcome> {
     steps
 }
 
-/// A round of the game at a coin value, for a player who carries this.
+/// Opens a round at a coin value with carried figures.
 pub fn open(coin_value_micros: u64, carried: Carried) -> Box<dyn Round> {
     dwarf_mine().open(&stake(coin_value_micros), &Terms::plain(carried)).unwrap()
 }
 
-/// Rounds of one player, one after the other, each with what it was opened at.
+/// Consecutive rounds of one player, each with the figures carried into it.
 pub fn rounds(number: usize, seed_number: u64) -> Vec<(Carried, Vec<Outcome>)> {
     let mut draws = Draws::from_seed(seed(seed_number));
     let mut carried = Carried::default();
@@ -78,7 +77,7 @@ pub fn rounds(number: usize, seed_number: u64) -> Vec<(Carried, Vec<Outcome>)> {
     all
 }
 
-/// The data file as the rules see it; symbols by code.
+/// Data file in the terms of the rules; symbols by code.
 pub struct Naive {
     pub codes: Vec<String>,
     pub roles: Vec<String>,
@@ -123,7 +122,7 @@ impl Naive {
         &self.roles[usize::from(self.index(code))]
     }
 
-    /// The strips of a kind of spin: with the super-high symbol of the colour in Collection Free Spins, else without.
+    /// Strips of a kind of spin, with the super-high symbol in Collection Free Spins.
     pub fn strips(&self, kind: SpinKind) -> Vec<Vec<String>> {
         let with = |super_high: Option<&String>| {
             let symbol = |code: &String| if code == "*" { super_high.cloned() } else { Some(code.clone()) };
@@ -136,7 +135,7 @@ impl Naive {
         }
     }
 
-    /// The window shown, by reel and row, as codes.
+    /// Shown window by reel and row, as codes.
     pub fn window(&self, spin: &Spin) -> Vec<Vec<String>> {
         let code = |reel: u8, row: u8| {
             self.codes[usize::from(spin.cell(usize::from(reel), usize::from(row)).unwrap())].clone()
@@ -144,7 +143,7 @@ impl Naive {
         (0..spin.reels).map(|reel| (0..spin.rows).map(|row| code(reel, row)).collect()).collect()
     }
 
-    /// The wins of a window by symbol: reels, ways and coins. Each way is walked cell by cell.
+    /// Wins of a window by symbol: reels, ways and coins. Follows each way cell by cell.
     pub fn wins(&self, window: &[Vec<String>]) -> BTreeMap<String, (u8, u64, u64)> {
         let mut wins = BTreeMap::new();
         for (code, pays) in &self.pays {
@@ -159,7 +158,7 @@ impl Naive {
     }
 }
 
-/// Ways of a symbol through all these reels.
+/// Number of ways of a symbol through all these reels.
 fn walk(code: &str, reels: &[Vec<String>]) -> u64 {
     match reels.split_first() {
         None => 1,
@@ -167,7 +166,7 @@ fn walk(code: &str, reels: &[Vec<String>]) -> u64 {
     }
 }
 
-/// The crystals that a paid spin marked, as symbol indexes.
+/// Crystals marked by a paid spin, as symbol indexes.
 pub fn crystals(out: &Outcome) -> Vec<u8> {
     let marks = out.marks_of(&out.spins[0]).iter().filter(|mark| mark.kind == MarkKind::Crystal);
     marks.map(|mark| u8::try_from(mark.value).unwrap()).collect()

@@ -1,4 +1,4 @@
-//! The data file: faults are refused by part.
+//! Data file: faults are refused by part.
 
 use motherlode_slots::games::mystery_elves::model::Model;
 use motherlode_slots::parts::file::{self, ModelError};
@@ -65,7 +65,6 @@ fn pl_13_the_description_is_that_of_the_data_file() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// A damaged file is an error, never a panic.
     #[test]
     fn a_damaged_file_is_an_error(place in 0usize..FILE.len(), byte in any::<u8>(), cut in any::<bool>()) {
         let mut bytes = FILE.as_bytes().to_vec();

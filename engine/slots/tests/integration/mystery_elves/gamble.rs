@@ -1,4 +1,4 @@
-//! ME-14 to ME-17: the gamble on a colour, by the rules of version 1.0.
+//! ME-14 to ME-17: gamble on a colour, by version 1.0.
 
 use motherlode_slots::parts::gamble::{ColourGamble, ColourRules, Half, LimitOn};
 use motherlode_slots::{Awaiting, Card, Choice, ChoiceRefused, Draws, Outcome, Round, Terms};
@@ -7,14 +7,14 @@ use proptest::prelude::*;
 use crate::mystery_elves::naive::{buy, elves, seed, stake, step, terms};
 
 const LIMIT: u64 = 12_500_000;
-/// The rules of version 1.0, whose limit is on what a right guess would make of the win.
+/// Rules of version 1.0, with the limit on the result of a right guess.
 const FIRST: ColourRules = ColourRules { limit_on: LimitOn::Result, half: Half::Kept };
 
 fn gambling(gamble_max_minor: u64) -> Terms {
     Terms { double: true, gamble_max_minor, ..terms() }
 }
 
-/// A round that has won in its feature, and how much.
+/// Round with a feature win, and the win.
 fn won(limit: u64) -> (Box<dyn Round>, u64) {
     let mut round = elves().open(&buy(1), &gambling(limit)).unwrap();
     step(&mut *round, Choice::Spin, 1);
@@ -22,7 +22,7 @@ fn won(limit: u64) -> (Box<dyn Round>, u64) {
     (round, out.round_win_minor)
 }
 
-/// The first seed whose card makes a guess right, or wrong.
+/// First seed with a right or wrong guess.
 fn seed_that(wins: bool) -> u64 {
     (0..).find(|&number| (Draws::from_seed(seed(number)).below(2) == 0) == wins).unwrap()
 }
@@ -90,13 +90,13 @@ fn me_15_at_most_ten_cards() {
 #[test]
 fn me_15_a_double_past_the_limit_is_not_offered() {
     let (_, win) = won(LIMIT);
-    // After a card the gamble ends where the next could pass the limit.
+    // After a card the gamble ends if the next one could exceed the limit.
     for (limit, open) in [(4 * win, Awaiting::Double), (4 * win - 1, Awaiting::Nothing)] {
         let (mut round, _) = won(limit);
         let out = step(&mut *round, Choice::Double(Card::RedHeart), seed_that(true));
         assert_eq!((out.awaiting, out.round_win_minor), (open, 2 * win));
     }
-    // A win so high that no card fits under the limit may be halved first (ME-14).
+    // A win too high for any card under the limit can be halved first (ME-14).
     let (mut round, _) = won(2 * win - 1);
     assert_eq!(
         refused(&mut *round, Choice::Double(Card::RedHeart)),
@@ -145,7 +145,7 @@ fn me_17_a_guess_is_a_colour() {
     }
 }
 
-/// ME-17: the result is the first draw, whatever is guessed; the card only follows it, and the Joker never loses.
+/// ME-17: the result is the first draw, regardless of the guess; the card follows it, and the Joker never loses.
 #[test]
 fn me_17_the_card_follows_the_result() {
     let (mut wins, mut jokers) = (0u64, 0u64);
@@ -175,8 +175,8 @@ fn me_17_the_card_follows_the_result() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// ME-17: the return is exactly 100 %. Of any amount, halved or not, both results together are worth twice what was
-    /// there before, each has one chance in two, and a half changes nothing.
+    /// ME-17: the return is exactly 100 %. For any amount, halved or not, both results sum to twice the amount and have equal
+    /// chances, and a half changes nothing.
     #[test]
     fn me_17_the_gamble_returns_exactly_everything(win in 1u64..=LIMIT, halves in prop::collection::vec(any::<bool>(), 0..12)) {
         let mut gamble = ColourGamble::of(win, 10, u64::MAX, FIRST).unwrap();

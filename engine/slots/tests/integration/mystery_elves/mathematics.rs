@@ -1,4 +1,4 @@
-//! The exact mathematics against counting, against a chain written another way, and against play.
+//! Exact mathematics against enumeration, an independent chain, and play.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ fn me_rtp_the_return_is_the_published_one() {
     assert_eq!((other.rtp, other.parts, other.bet_coins), (par.rtp, par.parts, 200));
 }
 
-/// Short reels counted one by one through the evaluator that serves players, with the Bonus symbols counted here.
+/// Full cycle of short reels through the production evaluator, with Bonus symbols counted here.
 #[test]
 fn windows_are_those_of_the_full_cycle() {
     let model = with(|data| {
@@ -61,7 +61,7 @@ fn windows_are_those_of_the_full_cycle() {
     assert!(by_held.keys().any(|held| held.0 + held.1 >= 6), "the feature starts");
 }
 
-/// The win of a few Bonus symbols, by trying everything that they can carry, reveal and turn into.
+/// Win of a few Bonus symbols, enumerated over all contents, reveals and turned values.
 #[test]
 fn ends_are_those_of_every_possibility() {
     let model = with(|data| {
@@ -86,7 +86,7 @@ struct State {
     factors: usize,
 }
 
-/// The value of each held symbol, one after the other; the file's weights of the test above.
+/// Enumerates the contents of held symbols, with the file's weights of the test above.
 fn every(state: &mut State, (outer, middle): (usize, usize), found: &mut [Exact; 2]) {
     let (rest, total) = match (outer, middle) {
         (0, 0) => return act(state, found),
@@ -114,7 +114,7 @@ fn every(state: &mut State, (outer, middle): (usize, usize), found: &mut [Exact;
     }
 }
 
-/// The factors drawn, and what the functions turn into.
+/// Enumerates factors and turned values.
 fn act(state: &State, found: &mut [Exact; 2]) {
     let grand = state.specials.contains(&1000);
     let weights = file().factors;
@@ -127,7 +127,7 @@ fn act(state: &State, found: &mut [Exact; 2]) {
     let functions = state.specials.len() + state.factors;
     let paid = state.plain + state.specials.iter().sum::<u64>();
     for (product, chance) in products(&factors, state.factors) {
-        // So many of the functions turn into a 5, the others into a 1: 3 chances in 8 each.
+        // `fives` of the functions turn into a 5, the others into a 1: 3 chances in 8 each.
         for fives in 0..=functions {
             let ways = (0..fives).fold(exact(1), |ways, i| ways * ratio(functions - i, i + 1));
             let turned = (0..functions).fold(ways, |c, i| c * if i < fives { ratio(3, 8) } else { ratio(5, 8) });
@@ -146,7 +146,7 @@ fn products(factors: &[(u64, Exact)], count: usize) -> Vec<(u64, Exact)> {
     (0..count).fold(vec![(1, exact(1))], |all, _| more(all))
 }
 
-/// The chain over the symbols held, against one that counts the respins left and follows every position.
+/// Chain over held symbols, against one that counts the remaining respins and follows every position.
 #[test]
 fn me_10_me_11_me_12_the_chain_is_that_of_respins() {
     let model = with(|_| ());
@@ -155,7 +155,7 @@ fn me_10_me_11_me_12_the_chain_is_that_of_respins() {
     let full = at_end(&model.hold_and_win, |o, m| exact(u8::from(o + m == 15)));
     let count = at_end(&model.hold_and_win, |o, m| exact(o + m));
     for start in 6..=15usize {
-        // chance[held][respins left]; those that end are summed up.
+        // chance[held][respins left]; ended ones are summed.
         let mut chance = vec![[0.0; 4]; 16];
         chance[start][3] = 1.0;
         let (mut fulls, mut held_at_end) = (0.0, 0.0);
@@ -192,7 +192,7 @@ fn me_10_me_11_me_12_the_chain_is_that_of_respins() {
     }
 }
 
-/// Play against the exact parts, within 4 sigma of their own sample deviation: the paid spin and the bought feature.
+/// Play against the exact parts, within 4 sigma of their sample deviation: paid spin and bought feature.
 #[test]
 fn play_returns_what_the_mathematics_says() {
     for (stake, rounds) in [(stake(1), 400_000), (buy(3), 20_000)] {

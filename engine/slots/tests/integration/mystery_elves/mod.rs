@@ -1,4 +1,4 @@
-//! Mystery Elves: its rules, its gamble, its mathematics and its data file.
+//! Mystery Elves: rules, gamble, mathematics and data file.
 
 mod data_file;
 mod gamble;

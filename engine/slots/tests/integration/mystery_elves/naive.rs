@@ -1,4 +1,4 @@
-//! The data file read without the crate's parser, the rules written slowly, and how tests play.
+//! Data file read without the crate's parser, slow evaluation of the rules, and playing.
 
 use motherlode_slots::contract::round::choice_for;
 use motherlode_slots::games::mystery_elves::data::GameData;
@@ -17,7 +17,7 @@ pub fn file() -> GameData {
     file::parse(FILE).unwrap()
 }
 
-/// The game with its data changed; it needn't return what the file promises.
+/// The game with changed data; the return is not checked.
 pub fn with(change: impl FnOnce(&mut GameData)) -> Model {
     let mut data = file();
     change(&mut data);
@@ -48,7 +48,7 @@ pub fn step(round: &mut dyn Round, choice: Choice, number: u64) -> Outcome {
     out
 }
 
-/// The steps of a round on one stream of draws, nothing gambled.
+/// Steps of a round on one stream of draws, without gambling.
 pub fn play(model: &Model, stake: &Stake, draws: &mut Draws) -> Vec<Outcome> {
     let mut round = MysteryElvesRound::new(model, stake, &terms()).unwrap();
     let mut steps = Vec::new();
@@ -60,7 +60,7 @@ pub fn play(model: &Model, stake: &Stake, draws: &mut Draws) -> Vec<Outcome> {
     steps
 }
 
-/// The values of a window's Bonus symbols: for each cell its kind and value.
+/// Kind and value of the Bonus symbols of a window, by cell.
 pub fn carried(out: &Outcome, spin: &Spin) -> [Option<(MarkKind, u32)>; 15] {
     let mut cells = [None; 15];
     for mark in out.marks_of(spin) {
@@ -69,7 +69,7 @@ pub fn carried(out: &Outcome, spin: &Spin) -> [Option<(MarkKind, u32)>; 15] {
     cells
 }
 
-/// The data file as the rules see it.
+/// Data file in the terms of the rules.
 pub struct Naive {
     pub codes: Vec<String>,
     pub roles: Vec<String>,
@@ -108,7 +108,7 @@ impl Naive {
         }
     }
 
-    /// The window at these stops, reel by reel from the top.
+    /// Window at these stops, reel by reel from the top.
     pub fn window(strips: &[Vec<usize>], stops: &[u16]) -> [usize; 15] {
         std::array::from_fn(|cell| {
             let strip = &strips[cell / 3];
@@ -116,7 +116,7 @@ impl Naive {
         })
     }
 
-    /// The pay of a line by the rules: each symbol is tried, a wild counts as it unless it's Bonus, the best counts.
+    /// Pay of a line by the rules: tries each symbol, substituted by wilds except for Bonus, and takes the best.
     pub fn line(&self, line: usize, window: &[usize; 15]) -> u64 {
         let cells: Vec<usize> = (0..5).map(|reel| window[reel * 3 + self.lines[line][reel]]).collect();
         let tried = |symbol: usize| {

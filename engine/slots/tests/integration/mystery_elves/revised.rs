@@ -1,5 +1,4 @@
-//! The corrections of version 1.0.1: the gamble's limit, HALVE that credits at once, special wins by name (ME-05, ME-14
-//! to ME-16).
+//! Corrections of version 1.0.1: limit of the gamble, immediate credit of HALVE, names of special wins (ME-05, ME-14 to ME-16).
 
 use motherlode_slots::{Awaiting, Card, Choice, ChoiceRefused, Draws, Game, MarkKind, Outcome, Round, Terms, game};
 
@@ -11,7 +10,7 @@ fn revised() -> &'static dyn Game {
     game("mystery-elves", "1.0.1").unwrap()
 }
 
-/// A round that has won in its feature, on terms with this limit; and how much.
+/// Round with a feature win at this gamble limit, and the win.
 fn won(limit: u64) -> (Box<dyn Round>, u64) {
     let gambling = Terms { double: true, gamble_max_minor: limit, ..terms() };
     let mut round = revised().open(&buy(1), &gambling).unwrap();
@@ -20,7 +19,7 @@ fn won(limit: u64) -> (Box<dyn Round>, u64) {
     (round, out.round_win_minor)
 }
 
-/// A seed that turns a card which makes a guess right, or wrong: the result is the first draw.
+/// Seed with a right or wrong guess; the result is the first draw.
 fn seed_that(wins: bool) -> u64 {
     (0..).find(|&number| (Draws::from_seed(seed(number)).below(2) == 0) == wins).unwrap()
 }
@@ -33,7 +32,7 @@ fn refused(round: &mut dyn Round, choice: Choice) -> ChoiceRefused {
 #[test]
 fn me_14_the_limit_is_on_the_win_that_is_gambled() {
     let (_, win) = won(LIMIT);
-    // A win of exactly the limit can be gambled, whatever it would become; one above it can't, and can't be halved.
+    // A win of exactly the limit can be gambled; one above it can be neither gambled nor halved.
     let (mut round, _) = won(win);
     assert_eq!(round.awaiting(), Awaiting::Double);
     let out = step(&mut *round, Choice::Double(Card::RedHeart), seed_that(true));
@@ -57,7 +56,7 @@ fn me_15_the_gamble_ends_once_the_win_has_passed_the_limit() {
         }
         assert_eq!(turned, cards, "a win of {win} and a limit of {limit}");
     }
-    // Halving brings the win that is gambled back within the limit, but not after the gamble has ended.
+    // Halving brings the gambled win back within the limit, unless the gamble has ended.
     let (mut round, _) = won(win);
     step(&mut *round, Choice::Halve, 1);
     assert_eq!(step(&mut *round, Choice::Double(Card::RedHeart), seed_that(true)).awaiting, Awaiting::Double);
@@ -94,7 +93,7 @@ fn me_16_halve_credits_the_larger_half_at_once_and_gambles_the_rest() {
     }
     let out = step(&mut *round, Choice::Double(Card::RedHeart), seed_that(false));
     assert_eq!((out.credited_minor, out.round_win_minor), (0, credited), "a lost card takes nothing of it");
-    // By the rules of version 1.0 nothing is credited before the end.
+    // In version 1.0 nothing is credited before the end.
     let gambling = Terms { double: true, gamble_max_minor: LIMIT, ..terms() };
     let mut old = game("mystery-elves", "1.0").unwrap().open(&buy(1), &gambling).unwrap();
     step(&mut *old, Choice::Spin, 1);
@@ -117,7 +116,7 @@ fn me_05_special_wins_have_names() {
     assert!(revealed.iter().all(|bets| named.iter().any(|of| of.1 == *bets)), "whatever is revealed has a name");
 }
 
-/// The tables are those of version 1.0: the same draws give the same windows and wins.
+/// Version 1.0 has the same tables: equal draws give equal windows and wins.
 #[test]
 fn me_01_both_versions_play_the_same() {
     for number in 0..200 {

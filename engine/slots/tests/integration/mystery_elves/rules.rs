@@ -1,4 +1,4 @@
-//! ME-01 to ME-13, ME-18 and ME-21 as the rules say them.
+//! Rules ME-01 to ME-13, ME-18 and ME-21.
 
 use motherlode_slots::contract::par::{decimal, ratio};
 use motherlode_slots::games::mystery_elves::round::MysteryElvesRound;
@@ -10,7 +10,7 @@ use motherlode_slots::{
 
 use crate::mystery_elves::naive::{Naive, buy, carried, elves, file, play, seed, stake, step, terms, with};
 
-/// The positions row by row, each from the left.
+/// Positions row by row, each from the left.
 fn reading() -> impl Iterator<Item = usize> {
     (0..3).flat_map(|row| (0..5).map(move |reel| reel * 3 + row))
 }
@@ -28,7 +28,7 @@ fn me_01_five_reels_three_rows_and_ten_fixed_lines() {
     assert_eq!(elves().check_stake(&stake(20)), Ok(200));
 }
 
-/// Each line's highest win from the left, all added: against the rules read naively.
+/// The sum of each line's highest win from the left, against a naive evaluation.
 #[test]
 fn me_02_me_09_line_wins_are_those_of_the_rules() {
     let naive = Naive::read();
@@ -62,15 +62,14 @@ fn me_02_me_09_line_wins_are_those_of_the_rules() {
     assert!(won > 1_000 && wilds_won > 200 && beside_bonus > 200, "{won} {wilds_won} {beside_bonus}");
 }
 
-/// A wild between two of a symbol makes them three of it; between two Bonus symbols, on the same line, it makes
-/// nothing.
+/// A wild between two equal symbols makes three of them; between two Bonus symbols on a line it makes nothing.
 #[test]
 fn me_03_a_wild_stands_for_every_symbol_but_bonus() {
     let (naive, model) = (Naive::read(), with(|_| ()));
     let code = |index: usize| u8::try_from(index).unwrap();
     let wild = naive.roles.iter().position(|role| role == "wild").unwrap();
     let best = |line: usize, cells: [usize; 5]| {
-        // What is off the line is Bonus, which is on no line.
+        // Cells off the line are Bonus, which doesn't pay on lines.
         let mut window = [[code(naive.bonus); motherlode_slots::parts::reels::ROWS_MAX]; 5];
         for (reel, cell) in cells.into_iter().enumerate() {
             window[reel][naive.lines[line][reel]] = code(cell);
@@ -115,7 +114,7 @@ fn me_04_every_bonus_carries_a_value_or_a_function() {
     assert_eq!(seen.len(), 18 + 2, "{seen:?}");
 }
 
-/// ME-10: exactly from six Bonus symbols on; ME-09: fewer pay nothing.
+/// ME-10: starts from exactly six Bonus symbols; ME-09: fewer pay nothing.
 #[test]
 fn me_09_me_10_six_bonus_symbols_start_the_feature() {
     let (naive, model) = (Naive::read(), with(|_| ()));
@@ -136,8 +135,7 @@ fn me_09_me_10_six_bonus_symbols_start_the_feature() {
     assert!(started[5] > 100 && started[6] > 100 && started[7] > 100, "{started:?}");
 }
 
-/// A feature replayed by the rules from its windows: what stays, when respins are set back, when it ends, what the
-/// functions do in which order, and what all that pays.
+/// Replays a feature by the rules from its windows: held symbols, reset respins, end, order of the functions, and pay.
 #[test]
 fn me_05_me_06_me_07_me_08_me_11_me_12_me_13_a_feature_is_that_of_the_rules() {
     let plain = with(|_| ());
@@ -158,7 +156,7 @@ fn me_05_me_06_me_07_me_08_me_11_me_12_me_13_a_feature_is_that_of_the_rules() {
             let mut windows = feature.spins.iter();
             let mut last = &spin.spins[0];
             let mut respins = 3;
-            // ME-10, ME-11, ME-12: held ones stay with what they carry; a new one sets the respins back.
+            // ME-10, ME-11, ME-12: held symbols keep their content; a new one resets the respins.
             while respins > 0 && held.iter().any(Option::is_none) {
                 last = windows.next().expect("respins are left");
                 let now = carried(feature, last);
@@ -178,7 +176,7 @@ fn me_05_me_06_me_07_me_08_me_11_me_12_me_13_a_feature_is_that_of_the_rules() {
             let (mut product, mut turned) = (1, 0);
             let mut paid: u64 = functions(MarkKind::Bonus).map(|cell| value(held, cell)).sum();
             if !special.is_empty() || !factor.is_empty() {
-                // ME-05, ME-06, ME-08: what they did, then what they turned into.
+                // ME-05, ME-06, ME-08: revealed functions, then their turned values.
                 let acted = carried(feature, windows.next().expect("the functions act"));
                 last = windows.next().expect("they turn into values");
                 let after = carried(feature, last);
@@ -212,7 +210,7 @@ fn me_05_me_06_me_07_me_08_me_11_me_12_me_13_a_feature_is_that_of_the_rules() {
     assert!(grand_with_two > 100 && high_without_grand > 100, "{grand_with_two} {high_without_grand}");
 }
 
-/// ME-12: a feature that can't fail fills the screen with its first respin.
+/// ME-12: a feature with only Bonus symbols fills the screen with its first respin.
 #[test]
 fn me_12_a_full_screen_ends_the_feature_at_once() {
     let model = with(|data| data.feature.strip = "Bo".into());
@@ -232,7 +230,7 @@ fn me_13_the_feature_has_reels_of_its_own() {
     assert!(data.reels.strips.iter().all(|strip| share(strip) != share(&data.feature.strip)));
 }
 
-/// ME-18: 70 bets; every window of the bought reels shows at least six Bonus symbols.
+/// ME-18: 70 bets; every window of the bought reels has at least six Bonus symbols.
 #[test]
 fn me_18_the_bought_feature_costs_70_bets_and_starts_at_once() {
     let naive = Naive::read();
@@ -270,7 +268,7 @@ fn me_18_me_21_the_description_states_its_facts() {
     assert_eq!(par.conditional_rtps[0].rtp, elves().par(&buy(7)).unwrap().rtp);
 }
 
-/// The same seed at another stake: the same windows, and wins in proportion. So the return is the same for all stakes.
+/// The same seed at another stake gives the same windows and proportional wins, so the return is equal for all stakes.
 #[test]
 fn me_rtp_every_stake_plays_alike() {
     let model = with(|_| ());
@@ -290,7 +288,7 @@ fn me_rtp_every_stake_plays_alike() {
     }
 }
 
-/// A round replays from its seeds, and a round that was reopened is as a new one.
+/// A round replays from its seeds, and a reopened round equals a new one.
 #[test]
 fn a_round_replays() {
     let mut reopened = elves().open(&stake(1), &terms()).unwrap();

@@ -1,5 +1,5 @@
-//! Lantern: a whole game in one short module, for the page on adding one in engine/README.md. It composes reels, lines
-//! and the gamble, collects sparks over rounds and plays for a jackpot; its data are beside it.
+//! Lantern: a whole game in one short module, used by the page on adding one in engine/README.md. It composes reels, lines and the
+//! gamble, collects sparks over rounds and has a jackpot; the data file is in this folder.
 
 use motherlode_slots::contract::game::{Edition, RulesVersion};
 use motherlode_slots::contract::highest_win::HighestWin;
@@ -26,7 +26,7 @@ const PARTS: [PartName; 2] =
 const CARRIES: Carries = Carries { keys: &["sparks"], scope: CarriedScope::Currency, shared: &[] };
 const DOUBLES_MAX: u8 = 2;
 
-/// The data file: sections that games share.
+/// Data file, of shared sections.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Data {
@@ -44,7 +44,7 @@ struct Data {
     reels: ReelsData,
 }
 
-/// How many wins light the lantern, and what it pays then.
+/// Number of wins that light the lantern, and its pay.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SparksData {
@@ -52,14 +52,14 @@ struct SparksData {
     pays_bets: u32,
 }
 
-/// How many rounds there are to a jackpot.
+/// Number of rounds per jackpot.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JackpotData {
     one_in: u32,
 }
 
-/// The game: what the data file says, checked and compiled.
+/// Compiled and checked game.
 pub struct Lantern {
     edition: Edition,
     windows: Windows,
@@ -102,17 +102,17 @@ impl Lantern {
     }
 }
 
-/// The chance that a spin wins.
+/// Chance that a spin wins.
 fn hits(windows: &Windows) -> Exact {
     exact(moments::hits(windows, 1)) / exact(windows.reels.cycle())
 }
 
-/// The exact return of the lantern: every win is a step to the next time that it's lit.
+/// Exact return of the lantern: every win is a spark.
 fn lantern_mean(windows: &Windows, sparks: SparksData) -> Exact {
     hits(windows) * ratio(sparks.pays_bets, sparks.needs)
 }
 
-/// The exact return of the one line.
+/// Exact return of the line.
 fn lines_mean(windows: &Windows) -> Exact {
     let table = moments::spin_table(windows, 1);
     exact(table.line_coins.iter().flatten().sum::<u64>()) / exact(windows.reels.cycle())
@@ -141,7 +141,7 @@ impl Game for Lantern {
         CARRIES
     }
 
-    /// The lit lantern's win is no part of the window's.
+    /// The lantern's win is separate from the window's.
     fn nature(&self, source: Source) -> Nature {
         if source == Source::BesideWindows { Nature::Collected } else { Nature::Cash }
     }
@@ -151,7 +151,7 @@ impl Game for Lantern {
         let (lines, lantern) = (lines_mean(&self.windows), lantern_mean(&self.windows, self.sparks));
         let (rtp, cycle) = (&lines + &lantern, exact(self.windows.reels.cycle()));
         let table = moments::spin_table(&self.windows, 1);
-        // Whichever spin wins, it lights the lantern once in so many times: they are independent.
+        // The lantern is independent of the winning spin: one win in `needs` lights it.
         let (lit, pays) = (ratio(1, self.sparks.needs), exact(self.sparks.pays_bets));
         let squared = exact(table.line_coins_squared) / &cycle + exact(2) * &lines * &lit * &pays + &lantern * &pays;
         let variance = squared - &rtp * &rtp;
@@ -188,7 +188,7 @@ impl Game for Lantern {
     }
 }
 
-/// A round: the spin, then the gamble where the terms keep it open.
+/// Round: the spin, then the gamble if the terms allow it.
 struct LanternRound {
     game: &'static Lantern,
     bet: LineBet,
@@ -200,7 +200,7 @@ struct LanternRound {
 }
 
 impl LanternRound {
-    /// A win leaves a spark; what the lantern wins when it's lit, in coins.
+    /// Adds a spark for a win. Returns the coins of a lit lantern.
     fn spark(&self, out: &mut Outcome) -> u64 {
         let SparksData { needs, pays_bets } = self.game.sparks;
         let mut carried = self.terms.carried;

@@ -1,4 +1,4 @@
-//! Pictures of what only some games have.
+//! Pictures of features of single games.
 
 use super::*;
 use motherlode_proto::round::v1::{CarriedFigure, Mark, MarkKind, MeanCoinValue, Reveal, SpinKind};
@@ -7,7 +7,7 @@ fn info(game: &str) -> &'static GameInfo {
     motherlode_slots::latest(game).unwrap().info()
 }
 
-/// A window of a game from the first words of its symbols' names, row by row.
+/// Window of a game from the first words of symbol names, row by row.
 fn window(game: &GameInfo, kind: SpinKind, rows: &[&str]) -> SpinResult {
     let symbol = |word: &str| {
         let named = |name: &str| name.split(' ').next() == Some(word);
@@ -63,7 +63,7 @@ fn dm_01_dm_03_dm_09_an_expanded_window_shows_its_ways_its_new_rows_and_crystals
         drawn_of(game, vec![spin.clone()], Outcome { round_win_coins: 4, round_win_minor: 4, ..Outcome::default() }),
         picture
     );
-    // DM-10: the free spins stand once, and are no part of a win on ways.
+    // DM-10: the free spins are shown once, separately from wins on ways.
     spin.wins = vec![win(1), win(12)];
     spin.free_spins_won = 10;
     let drawn = drawn_of(game, vec![spin], Outcome::default());
@@ -94,7 +94,7 @@ fn dm_11_dm_12_collection_free_spins_name_their_super_high_symbol_and_the_shelf_
     };
     let shelf = shelf(game, &figure, false);
     assert_eq!(shelf, "  Crystals   Green ●○○○○   Yellow ○○○○○   Blue ○○○○○   Red ●●●○○\n");
-    // DM-12, DM-14: in words, and never by the keys of the log.
+    // DM-12, DM-14: described without the log's keys.
     let figures = [("red", 3), ("green", 1), ("red_micros", 400_000), ("red_gifted", 3), ("given", 1)];
     let figures = figures.map(|(key, value)| CarriedFigure { key: key.to_owned(), value });
     let told = changes(game, &figures, "EUR");
