@@ -15,7 +15,7 @@ pub(crate) async fn watch(ledgers: Ledgers) {
     let written = ledgers.all().filter(|ledger| !ledger.is_replica());
     let logs = join_all(written.map(|ledger| join(watch_one(&ledgers, ledger), watch_players(&ledgers, ledger))));
     join(logs, join_all(ledgers.all().map(|ledger| watch_state(&ledgers, ledger)))).await;
-    // What was found was acted on, and nothing else is looked for.
+    // All findings are handled: the watch has nothing left to do.
     pending().await
 }
 

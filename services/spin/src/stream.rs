@@ -138,7 +138,7 @@ impl Playing {
         self.calls.begin(Call { number: request.tag, caller: self.caller.clone(), play, metadata: None, until: None });
     }
 
-    /// The answer to a call; a refusal is noted, as the layers note that of a call of its own.
+    /// The answer to a call; a refusal is counted and logged, as the layers do for a unary call.
     fn answer(&self, (tag, played): Answered) -> StreamAnswer {
         let answer = played.map(PlayedBytes::into_bytes).map_err(|refusal| {
             refusals::note(&Refused { caller: &self.caller, peer: self.peer, ..Refused::new(&refusal, PLAY_STREAM) });
