@@ -18,7 +18,7 @@ pub fn read(file: Option<&Path>) -> Result<Config, Failure> {
     Config::parse(&text).map_err(|error| faulty(Some(file), &error))
 }
 
-/// A configuration that makes no sense, and the file that it is in.
+/// The failure for a faulty configuration and its file.
 pub fn faulty(file: Option<&Path>, error: &dyn Error) -> Failure {
     let Failure { message, .. } = Failure::caused(error);
     match file {

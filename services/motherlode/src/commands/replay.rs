@@ -86,7 +86,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if replayed.matches() { Ok(()) } else { Err(Failure::found("the replay gives other bytes than the log has")) }
 }
 
-/// The failure of a round that the log does not have.
+/// The failure for a round missing from the log.
 pub(super) fn no_round(number: u64, stream: &StreamId) -> Failure {
     Failure::unusable(format!("the log has no round {number} of {stream}"))
         .with_step("Rounds are named operator/player/number; `motherlode export --what rounds PLACE` lists them")

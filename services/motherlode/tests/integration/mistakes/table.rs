@@ -1,4 +1,4 @@
-//! The mistakes. `@NAMES` are addresses and keys, see [`super::world::World::run`]; files are those that the world makes.
+//! The mistakes. `@NAMES` are addresses and keys, see [`super::world::World::run`]; the world makes the files.
 
 use super::Mistake;
 
@@ -30,7 +30,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("proof demo/alice/1 --target @CONSOLE", 1, ["not a gRPC service", LISTENS, "console has another port"]),
     ("rounds open demo --target @CONSOLE", 1, ["not a gRPC service", LISTENS, "console has another port"]),
     ("export --what rounds --target @CONSOLE", 1, ["not a gRPC service", LISTENS, "console has another port"]),
-    // Addresses that are none.
+    // Malformed addresses.
     ("play dwarf-mine --auto --target @LISTENS", 2, ["--target 127.0.0.1:", "must be a URL", HELP]),
     ("play dwarf-mine --auto --target ftp://127.0.0.1:1", 2, ["--target ftp://", "must be a URL such as http://", HELP]),
     ("play dwarf-mine --auto --target http://127.0.0.1:99999", 2, ["--target http://127.0.0.1:99999", "the port must be 1 to 65535", HELP]),

@@ -20,7 +20,7 @@ pub struct World {
     closed: Service,
     /// With TLS.
     tls: Service,
-    /// With a certificate that has expired.
+    /// With an expired certificate.
     expired: Service,
     /// Public keys: of the log in `stopped`, and of another log.
     keys: [String; 2],
@@ -31,7 +31,7 @@ pub struct World {
 
 /// The first segment of a log in a data folder.
 const SEGMENT: &str = "log/0/00000000000000000001.log";
-/// Bytes that are neither UTF-8 nor PEM nor TOML nor a record.
+/// Bytes of no format: neither UTF-8 nor PEM nor TOML nor a record.
 const BINARY: [u8; 64] = [0xf7; 64];
 
 impl World {
@@ -44,7 +44,7 @@ impl World {
         let target = format!("http://{}", open.address);
         assert!(run(&format!("play dwarf-mine --auto --rounds 2 --target {target}")).status.success());
 
-        // Operators: one token that is good, one that has expired, one that belongs to nobody.
+        // Tokens: one valid, one expired, one unknown.
         let token = |name: &str, line: &str| {
             let made = text(&run(&format!("token new --out {}", at(name).display())));
             let digest = made.split('"').find(|word| word.len() == 64).unwrap_or_else(|| panic!("{made}")).to_owned();
@@ -186,7 +186,7 @@ impl World {
     }
 }
 
-/// A root, and certificates of `localhost` of it: one that is valid, one that has expired. And another root.
+/// A root with two certificates of `localhost`, one valid and one expired; and another root.
 fn certificates(folder: &Path) {
     let key = || KeyPair::generate().unwrap();
     let root = || {

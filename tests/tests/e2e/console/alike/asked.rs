@@ -1,4 +1,4 @@
-//! Bets and choices that are refused, and the reasons that no bet provokes.
+//! Refused bets and choices, and the reasons outside their reach.
 
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
@@ -54,17 +54,17 @@ pub const NOT_PLAYED: &[(&str, &str)] = &[
 pub enum Asked {
     Spin(SpinRequest),
     Choose(ChooseRequest),
-    /// Bytes that are no message: as they are in gRPC, and in JSON.
+    /// Malformed messages: in gRPC, and in JSON.
     Bytes(Vec<u8>, String),
 }
 
-/// A refusal that is provoked.
+/// A provoked refusal.
 pub struct Case<'a> {
     pub reason: &'a str,
     pub token: &'a str,
     pub headers: &'a [(&'a str, &'a str)],
     pub asked: Asked,
-    /// Whether it is refused on a stream, too; what is refused before the message is read ends the stream itself.
+    /// Whether a stream refuses it too; a refusal before the message is read ends the whole stream.
     pub streamed: bool,
     /// Whether figures in it are times that pass from one path to the next.
     pub moving: bool,

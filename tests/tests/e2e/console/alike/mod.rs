@@ -31,13 +31,13 @@ use tokio::net::TcpStream;
 use tonic::{Code, Status};
 use tonic_types::{StatusExt, pb};
 
-/// All that a caller can see of a refusal, with time-dependent figures masked if they move.
+/// The parts of a refusal visible to a caller, with time-dependent figures masked if they move.
 fn seen(status: &Status, case: &Case<'_>) -> String {
     let details = status.get_error_details();
     let info = details.error_info().unwrap_or_else(|| panic!("{}: {status:?}", case.reason));
     let metadata: BTreeMap<_, _> = info.metadata.iter().collect();
     let fields = details.bad_request().map(|request| &request.field_violations);
-    // Bytes that are no message are described in the words of their format.
+    // A malformed message is described in the words of its format.
     let message = if let Asked::Bytes(..) = case.asked { "" } else { status.message() };
     let text = format!(
         "{:?} {} {message} {metadata:?} {fields:?} {:?}",
@@ -164,7 +164,7 @@ impl Service {
         let reason = format!("reason=\"{}\"", case.reason);
         let id = format!("request_id=\"{}\"", case.asked.request_id());
         let lines = self.process.log_lines(&reason);
-        // A request that was not read has no id in its line.
+        // The line of an unread request has no id.
         let named = |line: &&String| line.contains(&id) || (!case.streamed && line.contains("request_id=\"\""));
         let lines: Vec<_> = lines.iter().filter(named).map(|line| comparable(line, case)).collect();
         assert_eq!(lines.len(), wanted, "{}: {lines:#?}", case.reason);
@@ -172,7 +172,7 @@ impl Service {
     }
 }
 
-/// A line without its time, its method and, for bytes that are no message, its detail.
+/// A line without its time, its method and, for a malformed message, its detail.
 fn comparable(line: &str, case: &Case<'_>) -> String {
     let at = line.find("a call was refused").unwrap_or_else(|| panic!("{line}"));
     let level = if line[..at].contains("WARN") { "WARN" } else { "INFO" };
@@ -195,7 +195,7 @@ fn from_message(status: &pb::Status) -> Status {
     Status::with_details(Code::from(status.code), status.message.clone(), status.encode_to_vec().into())
 }
 
-/// A game whose feature can be bought, of whose wins some can be gambled, and that has no jackpot.
+/// A game without a jackpot, with a feature to buy and a gamble.
 fn elves(request_id: &str, operator: &str, player: &str) -> SpinRequest {
     at("mystery-elves", 10, 1, spin(request_id, operator, player))
 }
@@ -264,7 +264,7 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
     }
     let dwarf_mine = latest("dwarf-mine").unwrap();
 
-    // Rounds: one that is over, and one that is open.
+    // Rounds: one settled, one open.
     let over = acme.spin(spin("taken", "acme", "alice"), Some(Force::Loss)).await.unwrap().round_id;
     let open = at("bewitched", 15, 1, spin("open", "acme", "open"));
     let open = SpinRequest { witch: 1, ..open };
@@ -283,7 +283,7 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
     };
     acme.ledger.cancel_request(cancelled).await.unwrap();
 
-    // Campaigns: one that is used up, one that was taken back, one that expires at once.
+    // Campaigns: one used up, one taken back, one about to expire.
     let free = of("acme", "free", "EUR");
     for (id, rounds) in [("used", 1), ("back", 1), ("late", 1)] {
         let grant = campaign(dwarf_mine, id, &free, rounds);
