@@ -22,7 +22,8 @@ use std::{
     collections::BTreeSet,
     fs,
     net::{SocketAddr, TcpListener},
-    path::Path,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
     time::Duration,
 };
 use tonic::{Code, transport::Channel};
@@ -35,6 +36,15 @@ use tonic_health::{
 const NEVER: Duration = Duration::from_secs(120);
 pub(crate) const PARTITIONS: u32 = 3;
 
+/// The stream key of both processes, at its default place for tools that read the whole log.
+fn shared_stream_key(data: &Path) -> PathBuf {
+    let key = data.join("keys").join("stream");
+    fs::create_dir_all(key.parent().unwrap()).unwrap();
+    fs::write(&key, "5a".repeat(32)).unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    key
+}
+
 /// One installation: two processes with the log, of partitions 0 and 2 and of partition 1.
 pub(crate) struct Installation {
     pub(crate) configs: [Config; 2],
@@ -43,9 +53,11 @@ pub(crate) struct Installation {
 impl Installation {
     /// With both addresses bound: each is told of the other before it starts.
     pub(crate) fn new(data: &Path) -> (Self, [TcpListener; 2]) {
+        let key = shared_stream_key(data);
         let of = |folder: &str, writes: &[u32]| {
             let mut config =
                 Config { role: Role::Ledger, partitions: PARTITIONS, data: data.join(folder), ..config(data) };
+            config.store.key_file = Some(key.clone());
             config.ledger.writes = writes.iter().copied().collect();
             config.limits.request_ms_max = 60_000;
             config

@@ -215,7 +215,7 @@ async fn a_process_serves_what_its_role_says_and_its_health_says_the_same() {
     let ledger = ledger_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
     let spin = join(Role::Spin, &data.path().join("spin"), ledger.address()).await;
     let jackpot = join(Role::Jackpot, &data.path().join("jackpot"), ledger.address()).await;
-    for (server, served) in [(&ledger, &[LEDGER, LOG][..]), (&spin, &[SPIN]), (&jackpot, &[JACKPOT])] {
+    for (server, served) in [(&ledger, &[LEDGER, JACKPOT, LOG][..]), (&spin, &[SPIN]), (&jackpot, &[JACKPOT])] {
         let channel = Channel::from_shared(format!("http://{}", server.address())).unwrap().connect().await.unwrap();
         let mut health = HealthClient::new(channel);
         for service in [SPIN, LEDGER, JACKPOT, LOG] {
