@@ -54,9 +54,17 @@ impl Remote {
         if let Some(kept) = find(&self.stretch.lock()) {
             return Ok(Some(kept));
         }
-        let first = position.saturating_sub(STRETCH - 1).max(1);
-        let most = usize::try_from(position + 1 - first).unwrap_or(1);
-        let fetched = self.fetch(first, most, STRETCH_BYTES)?;
+        let stretch = |first: Position| {
+            let most = usize::try_from(position + 1 - first).unwrap_or(1);
+            self.fetch(first, most, STRETCH_BYTES)
+        };
+        let kept = self.first();
+        let fetched = match stretch(position.saturating_sub(STRETCH - 1).max(kept).min(position)) {
+            // The record is kept, only the stretch began too early.
+            Err(ReadError::Archived { first, .. }) if first <= position => stretch(first)?,
+            Err(ReadError::Archived { first, .. }) => return Err(ReadError::Archived { position, first }),
+            fetched => fetched?,
+        };
         let found = find(&fetched);
         *self.stretch.lock() = fetched;
         Ok(found)
