@@ -9,10 +9,16 @@ use motherlode_books::{SmolStr, StreamId};
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
+    time::Duration,
 };
+use tokio::time::Instant;
 
 /// Bytes of a turn of weight 1: a few bets.
 const TURN_BYTES: usize = 2 << 10;
+/// Commits of a group while operators compete: a proposal waits for at most two groups, and the larger they are the longer it waits.
+const COMMITS_TOGETHER_MAX: usize = 64;
+/// Time after a proposal of another operator during which operators compete.
+const COMPETE: Duration = Duration::from_secs(1);
 
 /// The proposals that wait, by operator.
 #[derive(Default)]
@@ -23,6 +29,9 @@ pub(crate) struct Parked {
     turns: VecDeque<SmolStr>,
     /// Number of proposals.
     pub(crate) count: usize,
+    /// Operator of the latest proposal, parked or not.
+    latest: SmolStr,
+    compete_until: Option<Instant>,
 }
 
 /// The proposals of one operator.
@@ -39,6 +48,22 @@ impl Parked {
     /// Without proposals; an operator without a weight has 1.
     pub(crate) fn new(weights: Arc<BTreeMap<SmolStr, u32>>) -> Self {
         Self { weights, ..Self::default() }
+    }
+
+    /// Notes the operator of a proposal, parked or not.
+    pub(crate) fn note(&mut self, stream: &StreamId, now: Instant) {
+        let StreamId::Player { operator, .. } = stream else { return };
+        if self.latest != *operator {
+            let is_first = self.latest.is_empty();
+            self.latest = operator.clone();
+            self.compete_until = (!is_first).then(|| now + COMPETE);
+        }
+    }
+
+    /// Commits of a group: `alone` if no operators compete.
+    pub(crate) fn commits_max(&self, alone: usize, now: Instant) -> usize {
+        let competes = self.compete_until.is_some_and(|until| now < until);
+        if competes { alone.min(COMMITS_TOGETHER_MAX) } else { alone }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -188,10 +188,11 @@ impl Writer {
     fn serve_parked(&self) {
         loop {
             let mut staged = self.staged.lock();
-            if staged.parked.is_empty() || (!staged.closed && staged.has_full_group(self.batch_commits_max)) {
+            let commits_max = staged.parked.commits_max(self.batch_commits_max, tokio::time::Instant::now());
+            if staged.parked.is_empty() || (!staged.closed && staged.has_full_group(commits_max)) {
                 return;
             }
-            let next = staged.parked.take(self.batch_commits_max);
+            let next = staged.parked.take(commits_max);
             answer(self.judge_into(staged, next, true).into_iter());
         }
     }
@@ -207,7 +208,9 @@ impl Writer {
         let mut books = self.shared.books.read();
         let (now, time_ms) = (tokio::time::Instant::now(), self.shared.time.stamp());
         for mut proposed in proposals {
-            if !in_turn && staged.is_congested(self.batch_commits_max) {
+            staged.parked.note(&proposed.proposal.stream, now);
+            let commits_max = staged.parked.commits_max(self.batch_commits_max, now);
+            if !in_turn && staged.is_congested(commits_max) {
                 match staged.parked.park(proposed) {
                     Some(unparked) => proposed = unparked,
                     None => continue,
@@ -244,7 +247,7 @@ impl Writer {
             }
             let (books, shared, has_operators) = (&*books, &*self.shared, self.has_operators);
             let judging = Judging { books, shared, has_operators, time_ms, name, recalled, proposer, head };
-            let verdict = judging.judge(&mut staged, subject, proposal, checked_to, self.batch_commits_max);
+            let verdict = judging.judge(&mut staged, subject, proposal, checked_to, commits_max);
             match staged.groups.back_mut() {
                 Some(youngest) => {
                     youngest.waiters.push(Waiter { name, reply, verdict, _slot: slot });
@@ -443,22 +446,22 @@ impl Group {
     }
 
     /// Whether the group has reached the limit of commits or of bytes of one append.
-    fn is_full(&self, batch_commits_max: usize) -> bool {
-        self.logged.len() >= batch_commits_max || self.bytes >= GROUP_BYTES_MAX
+    fn is_full(&self, commits_max: usize) -> bool {
+        self.logged.len() >= commits_max || self.bytes >= GROUP_BYTES_MAX
     }
 }
 
 impl Staged {
     /// Whether proposals wait for the next group: the youngest one that is not being appended is full, or others wait already.
-    fn is_congested(&self, batch_commits_max: usize) -> bool {
-        !self.closed && (!self.parked.is_empty() || self.has_full_group(batch_commits_max))
+    fn is_congested(&self, commits_max: usize) -> bool {
+        !self.closed && (!self.parked.is_empty() || self.has_full_group(commits_max))
     }
 
     /// Whether a full group waits to be appended.
-    fn has_full_group(&self, batch_commits_max: usize) -> bool {
+    fn has_full_group(&self, commits_max: usize) -> bool {
         let closed = self.durable + usize::from(self.appending.is_some());
         let youngest = self.groups.back().filter(|_| self.groups.len() > closed);
-        youngest.is_some_and(|group| group.is_full(batch_commits_max))
+        youngest.is_some_and(|group| group.is_full(commits_max))
     }
 
     /// The answer to a request that was not appended.
@@ -467,10 +470,10 @@ impl Staged {
     }
 
     /// Whether the next commit begins a group.
-    fn is_full(&self, batch_commits_max: usize) -> bool {
+    fn is_full(&self, commits_max: usize) -> bool {
         let closed = self.durable + usize::from(self.appending.is_some());
         let youngest = self.groups.back().filter(|_| self.groups.len() > closed);
-        youngest.is_none_or(|youngest| youngest.is_full(batch_commits_max))
+        youngest.is_none_or(|youngest| youngest.is_full(commits_max))
     }
 
     /// The staged commit of a request.
@@ -503,7 +506,7 @@ impl Judging<'_> {
         subject: Subject,
         proposal: Proposal,
         checked_to: Position,
-        batch_commits_max: usize,
+        commits_max: usize,
     ) -> Verdict {
         let Self { books, shared, has_operators, time_ms, name, recalled, proposer, head } = self;
         let Head { version, position: previous, .. } = head;
@@ -551,7 +554,7 @@ impl Judging<'_> {
             books.postings(&commit, recalled)?;
             return Err(staged.refused(name, refusal));
         }
-        let begins = staged.is_full(batch_commits_max);
+        let begins = staged.is_full(commits_max);
         if begins {
             staged.stage.seal();
         }
