@@ -45,7 +45,7 @@ fn pl_13_no_simulated_round_wins_more_and_the_chance_is_tiny() {
         // With unlimited retriggers there is no highest win, and the description states that.
         let without_limit = ["bewitched", "neptune", "witch-feature"].contains(&game.name());
         assert_eq!(of.unlimited, without_limit, "{}", game.name());
-        assert_eq!(of.said().contains("without limit"), without_limit);
+        assert_eq!(of.said().contains("retriggers are unlimited"), without_limit);
     }
 }
 
