@@ -1,5 +1,5 @@
 """The console's page of a round in what the platform does with rounds of any game: voids, campaigns, play money, sessions, and awards that
-are set aside, pending or paid. In a real browser, as test_console_features.py.
+are set aside, pending, held, paid or not paid. In a real browser, as test_console_features.py.
 """
 
 import subprocess
@@ -8,6 +8,7 @@ import pytest
 from browsing import CONSOLE, browser, enter, look, needs_chromium, patient
 from client import Client, account
 from conftest import BINARY, SCRIPTED, STORE, Service
+from protected import Protected
 from scripted import LEAVE, Script, kinds_of, play
 from test_page import cash
 
@@ -16,6 +17,7 @@ from motherlode.round.v1 import round_pb2
 from motherlode.spin.v1 import spin_pb2
 
 pytestmark = needs_chromium
+of_files = pytest.mark.skipif(bool(STORE), reason="the old log is made in files")
 
 HITS = Script("BW-16", "pick", (("pick", "jackpot"),), coins=10)
 
@@ -143,23 +145,31 @@ def test_bw_16_an_award_that_is_pending_and_then_paid_says_so(browser, tmp_path)
             one.end()
 
 
-@pytest.mark.skipif(bool(STORE), reason="the old log is made in files")
-def test_uf_01_an_award_that_is_set_aside_says_so(browser, start):
-    """As set_aside.rs has it: the account is as full as no service would let it become."""
-    service = start(CONSOLE, SCRIPTED)
-    client = service.client()
+def set_aside(start, client_of, config):
+    """A service with a hit whose award is set aside, and its round: as set_aside.rs has it, the account has no room for the award."""
+    service = start(config + CONSOLE, SCRIPTED)
+    client = client_of(service)
     round_id = play(client, "full", "bewitched", Script("BW-16", "pick", coins=10, end=LEAVE))
-    room = 2**63 - 1 - client.round(round_id).balance_after.amount_minor
+    opened = client.round(round_id)
+    # The bet's own win, if it has one, is paid before the award.
+    due = sum(step.win.amount_minor for step in opened.steps)
+    room = 2**63 - 1 - opened.balance_after.amount_minor - due
     client.close()
     service.terminate()
     deposit = BINARY.with_name("deposit-of-old")
     subprocess.run([deposit, service.place, "acme", "full", str(room)], check=True, timeout=60)
-    service = start(CONSOLE, SCRIPTED)
-    client = service.client()
+    service = start(config + CONSOLE, SCRIPTED)
+    client = client_of(service)
     pick = round_pb2.Choice(pick=round_pb2.Choice.Pick(numbers=[6, 2, 4]))
     client.choose("hit", round_id, pick, metadata=[("motherlode-force", "jackpot")])
     while client.round(round_id).jackpots[0].state != round_pb2.JackpotWin.STATE_SET_ASIDE:
         pass
+    return service, client, round_id
+
+
+@of_files
+def test_uf_01_an_award_that_is_set_aside_says_so(browser, start):
+    service, client, round_id = set_aside(start, Service.client, "")
     context = patient(browser)
     page = enter(context, service.console)
     assert "award set aside" in page.get_by_role("main").inner_text().lower(), "it's an alert"
@@ -170,5 +180,44 @@ def test_uf_01_an_award_that_is_set_aside_says_so(browser, start):
     client.close()
 
 
+@of_files
+def test_pl_38_an_award_that_is_held_and_then_not_paid_says_so(browser, start, tmp_path):
+    """The operator proposes the void of a hit whose award is not paid yet; the platform approves it."""
+    protected = Protected(tmp_path, {"acme/all": ["play", "wallet", "support"], "platform/ann": ["admin"]})
+    service, client, round_id = set_aside(start, lambda service: protected.client(service.address, "acme/all"), protected.config)
+    # Room for the refund of the bet, and not for the award.
+    bet = client.round(round_id).bet.amount_minor
+    client.ledger.Withdraw(ledger_pb2.WithdrawRequest(request_id="room", account=account("full"), amount_minor=bet))
+    context = patient(browser, ignore_https_errors=True)
+    page = context.new_page()
+    page.goto(service.console)
+    page.get_by_label("Token").fill(protected.tokens["acme/all"])
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Now").wait_for()
+
+    request = ledger_pb2.VoidRoundRequest(request_id="void", round_id=round_id, reason="reel 3 stuck")
+    change = client.ledger.VoidRound(request).change_id
+    assert client.round(round_id).jackpots[0].state == round_pb2.JackpotWin.STATE_HELD
+    page.goto(f"{service.console}round/{round_id}")
+    assert "held until the platform decides on the void of the round" in page.get_by_role("main").inner_text()
+    look(page, "platform-held")
+
+    platform = protected.client(service.address, "platform/ann")
+    platform.ledger.ApproveChange(ledger_pb2.ApproveChangeRequest(request_id="approve", change_id=change))
+    assert client.round(round_id).jackpots[0].state == round_pb2.JackpotWin.STATE_VOIDED
+    page.reload()
+    assert "not paid, since the round is void" in page.get_by_role("main").inner_text()
+    look(page, "platform-award-voided")
+    context.close()
+    client.close()
+    platform.close()
+
+
 def test_pl_19_the_platforms_kinds_have_their_rounds():
-    assert kinds_of("platform") == {"state VOIDED", "jackpot SET_ASIDE", "jackpot PENDING"}
+    assert kinds_of("platform") == {
+        "state VOIDED",
+        "jackpot SET_ASIDE",
+        "jackpot PENDING",
+        "jackpot HELD",
+        "jackpot VOIDED",
+    }

@@ -98,7 +98,7 @@ impl Process {
         Self { child, log, address: address.expect("it says where it listens") }
     }
 
-    /// The last line on its standard error with these words; `None` if there is none so far.
+    /// The last line on its standard error with these words; `None` without one.
     ///
     /// # Panics
     /// Never.
@@ -142,7 +142,7 @@ impl Process {
         self.signal("STOP");
     }
 
-    /// Lets it go on with SIGCONT.
+    /// Resumes it with SIGCONT.
     ///
     /// # Panics
     /// When it has ended.

@@ -265,7 +265,7 @@ mod tests {
         assert!(mine.iter().all(|id| sessions.find(id).is_some()));
         let alive = |ids: &[String]| ids.iter().filter(|id| sessions.look(id).is_some()).count();
         assert_eq!((alive(&many), alive(&many[8..])), (2, 2), "the newest of its own");
-        // Of equals the one that was used least recently goes.
+        // Among equals the least recently used one is closed.
         now.fetch_add(1, Ordering::SeqCst);
         assert!(sessions.find(&many[9]).is_some());
         let (third, fourth) = (open("wallet"), open("play"));

@@ -3,7 +3,7 @@
 //! It does not keep two writers apart: epochs do that, and they need no clock. It only says when to try. The writer
 //! answers on a subject outside its streams; a standby asks there, and takes over after a silence. The writer asks
 //! there too, and asks the leader of each partition's stream for the latest epoch: a writer that cannot be heard, or
-//! whose epoch in any partition is over, steps down from all of them, so that nobody is answered from an outdated
+//! whose epoch in any partition is over, steps down from all of them, so that no call is answered from an outdated
 //! state.
 //!
 //! Each answer of a leader that is in contact with a majority of the stream's servers confirms the writer's
@@ -55,8 +55,8 @@ fn subject(stream: &str) -> String {
     format!("{stream}-writer")
 }
 
-/// The subject on which a writer that leaves says so. The word alone hands nothing over: a standby then asks the writer once more, and
-/// takes the log over if there is no answer.
+/// The subject on which a leaving writer announces it. The announcement alone hands nothing over: a standby then sends the writer one
+/// more request, and takes the log over if there is no answer.
 fn vacated_subject(stream: &str) -> String {
     format!("{stream}-vacated")
 }
@@ -107,15 +107,17 @@ impl Presence {
         Self { stream, taken, leaderless_max, leaving: Arc::new(watch::Sender::new(Leaving::No)) }
     }
 
-    /// Hands the streams over at once: answers as their writer no more, and says so to those who stand by. For a writer that appends
-    /// nothing any more, while [`hold`](Self::hold) is still held. A word that is lost costs the standby's silence.
+    /// Hands the streams over at once: no longer answers as their writer, and announces that to the standbys. The writer must have
+    /// stopped appending, and [`hold`](Self::hold) must still be held. If the announcement is lost, the standby waits out the silence.
     pub fn leave(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.leaving.send_replace(Leaving::Asked);
             let mut leaving = self.leaving.subscribe();
             let said = leaving.wait_for(|leaving| *leaving == Leaving::Said);
             if timeout(LEAVE_MAX, said).await.is_err() {
-                tracing::warn!("the standbys were not told that this process leaves: they find out by its silence");
+                tracing::warn!(
+                    "failed to announce to the standbys that this process leaves: they take over after its silence"
+                );
             }
         })
     }
@@ -166,7 +168,7 @@ impl Presence {
                     let question = tokio::select! {
                         question = asked.next() => question,
                         true = leaves => {
-                            // Before the word: the servers take both in this order.
+                            // Before the announcement: the servers process both in this order.
                             drop(asked);
                             let _ = client.publish(vacated_subject(&self.stream.name), "".into()).await;
                             let _ = client.flush().await;
@@ -176,7 +178,7 @@ impl Presence {
                     };
                     let Some(question) = question else { break };
                     if let Some(reply) = question.reply {
-                        // Who asks asks again.
+                        // The sender of the request repeats it.
                         let _ = client.publish(reply, "".into()).await;
                     }
                 }
@@ -193,13 +195,13 @@ impl Presence {
             if let Ok(Ok(_)) = timeout(ASK_EVERY, asked).await {
                 heard = Instant::now();
             }
-            // After the question: a process that was frozen asks once more, and goes on if nobody has taken the log.
+            // Checked after the request: a process that was frozen sends one more, and stays if no other has taken the log.
             if heard.elapsed() >= UNHEARD_MAX {
                 break;
             }
             sleep(ASK_EVERY).await;
         }
-        format!("no server of stream {} has carried a word of this writer for {UNHEARD_MAX:?}", self.stream.name)
+        format!("no server of stream {} has carried a message of this writer for {UNHEARD_MAX:?}", self.stream.name)
     }
 
     /// Ends when a stream has another writer, has changed, or has no leader for too long.
@@ -223,7 +225,7 @@ impl Presence {
             let deviation = match api(client, &format!("STREAM.INFO.{name}"), &json!({})).await {
                 Ok(info) => {
                     if let Some(silence) = quorum_silence(&info).filter(|_| is_judged) {
-                        // A leader that has a majority after it was asked had no successor when it was asked.
+                        // A leader that has a majority after the request had no successor when it was sent.
                         taken.authority.confirm(asked.min(informed.saturating_sub(silence)));
                         confirmed = Instant::now();
                     }
@@ -242,7 +244,7 @@ impl Presence {
 }
 
 /// Time since a stream's leader was last in contact with a majority of the stream's servers, itself included, by its own
-/// information; `None` where it has no majority.
+/// information; `None` without a majority.
 fn quorum_silence(info: &Value) -> Option<Duration> {
     let followers = info["cluster"]["replicas"].as_array().map(Vec::as_slice).unwrap_or_default();
     let silence = |follower: &Value| match follower["offline"] == true {
@@ -251,7 +253,7 @@ fn quorum_silence(info: &Value) -> Option<Duration> {
     };
     let mut silences: Vec<_> = followers.iter().map(silence).collect();
     silences.sort_unstable_by_key(|silence| silence.unwrap_or(Duration::MAX));
-    // Of 2 others one makes a majority, of 4 two, and of none none is needed.
+    // Followers that make a majority with the leader: 1 of 2, 2 of 4; a single server needs none.
     match silences.len().div_ceil(2) {
         0 => Some(Duration::ZERO),
         needed => silences[needed - 1],
@@ -319,7 +321,7 @@ pub fn vacant<'a>(config: &'a Config, partition: u32, silent: &'a AtomicBool) ->
             } else if has_left.is_some_and(|at| at.elapsed() < SILENCE_MAX) {
                 break;
             }
-            // A subscription that has ended says nothing more.
+            // A closed subscription yields nothing more.
             tokio::select! {
                 Some(_) = vacated.next() => has_left = Some(Instant::now()),
                 () = sleep(ASK_EVERY.saturating_sub(asked.elapsed())) => {}

@@ -1,8 +1,8 @@
 //! How lately a store's writer was known to be its only one.
 //!
 //! A store that other machines can write too confirms its writer again and again. A process that was stopped, or a machine that was
-//! suspended, misses these confirmations without noticing it, and another process may write the log meanwhile. So the age of the
-//! latest confirmation is measured by a clock that goes on while the system is suspended (`CLOCK_BOOTTIME` on Linux).
+//! suspended, misses these confirmations without noticing it, and another process may write the log meanwhile. Therefore the age
+//! of the latest confirmation is measured by a clock that includes time in suspension (`CLOCK_BOOTTIME` on Linux).
 
 use parking_lot::Mutex;
 use std::time::Duration;
@@ -18,7 +18,7 @@ impl Authority {
         *latest = (*latest).max(Some(at));
     }
 
-    /// Time since the latest confirmation; zero before the first one, while nobody confirms.
+    /// Time since the latest confirmation; zero before the first one, as in a store without confirmations.
     #[must_use]
     pub fn age(&self) -> Duration {
         (*self.0.lock()).map_or(Duration::ZERO, |latest| uptime().saturating_sub(latest))

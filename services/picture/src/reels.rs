@@ -85,6 +85,9 @@ fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
                 Some(cells::News::Acted) => "Functions act".to_owned(),
                 Some(cells::News::Turned) if spin.multiplier > 1 => format!("All held: times {}", spin.multiplier),
                 Some(cells::News::Turned) => "Turned into values".to_owned(),
+                Some(cells::News::Respin { .. }) if spin.multiplier > 1 => {
+                    format!("Respin {number}, all held: times {}", spin.multiplier)
+                }
                 Some(cells::News::Respin { held, new: 0 }) => format!("Respin {number}: {held} held"),
                 Some(cells::News::Respin { held, new }) => format!("Respin {number}: {held} held, {new} new"),
                 None => String::new(),

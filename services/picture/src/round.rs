@@ -288,10 +288,16 @@ fn end(round: &Round) -> Section {
         ("Balance after", money(round.balance_after.as_ref())),
     ];
     for won @ JackpotWin { pool_id, hit_position, amount, .. } in &round.jackpots {
-        let paid = amount.as_ref().map_or("the award is pending".to_owned(), cash);
-        let paid = match won.state() {
-            jackpot_win::State::SetAside => format!("{paid}, set aside until the account has room for it"),
-            _ => paid,
+        let paid = match (won.state(), amount) {
+            (jackpot_win::State::SetAside, Some(amount)) => {
+                format!("{}, set aside until the account has room for it", cash(amount))
+            }
+            (jackpot_win::State::Held, _) => {
+                "the award is held until the platform decides on the void of the round".to_owned()
+            }
+            (jackpot_win::State::Voided, _) => "the award is not paid, since the round is void".to_owned(),
+            (_, Some(amount)) => cash(amount),
+            (_, None) => "the award is pending".to_owned(),
         };
         rows.push(("Jackpot", format!("{paid}, pool {pool_id}, hit at log position {hit_position}")));
     }

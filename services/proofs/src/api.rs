@@ -156,7 +156,7 @@ async fn signed(partition: &Partition, position: Position) -> Result<Arc<Signed>
     found
         .last
         .filter(|last| last.checkpoint.size >= position)
-        .ok_or_else(|| Refusal::new(Reason::CheckpointPending, "no checkpoint has been signed so far yet"))
+        .ok_or_else(|| Refusal::new(Reason::CheckpointPending, "no checkpoint covers this position yet"))
 }
 
 fn prove(

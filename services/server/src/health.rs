@@ -1,13 +1,13 @@
 //! The health of the process and of each service: whether it can do its work.
 //!
 //! * While the log of a partition cannot be written, or is damaged, no bet and no payment gets through: the process and the services
-//!   that write say NOT_SERVING, those that only read go on.
-//! * While it is unknown whether the state here is current, no call gets through, and all say NOT_SERVING: the ledger behind a
+//!   that write report NOT_SERVING; read-only services keep serving.
+//! * While it is unknown whether the state here is current, no call gets through, and all report NOT_SERVING: the ledger behind a
 //!   process that spins, or the store that confirms a writer, is silent.
-//! * While a background task has ended and was not started again, the process says NOT_SERVING, and so does the service that the task
-//!   works for.
+//! * While a background task has ended and was not started again, the process reports NOT_SERVING, and so does the service that the
+//!   task works for.
 //!
-//! All say SERVING again when it's over.
+//! All report SERVING again afterwards.
 
 use crate::tasks::{Kind, Tasks};
 use futures_util::future::select_all;

@@ -30,9 +30,9 @@ pub struct Metrics(Arc<RwLock<Option<Source>>>);
 /// The parts of a service that are observed.
 pub struct Source {
     pub ledgers: Ledgers,
-    /// Of a process with reports.
+    /// `None` in a process without reports.
     pub follower: Option<Follower>,
-    /// Of a process that signs.
+    /// `None` in a process that signs no checkpoints.
     pub proofs: Option<Proofs>,
     /// The data folder.
     pub data: PathBuf,
@@ -45,7 +45,7 @@ impl Metrics {
         let (reports, signs) = (source.follower.is_some(), source.proofs.is_some());
         let observed = Self(Arc::new(RwLock::new(Some(source))));
         let meter = global::meter("motherlode");
-        // Present before a start is refused, as any counter that an alarm asks for.
+        // Created before any start is refused, so that the alarm sees it increase from zero.
         refused_starts::counter().add(0, &[]);
         observed.logs(&meter);
         observed.standings(&meter);
@@ -148,7 +148,7 @@ impl Metrics {
         });
     }
 
-    /// Who follows the logs that are written here.
+    /// Number of readers that follow the logs written here, and the position that copies have reached.
     fn readers(&self, meter: &Meter) {
         let written = |ledgers: &Ledgers, see: &mut dyn FnMut(&Handle, KeyValue)| {
             for ledger in ledgers.all().filter(|ledger| !ledger.is_replica()) {

@@ -1,8 +1,8 @@
 //! The answers of a process that doesn't serve: it stands by, or waits for those who write the rest of the log.
 //!
-//! Each call is answered UNAVAILABLE, NOT_THE_WRITER, so that whoever asks goes on to the next; health says NOT_SERVING. While the
-//! process takes the log over, the refusal has the entry `takeover`, and whoever has bets that wait for a writer waits longer. A
-//! process that has part of the log already gives that out meanwhile.
+//! Each call is answered UNAVAILABLE, NOT_THE_WRITER, so that the caller tries the next process; health reports NOT_SERVING. While
+//! the process takes the log over, the refusal has the entry `takeover`, and a spin process whose bets wait for a writer extends
+//! that wait. A process that has part of the log already serves that part meanwhile.
 
 use crate::{
     error::ServeError,

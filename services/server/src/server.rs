@@ -135,7 +135,7 @@ impl Server {
                 tracing::warn!("some streams were not ended by their readers");
                 serving.abort();
             }
-            // What they were at must let go of the ledger.
+            // The tasks must release the ledger before it is closed.
             self.tasks.stop().await;
             if let Some(proofs) = &self.proofs {
                 proofs.finish().await;

@@ -1,9 +1,9 @@
-//! Background tasks: what a process does without being called. Each is of a [`Kind`] and is started by the [`Supervisor`], which
+//! Background tasks: the work of a process that no call starts. Each is of a [`Kind`] and is started by the [`Supervisor`], which
 //! watches it to its end.
 //!
 //! A task runs until the stop. One that ends earlier, by a panic or by returning, is logged with its reason and counted, and health
-//! fails at once. A task of money or of the log ends the process, since nothing else does its work and what it left half done is not
-//! known; whoever restarts the process has it begin from the log. All others are started again after a pause that doubles.
+//! fails at once. The end of a task of money or of the log ends the process: no other task does its work, and its unfinished work is
+//! unknown until a restart reads the log. All others are restarted with exponential backoff.
 
 use crate::names::{JACKPOT, JOB, PROOF, REPORT, SPIN, WALLET};
 use futures_util::future::BoxFuture;
@@ -20,14 +20,14 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// Before a task that has ended is started again: at first, and at the most.
+/// Shortest and longest pause before a task that has ended is restarted.
 const PAUSE_MIN: Duration = Duration::from_millis(500);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
-/// A task that has run for so long is started again after the shortest pause.
+/// Run time after which a task's next restart has the shortest pause.
 const SOUND_AFTER: Duration = Duration::from_secs(300);
 
-/// Declares the kinds of background tasks: name, whether the end of one ends the process, and the service that is not as it should be
-/// without it.
+/// Declares the kinds of background tasks: name, whether the end of one ends the process, and the service whose health fails with
+/// it.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident: $name:literal, ends_process = $ends:literal, $service:expr;)*) => {
         /// A kind of background task.
@@ -56,7 +56,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The service that is not as it should be without it, besides the process.
+            /// The service whose health fails with it, besides the process.
             pub(crate) fn service(self) -> Option<&'static str> {
                 match self {
                     $(Self::$kind => $service,)*
@@ -75,7 +75,7 @@ kinds! {
     DrawKeys: "draw_keys", ends_process = false, Some(SPIN);
     /// Finishes rounds that players left.
     Sweeper: "sweeper", ends_process = true, Some(SPIN);
-    /// Pays what is due to operators' wallets, and rolls debits back.
+    /// Sends credits and rollbacks to operators' wallets.
     Payers: "payers", ends_process = true, Some(WALLET);
     /// Takes contributions up, decides hits and has awards paid.
     Steward: "steward", ends_process = true, Some(JACKPOT);
@@ -123,7 +123,7 @@ pub(crate) struct Supervisor {
 
 struct Task {
     kind: Kind,
-    /// Watches it; none of a task that is awaited elsewhere.
+    /// The watcher; `None` if the task is awaited elsewhere.
     watching: Option<JoinHandle<()>>,
     current: Arc<Mutex<Option<AbortHandle>>>,
 }
@@ -138,7 +138,7 @@ impl Supervisor {
         self.state.subscribe()
     }
 
-    /// Starts a task; `make` is called again each time that it is started again.
+    /// Starts a task; each restart calls `make` again.
     pub(crate) fn spawn<F: Future<Output = ()> + Send + 'static>(
         &mut self,
         kind: Kind,
@@ -211,7 +211,7 @@ impl Supervisor {
         self.tasks.iter().map(|task| task.kind).collect()
     }
 
-    /// Ends all tasks, once the stop was requested; waits until each has released what it holds.
+    /// Ends all tasks after the stop was requested, and waits until each has released its references.
     pub(crate) fn stop(self) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             for Task { watching, current, .. } in self.tasks {

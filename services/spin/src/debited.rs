@@ -47,7 +47,7 @@ pub(crate) fn ended(commit: &Commit) -> Refusal {
                 .with("wallet_reason", reason)
         }
         Some(Event::DebitRolledBack) => {
-            Refusal::new(Reason::DebitRolledBack, "the bet did not come to be: what was debited is rolled back")
+            Refusal::new(Reason::DebitRolledBack, "the bet was not played: its debit is rolled back")
         }
         _ => Refusal::request_id_reused(&commit.request_id),
     }

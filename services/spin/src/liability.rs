@@ -77,14 +77,19 @@ impl Cost {
     /// The highest cost in EUR at a rate, rounded up to the billionth.
     ///
     /// # Errors
-    /// CAMPAIGN_TOO_LARGE where that is past 128 bits.
+    /// CAMPAIGN_TOO_LARGE if the liability exceeds 128 bits.
     pub(crate) fn highest_eur(&self, campaign: &Campaign, rate: FxRate) -> Result<Nano, Refusal> {
         let nanos = &self.highest * exact(u64::try_from(campaign.currency.nanos_per_minor()).unwrap_or(u64::MAX));
         let power = exact(10_u64.pow(rate.exponent().unsigned_abs().into()));
         let eur = nanos * exact(rate.mantissa());
         let eur = if rate.exponent() < 0 { eur / power } else { eur * power };
         let eur = i128::try_from(eur.ceil().to_integer()).ok().filter(|eur| *eur < i128::MAX / 1_000_000);
-        eur.map(Nano).ok_or_else(|| Refusal::new(Reason::CampaignTooLarge, "no campaign can cost so much"))
+        eur.map(Nano).ok_or_else(|| {
+            Refusal::new(
+                Reason::CampaignTooLarge,
+                "the campaign's liability exceeds 128 bits of 10^-9 EUR: grant fewer rounds or a lower bet",
+            )
+        })
     }
 
     pub(crate) fn to_wire(&self, campaign: &Campaign, highest_eur: Nano, cap: Nano) -> wire::CampaignLiability {

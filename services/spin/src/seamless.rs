@@ -132,9 +132,12 @@ impl SpinApi {
             let Some(Wallet { debit, dues }) = player.wallet() else { return Ok(Before::Here) };
             match debit {
                 Some(debit) if debit.request_id != bet.request_id => {
-                    return Err(Refusal::new(Reason::DebitOpen, "another bet of the player is under way")
-                        .with("request_id", &debit.request_id)
-                        .retry_after(Duration::from_millis(500)));
+                    return Err(Refusal::new(
+                        Reason::DebitOpen,
+                        "the debit of another bet of the player is in progress",
+                    )
+                    .with("request_id", &debit.request_id)
+                    .retry_after(Duration::from_millis(500)));
                 }
                 Some(debit) if debit.fingerprint != bet.fingerprint => {
                     return Err(Refusal::request_id_reused(&bet.request_id));

@@ -134,7 +134,7 @@ impl Playing {
         self.calls.begin(Call { number: request.tag, caller: self.caller.clone(), play, metadata: None, until: None });
     }
 
-    /// The answer to a call; a refusal is noted, as the layers note that of a call of its own.
+    /// The answer to a call; a refusal is counted and logged, as the layers do for a unary call.
     fn answer(&self, (tag, played): Answered) -> StreamAnswer {
         let answer = played.map(PlayedBytes::into_bytes).map_err(|refusal| {
             refusals::note(&Refused { caller: &self.caller, ..Refused::new(&refusal, PLAY_STREAM) });

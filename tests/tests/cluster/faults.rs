@@ -277,7 +277,7 @@ async fn at_a2_a_writer_that_was_frozen_answers_no_read_from_its_old_state() {
         let mut at_standby = Client::connect(standby.address).await;
         let more = DepositRequest { request_id: "more".to_owned(), account: Some(account.clone()), amount_minor: 500 };
         at_standby.ledger.deposit(more).await.unwrap();
-        // They lie in the frozen process's socket by the time that it goes on.
+        // They are in the frozen process's socket before it resumes.
         let reads: Vec<_> = (0..READS)
             .map(|_| {
                 let (mut client, read) = (at_writer.ledger.clone(), read.clone());

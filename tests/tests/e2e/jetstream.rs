@@ -20,7 +20,7 @@ use tokio::{task::JoinHandle, time::sleep};
 use tonic::{Status, transport::Channel};
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
-/// Before a refused call is made again.
+/// Pause before a refused call is retried.
 const RETRY_AFTER: Duration = Duration::from_millis(50);
 
 /// Writes a configuration file with this store, and with draw keys that outlive a process's own folder.
@@ -115,12 +115,12 @@ async fn pl_30_play_goes_on_through_kills_of_each_of_three_servers() {
     for node in &mut cluster.nodes {
         player.play_rounds(&mut client, 10).await.unwrap();
         node.kill();
-        // A call that the log takes too long for is asked again, and then says what it came to: once. So is one that a writer
-        // refuses which did not hear itself while a leader was elected: it steps down, and takes the log again.
+        // A call that times out at the log is retried, and has one effect. A writer that lost contact during an election refuses
+        // calls and steps down, then takes the log again: these calls are retried too.
         while let Err(status) = player.play_rounds(&mut client, 10).await {
             let of_a_fault = ["OUTCOME_UNKNOWN", "NOT_THE_WRITER", "NOT_CURRENT", "LOG_UNAVAILABLE", ""];
             assert!(of_a_fault.contains(&&*reason(&status)), "{status:?}");
-            // As a caller does that is refused at once.
+            // Like a caller whose call is refused at once.
             sleep(RETRY_AFTER).await;
         }
         node.restart();

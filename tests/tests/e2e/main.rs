@@ -19,6 +19,7 @@ mod console;
 mod copy;
 mod crash;
 mod currencies;
+mod damage;
 mod day;
 mod demo;
 mod descriptions;

@@ -1,5 +1,5 @@
-//! The listener of a tile log's files (PL-26): nobody by himself keeps others out, and whoever never reads costs nothing but his own
-//! places.
+//! The listener of a tile log's files (PL-26): no address keeps others out, and a peer that never reads uses only its own
+//! connections.
 
 use crate::proofs::{get, in_folder, played, started};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -8,7 +8,7 @@ use tokio::{
     net::{TcpSocket, TcpStream},
 };
 
-/// As many as one address may have at one time, here.
+/// Maximum connections per address.
 const PER_PEER: usize = 32;
 
 /// A connection from one of this machine's addresses.
@@ -49,7 +49,7 @@ async fn pl_26_one_address_keeps_nobody_else_from_the_files_of_the_log() {
     for stream in &mut held {
         let _ = stream.try_write(&tile);
     }
-    // One more takes the place of its own oldest.
+    // One more replaces the oldest of the same address.
     let mut more = connect_from(greedy, at).await;
     assert!(is_served(&mut more).await);
     // Others have what they ask for.

@@ -274,7 +274,7 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     assert_eq!(service.terminate().await, Some(0));
 }
 
-/// Whether a copy, the checkpoints and the disk keep up is told by figures that alarms ask for.
+/// Alarms use metrics of a copy's progress, of the checkpoints and of the disk.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_e_readers_checkpoints_and_the_disk_are_measured() {
     let (endpoint, mut exports) = collector().await;
@@ -308,7 +308,7 @@ async fn at_e_readers_checkpoints_and_the_disk_are_measured() {
     let found = wait(&|found| copies(found) == 1 && only(&found["motherlode_log_copied"]) >= 5).await;
     assert!(only(&found["motherlode_log_position"]) >= only(&found["motherlode_log_copied"]));
     drop(copy);
-    // What the copy got stays known.
+    // The copied position stays after the copy's end.
     let found = wait(&|found| copies(found) == 0).await;
     assert!(only(&found["motherlode_log_copied"]) >= 5);
     // All is signed, once nothing comes any more.

@@ -1,4 +1,4 @@
-//! Rules that no compiler checks: what the engine may depend on, how long files are, and that a test names every rule.
+//! Rules that no compiler checks: what the engine may depend on, how long files are, and which rules tests name.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -6,6 +6,7 @@ mod circles;
 mod documents;
 mod modules;
 mod names;
+mod rules;
 
 use std::{
     collections::BTreeSet,
@@ -221,43 +222,4 @@ fn no_doc_comment_begins_with_what() {
             assert!(!what, "{}:{}: {line}", path.display(), number + 1);
         }
     }
-}
-
-/// Names of all tests, in Rust and in Python.
-fn test_names() -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    for (path, text) in sources(&["rs", "py"]) {
-        let python = path.extension().is_some_and(|ending| ending == "py");
-        let mut marked = false;
-        for line in text.lines().map(str::trim_start) {
-            let name = |prefix: &str| line.strip_prefix(prefix)?.split('(').next().map(str::to_owned);
-            if python {
-                names.extend(name("def test_"));
-            } else if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
-                marked = true;
-            } else if let Some(name) = name("fn ").or_else(|| name("async fn ")) {
-                // Inside proptest! the mark stands above the function as well.
-                names.extend(marked.then_some(name));
-                marked = false;
-            }
-        }
-    }
-    names
-}
-
-#[test]
-fn every_rule_is_named_by_a_test() {
-    let listed = fs::read_to_string(root().join("tests/rules.txt")).unwrap();
-    let rules: Vec<_> = listed.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect();
-    assert!(rules.len() >= 126, "the list is whole");
-    let names = test_names();
-    let unnamed: Vec<_> = rules
-        .into_iter()
-        .filter(|rule| {
-            let rule = rule.to_lowercase().replace('-', "_");
-            // Names begin with the rules they show: bw_16_bw_17_what_is_shown.
-            !names.iter().any(|name| format!("_{name}_").contains(&format!("_{rule}_")))
-        })
-        .collect();
-    assert!(unnamed.is_empty(), "no test is named for {unnamed:?}");
 }

@@ -68,7 +68,7 @@ impl VoidProposal {
 const CHUNK_MAX: usize = 128;
 
 /// Positions of a player's voids, by round. Each void copies the state that it changes, so entries are in chunks that copies
-/// share: a player with many voids must not slow the writer down for everybody.
+/// share: a player with many voids must not slow the writer down for other players.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Voids(Vec<Arc<Vec<(u64, u64)>>>);
 

@@ -24,7 +24,7 @@ use motherlode_picture::round::{self as picture, Section};
 use motherlode_proto::{
     ledger::v1::{GetLogStatusRequest, GetRoundRequest, VoidRoundRequest},
     proof::v1::GetRoundProofRequest,
-    round::v1::{Round, RoundState},
+    round::v1::{JackpotWin, Round, RoundState, jackpot_win},
     spin::v1::CloseRoundRequest,
 };
 
@@ -88,6 +88,16 @@ async fn partition(visit: &Visit, round: &Round) -> Option<u32> {
     Some(StreamId::player(&account.operator_id, &account.player_id).partition(status.partition_count))
 }
 
+/// Text of a jackpot's tile.
+fn award(won: &JackpotWin) -> String {
+    match (won.state(), &won.amount) {
+        (jackpot_win::State::Held, _) => "held".to_owned(),
+        (jackpot_win::State::Voided, _) => "not paid".to_owned(),
+        (_, None) => "pending".to_owned(),
+        (_, amount) => money(amount.as_ref()),
+    }
+}
+
 fn head(visit: &Visit, round: &Round, record: Option<Markup>) -> Markup {
     let state = match round.state() {
         RoundState::Open => "open",
@@ -104,7 +114,7 @@ fn head(visit: &Visit, round: &Round, record: Option<Markup>) -> Markup {
             div.tile { span { "Bet" } b { (money(round.bet.as_ref())) } }
             div.tile { span { "Win" } b { (money(round.win.as_ref())) } }
             @for won in &round.jackpots {
-                div.tile { span { "Jackpot" } b { @if won.amount.is_some() { (money(won.amount.as_ref())) } @else { "pending" } } }
+                div.tile { span { "Jackpot" } b { (award(won)) } }
             }
             div.tile { span { "Balance after" } b { (money(round.balance_after.as_ref())) } }
         }

@@ -33,7 +33,7 @@ pub(super) async fn choice(visit: &Visit, identity: &GetIdentityResponse) -> Res
     Ok(html! {
         section {
             h2 { "Switch off" }
-            p { "No new rounds of the part are taken from then on, at once. Open rounds go on and are paid. To switch on again, a second actor must approve where there are operators. The next page says what is affected." }
+            p { "New rounds of the part are refused at once. Open rounds continue and are paid. To switch on again, a second actor must approve if there are operators. The next page lists the affected games and players." }
             form.row method="get" action="/switches" {
                 p { (operators(visit, "off-operator", true).await?) }
                 p { label for="off-game" { "Games" }
@@ -126,7 +126,7 @@ fn affected(effect: &SetSwitchResponse) -> Markup {
                 ("Versions of games", html! { (count(games.len())) }),
                 ("Operators", html! { (count(players.len())) }),
                 ("Players active lately", html! { (sum(|of| of.active_players)) }),
-                ("Open rounds, which go on", html! { (sum(|of| of.open_rounds)) }),
+                ("Open rounds, which continue", html! { (sum(|of| of.open_rounds)) }),
             ]))
             (table("Games", &["Game", "Version"], games.iter().map(game).collect()))
             @if players.is_empty() { p { "No operator has players." } }
@@ -143,7 +143,7 @@ pub(crate) async fn switch(form: Form) -> Result<Response, Failure> {
         "off" if form.fields.get("confirmed") == part(&switch) => State::Off,
         "off" => {
             return Err(Failure::bad(
-                "A part is switched off on the page that says what is affected. Choose it on Trust.",
+                "A part is switched off on the page that lists the affected games and players. Choose it on Trust.",
             ));
         }
         "on" => State::On,

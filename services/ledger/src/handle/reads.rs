@@ -9,17 +9,17 @@ use std::{io, sync::Arc};
 use tokio::sync::watch;
 
 impl Handle {
-    /// Commits that the index is behind the log; a handful while it keeps up.
+    /// Number of durable commits not yet in the index; a handful while it keeps up.
     pub fn index_behind(&self) -> u64 {
         self.durable().saturating_sub(self.shared.index.to())
     }
 
-    /// Bytes of memory that the table of requests takes.
+    /// Size of the idempotency table in memory, in bytes.
     pub fn request_bytes(&self) -> u64 {
         self.shared.requests.bytes()
     }
 
-    /// The record of the snapshot that the start rested on: position 0 where the whole log was folded.
+    /// The record of the snapshot that the start loaded: position 0 if it folded the whole log.
     pub fn rests_on(&self) -> Held {
         self.shared.rests_on
     }
@@ -29,7 +29,7 @@ impl Handle {
         self.books(Books::players_in_memory) as u64
     }
 
-    /// Players that were read back from the files beside the index so far.
+    /// Number of players reloaded since the start from the files next to the index.
     pub fn players_read(&self) -> u64 {
         self.shared.images.players_read()
     }
@@ -60,7 +60,7 @@ impl Handle {
         self.shared.read(from, max)
     }
 
-    /// The same; what is not in memory is read, and decoded, apart from the threads that answer.
+    /// The same; commits not in memory are read and decoded outside the threads that answer calls.
     ///
     /// # Errors
     /// See [`FetchError`].
@@ -73,8 +73,8 @@ impl Handle {
         read.map_err(|error| ReadError::Io(io::Error::other(error)))?
     }
 
-    /// Records as they are stored from a position on, in order: at most `max` and so many bytes of them, but for one longer
-    /// record; empty at the end.
+    /// Stored records from a position on, in order: at most `max` records and `bytes_max` bytes, but always one record, even a
+    /// longer one; empty at the end.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -82,8 +82,8 @@ impl Handle {
         self.shared.reader.read(from, max, bytes_max)
     }
 
-    /// Hashes of the records from a position on, at most `max`, as they were chained when they were written here; `None` where they
-    /// are not in memory any more. Some may be of records that become durable this very moment.
+    /// Hashes of the records from a position on, at most `max`, as they were chained when they were written here; `None` if they
+    /// are no longer in memory. Some may be of records that are not durable yet.
     #[must_use]
     pub fn hashes(&self, from: Position, max: usize) -> Option<Vec<Hash>> {
         self.shared.hashes.lock().from(from, max)

@@ -86,7 +86,7 @@ fn proposers(place: &Place<'_>, event: &Event) -> Roles {
         | Event::DebitAsked(_)
         | Event::DebitConfirmed { .. } => SPIN,
         Event::DebitRefused { .. } | Event::RollbackAsked { .. } | Event::GeneratorReseeded { .. } => SPIN.or(LEDGER),
-        // With this event a spin process can only have more of its own proposals refused, never fewer.
+        // Only causes more refusals of the spin process's proposals, never fewer.
         Event::PartOf { .. } => SPIN,
         Event::AccountOpened { .. }
         | Event::Deposited { .. }

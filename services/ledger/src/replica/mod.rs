@@ -119,7 +119,7 @@ fn start(
                     }
                 }
             }
-            // What they hold is let go of before the ledger is closed.
+            // The tasks release their references before the ledger is closed.
             others.shutdown().await;
         });
     })?;

@@ -73,7 +73,7 @@ fn state_version_figures_are_those_of_their_version() {
 fn state_version_every_field_of_the_figures_has_a_value_in_some_log() {
     let mut shape = Shape::default();
     logs::all().iter().for_each(|log| fold(&log.commits(), |figures| shape.note(figures)));
-    // Thousands of events are put into files, whose number and hash have tests of their own.
+    // Only thousands of events fill files; other tests check the files' number and hash.
     let empty: Vec<_> =
         shape.empty().into_iter().filter(|field| !["Away.count", "Away.head", "Events.away"].contains(field)).collect();
     assert_eq!(empty, [] as [&str; 0], "add a log with a value of them to tests/kit/src/logs");

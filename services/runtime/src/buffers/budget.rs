@@ -119,7 +119,7 @@ impl Full {
 
     /// Ends an answer that cannot be sent.
     pub(super) fn unsent(self) -> Refusal {
-        self.because("too much of the operator's waits to be sent; an effect stays: ask again with the same request id")
+        self.because("the operator's send buffers are full; an effect stays: retry with the same request id")
     }
 
     fn because(self, message: &str) -> Refusal {

@@ -32,7 +32,7 @@ impl Reason {
         self.row().code
     }
 
-    /// Whether asking again helps.
+    /// Whether a retry helps.
     #[must_use]
     pub fn retry(self) -> Retry {
         self.row().retry
@@ -109,7 +109,7 @@ pub fn reference() -> String {
     for row in TABLE {
         if row.section != section {
             section = row.section;
-            let _ = write!(text, "\n## {section}\n\n| reason | status | ask again | meaning |\n|---|---|---|---|\n");
+            let _ = write!(text, "\n## {section}\n\n| reason | status | retry | meaning |\n|---|---|---|---|\n");
         }
         let (name, code, retry, doc) = (row.name, code_name(row.code), row.retry, row.reason.doc());
         let _ = writeln!(text, "| `{name}` | {code} | {retry} | {doc} |");

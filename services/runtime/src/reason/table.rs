@@ -60,7 +60,7 @@ reasons! {
         TokenExpired = "TOKEN_EXPIRED", Unauthenticated, AfterChange;
         /// The connection's client certificate belongs to no operator.
         CertificateUnknown = "CERTIFICATE_UNKNOWN", Unauthenticated, AfterChange;
-        /// The credential of the client certificate has expired. Ask again with a newer one, under the same request id.
+        /// The credential of the client certificate has expired. Retry with a newer one and the same request id.
         CertificateExpired = "CERTIFICATE_EXPIRED", Unauthenticated, AfterChange;
         /// The credential lacks the required role; `roles` lists the sufficient ones.
         RoleMissing = "ROLE_MISSING", PermissionDenied, AfterChange;
@@ -74,7 +74,7 @@ reasons! {
         TooManyConnections = "TOO_MANY_CONNECTIONS", ResourceExhausted, After(1_000);
         /// The operator's send or receive buffers are full. Read the answers, and send fewer requests at once.
         BuffersFull = "BUFFERS_FULL", ResourceExhausted, After(1_000);
-        /// Another long read of the operator is running. Ask one after the other.
+        /// Another long read of the operator is running. Call one after the other.
         ReadsBusy = "READS_BUSY", ResourceExhausted, After(200);
         /// The operator has as many streams of the log open as it may (`streams_max`). End one.
         FollowersMax = "FOLLOWERS_MAX", ResourceExhausted, AfterChange;
@@ -156,7 +156,7 @@ reasons! {
         AlreadySettled = "ALREADY_SETTLED", FailedPrecondition, Never;
         /// There is no such round, or it is another operator's.
         RoundUnknown = "ROUND_UNKNOWN", NotFound, AfterChange;
-        /// The next draw has another seal than the request names. Ask again with the new `seal`.
+        /// The next draw has another seal than the request names. Retry with the new `seal`.
         SealChanged = "SEAL_CHANGED", FailedPrecondition, AfterChange;
         /// The key of the round's draws is not there. Restore the keys folder, or void the round.
         DrawKeyLost = "DRAW_KEY_LOST", FailedPrecondition, AfterChange;
@@ -314,7 +314,7 @@ reasons! {
         NoThread = "NO_THREAD", ResourceExhausted, AfterChange;
     }
     "State of the service" {
-        /// The service is stopping. Ask again, at another process or after its restart.
+        /// The service is stopping. Retry at another process, or after its restart.
         Closing = "CLOSING", Unavailable, After(1_000);
         /// The partition's queue is full.
         QueueFull = "QUEUE_FULL", ResourceExhausted, After(100);
@@ -322,7 +322,7 @@ reasons! {
         NotTheWriter = "NOT_THE_WRITER", Unavailable, After(1_000);
         /// The process could not confirm that its state is current.
         NotCurrent = "NOT_CURRENT", Unavailable, After(1_000);
-        /// Another process holds the player's partition. Ask there.
+        /// Another process holds the player's partition. Call that process.
         PartitionElsewhere = "PARTITION_ELSEWHERE", FailedPrecondition, AfterChange;
         /// The installation has no such partition.
         PartitionUnknown = "PARTITION_UNKNOWN", NotFound, Never;
@@ -335,7 +335,7 @@ reasons! {
         /// The log is damaged, and takes no writes until it is repaired. The request had no effect. The message has the place (partition, file
         /// or position). Stop the service and repair the log: deploy/README.md, "Repair a damaged log".
         LogDamaged = "LOG_DAMAGED", DataLoss, AfterChange;
-        /// Whether the request was applied is unknown. Ask again with the same request id, or look it up by GetRequest.
+        /// Whether the request was applied is unknown. Retry with the same request id, or look it up by GetRequest.
         OutcomeUnknown = "OUTCOME_UNKNOWN", Unavailable, After(5_000);
         /// A commit of the log could not be read back.
         LogUnreadable = "LOG_UNREADABLE", DataLoss, Never;

@@ -82,9 +82,9 @@ pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
     }
 }
 
-/// The refusal of a call whose time was up while it was under way.
+/// The refusal of a call whose deadline passed while it ran.
 pub(crate) fn time_is_up() -> Refusal {
-    let message = "time is up; whether there was an effect is unknown: ask again with the same request id";
+    let message = "the deadline has passed; whether there was an effect is unknown: retry with the same request id";
     Refusal::new(Reason::DeadlineExceeded, message)
 }
 

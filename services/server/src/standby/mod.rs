@@ -250,7 +250,7 @@ impl Candidate {
     }
 }
 
-/// Hands the log over to a process that stands by: nothing is appended any more.
+/// Hands the log over to a standby: nothing more is appended.
 async fn leave(presence: Option<&Presence>) {
     if let Some(presence) = presence {
         presence.leave().await;

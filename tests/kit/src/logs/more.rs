@@ -153,7 +153,7 @@ fn wallet(world: &mut World) {
     ask(world, "v2");
 }
 
-/// Two partitions of one pool, with awards, returns and voids under way.
+/// Two partitions of one pool, with awards, returns and voids in transit.
 fn partitions() -> [World; 2] {
     let mut worlds = [World::new(0), World::new(1)];
     worlds[0].write(StreamId::pool(POOL), vec![Event::PoolOpened { pool: POOL.into(), terms: terms(1) }]);

@@ -144,7 +144,7 @@ async fn mf_c5_c6_an_ambiguous_call_in_json_is_refused_and_moves_no_money() {
     service.server.stop().await.unwrap();
 }
 
-/// A refusal as both paths state it: code, message, reason, metadata, and whether it names a time to ask again.
+/// A refusal as both paths state it: code, message, reason, metadata, and whether it states a time for a retry.
 type Refusal = (i32, String, String, BTreeMap<String, String>, bool);
 
 fn over_grpc(status: &Status) -> Refusal {

@@ -25,7 +25,7 @@ async fn service(data: &Path, change: impl FnOnce(&mut Config)) -> Server {
     start_fresh(&config).await
 }
 
-/// A call in JSON, on a connection that is kept.
+/// A call in JSON that keeps its connection open.
 fn call(target: &Target, token: &str, method: &str, message: &str) -> String {
     format!(
         "POST /v1/{method} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\n\
@@ -35,7 +35,7 @@ fn call(target: &Target, token: &str, method: &str, message: &str) -> String {
     )
 }
 
-/// Sends a request, and reads the status of its answer; none where the connection ends instead.
+/// Sends a request, and reads the status of its answer; `None` if the connection ends instead.
 async fn ask(stream: &mut TcpStream, request: &str) -> Option<String> {
     stream.write_all(request.as_bytes()).await.ok()?;
     let mut status = [0; 12];
@@ -46,7 +46,7 @@ async fn ask(stream: &mut TcpStream, request: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&status[9..]).into_owned())
 }
 
-/// A call of an operator on a connection of its own.
+/// A call of an operator on a new connection.
 async fn asks(target: &Target, token: &str) -> Option<String> {
     ask(&mut target.tcp().await.unwrap(), &call(target, token, "ReportService/GetIdentity", "{}")).await
 }

@@ -1,7 +1,7 @@
 //! The console over real HTTP: pages by role, what is another's, sessions, forms, and what browsers are told.
 
 mod apart;
-mod browser;
+pub mod browser;
 mod calls;
 mod limits;
 mod matrix;

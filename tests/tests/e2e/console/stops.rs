@@ -260,7 +260,7 @@ async fn at_d3_the_platform_is_led_to_records_and_not_told_that_no_round_waits()
     let mut auditor = Browser::logged_in(service.server.console(), "platform-audit").await;
     let page = auditor.get("/open/acme").await;
     assert!(!page.body.contains("None waits") && page.body.contains("shown to its own credentials"), "{}", page.body);
-    // Whose they are is told to nobody else: an operator that is there and one that isn't look the same.
+    // Other operators learn nothing: the pages of an existing and of an unknown operator are the same.
     let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
     let [there, not] = [bravo.get("/open/acme").await, bravo.get("/open/nobody").await];
     assert_eq!(super::text(&there).replace("acme", "nobody"), super::text(&not));
@@ -344,7 +344,7 @@ async fn at_d4_the_deciding_figure_stands_directly_after_the_names() {
     let page = browser.get("/reports/revenue").await;
     assert_eq!(titles(&page)[..4], ["Day", "Operator", "Game", "Revenue"]);
     assert!(page.body.contains("class=\"scroll figures\""));
-    // As wide as the window: 118 rem of 16 pixels are within 1,920.
+    // Fits the widest window: 118 rem of 16 pixels are within 1,920.
     let style = browser.get("/console.css").await.body;
     assert!(style.contains(".console main:has(.figures) { max-width: 118rem; }"));
     service.server.stop().await.unwrap();

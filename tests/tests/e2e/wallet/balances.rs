@@ -203,7 +203,7 @@ async fn balances_of(partitions: u32) {
     let acme = same_by_every_page(&world, "acme").await;
     let other = same_by_every_page(&world, "other").await;
     assert!(acme.len() > 200 && other.len() > 40, "{} and {}", acme.len(), other.len());
-    // A seamless player's account has what is due, a transfer player's has the balance.
+    // A seamless player's account holds the credits due, a transfer player's the balance.
     for ((player, _), balance) in chained(&acme) {
         assert!(balance > 0 && balance == due(&world, &player), "{player}");
     }
@@ -313,7 +313,7 @@ async fn mf_c4_the_audit_finds_credits_due_that_are_not_those_of_the_books() {
     assert!(!is_sound && said.contains("PL-31: the credits due that are stated"), "{said}");
 }
 
-/// Appends pairs of an asked and a refused debit to a player's commits.
+/// Appends pairs of a requested and a refused debit to a player's commits.
 fn refused_debits(log: &mut Vec<(Logged, Hash)>, stream: &StreamId, times: usize) {
     for number in 0..times {
         let (id, fingerprint) = (format!("poor-{number}"), [7; 16]);
@@ -362,7 +362,7 @@ async fn mf_c4_a_balance_that_takes_too_many_records_of_older_versions_is_not_st
         assert_eq!(listed.len(), 6);
         assert!(listed.iter().all(|of| of.balance.is_none() && of.amount.is_some()), "{player}, pages of {size}");
     }
-    // What is logged from here on states it again, whatever came before.
+    // Later transactions state it again, whatever the earlier ones lack.
     played(&mut client, "l3", &alice, Some(Force::Loss)).await;
     let listed = listed(&mut client, "acme", "alice", 100).await;
     let stated: Vec<_> = listed[6..].iter().map(|of| of.balance.as_ref().unwrap().amount_minor).collect();

@@ -63,7 +63,7 @@ impl World {
         Self::of(wallet, of_wallet, |config| config).await
     }
 
-    /// With the log in a folder and on so many partitions, whatever the other tests have.
+    /// With the log in a folder and this number of partitions, whatever the other tests have.
     pub async fn in_folder(partitions: u32) -> Self {
         let wallet = Wallet::default();
         let (address, _) = wallet.serve().await;
