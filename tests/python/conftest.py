@@ -67,10 +67,12 @@ class Service:
     def __init__(self, data, config="", binary=BINARY):
         give_draw_key(data)
         command = [binary, "serve", "--listen", "127.0.0.1:0", "--data", data]
-        # Where its log is, for the tools.
+        # Where its log is, for the tools, and their arguments to read it.
         self.place = data
+        self.log_arguments = [data]
         if STORE:
             self.place = f"{STORE}/{hashlib.sha256(bytes(data)).hexdigest()[:32]}"
+            self.log_arguments = [self.place, "--stream-key", data / "keys" / "stream"]
             command += ["--store", self.place]
             config += ON_ONE_SERVER
         if config:

@@ -31,7 +31,7 @@ def test_pl_11_the_example_aggregator_agrees_with_the_ledger_to_the_cent(start, 
     assert sum(map(int, re.findall(r"\d+", lost))) > 0, lost
     # Nobody's word but the log's: every step resolved again, the books rebuilt.
     assert service.terminate() == 0
-    assert subprocess.run([BINARY, "audit", service.place], capture_output=True).returncode == 0
+    assert subprocess.run([BINARY, "audit", *service.log_arguments], capture_output=True).returncode == 0
 
 
 def test_pl_27_the_example_says_why_it_is_refused(start, tmp_path):

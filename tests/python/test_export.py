@@ -16,8 +16,8 @@ from conftest import BINARY
 from motherlode.ledger.v1 import ledger_pb2
 
 
-def export(place, what, *more):
-    done = subprocess.run([BINARY, "export", place, "--what", what, *more], capture_output=True, timeout=120)
+def export(log, what, *more):
+    done = subprocess.run([BINARY, "export", *log, "--what", what, *more], capture_output=True, timeout=120)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout, done.stderr.decode()
 
@@ -37,18 +37,18 @@ def play(client):
         client.ledger.Withdraw(ledger_pb2.WithdrawRequest(request_id="out", account=account, amount_minor=321))
 
 
-def rows_of(place, what, folder):
+def rows_of(log, what, folder):
     """A table's rows, the same in each format."""
     file = folder / f"{what}.parquet"
-    export(place, what, "--format", "parquet", "--out", file)
+    export(log, what, "--format", "parquet", "--out", file)
     table = pyarrow.parquet.read_table(file)
     for column in table.schema:
         assert not pyarrow.types.is_floating(column.type), f"{column.name} of {what} is a float"
         if column.name.endswith("_minor"):
             assert column.type == pyarrow.int64()
     rows = table.to_pylist()
-    lines = [json.loads(line) for line in export(place, what, "--format", "jsonl")[0].splitlines()]
-    plain = list(csv.DictReader(io.StringIO(export(place, what)[0].decode(), newline="")))
+    lines = [json.loads(line) for line in export(log, what, "--format", "jsonl")[0].splitlines()]
+    plain = list(csv.DictReader(io.StringIO(export(log, what)[0].decode(), newline="")))
     assert len(rows) == len(lines) == len(plain)
     assert [list(row) for row in rows] == [list(row) for row in lines] == [list(row) for row in plain]
     for row, line, texts in zip(rows, lines, plain):
@@ -79,10 +79,10 @@ def test_pl_34_each_format_says_the_same_and_adds_up_to_the_audit(start, tmp_pat
     client.close()
     live = {what: rows_of(f"http://{service.address}", what, tmp_path) for what in ["rounds", "revenue"]}
     assert service.terminate() == 0
-    tables = {what: rows_of(service.place, what, tmp_path) for what in ["rounds", "transactions", "revenue", "events"]}
+    tables = {what: rows_of(service.log_arguments, what, tmp_path) for what in ["rounds", "transactions", "revenue", "events"]}
     assert tables["rounds"] == live["rounds"] and tables["revenue"] == live["revenue"]
 
-    audited = subprocess.run([BINARY, "audit", service.place, "--format", "json"], capture_output=True, check=True)
+    audited = subprocess.run([BINARY, "audit", *service.log_arguments, "--format", "json"], capture_output=True, check=True)
     report = json.loads(audited.stdout)
     totals, voids = report["totals"][0], report["voids"][0]
 
@@ -107,7 +107,7 @@ def test_pl_34_each_format_says_the_same_and_adds_up_to_the_audit(start, tmp_pat
 
 def test_pl_34_a_table_of_nothing_says_so_and_can_be_read(start, tmp_path):
     service = start()
-    place = f"http://{service.address}"
+    place = [f"http://{service.address}"]
     file = tmp_path / "none.parquet"
     _, said = export(place, "rounds", "--format", "parquet", "--out", file)
     assert "No activity" in said

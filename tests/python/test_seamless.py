@@ -187,7 +187,7 @@ def test_pl_31_rounds_on_the_reference_wallet_come_out_to_the_cent_whatever_is_l
     said = kept.stdout.read()
     assert sum(map(int, re.findall(r"\d+", said))) > 0, f"something went wrong on purpose: {said}"
     assert service.terminate() == 0
-    assert subprocess.run([BINARY, "audit", service.place], capture_output=True).returncode == 0
+    assert subprocess.run([BINARY, "audit", *service.log_arguments], capture_output=True).returncode == 0
 
 
 @pytest.mark.parametrize("face", [[], ["--json"]], ids=["grpc", "json"])
@@ -221,7 +221,7 @@ def test_pl_31_pl_32_a_wallet_that_is_killed_under_load_again_and_again_agrees_t
         net = {player: of.result() for player, of in playing.items()}
     reconciled(database, net)
     assert service.terminate() == 0
-    assert subprocess.run([BINARY, "audit", service.place], capture_output=True).returncode == 0
+    assert subprocess.run([BINARY, "audit", *service.log_arguments], capture_output=True).returncode == 0
 
 
 def sent(address, path, body, *, key=KEY, moment=None, nonce="0" * 32, signed=None):

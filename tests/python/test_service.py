@@ -213,7 +213,7 @@ def test_pl_06_the_log_passes_its_audit(start):
         client.play_out(bet(f"r{number}", alice))
     client.close()
     assert service.terminate() == 0
-    audit = subprocess.run([BINARY, "audit", service.place], capture_output=True, text=True)
+    audit = subprocess.run([BINARY, "audit", *service.log_arguments], capture_output=True, text=True)
     assert audit.returncode == 0, audit.stdout + audit.stderr
 
 

@@ -5,7 +5,7 @@
 
 use motherlode_ledger::{
     Held,
-    index::{Index, IndexError, ProjectedBalance, read_mark},
+    index::{Index, IndexError, Mark, ProjectedBalance, read_mark},
 };
 use std::{
     collections::VecDeque,
@@ -47,6 +47,14 @@ pub(crate) fn read(folder: &Path) -> Result<Projection, String> {
         error => damaged(error),
     })?;
     let index = Index::open(copy.path()).map_err(damaged)?;
+    if let Mark::At(held) = mark
+        && !index.sled_marks().is_some_and(|marks| marks.agree_with(held))
+    {
+        return Err(
+            "its folder `sled` is older than its mark, empty or from another log; a service rebuilds it from the log"
+                .into(),
+        );
+    }
     let mut balances = index.balances().collect::<Result<Vec<_>, _>>().map_err(damaged)?;
     balances.sort_by_key(|balance| balance.position);
     Ok(Projection { balances: balances.into(), held: mark.held() })

@@ -9,7 +9,9 @@ use motherlode_books::{Award, Event, Minor, PoolState, Refused, StreamId, Unpaid
 use motherlode_ledger::{
     AppendError, FetchError, Handle, Ledgers,
     changes::{self, Ask, Asked},
-    fields, fingerprint, offer,
+    fields, fingerprint,
+    known::{Operators, check_game},
+    offer,
 };
 use motherlode_proto::jackpot::v1::{self as wire, jackpot_service_server::JackpotService};
 use motherlode_runtime::{Caller, Reason, Refusal, Stop};
@@ -31,19 +33,27 @@ pub struct JackpotApi {
     ledgers: Ledgers,
     stop: Stop,
     ladders: Arc<Ladders>,
+    /// Existing operators.
+    operators: Operators,
 }
 
 impl JackpotApi {
     /// Serves the pools, as they are at home; at the stop the counters' streams end.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
-        Self { ledgers: ledgers.into(), stop, ladders: offer::standard() }
+        Self { ledgers: ledgers.into(), stop, ladders: offer::standard(), operators: Operators::default() }
     }
 
     /// With other coin ladders than those that come with the games.
     #[must_use]
     pub fn with_ladders(self, ladders: Arc<Ladders>) -> Self {
         Self { ladders, ..self }
+    }
+
+    /// With configured operators.
+    #[must_use]
+    pub fn with_operators(self, operators: Operators) -> Self {
+        Self { operators, ..self }
     }
 
     /// Shows a pool; `None` if there is none of that name.
@@ -181,6 +191,8 @@ impl JackpotApi {
         let incident = message::parse_incident(request.incident.as_ref(), caller.signature())?;
         let reference = fields::reference("actor", &request.actor)?;
         self.pool(&request.pool_id, |_| ())?;
+        check_game(&incident.game, &incident.rules_version)?;
+        self.operators.check(&self.ledgers, &incident.operator)?;
         let change = Event::IncidentDeclared(incident.into());
         let (asked, id) = (("declare_incident", request), &request.request_id);
         let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, (change, reference)).await?;

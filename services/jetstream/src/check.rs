@@ -102,10 +102,20 @@ pub(crate) fn server(link: &Link, config: &Config) -> Result<(), Unsafe> {
     refuse(allow.max_payload || bytes >= MAX_PAYLOAD_MIN, "max_payload", || {
         format!("server {} takes messages of {bytes} bytes at most, not {MAX_PAYLOAD_MIN}", info.server_name)
     })?;
-    refuse(allow.unsigned || config.key_file.is_some() || config.is_loopback(), "unsigned", || {
-        "without [store] key_file every NATS user with write access to the stream can write the log".to_owned()
-    })?;
     replicas(config.replicas.into(), allow)
+}
+
+/// Refuses to read or write a log without a stream key.
+pub(crate) fn unsigned(config: &Config) -> Result<(), Unsafe> {
+    refuse(config.allow_unsafe.unsigned, "unsigned", || {
+        let own = config.own_key_file.iter().map(|own| format!(", and {} is missing", own.display()));
+        format!(
+            "there is no stream key: [store] key_file is not set{}. Name the key of the process that made the log, keys/stream in its \
+             data folder. A log that was written without a key needs a new one and [store.unsigned_up_to]. Without a key every NATS \
+             user with write access to the stream can write the log",
+            own.collect::<String>()
+        )
+    })
 }
 
 /// Checks a stream that is there: its copies, where they are kept, and how the servers that keep them sync.

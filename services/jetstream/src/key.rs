@@ -7,9 +7,9 @@
 use ring::hmac;
 use std::{
     fmt,
-    fs::File,
-    io::{self, Read},
-    os::unix::fs::PermissionsExt,
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::Path,
 };
 
@@ -62,6 +62,25 @@ impl StreamKey {
         }
     }
 
+    /// Makes a key file of 32 random bytes, for its owner alone.
+    ///
+    /// # Errors
+    /// The file cannot be written, or the operating system gives no random bytes.
+    pub(crate) fn make(path: &Path) -> io::Result<Self> {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).map_err(io::Error::other)?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)?;
+        // A crash leaves no part of a key under its name.
+        let unfinished = path.with_extension("unfinished");
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+        writeln!(file, "{}", data_encoding::HEXLOWER.encode(&key))?;
+        file.sync_all()?;
+        fs::rename(&unfinished, path)?;
+        File::open(folder)?.sync_all()?;
+        Ok(Self::new(&[key]))
+    }
+
     pub(crate) fn new(keys: &[[u8; 32]]) -> Self {
         Self(keys.iter().map(|key| hmac::Key::new(hmac::HMAC_SHA256, key)).collect())
     }
@@ -109,8 +128,6 @@ impl Authenticated<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{fs, os::unix::fs::PermissionsExt};
-
     #[test]
     fn mf_e4_a_mac_holds_for_its_stream_number_kind_epoch_and_payload_alone() {
         let message = Authenticated { sequence: 5, kind: Kind::Block, epoch: 3, payload: b"payload" };
@@ -143,6 +160,10 @@ mod tests {
         let key = "0f".repeat(32);
         assert!(read(&format!("{key}\n"), 0o600).is_ok());
         assert!(read(&format!("{key}\n{key}\n"), 0o440).is_ok());
+        let made = folder.path().join("keys").join("stream");
+        StreamKey::make(&made).unwrap();
+        assert_eq!(fs::metadata(&made).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(StreamKey::read(&made).is_ok());
         for (text, mode) in [(&*key, 0o644), (&key[2..], 0o600), (&"xy".repeat(32), 0o600), ("", 0o600)] {
             assert!(read(text, mode).is_err(), "{text} {mode:o}");
         }

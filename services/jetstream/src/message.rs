@@ -168,7 +168,7 @@ impl Walk {
         };
         if signing.is_some() && looks_sound && !authentic && !self.authentic {
             return Err(damaged(
-                "it is not authenticated by [store] key_file, and no message before it is: if the log was written without a key \
+                "it is not authenticated by the stream key, and no message before it is: if the log was written without a key \
                  up to here, name the last of those messages in [store.unsigned_up_to]"
                     .to_owned(),
             ));
@@ -178,7 +178,7 @@ impl Walk {
             return Ok(vec![]);
         }
         if trust.key.is_none() && message.mac.is_some() {
-            return Err(damaged("it is authenticated, and [store] key_file is not set".to_owned()));
+            return Err(damaged("it is authenticated, and this process has no stream key".to_owned()));
         }
         if message.kind == Kind::Epoch {
             self.begin_epoch(authentic);
@@ -346,6 +346,6 @@ mod tests {
         // A process without a key does not mistake a stream with MACs for one without.
         let mut walk = Walk::new(0);
         let refused = walk.step(&unsigned(), &by(&trust, epoch(1))).unwrap_err();
-        assert!(refused.to_string().contains("key_file is not set"), "{refused}");
+        assert!(refused.to_string().contains("has no stream key"), "{refused}");
     }
 }

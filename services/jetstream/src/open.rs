@@ -13,7 +13,7 @@ use motherlode_runtime::config::Store as Config;
 use serde_json::{Value, json};
 use std::{
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -53,7 +53,7 @@ pub enum OpenError {
         evidence: String,
     },
     /// The file with the stream key cannot be used.
-    #[error("[store] key_file {}: {source}", path.display())]
+    #[error("the stream key {}: {source}", path.display())]
     Key {
         /// The file.
         path: PathBuf,
@@ -101,8 +101,9 @@ impl From<DamagedMessage> for OpenError {
 /// # Errors
 /// It cannot be found out, or the stream is not as a store makes it.
 pub fn exists(config: &Config, partition: u32) -> Result<bool, OpenError> {
-    match Stream::find(config, partition) {
-        Ok(_) => Ok(true),
+    let stream = Stream::connect(config, partition)?;
+    match stream.found() {
+        Ok(info) => stream.is_whole(&info).map(|()| true),
         Err(OpenError::Missing { .. }) => Ok(false),
         Err(error) => Err(error),
     }
@@ -125,6 +126,27 @@ pub(crate) struct Stream {
     pub trust: Arc<Trust>,
 }
 
+/// The key of a configuration's streams. The data folder's own is made with a new log. `None` if the configuration allows to
+/// do without.
+fn stream_key(config: &Config, is_new: bool) -> Result<Option<StreamKey>, OpenError> {
+    let failed = |path: &Path, source| OpenError::Key { path: path.to_owned(), source };
+    if let Some(path) = &config.key_file {
+        return StreamKey::read(path).map(Some).map_err(|source| failed(path, source));
+    }
+    if let Some(own) = &config.own_key_file {
+        if own.try_exists().map_err(|source| failed(own, source))? {
+            return StreamKey::read(own).map(Some).map_err(|source| failed(own, source));
+        }
+        if is_new && !config.allow_unsafe.unsigned {
+            let key = StreamKey::make(own).map_err(|source| failed(own, source))?;
+            tracing::info!(file = %own.display(), "a stream key was made: standbys and tools that read the log need a copy");
+            return Ok(Some(key));
+        }
+    }
+    check::unsigned(config)?;
+    Ok(None)
+}
+
 /// A stream checked for writing.
 #[derive(Debug)]
 pub(crate) struct Checked {
@@ -138,7 +160,7 @@ impl Stream {
     pub(crate) fn find(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Self::connect(config, partition)?;
         stream.is_whole(&stream.found()?)?;
-        Ok(stream)
+        stream.authenticated(config, false)
     }
 
     /// Connects to the stream of a partition, to save the messages before a gap.
@@ -148,14 +170,19 @@ impl Stream {
         if info["state"]["messages"] == 0 {
             stream.is_whole(&info)?;
         }
-        Ok(stream)
+        stream.authenticated(config, false)
     }
 
     /// Connects to the stream of a partition, to write it, which takes settings that are safe.
     pub(crate) fn open(config: &Config, partition: u32, absent: Absent<'_>) -> Result<Self, OpenError> {
         let stream = Self::connect(config, partition)?;
         check::server(&stream.link, config)?;
-        if let Err(Failure::Refused { code: STREAM_NOT_FOUND, .. }) = stream.info() {
+        let found = match stream.found() {
+            Ok(info) => Some(info),
+            Err(OpenError::Missing { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        let Some(info) = found else {
             let evidence = match absent {
                 Absent::Refuse(evidence) => Some(evidence),
                 Absent::Create => (!config.create).then_some("[store] create is false"),
@@ -163,9 +190,11 @@ impl Stream {
             if let Some(evidence) = evidence.map(str::to_owned) {
                 return Err(OpenError::Deleted { stream: stream.name, evidence });
             }
+            let stream = stream.authenticated(config, true)?;
             stream.make(&check::wanted(&stream.name, config)).map_err(|failure| stream.api_error(failure))?;
-        }
-        Ok(stream)
+            return Ok(stream);
+        };
+        stream.authenticated(config, info["state"]["last_seq"] == 0)
     }
 
     /// Checks the settings of the stream and its servers, and the absence of removed messages, before writing.
@@ -185,17 +214,22 @@ impl Stream {
         Ok(Checked { last, expected: Expected::new(&self.name, config, &info) })
     }
 
+    /// Connects without the key: for the stream's state alone.
     fn connect(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let name = Link::stream_name(config, partition);
-        let key = config
-            .key_file
-            .as_ref()
-            .map(|path| StreamKey::read(path).map_err(|source| OpenError::Key { path: path.clone(), source }));
         let unsigned_up_to = config.unsigned_up_to.get(&name).copied().unwrap_or_default();
-        let trust = Arc::new(Trust { stream: name.clone(), key: key.transpose()?, unsigned_up_to });
+        let trust = Arc::new(Trust { stream: name.clone(), key: None, unsigned_up_to });
         let servers = config.servers().join(", ");
         let link = Link::connect(config).map_err(|source| OpenError::Connect { servers, source })?;
         Ok(Self { link: Arc::new(link), name, trust })
+    }
+
+    /// The same with the stream key; the log `is_new` if it is about to be made or has no message yet.
+    fn authenticated(self, config: &Config, is_new: bool) -> Result<Self, OpenError> {
+        let key = stream_key(config, is_new)?;
+        let Trust { unsigned_up_to, .. } = *self.trust;
+        let trust = Trust { stream: self.name.clone(), key, unsigned_up_to };
+        Ok(Self { trust: Arc::new(trust), ..self })
     }
 
     /// Numbers are dense and begin with 1, or something was removed.

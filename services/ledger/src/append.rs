@@ -132,8 +132,8 @@ pub enum AppendError {
     },
     /// The log is damaged. Nothing was written.
     #[error(
-        "the log is damaged, so it takes no writes, and nothing was written: {reason}. Stop the service and repair the log: deploy/README.md, \
-         \"Repair a damaged log\""
+        "the log is damaged, so it takes no writes, and nothing was written: {reason}. Stop the service and repair the log: \
+         docs/how-to/backup-and-restore.md, \"Repair a damaged log\""
     )]
     Damaged {
         /// The damage and its place.

@@ -35,8 +35,8 @@ pub enum OpenError {
     Chain(String),
     /// Damage that was found behind the service before is still there, or the log cannot be read.
     #[error(
-        "{source}. Damage of this log was found before, so all of it is verified before it is served. Repair the log: deploy/README.md, \
-         \"Repair a damaged log\""
+        "{source}. Damage of this log was found before, so all of it is verified before it is served. Repair the log: \
+         docs/how-to/backup-and-restore.md, \"Repair a damaged log\""
     )]
     Damaged {
         /// The damage and its place.

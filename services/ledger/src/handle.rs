@@ -127,7 +127,12 @@ impl Handle {
     /// Whether [`current`](Self::current) has nothing to wait for.
     pub fn is_current(&self) -> bool {
         let is_young = |authority: &Arc<Authority>| authority.age() <= AUTHORITY_AGE_MAX;
-        !self.is_replica() && self.shared.authority.get().is_none_or(is_young)
+        !self.is_replica() && self.authority().is_none_or(is_young)
+    }
+
+    /// The authority of a writer whose store has several possible ones.
+    pub fn authority(&self) -> Option<&Arc<Authority>> {
+        self.shared.authority.get()
     }
 
     /// Waits until the store has confirmed this process as the writer.

@@ -3,7 +3,9 @@
 //! It holds nothing that the log does not: the whole folder can be deleted and is rebuilt. sled's flush is no fsync, so
 //! what the index claims to hold rests on a mark of its own: the file `held` names a position and the hash of its
 //! record, and is replaced only after sled's file was synced. On opening, everything past the mark is put again from
-//! the log; a mark that the log does not confirm, or a sled that does not open, means a rebuild.
+//! the log; a mark not confirmed by the log, or a sled that does not open, means a rebuild. sled stores the same mark
+//! under the key `M`, written before the file, so opening detects a sled folder older than its `held`, empty or from
+//! another log.
 //!
 //! One tree, keys told apart by their first byte:
 //!
@@ -14,6 +16,7 @@
 //! | `A` stream 0 position (8) | nothing: a pool's commit with an award |
 //! | `W` stream 0 operator 0 position (8) | nothing: the same, by the winner's operator |
 //! | `B` stream 0 currency | position (8), balance in minor units (8) |
+//! | `M` | the latest mark: position (8), hash (32); the mark in `held` when it was written, in the same form |
 //!
 //! Costs: one put in 64 rounds, and at a mark one for each player and game with rounds since the last. Request ids are
 //! not here (indexes of before 21 November 2026 have them, under `R`): a put a commit and a look-up a request took a third
@@ -37,12 +40,15 @@ use std::{
 
 /// The first bytes of the file `held`.
 const MAGIC: [u8; 4] = *b"MLIX";
-/// The version of the keys and values: an index of another one is made anew.
-const VERSION: u8 = 2;
+/// The version of the keys and values: an index of another version is rebuilt. Version 2 had no marks in sled.
+const VERSION: u8 = 3;
 /// Bytes of `held` as it was before it had a version.
-const UNVERSIONED: usize = 40;
+const UNVERSIONED: usize = Held::BYTES;
 /// How long sled may take to let go of its file.
 const CLOSE_MAX: Duration = Duration::from_secs(10);
+
+/// The key of the marks in sled.
+const MARKS_KEY: &[u8] = b"M";
 
 /// Entries of a sled batch; batches of more than 512 slow sled down.
 const BATCH: usize = 256;
@@ -59,6 +65,38 @@ pub struct Held {
 impl Held {
     /// Of an empty log.
     pub(crate) const NOTHING: Self = Self { position: 0, hash: [0; 32] };
+
+    /// Bytes of a position and a hash.
+    const BYTES: usize = 40;
+
+    fn encode(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&self.position.to_be_bytes());
+        bytes[8..].copy_from_slice(&self.hash);
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (position, hash) = bytes.split_first_chunk::<8>()?;
+        Some(Self { position: u64::from_be_bytes(*position), hash: hash.try_into().ok()? })
+    }
+}
+
+impl SledMarks {
+    /// Whether sled has everything up to the mark of the file `held`.
+    #[must_use]
+    pub fn agree_with(self, held: Held) -> bool {
+        held == self.latest || held == self.before
+    }
+
+    fn encode(self) -> Vec<u8> {
+        [self.latest.encode(), self.before.encode()].concat()
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (latest, before) = bytes.split_at_checked(Held::BYTES)?;
+        Some(Self { latest: Held::decode(latest)?, before: Held::decode(before)? })
+    }
 }
 
 /// Why the index could not be used. It never means a loss: the log has everything.
@@ -98,6 +136,17 @@ pub struct Index {
     tree: sled::Tree,
     database: sled::Db,
     folder: PathBuf,
+    opened: Option<SledMarks>,
+}
+
+/// The marks stored in sled. A crash can come between the write of `latest` and that of the file `held`, so the file
+/// has either of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SledMarks {
+    /// The latest mark.
+    pub latest: Held,
+    /// The mark in the file `held` when `latest` was written.
+    pub before: Held,
 }
 
 /// The content of the file `held`.
@@ -151,10 +200,15 @@ impl Index {
                 .flush_every_ms(None)
                 .open()?;
             let tree = database.open_tree("index")?;
-            Ok::<_, sled::Error>((database, tree))
+            let marks = tree.get(MARKS_KEY)?;
+            Ok::<_, sled::Error>((database, tree, marks))
         });
         match opened {
-            Ok(Ok((database, tree))) => Ok(Self { tree, database, folder: folder.to_owned() }),
+            Ok(Ok((database, tree, marks))) => {
+                let decode = |bytes: sled::IVec| SledMarks::decode(&bytes).ok_or(IndexError::Malformed);
+                let opened = marks.map(decode).transpose()?;
+                Ok(Self { tree, database, folder: folder.to_owned(), opened })
+            }
             Ok(Err(error)) => Err(error.into()),
             Err(_) => Err(IndexError::Malformed),
         }
@@ -202,6 +256,12 @@ impl Index {
     /// [`IndexError::DamagedMark`] where the mark is not what was written; [`IndexError::Io`] where it can't be read.
     pub fn mark(&self) -> Result<Mark, IndexError> {
         read_mark(&self.folder)
+    }
+
+    /// The marks in sled when it was opened; `None` in a new one.
+    #[must_use]
+    pub fn sled_marks(&self) -> Option<SledMarks> {
+        self.opened
     }
 
     /// Puts the awards among commits, in log order. Putting them again changes nothing.
@@ -286,6 +346,8 @@ impl Index {
     /// # Errors
     /// When the files cannot be written; the mark stays where it was.
     pub fn sync(&self, held: Held) -> Result<(), IndexError> {
+        let before = self.mark()?.held().unwrap_or(Held::NOTHING);
+        self.tree.insert(MARKS_KEY, SledMarks { latest: held, before }.encode())?;
         self.database.flush()?;
         let data = self.folder.join("sled").join("db");
         let io = |path: &Path| {
@@ -371,7 +433,7 @@ pub(crate) fn key(kind: u8, names: &[&dyn Display], tail: &[u8]) -> Vec<u8> {
 }
 
 fn encode_mark(held: Held) -> Vec<u8> {
-    let mut mark = [&MAGIC[..], &[VERSION], &held.position.to_be_bytes(), &held.hash].concat();
+    let mut mark = [&MAGIC[..], &[VERSION], &held.encode()].concat();
     mark.extend_from_slice(&Sha256::digest(&mark)[..4]);
     mark
 }
@@ -391,19 +453,15 @@ pub fn read_mark(folder: &Path) -> Result<Mark, IndexError> {
 }
 
 fn decode_mark(bytes: &[u8]) -> Option<Mark> {
-    let held = |bytes: &[u8]| {
-        let (position, hash) = bytes.split_first_chunk::<8>()?;
-        Some(Held { position: u64::from_be_bytes(*position), hash: hash.try_into().ok()? })
-    };
     if bytes.len() == UNVERSIONED {
-        return held(bytes).map(Mark::Old);
+        return Held::decode(bytes).map(Mark::Old);
     }
     let (body, sum) = bytes.split_last_chunk::<4>()?;
     if Sha256::digest(body)[..4] != sum[..] {
         return None;
     }
     let (version, rest) = body.strip_prefix(&MAGIC)?.split_first()?;
-    let held = held(rest)?;
+    let held = Held::decode(rest)?;
     Some(if *version == VERSION { Mark::At(held) } else { Mark::Old(held) })
 }
 
@@ -429,6 +487,6 @@ mod tests {
     #[test]
     fn uf_10_a_mark_without_a_version_is_read() {
         let held = Held { position: 77, hash: [7; 32] };
-        assert_eq!(decode_mark(&pair(held.position, &held.hash)), Some(Mark::Old(held)));
+        assert_eq!(decode_mark(&held.encode()), Some(Mark::Old(held)));
     }
 }

@@ -33,6 +33,7 @@ mod hashes;
 mod history;
 mod images;
 pub mod index;
+pub mod known;
 mod ledgers;
 mod log_service;
 pub mod offer;

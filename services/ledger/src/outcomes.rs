@@ -11,6 +11,7 @@ use crate::{
     cancellation::{append_cancellation, cancel_on, debit_of_series, is_cancelled_debit},
     fields::{self, AccountId, account_of, money, round_name, timestamp, unknown_account},
     handle::Handle,
+    known::Operators,
     ledgers::Ledgers,
     operator_requests::{self, OperatorRequest, of_platform},
     remote::reservation_ids,
@@ -24,7 +25,7 @@ use motherlode_proto::{
     round::v1::Account,
 };
 use motherlode_rounds::balance_after;
-use motherlode_runtime::{Caller, Reason, Refusal, access::Roles};
+use motherlode_runtime::{Caller, Reason, Refusal, access::Roles, config::PLATFORM};
 use std::{collections::BTreeSet, sync::Arc};
 
 /// A request that GetRequest or CancelRequest names.
@@ -37,13 +38,13 @@ enum Named<'a> {
 
 /// Answers what became of a request. What is on its way to the disk is waited for.
 pub(crate) async fn get(
-    ledgers: &Ledgers,
+    (ledgers, operators): (&Ledgers, &Operators),
     caller: &Caller,
     request: &wire::GetRequestRequest,
 ) -> Result<wire::GetRequestResponse, Refusal> {
     let roles = Roles::WALLET.or(Roles::PLAY).or(Roles::SUPPORT).or(Roles::AUDIT);
     let of = (request.account.as_ref(), request.operator_id.as_str());
-    let outcome = match named(ledgers, caller, of, &request.request_id, roles)? {
+    let outcome = match named((ledgers, operators), caller, of, &request.request_id, roles)? {
         Named::OfPlayer(account, request_id) => {
             ledgers.of(&account.stream)?.settled(&account.stream, &request_id).await?;
             outcome(ledgers, caller, account.stream, &request_id).await?
@@ -56,14 +57,14 @@ pub(crate) async fn get(
 /// Cancels a request, unless it's applied already, and answers which of the two it is. Begins the rollback of a debit in progress.
 /// `capped` are the operators whose campaigns need a reservation.
 pub(crate) async fn cancel(
-    ledgers: &Ledgers,
+    (ledgers, operators): (&Ledgers, &Operators),
     caller: &Caller,
     capped: &BTreeSet<String>,
     request: &wire::CancelRequestRequest,
 ) -> Result<wire::CancelRequestResponse, Refusal> {
     let content = fingerprint("cancel_request", request);
     let of = (request.account.as_ref(), request.operator_id.as_str());
-    let outcome = match named(ledgers, caller, of, &request.request_id, Roles::WALLET.or(Roles::PLAY))? {
+    let outcome = match named((ledgers, operators), caller, of, &request.request_id, Roles::WALLET.or(Roles::PLAY))? {
         Named::OfPlayer(account, request_id) => {
             cancel_reservation(ledgers, caller, capped, (&account.stream, &request_id), content).await?;
             if session(ledgers.of(&account.stream)?, &account.stream, &request_id)?.is_none() {
@@ -126,7 +127,7 @@ fn rounds_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<
 }
 
 fn named<'a>(
-    ledgers: &Ledgers,
+    (ledgers, operators): (&Ledgers, &Operators),
     caller: &Caller,
     (account, operator): (Option<&Account>, &'a str),
     request_id: &'a str,
@@ -139,6 +140,10 @@ fn named<'a>(
             return Err(unknown_account());
         }
         check_roles(caller, Roles::WALLET.or(Roles::ADMIN))?;
+        // Without operators anyone owns every name, and a cancellation under a misspelt one would look as if it held.
+        if operator != PLATFORM {
+            operators.check(ledgers, operator)?;
+        }
         return Ok(Named::OfOperator(OperatorRequest { operator, request_id }));
     }
     let account = fields::seen_account(caller, account)?;

@@ -197,13 +197,18 @@ fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenE
         return Err(OpenError::Shortened { end: reader.end(), held: held.position, by: folder.to_owned() });
     }
     match mark {
-        // A log that was empty when the index was made, and is the log of whoever wrote it since.
-        Ok(Mark::At(held)) if held.position == 0 => match Index::open(folder) {
-            Ok(index) => return Ok((index, Held::NOTHING)),
-            Err(error) => tracing::warn!(%error, "the index cannot be opened: it is built anew from the log"),
-        },
         Ok(Mark::At(held)) if record_hash(reader, held.position)? == Some(held.hash) => match Index::open(folder) {
-            Ok(index) => return Ok((index, held)),
+            Ok(index) => match agrees(&index, held, reader)? {
+                true => return Ok((index, held)),
+                false => {
+                    tracing::warn!(
+                        held.position,
+                        ?folder,
+                        "the index's folder `sled` is older than its mark, empty or from another log: it is rebuilt from the log"
+                    );
+                    index.close().map_err(unusable(folder))?;
+                }
+            },
             Err(error) => tracing::warn!(%error, "the index cannot be opened: it is built anew from the log"),
         },
         Ok(Mark::At(held)) => {
@@ -224,6 +229,12 @@ fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenE
     }
     let anew = Index::delete(folder).and_then(|()| Index::open(folder));
     Ok((anew.map_err(unusable(folder))?, Held::NOTHING))
+}
+
+/// Whether sled has everything up to the mark `held`, and the log confirms the latest mark in sled.
+fn agrees(index: &Index, held: Held, reader: &dyn Reader) -> Result<bool, OpenError> {
+    let Some(marks) = index.sled_marks().filter(|marks| marks.agree_with(held)) else { return Ok(false) };
+    Ok(record_hash(reader, marks.latest.position)? == Some(marks.latest.hash))
 }
 
 /// An index's error, with its folder.

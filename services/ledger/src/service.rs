@@ -8,6 +8,7 @@ use crate::{
     handle::Handle,
     history::{self, Wanted},
     index::IndexError,
+    known::Operators,
     ledgers::Ledgers,
     offer,
     outcomes::{self, transaction},
@@ -41,8 +42,8 @@ pub struct LedgerApi {
     seamless: Arc<BTreeSet<String>>,
     /// Operators with a cap on their open campaigns (PL-36).
     capped: Arc<BTreeSet<String>>,
-    /// Configured operators.
-    operators: Arc<BTreeSet<String>>,
+    /// Existing operators.
+    operators: Operators,
 }
 
 impl LedgerApi {
@@ -56,7 +57,7 @@ impl LedgerApi {
             ladders: offer::standard(),
             seamless: Arc::default(),
             capped: Arc::default(),
-            operators: Arc::default(),
+            operators: Operators::default(),
         }
     }
 
@@ -72,10 +73,10 @@ impl LedgerApi {
         Self { capped: Arc::new(operators), ..self }
     }
 
-    /// With the configured operators.
+    /// With configured operators.
     #[must_use]
-    pub fn with_operators(self, operators: BTreeSet<String>) -> Self {
-        Self { operators: Arc::new(operators), ..self }
+    pub fn with_operators(self, operators: Operators) -> Self {
+        Self { operators, ..self }
     }
 
     /// With other currencies than those that have coin ladders where nothing is configured.
@@ -379,7 +380,9 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::GetRequestRequest>,
     ) -> Result<Response<wire::GetRequestResponse>, Status> {
-        Ok(Response::new(outcomes::get(&self.ledgers, &Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(
+            outcomes::get((&self.ledgers, &self.operators), &Caller::of(&request), request.get_ref()).await?,
+        ))
     }
 
     async fn cancel_request(
@@ -387,7 +390,8 @@ impl LedgerService for LedgerApi {
         request: Request<wire::CancelRequestRequest>,
     ) -> Result<Response<wire::CancelRequestResponse>, Status> {
         Ok(Response::new(
-            outcomes::cancel(&self.ledgers, &Caller::of(&request), &self.capped, request.get_ref()).await?,
+            outcomes::cancel((&self.ledgers, &self.operators), &Caller::of(&request), &self.capped, request.get_ref())
+                .await?,
         ))
     }
 

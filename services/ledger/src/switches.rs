@@ -6,19 +6,19 @@ use crate::{
     changes::{self, Ask, Asked},
     fields::{self, timestamp},
     handle::Handle,
+    known::{Operators, check_game},
     ledgers::Ledgers,
 };
 use motherlode_books::{Event, StreamId, Switch, SwitchedOff};
 use motherlode_proto::ledger::v1::{self as wire, set_switch_request::State};
 use motherlode_runtime::{Caller, Reason, Refusal, config::PLATFORM};
-use std::collections::BTreeSet;
 
 /// Most operators that an answer names.
 const OPERATORS_MAX: usize = 1_000;
 
 pub(crate) async fn set(
     ledgers: &Ledgers,
-    configured: &BTreeSet<String>,
+    operators: &Operators,
     caller: &Caller,
     request: &wire::SetSwitchRequest,
 ) -> Result<wire::SetSwitchResponse, Refusal> {
@@ -34,20 +34,16 @@ pub(crate) async fn set(
         State::On => true,
     };
     // A misspelt game would leave the right one on.
-    if !on && !is_known(&switch) {
-        return Err(Refusal::new(Reason::GameUnknown, "no such game or version of its rules")
-            .with("game", &switch.game)
-            .with("rules_version", &switch.rules_version));
+    if !on && !switch.game.is_empty() {
+        check_game(&switch.game, &switch.rules_version)?;
     }
-    if !on && !switch.operator.is_empty() && !operators(ledgers, configured).contains(&*switch.operator) {
-        let message =
-            "no such operator: it is neither configured nor in the log; choose one of ListSwitches.operator_ids";
-        return Err(Refusal::new(Reason::OperatorUnknown, message).with("operator", &switch.operator));
+    if !on && !switch.operator.is_empty() {
+        operators.check(ledgers, &switch.operator)?;
     }
     let reason = fields::text("reason", &request.reason, 256)?.to_owned();
     let reference = fields::reference("actor", &request.actor)?;
     if request.preview {
-        return Ok(preview(ledgers, configured, caller, &switch));
+        return Ok(preview(ledgers, operators, caller, &switch));
     }
     let fingerprint = fingerprint("set_switch", request);
     let change = Event::SwitchSet { switch, on, reason, actor: caller.signature() };
@@ -62,36 +58,25 @@ pub(crate) async fn set(
 }
 
 /// The switches that concern the caller's players; all of them for the platform (PL-27).
-pub(crate) fn list(ledgers: &Ledgers, configured: &BTreeSet<String>, caller: &Caller) -> wire::ListSwitchesResponse {
+pub(crate) fn list(ledgers: &Ledgers, operators: &Operators, caller: &Caller) -> wire::ListSwitchesResponse {
     let ledger = ledgers.home();
     let concerns = |switch: &Switch| switch.operator.is_empty() || caller.sees(&switch.operator);
     let switched_off =
         ledger.books(|books| books.switched_off().filter(|(switch, _)| concerns(switch)).map(switched_off).collect());
-    let operator_ids = operators(ledgers, configured).into_iter().filter(|operator| caller.sees(operator));
+    let operator_ids = operators.all(ledgers).into_iter().filter(|operator| caller.sees(operator));
     wire::ListSwitchesResponse { switched_off, operator_ids: operator_ids.take(OPERATORS_MAX).collect() }
 }
 
-/// Operators with a switch: the configured ones except the platform, and those with players in the log.
-fn operators(ledgers: &Ledgers, configured: &BTreeSet<String>) -> BTreeSet<String> {
-    let mut all: BTreeSet<_> = configured.iter().filter(|operator| *operator != PLATFORM).cloned().collect();
-    for ledger in ledgers.all() {
-        ledger.books(|books| all.extend(books.operators().map(str::to_owned)));
-    }
-    all
-}
-
 /// Effects of a switch at this moment.
-fn preview(
-    ledgers: &Ledgers,
-    configured: &BTreeSet<String>,
-    caller: &Caller,
-    switch: &Switch,
-) -> wire::SetSwitchResponse {
+fn preview(ledgers: &Ledgers, operators: &Operators, caller: &Caller, switch: &Switch) -> wire::SetSwitchResponse {
     let named = |name: &str, of: &str| of.is_empty() || of == name;
     let games = motherlode_slots::games().iter().map(|game| (game.name(), game.rules_version()));
     let games = games.filter(|(game, version)| named(game, &switch.game) && named(version, &switch.rules_version));
-    let operators = operators(ledgers, configured).into_iter();
-    let operators = operators.filter(|of| named(of, &switch.operator) && caller.sees(of)).take(OPERATORS_MAX);
+    let operators = operators
+        .all(ledgers)
+        .into_iter()
+        .filter(|of| named(of, &switch.operator) && caller.sees(of))
+        .take(OPERATORS_MAX);
     let players = operators.map(|operator_id| {
         let of = |ledger: &Handle| ledger.books(|books| books.activity(&operator_id));
         let sum = ledgers.all().map(of).fold((0, 0), |(players, rounds), (more, open)| (players + more, rounds + open));
@@ -107,15 +92,6 @@ fn preview(
             .collect(),
         players: players.collect(),
         ..Default::default()
-    }
-}
-
-/// Whether this binary has the game, where one is named.
-fn is_known(switch: &Switch) -> bool {
-    match (switch.game.as_str(), switch.rules_version.as_str()) {
-        ("", _) => true,
-        (game, "") => motherlode_slots::latest(game).is_some(),
-        (game, version) => motherlode_slots::game(game, version).is_some(),
     }
 }
 

@@ -17,7 +17,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -97,6 +97,8 @@ pub(crate) struct Partition {
     /// None where its file can't be opened: then records are looked for one by one.
     sorted: Option<Sorted>,
     growing: Mutex<Growing>,
+    /// Size of the tree, readable while it grows.
+    grown: AtomicU64,
     /// Set at a stop: what can wait for the next start does.
     ending: AtomicBool,
     /// Whether the last mark could not be written.
@@ -109,6 +111,8 @@ pub(crate) struct Partition {
 pub struct Extent {
     /// The partition.
     pub partition: u32,
+    /// Records in the tree.
+    pub grown: Position,
     /// Records in the last checkpoint; 0 before the first.
     pub signed: Position,
     /// Records in the last one that witnesses cosigned; `None` before the first.
@@ -147,7 +151,7 @@ impl Proofs {
             let published = of.published.borrow();
             let size = |signed: &Option<Arc<Signed>>| signed.as_ref().map(|signed| signed.checkpoint.size);
             let (signed, cosigned) = (size(&published.last).unwrap_or_default(), size(&published.cosigned));
-            Extent { partition: of.ledger.partition(), signed, cosigned }
+            Extent { partition: of.ledger.partition(), grown: of.grown.load(Ordering::Relaxed), signed, cosigned }
         })
     }
 
@@ -222,6 +226,7 @@ impl Partition {
             key,
             draws,
             sorted,
+            grown: AtomicU64::new(growing.size()),
             growing: Mutex::new(growing),
             ending: AtomicBool::new(false),
             mark_failed: AtomicBool::new(false),
@@ -255,6 +260,7 @@ impl Partition {
         let mut growing = self.growing.lock();
         let last = self.published.borrow().last.clone();
         growing.begin_anew(last.map(|last| last.checkpoint.clone()));
+        self.grown.store(growing.size(), Ordering::Relaxed);
         self.sorted.iter().for_each(Sorted::begin_anew);
         false
     }
@@ -340,7 +346,9 @@ impl Partition {
             return Ok(());
         }
         loop {
-            match growing.grow(&self.ledger, to) {
+            let grown = growing.grow(&self.ledger, to);
+            self.grown.store(growing.size(), Ordering::Relaxed);
+            match grown {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(GrowError::Contradiction(contradiction)) => {

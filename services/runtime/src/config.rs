@@ -449,6 +449,12 @@ impl Config {
         configured.or_else(own)
     }
 
+    /// The log's place on JetStream, with the path of the data folder's own stream key.
+    #[must_use]
+    pub fn log_store(&self) -> Store {
+        Store { own_key_file: Some(self.data.join("keys").join("stream")), ..self.store.clone() }
+    }
+
     /// The partitions that this process writes, if it's one with the log; it has the others from those that write them.
     #[must_use]
     pub fn writes(&self) -> BTreeSet<u32> {

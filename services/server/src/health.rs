@@ -1,21 +1,40 @@
 //! The health of the process and of each service: whether it can do its work.
 //!
-//! * While the log of a partition cannot be written, or is damaged, no bet and no payment gets through: the process and the services
-//!   that write report NOT_SERVING; read-only services keep serving.
+//! * While the log of a partition cannot be written or is damaged, no bet and no payment gets through: the process and the services that
+//!   write report NOT_SERVING; read-only services keep serving.
 //! * While it is unknown whether the state here is current, no call gets through, and all report NOT_SERVING: the ledger behind a
 //!   process that spins, or the store that confirms a writer, is silent.
 //! * While a background task has ended and was not started again, the process reports NOT_SERVING, and so does the service that the
 //!   task works for.
 //!
 //! All report SERVING again afterwards.
+//!
+//! A reported status changes some 100 ms after its cause, and not at all in a stopped process. A writer on a store with several
+//! possible writers therefore checks the age of its authority at each question, and answers NOT_SERVING past
+//! [`AUTHORITY_AGE_MAX`]. That is shorter than the silence before a standby takes the log over, so a writer without a connection
+//! to the store, stopped or starved of CPU is NOT_SERVING before its successor is SERVING. Both are SERVING for at most
+//! [`AUTHORITY_AGE_MAX`] after a takeover in two cases: a process of all roles takes the log at its start, or the standby could not
+//! reach the writer but the writer reached its stream's leader, where it reads the new epoch within 0.5 s. The store refuses
+//! appends of the older epoch from the takeover on.
 
 use crate::tasks::{Kind, Tasks};
 use futures_util::future::select_all;
-use motherlode_ledger::{Ledgers, Standing};
+use motherlode_ledger::{AUTHORITY_AGE_MAX, Handle, Ledgers, Standing};
+use motherlode_log::Authority;
 use motherlode_proto::{ledger::v1::ledger_service_server as ledger, spin::v1::spin_service_server as spin};
 use motherlode_runtime::Stop;
+use std::sync::Arc;
 use tokio::sync::watch;
-use tonic_health::{ServingStatus, server::HealthReporter};
+use tonic::{Request, Response, Status};
+use tonic_health::{
+    ServingStatus,
+    pb::{
+        HealthCheckRequest, HealthCheckResponse,
+        health_check_response::ServingStatus as Answer,
+        health_server::{Health, HealthServer},
+    },
+    server::{HealthReporter, HealthService},
+};
 
 /// Services that need the log to be written; "" is the process.
 const WRITE: [&str; 3] = ["", spin::SERVICE_NAME, ledger::SERVICE_NAME];
@@ -35,6 +54,39 @@ impl Works {
             Standing::Stalled(_) | Standing::Failed(_) | Standing::Damaged(_) => Self::Reads,
             Standing::Unconfirmed(_) | Standing::Fenced(_) => Self::Nothing,
         }
+    }
+}
+
+/// The health service of a process: the reported statuses, unless its authority is too old.
+pub(crate) struct Answers {
+    reported: HealthService,
+    authorities: Vec<Arc<Authority>>,
+}
+
+impl Answers {
+    /// Serves the statuses of a reporter, for a process with these ledgers.
+    pub(crate) fn new(reporter: &HealthReporter, ledgers: &Ledgers) -> HealthServer<Self> {
+        // Holding the ledgers would keep a closed ledger's index in use.
+        let authorities = ledgers.all().filter_map(Handle::authority).cloned().collect();
+        HealthServer::new(Self { reported: HealthService::from_health_reporter(reporter.clone()), authorities })
+    }
+}
+
+#[tonic::async_trait]
+impl Health for Answers {
+    type WatchStream = <HealthService as Health>::WatchStream;
+
+    async fn check(&self, request: Request<HealthCheckRequest>) -> Result<Response<HealthCheckResponse>, Status> {
+        let reported = self.reported.check(request).await?;
+        let is_old = |authority: &Arc<Authority>| authority.age() > AUTHORITY_AGE_MAX;
+        match self.authorities.iter().any(is_old) {
+            true => Ok(Response::new(HealthCheckResponse { status: Answer::NotServing.into() })),
+            false => Ok(reported),
+        }
+    }
+
+    async fn watch(&self, request: Request<HealthCheckRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        self.reported.watch(request).await
     }
 }
 
@@ -96,5 +148,36 @@ pub(crate) async fn report(
     for service in served {
         let mut reporter = reporter.clone();
         reporter.clear_service_status(service).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_log::uptime;
+    use std::time::Duration;
+
+    /// A process continued after a SIGSTOP: its reported statuses have not changed yet.
+    #[tokio::test]
+    async fn at_a2_health_is_not_serving_past_the_bound_of_the_authority_whatever_was_reported() {
+        let (reporter, authority) = (HealthReporter::new(), Arc::<Authority>::default());
+        let reported = HealthService::from_health_reporter(reporter.clone());
+        let health = Answers { reported, authorities: vec![Arc::clone(&authority)] };
+        reporter.set_service_status(spin::SERVICE_NAME, ServingStatus::Serving).await;
+        let answer = async |service: &str| {
+            let request = HealthCheckRequest { service: service.to_owned() };
+            health.check(Request::new(request)).await.unwrap().into_inner().status()
+        };
+        for service in ["", spin::SERVICE_NAME] {
+            assert_eq!(answer(service).await, Answer::Serving, "nobody confirms it");
+        }
+        authority.confirm(uptime().saturating_sub(AUTHORITY_AGE_MAX + Duration::from_millis(1)));
+        for service in ["", spin::SERVICE_NAME] {
+            assert_eq!(answer(service).await, Answer::NotServing);
+        }
+        authority.confirm(uptime());
+        for service in ["", spin::SERVICE_NAME] {
+            assert_eq!(answer(service).await, Answer::Serving);
+        }
     }
 }

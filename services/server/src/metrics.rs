@@ -19,7 +19,7 @@ use opentelemetry::{
 };
 use parking_lot::RwLock;
 use rustix::fs::{StatVfs, statvfs};
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
 /// The service that is observed. The meter's provider keeps what reads it for as long as it lives, and must not keep this: ledgers that
@@ -126,8 +126,25 @@ impl Metrics {
             Handle::players_read,
         );
         log("motherlode.queue.waiting", "Proposals that wait for the writer.", |ledger| ledger.waiting() as u64);
+        let what = "Age of the oldest unfinished append; 0 without one.";
+        self.ages(meter, "motherlode.log.append_age", what, |ledger| Some(ledger.append_age()));
         log("motherlode.switched_off", "Switches that keep new rounds off.", |ledger| {
             ledger.books(|books| books.switched_off().count() as u64)
+        });
+    }
+
+    /// Ages of partitions in seconds; `None` exports nothing.
+    fn ages(&self, meter: &Meter, name: &'static str, what: &'static str, read: fn(&Handle) -> Option<Duration>) {
+        let observed = self.clone();
+        seconds(meter, name, what, move |seen| {
+            observed.ledgers(|ledgers| {
+                for ledger in ledgers.all().filter(|ledger| !ledger.is_replica()) {
+                    if let Some(age) = read(ledger) {
+                        let partition = KeyValue::new("partition", i64::from(ledger.partition()));
+                        seen.observe(age.as_secs_f64(), &[partition]);
+                    }
+                }
+            });
         });
     }
 
@@ -179,6 +196,12 @@ impl Metrics {
                 written(ledgers, &mut |ledger, partition| seen.observe(ledger.copied(), &[partition]));
             });
         });
+        // Nothing is exported before a copy has followed since the start.
+        let what = "Age of the oldest record not sent to any copy of the whole log; 0 without one.";
+        self.ages(meter, "motherlode.log.copy_age", what, |ledger| match ledger.copied() {
+            0 => None,
+            copied => ledger.age_after(copied).ok(),
+        });
     }
 
     /// The file system of the data folder.
@@ -216,6 +239,26 @@ impl Metrics {
                 for extent in proofs.extents() {
                     if let Some(position) = read(&extent) {
                         seen.observe(position, &[KeyValue::new("partition", i64::from(extent.partition))]);
+                    }
+                }
+            });
+        }
+        type Covered = fn(&Extent) -> Position;
+        let ages: [(&'static str, &'static str, Covered); 2] = [
+            ("motherlode.proofs.tree_age", "Age of the oldest record missing in the tree; 0 without one.", |of| {
+                of.grown
+            }),
+            ("motherlode.proofs.checkpoint_age", "Age of the oldest unsigned record; 0 without one.", |of| of.signed),
+        ];
+        for (name, what, read) in ages {
+            let observed = self.clone();
+            seconds(meter, name, what, move |seen| {
+                let Some(Source { proofs: Some(proofs), ledgers, .. }) = &*observed.0.read() else { return };
+                for extent in proofs.extents() {
+                    let ledger = ledgers.all().find(|ledger| ledger.partition() == extent.partition);
+                    if let Some(Ok(age)) = ledger.map(|ledger| ledger.age_after(read(&extent))) {
+                        let partition = KeyValue::new("partition", i64::from(extent.partition));
+                        seen.observe(age.as_secs_f64(), &[partition]);
                     }
                 }
             });
@@ -320,6 +363,15 @@ fn gauge(
     read: impl Fn(&dyn AsyncInstrument<u64>) + Send + Sync + 'static,
 ) {
     meter.u64_observable_gauge(name).with_description(what).with_callback(read).build();
+}
+
+fn seconds(
+    meter: &Meter,
+    name: &'static str,
+    what: &'static str,
+    read: impl Fn(&dyn AsyncInstrument<f64>) + Send + Sync + 'static,
+) {
+    meter.f64_observable_gauge(name).with_unit("s").with_description(what).with_callback(read).build();
 }
 
 #[allow(clippy::cast_precision_loss, reason = "for pictures and alarms")]

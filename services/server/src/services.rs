@@ -21,7 +21,7 @@ use motherlode_books::{Minor, SessionLimits};
 use motherlode_jackpot::{JackpotApi, Steward};
 use motherlode_jobs::{AuditOptions, JobApi, Jobs};
 use motherlode_ledger::{
-    Actors, Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, SupersededRules, Terms, offer,
+    Actors, Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, SupersededRules, Terms, known::Operators, offer,
 };
 use motherlode_proofs::{ProofApi, Proofs, Witnesses, serve_tiles};
 use motherlode_proto::{
@@ -51,7 +51,7 @@ use std::{
 };
 use tokio::{net::TcpListener, task::JoinSet};
 use tonic::service::{Routes, RoutesBuilder};
-use tonic_health::ServingStatus;
+use tonic_health::{ServingStatus, server::HealthReporter};
 use tower::{ServiceBuilder, util::option_layer};
 
 /// Services that are being put together, with what works for them in the background.
@@ -143,7 +143,7 @@ impl<'a> Services<'a> {
             .with_ladders(self.ladders.clone())
             .with_seamless(seamless)
             .with_campaign_caps(self.config.campaign_caps().map(|(operator, _)| operator).collect())
-            .with_operators(self.config.operators.iter().map(|operator| operator.id.clone()).collect());
+            .with_operators(self.operators());
         if !Payer::of(&self.ledgers, &self.wallets).is_empty() {
             let (ledgers, wallets) = (self.ledgers.clone(), self.wallets.clone());
             self.tasks.spawn(Kind::Payers, move || {
@@ -165,9 +165,15 @@ impl<'a> Services<'a> {
         self
     }
 
+    fn operators(&self) -> Operators {
+        Operators::new(self.config.operators.iter().map(|operator| operator.id.clone()))
+    }
+
     /// Pools and their counters; contributions are taken up and awards paid in the background.
     pub(crate) fn jackpot(mut self) -> Self {
-        let jackpot = JackpotApi::new(self.ledgers.clone(), self.stop.clone()).with_ladders(self.ladders.clone());
+        let jackpot = JackpotApi::new(self.ledgers.clone(), self.stop.clone())
+            .with_ladders(self.ladders.clone())
+            .with_operators(self.operators());
         let bytes = self.config.limits.message_bytes_max;
         self.names.push(JACKPOT);
         self.routes.add_service(JackpotServiceCalls::new(jackpot, bytes));
@@ -270,8 +276,8 @@ impl<'a> Services<'a> {
         let unbound = |source| ServeError::Bind { address: config.listen, source };
         let listener = TcpListener::from_std(listener).map_err(unbound)?;
         let address = listener.local_addr().map_err(unbound)?;
-        let (reporter, health) = tonic_health::server::health_reporter();
-        self.routes.add_service(health);
+        let reporter = HealthReporter::new();
+        self.routes.add_service(health::Answers::new(&reporter, &self.ledgers));
         if config.reflection {
             let descriptors = || {
                 let all = tonic_reflection::server::Builder::configure()

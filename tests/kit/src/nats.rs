@@ -7,6 +7,7 @@ use std::{
     env, fs,
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
@@ -23,6 +24,8 @@ const LOOK_PAUSE: Duration = Duration::from_millis(50);
 /// Times that a server is started again at its ports, and how long between them.
 const RESTARTS_MAX: usize = 50;
 const RESTART_PAUSE: Duration = Duration::from_millis(200);
+/// The stream key of a server's logs, in its folder.
+const KEY_FILE: &str = "stream.key";
 
 /// The `nats-server` to start: named by MOTHERLODE_NATS_SERVER, or where `tests/run` installs it.
 ///
@@ -75,6 +78,9 @@ impl Node {
 
     fn start_as(name: &str, folder: &Path, jetstream: &str, more: &str) -> Result<Self, String> {
         fs::create_dir_all(folder).expect("the test's folder can be written");
+        let key = folder.join(KEY_FILE);
+        fs::write(&key, "5a".repeat(32)).expect("the test's folder can be written");
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("the file is the test's");
         let data = folder.join("data");
         let settings = format!(
             "server_name: {name}\nlisten: \"127.0.0.1:-1\"\nhttp: \"127.0.0.1:-1\"\nmax_payload: 8MB\n\
@@ -187,12 +193,18 @@ impl Node {
         ask().expect("the server answers")
     }
 
+    /// File with the stream key of [`config`](Self::config).
+    #[must_use]
+    pub fn key_file(&self) -> PathBuf {
+        self.folder.join(KEY_FILE)
+    }
+
     /// A configuration for a log on this server alone, with the override that this needs.
     #[must_use]
     pub fn config(&self, stream: &str) -> Config {
         let allow_unsafe = AllowUnsafe { replicas: true, ..AllowUnsafe::default() };
-        let (url, monitor) = (Some(self.url.clone()), vec![self.monitor.clone()]);
-        Config { url, stream: stream.to_owned(), replicas: 1, monitor, allow_unsafe, ..Config::default() }
+        let (url, monitor, key_file) = (Some(self.url.clone()), vec![self.monitor.clone()], Some(self.key_file()));
+        Config { url, stream: stream.to_owned(), replicas: 1, monitor, key_file, allow_unsafe, ..Config::default() }
     }
 }
 
@@ -265,8 +277,26 @@ impl Cluster {
         let servers: Vec<_> = self.nodes.iter().map(|node| node.url.trim_start_matches("nats://")).collect();
         let monitor = self.nodes.iter().map(|node| node.monitor.clone()).collect();
         let url = Some(format!("nats://{}", servers.join(",")));
-        Config { url, stream: stream.to_owned(), monitor, ..Config::default() }
+        let key_file = self.nodes.first().map(Node::key_file);
+        Config { url, stream: stream.to_owned(), monitor, key_file, ..Config::default() }
     }
+}
+
+/// The [store] of a configuration file.
+///
+/// # Panics
+/// Without an address.
+#[must_use]
+pub fn toml(store: &Config) -> String {
+    let key = store.key_file.iter().map(|file| format!("key_file = {file:?}\n")).collect::<String>();
+    format!(
+        "[store]\nurl = {:?}\nstream = {:?}\nreplicas = {}\nmonitor = {:?}\n{key}[store.allow_unsafe]\nreplicas = {}\n",
+        store.url.as_ref().expect("an address"),
+        store.stream,
+        store.replicas,
+        store.monitor,
+        store.allow_unsafe.replicas
+    )
 }
 
 /// Starts a server and waits until it says that it's ready; answers its addresses.

@@ -5,7 +5,7 @@
 use super::{LOOK, NEVER, PROGRAM, client};
 use motherlode_proto::ledger::v1::{DepositRequest, GetAccountRequest};
 use motherlode_runtime::config::Store;
-use motherlode_testkit::nats::{Cluster, Node};
+use motherlode_testkit::nats::{Cluster, Node, toml};
 use motherlode_tests::{Client, EUR, Player, Process, reason, serving, until};
 use std::{
     fs,
@@ -47,15 +47,7 @@ struct Installation {
 impl Installation {
     fn new(store: &Store, folder: TempDir) -> Self {
         let config = folder.path().join("motherlode.toml");
-        let text = format!(
-            "[store]\nurl = {:?}\nstream = {:?}\nreplicas = {}\nmonitor = {:?}\n[store.allow_unsafe]\nreplicas = {}\n",
-            store.url.as_deref().unwrap(),
-            store.stream,
-            store.replicas,
-            store.monitor,
-            store.allow_unsafe.replicas
-        );
-        fs::write(&config, text).unwrap();
+        fs::write(&config, toml(store)).unwrap();
         Self { folder, config, player: None }
     }
 

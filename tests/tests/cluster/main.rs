@@ -7,7 +7,7 @@ mod faults;
 
 use motherlode_proto::log::v1::{GetHeadRequest, log_service_client::LogServiceClient};
 use motherlode_runtime::config::Store;
-use motherlode_testkit::nats::{Cluster, Node};
+use motherlode_testkit::nats::{Cluster, Node, toml};
 use motherlode_tests::{Cable, Client, Player, Process, channel, serving, until};
 use serde_json::Value;
 use std::{
@@ -42,9 +42,8 @@ fn configure(folder: &Path, store: &Store, url: &str) -> PathBuf {
     fs::create_dir_all(folder).unwrap();
     let file = folder.join("motherlode.toml");
     let text = format!(
-        "partitions = {PARTITIONS}\n[store]\nurl = {url:?}\nstream = {:?}\nreplicas = {}\nmonitor = {:?}\n[store.allow_unsafe]\nreplicas = {}\n\
-         [limits]\nrequest_ms_max = 3000\n",
-        store.stream, store.replicas, store.monitor, store.allow_unsafe.replicas
+        "partitions = {PARTITIONS}\n{}[limits]\nrequest_ms_max = 3000\n",
+        toml(&Store { url: Some(url.to_owned()), ..store.clone() })
     );
     fs::write(&file, text).unwrap();
     file
@@ -53,7 +52,11 @@ fn configure(folder: &Path, store: &Store, url: &str) -> PathBuf {
 /// The audit of the streams finds nothing wrong, and players in each.
 fn audit(store: &Store) {
     let place = format!("{}/{}", store.url.as_deref().unwrap(), store.stream);
-    let output = Command::new(PROGRAM).args(["audit", &place, "--format", "json"]).output().unwrap();
+    let output = Command::new(PROGRAM)
+        .args(["audit", &place, "--format", "json", "--stream-key"])
+        .arg(store.key_file.as_ref().unwrap())
+        .output()
+        .unwrap();
     let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{printed}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -126,13 +126,13 @@ async fn the_tools_look_into_a_stream_as_into_a_folder() {
     let mut client = Client::connect(process.address).await;
     Player::join(&mut client, "p", "0.05").await.play_rounds(&mut client, 4).await.unwrap();
     assert_eq!(process.terminate().await, Some(0));
-    let url = format!("{}/S", node.url());
+    let (url, key) = (format!("{}/S", node.url()), node.key_file().display().to_string());
     copied(&folder(&data), &stream(&node.config("S"))).unwrap();
     let data = data.to_str().unwrap();
     let end = records(&folder(Path::new(data))).len().to_string();
     for arguments in [&["log", "tail"][..], &["log", "show"], &["log", "verify"], &["audit"], &["replay"]] {
         let outputs = [data, &url].map(|place| {
-            let mut all = [arguments, &[place]].concat();
+            let mut all = [arguments, &[place, "--stream-key", &key]].concat();
             match arguments {
                 ["log", "show"] => all.push(&end),
                 ["replay"] => all.push("acme/p/1"),

@@ -3,7 +3,7 @@
 use crate::PROGRAM;
 use motherlode_proto::ledger::v1::GetAccountRequest;
 use motherlode_runtime::config::Store;
-use motherlode_testkit::nats::{Cluster, Node};
+use motherlode_testkit::nats::{Cluster, Node, toml};
 use motherlode_tests::{Client, EUR, Player, Process, account, reason};
 use std::{
     error::Error,
@@ -26,15 +26,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(50);
 /// Writes a configuration file with this store, and with draw keys that outlive a process's own folder.
 fn configure(folder: &Path, store: &Store) -> PathBuf {
     let file = folder.join("motherlode.toml");
-    let (url, monitor) = (store.url.as_deref().unwrap(), &store.monitor);
-    let text = format!(
-        "[store]\nurl = {url:?}\nstream = {:?}\nreplicas = {}\nmonitor = {monitor:?}\n\
-         [store.allow_unsafe]\nreplicas = {}\n[draws]\nkey_file = {:?}\n",
-        store.stream,
-        store.replicas,
-        store.allow_unsafe.replicas,
-        folder.join("draws")
-    );
+    let text = format!("{}[draws]\nkey_file = {:?}\n", toml(store), folder.join("draws"));
     fs::write(&file, text).unwrap();
     file
 }
@@ -46,7 +38,8 @@ fn run(arguments: &[&str]) -> Output {
 /// The audit of the stream finds nothing wrong.
 fn audit(store: &Store) {
     let place = format!("{}/{}", store.url.as_deref().unwrap(), store.stream);
-    let output = run(&["audit", &place]);
+    let key = store.key_file.as_ref().unwrap();
+    let output = run(&["audit", &place, "--stream-key", key.to_str().unwrap()]);
     let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{printed}");
 }

@@ -83,13 +83,13 @@ async fn foreign_messages_reported(client: &Client) -> bool {
 async fn mf_e4_a_service_goes_on_through_junk_forged_blocks_and_epochs_and_reports_them() {
     let folder = tempfile::tempdir().unwrap();
     let node = Node::start(&folder.path().join("nats"), "");
-    let key = folder.path().join("stream.key");
-    fs::write(&key, "5a".repeat(32)).unwrap();
-    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
-    let config = configure(folder.path(), &node, Some(&key));
+    // No key is configured: the first start makes one.
+    let (data, without_key) = (folder.path().join("data"), configure(folder.path(), &node, None));
+    let key = data.join("keys").join("stream");
     let store = Store { key_file: Some(key.clone()), ..node.config("S") };
     let mut attacker = Attacker::connect(&node);
-    let process = Process::start(PROGRAM, &folder.path().join("data"), Some(&config));
+    let process = Process::start(PROGRAM, &data, Some(&without_key));
+    assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
     let mut client = Client::connect(process.address).await;
     let mut player = Player::join(&mut client, "p", "0.05").await;
     for _ in 0..10 {
@@ -102,9 +102,15 @@ async fn mf_e4_a_service_goes_on_through_junk_forged_blocks_and_epochs_and_repor
     }
     until("a significant event", async || foreign_messages_reported(&client).await).await;
     player.check(&mut client).await;
-    // Whoever takes it over on an empty disk finds the same.
+    // Whoever takes it over on an empty disk needs the key, and finds the same.
     process.kill();
     attacker.publish("S_0.block", None, b"junk");
+    let data = folder.path().join("no-key");
+    let refused = run(&["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()], &without_key);
+    let printed = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(1) && printed.contains("there is no stream key"), "{printed}");
+    assert!(!data.join("keys").join("stream").exists(), "a second key was made");
+    let config = configure(folder.path(), &node, Some(&key));
     let process = Process::start(PROGRAM, &folder.path().join("empty"), Some(&config));
     let mut client = Client::connect(process.address).await;
     player.check(&mut client).await;
@@ -114,9 +120,11 @@ async fn mf_e4_a_service_goes_on_through_junk_forged_blocks_and_epochs_and_repor
     let place = format!("{}/S", node.url());
     let audit = run(&["audit", &place], &config);
     assert!(audit.status.success(), "{}", String::from_utf8_lossy(&audit.stderr));
-    let refused = run(&["audit", &place], &configure(folder.path(), &node, None));
+    let audit = run(&["audit", &place, "--stream-key", key.to_str().unwrap()], &without_key);
+    assert!(audit.status.success(), "{}", String::from_utf8_lossy(&audit.stderr));
+    let refused = run(&["audit", &place], &without_key);
     let printed = String::from_utf8_lossy(&refused.stderr);
-    assert!(!refused.status.success() && printed.contains("[store] key_file is not set"), "{printed}");
+    assert!(!refused.status.success() && printed.contains("there is no stream key"), "{printed}");
 
     // A former writer does not create a deleted stream again.
     attacker.publish("$JS.API.STREAM.DELETE.S_0", None, b"");
@@ -131,7 +139,15 @@ async fn mf_e4_a_service_goes_on_through_junk_forged_blocks_and_epochs_and_repor
 fn mf_e4_a_copy_of_a_damaged_stream_keeps_the_records_before_the_damage() {
     let folder = tempfile::tempdir().unwrap();
     let node = Node::start(&folder.path().join("nats"), "");
-    let (from, config) = (LogLocation::Stream(node.config("S")), configure(folder.path(), &node, None));
+    let mut store = Store { key_file: None, ..node.config("S") };
+    store.allow_unsafe.unsigned = true;
+    let config = configure(folder.path(), &node, None);
+    fs::write(
+        &config,
+        fs::read_to_string(&config).unwrap().replace("replicas = true", "replicas = true\nunsigned = true"),
+    )
+    .unwrap();
+    let from = LogLocation::Stream(store);
     let mut log = from.open(0).unwrap();
     let all = records(log.head(), [b"one".to_vec(), b"two".to_vec()]);
     log.append(0, &all).unwrap();

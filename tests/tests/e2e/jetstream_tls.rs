@@ -103,9 +103,10 @@ impl Protected {
     fn configure(&self, name: &str, lines: &[String]) -> PathBuf {
         // The certificate is for a name, not for an address.
         let (url, monitor) = (self.node.url().replace("127.0.0.1", "localhost"), self.node.monitor());
+        let key = self.node.key_file();
         let file = self.folder.path().join(format!("{name}.toml"));
         let text = format!(
-            "[store]\nurl = {url:?}\nstream = \"S\"\nreplicas = 1\nmonitor = [{monitor:?}]\n{}\n\
+            "[store]\nurl = {url:?}\nstream = \"S\"\nreplicas = 1\nmonitor = [{monitor:?}]\nkey_file = {key:?}\n{}\n\
              [store.allow_unsafe]\nreplicas = true\n",
             lines.join("\n")
         );

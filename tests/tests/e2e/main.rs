@@ -32,6 +32,7 @@ mod games;
 mod health;
 mod history;
 mod holds;
+mod index;
 mod interruption;
 mod jackpot;
 mod jackpot_model;

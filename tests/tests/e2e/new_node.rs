@@ -105,6 +105,8 @@ async fn pl_30_a_new_node_with_an_empty_disk_answers_as_the_one_that_is_lost() {
         assert_eq!(played.state(), RoundState::Settled);
     }
     server.stop().await.unwrap();
-    let audit = Command::new(PROGRAM).args(["audit", &format!("{}/S", nats.url())]).output().unwrap();
+    let mut audit = Command::new(PROGRAM);
+    let audit =
+        audit.args(["audit", &format!("{}/S", nats.url()), "--stream-key"]).arg(nats.key_file()).output().unwrap();
     assert!(audit.status.success(), "{}", String::from_utf8_lossy(&audit.stderr));
 }

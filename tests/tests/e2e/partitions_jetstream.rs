@@ -6,7 +6,7 @@ use motherlode_jetstream::JetStreamStore;
 use motherlode_log::{AppendError, Record, Store as _, hash};
 use motherlode_runtime::{Config, config::Store};
 use motherlode_server::{Copied, LogLocation, copy, open_stores};
-use motherlode_testkit::nats::Node;
+use motherlode_testkit::nats::{Node, toml};
 use motherlode_tests::{Client, Player, Process, Server, config, partitions::settled, serving, start_on, until};
 use serde_json::Value;
 use std::{
@@ -34,8 +34,10 @@ async fn join(client: &mut Client) -> Vec<Player> {
 
 /// The audit's report on streams or a folder, of which nothing is wrong; without the index and the tree, which only a folder
 /// has.
-fn audited(place: &str) -> Value {
-    let output = Command::new(PROGRAM).args(["audit", place, "--format", "json"]).output().unwrap();
+fn audited(place: &str, store: &Store) -> Value {
+    let key = store.key_file.as_ref().unwrap();
+    let audit = ["audit", place, "--format", "json", "--stream-key", key.to_str().unwrap()];
+    let output = Command::new(PROGRAM).args(audit).output().unwrap();
     let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{printed}");
     let mut report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -65,12 +67,7 @@ async fn pl_30_a_writer_that_loses_one_partition_steps_down_from_all_of_them() {
     let node = Node::start(&folder.path().join("nats"), "");
     let store = node.config("S");
     let file = folder.path().join("motherlode.toml");
-    let text = format!(
-        "partitions = {PARTITIONS}\n[store]\nurl = {:?}\nstream = \"S\"\nreplicas = 1\nmonitor = {:?}\n\
-         [store.allow_unsafe]\nreplicas = true\n",
-        node.url(),
-        store.monitor
-    );
+    let text = format!("partitions = {PARTITIONS}\n{}", toml(&store));
     fs::write(&file, text).unwrap();
     let process = Process::start(PROGRAM, &folder.path().join("data"), Some(&file));
     let mut players = join(&mut Client::connect(process.address).await).await;
@@ -101,7 +98,7 @@ async fn pl_30_a_writer_that_loses_one_partition_steps_down_from_all_of_them() {
         }
     }
     assert_eq!(process.terminate().await, Some(0));
-    let report = audited(&format!("{}/S", node.url()));
+    let report = audited(&format!("{}/S", node.url()), &store);
     assert_eq!((report["players"].as_u64(), report["partitions"].as_array().unwrap().len()), (Some(3), 3));
 }
 
@@ -151,10 +148,10 @@ async fn pl_30_a_log_of_several_partitions_moves_to_streams_and_back_with_the_sa
     assert!(there.iter().zip(ends).all(|(copied, end)| copied.before == 0 && copied.end >= end));
     let before = records(&folder(&old));
     assert_eq!(records(&streams), before);
-    assert_eq!(audited(&url), audited(old.to_str().unwrap()));
+    assert_eq!(audited(&url, &store), audited(old.to_str().unwrap(), &store));
 
     // Cut over, and back.
-    let server = serve(&at.path().join("new"), store).await;
+    let server = serve(&at.path().join("new"), store.clone()).await;
     let mut client = Client::connect(server.address()).await;
     for player in &mut players {
         player.check(&mut client).await;
@@ -171,7 +168,7 @@ async fn pl_30_a_log_of_several_partitions_moves_to_streams_and_back_with_the_sa
             assert_eq!((copied.before, copied.end, copied.head), ends);
         }
         assert_eq!(records(&folder(data)), now);
-        assert_eq!(audited(&url), audited(data.to_str().unwrap()));
+        assert_eq!(audited(&url, &store), audited(data.to_str().unwrap(), &store));
     }
     let server = serve(&old, Store::default()).await;
     for player in &mut players {

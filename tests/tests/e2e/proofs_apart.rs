@@ -8,7 +8,7 @@ use crate::{
 use motherlode_audit::verify;
 use motherlode_proofs::{load, make, of_partition};
 use motherlode_proto::proof::v1::{GetCheckpointRequest, GetConsistencyRequest, GetRoundProofRequest};
-use motherlode_testkit::nats::Node;
+use motherlode_testkit::nats::{Node, toml};
 use motherlode_tests::{Client, EUR, Process, account, bet, reason, serving, until};
 use motherlode_tiles::{Checkpoint, Hash, KeyKind, Note, Proof, VerifierKey, is_consistent};
 use std::{fs, net::SocketAddr, path::PathBuf, process::Command};
@@ -65,11 +65,9 @@ async fn pl_30_a_standby_continues_the_tree_of_a_log_on_jetstream_under_its_name
     let key = make(&key_file, Some("example.com/shared"), KeyKind::Log).unwrap();
     let key = of_partition(key.verifier(), 0).unwrap();
     let text = format!(
-        "[store]\nurl = {:?}\nstream = \"S\"\nreplicas = 1\nmonitor = {:?}\n[store.allow_unsafe]\nreplicas = true\n\
-         [limits]\nrequest_ms_max = 3000\n[proofs]\nname = \"example.com/shared\"\nkey_file = {key_file:?}\n\
+        "{}[limits]\nrequest_ms_max = 3000\n[proofs]\nname = \"example.com/shared\"\nkey_file = {key_file:?}\n\
          [draws]\nkey_file = {:?}\n",
-        node.url(),
-        node.config("S").monitor,
+        toml(&node.config("S")),
         folder.path().join("draws"),
     );
     fs::write(&file, text).unwrap();
@@ -118,7 +116,7 @@ async fn pl_30_a_standby_continues_the_tree_of_a_log_on_jetstream_under_its_name
         assert_eq!(process.terminate().await, Some(0));
     }
     let mut audit = Command::new(PROGRAM);
-    audit.args(["audit", &format!("{}/S", node.url()), "--key", &key.to_string()]);
+    audit.args(["audit", &format!("{}/S", node.url()), "--key", &key.to_string(), "--stream-key"]).arg(node.key_file());
     for (number, (_, text)) in kept.iter().enumerate() {
         let file = folder.path().join(format!("kept-{number}"));
         fs::write(&file, text).unwrap();

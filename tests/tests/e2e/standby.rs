@@ -3,7 +3,7 @@
 use crate::PROGRAM;
 use motherlode_proto::report::v1::{GetVitalsRequest, PartitionVitals};
 use motherlode_runtime::config::Store;
-use motherlode_testkit::nats::Node;
+use motherlode_testkit::nats::{Node, toml};
 use motherlode_tests::{Cable, Client, Player, Process, reason};
 use std::{collections::BTreeMap, fs, net::SocketAddr, path::PathBuf, process::Command, time::Duration};
 use tempfile::TempDir;
@@ -40,9 +40,10 @@ impl Installation {
     fn start_at(&self, nats: &str, name: &str, role: &str, more: &[&str]) -> Process {
         let data = self.folder.path().join(name);
         let text = format!(
-            "partitions = {}\n[store]\nurl = {nats:?}\nstream = \"S\"\nreplicas = 1\nmonitor = {:?}\n[store.allow_unsafe]\nreplicas = true\n\
-             [limits]\nrequest_ms_max = 3000\n{}",
-            self.partitions, self.store.monitor, self.more
+            "partitions = {}\n{}[limits]\nrequest_ms_max = 3000\n{}",
+            self.partitions,
+            toml(&Store { url: Some(nats.to_owned()), ..self.store.clone() }),
+            self.more
         );
         let file: PathBuf = self.folder.path().join(format!("{name}.toml"));
         fs::write(&file, text).unwrap();
@@ -61,7 +62,11 @@ impl Installation {
 
     /// The audit of the stream finds nothing wrong.
     fn audit(&self) {
-        let output = Command::new(PROGRAM).args(["audit", &format!("{}/S", self.node.url())]).output().unwrap();
+        let output = Command::new(PROGRAM)
+            .args(["audit", &format!("{}/S", self.node.url()), "--stream-key"])
+            .arg(self.node.key_file())
+            .output()
+            .unwrap();
         let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{printed}");
     }

@@ -22,7 +22,12 @@ use opentelemetry_proto::tonic::{
     common::v1::any_value::Value,
     metrics::v1::{Metric, NumberDataPoint, metric::Data, number_data_point::Value as Number},
 };
-use std::{collections::BTreeMap, fs, path::Path, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
@@ -61,6 +66,17 @@ pub fn counted(metric: &Metric, having: &[(&str, &str)]) -> i64 {
     };
     let points = points.iter().filter(|point| having.iter().all(|wanted| has(point, *wanted)));
     points.map(|point| if let Some(Number::AsInt(number)) = point.value { number } else { 0 }).sum()
+}
+
+/// The value of a gauge with one point.
+fn seconds(metric: &Metric) -> Option<f64> {
+    match metric.data.as_ref()? {
+        Data::Gauge(gauge) => match gauge.data_points.as_slice() {
+            [NumberDataPoint { value: Some(Number::AsDouble(value)), .. }] => Some(*value),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Converts a metric's name to Prometheus: OpenTelemetry's "Prometheus and OpenMetrics compatibility".
@@ -236,6 +252,10 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     let service = Process::start(PROGRAM, &data.path().join("data"), Some(&config));
     let mut client = Client::connect(service.address).await;
     let account = client.fund("alice", EUR, 1_000_000).await;
+    // The age of a copy needs one.
+    let follow = FollowLogRequest { after_position: 0, partition: 0 };
+    let mut copy = client.ledger.follow_log(follow).await.unwrap().into_inner();
+    while copy.message().await.unwrap().unwrap().sent_position == 0 {}
     for number in 0..20 {
         client.play_out(bet(&format!("r{number}"), &account, "0.10")).await.unwrap();
     }
@@ -313,5 +333,44 @@ async fn at_e_readers_checkpoints_and_the_disk_are_measured() {
     assert!(only(&found["motherlode_log_copied"]) >= 5);
     // All is signed, once nothing comes any more.
     wait(&|found| only(&found["motherlode_proofs_position"]) == only(&found["motherlode_log_position"])).await;
+    assert_eq!(service.terminate().await, Some(0));
+}
+
+/// The ages that alarms need. Tests of the ledger show which record and which append they are of.
+#[tokio::test(flavor = "multi_thread")]
+async fn at_e_appends_copies_trees_and_checkpoints_have_ages_in_seconds() {
+    let (endpoint, mut exports) = collector().await;
+    let data = tempfile::tempdir().unwrap();
+    let config = data.path().join("config.toml");
+    fs::write(&config, format!("[telemetry]\notlp_endpoint = \"{endpoint}\"\nmetrics_seconds = 1\n")).unwrap();
+    let service = Process::start(PROGRAM, &data.path().join("data"), Some(&config));
+    let mut client = Client::connect(service.address).await;
+    let account = client.fund("alice", EUR, 1_000_000).await;
+    let mut exported = async || loop {
+        let metrics = tokio::time::timeout(Duration::from_secs(60), exports.recv()).await.unwrap().unwrap();
+        let found: BTreeMap<_, _> = metrics.into_iter().map(|metric| (prometheus(&metric), metric)).collect();
+        let age = |name: &str| found.get(&format!("motherlode_{name}_age_seconds")).and_then(seconds);
+        if let Some(readers) = found.get("motherlode_log_readers") {
+            let ages = ["log_append", "log_copy", "proofs_tree", "proofs_checkpoint"].map(age);
+            return (ages, counted(readers, &[("kind", "copy")]));
+        }
+    };
+    while exported().await.0 != [Some(0.0), None, Some(0.0), Some(0.0)] {}
+    // First a complete copy, then a record after the copy has ended.
+    let follow = FollowLogRequest { after_position: 0, partition: 0 };
+    let mut copy = client.ledger.follow_log(follow).await.unwrap().into_inner();
+    let end = client.ledger.get_log_status(GetLogStatusRequest {}).await.unwrap().into_inner().partitions[0].position;
+    while copy.message().await.unwrap().unwrap().sent_position < end {}
+    while exported().await.0[1] != Some(0.0) {}
+    let begun = Instant::now();
+    drop(copy);
+    while exported().await.1 > 0 {}
+    let deposit = DepositRequest { request_id: "after".into(), account: Some(account), amount_minor: 1 };
+    client.ledger.deposit(deposit).await.unwrap();
+    let mut age = 0.0;
+    while age < 1.0 {
+        age = exported().await.0[1].unwrap();
+        assert!(age <= begun.elapsed().as_secs_f64() + 0.001, "{age}");
+    }
     assert_eq!(service.terminate().await, Some(0));
 }

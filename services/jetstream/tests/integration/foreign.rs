@@ -3,7 +3,7 @@
 use crate::parts::{Acknowledged, append, holds, payloads};
 use async_nats::HeaderMap;
 use bytes::Bytes;
-use motherlode_jetstream::{Absent, JetStreamStore, OpenError, exists, scan};
+use motherlode_jetstream::{Absent, Following, JetStreamStore, OpenError, exists, scan};
 use motherlode_log::{AppendError, Store, block};
 use motherlode_runtime::config::Store as Config;
 use motherlode_testkit::{
@@ -32,6 +32,13 @@ fn key_file(folder: &Path, digit: &str) -> std::path::PathBuf {
 
 fn keyed(node: &Node, folder: &Path) -> Config {
     Config { key_file: Some(key_file(folder, "a")), ..node.config("S") }
+}
+
+/// A log that does without a key.
+fn unsigned(node: &Node) -> Config {
+    let mut config = Config { key_file: None, ..node.config("S") };
+    config.allow_unsafe.unsigned = true;
+    config
 }
 
 /// A NATS user who may publish to the stream's subjects and administer it, and has no key.
@@ -86,7 +93,7 @@ impl Attacker {
 #[test]
 fn mf_e4_junk_on_a_stream_without_a_key_stops_neither_the_writer_nor_the_next_start() {
     let (_folder, node) = server();
-    let (config, attacker) = (node.config("S"), Attacker::new(&node));
+    let (config, attacker) = (unsigned(&node), Attacker::new(&node));
     let mut all = Acknowledged::new();
     for opening in 0..2 {
         let mut store = JetStreamStore::open(&config, 0).unwrap();
@@ -122,13 +129,48 @@ fn mf_e4_a_chained_block_with_the_current_epoch_is_not_in_the_log_without_its_ma
         assert_eq!(next.reader().read(*position, 1, 1).unwrap()[0].bytes, bytes, "{position}");
     }
     // Another key is no key of this log, and neither is none.
-    for key_file in [Some(key_file(folder.path(), "b")), None] {
-        let other = Config { key_file, ..config.clone() };
+    for other in [Config { key_file: Some(key_file(folder.path(), "b")), ..config.clone() }, unsigned(&node)] {
         assert!(matches!(JetStreamStore::open(&other, 0), Err(OpenError::Read(_))));
         assert!(scan(&other, 0).unwrap().next().unwrap().is_err());
     }
     append(&mut next, &payloads("next", 2), &mut all).unwrap();
     assert_eq!(holds(&config, &all), all.len() as u64);
+}
+
+/// Without `key_file` the first start makes a key in its data folder, and the log is not read or written without it.
+#[test]
+fn mf_e4_without_a_configured_key_a_log_gets_one_and_needs_it_from_then_on() {
+    let (folder, node) = server();
+    let own = |data: &str| folder.path().join(data).join("keys").join("stream");
+    let at = |data: &str| Config { key_file: None, own_key_file: Some(own(data)), ..node.config("S") };
+    let (config, attacker) = (at("data"), Attacker::new(&node));
+    let (mut store, mut all) = (JetStreamStore::open(&config, 0).unwrap(), Acknowledged::new());
+    assert_eq!(fs::metadata(own("data")).unwrap().permissions().mode() & 0o777, 0o600);
+    append(&mut store, &payloads("own", 1), &mut all).unwrap();
+    attacker.forge(&store, 1);
+    append(&mut store, &payloads("own", 2), &mut all).unwrap();
+    drop(store);
+    assert_eq!(JetStreamStore::open(&config, 0).unwrap().end(), all.len() as u64);
+    assert_eq!(holds(&config, &all), all.len() as u64);
+
+    // Another data folder, as of a standby: nothing is opened, read or made there before it has a copy of the key.
+    let other = at("other");
+    let refused = |found: Result<(), OpenError>| match found {
+        Err(OpenError::Unsafe(refused)) => assert_eq!(refused.key, "unsigned", "{refused}"),
+        found => panic!("{found:?}"),
+    };
+    refused(JetStreamStore::open(&other, 0).map(drop));
+    refused(scan(&other, 0).map(drop));
+    refused(Following::find(&other, 0).map(drop));
+    assert!(exists(&other, 0).unwrap() && !own("other").exists());
+    fs::create_dir_all(own("other").parent().unwrap()).unwrap();
+    fs::copy(own("data"), own("other")).unwrap();
+    assert_eq!(JetStreamStore::open(&other, 0).unwrap().end(), all.len() as u64);
+
+    // A configured file is never made.
+    let missing = Config { stream: "T".to_owned(), key_file: Some(folder.path().join("missing")), ..config };
+    assert!(matches!(JetStreamStore::open(&missing, 0), Err(OpenError::Key { .. })));
+    assert!(!exists(&missing, 0).unwrap());
 }
 
 #[test]
@@ -161,7 +203,7 @@ fn mf_e4_a_stream_that_was_written_without_a_key_is_read_up_to_the_recorded_mess
     let (folder, node) = server();
     let (config, attacker) = (keyed(&node, folder.path()), Attacker::new(&node));
     let mut all = Acknowledged::new();
-    let mut old = JetStreamStore::open(&node.config("S"), 0).unwrap();
+    let mut old = JetStreamStore::open(&unsigned(&node), 0).unwrap();
     append(&mut old, &payloads("old", 3), &mut all).unwrap();
     append(&mut old, &payloads("old", 2), &mut all).unwrap();
     let up_to = |message| Config { unsigned_up_to: [("S_0".to_owned(), message)].into(), ..config.clone() };
@@ -216,7 +258,7 @@ fn mf_e4_a_stream_that_is_changed_or_deleted_while_it_is_written_ends_the_writer
 #[test]
 fn mf_e4_a_scan_of_a_damaged_stream_has_the_records_before_the_damage() {
     let (_folder, node) = server();
-    let (config, attacker) = (node.config("S"), Attacker::new(&node));
+    let (config, attacker) = (unsigned(&node), Attacker::new(&node));
     let (mut store, mut all) = (JetStreamStore::open(&config, 0).unwrap(), Acknowledged::new());
     for n in 0..10 {
         append(&mut store, &payloads("own", n), &mut all).unwrap();

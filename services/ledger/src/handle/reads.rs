@@ -1,11 +1,11 @@
 //! Reads of the log, and figures of the derived state.
 
-use super::Handle;
+use super::{Handle, Way};
 use crate::{error::FetchError, index::Held};
 use motherlode_books::Books;
 use motherlode_log::{Hash, Position, ReadError, Record};
 use motherlode_proto::convert::record::Logged;
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
 impl Handle {
@@ -50,6 +50,26 @@ impl Handle {
     /// See [`FetchError`].
     pub fn fetch(&self, position: Position) -> Result<Arc<Logged>, FetchError> {
         self.read(position, 1)?.into_iter().next().ok_or(FetchError::Missing(position))
+    }
+
+    /// Age of the oldest durable commit after a position, by the log's time; zero without one. Reads that commit.
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    pub fn age_after(&self, position: Position) -> Result<Duration, FetchError> {
+        if position >= self.durable() {
+            return Ok(Duration::ZERO);
+        }
+        let age_ms = self.now_ms().saturating_sub(self.fetch(position + 1)?.commit.time_ms);
+        Ok(Duration::from_millis(age_ms.try_into().unwrap_or_default()))
+    }
+
+    /// Age of the oldest unfinished append; zero without one, and in a process without the partition's writer.
+    pub fn append_age(&self) -> Duration {
+        match &self.way {
+            Way::Here(desk) => desk.0.append_age().unwrap_or_default(),
+            Way::There { .. } => Duration::ZERO,
+        }
     }
 
     /// Durable commits from a position on, at most `max`; empty at the end.

@@ -5,7 +5,11 @@ use motherlode_ledger::{AppendError, Handle, Options, Proposal, Standing, Verdic
 use motherlode_log::{AppendError as Failed, Chained, Hash, MemoryStore, Position, Reader, Store};
 use std::{
     io,
-    sync::mpsc::{Receiver, Sender, channel},
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+        mpsc::{Receiver, Sender, channel},
+    },
     time::Duration,
 };
 use tempfile::TempDir;
@@ -233,6 +237,45 @@ async fn at_a1_while_an_append_hangs_others_are_refused_at_once_and_its_own_requ
     desk.propose([(4, opening("alice"))]);
     assert_eq!(desk.verdicts(1).await, [(4, Ok(1))], "the first one's");
     desk.ledger.clone().close().await;
+}
+
+#[tokio::test]
+async fn at_e_an_append_ages_until_it_ends() {
+    let mut desk = Desk::open();
+    assert_eq!(desk.ledger.append_age(), Duration::ZERO);
+    desk.propose([(1, opening("alice"))]);
+    desk.begun();
+    let young = desk.ledger.append_age();
+    while desk.ledger.append_age() == young {
+        tokio::task::yield_now().await;
+    }
+    // The next group waits for it: the oldest one's age counts.
+    desk.propose([(2, opening("bob"))]);
+    assert!(desk.ledger.append_age() > young && young > Duration::ZERO);
+    desk.tell(Do::Append);
+    desk.begun();
+    desk.tell(Do::Append);
+    desk.verdicts(2).await;
+    let ended = async { while desk.ledger.append_age() > Duration::ZERO {} };
+    tokio::time::timeout(Duration::from_secs(60), ended).await.unwrap();
+    desk.ledger.clone().close().await;
+}
+
+#[tokio::test]
+async fn at_e_the_age_of_a_record_is_that_of_the_oldest_after_a_position_by_the_logs_time() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Arc::new(AtomicI64::new(1_000_000)));
+    let time = Arc::clone(&clock);
+    let options = Options::on_clock(move || time.load(Ordering::SeqCst));
+    let ledger = motherlode_ledger::open(Box::new(MemoryStore::new(0)), folder.path(), options).unwrap();
+    assert_eq!(ledger.age_after(0).unwrap(), Duration::ZERO, "the log is empty");
+    for (player, later_ms) in [("alice", 0), ("bob", 90_000), ("carol", 5_000)] {
+        clock.fetch_add(later_ms, Ordering::SeqCst);
+        ledger.append(opening(player)).await.unwrap();
+    }
+    clock.fetch_add(1_000, Ordering::SeqCst);
+    let ages = [0, 1, 2, 3, 4].map(|position| ledger.age_after(position).unwrap().as_secs());
+    assert_eq!(ages, [96, 6, 1, 0, 0]);
+    ledger.close().await;
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ mod text;
 
 pub use args::Args;
 
-use super::{Failure, Format, config_file, progress::shown, say};
+use super::{Failure, Format, progress::shown, say};
 use motherlode_audit::{Digest, Options, Whole, audit_all, digest};
 use motherlode_books::HOME;
 use motherlode_ledger::DrawKeys;
@@ -29,7 +29,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return own::run(args);
     }
     // Kept to the end: a copy of a log on JetStream is removed with it.
-    let local = config_file::local(&args.data, args.config.as_deref())?;
+    let local = args.access.local(&args.data)?;
     let mut options = parts(&local);
     signed::add(args, &mut options)?;
     if let Some(file) = &args.draw_keys {
@@ -92,6 +92,7 @@ fn digests(args: &Args, whole: &Whole, options: &[Options], operator: &str) -> R
 #[cfg(test)]
 mod tests {
     use super::{sums::*, *};
+    use crate::commands::config_file::LogAccess;
     use motherlode_books::Currency;
     use motherlode_runtime::Config;
     use motherlode_server::{Server, open_stores};
@@ -114,7 +115,7 @@ mod tests {
     fn code(data: &Path, format: Format) -> u8 {
         run(&Args {
             data: data.to_owned(),
-            config: None,
+            access: LogAccess::default(),
             operator: None,
             to: vec![],
             key: None,
@@ -145,7 +146,7 @@ mod tests {
     #[tokio::test]
     async fn the_json_report_says_ok_or_where_not() {
         let folder = data().await;
-        let mut found = audit_all(&parts(&config_file::local(folder.path(), None).unwrap())).unwrap();
+        let mut found = audit_all(&parts(&LogAccess::default().local(folder.path()).unwrap())).unwrap();
         let report = json::whole(&found);
         assert_eq!(report["ok"], true);
         assert_eq!((&report["commits"], &report["index"]["compared"]), (&1.into(), &true.into()));

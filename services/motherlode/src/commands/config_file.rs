@@ -3,7 +3,10 @@
 use super::Failure;
 use motherlode_runtime::Config;
 use motherlode_server::{LocalLog, LogLocation};
-use std::{fmt, fs, path::Path};
+use std::{
+    fmt, fs,
+    path::{Path, PathBuf},
+};
 
 /// The configuration in a file; the default one without.
 ///
@@ -16,18 +19,39 @@ pub fn read(file: Option<&Path>) -> Result<Config, Failure> {
     Config::parse(&text).map_err(|error| unusable(&error))
 }
 
-/// Where a log of a name is kept: a data folder or `nats://host:port,...`, reached as a configuration file has it.
-///
-/// # Errors
-/// The configuration cannot be read, or the address is none.
-pub fn location(name: &str, file: Option<&Path>) -> Result<LogLocation, Failure> {
-    LogLocation::named(name, &read(file)?).map_err(Failure::unusable)
+/// The arguments of commands that read a log by its name.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct LogAccess {
+    /// Configuration file (TOML) as for serve: its [store] says how to reach nats://.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// File with the stream key of a log at nats://. Default: [store] key_file, else keys/stream in the configured data folder.
+    #[arg(long, value_name = "FILE")]
+    stream_key: Option<PathBuf>,
 }
 
-/// A log of a name on this machine; one on JetStream is copied.
-///
-/// # Errors
-/// There is none, or it cannot be copied.
-pub fn local(name: &Path, file: Option<&Path>) -> Result<LocalLog, Failure> {
-    Ok(LocalLog::of(name, &read(file)?)?)
+impl LogAccess {
+    fn config(&self) -> Result<Config, Failure> {
+        let mut config = read(self.config.as_deref())?;
+        if self.stream_key.is_some() {
+            config.store.key_file.clone_from(&self.stream_key);
+        }
+        Ok(config)
+    }
+
+    /// Where a log of a name is kept: a data folder or `nats://host:port,...`, reached as the configuration has it.
+    ///
+    /// # Errors
+    /// The configuration cannot be read, or the address is none.
+    pub fn location(&self, name: &str) -> Result<LogLocation, Failure> {
+        LogLocation::named(name, &self.config()?).map_err(Failure::unusable)
+    }
+
+    /// A log of a name on this machine; one on JetStream is copied.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be copied.
+    pub fn local(&self, name: &Path) -> Result<LocalLog, Failure> {
+        Ok(LocalLog::of(name, &self.config()?)?)
+    }
 }

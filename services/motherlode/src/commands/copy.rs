@@ -5,13 +5,12 @@
 //! Followed and then cut over: copy with `--follow` while the service runs, stop the service, stop the copy, serve the target.
 //! Exit code 1 when something is not as it should be.
 
-use super::{Failure, config_file::location, progress::shown, say};
+use super::{Failure, config_file::LogAccess, progress::shown, say};
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::stop;
 use motherlode_server::{Copied, copy, copy_rest};
 use std::{
     fmt::Write as _,
-    path::PathBuf,
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::Duration,
@@ -35,9 +34,8 @@ pub struct Args {
     /// Copy only the records after the target's end, and read none before: for a damaged folder.
     #[arg(long, conflicts_with = "follow")]
     rest: bool,
-    /// Configuration file (TOML) as for serve: its [store] says how to reach nats://.
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    access: LogAccess,
 }
 
 /// Copies and reports.
@@ -45,9 +43,7 @@ pub struct Args {
 /// # Errors
 /// A log cannot be read or written, is damaged, or the target is no prefix of the source.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let config = args.config.as_deref();
-    let from = location(&args.from, config)?;
-    let to = location(&args.to, config)?;
+    let (from, to) = (args.access.location(&args.from)?, args.access.location(&args.to)?);
     let stopped = AtomicBool::new(false);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     let signalled = {

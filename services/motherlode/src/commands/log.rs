@@ -2,7 +2,7 @@
 //!
 //! Exit code 0 when the log is sound as far as it was read, 1 when it's damaged, 2 when there is none or no such record.
 
-use super::{Failure, config_file, say};
+use super::{Failure, config_file::LogAccess, say};
 use motherlode_books::HOME;
 use motherlode_log::{Position, Record, hash, previous_hash};
 use motherlode_proto::convert::{
@@ -10,7 +10,7 @@ use motherlode_proto::convert::{
     record::{self, Logged},
 };
 use motherlode_server::LogLocation;
-use std::{collections::VecDeque, fmt::Write, path::PathBuf};
+use std::{collections::VecDeque, fmt::Write};
 
 /// The arguments of `log`.
 #[derive(Debug, Clone, clap::Args)]
@@ -53,9 +53,8 @@ struct At {
     /// Which partition of it; 0 without, and verify verifies all.
     #[arg(long, value_name = "N")]
     partition: Option<u32>,
-    /// Configuration file (TOML) as for serve: its [store] says how to reach nats://.
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    access: LogAccess,
 }
 
 /// Looks and shows.
@@ -72,7 +71,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 impl At {
     fn location(&self) -> Result<LogLocation, Failure> {
-        config_file::location(&self.place, self.config.as_deref())
+        self.access.location(&self.place)
     }
 
     fn one(&self) -> u32 {

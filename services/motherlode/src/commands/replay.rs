@@ -5,7 +5,7 @@
 
 mod json;
 
-use super::{Failure, config_file, say};
+use super::{Failure, config_file::LogAccess, say};
 use crate::draw;
 use motherlode_audit::{ReplayError, Replayed, replay};
 use motherlode_books::{StreamId, is_id, number};
@@ -19,9 +19,8 @@ pub struct Args {
     /// The data folder of `serve`, or nats://host:port,... (which is copied to a temporary folder first).
     #[arg(value_name = "PLACE")]
     data: PathBuf,
-    /// Configuration file (TOML) as for serve: its [store] says how to reach nats://.
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    access: LogAccess,
     /// The round: operator/player/number.
     #[arg(value_name = "ROUND")]
     round: RoundName,
@@ -74,7 +73,7 @@ impl fmt::Display for RoundName {
 /// There is no such round, the log is damaged, or a step gives other bytes than the logged.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let RoundName { stream, number } = &args.round;
-    let local = config_file::local(&args.data, args.config.as_deref())?;
+    let local = args.access.local(&args.data)?;
     let replayed =
         replay(&local.log(stream.partition(local.partitions())), stream, *number).map_err(|error| match error {
             ReplayError::Unusable(_) => Failure::unusable(error),
@@ -129,7 +128,7 @@ mod tests {
     #[test]
     fn no_folder_is_unusable() {
         let round = "demo/alice/1".parse().unwrap();
-        let args = Args { data: "/nonexistent".into(), config: None, round, format: Picture::Text };
+        let args = Args { data: "/nonexistent".into(), access: LogAccess::default(), round, format: Picture::Text };
         assert_eq!(run(&args).unwrap_err().code, 2);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::error::ConfigError;
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, net::IpAddr, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf};
 
 /// A log on NATS JetStream: one stream a partition.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -17,8 +17,12 @@ pub struct Store {
     /// File with the credentials that NATS gave out (JWT and seed).
     pub credentials: Option<PathBuf>,
     /// File with the key that authenticates the writer's messages: 64 hexadecimal digits per line, of which the first line
-    /// signs. The same for all processes and tools that read the log.
+    /// signs. The same for all processes and tools that read the log. Without it, `own_key_file`.
     pub key_file: Option<PathBuf>,
+    /// `keys/stream` of the data folder, see [`Config::log_store`](super::Config::log_store): made with a new log where
+    /// `key_file` is not configured.
+    #[serde(skip)]
+    pub own_key_file: Option<PathBuf>,
     /// Number of the last message without authentication, by stream, for a log from before the key.
     pub unsigned_up_to: BTreeMap<String, u64>,
     /// Whether a missing stream is created.
@@ -60,7 +64,7 @@ pub struct AllowUnsafe {
     pub storage: bool,
     /// Servers that take messages of less than 8 MiB: a large group commit is refused.
     pub max_payload: bool,
-    /// Servers beyond loopback without a key: every NATS user with write access to the stream can write the log.
+    /// No key: every NATS user with write access to the stream can write the log. For tests.
     pub unsigned: bool,
 }
 
@@ -72,6 +76,7 @@ impl Default for Store {
             replicas: 3,
             credentials: None,
             key_file: None,
+            own_key_file: None,
             unsigned_up_to: BTreeMap::new(),
             create: true,
             tls: None,
@@ -100,17 +105,6 @@ impl Store {
     pub fn servers(&self) -> Vec<String> {
         let servers = self.url.iter().flat_map(|url| url.strip_prefix("nats://").unwrap_or_default().split(','));
         servers.map(|server| format!("nats://{server}")).collect()
-    }
-
-    /// Whether every server is on this machine.
-    #[must_use]
-    pub fn is_loopback(&self) -> bool {
-        self.servers().iter().all(|server| {
-            let address = server.trim_start_matches("nats://");
-            let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-            let ip = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-            host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
-        })
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {

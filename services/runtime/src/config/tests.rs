@@ -174,19 +174,6 @@ fn mf_e6_the_token_of_a_process_is_sent_to_another_machine_by_tls_alone() {
 }
 
 #[test]
-fn mf_e4_servers_beyond_loopback_are_told_from_those_on_this_machine() {
-    for (url, loopback) in [
-        ("nats://127.0.0.1:4222", true),
-        ("nats://localhost:4222,[::1]:4223,127.9.9.9", true),
-        ("nats://127.0.0.1:4222,nats.example:4222", false),
-        ("nats://10.0.0.7:4222", false),
-        ("nats://127.0.0.1.example:4222", false),
-    ] {
-        assert_eq!(Store::default().at(url).unwrap().is_loopback(), loopback, "{url}");
-    }
-}
-
-#[test]
 fn a_store_that_makes_no_sense_is_refused() {
     let url = "url = \"nats://a:4222\"\n";
     assert!(Config::parse(&format!("[store]\n{url}[store.allow_unsafe]\nreplicas = true")).is_ok());

@@ -333,7 +333,7 @@ reasons! {
         /// The log cannot be written for now. Nothing was written.
         LogUnavailable = "LOG_UNAVAILABLE", Unavailable, After(1_000);
         /// The log is damaged, and takes no writes until it is repaired. The request had no effect. The message has the place (partition, file
-        /// or position). Stop the service and repair the log: deploy/README.md, "Repair a damaged log".
+        /// or position). Stop the service and repair the log: docs/how-to/backup-and-restore.md, "Repair a damaged log".
         LogDamaged = "LOG_DAMAGED", DataLoss, AfterChange;
         /// Whether the request was applied is unknown. Retry with the same request id, or look it up by GetRequest.
         OutcomeUnknown = "OUTCOME_UNKNOWN", Unavailable, After(5_000);

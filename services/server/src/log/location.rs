@@ -12,6 +12,7 @@ use std::{collections::BTreeSet, fmt, fs, io, path::PathBuf};
 
 /// Where a log is kept.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "a process has one or two of them")]
 pub enum LogLocation {
     /// Segment files in a data folder.
     Folder {
@@ -87,7 +88,7 @@ impl LogLocation {
     pub fn of(config: &Config) -> Self {
         match &config.store.url {
             None => Self::Folder { data: config.data.clone(), segment_bytes: config.limits.segment_bytes },
-            Some(_) => Self::Stream(config.store.clone()),
+            Some(_) => Self::Stream(config.log_store()),
         }
     }
 
@@ -97,7 +98,7 @@ impl LogLocation {
     /// The address is none.
     pub fn named(name: &str, config: &Config) -> Result<Self, ConfigError> {
         match name.starts_with("nats://") {
-            true => Ok(Self::Stream(config.store.at(name)?)),
+            true => Ok(Self::Stream(config.log_store().at(name)?)),
             false => Ok(Self::Folder { data: name.into(), segment_bytes: config.limits.segment_bytes }),
         }
     }

@@ -43,7 +43,7 @@ impl Replica {
         let lock = OsDisk.lock(&config.data.join("lock")).map_err(failed)?;
         let lock = lock.ok_or_else(|| failed(io::Error::other("in use by another process")))?;
         let partitions = config.writes().into_iter().map(|number| PartitionReplica::new(config, number)).collect();
-        Ok(Self { config: config.store.clone(), lock: Some(lock), partitions })
+        Ok(Self { config: config.log_store(), lock: Some(lock), partitions })
     }
 
     /// Takes all partitions over, with what is held of them. Where that fails, what is held still is, but for what proves to
@@ -139,7 +139,7 @@ impl PartitionReplica {
     ) -> Result<(), CatchUpError> {
         let following = match &mut self.stream {
             Some(following) => following,
-            none => match Following::find(&config.store, self.number) {
+            none => match Following::find(&config.log_store(), self.number) {
                 // Nobody has made the log yet.
                 Err(jetstream::OpenError::Missing { .. }) => return Ok(()),
                 found => none.insert(found?),

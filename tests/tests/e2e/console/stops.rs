@@ -4,12 +4,15 @@ use super::{Browser, Page, Service, rounds, service};
 use crate::PROGRAM;
 use motherlode_books::{Event, StreamId};
 use motherlode_proto::{
-    jackpot::v1::SuspendPoolRequest,
-    ledger::v1::{ListSwitchesRequest, SetSwitchRequest, Switch, SwitchedOff, set_switch_request::State},
+    jackpot::v1::{DeclareIncidentRequest, Incident, SuspendPoolRequest},
+    ledger::v1::{
+        CancelRequestRequest, GetRequestRequest, ListSwitchesRequest, SetSwitchRequest, Switch, SwitchedOff,
+        set_switch_request::State,
+    },
 };
-use motherlode_tests::{Client, account, commits, config, reason, start_fresh};
+use motherlode_tests::{Client, account, commits, config, incidents::incident, reason, start_fresh};
 use std::collections::BTreeSet;
-use tonic::Code;
+use tonic::{Code, Status};
 
 fn off(request_id: &str, operator: &str, game: &str) -> SetSwitchRequest {
     SetSwitchRequest {
@@ -181,6 +184,52 @@ async fn at_d2_without_operators_one_that_is_in_the_log_is_known_and_no_other() 
     client.ledger.set_switch(off("known", "acme", "")).await.unwrap();
     assert_eq!(switched_off(&mut client).await.len(), 1);
     server.stop().await.unwrap();
+}
+
+fn declare(request_id: &str, operator: &str, game: &str, until_ms: i64) -> DeclareIncidentRequest {
+    DeclareIncidentRequest {
+        request_id: request_id.into(),
+        pool_id: "bewitched".into(),
+        incident: Some(Incident { game: game.into(), ..incident(request_id, operator, until_ms) }),
+        actor: String::new(),
+    }
+}
+
+/// Calls other than SetSwitch that take the name of an operator and write to the log.
+#[tokio::test(flavor = "multi_thread")]
+async fn at_d2_incidents_and_cancellations_are_refused_for_an_operator_or_a_game_that_does_not_exist() {
+    let refused = |status: &Status| (status.code(), reason(status));
+    let no_operator = (Code::NotFound, "OPERATOR_UNKNOWN".to_owned());
+    let data = tempfile::tempdir().unwrap();
+    let server = start_fresh(&config(data.path())).await;
+    let mut client = Client::connect(server.address()).await;
+    let (now_ms, end) = (server.ledger().now_ms(), server.ledger().durable());
+    let cancel = CancelRequestRequest { operator_id: "acme".into(), request_id: "x".into(), ..Default::default() };
+    let get = GetRequestRequest { operator_id: "acme".into(), request_id: "x".into(), ..Default::default() };
+    let early = client.jackpot.declare_incident(declare("early", "acme", "bewitched", now_ms)).await.unwrap_err();
+    assert_eq!(refused(&early), no_operator);
+    assert_eq!(refused(&client.ledger.cancel_request(cancel.clone()).await.unwrap_err()), no_operator);
+    assert_eq!(refused(&client.ledger.get_request(get.clone()).await.unwrap_err()), no_operator);
+    assert_eq!(server.ledger().durable(), end, "nothing is logged");
+    client.fund_account(&account("alice", "EUR"), 100).await;
+    let game = client.jackpot.declare_incident(declare("game", "acme", "bewiched", now_ms)).await.unwrap_err();
+    assert_eq!(refused(&game), (Code::NotFound, "GAME_UNKNOWN".to_owned()));
+    client.jackpot.declare_incident(declare("known", "acme", "bewitched", now_ms)).await.unwrap();
+    client.ledger.cancel_request(cancel).await.unwrap();
+    client.ledger.get_request(get).await.unwrap();
+    server.stop().await.unwrap();
+
+    // A configured operator exists before its first player does.
+    let service = service().await;
+    let now_ms = service.server.ledger().now_ms();
+    let mut platform = service.client("platform-all").await;
+    let mistyped = platform.jackpot.declare_incident(declare("mistyped", "acmee", "bewitched", now_ms)).await;
+    assert_eq!(refused(&mistyped.unwrap_err()), no_operator);
+    let itself = platform.jackpot.declare_incident(declare("itself", "platform", "bewitched", now_ms)).await;
+    assert_eq!(refused(&itself.unwrap_err()), no_operator);
+    let declared = platform.jackpot.declare_incident(declare("bravo", "bravo", "bewitched", now_ms)).await.unwrap();
+    assert!(declared.into_inner().change_id > 0);
+    service.server.stop().await.unwrap();
 }
 
 /// The words of actors in the log, whatever they did.

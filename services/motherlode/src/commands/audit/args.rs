@@ -1,6 +1,6 @@
 //! The arguments of `audit`.
 
-use crate::commands::Format;
+use crate::commands::{Format, config_file::LogAccess};
 use motherlode_tiles::VerifierKey;
 use std::path::PathBuf;
 
@@ -11,9 +11,8 @@ pub struct Args {
     /// temporary folder first).
     #[arg(value_name = "PLACE")]
     pub(super) data: PathBuf,
-    /// Configuration file (TOML) as for serve: its [store] says how to reach nats://.
-    #[arg(long, value_name = "FILE")]
-    pub(super) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) access: LogAccess,
     /// Print the digest of this operator's records too, to be held against the one of its copy.
     #[arg(long, value_name = "NAME")]
     pub(super) operator: Option<String>,

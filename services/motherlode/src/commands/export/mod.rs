@@ -12,7 +12,7 @@ mod sums;
 mod transactions;
 mod wanted;
 
-use super::{Failure, config_file, progress::shown};
+use super::{Failure, config_file::LogAccess, progress::shown};
 use crate::{figures::grouped, target::Target};
 use motherlode_tables::{self as tables, Table, TableError};
 use output::Output;
@@ -44,9 +44,8 @@ pub struct Args {
     /// File to write, which is there when it's whole; - for standard output.
     #[arg(long, value_name = "FILE", default_value = "-")]
     out: PathBuf,
-    /// Configuration file (TOML) as for serve: its [store] says how to reach nats://.
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    access: LogAccess,
     #[command(flatten)]
     target: Target,
 }
@@ -102,7 +101,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let wanted = Wanted::of(args.from.as_deref(), args.to.as_deref(), args.operator.clone())?;
     let mut source = match args.place.as_deref() {
         Some(url) if url.contains("://") && !url.starts_with("nats://") => Source::service(&args.target.at(url))?,
-        Some(place) => Source::log(config_file::location(place, args.config.as_deref())?)?,
+        Some(place) => Source::log(args.access.location(place)?)?,
         None => Source::service(&args.target)?,
     };
     let mut output = Output::open(&args.out)?;

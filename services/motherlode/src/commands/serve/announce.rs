@@ -155,7 +155,9 @@ fn player(operators: &[Operator]) -> Option<(&Operator, &str)> {
 fn audited(config: &Config, file: Option<&Path>) -> String {
     let Some(url) = &config.store.url else { return absolute(&config.data) };
     let settings = file.map(|file| format!(" --config {}", absolute(file))).unwrap_or_default();
-    format!("{}{settings}", quoted(&format!("{url}/{}", config.store.stream)))
+    let own_key = config.log_store().own_key_file.filter(|own| config.store.key_file.is_none() && own.exists());
+    let key = own_key.map(|own| format!(" --stream-key {}", absolute(&own))).unwrap_or_default();
+    format!("{}{settings}{key}", quoted(&format!("{url}/{}", config.store.stream)))
 }
 
 /// A path from any folder, for a shell.
@@ -198,5 +200,12 @@ mod tests {
         let mut config = Config::default();
         config.store = config.store.at("nats://a:4222,b:4222/TRY").unwrap();
         assert_eq!(audited(&config, Some(Path::new("/etc/m.toml"))), "nats://a:4222,b:4222/TRY --config /etc/m.toml");
+        let data = tempfile::tempdir().unwrap();
+        config.data = data.path().to_owned();
+        let own = config.log_store().own_key_file.unwrap();
+        fs::create_dir(own.parent().unwrap()).unwrap();
+        fs::write(&own, "").unwrap();
+        let line = format!("nats://a:4222,b:4222/TRY --stream-key {}", absolute(&own));
+        assert_eq!(audited(&config, None), line);
     }
 }

@@ -1,0 +1,57 @@
+//! Names in a request for a change that must exist: a misspelt one would change nothing, and look as if it had.
+
+use crate::ledgers::Ledgers;
+use motherlode_runtime::{Reason, Refusal, config::PLATFORM};
+use std::{collections::BTreeSet, sync::Arc};
+
+/// Operators that exist: the configured ones except the platform, and those with players in the log.
+#[derive(Debug, Clone, Default)]
+pub struct Operators(Arc<BTreeSet<String>>);
+
+impl Operators {
+    /// The operators of a service with these configured ones.
+    #[must_use]
+    pub fn new(configured: impl IntoIterator<Item = String>) -> Self {
+        Self(Arc::new(configured.into_iter().filter(|operator| operator != PLATFORM).collect()))
+    }
+
+    /// All of them, by name.
+    pub(crate) fn all(&self, ledgers: &Ledgers) -> BTreeSet<String> {
+        let mut all = (*self.0).clone();
+        for ledger in ledgers.all() {
+            ledger.books(|books| all.extend(books.operators().map(str::to_owned)));
+        }
+        all
+    }
+
+    /// Checks that an operator exists.
+    ///
+    /// # Errors
+    /// OPERATOR_UNKNOWN.
+    pub fn check(&self, ledgers: &Ledgers, operator: &str) -> Result<(), Refusal> {
+        let in_log = || ledgers.all().any(|ledger| ledger.books(|books| books.operators().any(|of| of == operator)));
+        if self.0.contains(operator) || in_log() {
+            return Ok(());
+        }
+        let message =
+            "no such operator: it is neither configured nor in the log; choose one of ListSwitches.operator_ids";
+        Err(Refusal::new(Reason::OperatorUnknown, message).with("operator", operator))
+    }
+}
+
+/// Checks that this binary has a game and, unless it is empty, the version of its rules.
+///
+/// # Errors
+/// GAME_UNKNOWN.
+pub fn check_game(game: &str, rules_version: &str) -> Result<(), Refusal> {
+    let is_known = match rules_version {
+        "" => motherlode_slots::latest(game).is_some(),
+        version => motherlode_slots::game(game, version).is_some(),
+    };
+    match is_known {
+        true => Ok(()),
+        false => Err(Refusal::new(Reason::GameUnknown, "no such game or version of its rules")
+            .with("game", game)
+            .with("rules_version", rules_version)),
+    }
+}
