@@ -108,7 +108,7 @@ pub fn copy(
 enum Source {
     /// All of it.
     Whole,
-    /// What follows the target's end.
+    /// Records after the target's end.
     Rest,
 }
 
