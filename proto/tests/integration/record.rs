@@ -24,8 +24,7 @@ use prost::Message;
 fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
     let mut events = events_apart_from_voids(amount, nano, text);
     events.extend(events_of_voids(amount, Nano(nano), text));
-    events.push(reserved(&["alice", "bob"]));
-    events.push(void_with_facts());
+    events.extend([reserved(&["alice", "bob"]), void_with_facts()]);
     events.extend(events_of_generations());
     events.extend([Event::PartOf { request_id: "series".into() }, Event::LogVerified { to: 9 }]);
     events

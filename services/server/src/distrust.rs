@@ -53,13 +53,29 @@ async fn watch_one(ledger: &Handle) {
     let mut verification = ledger.verification();
     let failed = verification.wait_for(|verification| verification.failure.is_some()).await;
     let Some(finding) = failed.ok().and_then(|failed| failed.failure.clone()) else { return };
-    // In the damaged log itself: its next start verifies all of it.
-    note(ledger, Event::CHECK_OF_LOG, &finding).await;
+    // In the damaged log itself, since its next start verifies all of it; and each time, since an earlier damage may be repaired.
+    let event = Event::IntegrityFailed { check: Event::CHECK_OF_LOG.to_owned(), finding: finding.clone() };
+    let request = InternalRequest::LogDamage { end: ledger.durable() };
+    let committed = tokio::time::timeout(EVENT_MAX, ledger.append(proposal(&request, event))).await;
+    if !matches!(committed, Ok(Ok(_))) {
+        tracing::error!(finding, "failed to log the finding");
+    }
     ledger.distrust_log(&finding);
 }
 
-async fn note(ledger: &Handle, check: &str, finding: &str) {
-    let event = tokio::time::timeout(EVENT_MAX, log_finding(ledger, check, finding)).await;
+/// A commit of one event on the system's stream.
+fn proposal(request: &InternalRequest<'_>, event: Event) -> Proposal {
+    Proposal {
+        stream: StreamId::System,
+        expected_version: None,
+        request_id: request.to_string().into(),
+        fingerprint: InternalRequest::FINGERPRINT,
+        events: vec![event],
+    }
+}
+
+async fn note(home: &Handle, check: &str, finding: &str) {
+    let event = tokio::time::timeout(EVENT_MAX, log_finding(home, check, finding)).await;
     if !matches!(event, Ok(Ok(_))) {
         tracing::error!(finding, "failed to log the finding");
     }
@@ -70,16 +86,8 @@ pub(crate) async fn commit_verified(ledger: &Handle) {
     if !ledger.books(Books::is_log_damaged) {
         return;
     }
-    let to = ledger.durable();
-    let proposal = Proposal {
-        stream: StreamId::System,
-        expected_version: None,
-        request_id: InternalRequest::LogVerified { to }.to_string().into(),
-        fingerprint: InternalRequest::FINGERPRINT,
-        events: vec![Event::LogVerified { to }],
-    };
-    let partition = ledger.partition();
-    match ledger.append(proposal).await {
+    let (partition, to) = (ledger.partition(), ledger.durable());
+    match ledger.append(proposal(&InternalRequest::LogVerified { to }, Event::LogVerified { to })).await {
         Ok(_) => tracing::info!(partition, to, "the log is verified, and no damage is left"),
         Err(error) => tracing::error!(partition, %error, "failed to log that the log is verified"),
     }

@@ -20,6 +20,7 @@ mod console;
 mod copy;
 mod crash;
 mod currencies;
+mod damage;
 mod day;
 mod demo;
 mod descriptions;

@@ -17,12 +17,12 @@ use std::{
 use tokio::{process::Command, task::spawn_blocking, time::timeout};
 
 /// The log of home, opened as a service does, in segments that are soon full.
-fn open(config: &Config) -> Box<SegmentStore> {
+pub fn open(config: &Config) -> Box<SegmentStore> {
     let options = Options { segment_bytes: 16 << 10, zero_bytes: 4 << 10 };
     Box::new(SegmentStore::open_by_outlines(&log_folder(&config.data, 0), 0, options).unwrap())
 }
 
-fn segments(config: &Config) -> Vec<PathBuf> {
+pub fn segments(config: &Config) -> Vec<PathBuf> {
     let files = fs::read_dir(log_folder(&config.data, 0)).unwrap().map(|entry| entry.unwrap().path());
     let mut segments: Vec<_> = files.filter(|file| file.extension().is_some_and(|found| found == "log")).collect();
     segments.sort();
@@ -30,7 +30,7 @@ fn segments(config: &Config) -> Vec<PathBuf> {
 }
 
 /// A log of several segments, from a service that has stopped, with rounds in the first.
-async fn written(config: &Config) {
+pub async fn written(config: &Config) {
     let server = start_on(config, open(config)).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 1_000_000).await;
@@ -46,7 +46,7 @@ async fn written(config: &Config) {
     server.stop().await.unwrap();
 }
 
-async fn verified(server: &Server) -> Verification {
+pub async fn verified(server: &Server) -> Verification {
     let mut verification = server.ledger().verification();
     let over = |seen: &Verification| seen.verified == seen.unread || seen.failure.is_some();
     verification.wait_for(over).await.unwrap().clone()

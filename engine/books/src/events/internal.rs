@@ -142,6 +142,11 @@ pub enum InternalRequest<'a> {
         /// A digest of the finding, hexadecimal.
         finding: &'a str,
     },
+    /// Logs that the log is damaged, found when it ended at a position.
+    LogDamage {
+        /// The position.
+        end: u64,
+    },
     /// Logs that a start verified the log up to a position.
     LogVerified {
         /// The position.
@@ -206,6 +211,7 @@ impl fmt::Display for InternalRequest<'_> {
             }
             Self::LogClock { now_ms, by_ms } => write!(f, "clock/{now_ms}/{by_ms}"),
             Self::LogIntegrity { check, hour, finding } => write!(f, "{check}/{hour}/{finding}"),
+            Self::LogDamage { end } => write!(f, "damage/{end}"),
             Self::LogVerified { to } => write!(f, "verified/{to}"),
             Self::LogRefusal { finding } => write!(f, "steward/refused/{finding}"),
             Self::OfOperator { operator, request_id } => write!(f, "of/{operator}/{request_id}"),
@@ -247,6 +253,7 @@ mod tests {
             ),
             (InternalRequest::LogClock { now_ms: 12, by_ms: -3 }, "clock/12/-3"),
             (InternalRequest::LogIntegrity { check: "self-check", hour: 1, finding: "00ff" }, "self-check/1/00ff"),
+            (InternalRequest::LogDamage { end: 8 }, "damage/8"),
             (InternalRequest::LogVerified { to: 9 }, "verified/9"),
             (InternalRequest::LogRefusal { finding: "f" }, "steward/refused/f"),
             (InternalRequest::OfOperator { operator: "acme", request_id: "r-1" }, "of/acme/r-1"),

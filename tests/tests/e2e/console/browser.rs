@@ -8,20 +8,20 @@ use tokio::{
 
 /// An answer.
 #[derive(Debug, Clone)]
-pub(super) struct Page {
-    pub(super) status: u16,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: String,
+pub(crate) struct Page {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: String,
 }
 
 impl Page {
-    pub(super) fn header(&self, name: &str) -> &str {
+    pub(crate) fn header(&self, name: &str) -> &str {
         let found = self.headers.iter().find(|(known, _)| known == name);
         found.map_or("", |(_, value)| value)
     }
 
     /// The value of a hidden field, by its name, in the form of an action.
-    pub(super) fn hidden(&self, action: &str, name: &str) -> Option<String> {
+    pub(crate) fn hidden(&self, action: &str, name: &str) -> Option<String> {
         let form = self.body.split("<form").find(|form| form.contains(&format!("action=\"{action}\"")))?;
         let field = form.split("<input").find(|field| field.contains(&format!("name=\"{name}\"")))?;
         Some(field.split_once("value=\"")?.1.split_once('"')?.0.to_owned())
@@ -30,34 +30,34 @@ impl Page {
 
 /// Somebody at a browser.
 #[derive(Debug, Clone)]
-pub(super) struct Browser {
-    pub(super) address: SocketAddr,
-    pub(super) cookie: Option<String>,
+pub(crate) struct Browser {
+    pub(crate) address: SocketAddr,
+    pub(crate) cookie: Option<String>,
 }
 
 impl Browser {
-    pub(super) fn new(address: SocketAddr) -> Self {
+    pub(crate) fn new(address: SocketAddr) -> Self {
         Self { address, cookie: None }
     }
 
     /// Logged in with a token.
-    pub(super) async fn logged_in(address: SocketAddr, token: &str) -> Self {
+    pub(crate) async fn logged_in(address: SocketAddr, token: &str) -> Self {
         let mut browser = Self::new(address);
         let page = browser.post("/login", &[("token", token)]).await;
         assert_eq!((page.status, page.header("location")), (303, "/"), "{token} logs in: {}", page.body);
         browser
     }
 
-    pub(super) async fn get(&mut self, path: &str) -> Page {
+    pub(crate) async fn get(&mut self, path: &str) -> Page {
         self.ask("GET", path, &[], "").await
     }
 
-    pub(super) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Page {
+    pub(crate) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Page {
         self.ask("POST", path, &[("content-type", "application/x-www-form-urlencoded")], &encoded(fields)).await
     }
 
     /// Fills in the form of a page that has an action, and sends it.
-    pub(super) async fn submit(&mut self, page: &Page, action: &str, fields: &[(&str, &str)]) -> Page {
+    pub(crate) async fn submit(&mut self, page: &Page, action: &str, fields: &[(&str, &str)]) -> Page {
         let word = page.hidden(action, "word").unwrap_or_else(|| panic!("a form for {action} in {}", page.body));
         let id = page.hidden(action, "request").unwrap_or_default();
         let fields: Vec<_> =
@@ -66,7 +66,7 @@ impl Browser {
     }
 
     /// Sends a request with headers of one's own; another `host` takes the place of the usual one.
-    pub(super) async fn ask(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Page {
+    pub(crate) async fn ask(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Page {
         let mut all = BTreeMap::from([("host", self.address.to_string()), ("connection", "close".to_owned())]);
         all.extend(self.cookie.iter().map(|cookie| ("cookie", cookie.clone())));
         all.insert("content-length", body.len().to_string());
@@ -110,7 +110,7 @@ fn read(answer: &str) -> Page {
 const VOID: [&str; 8] = ["area", "br", "col", "hr", "img", "input", "link", "meta"];
 
 /// Checks that every element of a page is closed in its place, and that no name stands for two elements.
-pub(super) fn assert_well_formed(page: &str) {
+pub(crate) fn assert_well_formed(page: &str) {
     let page = page.strip_prefix("<!DOCTYPE html>").expect("a page begins with its type");
     let (mut open, mut ids) = (vec![], std::collections::BTreeSet::new());
     for part in page.split('<').skip(1) {

@@ -2,7 +2,7 @@
 
 mod alike;
 mod apart;
-mod browser;
+pub mod browser;
 mod calls;
 mod limits;
 mod matrix;

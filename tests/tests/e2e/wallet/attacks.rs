@@ -21,7 +21,7 @@ use std::{
     sync::atomic::Ordering,
     thread,
 };
-use tonic::Status;
+use tonic::{Code, Status};
 
 /// Plays a round to its end whose first step is asked for; its last answer.
 async fn played(client: &mut Client, request: SpinRequest, force: Force) -> Played {
@@ -401,4 +401,30 @@ async fn pl_33_pl_42_a_bet_that_is_cancelled_never_reaches_the_wallet_or_is_roll
         }
     }
     world.reconciled(&["alice"]).await;
+}
+
+/// Damage of the log is found while the wallet is asked, and the wallet confirms the debit: the bet is neither played nor refused. A new
+/// bet is refused before the wallet is asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn at_a3_a_debit_in_progress_when_damage_is_found_has_an_unknown_outcome() {
+    let world = World::start().await;
+    let mut client = world.client("acme").await;
+    let alice = world.player(&mut client, "alice", 1_000).await;
+    let bob = world.player(&mut client, "bob", 1_000).await;
+    world.wallet.always(Fault::LostCall);
+    let calls = world.wallet.books().calls;
+    let (mut other, account) = (client.clone(), alice.clone());
+    let asked = tokio::spawn(async move { bet_within(&mut other, bet("r", &account, "0.10"), 9_000).await });
+    until(|| world.wallet.books().calls > calls + 1, "the wallet is asked").await;
+    world.server.ledger_of("alice").distrust_log("partition 0: a test");
+    world.server.ledger_of("bob").distrust_log("partition 0: a test");
+    world.wallet.script(&[]);
+    let unknown = asked.await.unwrap().unwrap_err();
+    assert_eq!(reason(&unknown), "OUTCOME_UNKNOWN");
+    assert!(unknown.message().contains("once the log is repaired"), "{unknown:?}");
+    let calls = world.wallet.books().calls;
+    let refused = bet_within(&mut client, bet("r", &bob, "0.10"), 3_000).await.unwrap_err();
+    assert_eq!((refused.code(), &*reason(&refused)), (Code::DataLoss, "LOG_DAMAGED"));
+    assert_eq!(world.wallet.books().calls, calls);
+    world.server.stop().await.unwrap();
 }
