@@ -82,6 +82,14 @@ pub enum OpenError {
     /// The stream cannot be read, or is damaged.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// Another process has taken the stream since it was found without a writer.
+    #[error("stream {stream}: message {epoch} has begun the epoch of another process, which has taken it just before")]
+    Taken {
+        /// Its name.
+        stream: String,
+        /// The message that begins the other epoch.
+        epoch: u64,
+    },
     /// Others append so fast that no epoch could be begun.
     #[error("stream {stream}: other writers keep appending")]
     Contended {

@@ -18,11 +18,15 @@ use crate::{
     reader::Shared,
 };
 use async_nats::{Client, RequestErrorKind};
-use futures_util::{StreamExt, future::BoxFuture, future::select_all};
+use futures_util::{
+    StreamExt,
+    future::{BoxFuture, join_all, select_all},
+};
 use motherlode_log::{Authority, uptime};
 use motherlode_runtime::config::Store as Config;
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeMap,
     future::pending,
     io,
     sync::{
@@ -293,13 +297,19 @@ async fn api(client: &Client, call: &str, body: &Value) -> Result<Value, Failure
     answered(&asked.map_err(|error| unknown(&error))?.map_err(|error| unknown(&error))?)
 }
 
-/// Waits until a partition's stream has no writer that answers, for the time of a silence or since it has left; `silent` is set while it does not answer. Silence because
-/// this process itself is cut off does not count.
+/// Waits until partitions' streams have no writer that answers, for the time of a silence or since it has left; `silent` is set while it
+/// does not answer. Silence because this process itself is cut off does not count. The writer of the first partition has all of them.
+/// Returns the latest epoch of each as of the silence, 0 without one; a stream that cannot be read is left out.
 ///
 /// # Errors
 /// It cannot connect.
-pub fn vacant<'a>(config: &'a Config, partition: u32, silent: &'a AtomicBool) -> BoxFuture<'a, Result<(), OpenError>> {
+pub fn vacant<'a>(
+    config: &'a Config,
+    partitions: &'a [u32],
+    silent: &'a AtomicBool,
+) -> BoxFuture<'a, Result<BTreeMap<u32, u64>, OpenError>> {
     Box::pin(async move {
+        let partition = partitions.first().copied().unwrap_or_default();
         let servers = config.servers();
         let failed = |source| OpenError::Connect { servers: servers.join(", "), source };
         let connecting = options(config).await.map_err(failed)?.connect(servers.clone()).await;
@@ -308,6 +318,7 @@ pub fn vacant<'a>(config: &'a Config, partition: u32, silent: &'a AtomicBool) ->
         let vacated = client.subscribe(vacated_subject(&Link::stream_name(config, partition))).await;
         let mut vacated = vacated.map_err(|error| failed(io::Error::other(error)))?;
         let (mut heard, mut has_left) = (Instant::now(), None::<Instant>);
+        let mut last_epochs = BTreeMap::new();
         while heard.elapsed() < SILENCE_MAX {
             let asked = Instant::now();
             let is_silent = match timeout(ASK_EVERY, client.request(subject.clone(), "".into())).await {
@@ -316,10 +327,16 @@ pub fn vacant<'a>(config: &'a Config, partition: u32, silent: &'a AtomicBool) ->
                 Err(_) => echoes(&client).await,
             };
             silent.store(is_silent, Ordering::Relaxed);
-            if !is_silent {
+            if is_silent {
+                if last_epochs.is_empty() {
+                    last_epochs = read_last_epochs(&client, config, partitions).await;
+                }
+                if has_left.is_some_and(|at| at.elapsed() < SILENCE_MAX) {
+                    break;
+                }
+            } else {
                 heard = Instant::now();
-            } else if has_left.is_some_and(|at| at.elapsed() < SILENCE_MAX) {
-                break;
+                last_epochs.clear();
             }
             // A closed subscription yields nothing more.
             tokio::select! {
@@ -327,8 +344,23 @@ pub fn vacant<'a>(config: &'a Config, partition: u32, silent: &'a AtomicBool) ->
                 () = sleep(ASK_EVERY.saturating_sub(asked.elapsed())) => {}
             }
         }
-        Ok(())
+        Ok(last_epochs)
     })
+}
+
+/// The latest epochs of partitions' streams, which may not exist yet: 0 without one. A stream that cannot be read is left out.
+async fn read_last_epochs(client: &Client, config: &Config, partitions: &[u32]) -> BTreeMap<u32, u64> {
+    let read = partitions.iter().map(async |partition| {
+        let stream = Link::stream_name(config, *partition);
+        let body = json!({ "last_by_subj": epoch_subject(&stream) });
+        let epoch = match timeout(ASK_EVERY, api(client, &format!("STREAM.MSG.GET.{stream}"), &body)).await {
+            Ok(Ok(answer)) => answer["message"]["seq"].as_u64(),
+            Ok(Err(Failure::Refused { code: STREAM_NOT_FOUND | NO_MESSAGE, .. })) => Some(0),
+            Ok(Err(_)) | Err(_) => None,
+        };
+        epoch.map(|epoch| (*partition, epoch))
+    });
+    join_all(read).await.into_iter().flatten().collect()
 }
 
 /// Whether the servers still carry this process's messages, to itself.

@@ -89,42 +89,57 @@ impl JetStreamStore {
     /// # Errors
     /// See [`OpenError`].
     pub fn open(config: &Config, partition: u32) -> Result<Self, OpenError> {
-        Self::open_or(config, partition, Absent::Create)
+        Self::open_or(config, partition, Absent::Create, None)
     }
 
-    /// Opens `partition`; `absent` decides what happens without a stream.
+    /// Opens `partition`; `absent` decides what happens without a stream. With `last_epoch`, the opening fails if another process
+    /// has begun an epoch after that message.
     ///
     /// # Errors
-    /// See [`OpenError`]; [`OpenError::Deleted`].
-    pub fn open_or(config: &Config, partition: u32, absent: Absent<'_>) -> Result<Self, OpenError> {
+    /// See [`OpenError`]; [`OpenError::Deleted`], [`OpenError::Taken`].
+    pub fn open_or(
+        config: &Config,
+        partition: u32,
+        absent: Absent<'_>,
+        last_epoch: Option<u64>,
+    ) -> Result<Self, OpenError> {
         let stream = Stream::open(config, partition, absent)?;
         let expected = stream.check(config)?.expected;
-        Self::take(&mut Following::of(stream, partition), config, expected)
+        Self::take(&mut Following::of(stream, partition), config, expected, last_epoch)
     }
 
     /// Takes over a stream that was followed: only the messages since are read. If this fails, following can go on.
+    /// `last_epoch` is as in [`open_or`](Self::open_or).
     ///
     /// # Errors
     /// See [`OpenError`]; [`OpenError::Stream`] if the stream ends before the last message that was read: then it is
     /// another stream.
-    pub fn take_over(following: &mut Following, config: &Config) -> Result<Self, OpenError> {
+    pub fn take_over(following: &mut Following, config: &Config, last_epoch: Option<u64>) -> Result<Self, OpenError> {
         let Checked { last, expected } = following.shared().stream().check(config)?;
         let read = following.walk().sequence - 1;
         if last < read {
             let fault = format!("it ends with message {last}, and {read} were read of it");
             return Err(OpenError::Stream { stream: following.shared().stream().name.clone(), fault });
         }
-        Self::take(following, config, expected)
+        Self::take(following, config, expected, last_epoch)
     }
 
-    fn take(following: &mut Following, config: &Config, expected: Expected) -> Result<Self, OpenError> {
+    fn take(
+        following: &mut Following,
+        config: &Config,
+        expected: Expected,
+        last_epoch: Option<u64>,
+    ) -> Result<Self, OpenError> {
         let shared = Arc::clone(following.shared());
         let stream = shared.stream();
         let nonce = nonce(stream)?;
         let until = Instant::now() + ANSWER_WAIT;
         loop {
             following.catch_up()?;
-            let sequence = following.walk().sequence;
+            let (sequence, epoch) = (following.walk().sequence, following.walk().epoch);
+            if last_epoch.is_some_and(|last| epoch > last) {
+                return Err(OpenError::Taken { stream: stream.name.clone(), epoch });
+            }
             let epoch = Publish { stream, kind: Kind::Epoch, epoch: None, payload: &nonce };
             match epoch.at(sequence, Instant::now() + ANSWER_WAIT) {
                 Published::Stands => break,

@@ -13,9 +13,9 @@
 //! possible writers therefore checks the age of its authority at each question, and answers NOT_SERVING past
 //! [`AUTHORITY_AGE_MAX`]. That is shorter than the silence before a standby takes the log over, so a writer without a connection
 //! to the store, stopped or starved of CPU is NOT_SERVING before its successor is SERVING. Both are SERVING for at most
-//! [`AUTHORITY_AGE_MAX`] after a takeover in three cases: a process of all roles takes the log at its start, two standbys take it
-//! over at the same time, or the standby could not reach the writer but the writer reached its stream's leader, where it reads the
-//! new epoch within 0.5 s. The store refuses appends of the older epoch from the takeover on.
+//! [`AUTHORITY_AGE_MAX`] after a takeover in two cases: a process of all roles takes the log at its start, or the standby could not
+//! reach the writer but the writer reached its stream's leader, where it reads the new epoch within 0.5 s. The store refuses
+//! appends of the older epoch from the takeover on.
 
 use crate::tasks::{Kind, Tasks};
 use futures_util::future::select_all;

@@ -2,12 +2,13 @@
 
 use crate::parts::{Acknowledged, append, holds, payloads};
 use futures_util::StreamExt;
-use motherlode_jetstream::{Following, JetStreamStore, OpenError};
+use motherlode_jetstream::{Absent, Following, JetStreamStore, OpenError, vacant};
 use motherlode_log::{AppendError, ReadError, Store};
 use motherlode_runtime::config::Store as Config;
 use motherlode_testkit::{conformance, nats::Node};
 use serde_json::Value;
 use std::{
+    sync::atomic::AtomicBool,
     thread,
     time::{Duration, Instant},
 };
@@ -76,6 +77,37 @@ impl Asked {
     }
 }
 
+/// Two standbys whose silence ends at the same time. If both took the log, both would be ready until the first reads the other's epoch.
+#[test]
+fn at_a2_of_two_that_find_no_writer_at_the_same_time_one_takes_the_log() {
+    let (_folder, _node, config) = server();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (silent, partitions) = (AtomicBool::new(false), [0]);
+    let find = || vacant(&config, &partitions, &silent);
+    let found = || runtime.block_on(async { tokio::join!(find(), find()) });
+    let (one, two) = found();
+    let [one, two] = [one, two].map(|found| found.unwrap().get(&0).copied());
+    assert_eq!((one, two), (Some(0), Some(0)), "there is no stream yet");
+    let mut all = Acknowledged::new();
+    let mut first = JetStreamStore::open_or(&config, 0, Absent::Create, one).unwrap();
+    let taken = JetStreamStore::open_or(&config, 0, Absent::Create, two);
+    assert!(matches!(taken, Err(OpenError::Taken { epoch: 1, .. })), "{taken:?}");
+    appends(&mut first, 1, &mut all);
+    let mut following = Following::find(&config, 0).unwrap();
+    catch_up(&mut following);
+
+    // The same of a log with records. None of them answers as its writer.
+    let (one, two) = found();
+    let [one, two] = [one, two].map(|found| found.unwrap().get(&0).copied());
+    assert_eq!((one, two), (Some(1), Some(1)));
+    let mut second = JetStreamStore::open_or(&config, 0, Absent::Create, one).unwrap();
+    let taken = JetStreamStore::take_over(&mut following, &config, two);
+    assert!(matches!(taken, Err(OpenError::Taken { epoch: 3, .. })), "{taken:?}");
+    appends(&mut second, 1, &mut all);
+    catch_up(&mut following);
+    assert_eq!(following.verified(), (second.end(), second.head()), "the one that lost follows the other");
+}
+
 #[test]
 fn pl_30_a_stream_that_was_followed_is_taken_over_by_what_came_since() {
     let (_folder, node, config) = server();
@@ -101,7 +133,7 @@ fn pl_30_a_stream_that_was_followed_is_taken_over_by_what_came_since() {
     assert_eq!(late.verified(), following.verified());
     let asked = Asked::listen(&node);
     appends(&mut first, 5, &mut all);
-    let mut second = JetStreamStore::take_over(&mut following, &config).unwrap();
+    let mut second = JetStreamStore::take_over(&mut following, &config, None).unwrap();
     assert_eq!((second.end(), second.head()), (first.end(), first.head()));
     // Of those messages none was asked for again, nor when what came since is read.
     let last = all.values().rev().take(8).rev().cloned().collect::<Vec<_>>();
@@ -156,11 +188,11 @@ fn pl_30_another_stream_of_the_same_name_is_not_taken_for_the_one_that_was_follo
     let held = following.verified();
 
     ask(&node, "$JS.API.STREAM.DELETE.S_0");
-    let taken = JetStreamStore::take_over(&mut following, &config);
+    let taken = JetStreamStore::take_over(&mut following, &config, None);
     assert!(matches!(taken, Err(OpenError::Missing { .. })), "{taken:?}");
     // A shorter one in its place, and a longer one.
     let (mut store, mut all) = (JetStreamStore::open(&config, 0).unwrap(), Acknowledged::new());
-    let taken = JetStreamStore::take_over(&mut following, &config);
+    let taken = JetStreamStore::take_over(&mut following, &config, None);
     assert!(matches!(taken, Err(OpenError::Stream { .. })), "{taken:?}");
     assert!(!following.more().unwrap());
     for n in 0..20 {
@@ -169,7 +201,7 @@ fn pl_30_another_stream_of_the_same_name_is_not_taken_for_the_one_that_was_follo
     let looked = following.more();
     assert!(matches!(looked, Err(ReadError::DamagedMessage(_))), "{looked:?}");
     assert_eq!(following.verified(), held);
-    let taken = JetStreamStore::take_over(&mut following, &config);
+    let taken = JetStreamStore::take_over(&mut following, &config, None);
     assert!(matches!(taken, Err(OpenError::Read(ReadError::DamagedMessage(_)))), "{taken:?}");
     appends(&mut store, 1, &mut all);
     assert_eq!(holds(&config, &all), all.len() as u64, "and nothing was changed");

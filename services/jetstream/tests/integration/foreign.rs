@@ -248,7 +248,7 @@ fn mf_e4_a_stream_that_is_changed_or_deleted_while_it_is_written_ends_the_writer
     let why = runtime().block_on(store.presence(&[]).hold());
     assert!(why.starts_with("stream S_0 was changed: it was deleted"), "{why}");
     // An existing log's stream is not created again: neither by a process with its index nor with `create = false`.
-    let refused = JetStreamStore::open_or(&config, 0, Absent::Refuse("an index was made from its log"));
+    let refused = JetStreamStore::open_or(&config, 0, Absent::Refuse("an index was made from its log"), None);
     assert!(matches!(refused, Err(OpenError::Deleted { .. })), "{refused:?}");
     let refused = JetStreamStore::open(&Config { create: false, ..config.clone() }, 0);
     assert!(matches!(refused, Err(OpenError::Deleted { .. })), "{refused:?}");

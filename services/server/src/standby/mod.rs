@@ -1,8 +1,8 @@
 //! A process whose log is on JetStream: writing it, or standing by while another process does.
 //!
 //! Another process can write the log from one message to the next, so this one goes round: it stands by with a replica of the
-//! log until no writer is heard, takes the log over, which makes it the writer, and serves until it must step down. Two that
-//! begin at once end with one: the later epoch's.
+//! log until no writer is heard, takes the log over, which makes it the writer, and serves until it must step down. Of two that
+//! stand by and find no writer at the same time, the one with the first epoch takes the log; the other keeps standing by.
 
 mod catch_up;
 mod foreign;
@@ -19,13 +19,13 @@ use crate::{
     tasks::Kind,
 };
 use catch_up::CatchUp;
-use motherlode_books::HOME;
 use motherlode_jetstream::{Presence, vacant};
 use motherlode_ledger::{Options, Standing, Stores};
 use motherlode_runtime::{Config, config::Role};
 use motherlode_spin::Dealer;
 use replica::Replica;
 use std::{
+    collections::BTreeMap,
     future::pending,
     net::TcpListener,
     pin::{Pin, pin},
@@ -103,7 +103,7 @@ pub(crate) async fn serve(
 pub(crate) fn open(config: &Config) -> Result<Opened, LogError> {
     let mut replica = Replica::new(config)?;
     LogLocation::of(config).check_partitions(config.partitions, &config.writes())?;
-    replica.open()
+    replica.open(&BTreeMap::new())
 }
 
 impl Candidate {
@@ -142,24 +142,26 @@ impl Candidate {
 
     /// Waits until the log has no writer, and takes it over. What stops that for now is tried again.
     async fn take_over(&self, catch_up: &mut CatchUp, silent: &AtomicBool) -> Result<Opened, ServeError> {
-        // Who has the first of these partitions has all of them.
-        let first = self.config.writes().first().copied().unwrap_or(HOME);
+        let writes: Vec<_> = self.config.writes().into_iter().collect();
         loop {
-            tokio::select! {
-                vacant = vacant(&self.config.store, first, silent) => if let Err(error) = vacant {
-                    tracing::warn!(%error, "whether the log has a writer can't be found out");
-                    sleep(PAUSE).await;
-                    continue;
+            let last_epochs = tokio::select! {
+                vacant = vacant(&self.config.store, &writes, silent) => match vacant {
+                    Ok(last_epochs) => last_epochs,
+                    Err(error) => {
+                        tracing::warn!(%error, "whether the log has a writer can't be found out");
+                        sleep(PAUSE).await;
+                        continue;
+                    }
                 },
                 ended = catch_up.ended() => {
                     catch_up.resume(ended?);
                     continue;
                 }
-            }
+            };
             let (mut replica, config) = (catch_up.stop().await?, self.config.clone());
             let opening = spawn_blocking(move || {
                 let checked = LogLocation::of(&config).check_partitions(config.partitions, &config.writes());
-                let opened = checked.and_then(|()| replica.open());
+                let opened = checked.and_then(|()| replica.open(&last_epochs));
                 (replica, opened)
             });
             let (replica, opened) = opening.await.map_err(ServeError::interrupted)?;

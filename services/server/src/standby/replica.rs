@@ -10,6 +10,7 @@ use motherlode_ledger::{self as ledger, Held, Options, Recovered, Stores};
 use motherlode_log::{Disk, LockGuard, OsDisk, ReadError, Store};
 use motherlode_runtime::{Config, config};
 use std::{
+    collections::BTreeMap,
     io,
     sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError},
     time::{Duration, Instant},
@@ -46,14 +47,17 @@ impl Replica {
         Ok(Self { config: config.log_store(), lock: Some(lock), partitions })
     }
 
-    /// Takes all partitions over, with what is held of them. Where that fails, what is held still is, but for what proves to
+    /// Takes all partitions over, with what is held of them, unless another process has done so since `last_epochs` (by
+    /// partition, as [`vacant`](jetstream::vacant) returns them). Where that fails, what is held still is, but for what proves to
     /// be of another log.
     ///
     /// # Errors
     /// See [`LogError`].
-    pub(super) fn open(&mut self) -> Result<(Stores, Option<Presence>), LogError> {
+    pub(super) fn open(&mut self, last_epochs: &BTreeMap<u32, u64>) -> Result<(Stores, Option<Presence>), LogError> {
         // From the last to the first: where the first is there all are, and which there are can be seen.
-        let opened = self.partitions.iter_mut().rev().map(|partition| partition.open(&self.config));
+        let last_epoch = |partition: &PartitionReplica| last_epochs.get(&partition.number).copied();
+        let opened =
+            self.partitions.iter_mut().rev().map(|partition| partition.open(&self.config, last_epoch(partition)));
         let mut opened = opened.collect::<Result<Vec<_>, _>>()?;
         opened.reverse();
         let presence = opened.split_first().map(|(first, others)| first.presence(others));
@@ -94,12 +98,16 @@ impl PartitionReplica {
     }
 
     /// Takes it over; reads what came since, or everything where nothing is held.
-    fn open(&mut self, config: &config::Store) -> Result<JetStreamStore, jetstream::OpenError> {
+    fn open(
+        &mut self,
+        config: &config::Store,
+        last_epoch: Option<u64>,
+    ) -> Result<JetStreamStore, jetstream::OpenError> {
         let Some(following) = &mut self.stream else {
             let absent = self.evidence.as_deref().map_or(Absent::Create, Absent::Refuse);
-            return JetStreamStore::open_or(config, self.number, absent);
+            return JetStreamStore::open_or(config, self.number, absent, last_epoch);
         };
-        let opened = JetStreamStore::take_over(following, config);
+        let opened = JetStreamStore::take_over(following, config, last_epoch);
         opened.inspect_err(|error| {
             if is_doubt(error) {
                 tracing::error!(partition = self.number, %error, "what is held is not of this log: it's loaded anew");
@@ -221,6 +229,7 @@ fn is_doubt(error: &jetstream::OpenError) -> bool {
         | Open::Unsafe(_)
         | Open::Api { .. }
         | Open::Contended { .. }
+        | Open::Taken { .. }
         | Open::Deleted { .. }
         | Open::Key { .. } => false,
     }
