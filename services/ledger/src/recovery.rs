@@ -380,3 +380,96 @@ pub(crate) fn fold(reader: &dyn Reader, books: &mut Books, commit: &Commit, hash
     }
     .map_err(|source| OpenError::Refused { position: commit.position, source })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Options;
+    use motherlode_books::Event;
+    use motherlode_log::{LogStart, MemoryStore, ReadError, Record, genesis};
+    use motherlode_proto::convert::record::Logged;
+    use motherlode_testkit::logs::{self, Log};
+    use std::{
+        collections::BTreeSet,
+        sync::atomic::{AtomicU64, Ordering},
+    };
+
+    /// A log without a readable record: those below this position are archived.
+    struct Archive(AtomicU64);
+
+    impl Reader for Archive {
+        fn first(&self) -> Position {
+            1
+        }
+
+        fn end(&self) -> Position {
+            0
+        }
+
+        fn read(&self, position: Position, _: usize, _: usize) -> Result<Vec<Record>, ReadError> {
+            LogStart { first: self.0.load(Ordering::Relaxed), previous: [0; 32] }.check(position).map(|()| vec![])
+        }
+    }
+
+    /// Number of voids of settled rounds: with the round, and without it as in older logs.
+    fn voids(log: &Log) -> (usize, usize) {
+        let (mut settled, mut stated, mut unstated) = (BTreeSet::new(), 0, 0);
+        for Logged { commit, .. } in log.commits() {
+            for event in commit.events {
+                match event {
+                    Event::RoundSettled { round, .. } => _ = settled.insert((commit.stream.to_string(), round)),
+                    Event::RoundVoided { settled: Some(_), .. } => stated += 1,
+                    Event::RoundVoided { round, .. } if settled.contains(&(commit.stream.to_string(), round)) => {
+                        unstated += 1;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        (stated, unstated)
+    }
+
+    /// The books of a log, folded as a start does.
+    fn folded(log: &Log, reader: &dyn Reader) -> Result<Books, OpenError> {
+        let mut books = Books::new();
+        for (logged, bytes) in log.commits().iter().zip(&log.records) {
+            fold(reader, &mut books, &logged.commit, hash(bytes))?;
+        }
+        Ok(books)
+    }
+
+    /// The books after records from another process.
+    fn applied(log: &Log) -> Result<Books, OpenError> {
+        let (folder, options) = (tempfile::tempdir().unwrap(), Options::default());
+        let (index, reader) = (folder.path().join("index"), Arc::new(Archive(AtomicU64::new(1))));
+        let first = Held { position: 0, hash: genesis(log.partition) };
+        let recovered = Recovered::recover(log.partition, reader.clone(), first, &index, &options)?;
+        reader.0.store(Position::MAX, Ordering::Relaxed);
+        let applied = recovered.applier.apply(log.records.iter().cloned());
+        let books = recovered.applier.shared.books.read().clone();
+        recovered.close();
+        applied.map(|()| books)
+    }
+
+    /// PL-37: the fold of a void with its settled round does not read the past; voids of older logs need the records.
+    #[test]
+    fn pl_37_a_void_that_states_its_round_is_folded_without_the_past() {
+        let (mut with_facts, mut without) = (0, 0);
+        for log in logs::all() {
+            let mut store = MemoryStore::new(log.partition);
+            store.append(0, &log.records).unwrap();
+            let expected = folded(&log, &*store.reader()).unwrap();
+            let (stated, unstated) = voids(&log);
+            for result in [folded(&log, &Archive(AtomicU64::new(Position::MAX))), applied(&log)] {
+                match result {
+                    Ok(books) => assert!(unstated == 0 && books == expected, "{}", log.name),
+                    Err(OpenError::Read(ReadError::Archived { .. })) => assert!(unstated > 0, "{}", log.name),
+                    Err(error) => panic!("{}: {error}", log.name),
+                }
+            }
+            with_facts += if unstated == 0 { stated } else { 0 };
+            without += unstated;
+        }
+        assert!(with_facts > 3 && without > 0, "{with_facts} and {without}");
+    }
+}
