@@ -15,8 +15,11 @@ use tokio::time::Instant;
 
 /// Bytes of a turn of weight 1: a few bets.
 const TURN_BYTES: usize = 2 << 10;
-/// Commits of a group while operators compete: a proposal waits for at most two groups, and the larger they are the longer it waits.
-const COMMITS_TOGETHER_MAX: usize = 64;
+/// Commits of a group while operators compete, at least. A proposal waits for at most two groups, and the larger they are the longer it
+/// waits. If an append takes long, a group has the commits that are decided in that time: fewer would lower the rate, not the delay.
+const COMPETING_COMMITS: usize = 32;
+/// About the time in which a commit is decided, microseconds.
+const DECIDED_US: u128 = 16;
 /// Time after a proposal of another operator during which operators compete.
 const COMPETE: Duration = Duration::from_secs(1);
 
@@ -32,6 +35,8 @@ pub(crate) struct Parked {
     /// Operator of the latest proposal, parked or not.
     latest: SmolStr,
     compete_until: Option<Instant>,
+    /// Duration of the latest append.
+    pub(crate) append_took: Duration,
 }
 
 /// The proposals of one operator.
@@ -62,8 +67,11 @@ impl Parked {
 
     /// Commits of a group: `alone` if no operators compete.
     pub(crate) fn commits_max(&self, alone: usize, now: Instant) -> usize {
-        let competes = self.compete_until.is_some_and(|until| now < until);
-        if competes { alone.min(COMMITS_TOGETHER_MAX) } else { alone }
+        if self.compete_until.is_none_or(|until| until <= now) {
+            return alone;
+        }
+        let decided = usize::try_from(self.append_took.as_micros() / DECIDED_US).unwrap_or(usize::MAX);
+        decided.max(COMPETING_COMMITS).min(alone)
     }
 
     pub(crate) fn is_empty(&self) -> bool {

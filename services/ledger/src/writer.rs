@@ -322,6 +322,7 @@ impl Writer {
             let Some(group) = staged.groups.get_mut(durable) else { return };
             group.records = records;
             staged.durable += 1;
+            staged.parked.append_took = staged.appending.map_or(Duration::ZERO, |begun| begun.elapsed());
             (staged.appending, staged.trouble) = (None, None);
         }
         self.shared.standings.clear(Hindrance::Store);

@@ -16,8 +16,10 @@ use std::{
     },
 };
 
-/// Calls per turn of the operator with the greatest weight while operators compete.
+/// Calls per turn of a connection if no operators compete.
 pub(super) const TOGETHER_MAX: usize = 64;
+/// Calls per turn of the operator with the greatest weight while operators compete: the fewer, the shorter others wait.
+const COMPETING_MAX: usize = 16;
 /// Milliseconds after a call of another operator during which operators compete.
 const COMPETE_MS: u64 = 1_000;
 
@@ -73,7 +75,7 @@ impl Turns {
             return alone;
         }
         let busy = share.busy.load(Ordering::Relaxed).max(1);
-        (TOGETHER_MAX * share.weight as usize / self.heaviest as usize / busy).max(1)
+        (COMPETING_MAX * share.weight as usize / self.heaviest as usize / busy).max(1)
     }
 }
 
@@ -101,18 +103,18 @@ mod tests {
     fn at_b3_connections_of_competing_operators_share_their_turns_by_weight() {
         let turns = Turns::new([("acme".to_owned(), 2)].into());
         let (acme, other) = (turns.share("acme", 1), turns.share("other", 2));
-        (0..16).for_each(|_| acme.begin());
+        (0..4).for_each(|_| acme.begin());
         other.begin();
         turns.called(&acme, || 0);
         turns.called(&acme, || 10);
         assert_eq!(turns.calls(&acme, 64, || 1_000), 64, "nobody else calls");
         turns.called(&other, || 1_000);
-        assert_eq!([turns.calls(&acme, 64, || 1_001), turns.calls(&other, 64, || 1_001)], [4, 32]);
+        assert_eq!([turns.calls(&acme, 64, || 1_001), turns.calls(&other, 64, || 1_001)], [4, 8]);
         assert_eq!(turns.calls(&acme, 1_024, || 1_001), 4, "a stream has no more than other calls");
         (0..1_000).for_each(|_| acme.begin());
         assert_eq!(turns.calls(&acme, 64, || 1_001), 1, "one at least");
-        (0..1_015).for_each(|_| acme.end());
-        assert_eq!(turns.calls(&acme, 64, || 1_001), 64);
+        (0..1_003).for_each(|_| acme.end());
+        assert_eq!(turns.calls(&acme, 64, || 1_001), 16);
         assert_eq!(turns.calls(&other, 64, || 2_000), 64, "the other rests");
         assert_eq!(turns.calls(&acme, 1_024, || 2_000), 1_024);
     }
