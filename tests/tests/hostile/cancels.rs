@@ -225,6 +225,7 @@ fn requests(commit: &Commit) -> Vec<(StreamId, String)> {
     let mut all = match parts[..] {
         // A reservation of many grants, and of one.
         ["campaign", operator, many] => vec![(StreamId::System, format!("of/{operator}/{many}"))],
+        ["open-session", request] => vec![(stream.clone(), request.to_owned())],
         ["campaign", operator, player, one] => vec![(StreamId::player(operator, player), one.to_owned())],
         _ => vec![],
     };
