@@ -10,7 +10,8 @@ use motherlode_proto::{
     jackpot::v1::{DeclareIncidentRequest, Incident, ListIncidentsRequest, VoidsNotReturned},
     ledger::v1::{ApproveChangeRequest, GetRoundRequest, ListChangesRequest, VoidRoundRequest, VoidRoundResponse},
     report::v1::{GetPoolStatementRequest, PoolOperator},
-    round::v1::{Account, jackpot_win::State},
+    round::v1::{Account, RoundState, jackpot_win::State},
+    spin::v1::SkipRoundRequest,
 };
 use motherlode_runtime::connect::connect;
 use motherlode_tests::{
@@ -79,6 +80,12 @@ async fn hit(client: &mut Client, account: &Account, id: &str) -> Result<(String
     }
     let spun = client.spin(request, Some(Force::Pick)).await?;
     let chosen = client.choose(&format!("{id}.1"), &spun.round_id, vials(), Some(Force::Jackpot)).await?;
+    // A bet that also wins free spins leaves its round open.
+    if chosen.state() == RoundState::Open {
+        let request =
+            SkipRoundRequest { request_id: format!("{id}.2"), round_id: spun.round_id.clone(), ..Default::default() };
+        client.spin.skip_round(request).await?;
+    }
     Ok((spun.round_id, chosen.jackpot.map_or(State::Unspecified, |won| won.state())))
 }
 
