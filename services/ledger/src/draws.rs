@@ -222,7 +222,11 @@ impl DrawKeys {
         self.0.file.as_deref()
     }
 
-    fn reload(&self) -> Result<(), DrawKeysError> {
+    /// Reads the keys of the file again; the keys stay as they are if the file is missing.
+    ///
+    /// # Errors
+    /// See [`DrawKeysError`]; the keys are as they were.
+    pub(crate) fn reload(&self) -> Result<(), DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(()) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
         let mut file = match File::open(path) {

@@ -169,18 +169,18 @@ pub fn judge_start(ledger: &Handle, keys: &DrawKeys, policy: &StartPolicy) -> Re
         false => verdict,
     };
     let lost = match policy.accept_lost_keys {
-        true => missing(ledger, keys),
+        true => missing(ledger, keys)?,
         false => check_keys(ledger, keys).map(|()| BTreeSet::new())?,
     };
     Ok(Some(Judged { ledger: ledger.clone(), verdict, lost, page }))
 }
 
-/// Checks that a process has all draw keys named in a partition's log.
+/// Checks that a process has all draw keys named in a partition's log. Reads the file of the keys again.
 ///
 /// # Errors
-/// [`StartRefused::KeysMissing`].
+/// [`StartRefused::KeysMissing`], [`StartRefused::Keys`].
 pub fn check_keys(ledger: &Handle, keys: &DrawKeys) -> Result<(), StartRefused> {
-    let lost = missing(ledger, keys);
+    let lost = missing(ledger, keys)?;
     if lost.is_empty() {
         return Ok(());
     }
@@ -291,9 +291,9 @@ fn are_apart(file: &Path, folder: &Path) -> bool {
 }
 
 /// Draw keys named in the log and missing from the file. Empty for keys in memory alone.
-fn missing(ledger: &Handle, keys: &DrawKeys) -> BTreeSet<Epoch> {
+fn missing(ledger: &Handle, keys: &DrawKeys) -> Result<BTreeSet<Epoch>, DrawKeysError> {
     if keys.path().is_none() {
-        return BTreeSet::new();
+        return Ok(BTreeSet::new());
     }
     let generations = ledger.generations();
     let mut named: BTreeSet<_> = generations.keys().collect();
@@ -302,10 +302,13 @@ fn missing(ledger: &Handle, keys: &DrawKeys) -> BTreeSet<Epoch> {
         ledger.books(|books| named.extend(books.players().flat_map(|(.., player)| player.depends_on())));
     }
     named.retain(|name| !generations.is_lost(*name));
+    // A standby, or a process that waited for a writer, may have started before other processes made some of the keys. A key is in the
+    // file before the log names it, so the file is read after the names.
+    keys.reload()?;
     for name in keys.names() {
         named.remove(&name);
     }
-    named
+    Ok(named)
 }
 
 /// Players and open rounds that depend on some of these keys, among the players in memory.

@@ -1,7 +1,7 @@
 //! Split roles: what one process acknowledged is true at every other, whatever link is lost meanwhile; and the log is shown
 //! to nodes alone.
 
-use motherlode_ledger::{Options, Standing, Stores};
+use motherlode_ledger::{DrawKeys, Options, Standing, Stores};
 use motherlode_log::MemoryStore;
 use motherlode_proto::{
     jackpot::v1::GetPoolRequest,
@@ -41,6 +41,25 @@ async fn join(role: Role, data: &Path, ledger: SocketAddr) -> Server {
     let mut config = Config { role, data: data.to_owned(), ..config(data) };
     config.ledger.targets = vec![format!("http://{ledger}")];
     Server::join(&config, Options::default(), dealer()).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_a7_a_spin_process_that_is_older_than_the_draw_keys_joins_their_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let [data, spin, keys] = ["data", "spin", "draws"].map(|name| folder.path().join(name));
+    let open = || Dealer::of(DrawKeys::open(&keys).unwrap());
+    let older = open();
+    let written = Config { role: Role::Ledger, ..config(&data) };
+    let stores = whole(&written, Box::new(MemoryStore::new(0)));
+    // The start makes the first key.
+    let ledger = Server::start(&written, stores, Options::default(), open()).await.unwrap();
+    let mut joined = Config { role: Role::Spin, data: spin, ..written };
+    joined.ledger.targets = vec![format!("http://{}", ledger.address())];
+    let spins = Server::join(&joined, Options::default(), older).await.unwrap();
+    let account = Client::connect(ledger.address()).await.fund("alice", EUR, 15).await;
+    Client::connect(spins.address()).await.spin(bet("r", &account, "0.01"), None).await.unwrap();
+    spins.stop().await.unwrap();
+    ledger.stop().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,8 +4,17 @@ use crate::PROGRAM;
 use motherlode_proto::report::v1::{GetVitalsRequest, PartitionVitals};
 use motherlode_runtime::config::Store;
 use motherlode_testkit::nats::{Node, toml};
-use motherlode_tests::{Cable, Client, Player, Process, reason};
-use std::{collections::BTreeMap, fs, net::SocketAddr, path::PathBuf, process::Command, time::Duration};
+use motherlode_tests::{Cable, Client, Player, Process, reason, serving, until};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Write as _,
+    net::SocketAddr,
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
@@ -25,7 +34,7 @@ struct Installation {
     store: Store,
     partitions: u32,
     /// Further lines of the configuration.
-    more: &'static str,
+    more: String,
 }
 
 impl Installation {
@@ -33,7 +42,7 @@ impl Installation {
         let folder = tempfile::tempdir().unwrap();
         let node = Node::start(&folder.path().join("nats"), "");
         let store = node.config("S");
-        Self { folder, node, store, partitions, more: "" }
+        Self { folder, node, store, partitions, more: String::new() }
     }
 
     /// Starts a process that reaches the server at an address.
@@ -217,8 +226,8 @@ async fn pl_30_a_standby_that_was_cut_from_the_log_takes_up_what_it_missed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_standby_from_before_the_log_holds_it_and_so_does_a_writer_that_lost_it() {
     // Metrics read a ledger for as long as it serves, and must let go of it then: nobody needs to listen for that.
-    let installation =
-        Installation { more: "[telemetry]\notlp_endpoint = \"http://127.0.0.1:1\"\n", ..Installation::new(1) };
+    let more = "[telemetry]\notlp_endpoint = \"http://127.0.0.1:1\"\n".to_owned();
+    let installation = Installation { more, ..Installation::new(1) };
     // Nobody has made the log. Whichever of the two has it first, the one that does not stand by takes it in the end.
     let b = installation.start("b", "ledger", &[]);
     let a = installation.start("a", "all", &[]);
@@ -240,5 +249,67 @@ async fn pl_30_a_standby_from_before_the_log_holds_it_and_so_does_a_writer_that_
     for process in [spin, a] {
         assert_eq!(process.terminate().await, Some(0));
     }
+    installation.audit();
+}
+
+/// The error of a start that lacks draw keys.
+const LACKS: &str = "the log names draw keys";
+
+/// Waits until a standby serves, without a restart.
+async fn wait_for_takeover(standby: &Process) {
+    until("a takeover", async || serving(standby.address).await || standby.log_line(LACKS).is_some()).await;
+    assert_eq!(standby.log_line(LACKS), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_a7_a_standby_that_is_older_than_the_draw_keys_takes_over_at_once() {
+    let mut installation = Installation::new(1);
+    let keys = installation.folder.path().join("draws");
+    installation.more = format!("[draws]\nkey_file = {keys:?}\n");
+    // It starts before the first writer makes the keys.
+    let b = installation.start("b", "ledger", &[]);
+    let a = installation.start("a", "all", &[]);
+    let mut player = Player::join(&mut Client::connect(a.address).await, "p", "0.05").await;
+    play(&mut player, &mut Client::connect(a.address).await, 5).await;
+    wait_for_line(&b, HELD).await;
+    a.kill();
+    wait_for_takeover(&b).await;
+    let spin = installation.spin([&b, &b]);
+    play(&mut player, &mut client(spin.address, b.address).await, 5).await;
+    player.check(&mut client(spin.address, b.address).await).await;
+    for process in [spin, b] {
+        assert_eq!(process.terminate().await, Some(0));
+    }
+    installation.audit();
+}
+
+/// Writes the draw key that test processes are given, as if it had been made a day earlier.
+fn write_key_of_yesterday(file: &Path) {
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let yesterday = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() - Duration::from_secs(86_400);
+    let mut file = fs::File::options().create_new(true).write(true).mode(0o600).open(file).unwrap();
+    writeln!(file, "{} {}", yesterday.as_millis(), "5c".repeat(32)).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_a7_a_standby_reads_draw_keys_that_were_renewed_since_its_start() {
+    let installation = Installation::new(1);
+    let [keys_a, keys_c] = ["a", "c"].map(|name| installation.folder.path().join(name).join("keys/draws"));
+    let a = installation.start("a", "all", &[]);
+    let mut player = Player::join(&mut Client::connect(a.address).await, "p", "0.05").await;
+    play(&mut player, &mut Client::connect(a.address).await, 5).await;
+    // The other takes the log, and renews the keys.
+    write_key_of_yesterday(&keys_c);
+    let c = installation.start("c", "all", &[]);
+    play(&mut player, &mut Client::connect(c.address).await, 5).await;
+    let renewed = fs::read_to_string(&keys_c).unwrap();
+    assert_eq!(renewed.lines().filter(|line| !line.starts_with('#')).count(), 2, "a key of yesterday and one of today");
+    wait_for_line(&a, HELD).await;
+    fs::copy(&keys_c, &keys_a).unwrap();
+    c.kill();
+    wait_for_takeover(&a).await;
+    play(&mut player, &mut Client::connect(a.address).await, 5).await;
+    player.check(&mut Client::connect(a.address).await).await;
+    assert_eq!(a.terminate().await, Some(0));
     installation.audit();
 }

@@ -3,7 +3,7 @@
 mod announce;
 
 use super::{Failure, address, config_file, config_file::faulty, log_step};
-use motherlode_ledger::{DrawKeys, draws::DrawKeysError};
+use motherlode_ledger::{DrawKeys, StartRefused, draws::DrawKeysError};
 use motherlode_proofs::ProofsError;
 use motherlode_runtime::{
     Config,
@@ -117,7 +117,8 @@ impl Args {
 fn failed(error: &ServeError) -> Failure {
     let step = match error {
         ServeError::Log(error) => log_step(error),
-        ServeError::DrawKeys(DrawKeysError::Io { .. } | DrawKeysError::Malformed { .. }) => {
+        ServeError::DrawKeys(DrawKeysError::Io { .. } | DrawKeysError::Malformed { .. })
+        | ServeError::Start(StartRefused::Keys(DrawKeysError::Io { .. } | DrawKeysError::Malformed { .. })) => {
             "Restore the file from a copy, or name another one by [draws] key_file"
         }
         ServeError::Proofs(ProofsError::Key(_)) => {
