@@ -282,7 +282,7 @@ impl Cluster {
     }
 }
 
-/// The [store] of a configuration file.
+/// The `[store]` of a configuration file.
 ///
 /// # Panics
 /// Without an address.
