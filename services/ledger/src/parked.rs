@@ -129,3 +129,25 @@ impl Parked {
         waiting.any(|waiting| waiting.proposal.stream == *stream && waiting.proposal.request_id == request_id)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_b3_a_group_is_small_for_a_second_after_the_proposal_of_another_operator() {
+        let (mut parked, start) = (Parked::default(), Instant::now());
+        let [acme, other] = ["acme", "other"].map(|operator| StreamId::player(operator, "alice"));
+        let after = |ms| start + Duration::from_millis(ms);
+        parked.note(&acme, start);
+        parked.note(&acme, after(10));
+        parked.note(&StreamId::System, after(20));
+        assert_eq!(parked.commits_max(512, after(20)), 512, "one operator proposes");
+        parked.note(&other, after(100));
+        assert_eq!([512, 8].map(|alone| parked.commits_max(alone, after(1_099))), [32, 8]);
+        parked.append_took = Duration::from_micros(1_600);
+        assert_eq!(parked.commits_max(512, after(1_099)), 100, "a commit is decided in 16 us");
+        parked.append_took = Duration::from_millis(500);
+        assert_eq!([parked.commits_max(512, after(1_099)), parked.commits_max(512, after(1_100))], [512, 512]);
+    }
+}

@@ -369,10 +369,12 @@ fn positions(verdicts: Option<Verdicts>) -> Vec<(u64, Result<Position, AppendErr
 /// flood is; and the flood keeps its order.
 #[tokio::test]
 async fn mf_b2_operators_take_turns_while_a_full_group_waits_for_the_disk() {
-    const GROUP: u64 = 512;
+    // As many as while operators compete, whatever the time of an append.
+    const GROUP: u64 = 32;
     // A turn is of 2 KiB, and each of these proposals of 320 bytes.
     const TURN: u64 = 2048 / 320;
-    let mut desk = Desk::open();
+    let options = Options { batch_commits_max: usize::try_from(GROUP).unwrap(), ..Options::default() };
+    let mut desk = Desk::open_with(options);
     let opened = || Event::AccountOpened { currency: Currency::EUR };
     desk.propose([(0, proposal("first", "open", opened()))]);
     assert_eq!(desk.begun(), 1);
