@@ -77,7 +77,7 @@ def test_pl_34_each_format_says_the_same_and_adds_up_to_the_audit(start, tmp_pat
     client = service.client()
     play(client)
     client.close()
-    live = {what: rows_of(f"http://{service.address}", what, tmp_path) for what in ["rounds", "revenue"]}
+    live = {what: rows_of([f"http://{service.address}"], what, tmp_path) for what in ["rounds", "revenue"]}
     assert service.terminate() == 0
     tables = {what: rows_of(service.log_arguments, what, tmp_path) for what in ["rounds", "transactions", "revenue", "events"]}
     assert tables["rounds"] == live["rounds"] and tables["revenue"] == live["revenue"]

@@ -211,6 +211,9 @@ fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenE
             },
             Err(error) => tracing::warn!(%error, "the index cannot be opened: it is built anew from the log"),
         },
+        Ok(Mark::At(Held { position: 0, .. })) => {
+            tracing::info!("the index has no commits: it is built anew from the log")
+        }
         Ok(Mark::At(held)) => {
             tracing::warn!(
                 held.position,
