@@ -36,8 +36,8 @@ use tonic_health::{
 const NEVER: Duration = Duration::from_secs(120);
 pub(crate) const PARTITIONS: u32 = 3;
 
-/// The stream key of both processes, at its default place for tools that read the whole log.
-fn shared_stream_key(data: &Path) -> PathBuf {
+/// The stream key of processes that share a log, at its default place for tools that read the whole log.
+pub fn shared_stream_key(data: &Path) -> PathBuf {
     let key = data.join("keys").join("stream");
     fs::create_dir_all(key.parent().unwrap()).unwrap();
     fs::write(&key, "5a".repeat(32)).unwrap();

@@ -1,6 +1,7 @@
 //! Reports over gRPC: significant events, returns, statements of pools, identity (PL-22, PL-23, PL-24, PL-29).
 
 use crate::PROGRAM;
+use crate::apart::shared_stream_key;
 use motherlode_books::{Event, StreamId};
 use motherlode_ledger::{Options, Proposal};
 use motherlode_proto::{
@@ -495,13 +496,15 @@ async fn pl_29_a_program_that_was_replaced_is_found_by_the_first_check_and_by_la
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_29_another_configuration_has_another_digest() {
-    let mut digests = vec![];
+    let (mut digests, keys) = (vec![], tempfile::tempdir().unwrap());
+    let key = shared_stream_key(keys.path());
     for sessions_max in [10, 10, 11] {
         let data = Path::new("/nowhere");
         let mut config = config(data);
         config.limits.sessions_max = sessions_max;
         let folder = tempfile::tempdir().unwrap();
-        let served = Config { data: folder.path().to_owned(), ..config };
+        let mut served = Config { data: folder.path().to_owned(), ..config };
+        served.store.key_file = Some(key.clone());
         let server = start_fresh(&served).await;
         let mut reports = reports(&server).await;
         digests.push(reports.get_identity(GetIdentityRequest {}).await.unwrap().into_inner().configuration_sha256);

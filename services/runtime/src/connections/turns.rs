@@ -1,10 +1,9 @@
 //! Calls of operators that compete: number of calls that a connection starts per turn.
 //!
-//! Connections of one thread, and the streams of calls on them, are served in turn, and each begins a number of calls in its turn. While callers of several operators
-//! call, an operator's connections share one such number by its weight: an operator with a hundred connections starts no more
-//! calls in a round than an operator with one, except for at least one call per connection.
-//! Nothing is refused, and an operator that calls
-//! alone is not slowed down. Connections without a known caller are one more operator.
+//! Connections of one thread, and the streams of calls on them, are served in turn, and each begins a number of calls in its turn. While
+//! callers of several operators call, an operator's connections share one such number by its weight: an operator with a hundred
+//! connections starts no more calls in a round than an operator with one, except for at least one call per connection. Nothing is
+//! refused, and an operator that calls alone is not slowed down. Connections without a known caller are one more operator.
 //!
 //! Cost: an atomic exchange per call.
 
