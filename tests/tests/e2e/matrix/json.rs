@@ -22,7 +22,8 @@ pub fn refused_by_name(path: &str) -> Option<&'static str> {
     }
 }
 
-fn method(path: &str) -> MethodDescriptor {
+/// A call of the contract by its path.
+pub fn method(path: &str) -> MethodDescriptor {
     let (service, name) = path[1..].split_once('/').unwrap();
     let service = CONTRACT.get_service_by_name(service).unwrap();
     service.methods().find(|method| method.name() == name).unwrap()
@@ -33,8 +34,8 @@ pub fn body(path: &str, message: &[u8]) -> Vec<u8> {
     serde_json::to_vec(&DynamicMessage::decode(method(path).input(), message).unwrap()).unwrap()
 }
 
-/// Calls a method with a body, and waits for its answer or the first line of it.
-pub async fn call(address: SocketAddr, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Answered {
+/// Calls a method with a body; returns the HTTP status and the answer, or its first message of several.
+pub async fn raw(address: SocketAddr, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> (u16, Value) {
     let method = method(path);
     let url = format!("http://{address}/v1/{}/{}", method.parent_service().name(), method.name());
     let mut request = http::Request::post(url).header("content-type", "application/json");
@@ -46,19 +47,24 @@ pub async fn call(address: SocketAddr, path: &str, headers: &[(&str, &str)], bod
     let code = answer.status().as_u16();
     let lines = answer.headers()["content-type"] == "application/jsonl";
     assert!(lines || answer.headers()["content-type"] == "application/json", "{path}: {:?}", answer.headers());
-    let mut told = vec![];
-    while !(lines && told.ends_with(b"\n")) {
+    let mut bytes = vec![];
+    while !(lines && bytes.ends_with(b"\n")) {
         let Some(frame) = answer.frame().await else { break };
-        told.extend_from_slice(frame.unwrap().data_ref().unwrap());
+        bytes.extend_from_slice(frame.unwrap().data_ref().unwrap());
     }
-    let mut told: Value = serde_json::from_slice(&told).unwrap_or_else(|error| panic!("{path}: {error}: {told:?}"));
+    let mut value: Value = serde_json::from_slice(&bytes).unwrap_or_else(|error| panic!("{path}: {error}: {bytes:?}"));
     if lines {
-        assert_eq!(told.as_object().unwrap().len(), 1, "{path}: {told}");
-        told = told["result"].take();
+        assert_eq!(value.as_object().unwrap().len(), 1, "{path}: {value}");
+        value = value["result"].take();
     }
-    match code {
-        200 => within(path, read(method.output(), told)),
-        _ => Err(refused(path, code, told)),
+    (code, value)
+}
+
+/// Calls a method with a body, and waits for its answer or the first line of it.
+pub async fn call(address: SocketAddr, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Answered {
+    match raw(address, path, headers, body).await {
+        (200, value) => within(path, read(method(path).output(), value)),
+        (code, value) => Err(refused(path, code, value)),
     }
 }
 

@@ -2,6 +2,7 @@
 //! row fails. What is refused says so as documented, and the log has not grown.
 
 mod json;
+mod pages;
 mod raw;
 mod rows;
 
