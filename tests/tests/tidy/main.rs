@@ -6,6 +6,7 @@ mod circles;
 mod documents;
 mod modules;
 mod names;
+mod prose;
 mod rules;
 
 use std::{
