@@ -33,6 +33,13 @@ fuzz *TARGETS:
 console:
     python3 -m webbrowser http://127.0.0.1:50080/
 
-# Write the errors reference (proto/ERRORS.md) from the table of reasons
-errors:
+# Write the generated documents: errors, calls, configuration, command line
+documents:
     MOTHERLODE_WRITE_ERRORS=1 cargo test -q -p motherlode-runtime at_c1_the_errors_reference
+    MOTHERLODE_WRITE_DOCUMENTS=1 cargo test -q -p motherlode --lib pages
+    MOTHERLODE_WRITE_DOCUMENTS=1 cargo test -q -p motherlode-tests --test tidy configuration
+    MOTHERLODE_WRITE_DOCUMENTS=1 cargo test -q -p motherlode-tests --test e2e every_call_has_its_page
+
+# Build the site of the documents in target/site
+site:
+    docs/build

@@ -89,11 +89,16 @@ impl<Of: Args> Long<Of> {
     }
 }
 
+/// The command line, with examples and exit codes in its help.
+pub(crate) fn command() -> clap::Command {
+    with_help(Cli::command())
+}
+
 /// Parses the command line and runs the command; `serve` plays with the dealer that is made of its draw keys. Exit codes: 0 done, 1 it failed
 /// or found something, 2 unusable input.
 #[must_use]
 pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
-    let matches = with_help(Cli::command()).get_matches();
+    let matches = command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let done = match cli.command {
         Command::Serve(args) => serve::run(&args, dealer),
@@ -117,8 +122,8 @@ pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
         Command::Export(args) => args.run(export::run),
         Command::Log(args) => args.run(log::run),
         Command::Rng(args) => rng::run(&args),
-        Command::Completions(args) => help::completions(with_help(Cli::command()), &args),
-        Command::Man(args) => help::man(with_help(Cli::command()), &args),
+        Command::Completions(args) => help::completions(command(), &args),
+        Command::Man(args) => help::man(command(), &args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -137,7 +142,7 @@ mod tests {
 
     #[test]
     fn every_command_can_be_asked_for() {
-        with_help(Cli::command()).debug_assert();
+        command().debug_assert();
     }
 
     /// Every command, with the words that lead to it.

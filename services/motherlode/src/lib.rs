@@ -4,6 +4,8 @@ pub mod cli;
 pub mod client;
 pub mod commands;
 mod help;
+#[cfg(test)]
+mod pages;
 pub mod target;
 mod told;
 

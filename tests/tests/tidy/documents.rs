@@ -80,3 +80,20 @@ fn every_path_in_a_document_is_there() {
     }
     assert!(missing.is_empty(), "documents name what is not there: {missing:#?}");
 }
+
+#[test]
+fn every_column_of_an_export_is_documented() {
+    let document = fs::read_to_string(root().join("docs/reference/exports.md")).unwrap();
+    let (mut columns, mut missing) = (0, vec![]);
+    for entry in fs::read_dir(root().join("services/motherlode/src/commands/export")).unwrap() {
+        let source = fs::read_to_string(entry.unwrap().path()).unwrap();
+        for name in source.split("column(\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+            columns += 1;
+            if !document.contains(&format!("`{name}`")) {
+                missing.push(name.to_owned());
+            }
+        }
+    }
+    assert!(columns > 40, "the columns are found");
+    assert!(missing.is_empty(), "docs/reference/exports.md lacks {missing:?}");
+}

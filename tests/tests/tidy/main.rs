@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod circles;
+mod configuration;
 mod documents;
 mod modules;
 mod names;
