@@ -2,13 +2,13 @@
 # Motherlode against TigerBeetle's own benchmark, in turns on one machine and one disk; each turn begins with another of the three.
 #
 # A round is three transfers there: bet, win and contribution. Two ways: 32 clients that each send one round's transfers and
-# wait, as 32 players at Motherlode do, and one client with full batches of 8,190 transfers, the best there is, which no
+# wait, as 32 players at Motherlode do, and one client with full batches of 8,189 transfers, the largest that it takes, which no
 # caller who must answer one player can use. TigerBeetle draws and evaluates nothing, keeps no outcomes, and speaks a protocol of
 # its own. Motherlode's side is the whole service over gRPC.
 #
 #   TIGERBEETLE=/path/to/tigerbeetle deploy/bench/tigerbeetle.sh [turns] [seconds a turn]
 #
-# TIGERBEETLE is a release of December 2024 or later, whose benchmark knows --clients. FOLDER (default target) is where both put
+# TIGERBEETLE is a release of July 2026 or later, whose benchmark has --transfer-batch-count. FOLDER (default target) is where both put
 # their data; MOTHERLODE the binary (default: built here). Prints ratios; ends what it started.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -26,7 +26,8 @@ work=$(mktemp -d -p "${FOLDER:-target}")
 work=$(cd "$work" && pwd)
 served=
 ended() {
-    [ -z "$served" ] || kill "$served" 2>/dev/null || true
+    # The service writes to the folder until it has ended.
+    [ -z "$served" ] || { kill "$served" 2>/dev/null && wait "$served" 2>/dev/null; } || true
     rm -rf "$work"
 }
 trap ended EXIT
@@ -48,7 +49,7 @@ rounds_of_motherlode() {
 }
 # rounds_of_tigerbeetle CLIENTS TRANSFERS-A-BATCH TRANSFERS: it makes a data file in the present folder, and starts a replica on it.
 rounds_of_tigerbeetle() {
-    (cd "$work" && "$TIGERBEETLE" benchmark --account-count=$players --clients="$1" --transfer-batch-size="$2" \
+    (cd "$work" && "$TIGERBEETLE" benchmark --account-count=$players --clients="$1" --transfer-batch-count="$2" \
         --transfer-count="$3" 2>"$work/tigerbeetle.log") | tee "$work/tigerbeetle.out" |
         sed -n 's/^load accepted = \([0-9.]*\) tx.*/\1/p' | awk '{ print $1 / 3 }'
     grep -q '^load accepted' "$work/tigerbeetle.out" || { cat "$work/tigerbeetle.out" "$work/tigerbeetle.log" >&2; return 1; }
@@ -60,7 +61,7 @@ for turn in $(seq "$turns"); do
         case $(((turn + nth) % 3)) in
         0) motherlode=$(rounds_of_motherlode) ;;
         1) one=$(rounds_of_tigerbeetle $clients 3 $single) ;;
-        2) batch=$(rounds_of_tigerbeetle 1 8190 $batched) ;;
+        2) batch=$(rounds_of_tigerbeetle 1 8189 $batched) ;;
         esac
     done
     echo "turn $turn: motherlode $motherlode, one round a request $one, full batches $batch rounds/s" >&2
