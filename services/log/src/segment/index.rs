@@ -1,7 +1,6 @@
-//! The sparse index of a partition's files, which the writer fills and readers look positions up in.
+//! The sparse in-memory index of a partition's files, rebuilt at each opening.
 //!
-//! One mark for about 64 KiB of blocks, 16 bytes each: a partition of a terabyte takes 256 MB. It is held in memory
-//! and built anew at each open. The lock is held to look up or to publish, never while a file is read or written.
+//! It has one mark of 16 bytes per 64 KiB of blocks, 256 MB for a terabyte. Its lock is never held during file I/O.
 
 use std::sync::Arc;
 
@@ -11,50 +10,49 @@ use crate::{
     record::{Hash, Position},
 };
 
-/// Bytes of blocks for one mark.
+/// Bytes of blocks per mark.
 const SPACING: u64 = 64 * 1024;
 
-/// The durable part of a partition.
+/// Index of the durable part of a partition.
 #[derive(Debug)]
 pub(super) struct Index {
-    /// The last durable position.
+    /// Last durable position.
     pub end: Position,
     segments: Vec<Segment>,
-    /// The file that the writer has open, and its segment.
+    /// First position and file of the segment being written.
     open: Option<(Position, Arc<dyn File>)>,
 }
 
 #[derive(Debug)]
 struct Segment {
     first: Position,
-    /// Durable bytes of the file: up to the end of its last block.
+    /// Length up to the end of the last block, in bytes.
     used: u64,
-    /// Blocks here and there, by their first position and their place in the file. The first block is one.
+    /// Sampled blocks, the first one included: first position and offset.
     marks: Vec<(Position, u64)>,
 }
 
-/// Where to begin to look for a position.
+/// Starting point of a search for a position.
 #[derive(Debug, Clone)]
 pub(super) struct Lookup {
-    /// The segment by its first position.
+    /// First position of the segment.
     pub segment: Position,
-    /// Its file, if it is open.
+    /// File of the segment, if it is open.
     pub file: Option<Arc<dyn File>>,
-    /// The block that begins here has this first position; the one looked for is in it or follows in this file.
+    /// First position of the block at `offset`. The searched position is in this block or a later one of the file.
     pub position: Position,
     pub offset: u64,
-    /// Where the durable part of the file ends.
+    /// End of the durable part of the file.
     pub used: u64,
 }
 
 impl Index {
-    /// The index of a log whose last record is at `end`, and of which no block is known.
+    /// Creates an index without blocks, for a log whose last record is at `end`.
     pub fn after(end: Position) -> Self {
         Self { end, segments: Vec::new(), open: None }
     }
 
-    /// Notes the block with positions `first` to `last` at `offset`, of `bytes`, in the segment `segment`, which is
-    /// the last one or a new one.
+    /// Adds the block with positions `first` to `last`. `segment` is the last segment or a new one.
     pub fn add(&mut self, segment: Position, offset: u64, bytes: u64, first: Position, last: Position) {
         if self.segments.last().is_none_or(|known| known.first != segment) {
             self.segments.push(Segment { first: segment, used: offset, marks: Vec::new() });
@@ -68,14 +66,14 @@ impl Index {
         self.end = last;
     }
 
-    /// Notes a whole segment by its outline.
+    /// Adds a full segment from its outline.
     pub fn add_outlined(&mut self, outline: Outline) {
         let Outline { first, last, used, marks, .. } = outline;
         self.segments.push(Segment { first, used, marks });
         self.end = last;
     }
 
-    /// The outline of a full segment, whose last record has this hash.
+    /// Returns the outline of a full segment with this hash of its last record.
     pub fn outline(&self, partition: u32, segment: Position, head: Hash) -> Option<Outline> {
         let at = self.segments.binary_search_by_key(&segment, |segment| segment.first).ok()?;
         let Segment { first, used, marks } = &self.segments[at];
@@ -83,13 +81,13 @@ impl Index {
         Some(Outline { partition, first: *first, last, head, used: *used, marks: marks.clone() })
     }
 
-    /// The full segments with positions up to this one: first position, bytes up to the end of the last block, and last position.
+    /// Returns the full segments with positions up to `upto`: first position, end of the last block, and last position.
     pub fn full(&self, upto: Position) -> Vec<(Position, u64, Position)> {
         let pairs = self.segments.windows(2).map(|pair| (pair[0].first, pair[0].used, pair[1].first - 1));
         pairs.take_while(|(.., last)| *last <= upto).collect()
     }
 
-    /// Notes a block as [`add`](Self::add) does, and the file that it was written to.
+    /// Adds a block as [`add`](Self::add) does, and sets the open file.
     pub fn publish(
         &mut self,
         segment: Position,
@@ -103,7 +101,7 @@ impl Index {
         self.open = Some((segment, Arc::clone(file)));
     }
 
-    /// Where to look for `position`; `None` if it isn't in the log.
+    /// Finds the block to start from; `None` if `position` is not in the log.
     pub fn find(&self, position: Position) -> Option<Lookup> {
         if position == 0 || position > self.end {
             return None;

@@ -1,8 +1,7 @@
-//! Random access: reads of the durable part while the writer appends.
+//! Random access to the durable part while the writer appends.
 //!
-//! Costs: a look into the index, then a read of 64 KiB, which mostly has the block in which the position lies; where more is asked
-//! for, each further read is twice as long, up to 1 MiB. Every block that something is answered from is checked whole. A read ends
-//! with its segment.
+//! Costs: an index lookup and a read of 64 KiB, which mostly contains the block. Longer reads double up to 1 MiB. Each
+//! returned block is verified in full. A read ends at the end of its segment.
 
 use std::{
     io,
@@ -73,7 +72,7 @@ impl Reader for Shared {
         }
     }
 
-    /// Behind the last block of a full segment are zeros to the end of the file.
+    /// Checks for zeros after the last block of each full segment.
     fn check_rest(&self, upto: Position) -> Result<(), ReadError> {
         let full = self.index.read().full(upto);
         for (first, used, last) in full {
@@ -101,10 +100,10 @@ impl Reader for Shared {
 struct Blocks<'a> {
     shared: &'a Shared,
     lookup: Lookup,
-    /// The first position of the block at which the window stands.
+    /// First position of the block at the window's start.
     position: Position,
     window: Window,
-    /// The length of the next read.
+    /// Length of the next read.
     ahead: u64,
 }
 
@@ -121,7 +120,7 @@ impl<'a> Blocks<'a> {
         Ok(Self { shared, lookup, position, window, ahead: READ_MIN })
     }
 
-    /// The next block that reaches position `from`, checked; `None` at the end of the durable part.
+    /// Returns the next verified block that reaches position `from`; `None` at the end of the durable part.
     fn next(&mut self, from: Position) -> Result<Option<Block>, ReadError> {
         while self.window.offset < self.lookup.used {
             self.fill(BLOCK_HEADER)?;
@@ -141,7 +140,6 @@ impl<'a> Blocks<'a> {
         Ok(None)
     }
 
-    /// Sees to it that the window has so many bytes.
     fn fill(&mut self, needed: usize) -> Result<(), ReadError> {
         if self.window.bytes.len() < needed {
             let ahead = self.ahead.min(self.lookup.used - self.window.offset);
@@ -160,7 +158,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Adds the file's name to an error of the operating system.
+/// Adds the file's name to an I/O error.
 fn of(file: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", file.display()))
 }
