@@ -6,18 +6,18 @@
 use parking_lot::Mutex;
 use std::time::Duration;
 
-/// Time of the latest confirmation that a writer is the only one.
+/// Time of the latest confirmation as only writer.
 #[derive(Debug, Default)]
 pub struct Authority(Mutex<Option<Duration>>);
 
 impl Authority {
-    /// Records a confirmation at a time of [`uptime`]. An earlier time has no effect.
+    /// Records a confirmation at a time of [`uptime`]. Earlier times have no effect.
     pub fn confirm(&self, at: Duration) {
         let mut latest = self.0.lock();
         *latest = (*latest).max(Some(at));
     }
 
-    /// Returns the time since the latest confirmation, or zero before the first one.
+    /// Returns the time since the latest confirmation, or zero before the first.
     #[must_use]
     pub fn age(&self) -> Duration {
         (*self.0.lock()).map_or(Duration::ZERO, |latest| uptime().saturating_sub(latest))

@@ -57,7 +57,7 @@ impl ScanError {
     }
 }
 
-/// Reasons why a log cannot be opened for appending.
+/// Reasons for a failed opening.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The log is open in this or another process.
@@ -66,7 +66,7 @@ pub enum OpenError {
         /// Directory of the partition.
         dir: PathBuf,
     },
-    /// The log is unreadable or damaged. Nothing was changed.
+    /// The log is unreadable or damaged, and unchanged.
     #[error(transparent)]
     Scan(#[from] ScanError),
 }

@@ -1,4 +1,4 @@
-//! Errors of appends and reads, and the state of the log after them.
+//! Errors of appends and reads.
 
 use std::{fmt::Write as _, io};
 
@@ -10,7 +10,7 @@ use crate::{
 /// Reasons for a failed append.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
-    /// The log ends at another position. Nothing was written.
+    /// The log ends elsewhere. Nothing was written.
     #[error("the log ends at position {end}")]
     Conflict {
         /// Last position of the log.
@@ -23,36 +23,34 @@ pub enum AppendError {
         position: Position,
         /// Expected previous hash.
         expected: Hash,
-        /// Previous hash in the record, unless its prefix is malformed.
+        /// Previous hash in the record, if well-formed.
         found: Option<Hash>,
     },
-    /// The records exceed the limit of one append. Nothing was written.
+    /// The append is too large. Nothing was written.
     #[error("an append of {bytes} bytes is over the limit of {limit}")]
     TooLarge {
-        /// Length of their block, in bytes.
+        /// Length in bytes.
         bytes: u64,
-        /// Length of the largest block, in bytes.
+        /// Limit in bytes.
         limit: u64,
     },
-    /// The storage is full. Nothing of the append is in the log. Retry once there is room.
+    /// The storage is full. Nothing was appended. Retry once there is room.
     #[error("no room for the append: {0}")]
     Full(io::Error),
-    /// The storage failed. Nothing of the append is in the log. The caller may retry.
+    /// The storage failed. Nothing was appended. The caller may retry.
     #[error("the log cannot be written: {0}")]
     Unavailable(io::Error),
-    /// The write or its sync failed, so the records may or may not be durable until the next opening. After the next
-    /// successful [`settle`](crate::Store::settle) or append they are not in the log.
+    /// The outcome is unknown until the next opening. After the next successful [`settle`](crate::Store::settle) or
+    /// append, the records are not in the log.
     #[error("whether the append was written is unknown: {0}")]
     Unknown(io::Error),
-    /// This or an earlier write failed with an unknown outcome. Reads work; appends are refused until the store is
-    /// opened again.
+    /// This or an earlier write had an unknown outcome. Appends are refused until the store is opened again.
     #[error("the log takes no appends until it is opened again: {reason}")]
     Failed {
         /// Failed operation and its error.
         reason: String,
     },
-    /// Another writer has taken over the log. Nothing was written, and this store refuses all later appends. Reads end
-    /// where this writer stopped.
+    /// Another writer has taken over the log. This store refuses all later appends.
     #[error("another writer has taken the log over: {reason}")]
     Fenced {
         /// Evidence of the other writer.
@@ -63,7 +61,7 @@ pub enum AppendError {
 /// Reasons for a failed read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The record is archived: it is below the first kept position.
+    /// The record is below the first kept position.
     #[error("position {position} is archived: the log keeps records from position {first}")]
     Archived {
         /// Requested position.
@@ -82,7 +80,6 @@ pub enum ReadError {
     DamagedMessage(#[from] DamagedMessage),
 }
 
-/// Formats a hash in hexadecimal.
 fn hex(hash: Option<&Hash>) -> String {
     hash.map_or("no hash".into(), |hash| {
         hash.iter().fold(String::new(), |mut text, byte| {

@@ -3,16 +3,12 @@
 //! A *partition* is a totally ordered log of opaque records at contiguous, 1-based [`Position`]s. Each record begins
 //! with the SHA-256 of the record before it. One [`Store`] writes a partition; any number of [`Reader`]s follow it.
 //!
-//! * [`SegmentStore`] keeps a partition in files: durable, checksummed, the default.
-//! * [`MemoryStore`] keeps a partition in memory, for tests and demonstrations.
-//! * [`scan`] reads and verifies a partition's files and changes nothing, for audits.
-//!
-//! A log begins at [`LogStart`]: position 1, or a later one once older segments are archived. Reading an archived
-//! position is an error, not an empty answer.
+//! * [`SegmentStore`]: files, durable and checksummed.
+//! * [`MemoryStore`]: for tests and demonstrations.
+//! * [`scan`]: verifies a partition's files and changes nothing.
 //!
 //! Acknowledged appends survive any crash byte for byte. Damage is reported with file and offset, and never skipped or
-//! repaired. Costs: one write and one `fdatasync` per append; one or two `pread`s per read; opening verifies all bytes
-//! at some 600 MB per second and core.
+//! repaired. Opening verifies all bytes, some 600 MB per second and core.
 
 mod authority;
 pub mod block;

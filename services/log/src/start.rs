@@ -1,15 +1,14 @@
 //! The start of a log: its first kept position and the previous hash.
 //!
-//! A whole log starts at position 1 with its [genesis](crate::genesis) hash. Before segments are archived and removed,
-//! the file `start` must be durable:
+//! The file `start` must be durable before segments are archived and removed:
 //!
 //! ```text
 //! "MLSTART1"  SHA-256 of the rest 32
 //! partition u32  first position u64  hash of the record before it 32
 //! ```
 //!
-//! Without it, a missing first segment is damage. A segment must begin with this position and hash; older segments
-//! remain from an interrupted removal and are ignored. Nothing writes the file yet.
+//! Without it, a missing first segment is damage. A segment must confirm it; older segments are ignored. Nothing writes
+//! the file yet.
 
 use std::path::Path;
 
@@ -50,8 +49,7 @@ impl LogStart {
         if position < first { Err(ReadError::Archived { position, first }) } else { Ok(()) }
     }
 
-    /// Reads the recorded start and partition; `None` for a whole log. A damaged file, or one of another partition, is
-    /// an error.
+    /// Reads the recorded start and partition; `None` for a whole log.
     pub(crate) fn read(disk: &dyn Disk, dir: &Path, partition: Option<u32>) -> Result<Option<(u32, Self)>, ScanError> {
         let path = dir.join(FILE);
         let listed = disk.list(dir).map_err(ScanError::at(dir))?;

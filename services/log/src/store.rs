@@ -14,35 +14,33 @@ use crate::{
 
 /// The writer of one partition.
 ///
-/// * A store MUST have at most one live writer: it MUST refuse a second one when it opens or first appends.
+/// * A store MUST refuse a second live writer when it opens or first appends.
 /// * [`end`](Store::end) and [`head`](Store::head) MUST cover durable records only, and MUST NOT go back.
-/// * After a crash a store MUST have all acknowledged appends, byte for byte. It MAY have later whole appends in order,
-///   and MUST NOT have parts of one.
+/// * After a crash a store MUST have all acknowledged appends, byte for byte. It MAY have later appends in order and in
+///   full.
 /// * A damaged store MUST refuse to open. It MUST NOT drop an acknowledged record.
 pub trait Store: Send {
-    /// Returns the partition's number, the input of its [genesis](crate::genesis) hash.
+    /// Returns the partition's number.
     fn partition(&self) -> u32;
 
-    /// Returns the start of the log. A store that does not start with the genesis hash MUST have a segment.
+    /// Returns the log's start. A later start than genesis MUST have a segment.
     fn start(&self) -> LogStart;
 
     /// Returns the last durable position, 0 for an empty log.
     fn end(&self) -> Position;
 
-    /// Returns the hash of the record at [`end`](Store::end), or the genesis hash of an empty log.
+    /// Returns the hash at [`end`](Store::end), or the genesis hash.
     fn head(&self) -> Hash;
 
     /// Appends all records or none, from `after + 1`. On `Ok` they are durable and visible to readers.
     ///
-    /// * `after` MUST be [`end`](Store::end), otherwise the append fails with a conflict.
-    /// * The records MUST follow [`head`](Store::head); [`Chained`] has verified the rest of their chain.
-    /// * One call is one block and SHOULD cost one synchronous write, so callers batch.
-    /// * An empty append at the right position succeeds and writes nothing.
-    ///
-    /// [`AppendError::Conflict`] is checked first, then `Chain`, then `TooLarge`.
+    /// * `after` MUST be [`end`](Store::end), else [`AppendError::Conflict`]. Later checks: `Chain`, then `TooLarge`.
+    /// * The records MUST follow [`head`](Store::head). [`Chained`] has verified the others.
+    /// * One call is one block and SHOULD cost one synchronous write.
+    /// * An empty append writes nothing.
     fn append_chained(&mut self, after: Position, chained: &Chained) -> Result<(), AppendError>;
 
-    /// Verifies the chain of records, then appends them like [`append_chained`](Store::append_chained).
+    /// Verifies the records' chain, then appends them.
     fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), AppendError> {
         let end = self.end();
         if after != end {
@@ -55,24 +53,23 @@ pub trait Store: Send {
         self.append_chained(after, &chained)
     }
 
-    /// Makes the opened log durable and undoes a failed append, as an append does too. Readable records do not change.
-    /// After an error appends are refused, and the caller MAY retry.
+    /// Makes the opened log durable and undoes a failed append, as an append does too. The caller MAY retry.
     fn settle(&mut self) -> Result<(), AppendError> {
         Ok(())
     }
 
-    /// Does pending work between appends: [`settle`](Store::settle) and preparations for later appends. SHOULD cost
-    /// nothing without pending work. After an error the caller MAY retry; appends may still succeed.
+    /// Settles and prepares for later appends. SHOULD cost nothing without pending work. The caller MAY retry; appends
+    /// may succeed despite an error.
     fn tend(&mut self) -> Result<(), AppendError> {
         self.settle()
     }
 
-    /// Returns the last position that the opening did not verify, or 0. The opener SHOULD verify these records.
+    /// Returns the last unverified position, or 0. The opener SHOULD verify these records.
     fn unread(&self) -> Position {
         0
     }
 
-    /// Returns the latest confirmation as the only writer; `None` if a lock excludes others.
+    /// Returns the confirmations as only writer; `None` if a lock ensures it.
     fn authority(&self) -> Option<Arc<Authority>> {
         None
     }
@@ -81,30 +78,29 @@ pub trait Store: Send {
     fn reader(&self) -> Arc<dyn Reader>;
 }
 
-/// The readers' side of one partition. A read MUST NOT wait for an append.
+/// The readers' side of a partition. A read MUST NOT wait for an append.
 pub trait Reader: Send + Sync {
-    /// Returns the first kept position, 1 for a whole log.
+    /// Returns the first kept position.
     fn first(&self) -> Position;
 
     /// Returns the last durable position, 0 for an empty log.
     fn end(&self) -> Position;
 
-    /// Returns contiguous records from `from`, at most `max_records` and `max_bytes`, but at least one of any length.
-    /// Fewer records do not mean the end; an empty answer does.
+    /// Returns contiguous records from `from`, at most `max_records` and `max_bytes`, but at least one. Only an empty
+    /// answer means the end.
     ///
     /// * `from` 0 means 1. Past the end the answer MUST be empty.
     /// * Below [`first`](Reader::first) the answer MUST be [`ReadError::Archived`].
-    /// * Records MUST be durable, and bytes in doubt MUST NOT be returned.
+    /// * Bytes in doubt MUST NOT be returned.
     fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError>;
 
-    /// Verifies the bytes outside the records up to a position, which no read covers. MUST report all faults that a
-    /// full opening refuses.
+    /// Verifies the bytes between the records up to a position, as an opening does.
     fn check_rest(&self, _upto: Position) -> Result<(), ReadError> {
         Ok(())
     }
 }
 
-/// Remaining records and bytes of a read, for implementations of [`Reader`].
+/// Remaining records and bytes of a read.
 #[derive(Debug)]
 pub struct Limit {
     records: usize,
@@ -119,7 +115,7 @@ impl Limit {
         Self { records, bytes, first: true }
     }
 
-    /// Counts a record of `bytes`, and reports whether it fits. The first record always fits.
+    /// Counts a record, and reports whether it fits. The first one always fits.
     pub fn admits(&mut self, bytes: usize) -> bool {
         let admitted = self.records > 0 && (self.first || bytes <= self.bytes);
         if admitted {

@@ -1,7 +1,7 @@
-//! The file system interface of the log, which tests replace by a faulty one.
+//! The log's file system interface, which tests replace by a faulty one.
 //!
-//! After a crash the log relies only on bytes after their file's `sync`, names after their directory's `sync`, and
-//! atomic `rename`. POSIX and the common Linux file systems guarantee these.
+//! After a crash the log relies only on bytes after `sync` of their file, names after `sync` of their directory, and
+//! atomic `rename`.
 
 pub mod os;
 
@@ -13,29 +13,29 @@ use std::{
 
 /// A file system. Each function returns the file system's errors.
 pub trait Disk: fmt::Debug + Send + Sync {
-    /// Creates `dir` and its missing parents durably.
+    /// Creates `dir` and its parents durably.
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
 
-    /// Lists the names of the files in `dir`, unordered.
+    /// Lists the files in `dir`, unordered.
     fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>>;
 
-    /// Creates the file `path`, or truncates it to zero bytes.
+    /// Creates or empties a file.
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>>;
 
-    /// Opens the file `path`.
+    /// Opens a file.
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>>;
 
     /// Renames a file and replaces an existing one.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Opens the directory `dir`, so that later syncs of its names need no further descriptor.
+    /// Opens a directory.
     fn folder(&self, dir: &Path) -> io::Result<Arc<dyn Folder>>;
 
-    /// Locks `path` against other processes and openers until the guard is dropped; `None` if it is locked already.
+    /// Locks `path` against other processes and openers; `None` if it is locked.
     fn lock(&self, path: &Path) -> io::Result<Option<LockGuard>>;
 }
 
-/// Guard that releases its lock on drop.
+/// Releases its lock on drop.
 pub type LockGuard = Box<dyn Held>;
 
 /// A lock.
@@ -54,27 +54,26 @@ pub enum Access {
 
 /// An open directory.
 pub trait Folder: fmt::Debug + Send + Sync {
-    /// Makes the names in the directory durable with `fsync`. After an error, names given since the last success are in
-    /// doubt until they are given again.
+    /// Makes names durable with `fsync`. An error leaves them in doubt until they are given again.
     fn sync(&self) -> io::Result<()>;
 }
 
-/// An open file. Calls take an offset, so threads can share one handle.
+/// An open file. Threads can share one handle.
 pub trait File: fmt::Debug + Send + Sync {
     /// Returns the length in bytes.
     fn length(&self) -> io::Result<u64>;
 
-    /// Reads at most `buffer.len()` bytes at `offset`; 0 means the end of the file.
+    /// Reads at most `buffer.len()` bytes; 0 means the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Writes a part of `bytes` at `offset`, extends the file if needed, and returns the number of written bytes.
+    /// Writes a part of `bytes`, and returns its length.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
 
-    /// Truncates the file, or extends it with zeros, to `bytes`.
+    /// Truncates or extends the file.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
-    /// Makes the bytes durable with `fdatasync`. After an error, bytes written since the last success are in doubt
-    /// until they are written again; a second sync does not settle it.
+    /// Makes bytes durable with `fdatasync`. An error leaves them in doubt until they are written again, whatever a
+    /// second sync returns.
     fn sync(&self) -> io::Result<()>;
 }
 
@@ -94,7 +93,7 @@ impl dyn File {
         Ok(())
     }
 
-    /// Reads up to `bytes` bytes from `offset`, fewer only at the end of the file.
+    /// Reads `bytes` bytes, fewer only at the end of the file.
     pub(crate) fn read_up_to(&self, bytes: u64, offset: u64) -> io::Result<Vec<u8>> {
         let available = self.length()?.saturating_sub(offset).min(bytes);
         let mut buffer = vec![0; usize::try_from(available).map_err(|_| io::ErrorKind::OutOfMemory)?];

@@ -25,7 +25,7 @@ impl Disk for OsDisk {
             }
             fs::create_dir(dir)?;
         }
-        // An existing directory is synced too: its creator may have stopped before the name was durable.
+        // An existing directory's name may not be durable yet.
         self.folder(above)?.sync()
     }
 

@@ -5,10 +5,9 @@ use std::{io, sync::Arc};
 use super::{format::SEGMENT_HEADER, scan::Tail};
 use crate::{disk::File, record::Position};
 
-/// The kernel's unit of writing, in bytes. A repair writes all bytes of a page again.
+/// Unit of the page cache, in bytes.
 const PAGE: u64 = 4096;
 
-/// The segment being written.
 #[derive(Debug)]
 pub(super) struct Active {
     pub first: Position,
@@ -17,24 +16,22 @@ pub(super) struct Active {
     pub used: u64,
     /// End of the durable zeros.
     zeroed: u64,
-    /// Bytes before `used` in the same page; after an opening, the whole last block.
+    /// Bytes before `used` in the same page, or the last block at least.
     last: Vec<u8>,
     due: Due,
 }
 
-/// Repair before the next write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Due {
     Nothing,
-    /// Write the last bytes again and sync: they may be in memory only.
+    /// Write the last bytes again and sync.
     Write,
-    /// Truncate first: partial blocks or non-durable zeros may follow `used`.
+    /// Truncate first: partial blocks or non-durable zeros may follow.
     Cut,
 }
 
 impl Active {
-    /// Opens the segment that begins at `first`, with the offset and length of its last `block` and its torn tail.
-    /// Writes nothing yet.
+    /// Opens a segment with the offset and length of its last `block`. Writes nothing.
     pub fn found(first: Position, file: Arc<dyn File>, block: Option<(u64, u64)>, tail: &Tail) -> io::Result<Self> {
         let (offset, bytes) = block.unwrap_or((0, SEGMENT_HEADER as u64));
         let used = offset + bytes;
@@ -48,12 +45,10 @@ impl Active {
         Ok(Self { first, file, used, zeroed, last, due })
     }
 
-    /// Wraps a file with `zeroed` durable zeros, to become a segment with [`begin`](Self::begin).
     pub fn spare(file: Arc<dyn File>, zeroed: u64) -> Self {
         Self { first: 0, file, used: 0, zeroed, last: vec![], due: Due::Nothing }
     }
 
-    /// Writes and syncs the header of the segment that begins at `first`.
     pub fn begin(&mut self, first: Position, header: &[u8; SEGMENT_HEADER]) -> io::Result<()> {
         self.file.write_all_at(header, 0)?;
         self.file.sync()?;
@@ -84,8 +79,7 @@ impl Active {
         Ok(())
     }
 
-    /// Ensures that durable zeros cover the next `bytes`. Otherwise writes `ahead` zeros within `limit`, or more if
-    /// needed.
+    /// Ensures durable zeros for the next `bytes`. Writes `ahead` zeros if they are missing.
     pub fn reserve(&mut self, bytes: u64, ahead: u64, limit: u64) -> io::Result<()> {
         let needed = self.used + bytes;
         if needed <= self.zeroed {
@@ -100,7 +94,6 @@ impl Active {
         Ok(())
     }
 
-    /// Writes and syncs a block at `used`.
     pub fn write(&mut self, block: &[u8]) -> io::Result<()> {
         self.due = Due::Cut;
         self.file.write_all_at(block, self.used)?;

@@ -20,13 +20,11 @@ use bytes::{Buf, Bytes};
 
 use crate::record::{Hash, Position};
 
-/// The disk's atomic unit of writing, in bytes.
+/// Atomic unit of disk writes, in bytes.
 pub(super) const SECTOR: usize = 512;
-/// Alignment of blocks, in bytes.
 pub(super) const ALIGN: usize = 32;
 pub(super) const SEGMENT_HEADER: usize = 64;
 pub(super) const BLOCK_HEADER: usize = 32;
-/// Length of the largest block, in bytes.
 pub(crate) const MAX_BLOCK: u64 = 16 << 20;
 
 const SEGMENT_MAGIC: [u8; 8] = *b"MLODESEG";
@@ -54,7 +52,6 @@ impl SegmentHeader {
         bytes
     }
 
-    /// Decodes the header at the beginning of `file`; the error describes the fault.
     pub fn decode(file: &[u8]) -> Result<Self, &'static str> {
         let header = file.first_chunk::<SEGMENT_HEADER>().ok_or("the file is shorter than a segment's header")?;
         let mut fields = &header[..];
@@ -99,7 +96,6 @@ impl BlockHeader {
         bytes
     }
 
-    /// Decodes the header at the beginning of `bytes`; `None` if it is invalid.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let header = bytes.first_chunk::<BLOCK_HEADER>()?;
         let mut fields = header.strip_prefix(&BLOCK_MAGIC)?;
@@ -109,7 +105,7 @@ impl BlockHeader {
         sound.then_some(Self { body, first, records, mask, body_crc })
     }
 
-    /// Returns the length of the whole block, in bytes.
+    /// Returns the length of the whole block.
     pub fn bytes(&self) -> usize {
         padded(self.body as usize)
     }
@@ -119,23 +115,19 @@ impl BlockHeader {
 pub(crate) struct Block {
     pub first: Position,
     pub records: Vec<Bytes>,
-    /// Length in the file.
     pub bytes: usize,
 }
 
 impl Block {
-    /// Returns the position after the last record.
     pub fn next(&self) -> Position {
         self.first + self.records.len() as Position
     }
 }
 
-/// Returns the length of the body of `records`, in bytes.
 pub(crate) fn body_bytes(records: &[Bytes]) -> u64 {
     records.iter().map(|record| 4 + record.len() as u64).sum()
 }
 
-/// Returns the length of a block with a body of `body` bytes.
 pub(crate) fn block_bytes(body: u64) -> u64 {
     (BLOCK_HEADER as u64 + body + END_MARKER.len() as u64).next_multiple_of(ALIGN as u64)
 }
@@ -144,8 +136,7 @@ fn padded(body: usize) -> usize {
     (BLOCK_HEADER + body + END_MARKER.len()).next_multiple_of(ALIGN)
 }
 
-/// Encodes `records` into `buffer` as the block for position `first` at `offset` of its file. The caller keeps it
-/// within [`MAX_BLOCK`].
+/// Encodes the block for position `first` at `offset` of its file. The caller keeps it within [`MAX_BLOCK`].
 pub(crate) fn encode_block(buffer: &mut Vec<u8>, offset: u64, first: Position, records: &[Bytes]) {
     buffer.clear();
     buffer.resize(BLOCK_HEADER, 0);
@@ -173,8 +164,7 @@ fn length(bytes: usize) -> u32 {
     u32::try_from(bytes).expect("a block is at most 16 MiB")
 }
 
-/// Decodes the block for position `expected` at the beginning of `data`; the error describes the fault. The records
-/// share the memory of `data`.
+/// Decodes the block for position `expected`. The records share the memory of `data`.
 pub(crate) fn decode_block(data: &Bytes, expected: Position) -> Result<Block, &'static str> {
     let header = BlockHeader::decode(data).ok_or("no sound block header")?;
     if header.first != expected {
@@ -237,7 +227,7 @@ fn apply_mask(body: &mut [u8], mask: u32) {
     }
 }
 
-/// Splits `length` bytes at `offset` at the file's sector boundaries; ranges are relative to `offset`.
+/// Splits `length` bytes at `offset` at sector boundaries.
 pub(super) fn sectors(offset: u64, length: usize) -> impl Iterator<Item = Range<usize>> {
     let mut start = 0;
     let mut end = SECTOR - usize::try_from(offset % SECTOR as u64).unwrap_or(0);
@@ -248,8 +238,7 @@ pub(super) fn sectors(offset: u64, length: usize) -> impl Iterator<Item = Range<
     })
 }
 
-/// Reports whether `part` has two or more nonzero bytes under the mask. Sectors and bodies begin at multiples of four,
-/// so the mask is aligned with the part.
+/// Reports whether `part` has two or more nonzero bytes under the mask. Both begin at multiples of four.
 pub(super) fn dense(part: &[u8], mask: [u8; 4]) -> bool {
     part.iter().zip(mask.into_iter().cycle()).filter(|(byte, mask)| **byte != *mask).take(2).count() == 2
 }

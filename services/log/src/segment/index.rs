@@ -1,6 +1,5 @@
-//! The sparse in-memory index of a partition's files, rebuilt at each opening.
-//!
-//! It has one mark of 16 bytes per 64 KiB of blocks, 256 MB for a terabyte. Its lock is never held during file I/O.
+//! The sparse in-memory index of a partition's files, rebuilt at each opening: 16 bytes per 64 KiB of blocks. Its lock
+//! is never held during file I/O.
 
 use std::sync::Arc;
 
@@ -10,44 +9,36 @@ use crate::{
     record::{Hash, Position},
 };
 
-/// Bytes of blocks per mark.
 const SPACING: u64 = 64 * 1024;
 
-/// Index of the durable part of a partition.
 #[derive(Debug)]
 pub(super) struct Index {
-    /// Last durable position.
     pub end: Position,
     segments: Vec<Segment>,
-    /// First position and file of the segment being written.
+    /// Segment being written.
     open: Option<(Position, Arc<dyn File>)>,
 }
 
 #[derive(Debug)]
 struct Segment {
     first: Position,
-    /// Length up to the end of the last block, in bytes.
+    /// End of the last block.
     used: u64,
-    /// Sampled blocks, the first one included: first position and offset.
+    /// Sampled blocks, first one included: first position and offset.
     marks: Vec<(Position, u64)>,
 }
 
-/// Starting point of a search for a position.
 #[derive(Debug, Clone)]
 pub(super) struct Lookup {
-    /// First position of the segment.
     pub segment: Position,
-    /// File of the segment, if it is open.
     pub file: Option<Arc<dyn File>>,
-    /// First position of the block at `offset`. The searched position is in this block or a later one of the file.
+    /// First position of the block at `offset`, which has the searched position or precedes it.
     pub position: Position,
     pub offset: u64,
-    /// End of the durable part of the file.
     pub used: u64,
 }
 
 impl Index {
-    /// Creates an index without blocks, for a log whose last record is at `end`.
     pub fn after(end: Position) -> Self {
         Self { end, segments: Vec::new(), open: None }
     }
@@ -66,14 +57,13 @@ impl Index {
         self.end = last;
     }
 
-    /// Adds a full segment from its outline.
     pub fn add_outlined(&mut self, outline: Outline) {
         let Outline { first, last, used, marks, .. } = outline;
         self.segments.push(Segment { first, used, marks });
         self.end = last;
     }
 
-    /// Returns the outline of a full segment with this hash of its last record.
+    /// Returns the outline of a full segment with this last hash.
     pub fn outline(&self, partition: u32, segment: Position, head: Hash) -> Option<Outline> {
         let at = self.segments.binary_search_by_key(&segment, |segment| segment.first).ok()?;
         let Segment { first, used, marks } = &self.segments[at];
@@ -87,7 +77,6 @@ impl Index {
         pairs.take_while(|(.., last)| *last <= upto).collect()
     }
 
-    /// Adds a block as [`add`](Self::add) does, and sets the open file.
     pub fn publish(
         &mut self,
         segment: Position,
@@ -101,7 +90,6 @@ impl Index {
         self.open = Some((segment, Arc::clone(file)));
     }
 
-    /// Finds the block to start from; `None` if `position` is not in the log.
     pub fn find(&self, position: Position) -> Option<Lookup> {
         if position == 0 || position > self.end {
             return None;

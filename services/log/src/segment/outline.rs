@@ -6,9 +6,8 @@
 //! marks u32, each position u64  offset u64
 //! ```
 //!
-//! A segment without a valid outline is read instead. An outline is used only if the previous segment ends before it
-//! and the next segment's header has its last hash. It does not prove the segment's bytes; the opener verifies them
-//! later.
+//! A segment without a valid outline is read. An outline must match the previous segment's end and the next one's
+//! header. It does not prove the segment's bytes.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +20,6 @@ use crate::{
 };
 
 const MAGIC: [u8; 8] = *b"MLOUTLN1";
-/// Largest outline that is read, in bytes.
 const BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +27,6 @@ pub(super) struct Outline {
     pub partition: u32,
     pub first: Position,
     pub last: Position,
-    /// Hash of the last record.
     pub head: Hash,
     /// End of the last block.
     pub used: u64,
@@ -42,7 +39,6 @@ fn file(dir: &Path, first: Position) -> PathBuf {
 }
 
 impl Outline {
-    /// Reads a segment's outline; `None` if it is missing or invalid.
     pub fn read(disk: &dyn Disk, dir: &Path, first: Position) -> Option<Self> {
         let file = disk.open(&file(dir, first), Access::Read).ok()?;
         let bytes = file.read_up_to(BYTES_MAX, 0).ok()?;

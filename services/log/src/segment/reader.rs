@@ -1,7 +1,7 @@
-//! Random access to the durable part while the writer appends.
+//! Random access to durable records during appends.
 //!
-//! Costs: an index lookup and a read of 64 KiB, which mostly contains the block. Longer reads double up to 1 MiB. Each
-//! returned block is verified in full. A read ends at the end of its segment.
+//! Cost: an index lookup and a read of 64 KiB. Longer reads double up to 1 MiB. Each returned block is verified. A read
+//! ends with its segment.
 
 use std::{
     io,
@@ -29,7 +29,6 @@ use crate::{
 const READ_MIN: u64 = 64 * 1024;
 const READ_MAX: u64 = 1024 * 1024;
 
-/// State shared by the writer and its readers.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub disk: Arc<dyn Disk>,
@@ -72,7 +71,6 @@ impl Reader for Shared {
         }
     }
 
-    /// Checks for zeros after the last block of each full segment.
     fn check_rest(&self, upto: Position) -> Result<(), ReadError> {
         let full = self.index.read().full(upto);
         for (first, used, last) in full {
@@ -96,14 +94,13 @@ impl Reader for Shared {
     }
 }
 
-/// The durable blocks of one segment from a lookup's block on.
+/// The durable blocks of a segment from the lookup on.
 struct Blocks<'a> {
     shared: &'a Shared,
     lookup: Lookup,
-    /// First position of the block at the window's start.
+    /// First position of the window's block.
     position: Position,
     window: Window,
-    /// Length of the next read.
     ahead: u64,
 }
 
@@ -120,7 +117,7 @@ impl<'a> Blocks<'a> {
         Ok(Self { shared, lookup, position, window, ahead: READ_MIN })
     }
 
-    /// Returns the next verified block that reaches position `from`; `None` at the end of the durable part.
+    /// Returns the next verified block that reaches `from`.
     fn next(&mut self, from: Position) -> Result<Option<Block>, ReadError> {
         while self.window.offset < self.lookup.used {
             self.fill(BLOCK_HEADER)?;
@@ -158,7 +155,6 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Adds the file's name to an I/O error.
 fn of(file: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", file.display()))
 }

@@ -1,8 +1,5 @@
-//! The verifying reader: checks headers, checksums, positions and the hash chain of all segments, and reports damage
-//! with file and offset.
-//!
-//! It writes nothing and takes no lock, so it can scan a copy or the directory of a running service. Cost: hashing of
-//! every byte. Records share a window of 128 KiB or the longer block.
+//! The verifying reader: checks headers, checksums, positions and the hash chain. It writes nothing and takes no lock,
+//! so it can scan a running service's directory.
 
 use std::{
     collections::VecDeque,
@@ -31,9 +28,8 @@ use crate::{
 
 /// Length of the largest segment file, in bytes.
 pub(super) const MAX_SEGMENT: u64 = 1 << 30;
-/// Bytes per read. Allocators reuse a block of this size; they get larger ones from the system, which clears them.
+/// Bytes per read. Allocators do not reuse larger blocks.
 const AHEAD: u64 = 1 << 17;
-/// Number of attempts to read a changing tail.
 const LOOKS: usize = 16;
 
 /// Bytes after the last whole append.
@@ -64,15 +60,14 @@ pub fn scan_on(disk: Arc<dyn Disk>, dir: &Path) -> Result<Scan, ScanError> {
     Ok(Scan { walk: Walk::new(disk, dir, None)?, first: 1, block: Vec::new().into_iter(), failed: false })
 }
 
-/// Scans the records after `position`, whose record has the hash `head`. Earlier records are not verified; the segment
-/// with the position is searched for it. Fails if no block follows the position.
+/// Scans the records after `position`, whose record has the hash `head`. Earlier records are not verified.
 pub fn scan_after(dir: &Path, partition: u32, position: Position, head: Hash) -> Result<Scan, ScanError> {
     let mut walk = Walk::new(Arc::new(OsDisk), dir, Some(partition))?;
     let block = walk.skip(position, head)?;
     Ok(Scan { walk, first: position + 1, block: block.into_iter(), failed: false })
 }
 
-/// Verified records of a partition in order, up to the last whole append or the first error.
+/// Verified records in order, up to the last whole append or the first error.
 #[derive(Debug)]
 pub struct Scan {
     walk: Walk,
@@ -82,7 +77,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Returns the number of the partition in its files; `None` before the first record.
+    /// Returns the partition's number; `None` before the first record.
     #[must_use]
     pub fn partition_number(&self) -> Option<u32> {
         self.walk.partition
@@ -100,12 +95,12 @@ impl Scan {
         (self.walk.next - 1, self.walk.head)
     }
 
-    /// Lists the directory again, so that the iteration continues with newer appends.
+    /// Continues the iteration with newer appends.
     pub fn resume(&mut self) -> Result<(), ScanError> {
         self.walk.resume()
     }
 
-    /// Returns the bytes after the last record, once the iteration has ended.
+    /// Returns the bytes after the last record, after the iteration's end.
     #[must_use]
     pub fn tail(&self) -> &Tail {
         &self.walk.tail
@@ -145,28 +140,25 @@ pub(super) struct Step {
     pub block: Block,
 }
 
-/// Iterator over the blocks of all segments.
 #[derive(Debug)]
 pub(super) struct Walk {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
-    /// Unread segments by first position.
+    /// Unread segments.
     files: VecDeque<(Position, PathBuf)>,
     current: Option<Current>,
     pub partition: Option<u32>,
-    /// First position of the recorded start; 0 for a whole log.
+    /// Recorded start; 0 for a whole log.
     first: Position,
-    /// Position of the next record; `head` is its previous hash.
+    /// Position after `head`.
     pub next: Position,
     pub head: Hash,
     pub tail: Tail,
-    /// First position of the last opened segment.
     pub last_segment: Option<Position>,
     /// Whether to skip full segments with a matching outline.
     pub by_outlines: bool,
-    /// Outlines of skipped segments.
     pub passed: Vec<Outline>,
-    /// Full segments that were read, with the hash of their last record.
+    /// Full segments that were read, with their last hash.
     pub full: Vec<(Position, Hash)>,
 }
 
@@ -207,7 +199,6 @@ impl Walk {
         })
     }
 
-    /// Returns the next block; `None` after the last.
     pub fn step(&mut self) -> Result<Option<Step>, ScanError> {
         loop {
             if let Some(mut current) = self.current.take() {
@@ -226,7 +217,7 @@ impl Walk {
         }
     }
 
-    /// Continues after the record at `position`, and returns the later records of its block.
+    /// Continues after `position`, and returns the later records of its block.
     fn skip(&mut self, position: Position, head: Hash) -> Result<Vec<Bytes>, ScanError> {
         (self.next, self.head) = (position + 1, head);
         while self.files.get(1).is_some_and(|(first, _)| *first <= self.next) {
@@ -235,7 +226,7 @@ impl Walk {
         let Some((first, path)) = self.files.pop_front_if(|(first, _)| *first != self.next) else { return Ok(vec![]) };
         let file = self.disk.open(&path, Access::Read).map_err(ScanError::at(&path))?;
         let bytes = Bytes::from(file.read_up_to(MAX_SEGMENT, 0).map_err(ScanError::at(&path))?);
-        // The last block that begins at `next` or earlier. Checksums of headers identify blocks.
+        // The last block that begins at or before `next`.
         let blocks = (SEGMENT_HEADER..bytes.len()).step_by(ALIGN).filter_map(|at| {
             let header = BlockHeader::decode(&bytes[at..])?;
             (header.first..=header.first + u64::from(header.records)).contains(&self.next).then_some((at, header))
@@ -260,8 +251,7 @@ impl Walk {
         Ok(rest)
     }
 
-    /// Lists newer segments, then the end of the current one is read again. The order matters: no segment grows once a
-    /// later one exists.
+    /// Lists newer segments before the current one's end is read again: no segment grows once a later one exists.
     fn resume(&mut self) -> Result<(), ScanError> {
         let from = self.last_segment.map_or(self.first, |last| last + 1);
         self.files = segments(&*self.disk, &self.dir, from)?.into();
@@ -300,7 +290,7 @@ impl Walk {
         Ok(Current { path, first, window })
     }
 
-    /// Returns the outline of a segment to skip, if the next segment's header confirms it.
+    /// Returns the outline of a segment to skip, if the next header confirms it.
     fn outline_of(&self, current: &Current) -> Option<Outline> {
         let (next, path) = self.files.front().filter(|_| self.by_outlines)?;
         let outline = Outline::read(&*self.disk, &self.dir, current.first)?;
@@ -319,7 +309,6 @@ impl Walk {
         self.passed.push(outline);
     }
 
-    /// Returns the next block of `current`; `None` at its end.
     fn read_block(&mut self, current: &mut Current) -> Result<Option<Step>, ScanError> {
         let window = &mut current.window;
         window.fill(BLOCK_HEADER, AHEAD).map_err(ScanError::at(&current.path))?;
@@ -332,8 +321,8 @@ impl Walk {
         }
     }
 
-    /// Judges the rest of a file without a valid next block. Zeros, and an unfinished append at the end of the log, are
-    /// the end; a running service may also have written a block meanwhile. Everything else is damage.
+    /// Judges the rest of a file without a valid next block. Zeros and a torn append at the log's end are accepted, and
+    /// a block that a running service has written meanwhile. Everything else is damage.
     fn read_end(&mut self, current: &mut Current) -> Result<Option<Step>, ScanError> {
         let look = |window: &Window| window.file.read_up_to(MAX_SEGMENT, window.offset);
         let mut rest = look(&current.window).map_err(ScanError::at(&current.path))?;
@@ -377,7 +366,6 @@ impl Walk {
     }
 }
 
-/// Lists the segments that begin at `from` or later, in order.
 fn segments(disk: &dyn Disk, dir: &Path, from: Position) -> Result<Vec<(Position, PathBuf)>, ScanError> {
     let names = disk.list(dir).map_err(ScanError::at(dir))?;
     let firsts = names.iter().filter_map(|name| Some((first_of(name)?, dir.join(name))));
@@ -390,7 +378,6 @@ pub(super) fn name_of(first: Position) -> String {
     format!("{first:020}.log")
 }
 
-/// Parses a segment's file name; `None` for another file.
 fn first_of(name: &Path) -> Option<Position> {
     let digits = name.to_str()?.strip_suffix(".log")?;
     let first = digits.parse().ok()?;

@@ -1,11 +1,7 @@
 //! The writer: one block, one `write` and one `fdatasync` per append.
 //!
-//! Synced zeros are written ahead, so an append's sync journals no metadata, and a full disk fails before the append is
-//! written. The next segment's file is created once half of the current one is used, so a roll needs no descriptor or
-//! space.
-//!
-//! A failed write or sync is undone before the next write ([`Active::mend`]). Until then the outcome of its append is
-//! unknown.
+//! Synced zeros are written ahead: an append's sync then journals no metadata, and a full disk fails earlier. A roll
+//! needs no descriptor or space. A failed write is undone before the next one ([`Active::mend`]).
 
 use std::{io, path::Path, sync::Arc};
 
@@ -35,17 +31,16 @@ const LOCK: &str = "lock";
 /// Name of a segment until its header is durable.
 const UNFINISHED: &str = "unfinished";
 
-/// Layout of a partition's files. It may change between openings.
+/// Layout of a partition's files, which may change between openings.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Largest length of a segment and of an append, in bytes: 4 KiB to 1 GiB.
+    /// Largest length of a segment or append, in bytes: 4 KiB to 1 GiB.
     pub segment_bytes: u64,
     /// Zeros written ahead at a time, in bytes: at least 512.
     pub zero_bytes: u64,
 }
 
 impl Default for Options {
-    /// Segments of 64 MiB and zeros by 512 KiB. Few appends write zeros, and these take little longer.
     fn default() -> Self {
         Self { segment_bytes: 64 << 20, zero_bytes: 512 << 10 }
     }
@@ -58,31 +53,29 @@ pub struct SegmentStore {
     options: Options,
     head: Hash,
     shared: Arc<Shared>,
-    /// The current segment; `None` before the first append.
+    /// `None` before the first append.
     active: Option<Active>,
     /// Unnamed file of the next segment.
     spare: Option<Active>,
-    /// Whether the next segment's name may not be durable. The next block then goes to a new file of this name.
+    /// Whether the next segment's name may not be durable. A new file then replaces it.
     rolling: bool,
     /// Bytes for which the last append had no room.
     starved: Option<u64>,
-    /// Bytes after the last whole append; the first [`settle`](Store::settle) removes them.
+    /// Bytes after the last whole append; the first settle removes them.
     recovered: Tail,
     /// Whether bytes from before the opening may not be durable.
     opened: bool,
     folder: Arc<dyn Folder>,
     /// Reused buffer.
     block: Vec<u8>,
-    /// Full segments without an outline, with the hash of their last record.
+    /// Full segments without an outline, with their last hash.
     full: Vec<(Position, Hash)>,
-    /// Last position that the opening skipped.
     unread: Position,
     _lock: LockGuard,
 }
 
 impl SegmentStore {
-    /// Opens and verifies `partition` in `dir`, and creates a missing directory. A damaged log is
-    /// [`ScanError::Damaged`] and stays unchanged.
+    /// Opens and verifies `partition` in `dir`, or creates it. A damaged log stays unchanged.
     pub fn open(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_on(Arc::new(OsDisk), dir, partition, options)
     }
@@ -95,15 +88,14 @@ impl SegmentStore {
         Ok(store)
     }
 
-    /// Opens like [`open`](Self::open) without changing the log, so that the caller can check first that it is the
-    /// right one. Until [`settle`](Store::settle) or the first append, its bytes may not be durable and a torn tail
-    /// remains.
+    /// Opens like [`open`](Self::open) but changes nothing, so that the caller can check the log first. Until
+    /// [`settle`](Store::settle) or an append, its bytes may not be durable and a torn tail remains.
     pub fn open_unchanged(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_unchanged_on(Arc::new(OsDisk), dir, partition, options)
     }
 
-    /// Opens like [`open_unchanged`](Self::open_unchanged), but checks only the headers of full segments with an
-    /// outline. The caller verifies their bytes later, up to [`unread`](Store::unread).
+    /// Opens like [`open_unchanged`](Self::open_unchanged), but verifies only the headers of full segments with an
+    /// outline, up to [`unread`](Store::unread).
     pub fn open_by_outlines(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_walking(Arc::new(OsDisk), dir, partition, options, true)
     }
@@ -178,7 +170,7 @@ impl SegmentStore {
         })
     }
 
-    /// Returns the bytes found after the last whole append. The first settle removes a [`Tail::Torn`].
+    /// Returns the bytes found after the last whole append.
     #[must_use]
     pub fn recovered(&self) -> &Tail {
         &self.recovered
@@ -200,7 +192,6 @@ impl SegmentStore {
         Ok(())
     }
 
-    /// Ensures durable zeros for a block of `bytes`.
     fn make_room(&mut self, bytes: u64) -> io::Result<()> {
         self.starved = Some(bytes);
         self.mend()?;
@@ -222,7 +213,7 @@ impl SegmentStore {
         active.reserve(room.min(zero_bytes / 2), zero_bytes, segment_bytes)
     }
 
-    /// Moves to the next segment. Its name appears only after its header is durable.
+    /// Moves to the next segment. Its header is durable before its name appears.
     fn roll(&mut self, first: Position) -> io::Result<()> {
         let header = SegmentHeader { partition: self.partition, first, previous: self.head }.encode();
         let mut next = match self.spare.take() {
@@ -230,7 +221,6 @@ impl SegmentStore {
             None => Active::spare(self.create()?, 0),
         };
         next.begin(first, &header)?;
-        // After a failure here the name may not be durable, and a retry gives it to a new file.
         self.rolling = true;
         let Shared { disk, dir, .. } = &*self.shared;
         disk.rename(&dir.join(UNFINISHED), &dir.join(name_of(first)))?;
@@ -246,7 +236,7 @@ impl SegmentStore {
         self.shared.disk.create(&self.shared.dir.join(UNFINISHED))
     }
 
-    /// Creates the next segment's file with zeros, once half of the current segment is used.
+    /// Creates the next segment's file once half of the current segment is used.
     fn make_spare(&mut self) -> io::Result<()> {
         let Options { segment_bytes, zero_bytes } = self.options;
         let is_due = self.active.as_ref().is_some_and(|active| active.used >= segment_bytes / 2);
@@ -261,7 +251,6 @@ impl SegmentStore {
         Ok(())
     }
 
-    /// Writes the missing outlines of full segments.
     fn write_outlines(&mut self) {
         let Shared { disk, dir, index, .. } = &*self.shared;
         for (segment, head) in self.full.drain(..) {
@@ -271,7 +260,6 @@ impl SegmentStore {
         }
     }
 
-    /// Writes and syncs records as one block, then publishes them to the readers.
     fn commit(&mut self, records: &[Bytes]) -> io::Result<()> {
         let (first, last) = (self.end() + 1, self.end() + records.len() as Position);
         let Some(active) = &mut self.active else { return Ok(()) };

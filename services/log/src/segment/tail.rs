@@ -1,18 +1,16 @@
 //! Distinguishes an interrupted append from damage.
 //!
-//! A *torn* append was never acknowledged and can be removed; removing *damaged* records would lose them. A torn append
-//! lacks a whole sector or its end, and nothing follows it, since the next append waits for its sync. No change of a
-//! single byte looks like this, because each sector of a block has two nonzero bytes.
+//! A *torn* append was never acknowledged and may be removed. It lacks a whole sector or its end, and nothing follows
+//! it. No change of a single byte looks like this, because each sector of a block has two nonzero bytes.
 
 use super::format::{BLOCK_HEADER, BLOCK_MAGIC, BlockHeader, MAX_BLOCK, dense, sectors};
 use crate::record::Position;
 
-/// Number of trailing zeros that show a missing end; one alone can be a changed byte.
+/// Trailing zeros that show a missing end; a single one can be a changed byte.
 const LACKING: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Only zeros.
     Clean,
     /// Length of an unacknowledged append.
     Torn(usize),
@@ -29,7 +27,6 @@ pub(super) fn judge(tail: &[u8], offset: u64, expected: Position) -> Verdict {
     if torn { Verdict::Torn(used) } else { Verdict::Damaged }
 }
 
-/// Returns the length without trailing zeros; `None` if all are zero.
 fn used(tail: &[u8]) -> Option<usize> {
     let blank = tail.rchunks(4096).take_while(|chunk| is_zero(chunk)).map(<[u8]>::len).sum::<usize>();
     tail[..tail.len() - blank].iter().rposition(|byte| *byte != 0).map(|last| last + 1)
@@ -39,7 +36,7 @@ fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().fold(0, |any, byte| any | byte) == 0
 }
 
-/// Reports whether a block with a valid header lacks its end or a sector, and nothing follows it.
+/// Reports whether the block lacks its end or a sector, and nothing follows it.
 fn lacks_a_part(tail: &[u8], offset: u64, used: usize, bytes: usize) -> bool {
     let Some(block) = tail.get(..bytes) else { return false };
     let unfinished = block.ends_with(&[0; LACKING]);
@@ -51,7 +48,7 @@ fn is_start_of_header(bytes: &[u8]) -> bool {
     bytes.len() < BLOCK_HEADER && bytes[..known] == BLOCK_MAGIC[..known]
 }
 
-/// Reports whether only the header's sector is missing: the others are dense and contain no later block.
+/// Reports whether only the header's sector is missing.
 fn lacks_its_header(tail: &[u8], offset: u64, used: usize, expected: Position) -> bool {
     let mut parts = sectors(offset, used).map(|part| &tail[part]);
     let later = |at: usize| BlockHeader::decode(&tail[at..]).is_some_and(|header| header.first > expected);

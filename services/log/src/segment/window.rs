@@ -19,7 +19,7 @@ impl Window {
         Self { file, offset, bytes: Bytes::new() }
     }
 
-    /// Reads until `needed` bytes are present or the file ends, at least `ahead` at a time.
+    /// Reads at least `ahead` bytes until `needed` bytes are present or the file ends.
     pub fn fill(&mut self, needed: usize, ahead: u64) -> io::Result<()> {
         if self.bytes.len() < needed {
             self.bytes = self.file.read_up_to(ahead.max(needed as u64), self.offset)?.into();
