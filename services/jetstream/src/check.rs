@@ -1,8 +1,6 @@
-//! Checks that servers and streams are safe enough for acknowledged rounds.
+//! Checks that servers and streams cannot lose acknowledged rounds.
 //!
-//! A client sees a server's version, the largest message that it takes, and a stream's configuration. It cannot see how
-//! a server syncs: JetStream's account information does not say so, and a store's account may not ask as the system
-//! account. The servers' monitoring pages (`/varz`) do say so, and the configuration gives their addresses.
+//! Only a server's monitoring page (`/varz`) shows how it syncs, so the configuration names these pages.
 
 use crate::{failure::Failure, link::Link};
 use motherlode_runtime::config::{AllowUnsafe, Store as Config};
@@ -14,28 +12,26 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Faults that lose messages were mended up to this version.
+/// Earlier versions have faults that lose messages.
 const VERSION_MIN: [u64; 3] = [2, 15, 1];
-/// The largest message that a server should take, bytes: the most that NATS advises. A group commit is a message.
+/// Smallest accepted `max_payload` of a server, in bytes: the largest size that NATS advises. A group commit is one
+/// message.
 pub(crate) const MAX_PAYLOAD_MIN: u64 = 8 << 20;
-/// Fewer copies than this do not survive a lost disk while another server is down.
+/// Fewer replicas lose messages if a disk fails while another server is down.
 const REPLICAS_MIN: u64 = 3;
-/// How long a monitoring page may take.
 const PAGE_WAIT: Duration = Duration::from_secs(5);
-/// The longest monitoring page that is read, bytes.
 const PAGE_MAX: u64 = 1 << 20;
 
-/// Something that costs acknowledged rounds when the wrong machine fails, and isn't allowed by its name.
+/// An unsafe setting that the configuration does not allow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unsafe: {what}; to allow it, say so in the configuration: [store.allow_unsafe] {key} = true")]
 pub struct Unsafe {
-    /// The unsafe setting and its value, for people.
+    /// Description of the setting and its value.
     pub what: String,
-    /// The key that allows it.
+    /// Key in `[store.allow_unsafe]`.
     pub key: &'static str,
 }
 
-/// Refuses an unsafe setting unless its key allows it.
 fn refuse(allowed: bool, key: &'static str, what: impl FnOnce() -> String) -> Result<(), Unsafe> {
     if allowed {
         return Ok(());
@@ -43,7 +39,7 @@ fn refuse(allowed: bool, key: &'static str, what: impl FnOnce() -> String) -> Re
     Err(Unsafe { what: what(), key })
 }
 
-/// The configuration that a store gives its stream and asks of it.
+/// Returns the required configuration of a stream.
 pub(crate) fn wanted(stream: &str, config: &Config) -> Value {
     json!({
         "name": stream,
@@ -63,10 +59,10 @@ pub(crate) fn wanted(stream: &str, config: &Config) -> Value {
     })
 }
 
-/// Compares a stream's configuration with the wanted one; the error names the difference.
+/// Compares a stream's configuration with the required one; the error names the difference.
 pub(crate) fn stream(found: &Value, wanted: &Value) -> Result<(), String> {
     let otherwise = |key: &str| Err(format!("{key} is {}, not {}", found[key], wanted[key]));
-    // Replicas and storage have names of their own by which less can be allowed.
+    // `replicas` and `storage` have their own keys in `allow_unsafe`.
     let must = wanted
         .as_object()
         .into_iter()
@@ -85,15 +81,14 @@ pub(crate) fn stream(found: &Value, wanted: &Value) -> Result<(), String> {
     if let Some(key) = off.into_iter().find(|key| found[*key].as_bool() == Some(true)) {
         return otherwise(key);
     }
-    // Acknowledges before anything is on a disk.
+    // The server would acknowledge before a write.
     if found["persist_mode"].as_str().is_some_and(|mode| mode == "async") {
         return otherwise("persist_mode");
     }
     Ok(())
 }
 
-/// Checks everything that can be seen without a stream: the server that the link is connected to, and the wanted
-/// replicas.
+/// Checks the connected server and the configured number of replicas.
 pub(crate) fn server(link: &Link, config: &Config) -> Result<(), Unsafe> {
     let info = link.server();
     let allow = config.allow_unsafe;
@@ -105,7 +100,6 @@ pub(crate) fn server(link: &Link, config: &Config) -> Result<(), Unsafe> {
     replicas(config.replicas.into(), allow)
 }
 
-/// Refuses to read or write a log without a stream key.
 pub(crate) fn unsigned(config: &Config) -> Result<(), Unsafe> {
     refuse(config.allow_unsafe.unsigned, "unsigned", || {
         let own = config.own_key_file.iter().map(|own| format!(", and {} is missing", own.display()));
@@ -118,7 +112,7 @@ pub(crate) fn unsigned(config: &Config) -> Result<(), Unsafe> {
     })
 }
 
-/// Checks a stream that is there: its copies, where they are kept, and how the servers that keep them sync.
+/// Checks an existing stream: its replicas, their storage and how their servers sync.
 pub(crate) fn kept(link: &Link, config: &Config, info: &Value) -> Result<(), Unsafe> {
     let allow = config.allow_unsafe;
     let of = &info["config"];
@@ -149,8 +143,7 @@ pub(crate) fn kept(link: &Link, config: &Config, info: &Value) -> Result<(), Uns
         }
         seen += 1;
     }
-    // One that is down is no reason to refuse, as long as what is acknowledged rests on the others; one whose page was never
-    // named is.
+    // An unreachable server is accepted if a majority is safe and all pages are configured.
     let named = config.monitor.len() as u64 >= copies;
     match (unseen, unread) {
         (None, _) => Ok(()),
@@ -177,16 +170,13 @@ fn replicas(copies: u64, allow: AllowUnsafe) -> Result<(), Unsafe> {
     refuse(allow.replicas || copies >= REPLICAS_MIN, "replicas", || format!("{copies} replicas instead of 3"))
 }
 
-/// The part of a server's monitoring page that is checked.
 struct Page {
     version: String,
     sync_always: bool,
 }
 
-/// Reads the servers' pages, by server name, and the error of the last address that could not be reached.
-///
-/// # Errors
-/// An address answers with something other than a server's page.
+/// Reads the servers' pages by server name, and the error of the last unreachable address. Anything else than a
+/// server's page is an error.
 fn pages(link: &Link, config: &Config) -> Result<(BTreeMap<String, Page>, Option<String>), String> {
     #[derive(Deserialize)]
     struct Varz {
@@ -218,7 +208,7 @@ fn pages(link: &Link, config: &Config) -> Result<(BTreeMap<String, Page>, Option
     Ok((pages, unread))
 }
 
-/// The body of a server's monitoring page. HTTP 1.0, in which it comes in one piece and ends with the connection.
+/// Fetches a page with HTTP 1.0, whose body is unchunked and ends with the connection.
 async fn page(host: &str) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(host).await?;
     stream.write_all(format!("GET /varz HTTP/1.0\r\nHost: {host}\r\n\r\n").as_bytes()).await?;

@@ -1,13 +1,12 @@
-//! A stream as its writer found it at the opening: checked again and again while the log is written.
+//! The state of a stream at its opening, compared repeatedly while the log is written.
 //!
-//! Whoever administers NATS can change a stream behind its writer: give it limits that delete messages, have it republish or
-//! take other subjects, delete it and make another. A deviation from the opening ends the writer's turn with the reason.
+//! An administrator of NATS can change the stream behind its writer: delete messages, republish, or recreate it. Any
+//! deviation ends the writer's turn.
 
 use crate::check;
 use motherlode_runtime::config::Store as Config;
 use serde_json::Value;
 
-/// Required state of a stream while it is written.
 #[derive(Debug)]
 pub(crate) struct Expected {
     wanted: Value,
@@ -17,7 +16,7 @@ pub(crate) struct Expected {
 }
 
 impl Expected {
-    /// From the stream's information at the opening, which was checked then.
+    /// Records the stream's information, which the opening has checked.
     pub(crate) fn new(stream: &str, config: &Config, info: &Value) -> Self {
         let found = &info["config"];
         let replicas = found["num_replicas"].as_u64().unwrap_or_default();
@@ -25,7 +24,7 @@ impl Expected {
         Self { wanted: check::wanted(stream, config), created, replicas, storage }
     }
 
-    /// First deviation of a stream with `last` messages so far.
+    /// Returns the first deviation of a stream with `last` messages.
     pub(crate) fn deviation(&self, info: &Value, last: u64) -> Option<String> {
         let (config, state) = (&info["config"], &info["state"]);
         let count = |key: &str| state[key].as_u64().unwrap_or_default();

@@ -1,9 +1,8 @@
-//! Following a stream that another process writes, so that taking it over costs what came since and not the whole log.
+//! Follows a stream that another process writes, so that a takeover only reads the latest messages.
 //!
-//! Each message is verified as an opening verifies it, once; what a reader needs to find things again is kept (the index
-//! in memory). Nothing is changed and no epoch is begun before the stream is [taken](crate::JetStreamStore::take_over).
-//! Any server that keeps the stream is asked, which may be a moment behind its leader. Cost: one request for up to 1,024
-//! messages, and one each time that there is nothing new.
+//! Each message is verified once, and the index is kept. Nothing changes before the stream is [taken
+//! over](crate::JetStreamStore::take_over). Any server of the stream answers, possibly behind its leader. Cost: one
+//! request per 1,024 messages or per look.
 
 use crate::{
     index::Index,
@@ -16,21 +15,18 @@ use motherlode_log::{Hash, Position, ReadError, Reader};
 use motherlode_runtime::config::Store as Config;
 use std::sync::Arc;
 
-/// A partition's stream, read and verified up to some message.
+/// A partition's stream, verified up to some message.
 #[derive(Debug)]
 pub struct Following {
     partition: u32,
-    /// The number of the stream's last message when it was found.
+    /// Last sequence number when the stream was found.
     found: u64,
     steps: Steps,
     shared: Arc<Shared>,
 }
 
 impl Following {
-    /// Connects to the stream of a partition; nothing is read yet.
-    ///
-    /// # Errors
-    /// It cannot be reached, isn't there, or isn't as a store makes it.
+    /// Connects to the stream of a partition, and checks that it is whole. Reads no message.
     pub fn find(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Stream::find(config, partition)?;
         let found = stream.last().map_err(|failure| stream.api_error(failure))?;
@@ -48,30 +44,26 @@ impl Following {
         self.partition
     }
 
-    /// The last position that was verified, and its record's hash; the genesis hash before the first record.
+    /// Returns the last verified position and its record's hash; the genesis hash before the first record.
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         (self.steps.walk.next - 1, self.steps.walk.head)
     }
 
-    /// Whether everything that was there when the stream was found has been read. A stream that is being written has no
-    /// end to reach: each look can find more.
+    /// Reports whether all messages are read that existed at [`find`](Self::find).
     #[must_use]
     pub fn has_all_found(&self) -> bool {
         self.steps.walk.sequence > self.found
     }
 
-    /// Returns a reader of the verified records; a store that takes the stream over has the same one.
+    /// Returns a reader of the verified records, which the store keeps after a takeover.
     #[must_use]
     pub fn reader(&self) -> Arc<dyn Reader> {
         Arc::clone(&self.shared) as Arc<dyn Reader>
     }
 
-    /// Reads on with one request. False if the server that answers has nothing more for now. The reader has the records
-    /// at hand then, without asking again.
-    ///
-    /// # Errors
-    /// No answer: this can be called again. Or the next message does not continue the log, and never will.
+    /// Reads more messages with one request, and returns false if there are none yet. After an I/O error the call can
+    /// be repeated; a damaged stream cannot be continued.
     pub fn more(&mut self) -> Result<bool, ReadError> {
         let any = self.steps.look()?;
         while self.steps.is_at_hand() {
@@ -80,7 +72,7 @@ impl Following {
         Ok(any)
     }
 
-    /// Goes on up to the end that the stream's leader knows.
+    /// Reads up to the end of the stream's leader.
     pub(crate) fn catch_up(&mut self) -> Result<(), ReadError> {
         while self.step()? {}
         Ok(())
@@ -93,7 +85,7 @@ impl Following {
         Ok(true)
     }
 
-    /// Skips the message of `bytes` that has begun this process's own epoch.
+    /// Skips the message that began this process's epoch.
     pub(crate) fn begin_epoch(&mut self, bytes: usize) {
         let (before, walk) = (self.steps.walk.clone(), &mut self.steps.walk);
         walk.begin_epoch(true);

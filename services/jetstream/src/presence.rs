@@ -1,13 +1,13 @@
-//! Presence: signs of life of a log's writer, so that another process knows when to take the log over.
+//! Liveness of a log's writer, which decides when a standby attempts a takeover. Epochs, not this, keep two writers
+//! apart.
 //!
-//! It does not keep two writers apart: epochs do that, and they need no clock. It only says when to try. The writer
-//! answers on a subject outside its streams; a standby asks there, and takes over after a silence. The writer asks
-//! there too, and asks the leader of each partition's stream for the latest epoch: a writer that cannot be heard, or
-//! whose epoch in any partition is over, steps down from all of them, so that no call is answered from an outdated
-//! state.
+//! The writer answers requests on a subject outside its streams, and a standby takes over after a silence. The writer
+//! sends the same requests and asks each stream's leader for the latest epoch. If its messages are not carried, or
+//! another epoch has begun in any partition, it steps down from all partitions, so that no call is answered from
+//! outdated state.
 //!
-//! Each answer of a leader that is in contact with a majority of the stream's servers confirms the writer's
-//! [`Authority`], which bounds the age of the state that reads are answered from.
+//! An answer of a leader with a majority of the stream's servers confirms the writer's [`Authority`], which bounds the
+//! age of reads.
 
 use crate::{
     expected::Expected,
@@ -41,78 +41,70 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-/// From one question to the next.
+/// Delay between requests.
 const ASK_EVERY: Duration = Duration::from_millis(500);
-/// A writer that was silent for so long is taken for dead.
+/// Silence after which a standby takes over.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
-/// A writer that did not hear itself for so long steps down: before another one takes it for dead.
+/// Silence after which the writer steps down, shorter than a standby's.
 const UNHEARD_MAX: Duration = Duration::from_millis(2_500);
 
-/// How long a writer that leaves waits until it has said so.
+/// Timeout of a leaving writer's announcement.
 const LEAVE_MAX: Duration = Duration::from_secs(1);
 
-/// JetStream's error for a message that there is not.
 const NO_MESSAGE: u64 = 10_037;
 
-/// The subject on which the writer of a stream answers. It's not one of the stream itself: that would be stored.
+/// The writer's subject. Messages on a subject of the stream would be stored.
 fn subject(stream: &str) -> String {
     format!("{stream}-writer")
 }
 
-/// The subject on which a leaving writer announces it. The announcement alone hands nothing over: a standby then sends the writer one
-/// more request, and takes the log over if there is no answer.
+/// Subject of a leaving writer's announcement. A standby then sends one more request, and takes over without an answer.
 fn vacated_subject(stream: &str) -> String {
     format!("{stream}-vacated")
 }
 
-/// How a writer leaves its streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leaving {
-    /// It doesn't.
     No,
-    /// It's to answer no more.
+    /// The writer must stop answering.
     Asked,
-    /// It answers no more, and has said so.
+    /// The writer no longer answers and has announced it.
     Said,
 }
 
-/// The presence of a log's writer.
+/// Liveness of a log's writer.
 #[derive(Debug, Clone)]
 pub struct Presence {
-    /// The stream whose writer it answers as.
+    /// Stream of the answered subject.
     stream: Stream,
-    /// All streams that it writes.
+    /// All streams of the writer.
     taken: Vec<Taken>,
-    /// A stream that has no leader for so long is one that this process is cut from: an election takes less.
+    /// Time without a leader after which the process counts as cut off. An election takes less.
     leaderless_max: Duration,
     leaving: Arc<watch::Sender<Leaving>>,
 }
 
-/// A stream that a writer has.
 #[derive(Debug, Clone)]
 pub(crate) struct Taken {
     pub stream: Stream,
-    /// The partition that it has.
     pub partition: u32,
-    /// The number of the message by which it was taken.
+    /// Sequence number of the writer's epoch message.
     pub epoch: u64,
-    /// State shared by its writer and its readers.
     pub shared: Arc<Shared>,
-    /// The stream as it was found.
+    /// State at the opening.
     pub expected: Arc<Expected>,
-    /// How lately this writer was confirmed.
     pub authority: Arc<Authority>,
 }
 
 impl Presence {
-    /// Makes the presence of a writer of these streams, which answers as that of the first.
+    /// Creates the presence of these streams' writer, which answers for the first stream.
     pub(crate) fn new(first: Taken, others: impl Iterator<Item = Taken>, leaderless_max: Duration) -> Self {
         let (stream, taken) = (first.stream.clone(), [first].into_iter().chain(others).collect());
         Self { stream, taken, leaderless_max, leaving: Arc::new(watch::Sender::new(Leaving::No)) }
     }
 
-    /// Hands the streams over at once: no longer answers as their writer, and announces that to the standbys. The writer must have
-    /// stopped appending, and [`hold`](Self::hold) must still be held. If the announcement is lost, the standby waits out the silence.
+    /// Stops answering as writer and announces it to the standbys. The writer must have stopped appending, and
+    /// [`hold`](Self::hold) must still run. A lost announcement only delays the takeover.
     pub fn leave(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.leaving.send_replace(Leaving::Asked);
@@ -126,20 +118,17 @@ impl Presence {
         })
     }
 
-    /// The streams that it writes, by partition.
     pub(crate) fn streams(&self) -> impl Iterator<Item = (u32, &Stream)> {
         self.taken.iter().map(|taken| (taken.partition, &taken.stream))
     }
 
-    /// Number of messages that no writer of the log has published and that were skipped since the epoch before this writer's
-    /// began, by partition.
+    /// Returns the number of skipped foreign messages by partition, since the epoch before this writer's.
     pub fn foreign(&self) -> impl Iterator<Item = (u32, u64)> {
         self.taken.iter().map(|taken| (taken.partition, taken.shared.foreign()))
     }
 
-    /// Answers for the writer until this is dropped; ends when it must step down, with the reason. It runs on the
-    /// link's own thread: a replay or a check that keeps the caller's runtime busy for longer than a silence must not
-    /// look like a death.
+    /// Answers for the writer until dropped, or returns the reason for stepping down. It runs on the link's thread, so
+    /// a busy runtime of the caller does not look like a silence.
     pub fn hold(&self) -> BoxFuture<'_, String> {
         Box::pin(async move {
             let Some(thread) = self.stream.link.handle() else { return "the link is closed".to_owned() };
@@ -172,7 +161,7 @@ impl Presence {
                     let question = tokio::select! {
                         question = asked.next() => question,
                         true = leaves => {
-                            // Before the announcement: the servers process both in this order.
+                            // The servers process the end of the subscription before the announcement.
                             drop(asked);
                             let _ = client.publish(vacated_subject(&self.stream.name), "".into()).await;
                             let _ = client.flush().await;
@@ -182,7 +171,7 @@ impl Presence {
                     };
                     let Some(question) = question else { break };
                     if let Some(reply) = question.reply {
-                        // The sender of the request repeats it.
+                        // The sender repeats the request.
                         let _ = client.publish(reply, "".into()).await;
                     }
                 }
@@ -191,7 +180,7 @@ impl Presence {
         }
     }
 
-    /// Asks as another process would, and ends when another process would hear nothing.
+    /// Sends requests like a standby, and ends after a silence.
     async fn hear(&self, client: &Client) -> String {
         let mut heard = Instant::now();
         loop {
@@ -199,7 +188,7 @@ impl Presence {
             if let Ok(Ok(_)) = timeout(ASK_EVERY, asked).await {
                 heard = Instant::now();
             }
-            // Checked after the request: a process that was frozen sends one more, and stays if no other has taken the log.
+            // A process that was suspended sends one more request first.
             if heard.elapsed() >= UNHEARD_MAX {
                 break;
             }
@@ -208,12 +197,12 @@ impl Presence {
         format!("no server of stream {} has carried a message of this writer for {UNHEARD_MAX:?}", self.stream.name)
     }
 
-    /// Ends when a stream has another writer, has changed, or has no leader for too long.
+    /// Returns once the stream has another writer, has changed, or has no leader for too long.
     async fn confirm(&self, client: &Client, taken: &Taken) -> String {
         let name = &taken.stream.name;
         let mut confirmed = Instant::now();
         taken.authority.confirm(uptime());
-        // All epochs up to this message are judged.
+        // All epoch messages up to this one are judged.
         let mut judged = taken.epoch;
         while confirmed.elapsed() < self.leaderless_max {
             let asked = uptime();
@@ -224,12 +213,12 @@ impl Presence {
                 return format!("message {epoch} of stream {name} has begun another's epoch");
             }
             let is_judged = latest.is_some_and(|latest| latest <= judged);
-            // The answer covers all messages acknowledged before the question.
+            // `last` precedes the request, so the answer must cover it.
             let (last, informed) = (taken.shared.last(), uptime());
             let deviation = match api(client, &format!("STREAM.INFO.{name}"), &json!({})).await {
                 Ok(info) => {
                     if let Some(silence) = quorum_silence(&info).filter(|_| is_judged) {
-                        // A leader that has a majority after the request had no successor when it was sent.
+                        // A leader with a majority after the request had no successor when it was sent.
                         taken.authority.confirm(asked.min(informed.saturating_sub(silence)));
                         confirmed = Instant::now();
                     }
@@ -247,8 +236,8 @@ impl Presence {
     }
 }
 
-/// Time since a stream's leader was last in contact with a majority of the stream's servers, itself included, by its own
-/// information; `None` without a majority.
+/// Returns the time since the leader last had contact with a majority of the stream's servers, by its own information;
+/// `None` without a majority.
 fn quorum_silence(info: &Value) -> Option<Duration> {
     let followers = info["cluster"]["replicas"].as_array().map(Vec::as_slice).unwrap_or_default();
     let silence = |follower: &Value| match follower["offline"] == true {
@@ -257,21 +246,20 @@ fn quorum_silence(info: &Value) -> Option<Duration> {
     };
     let mut silences: Vec<_> = followers.iter().map(silence).collect();
     silences.sort_unstable_by_key(|silence| silence.unwrap_or(Duration::MAX));
-    // Followers that make a majority with the leader: 1 of 2, 2 of 4; a single server needs none.
+    // The leader needs 1 of 1 follower, 1 of 2, 2 of 3 or 4.
     match silences.len().div_ceil(2) {
         0 => Some(Duration::ZERO),
         needed => silences[needed - 1],
     }
 }
 
-/// The number of the last message of a stream that looks like the begin of an epoch, as its leader has it.
+/// Returns the sequence number of the leader's last epoch message, possibly a foreign one.
 async fn latest_epoch(client: &Client, stream: &str) -> Option<u64> {
     let body = json!({ "last_by_subj": epoch_subject(stream) });
     api(client, &format!("STREAM.MSG.GET.{stream}"), &body).await.ok()?["message"]["seq"].as_u64()
 }
 
-/// Judges the messages after `judged` that look like the begin of an epoch. Returns the first that is; foreign ones are
-/// passed over.
+/// Judges the epoch messages after `judged`, and returns the first authentic one.
 async fn epoch_of_another(client: &Client, stream: &Stream, judged: &mut u64, latest: u64) -> Option<u64> {
     while *judged < latest {
         let body = json!({ "seq": *judged + 1, "next_by_subj": epoch_subject(&stream.name) });
@@ -290,19 +278,15 @@ async fn epoch_of_another(client: &Client, stream: &Stream, judged: &mut u64, la
     None
 }
 
-/// Sends a request of JetStream's interface and returns its answer.
 async fn api(client: &Client, call: &str, body: &Value) -> Result<Value, Failure> {
     let unknown = |error: &dyn std::fmt::Display| Failure::Unknown(error.to_string());
     let asked = timeout(SILENCE_MAX, client.request(format!("$JS.API.{call}"), body.to_string().into())).await;
     answered(&asked.map_err(|error| unknown(&error))?.map_err(|error| unknown(&error))?)
 }
 
-/// Waits until partitions' streams have no writer that answers, for the time of a silence or since it has left; `silent` is set while it
-/// does not answer. Silence because this process itself is cut off does not count. The writer of the first partition has all of them.
-/// Returns the latest epoch of each as of the silence, 0 without one; a stream that cannot be read is left out.
-///
-/// # Errors
-/// It cannot connect.
+/// Waits until the writer is silent or has left, and returns the latest epoch of each readable partition at that time,
+/// 0 without one. `silent` is set during a silence. The time while this process is cut off does not count. The first
+/// partition's writer stands for all.
 pub fn vacant<'a>(
     config: &'a Config,
     partitions: &'a [u32],
@@ -348,7 +332,7 @@ pub fn vacant<'a>(
     })
 }
 
-/// The latest epochs of partitions' streams, which may not exist yet: 0 without one. A stream that cannot be read is left out.
+/// Reads the latest epochs, 0 for a missing one. Unreadable streams are left out.
 async fn read_last_epochs(client: &Client, config: &Config, partitions: &[u32]) -> BTreeMap<u32, u64> {
     let read = partitions.iter().map(async |partition| {
         let stream = Link::stream_name(config, *partition);
@@ -363,7 +347,7 @@ async fn read_last_epochs(client: &Client, config: &Config, partitions: &[u32]) 
     join_all(read).await.into_iter().flatten().collect()
 }
 
-/// Whether the servers still carry this process's messages, to itself.
+/// Reports whether the servers carry this process's messages to itself.
 async fn echoes(client: &Client) -> bool {
     let echo = async {
         let inbox = client.new_inbox();

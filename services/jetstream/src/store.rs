@@ -1,4 +1,4 @@
-//! The writer: one message, published to follow the last one that is known.
+//! The writer: publishes each append as one message after the last known one.
 
 use crate::{
     check::MAX_PAYLOAD_MIN,
@@ -22,41 +22,39 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Messages and bytes read at once while skipping foreign messages.
+/// Limits of a request for foreign messages.
 const FOREIGN_MESSAGES: u64 = 1024;
 const FOREIGN_BYTES: u64 = 4 << 20;
-/// Room for a message's headers, bytes, besides its block.
+/// Bytes reserved for a message's headers.
 const HEADERS: u64 = 1024;
 
-/// A partition on JetStream: its writer.
+/// The writer of a partition on JetStream.
 #[derive(Debug)]
 pub struct JetStreamStore {
     partition: u32,
     shared: Arc<Shared>,
-    /// Up to the last durable message.
+    /// State after the last durable message.
     walk: Walk,
-    /// The number of the message by which this writer took the stream.
+    /// Sequence number of this writer's epoch message.
     epoch: u64,
-    /// The stream as it was found.
+    /// State of the stream at the opening.
     expected: Arc<Expected>,
     authority: Arc<Authority>,
     append_wait: Duration,
-    /// The largest block that a message holds, bytes.
     block_limit: u64,
-    /// Why no more appends are taken.
+    /// Reason for refusing all further appends.
     failed: Option<Failed>,
-    /// Why the last append found no room, if it found none.
+    /// Error of the last append if storage was full.
     full: Option<String>,
     /// Released with the store.
     _lock: Option<LockGuard>,
 }
 
-/// Why a store takes no more appends.
 #[derive(Debug, Clone)]
 enum Failed {
-    /// It is unknown whether the last append is durable.
+    /// The last append may or may not be durable.
     Unknown(String),
-    /// Another writer took the stream.
+    /// Another writer has taken over the stream.
     Fenced(String),
 }
 
@@ -69,34 +67,27 @@ impl From<Failed> for AppendError {
     }
 }
 
-/// The outcome of publishing a message.
 #[derive(Debug)]
 enum Published {
-    /// It stands at its place.
+    /// The message has the expected number.
     Stands,
-    /// Another one does.
+    /// Another message has the number.
     Other(Message),
-    /// There is no room, and nothing stands there.
+    /// There is no space, and the number is free.
     NoRoom(io::Error),
-    /// It could not be found out in time: it may yet come to stand there.
+    /// The outcome is unknown: the message may still be stored.
     Unknown(String),
 }
 
 impl JetStreamStore {
-    /// Opens `partition`: makes its stream if it is missing, verifies everything in it, and takes it over. Whoever wrote
-    /// before appends nothing any more.
-    ///
-    /// # Errors
-    /// See [`OpenError`].
+    /// Opens `partition`: creates a missing stream, verifies all messages and begins an epoch, which fences the
+    /// previous writer.
     pub fn open(config: &Config, partition: u32) -> Result<Self, OpenError> {
         Self::open_or(config, partition, Absent::Create, None)
     }
 
-    /// Opens `partition`; `absent` decides what happens without a stream. With `last_epoch`, the opening fails if another process
-    /// has begun an epoch after that message.
-    ///
-    /// # Errors
-    /// See [`OpenError`]; [`OpenError::Deleted`], [`OpenError::Taken`].
+    /// Opens `partition` like [`open`](Self::open); `absent` is the reaction to a missing stream. A later epoch than
+    /// `last_epoch` is [`OpenError::Taken`].
     pub fn open_or(
         config: &Config,
         partition: u32,
@@ -108,12 +99,9 @@ impl JetStreamStore {
         Self::take(&mut Following::of(stream, partition), config, expected, last_epoch)
     }
 
-    /// Takes over a stream that was followed: only the messages since are read. If this fails, following can go on.
-    /// `last_epoch` is as in [`open_or`](Self::open_or).
-    ///
-    /// # Errors
-    /// See [`OpenError`]; [`OpenError::Stream`] if the stream ends before the last message that was read: then it is
-    /// another stream.
+    /// Takes over a followed stream and reads only its newer messages. After an error, following can continue. A stream
+    /// that ends before the last message read is [`OpenError::Stream`]; `last_epoch` is used as in
+    /// [`open_or`](Self::open_or).
     pub fn take_over(following: &mut Following, config: &Config, last_epoch: Option<u64>) -> Result<Self, OpenError> {
         let Checked { last, expected } = following.shared().stream().check(config)?;
         let read = following.walk().sequence - 1;
@@ -169,13 +157,13 @@ impl JetStreamStore {
         })
     }
 
-    /// Keeps a lock for as long as the store is open: of a folder that goes with it, say.
+    /// Keeps a lock, for example of a folder, while the store is open.
     #[must_use]
     pub fn with_lock(self, lock: LockGuard) -> Self {
         Self { _lock: Some(lock), ..self }
     }
 
-    /// The presence of this writer, which has these partitions too, for other processes to see that it lives.
+    /// Returns the presence of this writer, which also has the partitions `others`.
     #[must_use]
     pub fn presence(&self, others: &[Self]) -> Presence {
         Presence::new(self.taken(), others.iter().map(Self::taken), self.append_wait)
@@ -192,10 +180,7 @@ impl JetStreamStore {
         }
     }
 
-    /// Skips the message in the place of an append and those after it, if all are foreign.
-    ///
-    /// # Errors
-    /// One of them is another writer's.
+    /// Skips foreign messages at the number of an append. Another writer's message is an error.
     fn skip_foreign(&mut self, first: Message) -> Result<(), AppendError> {
         let shared = Arc::clone(&self.shared);
         let stream = shared.stream();
@@ -212,7 +197,7 @@ impl JetStreamStore {
                 shared.publish(&self.walk, &walk, message.payload.len());
                 self.walk = walk;
             }
-            // An unreachable or lagging server returns no messages: the next attempt to publish finds the rest.
+            // A server that is unreachable or lags returns nothing; the next publication finds the rest.
             let next = stream.link.fetch(&stream.name, self.walk.sequence, FOREIGN_MESSAGES, FOREIGN_BYTES);
             messages = next.unwrap_or_default();
         }
@@ -230,7 +215,6 @@ impl Store for JetStreamStore {
         self.partition
     }
 
-    /// A stream is whole: one whose first messages are missing is refused.
     fn start(&self) -> LogStart {
         LogStart::genesis(self.partition)
     }
@@ -274,7 +258,7 @@ impl Store for JetStreamStore {
                     self.full = None;
                     return Ok(());
                 }
-                // Its number was given to another message: this one is stored nowhere.
+                // The number belongs to another message, so this one is not stored.
                 Published::Other(other) => {
                     self.skip_foreign(other)?;
                     if Instant::now() >= until {
@@ -291,7 +275,7 @@ impl Store for JetStreamStore {
         }
     }
 
-    /// Reports a full stream: only another append can show that there is room again.
+    /// Reports a full stream. Only another append can end this state.
     fn tend(&mut self) -> Result<(), AppendError> {
         match &self.full {
             Some(full) => Err(AppendError::Full(io::Error::new(io::ErrorKind::StorageFull, full.clone()))),
@@ -308,7 +292,7 @@ impl Store for JetStreamStore {
     }
 }
 
-/// A message that is to stand at a certain place.
+/// A message for a given sequence number.
 struct Publish<'a> {
     stream: &'a Stream,
     kind: Kind,
@@ -317,12 +301,11 @@ struct Publish<'a> {
 }
 
 impl Publish<'_> {
-    /// Publishes the message to stand at `sequence`, until it's certain which message does.
+    /// Publishes the message at `sequence` until the outcome is certain.
     ///
-    /// An answer that says so is one way to be certain; the other is what stands there, since it never changes. A refusal
-    /// for a wrong last number may be false (10164), or the answer to a try of which the first one was stored: so it
-    /// leads to a look, and with nothing there, to another try. All tries are of one message for one place, and only one
-    /// of them can be stored.
+    /// Only an acknowledgement or the message stored at the number is certain. A refusal for a wrong predecessor may be
+    /// false (10164) or follow a successful attempt, so it leads to a read and, if the number is free, to another
+    /// attempt. The server stores at most one of these.
     fn at(&self, sequence: u64, until: Instant) -> Published {
         let mut unanswered = false;
         let (subject, headers, message) = self.message(sequence);
@@ -337,7 +320,7 @@ impl Publish<'_> {
             };
             unanswered |= matches!(failure, Failure::Unknown(_));
             tracing::warn!(%failure, sequence, "a message was not acknowledged: checking which message stands in its place");
-            // A server that cannot be asked, or has nothing there yet, decides nothing.
+            // An unreachable server, or one without the message, decides nothing.
             let there = self.stream.link.fetch(&self.stream.name, sequence, 1, 1).unwrap_or_default();
             match there.into_iter().next() {
                 Some(there) if there == message => return Published::Stands,
@@ -348,8 +331,8 @@ impl Publish<'_> {
         }
     }
 
-    /// The message to store at `sequence`, with its subject and its headers. The epoch identifies a block, the nonce an
-    /// epoch, and with a key the MAC both: a copy without it is not this message.
+    /// Returns the message for `sequence` with subject and headers. Its epoch, nonce or MAC distinguishes it from
+    /// copies.
     fn message(&self, sequence: u64) -> (String, Vec<(&'static str, String)>, Message) {
         let Self { stream, kind, epoch, payload } = *self;
         let mac = stream.trust.mac(sequence, kind, epoch, payload);
@@ -364,7 +347,7 @@ impl Publish<'_> {
     }
 }
 
-/// Draws a nonce, which tells one epoch's message from every other.
+/// Draws a random payload that identifies an epoch message.
 fn nonce(stream: &Stream) -> Result<Bytes, OpenError> {
     let mut nonce = [0; 16];
     getrandom::fill(&mut nonce).map_err(|error| stream.api_error(Failure::Unknown(error.to_string())))?;
