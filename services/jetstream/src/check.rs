@@ -12,12 +12,11 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Earlier versions have faults that lose messages.
+/// Earlier versions lose messages.
 const VERSION_MIN: [u64; 3] = [2, 15, 1];
-/// Smallest accepted `max_payload` of a server, in bytes: the largest size that NATS advises. A group commit is one
-/// message.
+/// Required `max_payload` in bytes. A group commit is one message.
 pub(crate) const MAX_PAYLOAD_MIN: u64 = 8 << 20;
-/// Fewer replicas lose messages if a disk fails while another server is down.
+/// Fewer replicas lose messages if a disk fails during another failure.
 const REPLICAS_MIN: u64 = 3;
 const PAGE_WAIT: Duration = Duration::from_secs(5);
 const PAGE_MAX: u64 = 1 << 20;
@@ -26,7 +25,7 @@ const PAGE_MAX: u64 = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unsafe: {what}; to allow it, say so in the configuration: [store.allow_unsafe] {key} = true")]
 pub struct Unsafe {
-    /// Description of the setting and its value.
+    /// Setting and value.
     pub what: String,
     /// Key in `[store.allow_unsafe]`.
     pub key: &'static str,
@@ -39,7 +38,6 @@ fn refuse(allowed: bool, key: &'static str, what: impl FnOnce() -> String) -> Re
     Err(Unsafe { what: what(), key })
 }
 
-/// Returns the required configuration of a stream.
 pub(crate) fn wanted(stream: &str, config: &Config) -> Value {
     json!({
         "name": stream,
@@ -59,10 +57,10 @@ pub(crate) fn wanted(stream: &str, config: &Config) -> Value {
     })
 }
 
-/// Compares a stream's configuration with the required one; the error names the difference.
+/// Compares a stream's configuration with the required one.
 pub(crate) fn stream(found: &Value, wanted: &Value) -> Result<(), String> {
     let otherwise = |key: &str| Err(format!("{key} is {}, not {}", found[key], wanted[key]));
-    // `replicas` and `storage` have their own keys in `allow_unsafe`.
+    // These have their own keys in `allow_unsafe`.
     let must = wanted
         .as_object()
         .into_iter()
@@ -88,7 +86,6 @@ pub(crate) fn stream(found: &Value, wanted: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks the connected server and the configured number of replicas.
 pub(crate) fn server(link: &Link, config: &Config) -> Result<(), Unsafe> {
     let info = link.server();
     let allow = config.allow_unsafe;
@@ -112,7 +109,7 @@ pub(crate) fn unsigned(config: &Config) -> Result<(), Unsafe> {
     })
 }
 
-/// Checks an existing stream: its replicas, their storage and how their servers sync.
+/// Checks a stream's replicas, their storage and how their servers sync.
 pub(crate) fn kept(link: &Link, config: &Config, info: &Value) -> Result<(), Unsafe> {
     let allow = config.allow_unsafe;
     let of = &info["config"];
@@ -175,8 +172,7 @@ struct Page {
     sync_always: bool,
 }
 
-/// Reads the servers' pages by server name, and the error of the last unreachable address. Anything else than a
-/// server's page is an error.
+/// Reads the servers' pages by name, and the error of the last unreachable address.
 fn pages(link: &Link, config: &Config) -> Result<(BTreeMap<String, Page>, Option<String>), String> {
     #[derive(Deserialize)]
     struct Varz {
@@ -208,7 +204,7 @@ fn pages(link: &Link, config: &Config) -> Result<(BTreeMap<String, Page>, Option
     Ok((pages, unread))
 }
 
-/// Fetches a page with HTTP 1.0, whose body is unchunked and ends with the connection.
+/// HTTP 1.0 bodies are unchunked.
 async fn page(host: &str) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(host).await?;
     stream.write_all(format!("GET /varz HTTP/1.0\r\nHost: {host}\r\n\r\n").as_bytes()).await?;

@@ -1,9 +1,8 @@
 //! A feed: publishes records to a subject for other readers, each once and in order.
 //!
-//! The reader provides a stream that captures the subject. Each message names its expected predecessor by sequence
-//! number, so a lost, late or repeated message makes the server refuse the next one; pending messages also name the
-//! predecessor's id. Several publishers are possible. The last message's headers have the positions and hashes of all
-//! partitions, and the feed continues after them. Hashes detect a log restored from an older copy.
+//! The reader provides the stream. Each message names its expected predecessor, so the server refuses a message after a
+//! lost, late or repeated one. Several publishers are possible. The last message's headers have the positions and
+//! hashes to continue after; hashes detect a log restored from an older copy.
 
 use crate::{
     failure::Failure,
@@ -19,34 +18,33 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Display};
 use tokio::time::timeout;
 
-/// Header with the last positions of all published partitions, `0:17,1:9`.
+/// Header with the last position of each published partition, `0:17,1:9`.
 const POSITIONS: &str = "Motherlode-Positions";
-/// Header with the SHA-256 of these records, `0:9f86...,1:60303a...`; earlier versions did not set it.
+/// Header with the SHA-256 of these records, `0:9f86...,1:60303a...`. Earlier versions did not set it.
 const RECORDS: &str = "Motherlode-Records";
 /// JetStream's errors for an unexpected predecessor.
 const WRONG_LAST: [u64; 3] = [10_070, 10_071, 10_164];
 const NO_MESSAGE: u64 = 10_037;
-/// Length of the longest subject, in bytes.
 const SUBJECT_MAX: usize = 255;
 
-/// Reasons why a feed cannot be published.
+/// Reasons for a failed feed.
 #[derive(Debug, thiserror::Error)]
 pub enum FeedError {
-    /// The subject or its stream does not suit a feed.
+    /// The subject or its stream is unsuitable.
     #[error("{0}")]
     Unusable(String),
-    /// No server can be reached.
+    /// No server is reachable.
     #[error("cannot connect to {servers}: {cause}")]
     Unreachable {
-        /// Addresses of the servers.
+        /// Server addresses.
         servers: String,
-        /// Error of the connection.
+        /// Connection error.
         cause: String,
     },
-    /// The server refused the request; a retry is useless.
+    /// The server refused the request and would do so again.
     #[error("{0}")]
     Refused(String),
-    /// The outcome is unknown or another message came first; a retry is safe.
+    /// The outcome is unknown or another message came first. A retry is safe.
     #[error("{0}")]
     Passing(String),
 }
@@ -66,13 +64,13 @@ impl From<Failure> for FeedError {
 /// A record to publish.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// Partition of the record.
+    /// Partition number.
     pub partition: u32,
     /// Position in the partition.
     pub position: Position,
-    /// SHA-256 of the record in lower-case hexadecimal.
+    /// SHA-256 in lower-case hexadecimal.
     pub sha256: String,
-    /// Body of the message.
+    /// Message body.
     pub payload: Bytes,
 }
 
@@ -81,7 +79,7 @@ pub struct Entry {
 pub struct Last {
     /// Position, or 0 before the first record.
     pub position: Position,
-    /// SHA-256 in lower-case hexadecimal, if known. The log must have this record.
+    /// SHA-256 in lower-case hexadecimal, if known.
     pub sha256: Option<String>,
 }
 
@@ -91,24 +89,22 @@ pub struct Feed {
     client: Client,
     subject: String,
     stream: String,
-    /// Starting points of unpublished partitions.
     begin: BTreeMap<u32, Last>,
-    /// End of the stream; `None` after a failure.
+    /// `None` after a failure.
     held: Option<Held>,
 }
 
 #[derive(Debug)]
 struct Held {
-    /// Sequence number of the last message.
+    /// Last sequence number.
     last: u64,
-    /// Sequence number of the subject's last message, until the next one is sent.
+    /// Last sequence number of the subject, until the next message.
     of_subject: Option<u64>,
-    /// Last record of each partition.
     after: BTreeMap<u32, Last>,
 }
 
 impl Feed {
-    /// Connects, and returns the last published records. Unpublished partitions start after `begin`, or at their first
+    /// Connects, and returns the last published records. Other partitions start after `begin`, or at their first
     /// records.
     pub async fn open(
         config: &Config,
@@ -143,8 +139,8 @@ impl Feed {
         Ok((feed, after))
     }
 
-    /// Publishes a partition's records in order, without those in the stream, and waits for their storage. After
-    /// [`FeedError::Passing`] the same records can be published again.
+    /// Publishes a partition's missing records in order, and waits for their storage. After [`FeedError::Passing`] the
+    /// same records can be published again.
     pub async fn publish(&mut self, entries: &[Entry]) -> Result<(), FeedError> {
         let mut held = match self.held.take() {
             Some(held) => held,
@@ -166,7 +162,6 @@ impl Feed {
         Ok(())
     }
 
-    /// Sends all messages, then awaits the answers, which have the same order.
     async fn send(&self, entries: &[&Entry], held: &mut Held) -> Result<(), FeedError> {
         let inbox = self.client.new_inbox();
         let mut answers = self.client.subscribe(inbox.clone()).await.map_err(unknown)?;
@@ -183,7 +178,7 @@ impl Feed {
             }
             headers.insert("Nats-Expected-Last-Sequence", follows.to_string());
             if let Some(of_subject) = held.of_subject.take() {
-                // The state read before may be older than that of the stream's leader.
+                // The state read before may be outdated.
                 headers.insert("Nats-Expected-Last-Subject-Sequence", of_subject.to_string());
             }
             headers.insert(POSITIONS, written(&held.after, |last| Some(last.position)));
@@ -200,7 +195,7 @@ impl Feed {
         for _ in entries {
             let stored = stored(&mut answers).await?;
             if stored != held.last + 1 {
-                // A server answers a known id with the old message's number.
+                // A server answers a known id with the old number.
                 return Err(FeedError::Passing(format!("stored as message {stored}, not {}", held.last + 1)));
             }
             held.last = stored;
@@ -212,7 +207,7 @@ impl Feed {
         Ok(api(&self.client, &format!("STREAM.INFO.{}", self.stream), &json!({})).await?)
     }
 
-    /// Refuses a stream that drops or transforms messages, or does not acknowledge them.
+    /// Refuses a stream that drops, transforms or does not acknowledge messages.
     fn check(&self, config: &Value) -> Result<(), FeedError> {
         let fault = |fault: &str| Err(FeedError::Unusable(format!("stream {}: {fault}", self.stream)));
         match config {
@@ -223,7 +218,7 @@ impl Feed {
         }
     }
 
-    /// Reads the end of the stream. The last sequence number comes first, so that later messages are noticed.
+    /// Reads the end of the stream. The last sequence number comes first, to notice later messages.
     async fn look(&self) -> Result<Held, FeedError> {
         let info = self.info().await?;
         let last = info["state"]["last_seq"].as_u64().ok_or_else(|| unknown("no last number"))?;
@@ -262,13 +257,12 @@ fn other_log(partition: u32, position: Position, had: &str, has: &str) -> FeedEr
     ))
 }
 
-/// Formats a header such as `0:17,1:9` without unknown values.
+/// Formats a header; unknown values are left out.
 fn written<'a, T: Display>(after: &'a BTreeMap<u32, Last>, of: impl Fn(&'a Last) -> Option<T>) -> String {
     let parts = after.iter().filter_map(|(partition, last)| Some(format!("{partition}:{}", of(last)?)));
     parts.collect::<Vec<_>>().join(",")
 }
 
-/// Parses the last records from a message's Base64 headers.
 fn last_records(headers: &str) -> Option<BTreeMap<u32, Last>> {
     let headers = String::from_utf8(BASE64.decode(headers.as_bytes()).ok()?).ok()?;
     let value = |name: &str| {

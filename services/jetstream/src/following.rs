@@ -1,8 +1,7 @@
-//! Follows a stream that another process writes, so that a takeover only reads the latest messages.
+//! Follows another process's stream, so that a takeover only reads the latest messages.
 //!
-//! Each message is verified once, and the index is kept. Nothing changes before the stream is [taken
-//! over](crate::JetStreamStore::take_over). Any server of the stream answers, possibly behind its leader. Cost: one
-//! request per 1,024 messages or per look.
+//! Each message is verified once, with one request per 1,024 messages. The answering server may lag behind its leader.
+//! Nothing changes before the [takeover](crate::JetStreamStore::take_over).
 
 use crate::{
     index::Index,
@@ -15,18 +14,17 @@ use motherlode_log::{Hash, Position, ReadError, Reader};
 use motherlode_runtime::config::Store as Config;
 use std::sync::Arc;
 
-/// A partition's stream, verified up to some message.
+/// A partition's stream, verified in part.
 #[derive(Debug)]
 pub struct Following {
     partition: u32,
-    /// Last sequence number when the stream was found.
     found: u64,
     steps: Steps,
     shared: Arc<Shared>,
 }
 
 impl Following {
-    /// Connects to the stream of a partition, and checks that it is whole. Reads no message.
+    /// Connects to a partition's stream, and checks that it is complete.
     pub fn find(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Stream::find(config, partition)?;
         let found = stream.last().map_err(|failure| stream.api_error(failure))?;
@@ -44,26 +42,25 @@ impl Following {
         self.partition
     }
 
-    /// Returns the last verified position and its record's hash; the genesis hash before the first record.
+    /// Returns the last verified position and its hash, at first the genesis hash.
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         (self.steps.walk.next - 1, self.steps.walk.head)
     }
 
-    /// Reports whether all messages are read that existed at [`find`](Self::find).
+    /// Reports whether all messages that [`find`](Self::find) saw are verified.
     #[must_use]
     pub fn has_all_found(&self) -> bool {
         self.steps.walk.sequence > self.found
     }
 
-    /// Returns a reader of the verified records, which the store keeps after a takeover.
+    /// Returns a reader of the verified records.
     #[must_use]
     pub fn reader(&self) -> Arc<dyn Reader> {
         Arc::clone(&self.shared) as Arc<dyn Reader>
     }
 
-    /// Reads more messages with one request, and returns false if there are none yet. After an I/O error the call can
-    /// be repeated; a damaged stream cannot be continued.
+    /// Reads more messages with one request; false if there are none yet. I/O errors permit a retry, damage does not.
     pub fn more(&mut self) -> Result<bool, ReadError> {
         let any = self.steps.look()?;
         while self.steps.is_at_hand() {
@@ -72,7 +69,6 @@ impl Following {
         Ok(any)
     }
 
-    /// Reads up to the end of the stream's leader.
     pub(crate) fn catch_up(&mut self) -> Result<(), ReadError> {
         while self.step()? {}
         Ok(())
@@ -85,7 +81,6 @@ impl Following {
         Ok(true)
     }
 
-    /// Skips the message that began this process's epoch.
     pub(crate) fn begin_epoch(&mut self, bytes: usize) {
         let (before, walk) = (self.steps.walk.clone(), &mut self.steps.walk);
         walk.begin_epoch(true);

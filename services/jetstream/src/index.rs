@@ -1,4 +1,4 @@
-//! The in-memory index from positions to messages: a mark of 56 bytes per 32 messages or 32 KiB.
+//! The in-memory index: a mark of 56 bytes per 32 messages or 32 KiB.
 
 use crate::message::Walk;
 use motherlode_log::{Hash, Position};
@@ -24,7 +24,6 @@ struct Mark {
 }
 
 impl Index {
-    /// Adds a message of `bytes`, with the walk before and after it.
     pub(crate) fn add(&mut self, before: &Walk, after: &Walk, bytes: usize) {
         let due = |mark: &Mark| before.sequence - mark.sequence >= MESSAGES || self.bytes >= BYTES;
         if self.marks.last().is_none_or(due) {
@@ -36,18 +35,15 @@ impl Index {
         (self.end, self.last) = (after.next - 1, after.sequence - 1);
     }
 
-    /// Returns the walk to start from for `position`, and the number of messages up to `upto`; `None` if the log has no
-    /// such position.
+    /// Returns the starting point for `position`, and the number of messages up to `upto`.
     pub(crate) fn find(&self, position: Position, upto: Position) -> Option<(Walk, u64)> {
         if position == 0 || position > self.end {
             return None;
         }
-        // The first mark with this next position is before any epoch messages.
         let from = self.marks.partition_point(|mark| mark.next <= position).checked_sub(1)?;
         let Mark { next, sequence, epoch, head } = *self.marks.get(from)?;
         let beyond = self.marks.partition_point(|mark| mark.next <= upto);
         let end = self.marks.get(beyond).map_or(self.last + 1, |mark| mark.sequence);
-        // The opening has already checked that the stream is authentic.
         Some((Walk { sequence, next, head, epoch, foreign: 0, authentic: true }, end - sequence))
     }
 }

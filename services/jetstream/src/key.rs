@@ -1,7 +1,7 @@
-//! The stream key: HMAC-SHA256 of each message, so that a NATS user without the key cannot write the log.
+//! The stream key: an HMAC-SHA256 of each message keeps other NATS users from writing the log.
 //!
-//! All readers belong to the ledger, so a MAC suffices; it costs a microsecond per append, a signature some fifty. It
-//! covers the stream's name and the message's sequence number, kind, epoch and payload.
+//! It covers the stream's name and the message's sequence number, kind, epoch and payload. All readers belong to the
+//! ledger, so no signature is needed.
 
 use ring::hmac;
 use std::{
@@ -19,14 +19,12 @@ const BYTES_MAX: u64 = 4096;
 pub(crate) enum Kind {
     Epoch = 0,
     Block = 1,
-    /// Not a store's message.
     Other = 2,
 }
 
-/// Keys of an installation: the first signs, each verifies.
+/// The first key signs, each verifies.
 pub(crate) struct StreamKey(Vec<hmac::Key>);
 
-/// Hides the key.
 impl fmt::Debug for StreamKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("StreamKey")
@@ -34,8 +32,7 @@ impl fmt::Debug for StreamKey {
 }
 
 impl StreamKey {
-    /// Reads a key file with 64 hexadecimal digits per line, newest key first. The file must not be readable by other
-    /// users.
+    /// Reads a key file: 64 hexadecimal digits per line, newest key first. A world-readable file is an error.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         if file.metadata()?.permissions().mode() & 0o007 != 0 {
@@ -54,13 +51,12 @@ impl StreamKey {
         }
     }
 
-    /// Creates a key file of 32 random bytes, readable by its owner only.
+    /// Creates a random key, readable by its owner only.
     pub(crate) fn make(path: &Path) -> io::Result<Self> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(io::Error::other)?;
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
-        // A crash never leaves a partial key file.
         let unfinished = path.with_extension("unfinished");
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
         writeln!(file, "{}", data_encoding::HEXLOWER.encode(&key))?;
@@ -74,7 +70,6 @@ impl StreamKey {
         Self(keys.iter().map(|key| hmac::Key::new(hmac::HMAC_SHA256, key)).collect())
     }
 
-    /// Returns the MAC of a message in lower-case hexadecimal.
     pub(crate) fn mac(&self, stream: &str, message: Authenticated<'_>) -> Option<String> {
         let mut context = hmac::Context::with_key(self.0.first()?);
         message.parts(stream, |part| context.update(part));
@@ -94,14 +89,12 @@ impl StreamKey {
 pub(crate) struct Authenticated<'a> {
     pub sequence: u64,
     pub kind: Kind,
-    /// Epoch of the writer; 0 in a message that begins one.
     pub epoch: u64,
     pub payload: &'a [u8],
 }
 
 impl Authenticated<'_> {
-    /// Passes the authenticated text in parts. It is unambiguous: lengths are fixed except for the zero-terminated name
-    /// and the payload at the end.
+    /// Passes the authenticated text in parts. Only name and payload vary in length, and the name ends with zero.
     fn parts(&self, stream: &str, mut part: impl FnMut(&[u8])) {
         part(DOMAIN);
         part(stream.as_bytes());

@@ -1,21 +1,20 @@
-//! The log on NATS JetStream: a partition is a stream and an append is a message, so that a lost server loses no data.
+//! The log on NATS JetStream: a partition is a stream, an append a message, and a lost server loses no data.
 //!
 //! * [`JetStreamStore`] is the [`Store`](motherlode_log::Store).
 //! * [`Following`] follows a stream and can take it over.
-//! * [`scan`] verifies a stream and changes nothing.
-//! * [`Feed`] publishes records to other readers' streams.
+//! * [`scan`] verifies a stream.
+//! * [`Feed`] publishes records for other readers.
 //!
-//! A `<stream>.block` message contains one append in a segment's [block](motherlode_log::block) format, and its
-//! writer's *epoch*. A `<stream>.epoch` message begins an epoch. Nothing is deleted, so sequence numbers are
-//! contiguous. Each message is published with its expected predecessor, so exactly one takes each number.
+//! A `<stream>.block` message contains an append in a segment's [block](motherlode_log::block) format, and its writer's
+//! *epoch*. A `<stream>.epoch` message begins an epoch. Nothing is deleted, and each message names its expected
+//! predecessor, so exactly one takes each sequence number.
 //!
-//! * **One writer.** Opening a stream publishes an epoch message, after which the previous writer's appends fail.
-//! * **Unknown outcomes are resolved.** Without a reliable answer, the message at the expected number is read. If there
-//!   is none, the same message is published again.
+//! * **One writer.** Opening publishes an epoch message, and the previous writer's appends fail.
+//! * **Unknown outcomes.** The message at the expected number is read. If there is none, the same message is published
+//!   again.
 //! * **Authentication.** Messages without a valid MAC ([`key`]) are skipped, counted and logged.
 //!
-//! An append is one request to the stream's leader. A read is one request for the messages between two marks of the
-//! index, or none for the last 16 MiB read. Requests run on a separate thread, so callers need no runtime.
+//! Costs: an append is one request to the stream's leader, a read one request or a cache hit.
 
 mod check;
 mod expected;

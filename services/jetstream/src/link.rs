@@ -1,6 +1,4 @@
-//! The connection: a client on its own thread, and the requests to JetStream's JSON API.
-//!
-//! Callers are threads or tasks of any runtime. They block until the answer.
+//! The connection: a client on its own thread. Callers on any thread or runtime block until the answer.
 
 use crate::{failure::Failure, message::Message};
 use async_nats::{Client, ConnectErrorKind, ConnectOptions, HeaderMap, Request, StatusCode};
@@ -18,30 +16,25 @@ use std::{
 };
 use tokio::runtime::{self, Handle, Runtime, RuntimeFlavor};
 
-/// Timeout of a request.
 pub(crate) const REQUEST_WAIT: Duration = Duration::from_secs(2);
-/// Delay between attempts.
 pub(crate) const PAUSE: Duration = Duration::from_millis(50);
-/// Ping interval. A link is dead after about two missed pings.
+/// A link is dead after about two missed pings.
 const PING_EVERY: Duration = Duration::from_secs(2);
-/// Delay between connection attempts.
 const RECONNECT_AFTER: Duration = Duration::from_millis(100);
-/// Messages per request. The client buffers up to 65,536.
+/// Limit below the client's buffer of 65,536 messages.
 const MESSAGES_MAX: u64 = 1024;
 const BYTES_MAX: u64 = 8 << 20;
 
-/// JetStream's errors for exceeded limits of the account, the server and the storage, which precede any write
-/// (`JSAccountResourcesExceededErr`, `JSInsufficientResourcesErr`, `JSStorageResourcesExceededErr`). A failed write is
-/// no such error, since other replicas may have written.
+/// Errors of exceeded account, server and storage limits, before any write (`JSAccountResourcesExceededErr`,
+/// `JSInsufficientResourcesErr`, `JSStorageResourcesExceededErr`). A failed write is excluded: other replicas may have
+/// written.
 pub(crate) const NO_ROOM: [u64; 3] = [10_002, 10_023, 10_047];
-/// Status of a cluster that is temporarily unavailable.
+/// Status of a temporarily unavailable cluster.
 const UNAVAILABLE: u64 = 503;
 
-/// A connection to the servers.
 #[derive(Debug)]
 pub(crate) struct Link {
     client: Client,
-    /// `None` after drop.
     runtime: Option<Runtime>,
 }
 
@@ -77,8 +70,7 @@ impl Link {
         self.client.clone()
     }
 
-    /// Returns the runtime of the client's thread, for tasks independent of the caller's load. `None` once the link is
-    /// closed.
+    /// Returns the client thread's runtime, for tasks independent of the caller's load.
     pub(crate) fn handle(&self) -> Option<Handle> {
         self.runtime.as_ref().map(|runtime| runtime.handle().clone())
     }
@@ -116,8 +108,7 @@ impl Link {
         Ok(published.seq)
     }
 
-    /// Reads contiguous messages from `sequence`, within both limits; fewer or none if the answering server has no more
-    /// yet.
+    /// Reads contiguous messages from `sequence` within the limits. A server that lags behind returns fewer or none.
     pub(crate) fn fetch(
         &self,
         stream: &str,
@@ -163,7 +154,6 @@ impl Link {
     }
 }
 
-/// Parses an answer of JetStream's API.
 pub(crate) fn answered(answer: &async_nats::Message) -> Result<Value, Failure> {
     #[derive(Deserialize)]
     struct Refusal {
@@ -187,7 +177,7 @@ pub(crate) fn answered(answer: &async_nats::Message) -> Result<Value, Failure> {
 }
 
 impl Drop for Link {
-    /// A runtime dropped within another one must not block.
+    /// A runtime within another one must not block on drop.
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -195,7 +185,7 @@ impl Drop for Link {
     }
 }
 
-/// Retries until the time is over, except after [`Failure::Refused`].
+/// Retries unknown outcomes until `until`.
 pub(crate) fn insist<T>(until: Instant, mut attempt: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
     loop {
         match attempt() {
@@ -205,10 +195,9 @@ pub(crate) fn insist<T>(until: Instant, mut attempt: impl FnMut() -> Result<T, F
     }
 }
 
-/// Blocks this thread until a future on another runtime ends. Other tasks of a multi-threaded caller continue.
+/// Blocks this thread, but not its runtime's other tasks.
 fn wait<T: Send + 'static>(runtime: &Handle, future: impl Future<Output = T> + Send + 'static) -> io::Result<T> {
     let (answer, answered) = mpsc::sync_channel(1);
-    // The receiver always waits.
     runtime.spawn(async move { drop(answer.send(future.await)) });
     let receive = || answered.recv().map_err(|_| io::Error::other("the link has ended"));
     match Handle::try_current().map(|here| here.runtime_flavor()) {
@@ -238,7 +227,7 @@ pub(crate) async fn options(config: &Config) -> io::Result<ConnectOptions> {
     Ok(options)
 }
 
-/// Checks that a file is readable; the client's own error lacks the path.
+/// Adds the path to the error, which the client does not.
 fn readable(file: &Path) -> io::Result<PathBuf> {
     match File::open(file) {
         Ok(_) => Ok(file.to_owned()),

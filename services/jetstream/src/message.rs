@@ -1,4 +1,4 @@
-//! Messages of a stream and their verification in sequence.
+//! Messages of a stream and their verification.
 
 use crate::{
     failure::Failure,
@@ -9,19 +9,17 @@ use data_encoding::BASE64;
 use motherlode_log::{DamagedMessage, Hash, Position, block, genesis, verify_chain};
 use serde_json::Value;
 
-/// Header of a block: sequence number of its writer's epoch message.
+/// Header of a block: its writer's epoch.
 pub(crate) const EPOCH: &str = "Motherlode-Epoch";
 pub(crate) const MAC: &str = "Motherlode-Mac";
-/// Hexadecimal digits of an epoch's nonce.
 pub(crate) const NONCE_DIGITS: usize = 32;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Message {
     pub sequence: u64,
     pub kind: Kind,
-    /// Epoch of the writer, in blocks only.
+    /// Writer's epoch, in blocks only.
     pub epoch: Option<u64>,
-    /// MAC in lower-case hexadecimal.
     pub mac: Option<String>,
     pub payload: Bytes,
 }
@@ -41,7 +39,7 @@ impl Message {
         })
     }
 
-    /// Decodes a message of the single-message API, with Base64 headers and payload.
+    /// Decodes an answer of the single-message API.
     pub(crate) fn stored(stream: &str, found: &Value) -> Option<Self> {
         let text = |key: &str| BASE64.decode(found[key].as_str().unwrap_or_default().as_bytes()).ok();
         let headers = String::from_utf8(text("hdrs")?).ok()?;
@@ -79,19 +77,17 @@ pub(crate) fn epoch_subject(stream: &str) -> String {
 #[derive(Debug)]
 pub(crate) struct Trust {
     pub stream: String,
-    /// Key of the installation. Without it, each NATS user with access to the stream's subjects can write the log.
+    /// Without a key, each NATS user with access to the subjects can write the log.
     pub key: Option<StreamKey>,
-    /// Sequence number of the last message that needs no MAC.
+    /// Last sequence number that needs no MAC.
     pub unsigned_up_to: u64,
 }
 
 impl Trust {
-    /// Returns the key if the message needs a MAC.
     fn signs(&self, sequence: u64) -> Option<&StreamKey> {
         self.key.as_ref().filter(|_| sequence > self.unsigned_up_to)
     }
 
-    /// Returns the MAC of the message at `sequence`; `None` without a key.
     pub(crate) fn mac(&self, sequence: u64, kind: Kind, epoch: Option<u64>, payload: &[u8]) -> Option<String> {
         let message = Authenticated { sequence, kind, epoch: epoch.unwrap_or_default(), payload };
         self.key.as_ref()?.mac(&self.stream, message)
@@ -119,18 +115,17 @@ fn is_nonce(payload: &[u8]) -> bool {
 
 /// Verifies a stream message by message.
 ///
-/// A message that no writer has published is *foreign*: it is counted and skipped. Positions and hashes have no gaps,
-/// so a skipped block shows at the next one.
+/// A message that no writer has published is *foreign*: it is counted and skipped. A skipped block shows at the next
+/// one, since positions and hashes have no gaps.
 #[derive(Debug, Clone)]
 pub(crate) struct Walk {
     /// Expected sequence number.
     pub sequence: u64,
     pub next: Position,
-    /// Expected previous hash.
     pub head: Hash,
-    /// Sequence number of the epoch's first message; 0 before it.
+    /// Sequence number of the epoch message, or 0.
     pub epoch: u64,
-    /// Number of foreign messages in the epoch.
+    /// Foreign messages in the epoch.
     pub foreign: u64,
     /// Whether any message was authentic.
     pub authentic: bool,
@@ -141,8 +136,7 @@ impl Walk {
         Self { sequence: 1, next: 1, head: genesis(partition), epoch: 0, foreign: 0, authentic: false }
     }
 
-    /// Verifies the next message and returns its records, none for an epoch or a foreign message. On an error the walk
-    /// is unchanged.
+    /// Verifies the next message and returns its records. An error leaves the walk unchanged.
     pub(crate) fn step(&mut self, trust: &Trust, message: &Message) -> Result<Vec<Bytes>, DamagedMessage> {
         let (sequence, position) = (self.sequence, self.next);
         let damaged = |reason: String| DamagedMessage { stream: trust.stream.clone(), sequence, position, reason };
@@ -181,7 +175,6 @@ impl Walk {
         Ok(records)
     }
 
-    /// Reports whether the message after `before` was foreign.
     pub(crate) fn skipped(&self, before: &Self) -> bool {
         self.foreign > before.foreign
     }
@@ -229,7 +222,6 @@ mod tests {
         message(sequence, Kind::Block, Some(epoch), block::encode(first, records))
     }
 
-    /// Signs a message with a writer's key.
     fn by(trust: &Trust, message: Message) -> Message {
         let mac = trust.mac(message.sequence, message.kind, message.epoch, &message.payload);
         Message { mac, ..message }
@@ -325,14 +317,13 @@ mod tests {
         for message in &old {
             walk.step(&trust, message).unwrap();
         }
-        // Too low a number would silently skip acknowledged appends.
+        // A number that is too low would lose appends.
         let refused = walk.clone().step(&trust, &append(3, 1, 2, &all[1..])).unwrap_err();
         assert!(refused.to_string().contains("[store.unsigned_up_to]"), "{refused}");
         walk.step(&trust, &by(&trust, epoch(3))).unwrap();
         walk.step(&trust, &append(4, 3, 2, &all[1..])).unwrap();
         assert_eq!((walk.next, walk.foreign), (2, 1));
         assert_eq!(walk.step(&trust, &by(&trust, append(5, 3, 2, &all[1..]))).unwrap(), all[1..]);
-        // A process without a key refuses a stream with MACs.
         let mut walk = Walk::new(0);
         let refused = walk.step(&unsigned(), &by(&trust, epoch(1))).unwrap_err();
         assert!(refused.to_string().contains("has no stream key"), "{refused}");

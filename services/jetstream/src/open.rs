@@ -1,4 +1,4 @@
-//! Connects to a partition's stream, creates it if needed, and checks that it is safe.
+//! Connects to a partition's stream, creates it if needed, and checks its safety.
 
 use crate::{
     check::{self, Unsafe},
@@ -18,26 +18,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Timeout of openings and reads. Electing a leader takes seconds.
+/// Timeout of openings and reads, longer than an election.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(30);
 
 pub(crate) const STREAM_NOT_FOUND: u64 = 10_059;
 
-/// Reasons why a log on JetStream cannot be opened. Nothing was changed, but the stream may have been created.
+/// Reasons for a failed opening. At most an empty stream was created.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// No server is reachable or accepts the credentials.
     #[error("cannot connect to {servers}: {source}")]
     Connect {
-        /// Addresses of the servers.
+        /// Server addresses.
         servers: String,
-        /// Error of the connection.
+        /// Connection error.
         source: io::Error,
     },
     /// The stream does not exist.
     #[error("there is no stream {stream}")]
     Missing {
-        /// Name of the stream.
+        /// Stream name.
         stream: String,
     },
     /// The stream of an existing log is missing.
@@ -46,17 +46,17 @@ pub enum OpenError {
          another [store] stream"
     )]
     Deleted {
-        /// Name of the stream.
+        /// Stream name.
         stream: String,
         /// Evidence of the log.
         evidence: String,
     },
-    /// The file of the stream key is unusable.
+    /// The stream key's file is unusable.
     #[error("the stream key {}: {source}", path.display())]
     Key {
-        /// Path of the file.
+        /// Key file.
         path: PathBuf,
-        /// Error of the file.
+        /// File error.
         source: io::Error,
     },
     /// A setting can lose acknowledged rounds.
@@ -65,17 +65,17 @@ pub enum OpenError {
     /// The stream is incomplete or has a wrong setting.
     #[error("stream {stream}: {fault}")]
     Stream {
-        /// Name of the stream.
+        /// Stream name.
         stream: String,
         /// Description of the fault.
         fault: String,
     },
-    /// A request of JetStream's API failed.
+    /// A JetStream request failed.
     #[error("stream {stream}: {source}")]
     Api {
-        /// Name of the stream.
+        /// Stream name.
         stream: String,
-        /// Error in the answer.
+        /// Returned error.
         source: io::Error,
     },
     /// The stream is unreadable or damaged.
@@ -84,15 +84,15 @@ pub enum OpenError {
     /// Another process took the stream over first.
     #[error("stream {stream}: message {epoch} has begun the epoch of another process, which has taken it just before")]
     Taken {
-        /// Name of the stream.
+        /// Stream name.
         stream: String,
         /// Sequence number of its epoch message.
         epoch: u64,
     },
-    /// Other writers published at each attempt to begin an epoch.
+    /// Other writers prevented the epoch.
     #[error("stream {stream}: other writers keep appending")]
     Contended {
-        /// Name of the stream.
+        /// Stream name.
         stream: String,
     },
 }
@@ -116,9 +116,9 @@ pub fn exists(config: &Config, partition: u32) -> Result<bool, OpenError> {
 /// Reaction of an opening to a missing stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absent<'a> {
-    /// Create the stream, unless `create` is off.
+    /// Create it, unless `create` is off.
     Create,
-    /// Fail, with this evidence of an earlier log.
+    /// Fail with this evidence of an earlier log.
     Refuse(&'a str),
 }
 
@@ -129,7 +129,7 @@ pub(crate) struct Stream {
     pub trust: Arc<Trust>,
 }
 
-/// Reads the stream key, or creates the data folder's key for a new log. `None` if the configuration allows it.
+/// Reads the stream key, or creates it in the data folder of a new log.
 fn stream_key(config: &Config, is_new: bool) -> Result<Option<StreamKey>, OpenError> {
     let failed = |path: &Path, source| OpenError::Key { path: path.to_owned(), source };
     if let Some(path) = &config.key_file {
@@ -156,14 +156,14 @@ pub(crate) struct Checked {
 }
 
 impl Stream {
-    /// Connects for reading. An incomplete stream is an error.
+    /// Connects for reading a complete stream.
     pub(crate) fn find(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Self::connect(config, partition)?;
         stream.is_whole(&stream.found()?)?;
         stream.authenticated(config, false)
     }
 
-    /// Connects for reading the messages before a gap.
+    /// Connects for reading up to a gap.
     pub(crate) fn find_damaged(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Self::connect(config, partition)?;
         let info = stream.found()?;
@@ -173,7 +173,7 @@ impl Stream {
         stream.authenticated(config, false)
     }
 
-    /// Connects for writing. The servers' settings must be safe.
+    /// Connects for writing, with safe servers.
     pub(crate) fn open(config: &Config, partition: u32, absent: Absent<'_>) -> Result<Self, OpenError> {
         let stream = Self::connect(config, partition)?;
         check::server(&stream.link, config)?;
@@ -197,7 +197,7 @@ impl Stream {
         stream.authenticated(config, info["state"]["last_seq"] == 0)
     }
 
-    /// Checks the settings of stream and servers, and that no message was removed.
+    /// Checks the settings, and that no message was removed.
     pub(crate) fn check(&self, config: &Config) -> Result<Checked, OpenError> {
         check::server(&self.link, config)?;
         let info = self.found()?;
@@ -214,7 +214,7 @@ impl Stream {
         Ok(Checked { last, expected: Expected::new(&self.name, config, &info) })
     }
 
-    /// Connects without the key, to read the stream's state only.
+    /// Connects without the key, for the stream's state.
     fn connect(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let name = Link::stream_name(config, partition);
         let unsigned_up_to = config.unsigned_up_to.get(&name).copied().unwrap_or_default();
@@ -224,7 +224,6 @@ impl Stream {
         Ok(Self { link: Arc::new(link), name, trust })
     }
 
-    /// Adds the stream key. `is_new` means that the log has no message.
     fn authenticated(self, config: &Config, is_new: bool) -> Result<Self, OpenError> {
         let key = stream_key(config, is_new)?;
         let Trust { unsigned_up_to, .. } = *self.trust;
@@ -232,7 +231,6 @@ impl Stream {
         Ok(Self { trust: Arc::new(trust), ..self })
     }
 
-    /// Checks that sequence numbers begin with 1 and are contiguous.
     fn is_whole(&self, info: &Value) -> Result<(), OpenError> {
         let state = &info["state"];
         let count = |key: &str| state[key].as_u64().unwrap_or_default();
@@ -242,7 +240,6 @@ impl Stream {
         Err(OpenError::Stream { stream: self.name.clone(), fault: format!("messages are missing: {state}") })
     }
 
-    /// Returns the leader's last sequence number.
     pub(crate) fn last(&self) -> Result<u64, Failure> {
         let info = self.info()?;
         info["state"]["last_seq"].as_u64().ok_or_else(|| Failure::Unknown("no last number".into()))
@@ -265,7 +262,7 @@ impl Stream {
 
     fn make(&self, wanted: &Value) -> Result<(), Failure> {
         let until = Instant::now() + ANSWER_WAIT;
-        // Creating an identical stream has no effect, so the request can be repeated.
+        // A repeated request has no effect.
         insist(until, || self.link.api(&format!("STREAM.CREATE.{}", self.name), wanted)).map(drop)
     }
 }

@@ -1,13 +1,11 @@
 //! Liveness of a log's writer, which decides when a standby attempts a takeover. Epochs, not this, keep two writers
 //! apart.
 //!
-//! The writer answers requests on a subject outside its streams, and a standby takes over after a silence. The writer
-//! sends the same requests and asks each stream's leader for the latest epoch. If its messages are not carried, or
-//! another epoch has begun in any partition, it steps down from all partitions, so that no call is answered from
-//! outdated state.
+//! The writer answers requests on a subject outside its streams; a standby takes over after a silence. The writer sends
+//! the same requests, and asks each stream's leader for the latest epoch. If it is silent or has lost any epoch, it
+//! steps down from all partitions.
 //!
-//! An answer of a leader with a majority of the stream's servers confirms the writer's [`Authority`], which bounds the
-//! age of reads.
+//! An answer of a leader with a majority of the servers confirms the [`Authority`], which bounds the age of reads.
 
 use crate::{
     expected::Expected,
@@ -43,22 +41,20 @@ use tokio::{
 
 /// Delay between requests.
 const ASK_EVERY: Duration = Duration::from_millis(500);
-/// Silence after which a standby takes over.
+/// Silence before a takeover.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
-/// Silence after which the writer steps down, shorter than a standby's.
+/// Silence before the writer steps down, shorter than the standby's.
 const UNHEARD_MAX: Duration = Duration::from_millis(2_500);
 
-/// Timeout of a leaving writer's announcement.
 const LEAVE_MAX: Duration = Duration::from_secs(1);
 
 const NO_MESSAGE: u64 = 10_037;
 
-/// The writer's subject. Messages on a subject of the stream would be stored.
 fn subject(stream: &str) -> String {
     format!("{stream}-writer")
 }
 
-/// Subject of a leaving writer's announcement. A standby then sends one more request, and takes over without an answer.
+/// Subject of a leaving writer. A standby then sends one more request.
 fn vacated_subject(stream: &str) -> String {
     format!("{stream}-vacated")
 }
@@ -66,20 +62,18 @@ fn vacated_subject(stream: &str) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leaving {
     No,
-    /// The writer must stop answering.
+    /// Stop answering.
     Asked,
-    /// The writer no longer answers and has announced it.
+    /// No longer answering, and announced.
     Said,
 }
 
 /// Liveness of a log's writer.
 #[derive(Debug, Clone)]
 pub struct Presence {
-    /// Stream of the answered subject.
     stream: Stream,
-    /// All streams of the writer.
     taken: Vec<Taken>,
-    /// Time without a leader after which the process counts as cut off. An election takes less.
+    /// Longest time without a leader, more than an election.
     leaderless_max: Duration,
     leaving: Arc<watch::Sender<Leaving>>,
 }
@@ -88,23 +82,21 @@ pub struct Presence {
 pub(crate) struct Taken {
     pub stream: Stream,
     pub partition: u32,
-    /// Sequence number of the writer's epoch message.
     pub epoch: u64,
     pub shared: Arc<Shared>,
-    /// State at the opening.
     pub expected: Arc<Expected>,
     pub authority: Arc<Authority>,
 }
 
 impl Presence {
-    /// Creates the presence of these streams' writer, which answers for the first stream.
+    /// Creates the presence of all streams' writer, which answers for the first.
     pub(crate) fn new(first: Taken, others: impl Iterator<Item = Taken>, leaderless_max: Duration) -> Self {
         let (stream, taken) = (first.stream.clone(), [first].into_iter().chain(others).collect());
         Self { stream, taken, leaderless_max, leaving: Arc::new(watch::Sender::new(Leaving::No)) }
     }
 
-    /// Stops answering as writer and announces it to the standbys. The writer must have stopped appending, and
-    /// [`hold`](Self::hold) must still run. A lost announcement only delays the takeover.
+    /// Stops answering and announces it to the standbys. The writer must have stopped appending, while
+    /// [`hold`](Self::hold) still runs. A lost announcement only delays the takeover.
     pub fn leave(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.leaving.send_replace(Leaving::Asked);
@@ -122,13 +114,13 @@ impl Presence {
         self.taken.iter().map(|taken| (taken.partition, &taken.stream))
     }
 
-    /// Returns the number of skipped foreign messages by partition, since the epoch before this writer's.
+    /// Returns the number of foreign messages by partition, since the epoch before this writer's.
     pub fn foreign(&self) -> impl Iterator<Item = (u32, u64)> {
         self.taken.iter().map(|taken| (taken.partition, taken.shared.foreign()))
     }
 
-    /// Answers for the writer until dropped, or returns the reason for stepping down. It runs on the link's thread, so
-    /// a busy runtime of the caller does not look like a silence.
+    /// Answers as writer until dropped, or returns the reason for stepping down. It runs on the link's thread,
+    /// unaffected by the caller's load.
     pub fn hold(&self) -> BoxFuture<'_, String> {
         Box::pin(async move {
             let Some(thread) = self.stream.link.handle() else { return "the link is closed".to_owned() };
@@ -161,7 +153,7 @@ impl Presence {
                     let question = tokio::select! {
                         question = asked.next() => question,
                         true = leaves => {
-                            // The servers process the end of the subscription before the announcement.
+                            // The servers process this before the announcement.
                             drop(asked);
                             let _ = client.publish(vacated_subject(&self.stream.name), "".into()).await;
                             let _ = client.flush().await;
@@ -171,7 +163,6 @@ impl Presence {
                     };
                     let Some(question) = question else { break };
                     if let Some(reply) = question.reply {
-                        // The sender repeats the request.
                         let _ = client.publish(reply, "".into()).await;
                     }
                 }
@@ -180,7 +171,7 @@ impl Presence {
         }
     }
 
-    /// Sends requests like a standby, and ends after a silence.
+    /// Sends requests like a standby, until a silence.
     async fn hear(&self, client: &Client) -> String {
         let mut heard = Instant::now();
         loop {
@@ -188,7 +179,7 @@ impl Presence {
             if let Ok(Ok(_)) = timeout(ASK_EVERY, asked).await {
                 heard = Instant::now();
             }
-            // A process that was suspended sends one more request first.
+            // A suspended process sends one more request first.
             if heard.elapsed() >= UNHEARD_MAX {
                 break;
             }
@@ -197,12 +188,11 @@ impl Presence {
         format!("no server of stream {} has carried a message of this writer for {UNHEARD_MAX:?}", self.stream.name)
     }
 
-    /// Returns once the stream has another writer, has changed, or has no leader for too long.
+    /// Returns once the stream has another writer, has changed, or has no leader.
     async fn confirm(&self, client: &Client, taken: &Taken) -> String {
         let name = &taken.stream.name;
         let mut confirmed = Instant::now();
         taken.authority.confirm(uptime());
-        // All epoch messages up to this one are judged.
         let mut judged = taken.epoch;
         while confirmed.elapsed() < self.leaderless_max {
             let asked = uptime();
@@ -218,7 +208,7 @@ impl Presence {
             let deviation = match api(client, &format!("STREAM.INFO.{name}"), &json!({})).await {
                 Ok(info) => {
                     if let Some(silence) = quorum_silence(&info).filter(|_| is_judged) {
-                        // A leader with a majority after the request had no successor when it was sent.
+                        // A leader that still has a majority had no successor when the request was sent.
                         taken.authority.confirm(asked.min(informed.saturating_sub(silence)));
                         confirmed = Instant::now();
                     }
@@ -236,8 +226,7 @@ impl Presence {
     }
 }
 
-/// Returns the time since the leader last had contact with a majority of the stream's servers, by its own information;
-/// `None` without a majority.
+/// Returns the time since the leader last had contact with a majority; `None` without a majority.
 fn quorum_silence(info: &Value) -> Option<Duration> {
     let followers = info["cluster"]["replicas"].as_array().map(Vec::as_slice).unwrap_or_default();
     let silence = |follower: &Value| match follower["offline"] == true {
@@ -246,20 +235,19 @@ fn quorum_silence(info: &Value) -> Option<Duration> {
     };
     let mut silences: Vec<_> = followers.iter().map(silence).collect();
     silences.sort_unstable_by_key(|silence| silence.unwrap_or(Duration::MAX));
-    // The leader needs 1 of 1 follower, 1 of 2, 2 of 3 or 4.
     match silences.len().div_ceil(2) {
         0 => Some(Duration::ZERO),
         needed => silences[needed - 1],
     }
 }
 
-/// Returns the sequence number of the leader's last epoch message, possibly a foreign one.
+/// Returns the leader's last epoch message, possibly a foreign one.
 async fn latest_epoch(client: &Client, stream: &str) -> Option<u64> {
     let body = json!({ "last_by_subj": epoch_subject(stream) });
     api(client, &format!("STREAM.MSG.GET.{stream}"), &body).await.ok()?["message"]["seq"].as_u64()
 }
 
-/// Judges the epoch messages after `judged`, and returns the first authentic one.
+/// Returns the first authentic epoch message after `judged`.
 async fn epoch_of_another(client: &Client, stream: &Stream, judged: &mut u64, latest: u64) -> Option<u64> {
     while *judged < latest {
         let body = json!({ "seq": *judged + 1, "next_by_subj": epoch_subject(&stream.name) });
@@ -284,9 +272,8 @@ async fn api(client: &Client, call: &str, body: &Value) -> Result<Value, Failure
     answered(&asked.map_err(|error| unknown(&error))?.map_err(|error| unknown(&error))?)
 }
 
-/// Waits until the writer is silent or has left, and returns the latest epoch of each readable partition at that time,
-/// 0 without one. `silent` is set during a silence. The time while this process is cut off does not count. The first
-/// partition's writer stands for all.
+/// Waits until the first partition's writer is silent or has left. Returns the latest epoch of each readable partition
+/// at that time, 0 without one. `silent` is set during a silence. Time while this process is cut off does not count.
 pub fn vacant<'a>(
     config: &'a Config,
     partitions: &'a [u32],
@@ -322,7 +309,6 @@ pub fn vacant<'a>(
                 heard = Instant::now();
                 last_epochs.clear();
             }
-            // A closed subscription yields nothing more.
             tokio::select! {
                 Some(_) = vacated.next() => has_left = Some(Instant::now()),
                 () = sleep(ASK_EVERY.saturating_sub(asked.elapsed())) => {}
@@ -332,7 +318,7 @@ pub fn vacant<'a>(
     })
 }
 
-/// Reads the latest epochs, 0 for a missing one. Unreadable streams are left out.
+/// Reads the latest epochs, 0 for missing ones, without unreadable streams.
 async fn read_last_epochs(client: &Client, config: &Config, partitions: &[u32]) -> BTreeMap<u32, u64> {
     let read = partitions.iter().map(async |partition| {
         let stream = Link::stream_name(config, *partition);
@@ -347,7 +333,6 @@ async fn read_last_epochs(client: &Client, config: &Config, partitions: &[u32]) 
     join_all(read).await.into_iter().flatten().collect()
 }
 
-/// Reports whether the servers carry this process's messages to itself.
 async fn echoes(client: &Client) -> bool {
     let echo = async {
         let inbox = client.new_inbox();

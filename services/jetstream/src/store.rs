@@ -1,4 +1,4 @@
-//! The writer: publishes each append as one message after the last known one.
+//! The writer: publishes each append as one message.
 
 use crate::{
     check::MAX_PAYLOAD_MIN,
@@ -22,10 +22,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Limits of a request for foreign messages.
 const FOREIGN_MESSAGES: u64 = 1024;
 const FOREIGN_BYTES: u64 = 4 << 20;
-/// Bytes reserved for a message's headers.
+/// Reserved for a message's headers.
 const HEADERS: u64 = 1024;
 
 /// The writer of a partition on JetStream.
@@ -33,16 +32,13 @@ const HEADERS: u64 = 1024;
 pub struct JetStreamStore {
     partition: u32,
     shared: Arc<Shared>,
-    /// State after the last durable message.
     walk: Walk,
     /// Sequence number of this writer's epoch message.
     epoch: u64,
-    /// State of the stream at the opening.
     expected: Arc<Expected>,
     authority: Arc<Authority>,
     append_wait: Duration,
     block_limit: u64,
-    /// Reason for refusing all further appends.
     failed: Option<Failed>,
     /// Error of the last append if storage was full.
     full: Option<String>,
@@ -52,9 +48,8 @@ pub struct JetStreamStore {
 
 #[derive(Debug, Clone)]
 enum Failed {
-    /// The last append may or may not be durable.
+    /// The last append's outcome is unknown.
     Unknown(String),
-    /// Another writer has taken over the stream.
     Fenced(String),
 }
 
@@ -69,25 +64,24 @@ impl From<Failed> for AppendError {
 
 #[derive(Debug)]
 enum Published {
-    /// The message has the expected number.
+    /// The message has the number.
     Stands,
     /// Another message has the number.
     Other(Message),
-    /// There is no space, and the number is free.
+    /// No space; the number is free.
     NoRoom(io::Error),
-    /// The outcome is unknown: the message may still be stored.
+    /// The message may still be stored.
     Unknown(String),
 }
 
 impl JetStreamStore {
-    /// Opens `partition`: creates a missing stream, verifies all messages and begins an epoch, which fences the
-    /// previous writer.
+    /// Opens `partition`: creates a missing stream, verifies all messages, and fences the previous writer.
     pub fn open(config: &Config, partition: u32) -> Result<Self, OpenError> {
         Self::open_or(config, partition, Absent::Create, None)
     }
 
-    /// Opens `partition` like [`open`](Self::open); `absent` is the reaction to a missing stream. A later epoch than
-    /// `last_epoch` is [`OpenError::Taken`].
+    /// Opens `partition`. `absent` is the reaction to a missing stream. An epoch after `last_epoch` is
+    /// [`OpenError::Taken`].
     pub fn open_or(
         config: &Config,
         partition: u32,
@@ -99,9 +93,8 @@ impl JetStreamStore {
         Self::take(&mut Following::of(stream, partition), config, expected, last_epoch)
     }
 
-    /// Takes over a followed stream and reads only its newer messages. After an error, following can continue. A stream
-    /// that ends before the last message read is [`OpenError::Stream`]; `last_epoch` is used as in
-    /// [`open_or`](Self::open_or).
+    /// Takes over a followed stream by reading its newer messages. After an error, following can continue. A shorter
+    /// stream is [`OpenError::Stream`]. `last_epoch` is that of [`open_or`](Self::open_or).
     pub fn take_over(following: &mut Following, config: &Config, last_epoch: Option<u64>) -> Result<Self, OpenError> {
         let Checked { last, expected } = following.shared().stream().check(config)?;
         let read = following.walk().sequence - 1;
@@ -157,13 +150,13 @@ impl JetStreamStore {
         })
     }
 
-    /// Keeps a lock, for example of a folder, while the store is open.
+    /// Keeps a lock while the store is open.
     #[must_use]
     pub fn with_lock(self, lock: LockGuard) -> Self {
         Self { _lock: Some(lock), ..self }
     }
 
-    /// Returns the presence of this writer, which also has the partitions `others`.
+    /// Returns the presence of this writer, which also writes `others`.
     #[must_use]
     pub fn presence(&self, others: &[Self]) -> Presence {
         Presence::new(self.taken(), others.iter().map(Self::taken), self.append_wait)
@@ -180,7 +173,7 @@ impl JetStreamStore {
         }
     }
 
-    /// Skips foreign messages at the number of an append. Another writer's message is an error.
+    /// Skips foreign messages in the place of an append. Another writer's message is an error.
     fn skip_foreign(&mut self, first: Message) -> Result<(), AppendError> {
         let shared = Arc::clone(&self.shared);
         let stream = shared.stream();
@@ -197,7 +190,7 @@ impl JetStreamStore {
                 shared.publish(&self.walk, &walk, message.payload.len());
                 self.walk = walk;
             }
-            // A server that is unreachable or lags returns nothing; the next publication finds the rest.
+            // The next publication finds messages that a server does not return yet.
             let next = stream.link.fetch(&stream.name, self.walk.sequence, FOREIGN_MESSAGES, FOREIGN_BYTES);
             messages = next.unwrap_or_default();
         }
@@ -258,7 +251,7 @@ impl Store for JetStreamStore {
                     self.full = None;
                     return Ok(());
                 }
-                // The number belongs to another message, so this one is not stored.
+                // This number is taken, so the message is not stored.
                 Published::Other(other) => {
                     self.skip_foreign(other)?;
                     if Instant::now() >= until {
@@ -275,7 +268,7 @@ impl Store for JetStreamStore {
         }
     }
 
-    /// Reports a full stream. Only another append can end this state.
+    /// Reports a full stream until another append succeeds.
     fn tend(&mut self) -> Result<(), AppendError> {
         match &self.full {
             Some(full) => Err(AppendError::Full(io::Error::new(io::ErrorKind::StorageFull, full.clone()))),
@@ -292,7 +285,6 @@ impl Store for JetStreamStore {
     }
 }
 
-/// A message for a given sequence number.
 struct Publish<'a> {
     stream: &'a Stream,
     kind: Kind,
@@ -303,9 +295,9 @@ struct Publish<'a> {
 impl Publish<'_> {
     /// Publishes the message at `sequence` until the outcome is certain.
     ///
-    /// Only an acknowledgement or the message stored at the number is certain. A refusal for a wrong predecessor may be
-    /// false (10164) or follow a successful attempt, so it leads to a read and, if the number is free, to another
-    /// attempt. The server stores at most one of these.
+    /// Only an acknowledgement or the stored message is certain. A refusal for a wrong predecessor may be false (10164)
+    /// or follow a successful attempt, so the number is read, and the message published again if it is free. The server
+    /// stores at most one attempt.
     fn at(&self, sequence: u64, until: Instant) -> Published {
         let mut unanswered = false;
         let (subject, headers, message) = self.message(sequence);
@@ -320,7 +312,6 @@ impl Publish<'_> {
             };
             unanswered |= matches!(failure, Failure::Unknown(_));
             tracing::warn!(%failure, sequence, "a message was not acknowledged: checking which message stands in its place");
-            // An unreachable server, or one without the message, decides nothing.
             let there = self.stream.link.fetch(&self.stream.name, sequence, 1, 1).unwrap_or_default();
             match there.into_iter().next() {
                 Some(there) if there == message => return Published::Stands,
@@ -331,8 +322,7 @@ impl Publish<'_> {
         }
     }
 
-    /// Returns the message for `sequence` with subject and headers. Its epoch, nonce or MAC distinguishes it from
-    /// copies.
+    /// Returns the message with subject and headers. Its epoch, nonce or MAC identifies it.
     fn message(&self, sequence: u64) -> (String, Vec<(&'static str, String)>, Message) {
         let Self { stream, kind, epoch, payload } = *self;
         let mac = stream.trust.mac(sequence, kind, epoch, payload);
@@ -347,7 +337,6 @@ impl Publish<'_> {
     }
 }
 
-/// Draws a random payload that identifies an epoch message.
 fn nonce(stream: &Stream) -> Result<Bytes, OpenError> {
     let mut nonce = [0; 16];
     getrandom::fill(&mut nonce).map_err(|error| stream.api_error(Failure::Unknown(error.to_string())))?;
