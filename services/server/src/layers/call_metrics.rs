@@ -1,8 +1,7 @@
-//! How many calls there are, how long they take and how they end: counted for [`Vitals`](motherlode_report::Vitals) always, and
-//! OpenTelemetry's `rpc.server.call.duration` where a collector is configured.
+//! Number, duration and result of calls, for [`Vitals`](motherlode_report::Vitals) and OpenTelemetry's
+//! `rpc.server.call.duration`.
 //!
-//! A stream is measured up to when it's opened. Names of methods are those that exist; anything else is `_OTHER`, so
-//! that nobody can fill a collector with names.
+//! A stream is measured until it opens. Unknown methods are `_OTHER`, so that callers cannot create arbitrary labels.
 
 use http::{Request, Response};
 use motherlode_report::Calls;
@@ -16,23 +15,22 @@ use std::{
 use tonic::{Code, body::Body};
 use tower::{Layer, Service};
 
-/// Measures every call.
 #[derive(Debug, Clone)]
 pub struct CallMetrics {
     counts: Calls,
-    /// Where a collector is.
+    /// `None` without a collector.
     duration: Option<Histogram<f64>>,
 }
 
 impl CallMetrics {
-    /// A layer that counts, and measures for the global meter where that is exported.
+    /// Creates the layer; `exports` adds the global meter.
     #[must_use]
     pub fn new(counts: Calls, exports: bool) -> Self {
         let duration = exports.then(|| {
             let meter = global::meter("motherlode");
             let duration = meter.f64_histogram("rpc.server.call.duration").with_unit("s");
             let described = duration.with_description("Time from a call's arrival to its answer.");
-            // The conventions' boundaries begin at 5 ms: most of ours are done by then.
+            // OpenTelemetry's own boundaries begin at 5 ms, longer than most calls.
             let boundaries =
                 [2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
             described.with_boundaries(boundaries.to_vec()).build()
@@ -40,12 +38,11 @@ impl CallMetrics {
         Self { counts, duration }
     }
 
-    /// Whether a collector is there.
     pub(crate) fn exports(&self) -> bool {
         self.duration.is_some()
     }
 
-    /// Measures a call that went through no layers.
+    /// Records a direct call.
     pub(crate) fn record(&self, method: &'static str, begun: Instant, code: Code) {
         self.ended(method, begun, name(code));
     }
@@ -64,7 +61,6 @@ impl CallMetrics {
     }
 }
 
-/// A service whose calls are measured.
 #[derive(Debug, Clone)]
 pub struct Stopwatch<S> {
     metrics: CallMetrics,
@@ -99,10 +95,9 @@ where
     }
 }
 
-/// A call under way.
 pub struct Running<F> {
     begun: Instant,
-    /// Empty where nobody is told.
+    /// Empty if no metric is recorded.
     method: &'static str,
     metrics: CallMetrics,
     answer: F,
@@ -121,12 +116,12 @@ where
     }
 }
 
-/// The method of a path, without the first slash; `_OTHER` where there is no such method.
+/// Returns a path's method without the first slash, or `_OTHER`.
 pub(crate) fn method(path: &str) -> &'static str {
     CALLS.iter().find(|call| call.path == path).map_or("_OTHER", |call| &call.path[1..])
 }
 
-/// How a call ended: an answer that is only a status has it in the headers.
+/// Returns a call's status. An answer that is only a status has it in the headers.
 fn status(answer: Option<&Response<Body>>) -> &'static str {
     let Some(answer) = answer else { return "UNKNOWN" };
     name(answer.headers().get("grpc-status").map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes())))
