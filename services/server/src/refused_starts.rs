@@ -1,5 +1,5 @@
-//! Refused starts (PL-40). A process that refuses to start writes no log. So it counts the refusal in a metric, and notes it in its
-//! data folder; the next accepted start commits the notes as failed integrity checks (PL-22).
+//! Refused starts (PL-40). A refused start cannot write to the log, so it is counted and noted in the data folder. The
+//! next accepted start commits the notes as failed integrity checks (PL-22).
 
 use crate::error::ServeError;
 use motherlode_ledger::Handle;
@@ -11,20 +11,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Most refusals that are noted: a process that is started again and again must not fill its disk.
+/// Limit of notes, so that repeated starts do not fill the disk.
 const NOTES_MAX: usize = 16;
 
-/// Most characters of one: the names of missing draw keys can be many.
+/// Characters of a note; the names of missing draw keys can be long.
 const FINDING_MAX: usize = 1_000;
 
-/// Name of the check in the log.
 const CHECK: &str = "start";
 
 fn file(data: &Path) -> PathBuf {
     data.join("refused-starts")
 }
 
-/// The noted refusals, one a line.
 fn read(data: &Path) -> io::Result<BTreeSet<String>> {
     match fs::read(file(data)) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).lines().take(NOTES_MAX).map(str::to_owned).collect()),
@@ -33,13 +31,13 @@ fn read(data: &Path) -> io::Result<BTreeSet<String>> {
     }
 }
 
-/// Refused starts of this process: at most one, since it ends then.
+/// At most one per process, which then ends.
 pub(crate) fn counter() -> Counter<u64> {
     let what = "Starts refused for the log or the draw keys (PL-40).";
     global::meter("motherlode").u64_counter("motherlode.starts.refused").with_description(what).build()
 }
 
-/// Counts and notes a start that was refused for its log or its draw keys; other errors it ignores.
+/// Counts and notes a start that was refused for its log or draw keys. Ignores other errors.
 pub fn note_refused_start(data: &Path, error: &ServeError) {
     if !matches!(error, ServeError::Start(_) | ServeError::Proofs(_) | ServeError::DrawKeys(_)) {
         return;
@@ -57,7 +55,7 @@ pub fn note_refused_start(data: &Path, error: &ServeError) {
     }
 }
 
-/// Commits the notes of refused starts, and removes them.
+/// Commits and removes the notes.
 pub(crate) async fn commit(ledger: &Handle, data: &Path) {
     let done = async {
         let notes = read(data)?;

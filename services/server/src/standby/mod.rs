@@ -1,8 +1,7 @@
-//! A process whose log is on JetStream: writing it, or standing by while another process does.
+//! A process with its log on JetStream, as writer or standby in turns.
 //!
-//! Another process can write the log from one message to the next, so this one goes round: it stands by with a replica of the
-//! log until no writer is heard, takes the log over, which makes it the writer, and serves until it must step down. Of two that
-//! stand by and find no writer at the same time, the one with the first epoch takes the log; the other keeps standing by.
+//! It stands by with a replica until the writer is silent, takes the log over, and serves until it must step down. Of
+//! two standbys at once, the first epoch gets the log.
 
 mod catch_up;
 mod foreign;
@@ -37,17 +36,17 @@ use tokio::{
     time::sleep,
 };
 
-/// Before a log that did not open is tried again.
+/// Delay before another attempt to open the log.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A log that was opened, with what tells other processes that this one writes it.
+/// An open log, with the presence of its writer.
 type Opened = (Stores, Option<Presence>);
 
-/// How a turn as the writer ended.
+/// End of a turn as writer.
 enum Turn {
-    /// By the signal: the process ends.
+    /// By the signal.
     Signalled,
-    /// By another writer: what was served is on its way to its end.
+    /// By another writer; the server is stopping.
     Lost(Option<JoinHandle<Result<(), ServeError>>>),
 }
 
@@ -59,10 +58,7 @@ struct Candidate {
     listener: TcpListener,
 }
 
-/// Serves until the signal; `phase` is told when the process begins to serve or to stand by.
-///
-/// # Errors
-/// [`ServeError`] of the first start; later on the process stands by and tries again.
+/// Serves until the signal. After the first start, errors only lead to another attempt.
 pub(crate) async fn serve(
     config: Config,
     options: Options,
@@ -73,7 +69,7 @@ pub(crate) async fn serve(
     let candidate = Candidate { listener: bind(&config)?, config, options, dealer };
     let mut signalled = pin!(signalled);
     let mut leaving = None;
-    // A process with all roles is alone, unless it's told otherwise by one that takes its log.
+    // A process of all roles takes the log at its start.
     let mut opened = match candidate.config.role {
         Role::All => tokio::select! {
             opened = candidate.open() => Some(opened?),
@@ -96,10 +92,7 @@ pub(crate) async fn serve(
     }
 }
 
-/// Opens the partitions that a process writes, taking them from whoever wrote them.
-///
-/// # Errors
-/// See [`LogError`].
+/// Opens the partitions that this process writes, and fences their previous writers.
 pub(crate) fn open(config: &Config) -> Result<Opened, LogError> {
     let mut replica = Replica::new(config)?;
     LogLocation::of(config).check_partitions(config.partitions, &config.writes())?;
@@ -107,7 +100,7 @@ pub(crate) fn open(config: &Config) -> Result<Opened, LogError> {
 }
 
 impl Candidate {
-    /// The port that it answers at, by which the writer tells standbys of one machine apart.
+    /// Port of the calls, which distinguishes standbys on one machine.
     fn port(&self) -> u16 {
         self.listener.local_addr().map_or(self.config.listen.port(), |address| address.port())
     }
@@ -117,8 +110,7 @@ impl Candidate {
         Ok(spawn_blocking(move || open(&config)).await.map_err(ServeError::interrupted)??)
     }
 
-    /// Stands by until the log was taken over; `None` when the signal comes first. What this process served before is closed
-    /// before its data folder is used again.
+    /// Stands by until the takeover; `None` after the signal. `leaving` must end before the data folder is reused.
     async fn stand_by(
         &self,
         leaving: Option<JoinHandle<Result<(), ServeError>>>,
@@ -140,7 +132,7 @@ impl Candidate {
         Ok(Some(opened))
     }
 
-    /// Waits until the log has no writer, and takes it over. What stops that for now is tried again.
+    /// Waits until the log has no writer, and takes it over. Errors lead to another attempt.
     async fn take_over(&self, catch_up: &mut CatchUp, silent: &AtomicBool) -> Result<Opened, ServeError> {
         let writes: Vec<_> = self.config.writes().into_iter().collect();
         loop {
@@ -175,7 +167,7 @@ impl Candidate {
         }
     }
 
-    /// Serves on a log that this process has taken, until the signal or until it must step down.
+    /// Serves on this log until the signal or the loss of the log.
     async fn write(
         &self,
         (stores, presence): Opened,
@@ -183,7 +175,7 @@ impl Candidate {
         phase: &impl Fn(Phase<'_>),
     ) -> Result<Turn, ServeError> {
         let mut starting = self.start(stores);
-        // The writer is heard from the moment that it has the log: replaying may take longer than a silence.
+        // The presence begins before the replay, which may last longer than a silence.
         let mut lost = pin!(async {
             match &presence {
                 Some(presence) => presence.hold().await,
@@ -193,7 +185,7 @@ impl Candidate {
         let mut server = tokio::select! {
             started = &mut starting => match started.map_err(ServeError::interrupted)? {
                 Ok(server) => server,
-                // Its first append came too late: another took the log meanwhile.
+                // Another process took the log before the first append.
                 Err(error @ (ServeError::Pool { .. } | ServeError::Behind(_))) => {
                     tracing::error!(%error, "the log was lost before it was served");
                     return Ok(Turn::Lost(None));
@@ -215,7 +207,7 @@ impl Candidate {
         phase(Phase::Serving(&server));
         let ledgers = server.ledgers().clone();
         let why = tokio::select! {
-            // In this order: `failed` looks at replicas too, and standing by mends none.
+            // The order matters: `failed` covers replicas too, which a standby cannot repair.
             biased;
             signal = signalled => {
                 tracing::info!(signal, "stopping");
@@ -223,7 +215,7 @@ impl Candidate {
                 leave(presence.as_ref()).await;
                 return stopped.map(|()| Turn::Signalled);
             }
-            // Whoever starts this process again has it replay, and judge, from the beginning.
+            // The restarted process replays the log.
             standing @ (Standing::Failed(_) | Standing::Fenced(_)) = ledgers.replica_failed() => {
                 server.stop().await?;
                 return Err(ServeError::Replica(standing));
@@ -241,7 +233,7 @@ impl Candidate {
         Ok(Turn::Lost(Some(tokio::spawn(server.stop()))))
     }
 
-    /// Replays and serves, on a task where that may take as long as it takes.
+    /// Replays and serves on a separate task.
     fn start(&self, stores: Stores) -> JoinHandle<Result<Server, ServeError>> {
         let (listener, config) = (self.listener.try_clone(), self.config.clone());
         let (options, dealer) = (self.options.clone(), self.dealer.clone());
@@ -252,7 +244,6 @@ impl Candidate {
     }
 }
 
-/// Hands the log over to a standby: nothing more is appended.
 async fn leave(presence: Option<&Presence>) {
     if let Some(presence) = presence {
         presence.leave().await;
@@ -269,7 +260,7 @@ async fn closed(leaving: Option<JoinHandle<Result<(), ServeError>>>) -> Result<(
     }
 }
 
-/// Ends a server that comes to serve a log which this process has lost.
+/// Stops a server whose log was lost during its start.
 async fn give_up(starting: JoinHandle<Result<Server, ServeError>>, why: String) -> Result<(), ServeError> {
     let Ok(Ok(server)) = starting.await else { return Ok(()) };
     server.step_down(&why);

@@ -1,8 +1,7 @@
-//! A standby's replica: the log that another process writes, as far as this one has read and folded it.
+//! A standby's replica of another process's log, read from JetStream, verified and folded ([`Recovered`]).
 //!
-//! Each partition's stream is read from JetStream itself, verified, and folded into books, index and requests ([`Recovered`]);
-//! the process that writes need not be there. Nothing of the log is changed. What proves to be of another log is let go of,
-//! which is said, and the log is loaded anew.
+//! It does not need the writer and changes nothing in the log. State of another log is dropped with a log line and
+//! loaded again.
 
 use crate::log::{layout::index_folder, location::LogError};
 use motherlode_jetstream::{self as jetstream, Absent, Following, JetStreamStore, Presence};
@@ -16,28 +15,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// From one look for more to the next, where there was none.
+/// Delay at the end of the log.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// From one word to the log's writer to the next.
+/// Delay between reports to the writer.
 const TELL_EVERY: Duration = Duration::from_secs(1);
-/// Before what failed is tried again.
+/// Delay after an error.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// Before a log is loaded anew, since that may be for nothing.
+/// Delay before a log is loaded again.
 const ANEW_AFTER: Duration = Duration::from_secs(60);
 
-/// The partitions of a log as far as this process holds them, and the lock of the folder with their index.
+/// Replicas of the partitions, and the lock of their index folder.
 pub(super) struct Replica {
     config: config::Store,
     lock: Option<LockGuard>,
-    /// Those that it writes once it has taken them over.
+    /// Partitions to write after a takeover.
     pub(super) partitions: Vec<PartitionReplica>,
 }
 
 impl Replica {
-    /// Locks the data folder; nothing is held of the log yet.
-    ///
-    /// # Errors
-    /// [`LogError::Index`]: another process has the folder.
+    /// Locks the data folder. Fails if another process has it.
     pub(super) fn new(config: &Config) -> Result<Self, LogError> {
         let failed = |source| LogError::Index { folder: config.data.clone(), source };
         OsDisk.create_dir(&config.data).map_err(failed)?;
@@ -47,14 +43,10 @@ impl Replica {
         Ok(Self { config: config.log_store(), lock: Some(lock), partitions })
     }
 
-    /// Takes all partitions over, with what is held of them, unless another process has done so since `last_epochs` (by
-    /// partition, as [`vacant`](jetstream::vacant) returns them). Where that fails, what is held still is, but for what proves to
-    /// be of another log.
-    ///
-    /// # Errors
-    /// See [`LogError`].
+    /// Takes all partitions over, unless another process did so after `last_epochs` (from
+    /// [`vacant`](jetstream::vacant)). After an error the replicas remain, except those of another log.
     pub(super) fn open(&mut self, last_epochs: &BTreeMap<u32, u64>) -> Result<(Stores, Option<Presence>), LogError> {
-        // From the last to the first: where the first is there all are, and which there are can be seen.
+        // From the last to the first: the first implies all others.
         let last_epoch = |partition: &PartitionReplica| last_epochs.get(&partition.number).copied();
         let opened =
             self.partitions.iter_mut().rev().map(|partition| partition.open(&self.config, last_epoch(partition)));
@@ -63,7 +55,7 @@ impl Replica {
         let presence = opened.split_first().map(|(first, others)| first.presence(others));
         let mut stores: Vec<Box<dyn Store>> = vec![];
         for store in opened {
-            // One of them keeps the lock, for all.
+            // One store keeps the lock of all.
             stores.push(match self.lock.take() {
                 Some(lock) => Box::new(store.with_lock(lock)),
                 None => Box::new(store),
@@ -73,20 +65,17 @@ impl Replica {
         Ok((Stores { stores, recovered }, presence))
     }
 
-    /// Lets go of all that is held.
     pub(super) fn close(self) {
         self.partitions.into_iter().for_each(|mut partition| partition.let_go());
     }
 }
 
-/// A partition, as far as it's held.
+/// Replica of a partition.
 pub(super) struct PartitionReplica {
     number: u32,
-    /// Evidence of an earlier log; no other is created then.
+    /// Evidence of an earlier log, which prevents the creation of a new stream.
     evidence: Option<String>,
-    /// Read and verified.
     stream: Option<Following>,
-    /// Folded.
     ledger: Option<Recovered>,
 }
 
@@ -97,7 +86,7 @@ impl PartitionReplica {
         Self { number, evidence, stream: None, ledger: None }
     }
 
-    /// Takes it over; reads what came since, or everything where nothing is held.
+    /// Takes the partition over, and reads the missing messages.
     fn open(
         &mut self,
         config: &config::Store,
@@ -116,7 +105,7 @@ impl PartitionReplica {
         })
     }
 
-    /// Catches up again and again until it's told to stop, and tells the writer how far it is.
+    /// Follows the partition until stopped, and reports its position to the writer.
     pub(super) fn follow(mut self, config: &Config, options: &Options, port: u16, stop: &Receiver<()>) -> Self {
         let (mut pause, mut said, mut telling) = (Duration::ZERO, false, Telling { port, last: None });
         while stop.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
@@ -137,7 +126,7 @@ impl PartitionReplica {
         self
     }
 
-    /// Reads and folds what there is by now; breaks off when it's told to stop.
+    /// Reads and folds available messages until stopped.
     fn catch_up(
         &mut self,
         config: &Config,
@@ -148,7 +137,7 @@ impl PartitionReplica {
         let following = match &mut self.stream {
             Some(following) => following,
             none => match Following::find(&config.log_store(), self.number) {
-                // Nobody has made the log yet.
+                // The log does not exist yet.
                 Err(jetstream::OpenError::Missing { .. }) => return Ok(()),
                 found => none.insert(found?),
             },
@@ -182,7 +171,7 @@ impl PartitionReplica {
     }
 }
 
-/// A word to the writer, once in a while.
+/// Periodic report to the writer.
 struct Telling {
     port: u16,
     last: Option<Instant>,
@@ -197,7 +186,6 @@ impl Telling {
     }
 }
 
-/// Why a partition can't be caught up with.
 #[derive(Debug, thiserror::Error)]
 enum CatchUpError {
     #[error(transparent)]
@@ -209,7 +197,7 @@ enum CatchUpError {
 }
 
 impl CatchUpError {
-    /// Whether what is held may be of another log. If not, trying again later is enough.
+    /// Reports whether the replica may be of another log; otherwise a retry suffices.
     fn is_doubt(&self) -> bool {
         match self {
             Self::Stream(error) => is_doubt(error),
@@ -219,7 +207,6 @@ impl CatchUpError {
     }
 }
 
-/// The same of an opening.
 fn is_doubt(error: &jetstream::OpenError) -> bool {
     use jetstream::OpenError as Open;
     match error {
