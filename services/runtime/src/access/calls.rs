@@ -1,15 +1,15 @@
-//! Every call and the roles that may make it. A method that is not listed cannot be called where there are operators.
+//! All calls and their roles. With operators configured, an unlisted method cannot be called.
 
 use crate::roles::Roles;
 
-/// One method of a service.
+/// A method of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
-    /// Its path on the wire.
+    /// Path of the method.
     pub path: &'static str,
-    /// The roles that may call; one of them is enough.
+    /// Sufficient roles.
     pub roles: Roles,
-    /// Only for the platform, whatever roles an operator has.
+    /// Whether only the platform may call.
     pub platform: bool,
 }
 
@@ -19,25 +19,25 @@ const AUDIT: Roles = Roles::AUDIT;
 const PLAY: Roles = Roles::PLAY;
 const SUPPORT: Roles = Roles::SUPPORT;
 const WALLET: Roles = Roles::WALLET;
-/// The roles that view players and their rounds.
+/// Roles that view players and their rounds.
 const VIEW: Roles = PLAY.or(SUPPORT).or(AUDIT);
 
-/// A call of operators.
+/// A call for operators.
 const fn own(path: &'static str, roles: Roles) -> Call {
     Call { path, roles, platform: false }
 }
 
-/// A call of the platform alone.
+/// A call for the platform's admin only.
 const fn platform(path: &'static str) -> Call {
     Call { path, roles: ADMIN, platform: true }
 }
 
-/// A call of the platform's, for roles of its own.
+/// A call for the platform with these roles.
 const fn platforms(path: &'static str, roles: Roles) -> Call {
     Call { path, roles, platform: true }
 }
 
-/// A call of the installation's other processes.
+/// A call for other processes of the installation.
 const fn node(path: &'static str) -> Call {
     Call { path, roles: Roles::NODES, platform: true }
 }
@@ -118,6 +118,6 @@ pub const CALLS: &[Call] = &[
     node("/motherlode.log.v1.LogService/Propose"),
 ];
 
-/// Calls open to everybody: health, and reflection.
+/// Calls without access control: health and reflection.
 pub(super) const OPEN: [&str; 3] =
     ["/grpc.health.v1.Health/", "/grpc.reflection.v1.ServerReflection/", "/grpc.reflection.v1alpha.ServerReflection/"];
