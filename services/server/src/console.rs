@@ -1,5 +1,5 @@
-//! The console: a client of this process's own services without a socket, or a separate process that calls the others.
-//! Its threads have a lower priority than those of bets.
+//! The console, a client of this process's own services or of other processes. Its threads have a lower priority than
+//! those of bets.
 
 use crate::{
     error::ServeError,
@@ -24,10 +24,9 @@ use tokio::{
 use tonic::body::Body;
 use tower::Service;
 
-/// Threads for blocking work, such as a game's mathematics.
+/// Threads for blocking work.
 const BLOCKING_MAX: usize = 8;
 
-/// Starts the console in front of the services, if it is configured.
 pub(crate) fn start<S>(
     config: &Config,
     service: S,
@@ -44,8 +43,7 @@ where
     begin(config, listener, Backend::one(service), Arc::new(move || clock.clock_ms()), admission, stop).map(Some)
 }
 
-/// Serves the console alone until the signal. The other processes are called on demand, and pages show which are
-/// unreachable.
+/// Serves the console alone until the signal. Other processes are called on demand.
 pub(crate) async fn serve(
     config: &Config,
     signalled: impl Future<Output = &'static str>,
@@ -91,7 +89,6 @@ fn begin(
     Ok((address, tokio::spawn(async move { threads.run(serving).await })))
 }
 
-/// One thread for pages, others for blocking work.
 struct Threads(Option<Runtime>);
 
 impl Threads {
@@ -107,7 +104,6 @@ impl Threads {
 
     async fn run(&self, serving: impl Future<Output = ()> + Send + 'static) {
         if let Some(threads) = &self.0 {
-            // The task ends with the stop, or in a panic that was logged.
             let _ = threads.spawn(serving).await;
         }
     }
@@ -116,7 +112,7 @@ impl Threads {
 impl Drop for Threads {
     fn drop(&mut self) {
         if let Some(threads) = self.0.take() {
-            // Never blocks, so the drop is safe in any task.
+            // Never blocks.
             threads.shutdown_background();
         }
     }

@@ -1,7 +1,5 @@
-//! Bets and choices as direct calls, which bypass the middleware stack.
-//!
-//! The checks come in the order of the layers: span, caller, rate, role, bytes, deadline, authority. All pending calls
-//! of a connection are decided before any is proposed to the writer, and one group commit answers them.
+//! Bets and choices as direct calls, which bypass the middleware stack but make its checks in the same order. All
+//! pending calls of a connection are decided before any is proposed, and one group commit answers them.
 
 use crate::layers::{
     call_metrics::CallMetrics,
@@ -47,7 +45,6 @@ pub(crate) struct DirectPlay {
     pub(crate) ledgers: Ledgers,
     pub(crate) access: Access,
     pub(crate) buffers: Buffers,
-    /// In bytes.
     pub(crate) message_bytes_max: usize,
     pub(crate) metrics: CallMetrics,
 }
@@ -74,20 +71,17 @@ struct Playing {
     play: Arc<DirectPlay>,
     peer: Arc<Peer>,
     calls: Calls,
-    /// Unanswered calls by number.
     waiting: BTreeMap<u64, Waiting>,
     deadlines: BTreeSet<(Instant, u64)>,
-    /// Wakes at the next deadline or earlier.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
 struct Waiting {
     method: &'static str,
     begun: std::time::Instant,
-    /// Reserved bytes of the operator; `None` for an early refusal.
     bytes: Option<CallBytes>,
     until: Option<Instant>,
-    /// Caller and message for the log line of a refusal.
+    /// For the log line of a refusal.
     caller: Caller,
     message: Bytes,
     _span: Option<Span>,
@@ -130,7 +124,7 @@ impl DirectCalls for Playing {
                     None => return Poll::Pending,
                 },
             };
-            // The call has already timed out.
+            // It has already timed out.
             let Some(waiting) = self.waiting.remove(&number) else { continue };
             if let Some(until) = waiting.until {
                 self.deadlines.remove(&(until, number));
@@ -160,7 +154,7 @@ impl DirectCalls for Playing {
 }
 
 impl Playing {
-    /// Admits a call and decodes its message. `waiting` receives its resources and deadline.
+    /// Admits and decodes a call. `waiting` receives its resources and deadline.
     fn admit(&self, number: u64, head: Parts, message: Bytes, waiting: &mut Waiting) -> Result<Call, Refusal> {
         let DirectPlay { ledgers, access, buffers, message_bytes_max, .. } = &*self.play;
         let admitted = access.admit(waiting.method, &head.headers, Some(&self.peer));
@@ -205,7 +199,7 @@ impl Playing {
     }
 }
 
-/// Frames an answer for gRPC. [`SpinResponse`](motherlode_proto::spin::v1::SpinResponse) and
+/// Frames an answer: [`SpinResponse`](motherlode_proto::spin::v1::SpinResponse) and
 /// [`ChooseResponse`](motherlode_proto::spin::v1::ChooseResponse) have only this field 1.
 fn framed(played: &[u8]) -> Bytes {
     let length = key_len(1) + encoded_len_varint(played.len() as u64) + played.len();

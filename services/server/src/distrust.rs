@@ -1,4 +1,4 @@
-//! Reactions to a damaged log and to state that differs from the log's fold: a significant event (PL-22), and no more
+//! Reactions to a damaged log, and to state that differs from the log's fold: a significant event (PL-22), and no more
 //! proposals in the partition. Reads continue for the investigation.
 
 use futures_util::future::{join, join_all};
@@ -8,10 +8,8 @@ use motherlode_proofs::Proofs;
 use motherlode_report::log_finding;
 use std::{future::pending, time::Duration};
 
-/// Timeout of the event before the stop.
 const EVENT_MAX: Duration = Duration::from_secs(5);
 
-/// Watches the verification of written logs and the state of all ledgers until the stop.
 pub(crate) async fn watch(ledgers: Ledgers) {
     let written = ledgers.all().filter(|ledger| !ledger.is_replica());
     let logs = join_all(written.map(|ledger| join(watch_one(ledger), watch_players(&ledgers, ledger))));
@@ -19,7 +17,7 @@ pub(crate) async fn watch(ledgers: Ledgers) {
     pending().await
 }
 
-/// Watches for a difference between another build's state and the log's fold. The next start replays the log.
+/// Watches for a difference between another build's state and the log's fold.
 async fn watch_state(ledgers: &Ledgers, ledger: &Handle) {
     let mut difference = ledger.state_difference();
     let found = difference.wait_for(Option::is_some).await;
@@ -28,7 +26,7 @@ async fn watch_state(ledgers: &Ledgers, ledger: &Handle) {
     ledger.distrust(&finding);
 }
 
-/// Watches for unreadable players. These cannot play until the next start rebuilds their state.
+/// Watches for unreadable players, who cannot play until the next start.
 async fn watch_players(ledgers: &Ledgers, ledger: &Handle) {
     let mut failure = ledger.unreadable_players();
     let failed = failure.wait_for(Option::is_some).await;
@@ -52,8 +50,7 @@ async fn watch_one(ledger: &Handle) {
     let mut verification = ledger.verification();
     let failed = verification.wait_for(|verification| verification.failure.is_some()).await;
     let Some(finding) = failed.ok().and_then(|failed| failed.failure.clone()) else { return };
-    // The damaged log itself gets the event, since its next start verifies all of it. Each damage is recorded, since an
-    // earlier one may be repaired.
+    // The event is in the damaged log, since its next start verifies all of it.
     let event = Event::IntegrityFailed { check: Event::CHECK_OF_LOG.to_owned(), finding: finding.clone() };
     let request = InternalRequest::LogDamage { end: ledger.durable() };
     let committed = tokio::time::timeout(EVENT_MAX, ledger.append(proposal(&request, event))).await;
@@ -80,7 +77,7 @@ async fn note(home: &Handle, check: &str, finding: &str) {
     }
 }
 
-/// Commits that a start has verified the whole log. After a failure the next start verifies it again.
+/// Commits that a start has verified the whole log.
 pub(crate) async fn commit_verified(ledger: &Handle) {
     if !ledger.books(Books::is_log_damaged) {
         return;

@@ -1,4 +1,4 @@
-//! Errors of a service's start and end.
+//! Errors of a service.
 
 use crate::log::location::LogError;
 use motherlode_books::StreamId;
@@ -15,7 +15,7 @@ pub enum ServeError {
     /// The log cannot be opened.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The log cannot be replayed.
+    /// The replay failed.
     #[error(transparent)]
     Ledger(#[from] OpenError),
     /// The opening was interrupted.
@@ -24,10 +24,10 @@ pub enum ServeError {
     /// A replica does not match its writer's log.
     #[error("what is written elsewhere is no continuation of what was held of it: {}", reason(.0))]
     Replica(Standing),
-    /// The replica of a process without a log does not match the writers' log.
+    /// A replica in a process without a log does not match its writer's log.
     #[error("{}", reason(.0))]
     AllReplicas(Standing),
-    /// A background task of money or of the log has ended. The process must restart from the log.
+    /// A background task of money or of the log has ended.
     #[error(
         "the background task {task} has ended: {why}; start the process again, and report its log if this happens twice"
     )]
@@ -40,9 +40,9 @@ pub enum ServeError {
     /// A TLS file is unreadable.
     #[error("[tls] names {}, which cannot be read: {source}", file.display())]
     Tls {
-        /// Path of the file.
+        /// Affected file.
         file: PathBuf,
-        /// Error of the file.
+        /// File error.
         source: io::Error,
     },
     /// The TLS files are not PEM of a certificate and its key.
@@ -52,7 +52,7 @@ pub enum ServeError {
         certificate: PathBuf,
         /// Key file.
         key: PathBuf,
-        /// Description of the fault.
+        /// Fault of the files.
         source: TlsError,
     },
     /// The address of a process for the console is invalid.
@@ -63,13 +63,13 @@ pub enum ServeError {
     Bind {
         /// Configured address.
         address: SocketAddr,
-        /// Error of the system.
+        /// System error.
         source: io::Error,
     },
     /// The threads for calls cannot start.
     #[error("threads: {0}")]
     Threads(io::Error),
-    /// There is no key for checkpoints, or the log contradicts its checkpoint.
+    /// There is no checkpoint key, or the log contradicts a checkpoint.
     #[error(transparent)]
     Proofs(#[from] ProofsError),
     /// The log or the draw keys may be incomplete (PL-40).
@@ -84,27 +84,27 @@ pub enum ServeError {
     /// A pool cannot be opened.
     #[error("pool {pool}: {source}")]
     Pool {
-        /// Stream of the pool.
+        /// Affected pool.
         pool: Box<StreamId>,
-        /// Error of the append.
+        /// Failed append.
         source: AppendError,
     },
     /// The partitions cannot exchange their initial state.
     #[error("the partitions are behind: {0}")]
     Behind(AppendError),
-    /// The configuration is contradictory, or exposes the service in a way that it does not allow.
+    /// The configuration is contradictory or unsafe.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The configuration names an unknown game or jurisdiction.
+    /// A configured game or jurisdiction is unknown.
     #[error(transparent)]
     UnknownName(#[from] UnknownName),
-    /// The configuration enables a rules version that is unknown or not superseded.
+    /// A configured rules version is unknown or not superseded.
     #[error(transparent)]
     UnknownRules(#[from] UnknownRules),
-    /// A currency or coin ladder is invalid, or a coin value breaks the limits of the return to player.
+    /// A currency, coin ladder or coin value is invalid.
     #[error("currencies: {0}")]
     Currencies(#[from] motherlode_slots::LadderRefused),
-    /// An operator's wallet configuration is unusable.
+    /// An operator's wallet settings are invalid.
     #[error(transparent)]
     Wallet(#[from] WalletError),
     /// The reflection service refuses the descriptors.

@@ -1,16 +1,14 @@
 //! Health of the process and of each service.
 //!
-//! * If a log cannot be written or is damaged, the process and the writing services report NOT_SERVING.
-//! * If the state may be outdated, because the ledger behind a spin process or the store that confirms a writer is
-//!   silent, all report NOT_SERVING.
-//! * If a background task has ended without restart, the process and the task's service report NOT_SERVING.
+//! * If a log cannot be written or is damaged, the process and the writing services are NOT_SERVING.
+//! * If the state may be outdated, all are NOT_SERVING.
+//! * If a background task has ended without restart, the process and the task's service are NOT_SERVING.
 //!
-//! All report SERVING again afterwards. A reported status lags about 100 ms, and longer in a suspended process. A
-//! writer on a shared store therefore also checks the age of its authority per request, and answers NOT_SERVING past
-//! [`AUTHORITY_AGE_MAX`]. This is shorter than the silence before a takeover, so the old writer is NOT_SERVING first.
-//! Both can be SERVING for at most this age if a process of all roles takes the log at its start, or if the standby
-//! could not reach the writer while the writer reached the stream's leader. The store refuses the old writer's appends
-//! in any case.
+//! A reported status lags about 100 ms, and longer in a suspended process. A writer on a shared store therefore also
+//! checks the age of its authority, and answers NOT_SERVING past [`AUTHORITY_AGE_MAX`]. This is shorter than the
+//! silence before a takeover, so the old writer is NOT_SERVING first. There are two exceptions of at most this age: a
+//! process of all roles takes the log at its start, or a standby could not reach the writer while the writer reached
+//! the stream's leader. The store refuses the old writer's appends in any case.
 
 use crate::tasks::{Kind, Tasks};
 use futures_util::future::select_all;
@@ -34,7 +32,6 @@ use tonic_health::{
 /// Services that write to the log; "" is the process.
 const WRITE: [&str; 3] = ["", spin::SERVICE_NAME, ledger::SERVICE_NAME];
 
-/// Calls that the process can answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Works {
     Nothing,
@@ -52,7 +49,6 @@ impl Works {
     }
 }
 
-/// Reported statuses, checked against the age of the authority.
 pub(crate) struct Answers {
     reported: HealthService,
     authorities: Vec<Arc<Authority>>,
@@ -60,7 +56,7 @@ pub(crate) struct Answers {
 
 impl Answers {
     pub(crate) fn new(reporter: &HealthReporter, ledgers: &Ledgers) -> HealthServer<Self> {
-        // A reference to the ledgers would keep a closed index in use.
+        // The ledgers would keep a closed index in use.
         let authorities = ledgers.all().filter_map(Handle::authority).cloned().collect();
         HealthServer::new(Self { reported: HealthService::from_health_reporter(reporter.clone()), authorities })
     }
@@ -151,7 +147,6 @@ mod tests {
     use motherlode_log::uptime;
     use std::time::Duration;
 
-    /// A process continued after SIGSTOP still has its old reported status.
     #[tokio::test]
     async fn at_a2_health_is_not_serving_past_the_bound_of_the_authority_whatever_was_reported() {
         let (reporter, authority) = (HealthReporter::new(), Arc::<Authority>::default());

@@ -2,14 +2,13 @@
 //!
 //! [`serve`] selects the kind of process:
 //!
-//! * `single`: all services on one machine, with the log in a data folder.
+//! * `single`: all services, with the log in a data folder.
 //! * `roles`: some services or partitions, and replicas of the others.
 //! * `standby`: the log on JetStream, with one writer and standbys.
 //!
 //! [`Server`] is a running service on open logs. [`LogLocation`] is the place of a log, [`copy`] and [`Backup`] copy
-//! one, and [`LocalLog`] makes one available to tools.
-//!
-//! A start reads and verifies the whole log. A standby or replica needs as much memory as a writer.
+//! one, and [`LocalLog`] makes one available to tools. A start reads and verifies the whole log. A standby or replica
+//! needs as much memory as a writer.
 
 mod console;
 mod direct;

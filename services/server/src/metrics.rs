@@ -1,6 +1,4 @@
-//! Metrics of the service for a collector. Names and units follow OpenTelemetry's conventions.
-//!
-//! Except for times, values are read at each export, so nothing is counted twice. Pool figures are floating point, for
+//! Metrics for a collector. Except for times, values are read at each export. Pool figures are floating point, for
 //! graphs and alarms only.
 
 use crate::{
@@ -21,8 +19,7 @@ use rustix::fs::{StatVfs, statvfs};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
-/// The observed service. The global meter keeps the callbacks forever, so these must not keep the service: a closed
-/// ledger releases its index.
+/// The observed service. The meter's callbacks, which never end, must not keep it: a closed ledger releases its index.
 #[derive(Clone)]
 pub struct Metrics(Arc<RwLock<Option<Source>>>);
 
@@ -39,7 +36,7 @@ impl Metrics {
         let (reports, signs) = (source.follower.is_some(), source.proofs.is_some());
         let observed = Self(Arc::new(RwLock::new(Some(source))));
         let meter = global::meter("motherlode");
-        // Created early, so that an alarm sees the increase from zero.
+        // An alarm must see the increase from zero.
         refused_starts::counter().add(0, &[]);
         observed.logs(&meter);
         observed.standings(&meter);
@@ -56,7 +53,6 @@ impl Metrics {
         observed
     }
 
-    /// Ends the observation.
     pub fn end(&self) {
         *self.0.write() = None;
     }
@@ -73,7 +69,7 @@ impl Metrics {
         }
     }
 
-    /// Exports zero too, so that an alarm sees the first unexpected end.
+    /// Exports zero too, so that an alarm sees the first end.
     fn tasks(&self, meter: &Meter) {
         let observed = self.clone();
         let ended = meter.u64_observable_counter("motherlode.tasks.ended");
@@ -187,7 +183,7 @@ impl Metrics {
                 written(ledgers, &mut |ledger, partition| seen.observe(ledger.copied(), &[partition]));
             });
         });
-        // Not exported before the first copy follows.
+        // Not exported before a copy follows.
         let what = "Age of the oldest record not sent to any copy of the whole log; 0 without one.";
         self.ages(meter, "motherlode.log.copy_age", what, |ledger| match ledger.copied() {
             0 => None,
@@ -333,7 +329,7 @@ impl Metrics {
     }
 }
 
-/// Awards payable now, without those held by a proposed void.
+/// Counts awards without those held by a proposed void.
 fn unpaid_awards(ledger: &Handle) -> u64 {
     let now_ms = ledger.now_ms();
     ledger.books(|books| {

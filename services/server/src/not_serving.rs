@@ -1,8 +1,7 @@
-//! Refusals of a process that does not serve yet: a standby, or one that waits for the writers of other partitions.
+//! Refusals of a process that does not serve yet: a standby, or one that waits for other partitions' writers.
 //!
-//! Each call is answered UNAVAILABLE, NOT_THE_WRITER, so that the caller tries another process. During a takeover the
-//! refusal has the entry `takeover`, on which a spin process extends its wait for a writer. The log service already
-//! serves local partitions.
+//! Calls are answered UNAVAILABLE, NOT_THE_WRITER, so that callers try another process. During a takeover the metadata
+//! has `takeover`, and a spin process waits longer for a writer.
 
 use crate::{
     error::ServeError,
@@ -38,12 +37,11 @@ const LOG: &str = "/motherlode.log.v1.LogService/";
 pub(crate) struct NotServing {
     stopper: Stopper,
     serving: JoinHandle<()>,
-    /// Whether a takeover is running.
     pub(crate) takes_over: Arc<AtomicBool>,
 }
 
 impl NotServing {
-    /// Starts refusing calls. `names` are the later services, `written` the local partitions whose log is served.
+    /// Starts refusing calls to the services `names`. The log of `written` is already served.
     pub(crate) async fn start(
         listener: &StdListener,
         config: &Config,
@@ -73,7 +71,6 @@ impl NotServing {
             .layer(Refusing { gives: !written.is_empty(), takes_over: Arc::clone(&takes_over) })
             .service(routes.routes().prepare());
         let admission = admission(config);
-        // Refusals need a single thread.
         let workers = Workers::start(1).map_err(ServeError::Threads)?;
         let serving = tokio::spawn(async move {
             let ended = async {
@@ -86,7 +83,6 @@ impl NotServing {
         Ok(Self { stopper, serving, takes_over })
     }
 
-    /// Ends the refusals and frees the address.
     pub(crate) fn stop(self) {
         self.stopper.stop();
         // Watchers may keep connections open.

@@ -1,5 +1,5 @@
-//! Refused starts (PL-40). A refused start cannot write to the log, so it is counted and noted in the data folder. The
-//! next accepted start commits the notes as failed integrity checks (PL-22).
+//! Refused starts (PL-40) are counted, and noted in the data folder. The next accepted start commits the notes as
+//! failed integrity checks (PL-22).
 
 use crate::error::ServeError;
 use motherlode_ledger::Handle;
@@ -11,10 +11,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Limit of notes, so that repeated starts do not fill the disk.
+/// Repeated starts must not fill the disk.
 const NOTES_MAX: usize = 16;
 
-/// Characters of a note; the names of missing draw keys can be long.
+/// Characters of a note.
 const FINDING_MAX: usize = 1_000;
 
 const CHECK: &str = "start";
@@ -31,13 +31,12 @@ fn read(data: &Path) -> io::Result<BTreeSet<String>> {
     }
 }
 
-/// At most one per process, which then ends.
 pub(crate) fn counter() -> Counter<u64> {
     let what = "Starts refused for the log or the draw keys (PL-40).";
     global::meter("motherlode").u64_counter("motherlode.starts.refused").with_description(what).build()
 }
 
-/// Counts and notes a start that was refused for its log or draw keys. Ignores other errors.
+/// Counts and notes a start refused for its log or draw keys.
 pub fn note_refused_start(data: &Path, error: &ServeError) {
     if !matches!(error, ServeError::Start(_) | ServeError::Proofs(_) | ServeError::DrawKeys(_)) {
         return;
@@ -55,7 +54,6 @@ pub fn note_refused_start(data: &Path, error: &ServeError) {
     }
 }
 
-/// Commits and removes the notes.
 pub(crate) async fn commit(ledger: &Handle, data: &Path) {
     let done = async {
         let notes = read(data)?;

@@ -1,5 +1,5 @@
-//! A process with some services, by its role, and some partitions or none. It has replicas of the other partitions,
-//! behind the same handles.
+//! A process with some services, by its role, and some partitions or none. Replicas of the others have the same
+//! handles.
 
 use crate::{
     error::ServeError,
@@ -25,7 +25,7 @@ pub(crate) fn names(role: Role) -> Vec<&'static str> {
     [spin, wallet, jackpot, report, job, log, proof].into_iter().flatten().collect()
 }
 
-/// Serves until the signal, or until a replica does not match its log. The process must then restart and replay.
+/// Serves until the signal. A replica that does not match its log ends the process.
 pub(crate) async fn serve(
     config: Config,
     options: Options,
@@ -45,7 +45,6 @@ pub(crate) async fn serve(
         false => tokio::spawn(async move { join(&config, options, dealer).await }),
     };
     let mut signalled = pin!(signalled);
-    // The signal interrupts the start.
     let server = tokio::select! {
         started = starting => started.map_err(ServeError::interrupted)??,
         _ = &mut signalled => return Ok(()),
@@ -65,7 +64,6 @@ pub(crate) async fn serve(
     failure.map_or(Ok(()), Err)
 }
 
-/// Starts a role's services on the stores of the written partitions.
 pub(crate) async fn start(
     listener: TcpListener,
     config: &Config,
@@ -75,12 +73,12 @@ pub(crate) async fn start(
 ) -> Result<Server, ServeError> {
     let options = ledger_options(config, options, &dealer);
     if config.ledger.targets.is_empty() {
-        // Without other processes, a missing partition is an error before anything is opened.
+        // Fails before the opening if no other process can supply a missing partition.
         stores.check_whole(config.partitions)?;
     }
     let written = open_ledgers(config, stores, options.clone()).await?;
     let proofs = open_proofs(config, &written, dealer.keys()).await?;
-    // Writers of other partitions may wait for these, so the local logs are served until all are ready.
+    // Other writers may wait for these partitions, so their logs are served at once.
     let here: BTreeSet<_> = written.iter().map(Handle::partition).collect();
     let giving = match (0..config.partitions).all(|partition| here.contains(&partition)) {
         true => None,
@@ -93,7 +91,7 @@ pub(crate) async fn start(
     serve_role(listener, config, opened?, dealer, Some(proofs))
 }
 
-/// Starts a role's services on replicas only. Waits until the writers answer.
+/// Starts a role's services on replicas only. Waits for the writers.
 pub(crate) async fn join(config: &Config, options: Options, dealer: Dealer) -> Result<Server, ServeError> {
     let options = ledger_options(config, options, &dealer);
     let ledgers = Ledgers::new(join_others(config, &BTreeSet::new(), &options).await?, config.partitions)?;
@@ -110,7 +108,7 @@ pub(crate) async fn join(config: &Config, options: Options, dealer: Dealer) -> R
 async fn join_others(config: &Config, here: &BTreeSet<u32>, options: &Options) -> Result<Vec<Handle>, ServeError> {
     let others: Vec<_> = config.holds().into_iter().filter(|partition| !here.contains(partition)).collect();
     if others.is_empty() {
-        // A ledger that writes all partitions has no credentials for others.
+        // A ledger that writes all partitions needs no credentials.
         return Ok(vec![]);
     }
     let (targets, partitions) = (config.ledger.targets.clone(), config.partitions);

@@ -25,7 +25,6 @@ pub fn serve<'a>(
         let options = Options {
             queue_length_max: config.limits.queue_length_max,
             batch_commits_max: config.limits.batch_commits_max,
-            // Per partition.
             players_max: (config.limits.players_in_memory / config.partitions.max(1) as usize).max(1),
             ..Options::default()
         };

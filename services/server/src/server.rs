@@ -1,5 +1,5 @@
 //! A running service and its stop: new calls are refused, streams end, pending calls are answered, a last checkpoint is
-//! signed, ledgers close. Acknowledged commits are durable even if the stop is interrupted.
+//! signed, ledgers close.
 
 use crate::{
     error::ServeError,
@@ -24,7 +24,6 @@ pub struct Server {
     pub(crate) ledgers: Ledgers,
     pub(crate) stopper: Stopper,
     pub(crate) serving: JoinHandle<()>,
-    /// Time for pending calls during a stop.
     pub(crate) grace: Duration,
     pub(crate) sweeper: Option<Sweeper>,
     pub(crate) proofs: Option<Proofs>,
@@ -40,19 +39,19 @@ impl Server {
         self.address
     }
 
-    /// Returns the address of checkpoints and tiles as files, if configured.
+    /// Returns the address of checkpoints and tiles, if any.
     #[must_use]
     pub fn tiles_address(&self) -> Option<SocketAddr> {
         self.tiles
     }
 
-    /// Returns the address of the console, if there is one.
+    /// Returns the console's address, if any.
     #[must_use]
     pub fn console_address(&self) -> Option<SocketAddr> {
         self.console
     }
 
-    /// Returns version, digests and models of the program (PL-29).
+    /// Returns the program's version, digests and models (PL-29).
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity
@@ -70,13 +69,13 @@ impl Server {
         self.ledgers.home()
     }
 
-    /// Returns the sweeper of a spin process, which also runs periodically.
+    /// Returns the sweeper, if any.
     #[must_use]
     pub fn sweeper(&self) -> Option<&Sweeper> {
         self.sweeper.as_ref()
     }
 
-    /// Returns the self-check of a process with reports, which also runs every 24 hours.
+    /// Returns the self-check, if any.
     #[must_use]
     pub fn self_check(&self) -> Option<&SelfCheck> {
         self.check.as_ref()
@@ -87,19 +86,19 @@ impl Server {
         self.ledgers.failed().await
     }
 
-    /// Returns the observable state of the background tasks.
+    /// Returns the state of background tasks.
     #[must_use]
     pub fn tasks(&self) -> watch::Receiver<Tasks> {
         self.tasks.subscribe()
     }
 
-    /// Returns the kinds of this process's background tasks.
+    /// Returns the kinds of background tasks.
     #[must_use]
     pub fn task_kinds(&self) -> BTreeSet<Kind> {
         self.tasks.kinds()
     }
 
-    /// Ends the background tasks of a kind like a fault, for tests only, and returns their number.
+    /// Ends the background tasks of a kind, for tests, and returns their number.
     pub fn end_tasks(&self, kind: Kind) -> usize {
         self.tasks.end_tasks(kind)
     }
@@ -131,14 +130,14 @@ impl Server {
                 tracing::warn!("some streams were not ended by their readers");
                 serving.abort();
             }
-            // The tasks must release the ledger before it is closed.
+            // The ledger must be released before it is closed.
             self.tasks.stop().await;
             if let Some(proofs) = &self.proofs {
                 proofs.finish().await;
             }
             drop((self.check, self.sweeper));
             self.ledgers.close().await;
-            // The log has commits since the tasks ended, and is still readable.
+            // Covers commits since the tasks ended.
             if let Some(proofs) = &self.proofs {
                 proofs.finish().await;
             }

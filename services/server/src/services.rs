@@ -1,4 +1,4 @@
-//! Assembles the services of a process and serves them on one port.
+//! Assembles a process's services and serves them on one port.
 
 use crate::{
     console,
@@ -78,7 +78,7 @@ pub(crate) struct Services<'a> {
 impl<'a> Services<'a> {
     pub(crate) fn new(config: &'a Config, ledgers: Ledgers, dealer: &Dealer) -> Result<Self, ServeError> {
         let (stopper, stop) = stop::channel();
-        // The identity covers the rules of play, not addresses and folders, so it is equal on all machines.
+        // Equal on all machines: rules of play without addresses and folders.
         let identity = Identity::new(env!("CARGO_PKG_VERSION"), &config.canonical(), dealer.is_scripted());
         Ok(Self {
             config,
@@ -101,7 +101,6 @@ impl<'a> Services<'a> {
         })
     }
 
-    /// Adds bets, choices and sessions, and a task that finishes abandoned rounds.
     pub(crate) fn spin(mut self, dealer: Dealer) -> Result<Self, ServeError> {
         let (config, limits) = (self.config, &self.config.limits);
         let profiles = Profiles::new(&config.jurisdictions)?;
@@ -132,7 +131,6 @@ impl<'a> Services<'a> {
         Ok(self)
     }
 
-    /// Adds accounts, history and subscriptions, and the payers of operators' wallets.
     pub(crate) fn wallet(mut self) -> Self {
         let seamless = self.wallets.opening().map(str::to_owned).collect();
         let wallet = LedgerApi::new(self.ledgers.clone(), self.stop.clone())
@@ -143,7 +141,6 @@ impl<'a> Services<'a> {
         if !Payer::of(&self.ledgers, &self.wallets).is_empty() {
             let (ledgers, wallets) = (self.ledgers.clone(), self.wallets.clone());
             self.tasks.spawn(Kind::Payers, move || {
-                // The end of one payer ends the task.
                 let mut paying: JoinSet<_> =
                     Payer::of(&ledgers, &wallets).into_iter().map(|payer| payer.run()).collect();
                 async move {
@@ -165,7 +162,7 @@ impl<'a> Services<'a> {
         Operators::new(self.config.operators.iter().map(|operator| operator.id.clone()))
     }
 
-    /// Adds pools and counters. Only a process with the log changes pools (PL-44).
+    /// Only a process with the log changes pools (PL-44).
     pub(crate) fn jackpot(mut self) -> Self {
         let jackpot = JackpotApi::new(self.ledgers.clone(), self.stop.clone())
             .with_ladders(self.ladders.clone())
@@ -183,7 +180,6 @@ impl<'a> Services<'a> {
         self
     }
 
-    /// Adds significant events, returns, statements and the self-check.
     pub(crate) fn report(mut self) -> Self {
         let follower = Follower::new(self.ledgers.clone(), &self.config.report, |partition| {
             index_folder(&self.config.data, partition).with_extension("reports")
@@ -210,7 +206,7 @@ impl<'a> Services<'a> {
             partition,
             ..AuditOptions::default()
         };
-        // Partitions are audited together only, by the process that writes all of them.
+        // Only a process with all partitions can compare them.
         let whole = self.config.store.url.is_none() && self.config.writes().len() == self.ledgers.count() as usize;
         let parts = if whole { self.config.writes().into_iter().map(of).collect() } else { vec![] };
         let api = JobApi::new(jobs.clone(), self.ledgers.clone(), parts);
@@ -227,7 +223,6 @@ impl<'a> Services<'a> {
         self
     }
 
-    /// Adds checkpoints and proofs of the local partitions.
     pub(crate) fn proofs(mut self, proofs: Proofs) -> Result<Self, ServeError> {
         let config = self.config;
         let witnesses = Witnesses::of(config)?;
@@ -262,7 +257,6 @@ impl<'a> Services<'a> {
         Ok(self)
     }
 
-    /// Serves all added services. On an error nothing is served.
     pub(crate) fn serve(mut self, listener: StdListener) -> Result<Server, ServeError> {
         let (config, limits) = (self.config, &self.config.limits);
         let tls = config.tls.as_ref().map(tls).transpose()?;
@@ -279,7 +273,7 @@ impl<'a> Services<'a> {
                     .with_service_name("grpc.health.v1.Health");
                 self.names.iter().fold(all, |some, name| some.with_service_name(*name))
             };
-            // Some clients, such as Python's, use the older version of reflection.
+            // Python's client, for example, uses the older version.
             self.routes.add_service(descriptors().build_v1()?).add_service(descriptors().build_v1alpha()?);
         }
         let exports = config.telemetry.otlp_endpoint.is_some();
@@ -298,7 +292,7 @@ impl<'a> Services<'a> {
             })
         });
         let service = ServiceBuilder::new()
-            // The first layer is the outermost. The caller is identified before other checks.
+            // The first layer is the outermost.
             .layer(metrics)
             .layer(option_layer(exports.then_some(CallSpans)))
             .layer(Refusals)
@@ -309,7 +303,6 @@ impl<'a> Services<'a> {
             .service(self.routes.routes().prepare());
         let console = match config.role {
             Role::All => console::start(config, service.clone(), &self.ledgers, self.admission.clone(), &self.stop)?,
-            // The console needs all services.
             _ => None,
         };
         let (console, pages) = console.unzip();
@@ -376,13 +369,11 @@ impl<'a> Services<'a> {
     }
 }
 
-/// Creates the log service of local ledgers.
 pub(crate) fn log_service<'a>(
     ledgers: impl IntoIterator<Item = &'a Handle>,
     config: &Config,
     stop: Stop,
 ) -> LogServiceCalls<LogApi> {
-    // The start has checked both.
     let ladders = offer::offered(&config.currencies).ok();
     let terms = Terms {
         actors: Actors::new(&config.operators),

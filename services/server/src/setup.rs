@@ -1,4 +1,4 @@
-//! The steps of a start common to all kinds of processes.
+//! Steps of a start common to all kinds of processes.
 
 use crate::{
     distrust::commit_verified,
@@ -31,7 +31,7 @@ pub enum Phase<'a> {
     Serving(&'a Server),
     /// Standing by on this address.
     Standby(&'a TcpListener),
-    /// Serving only the console at this address.
+    /// Serving the console at this address.
     Console(SocketAddr),
 }
 
@@ -47,7 +47,7 @@ pub fn check(config: &Config) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Checks that the addresses of calls and console are free, before any file is created.
+/// Checks that the addresses are free, before any file is created.
 pub fn check_addresses(config: &Config) -> Result<(), ServeError> {
     let calls = (config.role != Role::Console).then_some(config.listen);
     let console = config.console.listen.filter(|_| matches!(config.role, Role::All | Role::Console));
@@ -67,14 +67,12 @@ pub(crate) fn bind_at(address: SocketAddr) -> Result<TcpListener, ServeError> {
     bound.map_err(|source| ServeError::Bind { address, source })
 }
 
-/// Opens and verifies the local partitions. The time is proportional to the log's length.
 pub(crate) async fn open_log(config: &Config) -> Result<Stores, ServeError> {
     let config = config.clone();
     let opening = spawn_blocking(move || LogLocation::of(&config).open_written(&config));
     Ok(opening.await.map_err(ServeError::interrupted)??.into())
 }
 
-/// Replays the local partitions on a separate thread. The time is proportional to the log's length.
 pub(crate) async fn open_ledgers(config: &Config, stores: Stores, options: Options) -> Result<Vec<Handle>, ServeError> {
     let data = config.data.clone();
     let opening = spawn_blocking(move || open_all(stores, |partition| index_folder(&data, partition), &options));
@@ -92,9 +90,8 @@ pub(crate) fn ledger_options(config: &Config, options: Options, dealer: &Dealer)
     Options { answer_wait_max, change_lapse_ms, operators, weights, open_rounds_max, has_operators, draws, ..options }
 }
 
-/// Opens the trees of the local logs, checks each log against its checkpoint and all evidence of a longer log, and
-/// begins a generation of draws (PL-40). On an error the ledgers are closed, and at most generations of other
-/// partitions were appended.
+/// Opens the trees, checks each log against its checkpoint and all evidence of a longer log, and begins a generation of
+/// draws (PL-40). After an error the ledgers are closed.
 pub(crate) async fn open_proofs<'a>(
     config: &Config,
     written: impl IntoIterator<Item = &'a Handle>,
@@ -136,7 +133,7 @@ async fn opened_proofs(config: &Config, written: &[Handle], draws: &DrawKeys) ->
             accept_lost_keys: config.draws.accept_lost_keys,
         };
         let judged = ledgers.iter().map(|ledger| judge_start(ledger, &keys, &policy)).collect::<Result<Vec<_>, _>>()?;
-        // A refused start leaves the file unchanged.
+        // Unchanged by a refused start.
         if let Some(ledger) = ledgers.first() {
             keys.renew(ledger.clock_ms())?;
         }
@@ -149,8 +146,8 @@ async fn opened_proofs(config: &Config, written: &[Handle], draws: &DrawKeys) ->
     Ok(proofs)
 }
 
-/// Opens the pools of all games. A partition takes bets only once it has the pools, rates and switches. On an error the
-/// ledgers are closed.
+/// Opens the pools of all games, and gives each partition the pools, rates and switches that bets need. After an error
+/// the ledgers are closed.
 pub(crate) async fn open_pools(ledgers: Ledgers) -> Result<Ledgers, ServeError> {
     let mut steward = Steward::new(ledgers.clone());
     let opening = async {

@@ -1,6 +1,5 @@
-//! The service on one machine: one process, the log in its data folder, all services on one port.
-//!
-//! Serving begins after the log is verified, the ledgers are replayed and the pools opened.
+//! A service on one machine, with all roles and a log in its data folder. It serves after verification, replay and the
+//! opening of pools.
 
 use crate::{
     error::ServeError,
@@ -21,7 +20,7 @@ pub(crate) async fn serve(
     phase: impl Fn(Phase<'_>),
 ) -> Result<(), ServeError> {
     let listener = bind(&config)?;
-    // A separate task, so that the signal interrupts a long start.
+    // The signal interrupts a long start.
     let starting = tokio::spawn(async move {
         let stores = open_log(&config).await?;
         start(listener, &config, stores, options, dealer).await
@@ -43,7 +42,6 @@ pub(crate) async fn serve(
     failure.map_or(Ok(()), Err)
 }
 
-/// Starts all services on the logs of all partitions.
 pub(crate) async fn start(
     listener: TcpListener,
     config: &Config,

@@ -1,4 +1,4 @@
-//! A service on open logs, for tests, other programs, and each turn as writer on JetStream.
+//! A service on open logs, for tests, other programs, and turns as writer on JetStream.
 
 use crate::{
     error::ServeError,
@@ -14,8 +14,7 @@ use motherlode_spin::Dealer;
 use std::net::TcpListener;
 
 impl Server {
-    /// Starts the services of the configured role on the stores of the written partitions. On an error nothing is
-    /// served.
+    /// Starts the configured role's services on the written partitions.
     pub async fn start(
         config: &Config,
         stores: impl Into<Stores>,
@@ -37,8 +36,7 @@ impl Server {
         on(listener, config, stores.into(), options, dealer).await
     }
 
-    /// Starts the services of a role without a log on replicas. Waits until their writers answer. On an error nothing
-    /// is served.
+    /// Starts a role without a log on replicas. Waits for their writers.
     pub fn join(config: &Config, options: Options, dealer: Dealer) -> BoxFuture<'_, Result<Self, ServeError>> {
         Box::pin(async move {
             check(config)?;

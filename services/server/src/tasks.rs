@@ -1,8 +1,7 @@
-//! Background tasks: work that no call starts. The [`Supervisor`] starts a task of each [`Kind`] and watches it.
+//! Background tasks, started and watched by the [`Supervisor`].
 //!
-//! A task runs until the stop. An earlier end is logged and counted, and health fails at once. The end of a task of
-//! money or of the log ends the process, which must restart from the log. Other tasks are restarted with exponential
-//! backoff.
+//! A task runs until the stop. An earlier end is logged and counted, and health fails. The end of a task of money or of
+//! the log ends the process, which must restart from the log. Others restart with exponential backoff.
 
 use crate::names::{JACKPOT, JOB, PROOF, REPORT, SPIN, WALLET};
 use futures_util::future::BoxFuture;
@@ -19,10 +18,9 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// Shortest and longest delay before a restart.
 const PAUSE_MIN: Duration = Duration::from_millis(500);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
-/// Run time that resets the delay.
+/// Run time that resets the backoff.
 const SOUND_AFTER: Duration = Duration::from_secs(300);
 
 /// Declares the kinds: name, whether an end ends the process, and the service whose health fails.
@@ -54,7 +52,6 @@ macro_rules! kinds {
                 }
             }
 
-            /// Returns the service whose health fails with the task's end.
             pub(crate) fn service(self) -> Option<&'static str> {
                 match self {
                     $(Self::$kind => $service,)*
@@ -104,11 +101,11 @@ kinds! {
 /// State of a process's background tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tasks {
-    /// Kinds with an ended task that is not restarted yet.
+    /// Kinds with an ended task.
     pub down: BTreeSet<Kind>,
     /// Unexpected ends by kind.
     pub ended: BTreeMap<Kind, u64>,
-    /// First ended task of money or of the log, with the reason: the cause of the process's end.
+    /// First ended task of money or of the log, and the reason.
     pub fatal: Option<(Kind, String)>,
 }
 
@@ -120,7 +117,6 @@ pub(crate) struct Supervisor {
 
 struct Task {
     kind: Kind,
-    /// `None` if the owner awaits the task.
     watching: Option<JoinHandle<()>>,
     current: Arc<Mutex<Option<AbortHandle>>>,
 }
@@ -134,7 +130,7 @@ impl Supervisor {
         self.state.subscribe()
     }
 
-    /// Starts a task. `make` creates it again for each restart.
+    /// Starts a task; `make` creates it for each restart.
     pub(crate) fn spawn<F: Future<Output = ()> + Send + 'static>(
         &mut self,
         kind: Kind,
@@ -147,7 +143,6 @@ impl Supervisor {
             loop {
                 let begun = Instant::now();
                 let task = {
-                    // The lock makes start and stop exclusive.
                     let mut running = running.lock();
                     if stop.is_requested() {
                         return;
@@ -181,7 +176,7 @@ impl Supervisor {
         self.tasks.push(Task { kind, watching: Some(watching), current });
     }
 
-    /// Starts a task without restarts, which its owner awaits through the returned handle.
+    /// Starts a task without restarts. Its owner awaits the returned handle.
     pub(crate) fn spawn_once(&mut self, kind: Kind, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
         let task = tokio::spawn(task);
         let current = Arc::new(Mutex::new(Some(task.abort_handle())));
@@ -196,7 +191,6 @@ impl Supervisor {
         })
     }
 
-    /// Ends the tasks of a kind like a fault, for tests.
     pub(crate) fn end_tasks(&self, kind: Kind) -> usize {
         let of_kind = self.tasks.iter().filter(|task| task.kind == kind);
         of_kind.filter_map(|task| task.current.lock().clone()).map(|task| task.abort()).count()
@@ -206,7 +200,7 @@ impl Supervisor {
         self.tasks.iter().map(|task| task.kind).collect()
     }
 
-    /// Ends all tasks after the stop, and waits until they have released their references.
+    /// Ends all tasks, and waits until they have released their references.
     pub(crate) fn stop(self) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             for Task { watching, current, .. } in self.tasks {
@@ -214,7 +208,6 @@ impl Supervisor {
                 if let Some(current) = &*current.lock() {
                     current.abort();
                 }
-                // The panic was reported.
                 let _ = watching.await;
             }
         })
@@ -252,12 +245,10 @@ fn report(state: &watch::Sender<Tasks>, kind: Kind, ended: Result<(), JoinError>
     });
 }
 
-/// Waits until the end of a task ends the process.
 pub(crate) async fn fatal(mut tasks: watch::Receiver<Tasks>) -> (Kind, String) {
     let ended = tasks.wait_for(|tasks| tasks.fatal.is_some()).await;
     match ended.ok().and_then(|tasks| tasks.fatal.clone()) {
         Some(fatal) => fatal,
-        // Without a supervisor no task ends.
         None => std::future::pending().await,
     }
 }
@@ -278,7 +269,6 @@ mod tests {
         assert_eq!(names.len(), Kind::ALL.len());
     }
 
-    /// Tasks elsewhere in this crate are awaited by their creators.
     #[test]
     fn at_a5_no_task_is_started_past_the_supervisor() {
         let awaited = ["catch_up.rs", "console.rs", "mod.rs", "not_serving.rs", "roles.rs", "single.rs", "tasks.rs"];

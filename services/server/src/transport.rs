@@ -1,4 +1,4 @@
-//! The transport of serving and standby processes: TLS, and limits of connections and call buffers.
+//! TLS, and limits of connections and buffers.
 
 use crate::error::ServeError;
 use motherlode_proto::FILE_DESCRIPTOR_SET;
@@ -12,18 +12,18 @@ use prost::Message;
 use prost_types::FileDescriptorSet;
 use std::{fs, path::Path};
 
-/// The only calls of third-party services with a stream of requests.
+/// Calls of third-party services with a stream of requests.
 const REFLECTION: [&str; 2] = [
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
 
-/// Loads the TLS acceptor. Client certificates are optional, since the access layer also accepts tokens.
+/// Client certificates are optional, since tokens suffice.
 pub(crate) fn tls(files: &Tls) -> Result<Acceptor, ServeError> {
     made(files, files.client_ca.as_deref(), b"h2")
 }
 
-/// Loads the acceptor for browsers: HTTP/1.1 without client certificates.
+/// For browsers: HTTP/1.1 without client certificates.
 pub(crate) fn console_tls(files: &Tls) -> Result<Acceptor, ServeError> {
     made(files, None, b"http/1.1")
 }
@@ -48,7 +48,6 @@ pub(crate) fn buffers(config: &Config) -> Buffers {
     Buffers::new(config, streams())
 }
 
-/// Returns the paths of calls with a stream of requests.
 fn streams() -> Vec<String> {
     let described = FileDescriptorSet::decode(FILE_DESCRIPTOR_SET).unwrap_or_default();
     let mut streams: Vec<_> = REFLECTION.map(str::to_owned).into();

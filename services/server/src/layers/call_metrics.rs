@@ -1,7 +1,5 @@
 //! Number, duration and result of calls, for [`Vitals`](motherlode_report::Vitals) and OpenTelemetry's
-//! `rpc.server.call.duration`.
-//!
-//! A stream is measured until it opens. Unknown methods are `_OTHER`, so that callers cannot create arbitrary labels.
+//! `rpc.server.call.duration`. Streams are measured until they open. Unknown methods share the label `_OTHER`.
 
 use http::{Request, Response};
 use motherlode_report::Calls;
@@ -18,7 +16,6 @@ use tower::{Layer, Service};
 #[derive(Debug, Clone)]
 pub struct CallMetrics {
     counts: Calls,
-    /// `None` without a collector.
     duration: Option<Histogram<f64>>,
 }
 
@@ -30,7 +27,7 @@ impl CallMetrics {
             let meter = global::meter("motherlode");
             let duration = meter.f64_histogram("rpc.server.call.duration").with_unit("s");
             let described = duration.with_description("Time from a call's arrival to its answer.");
-            // OpenTelemetry's own boundaries begin at 5 ms, longer than most calls.
+            // OpenTelemetry's boundaries begin at 5 ms, longer than most calls.
             let boundaries =
                 [2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
             described.with_boundaries(boundaries.to_vec()).build()
@@ -42,7 +39,6 @@ impl CallMetrics {
         self.duration.is_some()
     }
 
-    /// Records a direct call.
     pub(crate) fn record(&self, method: &'static str, begun: Instant, code: Code) {
         self.ended(method, begun, name(code));
     }
@@ -97,7 +93,6 @@ where
 
 pub struct Running<F> {
     begun: Instant,
-    /// Empty if no metric is recorded.
     method: &'static str,
     metrics: CallMetrics,
     answer: F,
@@ -116,12 +111,11 @@ where
     }
 }
 
-/// Returns a path's method without the first slash, or `_OTHER`.
 pub(crate) fn method(path: &str) -> &'static str {
     CALLS.iter().find(|call| call.path == path).map_or("_OTHER", |call| &call.path[1..])
 }
 
-/// Returns a call's status. An answer that is only a status has it in the headers.
+/// Returns a call's status, which is in the headers of an answer without a body.
 fn status(answer: Option<&Response<Body>>) -> &'static str {
     let Some(answer) = answer else { return "UNKNOWN" };
     name(answer.headers().get("grpc-status").map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes())))

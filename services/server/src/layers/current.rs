@@ -1,7 +1,6 @@
-//! Read-your-writes: a call begins only when this process's state is current, so a caller finds the effects of answers
-//! from any process of the installation.
-//!
-//! This is free at the writer; a replica asks for the log's end, once for concurrent calls ([`Ledgers::current`]).
+//! Read-your-writes: a call begins only when this process's state is current, so callers see the effects of earlier
+//! answers by any process. This is free at the writer; a replica asks for the log's end, once for concurrent calls
+//! ([`Ledgers::current`]).
 
 use http::{Request, Response};
 use motherlode_ledger::Ledgers;
@@ -12,9 +11,8 @@ use std::{
 use tonic::{Status, body::Body};
 use tower::{Layer, Service};
 
-/// Health and reflection need no log.
 const OF_THE_PROCESS: &str = "/grpc.";
-/// The log service describes local logs only. Waiting here could block two processes on each other.
+/// Waiting for the log service could block two processes on each other.
 const OF_WHAT_IS_WRITTEN: &str = "/motherlode.log.v1.LogService/";
 
 #[derive(Clone)]
@@ -52,7 +50,6 @@ where
         if request.uri().path().starts_with(OF_THE_PROCESS) {
             return Box::pin(self.inner.call(request));
         }
-        // The ready service is used, its clone is kept.
         let clone = self.inner.clone();
         let (ledgers, mut inner) = (self.ledgers.clone(), std::mem::replace(&mut self.inner, clone));
         let written = request.uri().path().starts_with(OF_WHAT_IS_WRITTEN);

@@ -1,8 +1,7 @@
-//! Deadlines: a call that takes longer than its `grpc-timeout` is refused with DEADLINE_EXCEEDED and details.
+//! Deadlines: a call beyond its `grpc-timeout` is refused with DEADLINE_EXCEEDED and details.
 //!
-//! The transport also enforces the deadline, but answers CANCELLED, so this layer's timer starts first. A timeout below
-//! one millisecond, the timer's resolution, is refused on arrival. Streams are limited until their first answer. The
-//! ledger enforces the service's own limit.
+//! The transport would answer CANCELLED, so this layer's timer starts first. Streams are limited until their first
+//! answer.
 
 use http::{HeaderMap, Request, Response};
 use motherlode_runtime::{Reason, Refusal, until::within};
@@ -65,7 +64,7 @@ where
 /// Resolution of the timer.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// Returns a call's deadline, if any. Refuses a timeout below [`SHORTEST`] and a malformed header.
+/// Returns a call's deadline, if any. Refuses a timeout below [`SHORTEST`].
 pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
     match asked(headers)? {
         Some(time) if time < SHORTEST => {
@@ -81,7 +80,7 @@ pub(crate) fn time_is_up() -> Refusal {
     Refusal::new(Reason::DeadlineExceeded, message)
 }
 
-/// Parses `grpc-timeout`: 1 to 8 digits and a unit. A repeated header is malformed.
+/// Parses `grpc-timeout`. A repeated header is malformed.
 fn asked(headers: &HeaderMap) -> Result<Option<Duration>, Refusal> {
     let mut values = headers.get_all("grpc-timeout").iter();
     let Some(value) = values.next() else { return Ok(None) };

@@ -93,7 +93,6 @@ where
     }
 }
 
-/// A body whose trailers may contain a refusal.
 struct NotedBody(Body, Asked);
 
 impl http_body::Body for NotedBody {
@@ -136,7 +135,6 @@ impl Asked {
     }
 }
 
-/// Adds details to a refusal without any.
 fn add_details(headers: &mut HeaderMap) {
     let Some(code) = headers.get(CODE).filter(|_| !headers.contains_key(DETAILS)) else { return };
     let reason = match Code::from_bytes(code.as_bytes()) {
@@ -147,7 +145,7 @@ fn add_details(headers: &mut HeaderMap) {
     };
     let message = Status::from_header_map(headers).map(|status| status.message().to_owned()).unwrap_or_default();
     headers.remove("grpc-message");
-    // Headers hold ASCII only: code and reason are ASCII, the message is encoded.
+    // Never too long: code and reason are ASCII, the message is encoded.
     let _ = Status::from(Refusal::new(reason, message)).add_header(headers);
 }
 

@@ -1,7 +1,5 @@
-//! A local copy of a partition, kept by `follow` (PL-30).
-//!
-//! A copy of the whole log is the same log. A copy of one operator's records is a separate chain of wrapped records.
-//! The log's own store keeps both.
+//! A local copy of a partition, kept by `follow` (PL-30). A copy of one operator's records is a separate chain of
+//! wrapped records.
 
 use super::layout::{copy_folder, log_folder};
 use bytes::Bytes;
@@ -20,7 +18,7 @@ pub struct Backup {
     data: PathBuf,
     partition: u32,
     kept: Option<Kept>,
-    /// Position of the last record in the source.
+    /// Source position of the last record.
     held: Position,
 }
 
@@ -35,7 +33,7 @@ pub enum BackupError {
     Open {
         /// Folder of the copy.
         folder: PathBuf,
-        /// Error of the opening.
+        /// Failed opening.
         source: OpenError,
     },
     /// The last record cannot be read.
@@ -47,22 +45,22 @@ pub enum BackupError {
     /// The last record is malformed.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// The service sends the records of another operator, or of all.
+    /// The records are another operator's.
     #[error("the copy is {}, what the service sends is {}", whose(held), whose(sent))]
     Operator {
-        /// Operator of the copy; empty for the whole log.
+        /// Operator of the copy, or empty.
         held: Box<str>,
-        /// Operator of the sent records.
+        /// Operator of the records, or empty.
         sent: Box<str>,
     },
-    /// The sent record is not the next one.
+    /// The record is not the next one.
     #[error("position {position} of partition {partition} was sent after {last}")]
     Order {
-        /// Position of the record.
+        /// Record's position.
         position: Position,
-        /// Partition of the record.
+        /// Record's partition.
         partition: u32,
-        /// Last position of the copy.
+        /// Last position.
         last: Position,
     },
     /// The service has another log.
@@ -101,7 +99,7 @@ impl Backup {
             }
             (false, true) => {
                 let store = open(&own_copy, partition)?;
-                // An empty store does not identify its operator.
+                // An empty store has no operator.
                 if store.end() > 0 {
                     let last = store.reader().read(store.end(), 1, 0)?;
                     let last = last.first().ok_or(BackupError::NoLast)?;
@@ -120,7 +118,7 @@ impl Backup {
         self.partition
     }
 
-    /// Returns the source position of the last durable record, or 0.
+    /// Returns the source position of the last record, or 0.
     #[must_use]
     pub fn held(&self) -> Position {
         self.held
@@ -132,7 +130,7 @@ impl Backup {
         self.kept.as_ref().map_or(0, |kept| kept.store.end())
     }
 
-    /// Appends a message's records durably. Records that do not continue the copy are an error.
+    /// Appends a message's records durably, if they follow.
     pub fn take(&mut self, message: FollowLogResponse) -> Result<(), BackupError> {
         let FollowLogResponse { records, operator_id, .. } = message;
         if let Some(Kept { operator, .. }) = self.kept.as_ref().filter(|kept| kept.operator != operator_id) {
@@ -153,7 +151,6 @@ impl Backup {
         Ok(())
     }
 
-    /// Checks that the records follow, without gaps if `dense`.
     fn check(&self, records: &[LogRecord], dense: bool) -> Result<(), BackupError> {
         let mut last = self.held;
         for LogRecord { position, partition, .. } in records {

@@ -1,8 +1,8 @@
-//! Copies all partitions of a log between folders and streams, byte for byte.
+//! Copies all partitions of a log between folders and streams.
 //!
-//! The target must be a prefix of the source, so an interrupted copy can be resumed. The source is verified and may be
-//! in use. Appended records are read back. A copy is consistent: home is copied first, then each other partition up to
-//! the last record whose original at home is in the copy.
+//! The target must be a prefix of the source, so an interrupted copy can be resumed. The source may be in use. Appended
+//! records are read back. The copy is consistent: home is copied first, then each other partition up to the last record
+//! whose original at home is in the copy.
 
 use super::{
     location::{LogError, LogLocation},
@@ -24,11 +24,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Result of a partition's copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copied {
-    /// Previous last position of the target.
+    /// Previous end of the target.
     pub before: Position,
-    /// Last position of both.
+    /// Common end.
     pub end: Position,
-    /// Hash of the last record.
+    /// Hash at the end.
     pub head: Hash,
 }
 
@@ -44,11 +44,11 @@ pub enum CopyError {
     /// The target is not a prefix of the source.
     #[error("{target} is no beginning of the source: at position {position} {}", differs(*.ends))]
     NoPrefix {
-        /// Location of the target.
+        /// Copy's location.
         target: Box<LogLocation>,
-        /// First different position.
+        /// First difference.
         position: Position,
-        /// Whether the source ends before it.
+        /// Whether the source ends there.
         ends: bool,
     },
     /// Another process wrote to the target.
@@ -69,8 +69,7 @@ fn differs(ends: bool) -> &'static str {
     if ends { "the source ends before" } else { "the source has another record there" }
 }
 
-/// Completes a copy without reading the source up to the target's end, which may be damaged. The hash chain excludes
-/// another log. The source must be a folder.
+/// Completes a copy although the source may be damaged before the target's end. The source must be a folder.
 pub fn copy_rest(
     from: &LogLocation,
     to: &LogLocation,
@@ -80,8 +79,8 @@ pub fn copy_rest(
     copy_by(from, to, (Source::Rest, false), stopped, copied)
 }
 
-/// Copies the missing records, and with `follow` newer ones until `stopped`. `copied` counts the records. Returns the
-/// result per partition. If the source is damaged, the records before the damage are copied.
+/// Copies the missing records, and with `follow` newer ones until `stopped`, including those before a damage. `copied`
+/// counts the records. Returns the result per partition.
 pub fn copy(
     from: &LogLocation,
     to: &LogLocation,
@@ -94,7 +93,6 @@ pub fn copy(
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
-    /// All records.
     Whole,
     /// Records after the target's end.
     Rest,
@@ -135,7 +133,6 @@ fn copy_by(
             return Ok(copies.iter().map(Copying::copied).collect());
         }
         thread::sleep(LOOK_EVERY);
-        // Records from before the stop are still copied.
         over = stopped.load(Ordering::Acquire);
     }
 }
@@ -143,7 +140,6 @@ fn copy_by(
 struct Copying {
     partition: u32,
     source: Records,
-    /// Records not yet copied.
     waiting: VecDeque<Record>,
     /// Error after the records in `waiting`.
     fault: Option<RecordsError>,
@@ -152,10 +148,9 @@ struct Copying {
 }
 
 impl Copying {
-    /// Compares the target with the source up to the target's end.
     fn begin(from: &LogLocation, to: &LogLocation, partition: u32) -> Result<Self, CopyError> {
         let mut source = from.existing(partition)?;
-        // The target may end within one append of the source.
+        // It may end within an append of the source.
         let mut same = (0, genesis(partition));
         for held in to.records(partition)?.into_iter().flatten() {
             let (held, found) = (held?, source.next().transpose()?);
@@ -172,7 +167,6 @@ impl Copying {
         Ok(Self::of(partition, source, target))
     }
 
-    /// Starts after the target's end.
     fn begin_after(from: &LogLocation, to: &LogLocation, partition: u32) -> Result<Self, CopyError> {
         let target = to.open(partition)?;
         let source = from.records_after(partition, target.end(), target.head())?;
@@ -184,7 +178,7 @@ impl Copying {
         Self { partition, source, waiting: VecDeque::new(), fault: None, target, before }
     }
 
-    /// Copies to the source's current end, or up to a record that refers past home's end, while `wanted`.
+    /// Copies to the source's current end, or to a record that refers past home's end, while `wanted`.
     fn go_on(&mut self, home_end: Position, wanted: impl Fn() -> bool, copied: &AtomicU64) -> Result<(), CopyError> {
         // Records read earlier may be older than home's end.
         let mut at_old_end = true;
@@ -208,7 +202,7 @@ impl Copying {
         }
     }
 
-    /// Reads the next batch. The next call returns an error that follows records.
+    /// Reads a batch. An error after records is returned by the next call.
     fn read(&mut self) -> Result<(), RecordsError> {
         if let Some(fault) = self.fault.take() {
             return Err(fault);
@@ -243,7 +237,7 @@ impl Copying {
     }
 }
 
-/// Returns the position at home whose commit this record copies, or 0. The audit finds malformed records.
+/// Returns the copied commit's position at home, or 0. The audit finds malformed records.
 fn copies(record: &Record) -> Position {
     record::decode(&record.bytes).ok().and_then(|logged| logged.commit.copies()).unwrap_or_default()
 }
@@ -282,7 +276,6 @@ mod tests {
         }
     }
 
-    /// PL-37: a copy of a log that starts later would begin with a gap.
     #[test]
     fn pl_37_a_log_whose_first_records_are_archived_is_not_copied() {
         let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -2,19 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-/// Folder of a partition's log.
+/// Returns a partition's log folder.
 #[must_use]
 pub fn log_folder(data: &Path, partition: u32) -> PathBuf {
     data.join("log").join(partition.to_string())
 }
 
-/// Folder of an operator's copy of a partition, kept by `follow`.
+/// Returns the folder of an operator's copy.
 #[must_use]
 pub fn copy_folder(data: &Path, partition: u32) -> PathBuf {
     data.join("copy").join(partition.to_string())
 }
 
-/// Folder of a partition's index.
+/// Returns a partition's index folder.
 #[must_use]
 pub fn index_folder(data: &Path, partition: u32) -> PathBuf {
     data.join("index").join(partition.to_string())

@@ -1,4 +1,4 @@
-//! A log in a local folder, for tools that read it several times.
+//! A log in a local folder, for tools.
 
 use super::{
     copy::{CopyError, copy},
@@ -16,7 +16,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// A log in a folder. For a log on JetStream this is a temporary copy.
+/// A log in a folder, or a temporary copy of a log on JetStream.
 #[derive(Debug)]
 pub struct LocalLog {
     data: PathBuf,
@@ -24,7 +24,7 @@ pub struct LocalLog {
     _copy: Option<TempDir>,
 }
 
-/// Reasons why a log is unavailable.
+/// Reasons for an unavailable log.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
     /// The address is invalid.
@@ -73,13 +73,13 @@ impl LocalLog {
         self.partitions
     }
 
-    /// Returns the folder of a partition's log.
+    /// Returns a partition's log folder.
     #[must_use]
     pub fn log(&self, partition: u32) -> PathBuf {
         log_folder(&self.data, partition)
     }
 
-    /// Returns the folder of a partition's index.
+    /// Returns a partition's index folder.
     #[must_use]
     pub fn index(&self, partition: u32) -> PathBuf {
         index_folder(&self.data, partition)

@@ -1,4 +1,4 @@
-//! The location of a log: segment files in a data folder, or streams on JetStream.
+//! The location of a log: a data folder or streams on JetStream.
 
 use super::layout::log_folder;
 use motherlode_books::{HOME, number};
@@ -18,20 +18,20 @@ pub enum LogLocation {
     Folder {
         /// Data folder.
         data: PathBuf,
-        /// Length of a segment, in bytes.
+        /// Segment length in bytes.
         segment_bytes: u64,
     },
     /// One stream per partition.
     Stream(config::Store),
 }
 
-/// Reasons why a log cannot be opened.
+/// Reasons for a failed opening.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The segment files cannot be opened.
     #[error("the log in {}: {source}", folder.display())]
     Folder {
-        /// Folder of the log.
+        /// Log folder.
         folder: PathBuf,
         /// Cause with file and offset.
         source: log::OpenError,
@@ -39,7 +39,7 @@ pub enum LogError {
     /// The stream cannot be opened.
     #[error(transparent)]
     Stream(#[from] jetstream::OpenError),
-    /// The log has other partitions. Their number is permanent, since it assigns the players.
+    /// The log has another number of partitions, which is permanent since it assigns the players.
     #[error(
         "{location} has the log of partitions {}, not of {configured} partitions as configured, of which {} are written \
          here",
@@ -47,11 +47,11 @@ pub enum LogError {
         listed(writes)
     )]
     Partitions {
-        /// Location of the log.
+        /// Log location.
         location: Box<LogLocation>,
         /// Existing partitions.
         found: BTreeSet<u32>,
-        /// Partitions that this process writes.
+        /// Partitions written by this process.
         writes: BTreeSet<u32>,
         /// Configured number.
         configured: u32,
@@ -59,17 +59,17 @@ pub enum LogError {
     /// The folder cannot be listed.
     #[error("{}: {source}", folder.display())]
     List {
-        /// Folder of the log.
+        /// Log folder.
         folder: PathBuf,
-        /// Error of the system.
+        /// System error.
         source: io::Error,
     },
-    /// The folder of the index is in use or unusable.
+    /// The index folder is in use or unusable.
     #[error("{}: {source}", folder.display())]
     Index {
-        /// Folder of the index.
+        /// Index folder.
         folder: PathBuf,
-        /// Error of the system.
+        /// System error.
         source: io::Error,
     },
 }
@@ -92,11 +92,11 @@ impl LogLocation {
         }
     }
 
-    /// Parses a data folder or `nats://host:port,...`. Other settings come from `config`.
+    /// Parses a data folder or `nats://host:port,...`.
     pub fn named(name: &str, config: &Config) -> Result<Self, ConfigError> {
         match name.starts_with("nats://") {
             true => Ok(Self::Stream(config.log_store().at(name)?)),
-            // A mistyped address must not create a folder.
+            // A mistyped address must not become a folder.
             false if name.contains("://") => {
                 let fault = format!("{name} is neither a folder nor nats://host:port,...");
                 Err(ConfigError::Store { fault })
@@ -105,12 +105,12 @@ impl LogLocation {
         }
     }
 
-    /// Opens a partition for writing, exclusively.
+    /// Opens a partition for writing.
     pub fn open(&self, partition: u32) -> Result<Box<dyn Store>, LogError> {
         match self {
             Self::Folder { data, segment_bytes } => {
                 let folder = log_folder(data, partition);
-                // The ledger settles it, once the log is at least as long as the index.
+                // The ledger settles it after a comparison with the index.
                 let store = SegmentStore::open_unchanged(&folder, partition, options(*segment_bytes));
                 Ok(Box::new(store.map_err(|source| LogError::Folder { folder, source })?))
             }
@@ -130,15 +130,14 @@ impl LogLocation {
         }
     }
 
-    /// Opens the partitions that this process writes. The folders' locks exclude other processes.
+    /// Opens the partitions that this process writes.
     pub fn open_written(&self, config: &Config) -> Result<Vec<Box<dyn Store>>, LogError> {
         self.check_partitions(config.partitions, &config.writes())?;
         // From the last to the first: the first implies all others.
         config.writes().into_iter().rev().map(|partition| self.open_to_serve(partition, config.verify)).collect()
     }
 
-    /// Checks that the log has these partitions, or that its creation was interrupted. On JetStream other processes may
-    /// have created the others; a folder must have none of them.
+    /// Checks that the log has these partitions, or that its creation was interrupted. A folder must have no others.
     pub fn check_partitions(&self, partitions: u32, writes: &BTreeSet<u32>) -> Result<(), LogError> {
         let found = self.partitions(partitions)?;
         let fits = match self {
@@ -153,7 +152,6 @@ impl LogLocation {
         Err(LogError::Partitions { location, found, writes, configured: partitions })
     }
 
-    /// Lists existing partitions, on JetStream up to a number.
     fn partitions(&self, up_to: u32) -> Result<BTreeSet<u32>, LogError> {
         match self {
             Self::Folder { data, .. } => {

@@ -1,4 +1,4 @@
-//! A service's log: opening, reading, copying.
+//! A service's log.
 
 pub mod backup;
 pub mod copy;

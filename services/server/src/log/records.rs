@@ -1,4 +1,4 @@
-//! Verified records of a log from the first on, read without a lock.
+//! Verified records of a log, read without a lock.
 
 use super::{
     layout::log_folder,
@@ -11,18 +11,18 @@ use std::path::PathBuf;
 const BATCH_BYTES: usize = 256 << 10;
 const BATCH_RECORDS: usize = 4096;
 
-/// Reasons why records cannot be read.
+/// Reasons for unreadable records.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordsError {
     /// There is no log.
     #[error("{location}: no log there{}", of(*partition))]
     Missing {
-        /// Location of the log.
+        /// Log location.
         location: Box<LogLocation>,
-        /// Number of the partition; `None` for all.
+        /// Partition, or `None` for all.
         partition: Option<u32>,
     },
-    /// A stream can only be read from its first message.
+    /// A stream has no later starting point.
     #[error("{0}: a stream is copied from its first record only; name a data folder")]
     NotAFolder(Box<LogLocation>),
     /// The partitions cannot be listed.
@@ -34,7 +34,7 @@ pub enum RecordsError {
     /// The log's first records are archived.
     #[error("{}: the log starts at position {first}, and the records before it are archived: read a copy with the whole log", log.display())]
     Archived {
-        /// Folder of the partition.
+        /// Partition's folder.
         log: PathBuf,
         /// First kept position.
         first: Position,
@@ -52,7 +52,7 @@ fn of(partition: Option<u32>) -> String {
 }
 
 impl LogLocation {
-    /// Returns the number of partitions. A missing log is an error.
+    /// Returns the number of partitions of an existing log.
     pub fn existing_count(&self) -> Result<u32, RecordsError> {
         let count = self.count().map_err(|error| match error {
             LogError::Stream(error) => error.into(),
@@ -61,7 +61,7 @@ impl LogLocation {
         count.ok_or_else(|| RecordsError::Missing { location: Box::new(self.clone()), partition: None })
     }
 
-    /// Returns a partition's records from position 1; `None` without a log.
+    /// Returns a partition's records; `None` without a log.
     pub fn records(&self, partition: u32) -> Result<Option<Records>, RecordsError> {
         match self {
             Self::Folder { data, .. } => {
@@ -83,8 +83,7 @@ impl LogLocation {
         }
     }
 
-    /// Returns the records after `position`, whose record has the hash `head`. Earlier records are not read. The log
-    /// must be in a folder.
+    /// Returns the records after `position`, whose record has the hash `head`. The log must be in a folder.
     pub fn records_after(&self, partition: u32, position: Position, head: Hash) -> Result<Records, RecordsError> {
         match self {
             Self::Folder { data, .. } => {
@@ -95,19 +94,19 @@ impl LogLocation {
         }
     }
 
-    /// Returns a partition's records. A missing log is an error.
+    /// Returns the records of an existing partition.
     pub fn existing(&self, partition: u32) -> Result<Records, RecordsError> {
         let missing = || RecordsError::Missing { location: Box::new(self.clone()), partition: Some(partition) };
         self.records(partition)?.ok_or_else(missing)
     }
 }
 
-/// Verified records of a log in order, up to the current end.
+/// Verified records in order, up to the current end.
 #[derive(Debug)]
 pub enum Records {
-    /// Segment files of a partition.
+    /// Segment files.
     Folder(u32, log::Scan),
-    /// A stream.
+    /// JetStream messages.
     Stream(jetstream::Scan),
 }
 
@@ -132,7 +131,7 @@ impl Records {
         }
     }
 
-    /// Reads a batch, the size of one append at most; empty at the end. An error ends the batch.
+    /// Reads a batch, at most one append long; empty at the end. An error ends the batch.
     pub fn batch(&mut self) -> (Vec<Record>, Option<RecordsError>) {
         let (mut batch, mut bytes) = (vec![], 0);
         while batch.len() < BATCH_RECORDS && bytes < BATCH_BYTES {

@@ -1,4 +1,4 @@
-//! Follows the writer during standby with one thread per partition, so that a takeover only reads the latest commits.
+//! Follows the writer during standby, one thread per partition, so that a takeover reads only the latest commits.
 
 use super::replica::Replica;
 use crate::{error::ServeError, setup::ledger_options};
@@ -17,23 +17,20 @@ use tokio::{
     time::timeout,
 };
 
-/// Time to wait at the process's end for uninterruptible work, such as a replay.
+/// Longest wait for uninterruptible work at the process's end.
 const END_MAX: Duration = Duration::from_secs(20);
 
-/// Threads of a standby.
 pub(super) struct CatchUp {
     config: Config,
     options: Options,
-    /// Port of the process's calls.
     port: u16,
     /// Dropping these stops the threads.
     stops: Vec<Sender<()>>,
-    /// `None` once the replica is returned.
     following: Option<JoinHandle<Result<Replica, ServeError>>>,
 }
 
 impl CatchUp {
-    /// Follows all partitions, once `free` has released the data folder.
+    /// Follows all partitions after `free` has released the data folder.
     pub(super) fn start(
         config: &Config,
         options: Options,
@@ -51,7 +48,6 @@ impl CatchUp {
         catch_up
     }
 
-    /// Continues with a stopped replica.
     pub(super) fn resume(&mut self, replica: Replica) {
         self.follow(std::future::ready(Ok(replica)));
     }
@@ -72,8 +68,7 @@ impl CatchUp {
         }));
     }
 
-    /// Waits for the end of the threads, and returns the replica. Fails if another process has the data folder, for
-    /// example.
+    /// Waits for the end of the threads, and returns the replica.
     pub(super) async fn ended(&mut self) -> Result<Replica, ServeError> {
         let Some(following) = &mut self.following else { return std::future::pending().await };
         let ended = following.await;
@@ -81,13 +76,11 @@ impl CatchUp {
         ended.unwrap_or_else(|error| Err(ServeError::interrupted(error)))
     }
 
-    /// Stops the threads, and returns the replica.
     pub(super) async fn stop(&mut self) -> Result<Replica, ServeError> {
         self.stops.clear();
         self.ended().await
     }
 
-    /// Stops the threads and closes the replica.
     pub(super) async fn close(mut self) {
         if self.following.is_none() {
             return;
@@ -100,7 +93,7 @@ impl CatchUp {
     }
 }
 
-/// Runs `body` on a separate thread, which does not delay the end of the runtime.
+/// Runs `body` on a thread that does not delay the runtime's end.
 fn on_a_thread<T: Send + 'static>(
     body: impl FnOnce() -> T + Send + 'static,
 ) -> impl Future<Output = Result<T, ServeError>> {

@@ -1,5 +1,4 @@
-//! Reports foreign messages in a stream, which the writer skips, as a significant event (PL-22) once per hour and
-//! partition.
+//! Reports foreign messages as a significant event (PL-22), once per hour and partition.
 
 use motherlode_jetstream::Presence;
 use motherlode_ledger::Ledgers;

@@ -1,4 +1,4 @@
-//! Standbys of a log, listed among its readers until they are silent for some seconds.
+//! Standbys of a log, listed until they are silent for some seconds.
 
 use motherlode_jetstream::{Presence, Told};
 use motherlode_ledger::{Ledgers, ReaderKind, Reading};
@@ -6,12 +6,12 @@ use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// Silence before removal; a standby reports once per second.
+/// A standby reports once per second.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 /// Listed standbys per partition.
 const LISTED_MAX: usize = 64;
 
-/// Standbys by partition and name, with the time of the last report.
+/// By partition and name, with the last report.
 type Heard = BTreeMap<(u32, String), (Reading, Instant)>;
 
 pub(super) async fn list(presence: Presence, ledgers: Ledgers) {

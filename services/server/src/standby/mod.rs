@@ -1,7 +1,5 @@
-//! A process with its log on JetStream, as writer or standby in turns.
-//!
-//! It stands by with a replica until the writer is silent, takes the log over, and serves until it must step down. Of
-//! two standbys at once, the first epoch gets the log.
+//! A process with its log on JetStream, as writer or standby in turns. Of two standbys at once, the first epoch gets
+//! the log.
 
 mod catch_up;
 mod foreign;
@@ -36,21 +34,16 @@ use tokio::{
     time::sleep,
 };
 
-/// Delay before another attempt to open the log.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// An open log, with the presence of its writer.
 type Opened = (Stores, Option<Presence>);
 
-/// End of a turn as writer.
 enum Turn {
-    /// By the signal.
     Signalled,
-    /// By another writer; the server is stopping.
+    /// The server is stopping.
     Lost(Option<JoinHandle<Result<(), ServeError>>>),
 }
 
-/// A process that writes the log in turns.
 struct Candidate {
     config: Config,
     options: Options,
@@ -58,7 +51,7 @@ struct Candidate {
     listener: TcpListener,
 }
 
-/// Serves until the signal. After the first start, errors only lead to another attempt.
+/// Serves until the signal. Errors after the first start only delay the next attempt.
 pub(crate) async fn serve(
     config: Config,
     options: Options,
@@ -100,7 +93,7 @@ pub(crate) fn open(config: &Config) -> Result<Opened, LogError> {
 }
 
 impl Candidate {
-    /// Port of the calls, which distinguishes standbys on one machine.
+    /// The port distinguishes standbys on one machine.
     fn port(&self) -> u16 {
         self.listener.local_addr().map_or(self.config.listen.port(), |address| address.port())
     }
@@ -110,7 +103,7 @@ impl Candidate {
         Ok(spawn_blocking(move || open(&config)).await.map_err(ServeError::interrupted)??)
     }
 
-    /// Stands by until the takeover; `None` after the signal. `leaving` must end before the data folder is reused.
+    /// Stands by until the takeover; `None` after the signal.
     async fn stand_by(
         &self,
         leaving: Option<JoinHandle<Result<(), ServeError>>>,
@@ -132,7 +125,6 @@ impl Candidate {
         Ok(Some(opened))
     }
 
-    /// Waits until the log has no writer, and takes it over. Errors lead to another attempt.
     async fn take_over(&self, catch_up: &mut CatchUp, silent: &AtomicBool) -> Result<Opened, ServeError> {
         let writes: Vec<_> = self.config.writes().into_iter().collect();
         loop {
@@ -167,7 +159,6 @@ impl Candidate {
         }
     }
 
-    /// Serves on this log until the signal or the loss of the log.
     async fn write(
         &self,
         (stores, presence): Opened,
@@ -175,7 +166,7 @@ impl Candidate {
         phase: &impl Fn(Phase<'_>),
     ) -> Result<Turn, ServeError> {
         let mut starting = self.start(stores);
-        // The presence begins before the replay, which may last longer than a silence.
+        // A replay may last longer than a silence.
         let mut lost = pin!(async {
             match &presence {
                 Some(presence) => presence.hold().await,
@@ -185,7 +176,7 @@ impl Candidate {
         let mut server = tokio::select! {
             started = &mut starting => match started.map_err(ServeError::interrupted)? {
                 Ok(server) => server,
-                // Another process took the log before the first append.
+                // Another process took the log first.
                 Err(error @ (ServeError::Pool { .. } | ServeError::Behind(_))) => {
                     tracing::error!(%error, "the log was lost before it was served");
                     return Ok(Turn::Lost(None));
@@ -207,7 +198,7 @@ impl Candidate {
         phase(Phase::Serving(&server));
         let ledgers = server.ledgers().clone();
         let why = tokio::select! {
-            // The order matters: `failed` covers replicas too, which a standby cannot repair.
+            // `failed` covers replicas too, which a standby cannot repair.
             biased;
             signal = signalled => {
                 tracing::info!(signal, "stopping");
@@ -215,7 +206,6 @@ impl Candidate {
                 leave(presence.as_ref()).await;
                 return stopped.map(|()| Turn::Signalled);
             }
-            // The restarted process replays the log.
             standing @ (Standing::Failed(_) | Standing::Fenced(_)) = ledgers.replica_failed() => {
                 server.stop().await?;
                 return Err(ServeError::Replica(standing));
@@ -233,7 +223,6 @@ impl Candidate {
         Ok(Turn::Lost(Some(tokio::spawn(server.stop()))))
     }
 
-    /// Replays and serves on a separate task.
     fn start(&self, stores: Stores) -> JoinHandle<Result<Server, ServeError>> {
         let (listener, config) = (self.listener.try_clone(), self.config.clone());
         let (options, dealer) = (self.options.clone(), self.dealer.clone());
@@ -260,7 +249,6 @@ async fn closed(leaving: Option<JoinHandle<Result<(), ServeError>>>) -> Result<(
     }
 }
 
-/// Stops a server whose log was lost during its start.
 async fn give_up(starting: JoinHandle<Result<Server, ServeError>>, why: String) -> Result<(), ServeError> {
     let Ok(Ok(server)) = starting.await else { return Ok(()) };
     server.step_down(&why);

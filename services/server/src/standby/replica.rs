@@ -1,7 +1,5 @@
-//! A standby's replica of another process's log, read from JetStream, verified and folded ([`Recovered`]).
-//!
-//! It does not need the writer and changes nothing in the log. State of another log is dropped with a log line and
-//! loaded again.
+//! A standby's replica of another process's log, read from JetStream, verified and folded ([`Recovered`]). State of
+//! another log is dropped and loaded again.
 
 use crate::log::{layout::index_folder, location::LogError};
 use motherlode_jetstream::{self as jetstream, Absent, Following, JetStreamStore, Presence};
@@ -15,25 +13,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Delay at the end of the log.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Delay between reports to the writer.
 const TELL_EVERY: Duration = Duration::from_secs(1);
-/// Delay after an error.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// Delay before a log is loaded again.
 const ANEW_AFTER: Duration = Duration::from_secs(60);
 
-/// Replicas of the partitions, and the lock of their index folder.
 pub(super) struct Replica {
     config: config::Store,
     lock: Option<LockGuard>,
-    /// Partitions to write after a takeover.
     pub(super) partitions: Vec<PartitionReplica>,
 }
 
 impl Replica {
-    /// Locks the data folder. Fails if another process has it.
     pub(super) fn new(config: &Config) -> Result<Self, LogError> {
         let failed = |source| LogError::Index { folder: config.data.clone(), source };
         OsDisk.create_dir(&config.data).map_err(failed)?;
@@ -44,7 +35,7 @@ impl Replica {
     }
 
     /// Takes all partitions over, unless another process did so after `last_epochs` (from
-    /// [`vacant`](jetstream::vacant)). After an error the replicas remain, except those of another log.
+    /// [`vacant`](jetstream::vacant)). After an error, replicas of this log remain.
     pub(super) fn open(&mut self, last_epochs: &BTreeMap<u32, u64>) -> Result<(Stores, Option<Presence>), LogError> {
         // From the last to the first: the first implies all others.
         let last_epoch = |partition: &PartitionReplica| last_epochs.get(&partition.number).copied();
@@ -55,7 +46,7 @@ impl Replica {
         let presence = opened.split_first().map(|(first, others)| first.presence(others));
         let mut stores: Vec<Box<dyn Store>> = vec![];
         for store in opened {
-            // One store keeps the lock of all.
+            // One lock protects all stores.
             stores.push(match self.lock.take() {
                 Some(lock) => Box::new(store.with_lock(lock)),
                 None => Box::new(store),
@@ -70,10 +61,9 @@ impl Replica {
     }
 }
 
-/// Replica of a partition.
 pub(super) struct PartitionReplica {
     number: u32,
-    /// Evidence of an earlier log, which prevents the creation of a new stream.
+    /// Prevents the creation of a new stream.
     evidence: Option<String>,
     stream: Option<Following>,
     ledger: Option<Recovered>,
@@ -86,7 +76,6 @@ impl PartitionReplica {
         Self { number, evidence, stream: None, ledger: None }
     }
 
-    /// Takes the partition over, and reads the missing messages.
     fn open(
         &mut self,
         config: &config::Store,
@@ -126,7 +115,6 @@ impl PartitionReplica {
         self
     }
 
-    /// Reads and folds available messages until stopped.
     fn catch_up(
         &mut self,
         config: &Config,
@@ -137,7 +125,6 @@ impl PartitionReplica {
         let following = match &mut self.stream {
             Some(following) => following,
             none => match Following::find(&config.log_store(), self.number) {
-                // The log does not exist yet.
                 Err(jetstream::OpenError::Missing { .. }) => return Ok(()),
                 found => none.insert(found?),
             },
@@ -171,7 +158,6 @@ impl PartitionReplica {
     }
 }
 
-/// Periodic report to the writer.
 struct Telling {
     port: u16,
     last: Option<Instant>,
@@ -197,7 +183,7 @@ enum CatchUpError {
 }
 
 impl CatchUpError {
-    /// Reports whether the replica may be of another log; otherwise a retry suffices.
+    /// Reports whether the replica may be of another log.
     fn is_doubt(&self) -> bool {
         match self {
             Self::Stream(error) => is_doubt(error),
