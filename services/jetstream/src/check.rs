@@ -23,7 +23,7 @@ const PAGE_MAX: u64 = 1 << 20;
 
 /// An unsafe setting that the configuration does not allow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unsafe: {what}; to allow it, say so in the configuration: [store.allow_unsafe] {key} = true")]
+#[error("unsafe: {what}; to allow it, set [store.allow_unsafe] {key} = true")]
 pub struct Unsafe {
     /// Setting and value.
     pub what: String,
@@ -92,7 +92,7 @@ pub(crate) fn server(link: &Link, config: &Config) -> Result<(), Unsafe> {
     version(&info.server_name, &info.version, allow)?;
     let bytes = info.max_payload as u64;
     refuse(allow.max_payload || bytes >= MAX_PAYLOAD_MIN, "max_payload", || {
-        format!("server {} takes messages of {bytes} bytes at most, not {MAX_PAYLOAD_MIN}", info.server_name)
+        format!("server {} accepts messages of at most {bytes} bytes, not {MAX_PAYLOAD_MIN}", info.server_name)
     })?;
     replicas(config.replicas.into(), allow)
 }
@@ -101,7 +101,7 @@ pub(crate) fn unsigned(config: &Config) -> Result<(), Unsafe> {
     refuse(config.allow_unsafe.unsigned, "unsigned", || {
         let own = config.own_key_file.iter().map(|own| format!(", and {} is missing", own.display()));
         format!(
-            "there is no stream key: [store] key_file is not set{}. Name the key of the process that made the log, keys/stream in its \
+            "there is no stream key: [store] key_file is not set{}. Set it to the key of the process that created the log, keys/stream in its \
              data folder. A log that was written without a key needs a new one and [store.unsigned_up_to]. Without a key every NATS \
              user with write access to the stream can write the log",
             own.collect::<String>()
@@ -116,10 +116,10 @@ pub(crate) fn kept(link: &Link, config: &Config, info: &Value) -> Result<(), Uns
     let (name, copies) = (of["name"].as_str().unwrap_or_default(), of["num_replicas"].as_u64().unwrap_or_default());
     replicas(copies, allow)?;
     refuse(allow.replicas || copies >= config.replicas.into(), "replicas", || {
-        format!("stream {name} has {copies} replicas, not the {} of the configuration", config.replicas)
+        format!("stream {name} has {copies} replicas, but {} are configured", config.replicas)
     })?;
     refuse(allow.storage || of["storage"] == "file", "storage", || {
-        format!("stream {name} is kept in {}", of["storage"])
+        format!("stream {name} is stored in {}", of["storage"])
     })?;
     if allow.sync_interval {
         return Ok(());
@@ -145,13 +145,17 @@ pub(crate) fn kept(link: &Link, config: &Config, info: &Value) -> Result<(), Uns
     match (unseen, unread) {
         (None, _) => Ok(()),
         (Some(server), Some(why)) if named && seen > copies / 2 => {
-            tracing::warn!(server, why, "how a server syncs cannot be seen while it's down");
+            tracing::warn!(
+                server,
+                why,
+                "the sync setting of a server is unknown, since its monitoring page is unreachable"
+            );
             Ok(())
         }
         (Some(_), Some(why)) => Err(unsafe_sync(why)),
         (Some(server), None) => {
             let hint = "name the monitoring addresses of all servers in [store] monitor";
-            Err(unsafe_sync(format!("how server {server} syncs cannot be seen: {hint}")))
+            Err(unsafe_sync(format!("the sync setting of server {server} is unknown: {hint}")))
         }
     }
 }
@@ -160,7 +164,7 @@ fn version(server: &str, found: &str, allow: AllowUnsafe) -> Result<(), Unsafe> 
     let core = found.split(['-', '+']).next().unwrap_or_default();
     let parts: Option<Vec<u64>> = core.split('.').map(|part| part.parse().ok()).collect();
     let new = parts.is_some_and(|parts| parts.as_slice() >= VERSION_MIN.as_slice());
-    refuse(allow.version || new, "version", || format!("server {server} is of version {found}, before 2.15.1"))
+    refuse(allow.version || new, "version", || format!("server {server} has version {found}, before 2.15.1"))
 }
 
 fn replicas(copies: u64, allow: AllowUnsafe) -> Result<(), Unsafe> {
@@ -212,7 +216,7 @@ async fn page(host: &str) -> std::io::Result<Vec<u8>> {
     stream.take(PAGE_MAX).read_to_end(&mut answer).await?;
     let blank = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n");
     let body = blank.filter(|_| answer.starts_with(b"HTTP/1.0 200") || answer.starts_with(b"HTTP/1.1 200"));
-    let body = body.ok_or_else(|| std::io::Error::other("not answered with a page"))?;
+    let body = body.ok_or_else(|| std::io::Error::other("the answer is not a page"))?;
     Ok(answer.split_off(body + 4))
 }
 

@@ -47,7 +47,8 @@ impl Expected {
         if count("messages") != count("last_seq") || count("first_seq") > 1 {
             return Some(format!("messages are missing: {state}"));
         }
-        (count("last_seq") < last).then(|| format!("it ends with message {}, and had {last}", count("last_seq")))
+        (count("last_seq") < last)
+            .then(|| format!("its last message is {}, but it was {last} before", count("last_seq")))
     }
 }
 

@@ -112,7 +112,7 @@ impl Feed {
         begin: Option<BTreeMap<u32, Last>>,
     ) -> Result<(Self, BTreeMap<u32, Last>), FeedError> {
         if !is_subject(subject) {
-            return Err(FeedError::Unusable(format!("{subject:?} is no subject to publish to")));
+            return Err(FeedError::Unusable(format!("{subject:?} is not a valid subject")));
         }
         let servers = config.servers();
         let cannot =
@@ -121,7 +121,7 @@ impl Feed {
         let client = options.connect(servers.clone()).await.map_err(|error| cannot(&error))?;
         let names = api(&client, "STREAM.NAMES", &json!({ "subject": subject })).await?;
         let Some(stream) = names["streams"][0].as_str() else {
-            return Err(FeedError::Unusable(format!("no stream captures {subject}: make one for it")));
+            return Err(FeedError::Unusable(format!("no stream captures {subject}: create one")));
         };
         let is_begun = begin.is_some();
         let (subject, stream) = (subject.to_owned(), stream.to_owned());
@@ -131,7 +131,7 @@ impl Feed {
         let held = feed.look().await?;
         if held.of_subject == Some(0) && held.last > 0 && !is_begun {
             let Self { stream, subject, .. } = feed;
-            let fault = format!("stream {stream} has had messages, and none of {subject} is left: say where to begin");
+            let fault = format!("stream {stream} had messages, but none of {subject} is left: say where to begin");
             return Err(FeedError::Unusable(fault));
         }
         let after = held.after.clone();
@@ -211,7 +211,9 @@ impl Feed {
     fn check(&self, config: &Value) -> Result<(), FeedError> {
         let fault = |fault: &str| Err(FeedError::Unusable(format!("stream {}: {fault}", self.stream)));
         match config {
-            _ if config["retention"] != "limits" => fault("its retention isn't limits: messages go when they are read"),
+            _ if config["retention"] != "limits" => {
+                fault("its retention is not limits, so messages are removed after a read")
+            }
             _ if config["no_ack"] == true => fault("it acknowledges nothing (no_ack)"),
             _ if !config["subject_transform"].is_null() => fault("it stores messages under other subjects"),
             _ => Ok(()),
@@ -234,7 +236,7 @@ impl Feed {
         let published = message["hdrs"].as_str().and_then(last_records).ok_or_else(|| {
             let (stream, subject) = (&self.stream, &self.subject);
             FeedError::Unusable(format!(
-                "message {of_subject} of stream {stream}, the last of {subject}, is no feed's: it says no positions"
+                "message {of_subject} of stream {stream}, the last of {subject}, is not from a feed: it says no positions"
             ))
         })?;
         let mut after = self.begin.clone();
@@ -253,7 +255,7 @@ fn is_subject(text: &str) -> bool {
 fn other_log(partition: u32, position: Position, had: &str, has: &str) -> FeedError {
     FeedError::Unusable(format!(
         "the feed was made from another log, or from this one before it was restored: its record at position {position} of partition \
-         {partition} has the SHA-256 {had}, and here it is {has}"
+         {partition} has the SHA-256 {had}, but this log's has {has}"
     ))
 }
 

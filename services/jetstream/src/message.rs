@@ -248,7 +248,7 @@ mod tests {
         for (what, wrong) in [
             ("some are missing", append(3, 1, 1, &all)),
             ("another position", append(2, 1, 2, &all)),
-            ("no sound block header", cut),
+            ("no valid block header", cut),
             ("checksum", Message { payload: flipped.into(), ..good.clone() }),
             ("does not chain", append(2, 1, 1, &foreign)),
         ] {

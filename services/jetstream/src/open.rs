@@ -82,7 +82,7 @@ pub enum OpenError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// Another process took the stream over first.
-    #[error("stream {stream}: message {epoch} has begun the epoch of another process, which has taken it just before")]
+    #[error("stream {stream}: another process took it over first, with epoch message {epoch}")]
     Taken {
         /// Stream name.
         stream: String,
@@ -141,7 +141,7 @@ fn stream_key(config: &Config, is_new: bool) -> Result<Option<StreamKey>, OpenEr
         }
         if is_new && !config.allow_unsafe.unsigned {
             let key = StreamKey::make(own).map_err(|source| failed(own, source))?;
-            tracing::info!(file = %own.display(), "a stream key was made: standbys and tools that read the log need a copy");
+            tracing::info!(file = %own.display(), "created a stream key: standbys and tools that read the log need a copy");
             return Ok(Some(key));
         }
     }

@@ -103,9 +103,7 @@ impl Presence {
             let mut leaving = self.leaving.subscribe();
             let said = leaving.wait_for(|leaving| *leaving == Leaving::Said);
             if timeout(LEAVE_MAX, said).await.is_err() {
-                tracing::warn!(
-                    "failed to announce to the standbys that this process leaves: they take over after its silence"
-                );
+                tracing::warn!("failed to announce the leave to the standbys: they take over after a silence");
             }
         })
     }
@@ -200,7 +198,7 @@ impl Presence {
             if let Some(latest) = latest
                 && let Some(epoch) = epoch_of_another(client, &taken.stream, &mut judged, latest).await
             {
-                return format!("message {epoch} of stream {name} has begun another's epoch");
+                return format!("message {epoch} of stream {name} began another writer's epoch");
             }
             let is_judged = latest.is_some_and(|latest| latest <= judged);
             // `last` precedes the request, so the answer must cover it.

@@ -99,7 +99,7 @@ impl JetStreamStore {
         let Checked { last, expected } = following.shared().stream().check(config)?;
         let read = following.walk().sequence - 1;
         if last < read {
-            let fault = format!("it ends with message {last}, and {read} were read of it");
+            let fault = format!("its last message is {last}, but {read} were read before");
             return Err(OpenError::Stream { stream: following.shared().stream().name.clone(), fault });
         }
         Self::take(following, config, expected, last_epoch)
@@ -183,7 +183,7 @@ impl JetStreamStore {
                 let mut walk = self.walk.clone();
                 let stepped = walk.step(&stream.trust, &message);
                 if stepped.is_err() || !walk.skipped(&self.walk) {
-                    let fenced = format!("message {} of the stream is of another writer", message.sequence);
+                    let fenced = format!("message {} of the stream belongs to another writer", message.sequence);
                     return Err(self.fail(Failed::Fenced(fenced)));
                 }
                 walk.report_foreign(&self.walk, &stream.name);
@@ -255,7 +255,7 @@ impl Store for JetStreamStore {
                 Published::Other(other) => {
                     self.skip_foreign(other)?;
                     if Instant::now() >= until {
-                        let why = "messages that no writer of the log has published take each next place";
+                        let why = "foreign messages took each next sequence number";
                         return Err(AppendError::Unavailable(io::Error::other(why)));
                     }
                 }
@@ -311,7 +311,7 @@ impl Publish<'_> {
                 Err(failure) => failure,
             };
             unanswered |= matches!(failure, Failure::Unknown(_));
-            tracing::warn!(%failure, sequence, "a message was not acknowledged: checking which message stands in its place");
+            tracing::warn!(%failure, sequence, "a message was not acknowledged: checking which message has its number");
             let there = self.stream.link.fetch(&self.stream.name, sequence, 1, 1).unwrap_or_default();
             match there.into_iter().next() {
                 Some(there) if there == message => return Published::Stands,

@@ -27,7 +27,7 @@ pub fn encode(first: Position, records: &[Bytes]) -> Bytes {
 /// Decodes a block for position `first`; the error describes the fault. The records share the block's memory.
 pub fn decode(block: &Bytes, first: Position) -> Result<Vec<Bytes>, &'static str> {
     let decoded = decode_block(block, first)?;
-    if decoded.bytes == block.len() { Ok(decoded.records) } else { Err("something follows the block") }
+    if decoded.bytes == block.len() { Ok(decoded.records) } else { Err("bytes follow the block") }
 }
 
 #[cfg(test)]

@@ -42,10 +42,10 @@ pub enum AppendError {
     Unavailable(io::Error),
     /// The outcome is unknown until the next opening. After the next successful [`settle`](crate::Store::settle) or
     /// append, the records are not in the log.
-    #[error("whether the append was written is unknown: {0}")]
+    #[error("the outcome of the append is unknown: {0}")]
     Unknown(io::Error),
     /// This or an earlier write had an unknown outcome. Appends are refused until the store is opened again.
-    #[error("the log takes no appends until it is opened again: {reason}")]
+    #[error("the log refuses appends until it is opened again: {reason}")]
     Failed {
         /// Failed operation and its error.
         reason: String,

@@ -60,11 +60,11 @@ impl LogStart {
         let bytes = read.map_err(ScanError::at(&path))?;
         let damage = |reason: String| Damage { file: path, offset: 0, position: 1, reason };
         let Some((of, start)) = Self::decode(&bytes) else {
-            return Err(damage("the record of the log's start is not as it was written".into()).into());
+            return Err(damage("the file of the log's start is damaged".into()).into());
         };
         match partition {
             Some(partition) if partition != of => {
-                Err(damage(format!("the record of the log's start belongs to partition {of}")).into())
+                Err(damage(format!("the file of the log's start belongs to partition {of}")).into())
             }
             _ => Ok(Some((of, start))),
         }

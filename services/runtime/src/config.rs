@@ -484,10 +484,10 @@ impl Config {
         let operators = !self.operators.is_empty() || self.role == Role::Console;
         self.console.check_exposure(operators, self.tls.is_some() || allowed.plaintext)?;
         let faults = [
-            (self.tls.is_none() && !allowed.plaintext, "and without TLS all is said in the clear", "plaintext"),
+            (self.tls.is_none() && !allowed.plaintext, "without TLS, so calls are not encrypted", "plaintext"),
             (
                 self.operators.is_empty() && !allowed.anyone,
-                "and without operators whoever does may do everything",
+                "without operators, so every caller may do everything",
                 "anyone",
             ),
         ];

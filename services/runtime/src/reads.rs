@@ -95,7 +95,7 @@ impl Reads {
         let new = || Queue { first: Arc::new(Semaphore::new(1)), length: 0 };
         let queue = of.entry(operator.to_owned()).or_insert_with(new);
         if queue.length >= QUEUE_MAX {
-            let message = "too many reads of this operator wait already";
+            let message = "too many reads of this operator are waiting";
             return Err(Refusal::new(Reason::ReadsBusy, message).with("reads_max", QUEUE_MAX));
         }
         queue.length += 1;

@@ -18,7 +18,7 @@ pub fn of_system() -> Result<RootCertStore, String> {
     store(found.certs).ok_or_else(|| {
         let faults = faults();
         let because = if faults.is_empty() { String::new() } else { format!(": {faults}") };
-        format!("the system has no roots that it trusts{because}; name one by ca")
+        format!("the system has no trusted roots{because}; set ca")
     })
 }
 

@@ -22,7 +22,7 @@ use tracing_subscriber::{Layer, filter::Targets, layer::SubscriberExt, util::Sub
 
 /// Keeps the exporters alive, and flushes them on drop.
 #[derive(Debug, Default)]
-#[must_use = "what is left is exported when this is dropped"]
+#[must_use = "the last data is exported when this is dropped"]
 pub struct Guard(Option<(SdkTracerProvider, SdkMeterProvider)>);
 
 /// Longest wait for the collector at the end of the process.

@@ -126,7 +126,7 @@ fn listen(console: &config::Console) -> Result<Option<std::net::TcpListener>, Se
         None => match bind_at(config::Console::USUAL) {
             Ok(listener) => Ok(Some(listener)),
             Err(error) => {
-                tracing::info!(%error, "no console: another one listens there; --console names another address");
+                tracing::info!(%error, "no console: its default address is in use; choose another with --console");
                 Ok(None)
             }
         },

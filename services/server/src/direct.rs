@@ -167,7 +167,7 @@ impl Playing {
         let until = until(&head.headers)?;
         ledgers.written()?;
         if message.len() > *message_bytes_max {
-            let long = format!("a message of {} bytes; the longest has {message_bytes_max}", message.len());
+            let long = format!("the message has {} bytes; the limit is {message_bytes_max}", message.len());
             return Err(Refusal::new(Reason::MessageTooLong, long));
         }
         let malformed = |error: prost::DecodeError| Refusal::new(Reason::MessageMalformed, error.to_string());

@@ -32,7 +32,7 @@ async fn watch_players(ledgers: &Ledgers, ledger: &Handle) {
     let failed = failure.wait_for(Option::is_some).await;
     let Some(finding) = failed.ok().and_then(|failed| failed.clone()) else { return };
     if let Err(error) = log_finding(ledgers.home(), "players", &finding).await {
-        tracing::error!(finding, %error, "that a player's state cannot be read was not logged");
+        tracing::error!(finding, %error, "failed to log that a player's state is unreadable");
     }
 }
 

@@ -22,7 +22,7 @@ pub enum ServeError {
     #[error("the opening was interrupted: {0}")]
     Interrupted(io::Error),
     /// A replica does not match its writer's log.
-    #[error("what is written elsewhere is no continuation of what was held of it: {}", reason(.0))]
+    #[error("a replica does not match its writer's log: {}", reason(.0))]
     Replica(Standing),
     /// A replica in a process without a log does not match its writer's log.
     #[error("{}", reason(.0))]
@@ -59,7 +59,7 @@ pub enum ServeError {
     #[error("console: {0}")]
     Console(ConnectError),
     /// The address cannot be bound.
-    #[error("cannot listen on {address}: {source}; --listen and --console name other addresses")]
+    #[error("cannot listen on {address}: {source}; choose others with --listen and --console")]
     Bind {
         /// Configured address.
         address: SocketAddr,

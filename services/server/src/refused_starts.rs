@@ -50,7 +50,7 @@ pub fn note_refused_start(data: &Path, error: &ServeError) {
         fs::write(file(data), notes.into_iter().map(|note| note + "\n").collect::<String>())
     });
     if let Err(error) = noted {
-        tracing::error!(file = %file(data).display(), %error, "the refused start is not noted, so the log will not have it");
+        tracing::error!(file = %file(data).display(), %error, "failed to note the refused start: the log will not have it");
     }
 }
 
@@ -63,6 +63,6 @@ pub(crate) async fn commit(ledger: &Handle, data: &Path) {
         if notes.is_empty() { Ok(()) } else { fs::remove_file(file(data)) }
     };
     if let Err(error) = done.await {
-        tracing::error!(file = %file(data).display(), %error, "refused starts are not in the log yet: the next start tries again");
+        tracing::error!(file = %file(data).display(), %error, "failed to log refused starts: the next start retries");
     }
 }

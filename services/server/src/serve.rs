@@ -38,8 +38,8 @@ pub fn serve<'a>(
             (Role::All | Role::Ledger, LogLocation::Stream(_)) => {
                 if config.role.spins() && config.draws.key_file.is_none() {
                     tracing::warn!(
-                        "a process that takes this log over has other draw keys: it gives up every draw that is out, and open rounds \
-                     can only be voided. Name one file for all in [draws] key_file"
+                        "a process that takes this log over will have other draw keys: it revokes all outstanding draws, and open \
+                     rounds can only be voided. Configure one file for all in [draws] key_file"
                     );
                 }
                 standby::serve(config, options, dealer, signalled, phase).await

@@ -127,7 +127,7 @@ impl Server {
             let mut serving = self.serving;
             let served = tokio::time::timeout(self.grace, &mut serving).await;
             if served.is_err() {
-                tracing::warn!("some streams were not ended by their readers");
+                tracing::warn!("some streams did not end in time");
                 serving.abort();
             }
             // The ledger must be released before it is closed.
@@ -142,7 +142,7 @@ impl Server {
                 proofs.finish().await;
             }
             if let Ok(Err(error)) = served {
-                tracing::error!(%error, "the server's task ended");
+                tracing::error!(%error, "the server's task failed");
             }
             Ok(())
         })

@@ -237,7 +237,9 @@ impl<'a> Services<'a> {
                 async move {
                     match listener {
                         Ok(listener) => serve_tiles(listener, admission, served, stop).await,
-                        Err(error) => tracing::error!(%error, "the address of the static files cannot be listened on"),
+                        Err(error) => {
+                            tracing::error!(%error, "failed to listen on the address of checkpoints and tiles")
+                        }
                     }
                 }
             });

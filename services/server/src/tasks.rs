@@ -170,7 +170,7 @@ impl Supervisor {
                 state.send_modify(|tasks| {
                     tasks.down.remove(&kind);
                 });
-                tracing::info!(task = kind.name(), "a background task is started again");
+                tracing::info!(task = kind.name(), "restarting a background task");
             }
         });
         self.tasks.push(Task { kind, watching: Some(watching), current });

@@ -61,7 +61,7 @@ impl SegmentHeader {
         fields.copy_to_slice(&mut previous);
         let (reserved, crc) = (fields.get_u32_le(), fields.get_u32_le());
         if magic != SEGMENT_MAGIC[..] {
-            Err("the file doesn't begin as a segment does")
+            Err("the file is not a segment")
         } else if crc != crc32c::crc32c(&header[..60]) {
             Err("the segment's header fails its checksum")
         } else if version != VERSION || reserved != 0 {
@@ -166,7 +166,7 @@ fn length(bytes: usize) -> u32 {
 
 /// Decodes the block for position `expected`. The records share the memory of `data`.
 pub(crate) fn decode_block(data: &Bytes, expected: Position) -> Result<Block, &'static str> {
-    let header = BlockHeader::decode(data).ok_or("no sound block header")?;
+    let header = BlockHeader::decode(data).ok_or("no valid block header")?;
     if header.first != expected {
         return Err("the block is for another position");
     }
@@ -194,7 +194,7 @@ pub(crate) fn decode_block(data: &Bytes, expected: Position) -> Result<Block, &'
 }
 
 fn split(mut body: Bytes, count: u32) -> Result<Vec<Bytes>, &'static str> {
-    const ILL_FRAMED: &str = "the block's records are ill framed";
+    const ILL_FRAMED: &str = "the block's records are malformed";
     if count == 0 || u64::from(count) * 4 > body.len() as u64 {
         return Err(ILL_FRAMED);
     }

@@ -81,7 +81,7 @@ impl Reader for Shared {
                 let bytes = file.read_up_to(READ_MAX, offset).map_err(|error| of(&path, &error))?;
                 if let Some(at) = bytes.iter().position(|byte| *byte != 0) {
                     let (offset, position) = (offset + at as u64, last + 1);
-                    let reason = "bytes behind the last block of a full segment".to_owned();
+                    let reason = "bytes after the last block of a full segment".to_owned();
                     return Err(Damage { file: path, offset, position, reason }.into());
                 }
                 if bytes.is_empty() {
@@ -121,7 +121,7 @@ impl<'a> Blocks<'a> {
     fn next(&mut self, from: Position) -> Result<Option<Block>, ReadError> {
         while self.window.offset < self.lookup.used {
             self.fill(BLOCK_HEADER)?;
-            let header = BlockHeader::decode(&self.window.bytes).ok_or_else(|| self.damage("no sound block header"))?;
+            let header = BlockHeader::decode(&self.window.bytes).ok_or_else(|| self.damage("no valid block header"))?;
             let next = header.first.saturating_add(header.records.into());
             if next <= from {
                 self.window.advance(header.bytes());

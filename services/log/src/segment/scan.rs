@@ -179,7 +179,7 @@ impl Walk {
         let first = start.map_or(0, |start| start.first);
         let files: VecDeque<_> = segments(&*disk, dir, first)?.into();
         if start.is_some() && files.front().is_none_or(|(first, _)| *first != next) {
-            let reason = "the segment with which the log starts is missing".to_owned();
+            let reason = "the log's first segment is missing".to_owned();
             return Err(Damage { file: dir.join(name_of(next)), offset: 0, position: next, reason }.into());
         }
         Ok(Self {
@@ -232,7 +232,7 @@ impl Walk {
             (header.first..=header.first + u64::from(header.records)).contains(&self.next).then_some((at, header))
         });
         let (at, header) =
-            blocks.last().ok_or_else(|| self.damage(&path, 0, "no block there has the position or ends before it"))?;
+            blocks.last().ok_or_else(|| self.damage(&path, 0, "no block contains or precedes the position"))?;
         let (mut offset, mut rest) = (at, vec![]);
         if header.first < self.next {
             offset += header.bytes();

@@ -112,12 +112,14 @@ pub(super) struct Full {
 impl Full {
     /// Refusal of a call before its begin.
     pub(super) fn refused(self) -> Refusal {
-        self.because("too much of the operator's waits to be read or sent: nothing was done")
+        self.because("the operator's buffers are full; the call had no effect")
     }
 
     /// Status of an unsendable answer.
     pub(super) fn unsent(self) -> Refusal {
-        self.because("the operator's send buffers are full; an effect stays: retry with the same request id")
+        self.because(
+            "the operator's send buffers are full; the call may have had an effect: retry with the same request id",
+        )
     }
 
     fn because(self, message: &str) -> Refusal {

@@ -89,7 +89,7 @@ impl http_body::Body for Inward {
         let until = self.since + self.time;
         let late = self.late.get_or_insert_with(|| Box::pin(sleep_until(until)));
         late.as_mut().poll(context).map(|()| {
-            let message = "the message did not come whole in time: nothing was done";
+            let message = "the message did not arrive in time; the call had no effect";
             Some(Err(Refusal::new(Reason::MessageLate, message).into()))
         })
     }

@@ -34,7 +34,7 @@ impl Console {
             (true, true) => Ok(()),
             (false, _) => Err(ConfigError::OpenConsole { listen }),
             (true, false) => {
-                Err(ConfigError::Exposed { listen, how: "and without TLS all is said in the clear", key: "plaintext" })
+                Err(ConfigError::Exposed { listen, how: "without TLS, so pages are not encrypted", key: "plaintext" })
             }
         }
     }

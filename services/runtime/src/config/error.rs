@@ -31,7 +31,7 @@ pub enum ConfigError {
         fault: String,
     },
     /// The draw keys would be in a copied folder.
-    #[error("draws: key_file {} lies in a folder of the log: keep it apart", .0.display())]
+    #[error("draws: key_file {} is in a folder of the log: move it elsewhere", .0.display())]
     DrawKeys(PathBuf),
     /// The profile does not exist.
     #[error("jurisdictions: there is no profile {name}")]
@@ -49,16 +49,14 @@ pub enum ConfigError {
     },
     /// The console would be reachable without log-in.
     #[error(
-        "console: {listen} can be reached by others, and without operators there is no log-in: name some, or listen on loopback"
+        "console: {listen} is reachable beyond loopback, and without operators there is no log-in: configure some, or listen on loopback"
     )]
     OpenConsole {
         /// Address of the console.
         listen: SocketAddr,
     },
     /// The service would be reachable in a way without an exception.
-    #[error(
-        "{listen} can be reached by others, {how}; to allow it, say so in the configuration: [allow_beyond_loopback] {key} = true"
-    )]
+    #[error("{listen} is reachable beyond loopback {how}; to allow it, set [allow_beyond_loopback] {key} = true")]
     Exposed {
         /// Address of the calls.
         listen: SocketAddr,

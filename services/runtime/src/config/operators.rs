@@ -113,13 +113,13 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
             return refuse(operator, "id must be 1 to 64 characters of [A-Za-z0-9._~-], not only dots");
         }
         if !ids.insert(&operator.id) {
-            return refuse(operator, "is there twice");
+            return refuse(operator, "is configured twice");
         }
         if operator.calls_per_second_max == Some(0) || operator.calls_burst_max == Some(0) {
             return refuse(operator, "limits of calls must be above 0");
         }
         if operator.calls_burst_max.is_some() && operator.calls_per_second_max.is_none() {
-            return refuse(operator, "calls_burst_max means nothing without calls_per_second_max");
+            return refuse(operator, "calls_burst_max needs calls_per_second_max");
         }
         if !(1..=100).contains(&operator.weight) {
             return refuse(operator, "weight must be 1 to 100");
@@ -147,7 +147,7 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
                 );
             }
             if credential.roles == Roles::NONE {
-                return refuse(operator, "a credential without roles is good for nothing");
+                return refuse(operator, "a credential without roles permits nothing");
             }
             let digest = match (credential.token_sha256, credential.certificate_sha256) {
                 (Some(token), None) if is_blank(&token) => {
@@ -159,7 +159,7 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
                 _ => return refuse(operator, "a credential has either token_sha256 or certificate_sha256"),
             };
             if !digests.insert(digest) {
-                return refuse(operator, "a digest is there twice");
+                return refuse(operator, "two credentials have the same digest");
             }
         }
     }

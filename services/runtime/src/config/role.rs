@@ -105,16 +105,16 @@ impl LedgerTargets {
     pub(super) fn check(&self, role: Role, partitions: u32) -> Result<(), ConfigError> {
         let fault = |fault: &str| Err(ConfigError::Ledger { fault: fault.to_owned() });
         if !self.writes.is_empty() && role != Role::Ledger {
-            return fault("writes is for the role ledger: the others have all of the log, or nothing of it");
+            return fault("writes is for the role ledger only");
         }
         if !self.holds.is_empty() && !matches!(role, Role::Spin | Role::Ledger) {
             return fault("holds is for the roles spin and ledger: the others need all partitions");
         }
         if self.holds.iter().chain(&self.writes).any(|partition| *partition >= partitions) {
-            return fault("writes or holds names a partition that there is none of");
+            return fault("writes or holds names an unknown partition");
         }
         if self.writes.is_empty() && !self.holds.is_empty() && role == Role::Ledger {
-            return fault("holds goes with writes: a process that writes all partitions holds them all");
+            return fault("holds needs writes: a process that writes all partitions has them all");
         }
         let elsewhere = !self.writes.is_empty() && (0..partitions).any(|partition| !self.writes.contains(&partition));
         if elsewhere && self.targets.is_empty() {
@@ -128,7 +128,7 @@ impl LedgerTargets {
         }
         if let Some(target) = self.targets.iter().find(|target| self.token_file.is_some() && !is_private(target)) {
             return Err(ConfigError::Ledger {
-                fault: format!("the token of token_file would be sent to {target} in the clear: use https"),
+                fault: format!("the token of token_file would be sent to {target} unencrypted: use https"),
             });
         }
         Ok(())

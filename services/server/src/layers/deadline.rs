@@ -67,9 +67,10 @@ const SHORTEST: Duration = Duration::from_millis(1);
 /// Returns a call's deadline, if any. Refuses a timeout below [`SHORTEST`].
 pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
     match asked(headers)? {
-        Some(time) if time < SHORTEST => {
-            Err(Refusal::new(Reason::DeadlineExceeded, "time was up when the call arrived; it had no effect"))
-        }
+        Some(time) if time < SHORTEST => Err(Refusal::new(
+            Reason::DeadlineExceeded,
+            "the deadline had passed when the call arrived; it had no effect",
+        )),
         // An overflow means no deadline.
         time => Ok(time.and_then(|time| Instant::now().checked_add(time))),
     }

@@ -26,7 +26,7 @@ pub struct Backup {
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     /// The folder has both kinds of copies.
-    #[error("{}: both a log and an operator's copy are there", .0.display())]
+    #[error("{} has both a log and an operator's copy", .0.display())]
     Both(PathBuf),
     /// The copy is damaged, in use or unreadable.
     #[error("{}: {source}", folder.display())]
@@ -46,7 +46,7 @@ pub enum BackupError {
     #[error(transparent)]
     Malformed(#[from] Malformed),
     /// The records are another operator's.
-    #[error("the copy is {}, what the service sends is {}", whose(held), whose(sent))]
+    #[error("the copy has {}, but the service sends {}", whose(held), whose(sent))]
     Operator {
         /// Operator of the copy, or empty.
         held: Box<str>,
@@ -64,7 +64,7 @@ pub enum BackupError {
         last: Position,
     },
     /// The service has another log.
-    #[error("what the service sends is not the log that this copy was made from: {0}")]
+    #[error("the service's log is not the log that this copy was made from: {0}")]
     OtherLog(AppendError),
     /// A record cannot be written.
     #[error(transparent)]
@@ -72,7 +72,7 @@ pub enum BackupError {
 }
 
 fn whose(operator: &str) -> String {
-    if operator.is_empty() { "the whole log".into() } else { format!("{operator}'s") }
+    if operator.is_empty() { "the whole log".into() } else { format!("{operator}'s records") }
 }
 
 struct Kept {

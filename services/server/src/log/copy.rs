@@ -42,7 +42,7 @@ pub enum CopyError {
     #[error(transparent)]
     Target(#[from] LogError),
     /// The target is not a prefix of the source.
-    #[error("{target} is no beginning of the source: at position {position} {}", differs(*.ends))]
+    #[error("{target} is not a prefix of the source: at position {position} {}", differs(*.ends))]
     NoPrefix {
         /// Copy's location.
         target: Box<LogLocation>,
@@ -52,7 +52,7 @@ pub enum CopyError {
         ends: bool,
     },
     /// Another process wrote to the target.
-    #[error("{0}: somebody else writes there")]
+    #[error("{0}: another process is writing there")]
     Written(Box<LogLocation>),
     /// The target refused a record.
     #[error(transparent)]
@@ -61,7 +61,7 @@ pub enum CopyError {
     #[error(transparent)]
     ReadBack(#[from] ReadError),
     /// An appended record reads back differently.
-    #[error("position {0} is read back otherwise than written")]
+    #[error("position {0} reads back differently")]
     Altered(Position),
 }
 

@@ -87,8 +87,8 @@ impl CatchUp {
         }
         match timeout(END_MAX, self.stop()).await {
             Ok(Ok(replica)) => drop(spawn_blocking(move || replica.close()).await),
-            Ok(Err(error)) => tracing::warn!(%error, "nothing was held"),
-            Err(_) => tracing::warn!("the log could not be let go of in time: the next start reads more of it again"),
+            Ok(Err(error)) => tracing::warn!(%error, "there is no replica"),
+            Err(_) => tracing::warn!("the replica was not closed in time: the next start reads more of the log again"),
         }
     }
 }

@@ -132,7 +132,7 @@ impl Candidate {
                 vacant = vacant(&self.config.store, &writes, silent) => match vacant {
                     Ok(last_epochs) => last_epochs,
                     Err(error) => {
-                        tracing::warn!(%error, "whether the log has a writer can't be found out");
+                        tracing::warn!(%error, "failed to check whether the log has a writer");
                         sleep(PAUSE).await;
                         continue;
                     }
@@ -151,7 +151,7 @@ impl Candidate {
             let (replica, opened) = opening.await.map_err(ServeError::interrupted)?;
             match opened {
                 Ok(opened) => return Ok(opened),
-                Err(error) => tracing::warn!(%error, "the log can't be taken over"),
+                Err(error) => tracing::warn!(%error, "failed to take the log over"),
             }
             silent.store(false, Ordering::Relaxed);
             catch_up.resume(replica);
@@ -218,7 +218,7 @@ impl Candidate {
             why = lost => why,
             Standing::Failed(why) | Standing::Damaged(why) | Standing::Fenced(why) = server.failed() => why,
         };
-        tracing::error!(why, "this process writes the log no more: it stands by");
+        tracing::error!(why, "this process no longer writes the log, and stands by");
         server.step_down(&why);
         Ok(Turn::Lost(Some(tokio::spawn(server.stop()))))
     }

@@ -88,7 +88,7 @@ impl PartitionReplica {
         let opened = JetStreamStore::take_over(following, config, last_epoch);
         opened.inspect_err(|error| {
             if is_doubt(error) {
-                tracing::error!(partition = self.number, %error, "what is held is not of this log: it's loaded anew");
+                tracing::error!(partition = self.number, %error, "the replica is of another log and will be loaded again");
                 self.let_go();
             }
         })
@@ -104,11 +104,11 @@ impl PartitionReplica {
             };
             pause = RETRY_AFTER;
             if why.is_doubt() {
-                tracing::error!(partition = self.number, %why, "what is held is not of this log: it's loaded anew");
+                tracing::error!(partition = self.number, %why, "the replica is of another log and will be loaded again");
                 self.let_go();
                 pause = ANEW_AFTER;
             } else if !said {
-                tracing::warn!(partition = self.number, %why, "the log can't be followed for now");
+                tracing::warn!(partition = self.number, %why, "failed to follow the log");
                 said = true;
             }
         }
@@ -139,7 +139,7 @@ impl PartitionReplica {
                     let (position, hash) = following.verified();
                     let (end, folder) = (Held { position, hash }, index_folder(&config.data, self.number));
                     self.ledger = Some(Recovered::recover(self.number, following.reader(), end, &folder, options)?);
-                    tracing::info!(partition = self.number, position, "the log is held");
+                    tracing::info!(partition = self.number, position, "the log is loaded");
                 }
                 None => {}
             }
