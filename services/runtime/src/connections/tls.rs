@@ -30,7 +30,7 @@ pub enum TlsError {
     Roots(#[from] VerifierBuilderError),
 }
 
-/// Creates an acceptor from PEM files, with optional client certificates if `client_ca` is given. `protocol` is the
+/// Creates an acceptor from PEM files, with optional client certificates if `client_roots` is given. `protocol` is the
 /// ALPN name.
 pub fn acceptor(
     certificate: &[u8],
