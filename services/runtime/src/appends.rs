@@ -1,5 +1,4 @@
-//! Metrics of a log's writer: duration of appends and commits per append. The ledger must not use floating-point
-//! durations.
+//! Metrics of appends. The ledger must not use floating-point durations.
 
 use opentelemetry::{global, metrics::Histogram};
 use std::time::Duration;

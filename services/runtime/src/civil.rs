@@ -1,8 +1,8 @@
-//! Conversion of dates and times in a configuration file to Unix milliseconds.
+//! Conversion of configured dates and times to Unix milliseconds.
 
 use toml::value::{Datetime, Offset};
 
-/// Returns Unix milliseconds; `None` if the date, time or offset is missing.
+/// Returns `None` if the date, time or offset is missing.
 pub(crate) fn unix_ms(time: &Datetime) -> Option<i64> {
     let (date, clock) = (time.date?, time.time?);
     let offset_minutes = match time.offset? {
@@ -17,8 +17,7 @@ pub(crate) fn unix_ms(time: &Datetime) -> Option<i64> {
     )
 }
 
-/// Returns the days since 1970-01-01 in the Gregorian calendar. Years begin in March, so that a leap day is the last
-/// day.
+/// Gregorian calendar. Years begin in March, so that a leap day is the last day.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);

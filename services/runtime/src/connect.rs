@@ -1,5 +1,4 @@
-//! Client connections with credentials: plaintext or TLS by the target's scheme, with an optional token and client
-//! certificate.
+//! Client connections, plaintext or TLS by the target's scheme.
 
 use crate::roots;
 use futures_util::future::BoxFuture;
@@ -52,9 +51,9 @@ pub enum ConnectError {
     /// The target is unreachable or untrusted.
     #[error("no service answers at {target}: {reason}")]
     Nobody {
-        /// Address of the target.
+        /// Target address.
         target: String,
-        /// Innermost cause, more specific than "transport error".
+        /// Innermost cause.
         reason: String,
     },
 }
@@ -66,8 +65,7 @@ pub struct Connection {
     authorization: Option<HeaderValue>,
 }
 
-/// Connects to a service such as `http://127.0.0.1:50051` or `https://localhost:50051`. `answer_max` limits calls
-/// without a deadline.
+/// Connects to `http://host:port` or `https://host:port`. `answer_max` limits calls without a deadline.
 pub fn connect<'a>(
     target: &'a str,
     credentials: &'a Credentials,
@@ -82,7 +80,7 @@ pub fn connect<'a>(
     })
 }
 
-/// Connects to another process of the installation. Pings detect a dead connection and fail its streams.
+/// Connects to another process of the installation. Pings detect a dead connection.
 pub fn connect_lasting<'a>(
     target: &'a str,
     credentials: &'a Credentials,
@@ -228,7 +226,6 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_at_the_target_is_said_with_the_systems_reason() {
-        // A free port.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let target = format!("http://{}", listener.local_addr().unwrap());
         drop(listener);

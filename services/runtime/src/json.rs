@@ -6,14 +6,13 @@
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::{collections::BTreeSet, fmt};
 
-/// Checks that no object has a member twice, in either spelling. Costs one pass; the parser limits nesting.
+/// Checks that no object has a member twice, in either spelling.
 pub fn check_members(text: &[u8]) -> Result<(), serde_json::Error> {
     let mut text = serde_json::Deserializer::from_slice(text);
     Members.deserialize(&mut text)?;
     text.end()
 }
 
-/// Converts a member's name to lowerCamelCase like Protobuf's JSON mapping.
 fn camel(name: &str) -> String {
     let (mut camel, mut is_start) = (String::with_capacity(name.len()), false);
     for letter in name.chars() {

@@ -65,7 +65,6 @@ pub struct Profiles {
 }
 
 impl Default for Profiles {
-    /// One profile without restrictions.
     fn default() -> Self {
         let profiles = BTreeMap::from([(UNRESTRICTED.to_owned(), Profile::default())]);
         Self { profiles, default: UNRESTRICTED.to_owned(), operators: BTreeMap::new() }
@@ -93,8 +92,7 @@ impl Profiles {
         }
     }
 
-    /// Returns name and profile for an operator's players in a jurisdiction; an empty one is the operator's own. `None`
-    /// if unknown.
+    /// Returns name and profile for an operator's players; an empty jurisdiction is the operator's own.
     #[must_use]
     pub fn of(&self, operator: &str, jurisdiction: &str) -> Option<(&str, Profile)> {
         let operator = self.operators.get(operator);

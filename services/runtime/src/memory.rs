@@ -1,4 +1,4 @@
-//! Storage in memory. Its files end with the boot, so no volume snapshot contains them.
+//! Storage in memory, which no volume snapshot contains.
 
 use rustix::fs::statfs;
 use std::{
@@ -10,8 +10,8 @@ use std::{
 /// Magic numbers of tmpfs and ramfs, statfs(2).
 const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// Returns a private folder in memory, or `None` without such storage. A configured folder that is unusable, on a disk,
-/// or writable by others is an error.
+/// Returns a private folder in memory, if any. A configured folder must be usable, in memory and not writable by
+/// others.
 pub fn folder(asked: Option<&Path>) -> io::Result<Option<PathBuf>> {
     if let Some(asked) = asked {
         return prepare(asked).map(Some);
@@ -19,7 +19,7 @@ pub fn folder(asked: Option<&Path>) -> io::Result<Option<PathBuf>> {
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let usual = ["RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR"].into_iter().filter_map(variable);
     let usual = usual.chain(["/run".into(), "/dev/shm".into()]);
-    // Others may have created this name in a shared place; then the next place is tried.
+    // Others may have created it; then the next place is tried.
     let user = rustix::process::geteuid().as_raw();
     Ok(usual.into_iter().find_map(|parent| prepare(&parent.join(format!("motherlode-{user}"))).ok()))
 }
@@ -63,7 +63,6 @@ mod tests {
             assert!(folder(Some(&own)).unwrap_err().to_string().contains("not a folder"));
             fs::remove_file(&own).unwrap();
         }
-        // The build folder is on a disk.
         let here = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
         let fault = folder(Some(&here)).map_err(|fault| fault.to_string());
         fs::remove_dir(&here).unwrap();

@@ -3,7 +3,7 @@
 use std::{io, thread};
 use tokio::sync::oneshot;
 
-/// Niceness of work that others wait for. It leaves such a thread a tenth of a contended processor.
+/// Niceness of work that others wait for.
 const LOWER: i32 = 10;
 /// Niceness of work proportional to the log's length.
 const LOWEST: i32 = 19;
@@ -13,34 +13,30 @@ pub fn lower_priority() {
     be_nicer(LOWER);
 }
 
-/// Lowers the calling thread's priority to SCHED_IDLE, which yields at once to a woken thread, not after a slice of
-/// milliseconds. Not for holders of locks that answers need.
+/// Lowers the calling thread's priority to SCHED_IDLE, which yields at once. Not for holders of locks that answers
+/// need.
 pub fn lowest_priority() {
     #[cfg(target_os = "linux")]
     {
         use thread_priority::{NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy, unix};
         let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
-        // A refusal has no effect.
         let _ = unix::set_thread_priority_and_policy(unix::thread_native_id(), ThreadPriority::Min, idle);
     }
     be_nicer(LOWEST);
 }
 
 fn be_nicer(by: i32) {
-    // A refusal has no effect.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(by);
     #[cfg(not(target_os = "linux"))]
     let _ = by;
 }
 
-/// Runs `work` to its end on a separate thread of lower priority, even if the caller stops waiting. A panic or a
-/// missing thread is an error.
+/// Runs `work` to its end on a separate thread of lower priority, even if the caller stops waiting.
 pub async fn apart<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
     let (done, over) = oneshot::channel();
     let work = move || {
         lower_priority();
-        // The caller may have stopped waiting.
         let _ = done.send(work());
     };
     thread::Builder::new().name(name.to_owned()).spawn(work)?;

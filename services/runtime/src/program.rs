@@ -12,7 +12,6 @@ static STARTED: OnceLock<Started> = OnceLock::new();
 
 struct Started {
     file: Option<File>,
-    /// Set once computed.
     digest: OnceLock<Option<[u8; 32]>>,
 }
 
@@ -25,14 +24,13 @@ fn started() -> &'static Started {
     STARTED.get_or_init(|| Started { file: executable_file().ok(), digest: OnceLock::new() })
 }
 
-/// Returns the SHA-256 of the started executable; `None` if it is unreadable. The first call computes it, others wait.
+/// Returns the SHA-256 of the started executable. The first call computes it, others wait.
 pub fn digest() -> Option<[u8; 32]> {
     let Started { file, digest } = started();
     *digest.get_or_init(|| file.as_ref().and_then(|file| digest_of(file).ok()))
 }
 
-/// Reports whether the executable's name has another file or, unless `only_just`, the file has changed. May wait for
-/// the hash.
+/// Reports whether the executable's name has another file or, unless `only_just`, the file has changed.
 pub fn is_replaced(only_just: bool) -> bool {
     let now = executable_file();
     if only_just && now.as_ref().is_ok_and(is_started) {

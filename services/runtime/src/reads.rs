@@ -1,7 +1,6 @@
-//! Long reads, on threads apart from bets.
+//! Long reads on threads of lower priority than bets.
 //!
-//! Each operator has a bounded queue and one read at a time; operators take turns within a total limit. Beyond the
-//! queue a read is refused. The threads have a lower priority.
+//! Each operator has a bounded queue and one read at a time; operators take turns within a total limit.
 
 use crate::{access::caller::Caller, priority::lower_priority, reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
@@ -20,17 +19,17 @@ pub struct Reads(Arc<Queues>);
 
 #[derive(Debug)]
 struct Queues {
-    /// Permits of all operators, in order of request, at most one request per operator.
+    /// In order of request, at most one per operator.
     all: Arc<Semaphore>,
     of: Mutex<BTreeMap<String, Queue>>,
-    /// Its blocking threads run the reads. `None` if its creation failed: then the caller's runtime is used.
+    /// Only its blocking threads are used. `None` if its creation failed.
     threads: Option<Runtime>,
 }
 
 impl Drop for Queues {
     fn drop(&mut self) {
         if let Some(threads) = self.threads.take() {
-            // Never blocks, so any thread can drop the last clone.
+            // Never blocks.
             threads.shutdown_background();
         }
     }
@@ -48,14 +47,13 @@ struct Queue {
     length: usize,
 }
 
-/// Released on drop.
 struct QueueSlot {
     queues: Arc<Queues>,
     operator: String,
 }
 
 impl Default for Reads {
-    /// Half as many concurrent reads as processors; the others are for bets.
+    /// Half of the processors are for bets.
     fn default() -> Self {
         Self::new(thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)))
     }
@@ -77,7 +75,6 @@ impl Reads {
     ) -> Result<T, Refusal> {
         let (slot, first) = self.join(caller.own().unwrap_or_default())?;
         let turn = (permit(first).await?, permit(Arc::clone(&self.0.all)).await?, slot);
-        // A read keeps its turn even if the caller stops waiting.
         let read = move || {
             let done = read();
             drop(turn);

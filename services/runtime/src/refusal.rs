@@ -1,7 +1,7 @@
 //! Refusals: requests without effect, as `google.rpc.Status` with details (PL-12).
 //!
-//! Each has an `ErrorInfo` (domain [`DOMAIN`], reason, metadata). Faults of fields add a `BadRequest`, a useful retry a
-//! `RetryInfo`. Texts may quote the caller, so each is a short and harmless [excerpt](excerpt).
+//! Each has an `ErrorInfo` (domain [`DOMAIN`]); faults of fields add a `BadRequest`, a useful retry a `RetryInfo`.
+//! Texts may quote the caller, so they are [excerpts](excerpt).
 
 use crate::reason::Reason;
 use motherlode_books::is_visible;
@@ -21,7 +21,6 @@ pub fn excerpt(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(EXCERPT));
     for (number, letter) in text.chars().enumerate() {
         if number == EXCERPT {
-            // Strings are infallible.
             let _ = write!(shown, "... ({} bytes)", text.len());
             break;
         }

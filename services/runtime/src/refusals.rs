@@ -1,4 +1,4 @@
-//! Refused calls on all paths, counted by reason in `motherlode.refusals` and logged with [`note`].
+//! Refused calls, counted by reason in `motherlode.refusals` and logged.
 //!
 //! An operator has [`LINES_MAX`] log lines per reason and [`WINDOW`]; the next line has the number of suppressed ones.
 //! Credentials of failed log-ins are never logged.
@@ -43,7 +43,7 @@ pub struct Refused<'a> {
 }
 
 impl<'a> Refused<'a> {
-    /// Creates a refused call of an unknown caller and request.
+    /// Creates a refused call without caller and request.
     #[must_use]
     pub fn new(refusal: &'a Refusal, method: &'static str) -> Self {
         Self {
@@ -63,12 +63,11 @@ pub fn note(refused: &Refused<'_>) {
     REFUSALS.note(refused);
 }
 
-/// Creates the counter with zero per reason, so that an alarm sees the first increase.
+/// Creates the counter with zeros, so that an alarm sees the first increase.
 pub fn start() {
     LazyLock::force(&REFUSALS);
 }
 
-/// Operator and reason.
 type Kind = (Arc<str>, Option<Reason>);
 
 struct Refusals {
@@ -76,12 +75,10 @@ struct Refusals {
     lines: Mutex<HashMap<Kind, LineLimit>>,
 }
 
-/// Log lines in the current window.
 #[derive(Debug, Default)]
 struct LineLimit {
     since: Option<Instant>,
     lines: u32,
-    /// Refusals suppressed since the last line.
     suppressed: u64,
 }
 
@@ -138,7 +135,7 @@ impl Refusals {
 }
 
 impl LineLimit {
-    /// Takes a line and returns the number of suppressed ones; `None` if the window has no line left.
+    /// Takes a line, if any is left, and returns the number of suppressed ones.
     fn line(&mut self, now: Instant) -> Option<u64> {
         if self.since.is_none_or(|since| now.saturating_duration_since(since) >= WINDOW) {
             (self.since, self.lines) = (Some(now), 0);

@@ -20,12 +20,11 @@ impl Roles {
     pub const AUDIT: Self = Self(8);
     /// Switches of the operator's players; for the platform pools, rates and all switches.
     pub const ADMIN: Self = Self(16);
-    /// A spin process (PL-44): reads the log; proposes rounds, draws, sessions, campaigns and debits. Platform only.
+    /// Spin process (PL-44): reads the log; proposes rounds, draws, sessions, campaigns and debits. Platform only.
     pub const NODE_SPIN: Self = Self(32);
-    /// A jackpot process: reads the log; proposes to pools and pays awards. Platform only.
+    /// Jackpot process: reads the log; proposes to pools and pays awards. Platform only.
     pub const NODE_JACKPOT: Self = Self(64);
-    /// A `ledger` process for other partitions: reads the log; proposes the work of the ledger's services. Platform
-    /// only.
+    /// `ledger` process: reads the log; proposes the work of its services. Platform only.
     pub const NODE_LEDGER: Self = Self(128);
     /// The role `node` of older configurations: spin and jackpot.
     pub const NODE: Self = Self::NODE_SPIN.or(Self::NODE_JACKPOT);
@@ -61,7 +60,7 @@ impl BitOr for Roles {
     }
 }
 
-/// Names in the configuration, in bit order.
+/// In bit order.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Role {
@@ -94,7 +93,6 @@ const ALL: [(Role, Roles, &str); 8] = [
     (Role::NodeLedger, Roles::NODE_LEDGER, "node-ledger"),
 ];
 
-/// Names separated by spaces.
 impl fmt::Display for Roles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = ALL.iter().filter(|(_, role, _)| self.meets(*role)).map(|(.., name)| *name).collect();
@@ -103,7 +101,7 @@ impl fmt::Display for Roles {
 }
 
 impl Serialize for Roles {
-    /// Names in bit order, independent of the file's.
+    /// In bit order, independent of the file.
     fn serialize<S: Serializer>(&self, into: S) -> Result<S::Ok, S::Error> {
         into.collect_seq(ALL.iter().filter(|(_, role, _)| self.meets(*role)).map(|(.., name)| *name))
     }

@@ -1,4 +1,4 @@
-//! A token bucket for the call rate of an operator.
+//! A token bucket for an operator's call rate.
 
 use crate::{reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
@@ -15,7 +15,7 @@ pub(super) struct Bucket {
 #[derive(Debug, Clone, Copy)]
 struct Level {
     left: u64,
-    /// Time of the last update in Unix milliseconds; `None` before the first call.
+    /// Last update in Unix milliseconds.
     at_ms: Option<i64>,
 }
 
@@ -27,7 +27,7 @@ impl Bucket {
         Self { per_second, full, level: Mutex::new(Level { left: full, at_ms: None }) }
     }
 
-    /// Takes a call, or refuses with the time until the next one. A clock set back delays no call.
+    /// Takes a call, or refuses with the time until the next one.
     pub(super) fn take(&self, now_ms: i64) -> Result<(), Refusal> {
         let rate = u64::from(self.per_second);
         let mut level = self.level.lock();
@@ -50,7 +50,6 @@ mod tests {
     use tonic::Status;
     use tonic_types::StatusExt;
 
-    /// Returns the milliseconds until the next call.
     fn taken(bucket: &Bucket, now_ms: i64) -> u128 {
         bucket.take(now_ms).map_or_else(
             |refusal| {
@@ -69,10 +68,9 @@ mod tests {
         assert_eq!([taken(&bucket, now), taken(&bucket, now), taken(&bucket, now)], [0, 0, 250]);
         assert_eq!(taken(&bucket, now + 249), 1);
         assert_eq!([taken(&bucket, now + 250), taken(&bucket, now + 250)], [0, 250]);
-        // The bucket holds no more than the burst.
         let later = now + 1_000_000;
         assert_eq!([taken(&bucket, later), taken(&bucket, later), taken(&bucket, later)], [0, 0, 250]);
-        // A clock set back restarts from its new time.
+        // A clock set back delays no call.
         assert_eq!([taken(&bucket, now), taken(&bucket, now + 250)], [250, 0]);
     }
 
@@ -80,7 +78,6 @@ mod tests {
     fn over_time_the_calls_are_the_rate() {
         let bucket = Bucket::new(7, 2);
         let calls = (0..100_000).filter(|ms| bucket.take(*ms).is_ok()).count();
-        // The burst, and 7 calls in each of a hundred seconds.
         assert!((701..=702).contains(&calls), "{calls}");
     }
 }

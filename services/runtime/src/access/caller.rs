@@ -1,4 +1,4 @@
-//! The caller of a request and its permissions.
+//! The caller of a request.
 
 use super::bucket::Bucket;
 use crate::{
@@ -14,7 +14,6 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default)]
 pub struct Caller(pub(super) Option<Arc<Identity>>);
 
-/// A credential of an operator.
 #[derive(Debug)]
 pub(super) struct Identity {
     pub(super) operator: Arc<Operator>,
@@ -50,7 +49,7 @@ impl Caller {
     /// The caller if no operators are configured.
     pub const ANYONE: Self = Self(None);
 
-    /// Returns the caller if no operators are configured, who owns everything.
+    /// Returns the caller without operators, who owns everything.
     #[must_use]
     pub const fn anyone() -> Self {
         Self(None)
@@ -68,8 +67,7 @@ impl Caller {
         self.0.as_ref().is_none_or(|identity| *identity.operator.id == *operator)
     }
 
-    /// Reports whether the caller may see the operator's part of shared objects, such as awards of a pool. The platform
-    /// sees all.
+    /// Reports whether the caller may see the operator's part of shared objects, such as a pool's awards.
     #[must_use]
     pub fn sees(&self, operator: &str) -> bool {
         self.owns(operator) || self.owns(PLATFORM)
@@ -110,7 +108,7 @@ impl Caller {
         self.actor().unwrap_or_else(|| ANYONE.to_owned())
     }
 
-    /// Counts a call against the operator's rate. Beyond it: RESOURCE_EXHAUSTED, RATE_LIMITED with a retry time.
+    /// Counts a call against the operator's rate.
     pub fn count_call(&self, now_ms: impl FnOnce() -> i64) -> Result<(), Refusal> {
         match self.0.as_ref().and_then(|identity| identity.operator.bucket.as_ref()) {
             Some(bucket) => bucket.take(now_ms()),
@@ -119,7 +117,7 @@ impl Caller {
     }
 }
 
-/// Returns the stored digest of a token, or of a certificate in DER.
+/// Returns the stored digest of a token or a DER certificate.
 #[must_use]
 pub fn digest(secret: &[u8]) -> Digest {
     Digest(Sha256::digest(secret).into())

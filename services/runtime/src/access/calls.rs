@@ -1,11 +1,11 @@
-//! All calls and their roles. With operators configured, an unlisted method cannot be called.
+//! All calls and their roles. With operators configured, unlisted methods cannot be called.
 
 use crate::roles::Roles;
 
 /// A method of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
-    /// Path of the method.
+    /// Method path.
     pub path: &'static str,
     /// Sufficient roles.
     pub roles: Roles,
@@ -19,25 +19,20 @@ const AUDIT: Roles = Roles::AUDIT;
 const PLAY: Roles = Roles::PLAY;
 const SUPPORT: Roles = Roles::SUPPORT;
 const WALLET: Roles = Roles::WALLET;
-/// Roles that view players and their rounds.
 const VIEW: Roles = PLAY.or(SUPPORT).or(AUDIT);
 
-/// A call for operators.
 const fn own(path: &'static str, roles: Roles) -> Call {
     Call { path, roles, platform: false }
 }
 
-/// A call for the platform's admin only.
 const fn platform(path: &'static str) -> Call {
     Call { path, roles: ADMIN, platform: true }
 }
 
-/// A call for the platform with these roles.
 const fn platforms(path: &'static str, roles: Roles) -> Call {
     Call { path, roles, platform: true }
 }
 
-/// A call for other processes of the installation.
 const fn node(path: &'static str) -> Call {
     Call { path, roles: Roles::NODES, platform: true }
 }
@@ -118,6 +113,6 @@ pub const CALLS: &[Call] = &[
     node("/motherlode.log.v1.LogService/Propose"),
 ];
 
-/// Calls without access control: health and reflection.
+/// Calls without access control.
 pub(super) const OPEN: [&str; 3] =
     ["/grpc.health.v1.Health/", "/grpc.reflection.v1.ServerReflection/", "/grpc.reflection.v1alpha.ServerReflection/"];

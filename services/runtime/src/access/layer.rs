@@ -22,7 +22,7 @@ use subtle::ConstantTimeEq;
 use tonic::{Status, body::Body};
 use tower::{Layer, Service};
 
-/// Layer around all services of a server that authenticates callers.
+/// Layer around all services that authenticates callers.
 #[derive(Clone)]
 pub struct Access {
     /// `None` without operators.
@@ -43,7 +43,6 @@ impl Access {
         if OPEN.iter().any(|open| path.starts_with(open)) {
             return Ok(Caller::ANYONE);
         }
-        // Tests of single layers have no connection.
         let connection = peer.and_then(Peer::connection);
         let belongs_to = |holder| connection.map_or(Ok(()), |connection| connection.belongs_to(holder));
         let unknown = |refusal| Denied { refusal, caller: Caller::ANYONE };
@@ -62,7 +61,7 @@ impl Access {
     }
 }
 
-/// Finds the identity by token, or else by the connection's certificate.
+/// Finds the identity by token, or else by client certificate.
 fn identify<'a>(
     identities: &'a [Arc<Identity>],
     headers: &HeaderMap,
@@ -73,7 +72,7 @@ fn identify<'a>(
         return Err(refuse(Reason::TokenAmbiguous, "the header authorization is there more than once"));
     }
     if let Some(token) = bearer(headers) {
-        // An empty token never matches, whatever digests are configured.
+        // An empty token never matches.
         let found = if token.is_empty() { None } else { find(identities, Kind::Token, token) };
         return found.ok_or_else(|| refuse(Reason::TokenUnknown, "no operator has this token"));
     }
@@ -84,7 +83,7 @@ fn identify<'a>(
     }
 }
 
-/// Returns the bearer token. The scheme is case-insensitive (RFC 9110, 11.1).
+/// The scheme is case-insensitive (RFC 9110, 11.1).
 fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.as_bytes().split_at_checked("Bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
@@ -103,7 +102,6 @@ fn find<'a>(identities: &'a [Arc<Identity>], kind: Kind, secret: &[u8]) -> Optio
 }
 
 impl Identity {
-    /// Checks that the credential permits a call now.
     fn admit(&self, path: &str, now_ms: i64, belongs_to: impl FnOnce() -> Result<(), Refusal>) -> Result<(), Refusal> {
         if let Some(refusal) = self.expired(now_ms) {
             return Err(refusal);
@@ -184,9 +182,7 @@ where
 pub struct Answer<F>(State<F>);
 
 enum State<F> {
-    /// Refused unread.
     Refused(Option<Denied>),
-    /// Answer of the service, until the credential expires.
     Asked(F, Caller, Option<(Arc<Identity>, Clock)>),
 }
 

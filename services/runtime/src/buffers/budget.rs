@@ -1,4 +1,4 @@
-//! The budget of bytes, in total and per operator.
+//! The budget of bytes.
 
 use crate::{reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
@@ -21,7 +21,6 @@ pub struct Budget {
 pub(super) struct State {
     /// Free bytes of the common half.
     common: usize,
-    /// Bytes in use by operator, without zeros.
     pub(super) taken: BTreeMap<Arc<str>, usize>,
 }
 
@@ -40,7 +39,6 @@ impl Budget {
         Ok(share)
     }
 
-    /// Returns the part of an operator's bytes from the common half.
     fn of_common(&self, taken: usize) -> usize {
         taken.saturating_sub(self.own)
     }
@@ -90,7 +88,6 @@ impl Share {
         self.budget.take(&self.operator, bytes)
     }
 
-    /// Splits off `bytes`; `None` if there are fewer.
     pub(super) fn split(&mut self, bytes: usize) -> Option<Self> {
         self.bytes = self.bytes.checked_sub(bytes)?;
         Some(Self { budget: Arc::clone(&self.budget), operator: Arc::clone(&self.operator), bytes })
@@ -110,12 +107,10 @@ pub(super) struct Full {
 }
 
 impl Full {
-    /// Refusal of a call before its begin.
     pub(super) fn refused(self) -> Refusal {
         self.because("the operator's buffers are full; the call had no effect")
     }
 
-    /// Status of an unsendable answer.
     pub(super) fn unsent(self) -> Refusal {
         self.because(
             "the operator's send buffers are full; the call may have had an effect: retry with the same request id",
@@ -137,7 +132,7 @@ mod tests {
 
     #[test]
     fn uf_04_what_one_operator_leaves_waiting_takes_nothing_of_anothers_own_part() {
-        // 25 for each of two, 50 in common, and at most 60 for one.
+        // 25 each for two, 50 in common, at most 60 for one.
         let budget = Budget::new(100, 60, 2);
         let [a, b] = names();
         let mut first = budget.take(&a, 60).unwrap();

@@ -1,5 +1,4 @@
-//! A request body whose incoming messages are counted and timed. gRPC's framing (flags, length, message) announces the
-//! bytes of each message.
+//! A request body whose incoming messages are counted and timed. gRPC's framing announces their lengths.
 
 use super::budget::Share;
 use crate::{reason::Reason, refusal::Refusal};
@@ -13,25 +12,20 @@ use std::{
 use tokio::time::{Instant, Sleep, sleep_until};
 use tonic::{Status, body::Body};
 
-/// Length of the framing.
 const HEAD: usize = 5;
 /// Longer messages are refused before they are buffered.
 const MESSAGE_MAX: usize = 4 << 20;
 
 pub(super) struct Inward {
     body: Body,
-    /// Bytes of the longest message so far, since the receive buffer does not shrink.
+    /// The receive buffer does not shrink, so this is the longest message.
     held: Share,
-    /// Received bytes of the framing.
     head: Vec<u8>,
-    /// Missing bytes of the message.
     left: usize,
     /// Time limit of a message, or of the whole body if there is only one.
     time: Duration,
     whole: bool,
-    /// Start of the time limit.
     since: Instant,
-    /// Timer of the time limit.
     late: Option<Pin<Box<Sleep>>>,
 }
 
@@ -110,7 +104,6 @@ mod tests {
     use std::{collections::VecDeque, future::poll_fn, sync::Arc};
     use tonic_types::StatusExt;
 
-    /// A body in pieces.
     struct Pieces(VecDeque<Vec<u8>>);
 
     impl http_body::Body for Pieces {
@@ -164,7 +157,7 @@ mod tests {
         let budget = Budget::new(1_000, 1_000, 1);
         let mut body = inward(&budget, [message(1_001)[..HEAD].to_vec()], false);
         assert_eq!(next(&mut body).await.unwrap_err(), "BUFFERS_FULL");
-        // The service itself refuses messages above the general limit.
+        // The service itself refuses longer messages.
         let mut giant = inward(&budget, [vec![0, 0xff, 0xff, 0xff, 0xff]], false);
         assert_eq!(next(&mut giant).await.unwrap(), HEAD);
     }

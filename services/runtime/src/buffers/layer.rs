@@ -22,18 +22,16 @@ use tower::{Layer, Service};
 #[derive(Clone)]
 pub struct Buffers {
     budget: Arc<Budget>,
-    /// Paths of the calls with a stream of requests.
     streams: Arc<BTreeSet<String>>,
-    /// Time limit of an incoming message.
     message: Duration,
 }
 
 impl Buffers {
-    /// Creates the layer from the configured limits. `streams` are the paths of calls with a stream of requests.
+    /// Creates the layer. `streams` are the paths of calls with a stream of requests.
     #[must_use]
     pub fn new(config: &Config, streams: impl IntoIterator<Item = String>) -> Self {
         let limits = &config.limits;
-        // Unidentified callers, such as health checks, count as one operator.
+        // Unidentified callers count as one operator.
         let (operators, most) = match config.operators.len() {
             0 => (1, limits.buffer_bytes_max),
             operators => (operators + 1, limits.buffer_bytes_per_operator_max),
@@ -56,7 +54,7 @@ impl Buffers {
 }
 
 impl CallBytes {
-    /// Returns the answer, which holds its bytes until it is written. A longer answer than the call may be refused.
+    /// Returns the answer, which holds its bytes until it is written, or refuses a long one.
     pub fn answer(mut self, answer: Bytes) -> Result<Bytes, Refusal> {
         let longer = answer.len().saturating_sub(self.0.bytes);
         if longer > 0 {

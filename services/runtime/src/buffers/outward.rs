@@ -23,7 +23,6 @@ impl AsRef<[u8]> for Part {
     }
 }
 
-/// Attaches a share to bytes.
 pub(super) fn counted(bytes: Bytes, share: Share) -> Bytes {
     Bytes::from_owner(Part { bytes, _share: share })
 }
@@ -32,11 +31,8 @@ type Polled = Option<Result<Frame<Bytes>, Status>>;
 
 /// An answer body. Its producer is dropped at its end.
 pub(super) struct Outward {
-    /// `None` after the end.
     body: Option<Body>,
-    /// Share of the call, for short answers.
     call: Share,
-    /// First poll's result, until it is requested.
     first: Option<Polled>,
 }
 
@@ -79,7 +75,7 @@ impl Outward {
                 None => {
                     self.body = None;
                     let mut trailers = HeaderMap::new();
-                    // Never too long: code, reason and message are ASCII.
+                    // Never too long: the texts are ASCII.
                     let _ = Status::from(full.unsent()).add_header(&mut trailers);
                     return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
                 }
@@ -116,7 +112,6 @@ mod tests {
     use std::{collections::VecDeque, sync::Arc};
     use tonic::Code;
 
-    /// A body of parts with trailers.
     struct Parts(VecDeque<usize>, bool);
 
     impl http_body::Body for Parts {

@@ -158,7 +158,6 @@ mod tests {
         assert!(fs::read_to_string(&path).unwrap_or_default() == text, "proto/ERRORS.md is stale: run `just errors`");
     }
 
-    /// Comments of the protos, and documents that mention reasons.
     fn texts() -> Vec<(String, String)> {
         let proto = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");
         let mut folders = vec![proto.join("motherlode")];
@@ -178,7 +177,6 @@ mod tests {
         texts
     }
 
-    /// Other words in UPPER_SNAKE.
     const OTHER: [&str; 11] = [
         "CAUSE_NOT_ALLOWED",
         "FIGURES_VERSION",
