@@ -1,4 +1,4 @@
-//! Accepts connections of any protocol: table entries, TLS, and the end of the listener.
+//! Accepts connections of any protocol.
 
 use super::{
     handshakes::{HandshakeError, Handshakes},
@@ -50,13 +50,12 @@ pub(super) struct Listening {
     pub(super) listener: TcpListener,
     pub(super) acceptor: Option<Acceptor>,
     pub(super) admission: Admission,
-    /// Bytes sent to a refused connection before its close.
+    /// Sent to a refused connection before its close.
     pub(super) refusal: &'static [u8],
     pub(super) stop: Stop,
 }
 
 impl Listening {
-    /// Accepts connections until the stop, then waits for their ends.
     pub(super) async fn accept(self, mut begin: impl FnMut(Accepted, &mut JoinSet<()>)) {
         let Self { listener, acceptor, admission, refusal, stop } = self;
         let mut served = JoinSet::new();
@@ -71,11 +70,11 @@ impl Listening {
                     Some(_) = served.join_next() => continue,
                     accepted = listener.accept() => accepted,
                 };
-                // Moves the connection to the runtime that serves it.
+                // Moves it to the serving runtime.
                 match accepted.and_then(|(stream, peer)| Ok((stream.into_std()?, peer))) {
                     Ok((stream, peer)) => match admission.table.admit(peer.ip()) {
                         None => {
-                            // Writes only the bytes that fit into the socket's buffer.
+                            // Never blocks.
                             let _ = io::Write::write(&mut &stream, refusal);
                             admission.table.say_refused(peer.ip());
                         }
@@ -105,7 +104,6 @@ impl Listening {
     }
 }
 
-/// Reports whether the peer caused the failure of an accept.
 fn of_the_peer(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted, TimedOut};
     matches!(
@@ -142,7 +140,6 @@ impl Accepted {
         let (connection, peer) = (Arc::clone(&self.admitted.0), self.peer);
         let served = async {
             match self.open().await {
-                // The table entry is released afterwards.
                 Ok((opened, _admitted)) => run(opened).await,
                 Err(why) => why,
             }

@@ -15,10 +15,9 @@ use std::{
 use tonic::{Status, body::Body};
 use tower::{Service, ServiceExt};
 
-/// A call in progress.
 pub(super) struct UnderWay {
     pub(super) connection: Arc<Connection>,
-    /// Whether the whole answer was passed to the transport; otherwise the caller cancelled.
+    /// Whether the transport has the whole answer; otherwise the caller cancelled.
     pub(super) answered: bool,
 }
 
@@ -35,7 +34,7 @@ impl Drop for UnderWay {
     }
 }
 
-/// Calls the service and sends its answer at the caller's pace, until the caller cancels.
+/// Calls the service and sends its answer, until the caller cancels.
 pub(super) async fn answer<S>(
     service: S,
     request: Request<Arriving>,
@@ -91,20 +90,15 @@ async fn send(mut body: Body, mut stream: SendStream<Bytes>, connection: &Arc<Co
     }
 }
 
-/// An incoming request body.
 pub(super) struct Arriving {
-    /// Parts already read.
     read: std::vec::IntoIter<Bytes>,
     stream: RecvStream,
 }
 
-/// Progress of a body.
 pub(super) enum Arrived {
-    /// Complete.
     Whole,
-    /// Incomplete.
     Part,
-    /// Failed; the next read returns the error.
+    /// The next read returns the error.
     Broken,
 }
 
@@ -114,7 +108,6 @@ impl Arriving {
     }
 }
 
-/// Takes the received parts without waiting.
 pub(super) fn arrived(stream: &mut RecvStream, read: &mut Vec<Bytes>, context: &mut Context<'_>) -> Arrived {
     loop {
         match next(stream, context) {
@@ -131,7 +124,6 @@ pub(super) fn arrived(stream: &mut RecvStream, read: &mut Vec<Bytes>, context: &
 fn next(stream: &mut RecvStream, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, h2::Error>>> {
     let part = ready!(stream.poll_data(context));
     if let Some(Ok(part)) = &part {
-        // Fails only after the end of the stream.
         let _ = stream.flow_control().release_capacity(part.len());
     }
     Poll::Ready(part)

@@ -19,7 +19,7 @@ pub trait Direct: Send + Sync {
     /// Reports whether the calls of a path are direct.
     fn answers(&self, path: &str) -> bool;
 
-    /// Begins a connection.
+    /// Begins a connection's calls.
     fn connect(self: Arc<Self>, peer: Arc<Peer>) -> Box<dyn DirectCalls>;
 }
 
@@ -62,7 +62,6 @@ impl Answering {
         self.calls.hand_in();
     }
 
-    /// Sends available answers, and reports whether there were any.
     pub(super) fn send(&mut self, context: &mut Context<'_>) -> bool {
         let mut any = false;
         while let Poll::Ready((number, answer)) = self.calls.poll_answer(context) {
@@ -79,7 +78,6 @@ impl Answering {
 const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 
-/// Sends a whole answer, which the transport buffers.
 fn send(mut respond: SendResponse<Bytes>, answer: Result<Bytes, Status>) -> Result<(), h2::Error> {
     match answer {
         Ok(message) => {

@@ -1,18 +1,17 @@
 //! Limit of a connection's HTTP/2 frames outside calls.
 //!
-//! PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, unknown frames and empty DATA cost their sender little,
-//! but the service must process them. A frame takes its payload and [`FRAME`] bytes from an allowance. The allowance
-//! grows per second, by [`CALL`] bytes per call, and by the bytes sent, since clients acknowledge each frame of an
-//! answer.
+//! PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, unknown frames and empty DATA cost their sender little.
+//! A frame takes its payload and [`FRAME`] bytes from an allowance, which grows per second, by [`CALL`] bytes per call,
+//! and by sent bytes, since clients acknowledge them.
 
 use std::time::Instant;
 
 const FRAME: u64 = 64;
 const CALL: u64 = 8 * FRAME;
 const FULL_AFTER: u64 = 10;
-/// Length of the client preface (RFC 9113, 3.4).
+/// Client preface (RFC 9113, 3.4).
 const MAGIC: usize = 24;
-/// Length of a frame header: length 3, type 1, flags 1, stream 4 (RFC 9113, 4.1).
+/// Frame header (RFC 9113, 4.1).
 const HEAD: usize = 9;
 
 const DATA: u8 = 0;
@@ -24,7 +23,6 @@ pub(super) struct Frames {
     /// Bytes before the next header.
     skipped: usize,
     head: [u8; HEAD],
-    /// Received bytes of the header.
     come: usize,
     begun: bool,
     allowance: Allowance,
@@ -37,7 +35,6 @@ impl Frames {
         Self { skipped: MAGIC, head: [0; HEAD], come: 0, begun: false, allowance }
     }
 
-    /// Reports whether the first frame header was received.
     pub(super) fn have_begun(&self) -> bool {
         self.begun
     }
@@ -77,7 +74,6 @@ impl Frames {
 struct Allowance {
     per_second: u64,
     left: u64,
-    /// Time of the last growth per second.
     since: Instant,
 }
 

@@ -28,11 +28,8 @@ const WARN_EVERY: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HandshakeError {
-    /// The peer failed.
     Failed,
-    /// The time was up.
     Late,
-    /// Another handshake took the slot.
     Displaced,
 }
 
@@ -48,7 +45,7 @@ impl Handshakes {
         let meter = global::meter("motherlode");
         let counter = meter.u64_counter("motherlode.tls.handshakes");
         let counter = counter.with_description("TLS handshakes that ended, by outcome.").build();
-        // Created with zero, so that rates see the first increase.
+        // Rates must see the first increase.
         ["done", "failed", "late", "displaced"]
             .iter()
             .for_each(|how| counter.add(0, &[KeyValue::new("outcome", *how)]));
@@ -66,7 +63,6 @@ impl Handshakes {
         Self { slots, thread: computing(), counter }
     }
 
-    /// Performs a handshake: waits for a slot, and fails at the deadline.
     pub(super) async fn handshake(
         &self,
         acceptor: Acceptor,
@@ -102,14 +98,13 @@ impl Handshakes {
     }
 }
 
-/// Starts the computing thread, which ends when the sender is dropped.
+/// Starts the computing thread.
 fn computing() -> Option<(Handle, oneshot::Sender<()>)> {
     let ((sender, ended), (made, handle)) = (oneshot::channel::<()>(), mpsc::channel());
     let compute = move || {
         lower_priority();
         let Ok(runtime) = runtime::Builder::new_current_thread().build() else { return };
         if made.send(runtime.handle().clone()).is_ok() {
-            // The sender is only dropped.
             let _ = runtime.block_on(ended);
         }
     };
@@ -140,7 +135,6 @@ struct Active {
     displaced: Arc<Notify>,
 }
 
-/// Returned on drop.
 struct Slot {
     id: u64,
     displaced: Arc<Notify>,
@@ -179,7 +173,6 @@ impl Slots {
     fn give_back(&self, id: u64) {
         let given = {
             let mut state = self.0.state.lock();
-            // A displaced handshake has no slot.
             if state.active.remove(&id).is_none() {
                 return;
             }
@@ -190,7 +183,7 @@ impl Slots {
             let fewest = fewest.map(|(index, _)| index).and_then(|index| state.waiting.remove(index));
             fewest.map(|(peer, sender)| (sender, self.enter(&mut state, peer)))
         };
-        // Unlocked: a receiver that is gone returns the slot at once.
+        // A receiver that is gone returns the slot at once, so the lock must be free.
         if let Some((sender, slot)) = given {
             drop(sender.send(slot));
         }

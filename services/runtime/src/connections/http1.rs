@@ -26,7 +26,6 @@ use tower::{Service, ServiceExt};
 
 const REFUSAL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-/// Limit of a request's head, in bytes.
 const HEAD_BYTES_MAX: usize = 16 << 10;
 
 /// Serves HTTP/1.1 on the caller's runtime until the stop. Then requests in progress are answered, and each peer has
@@ -53,7 +52,6 @@ pub async fn serve_http1<S, B>(
     listening.accept(begin).await;
 }
 
-/// Serves a connection, and returns the service's reason to end it.
 async fn run<S, B>(opened: Opened, service: S) -> Option<&'static str>
 where
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone,
@@ -75,7 +73,6 @@ where
         }
     });
     let mut builder = http1::Builder::new();
-    // A slow head has the time of an idle connection.
     builder.timer(TokioTimer::new()).header_read_timeout(connection.bounds().idle).max_buf_size(HEAD_BYTES_MAX);
     let mut served = pin!(builder.serve_connection(TokioIo::new(wire), service));
     let mut lifetime = Lifetime::new(connection, by, stop);

@@ -1,4 +1,4 @@
-//! HTTP/2 on one connection: calls, pings and its end.
+//! HTTP/2 on one connection.
 
 use super::{
     calls::{Arrived, Arriving, UnderWay, answer, arrived},
@@ -23,17 +23,15 @@ use tokio::time::{Sleep, sleep, timeout};
 use tonic::body::Body;
 use tower::Service;
 
-/// Receive window of a connection, in bytes.
+/// Receive window of a connection.
 pub(super) const CONNECTION_WINDOW: u32 = 256 << 10;
-/// Receive window of a call, in bytes.
+/// Receive window of a call.
 const CALL_WINDOW: u32 = 64 << 10;
-/// Send buffer of a call, in bytes, exceeded at most by its last part.
+/// Send buffer of a call, exceeded at most by its last part.
 const SEND_BUFFER: usize = 64 << 10;
-/// Size of HPACK's table, in bytes.
 pub(super) const HEADER_TABLE: u32 = 4 << 10;
-/// Length of the longest accepted frame, in bytes.
 const FRAME: u32 = 16 << 10;
-/// Calls that a peer may open and reset before they are processed.
+/// Calls reset before they are processed.
 const RESET_UNSEEN_MAX: usize = 20;
 /// Errors in calls before the connection ends.
 const RESET_OWN_MAX: usize = 256;
@@ -47,7 +45,6 @@ pub(super) struct Http2<S> {
     connection: Arc<Connection>,
     peer: Arc<Peer>,
     direct: Option<Answering>,
-    /// Direct calls with incomplete messages, and their deadlines.
     coming: Vec<Coming>,
     patience: Option<Pin<Box<Sleep>>>,
 }
@@ -65,7 +62,6 @@ where
     S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
     S::Future: Send + 'static,
 {
-    /// Begins HTTP/2; the pings are for [`keep_alive`].
     pub(super) async fn begin(
         wire: Greeted,
         service: S,
@@ -79,12 +75,11 @@ where
         Ok((Self { http, service, connection, peer, direct, coming: vec![], patience: None }, pings))
     }
 
-    /// Refuses new calls, and ends after the answers of those in progress.
+    /// Refuses new calls, and ends after the last answer.
     pub(super) fn leave(&mut self) {
         self.http.graceful_shutdown();
     }
 
-    /// Ends at once with GOAWAY, ENHANCE_YOUR_CALM.
     pub(super) fn calm(&mut self) {
         self.http.abrupt_shutdown(h2::Reason::ENHANCE_YOUR_CALM);
     }
@@ -111,7 +106,6 @@ where
                 Poll::Pending => {
                     self.begin_coming(context);
                     self.hand_in();
-                    // Immediate answers are written too.
                     if !self.direct.as_mut().is_some_and(|direct| direct.send(context)) {
                         return Poll::Pending;
                     }
@@ -126,7 +120,6 @@ where
         }
     }
 
-    /// Begins a call, or keeps it until its message is complete.
     fn begin_call(&mut self, mut call: Coming, patient: bool, context: &mut Context<'_>) {
         if let Some(direct) = &mut self.direct
             && direct.answers(call.head.uri.path())
@@ -147,7 +140,6 @@ where
         tokio::spawn(answer(self.service.clone(), request, respond, under_way));
     }
 
-    /// Begins the calls with complete or late messages.
     fn begin_coming(&mut self, context: &mut Context<'_>) {
         if self.coming.is_empty() {
             return;
@@ -177,7 +169,7 @@ fn length(parts: &[Bytes]) -> usize {
     parts.iter().map(Bytes::len).sum()
 }
 
-/// Pings the peer, and returns after an unanswered ping.
+/// Returns after an unanswered ping.
 pub(super) async fn keep_alive(pings: Option<PingPong>, bounds: &Bounds) {
     let Some(mut pings) = pings else { return std::future::pending().await };
     loop {

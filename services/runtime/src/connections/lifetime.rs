@@ -9,16 +9,13 @@ use std::{
 };
 use tokio::time::{Instant as Time, Sleep, sleep_until};
 
-/// Longest time after GOAWAY.
 const LEAVE: Duration = Duration::from_secs(5);
-/// Interval of checks after a stop with calls in progress.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub(super) const STOPS: &str = "the service stops";
 
 pub(super) enum End {
-    /// Refuse new calls, and end after the answers of those in progress.
+    /// Refuse new calls, and end after the last answer.
     Gently,
-    /// Drop the connection for this reason.
     Now(&'static str),
 }
 
@@ -31,7 +28,6 @@ pub(super) struct Lifetime {
 }
 
 impl Lifetime {
-    /// `by` is the deadline of the handshakes.
     pub(super) fn new(connection: Arc<Connection>, by: Time, stop: Stop) -> Self {
         let (stop, look) = (Box::pin(stop.requested()), Box::pin(sleep_until(by)));
         Self { connection, stop, look, stopped: None, leaving: false }

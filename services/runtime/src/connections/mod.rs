@@ -77,7 +77,6 @@ pub async fn serve<S>(
     listening.accept(begin).await;
 }
 
-/// Serves a connection, and returns the service's reason to end it.
 async fn run<S>(opened: Opened, service: S, direct: Option<Arc<dyn Direct>>) -> Option<&'static str>
 where
     S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible>
@@ -105,7 +104,7 @@ where
             () = poll_fn(|context| http.poll(context)) => return None,
             () = connection.exceeded() => {
                 http.calm();
-                // The peer may keep sending, so the GOAWAY has a time limit.
+                // The peer may keep sending.
                 let _ = timeout(CALM, poll_fn(|context| http.poll(context))).await;
                 return Some("too many frames without a call");
             }

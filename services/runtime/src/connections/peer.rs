@@ -12,7 +12,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Creates the peer of a call within the process, on behalf of an address.
+    /// Creates a peer for calls within the process.
     #[must_use]
     pub fn at(address: IpAddr) -> Self {
         Self { address, certificate: None, connection: None }

@@ -25,22 +25,20 @@ pub(super) enum Wire {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// Time to wait for the peer's end after the service's own. Closing earlier resets the connection, and the peer may
-/// lose unread answers (RFC 9112, 9.6, for HTTP/1.1).
+/// Time to wait for the peer's end. An earlier close resets the connection, and the peer may lose unread answers (RFC
+/// 9112, 9.6, for HTTP/1.1).
 const LINGER: Duration = Duration::from_secs(2);
 /// Unanswered probes before a connection is closed.
 const PROBES: u32 = 4;
 const LINGER_BYTES: usize = 4 << 10;
 
-/// Bytes of a connection, greeted after the first HTTP/2 frame header. HTTP/2 itself checks the preface.
+/// Bytes of a connection, greeted after the first HTTP/2 frame header.
 pub(super) struct Greeted {
     wire: Wire,
     connection: Arc<Connection>,
-    /// `None` for HTTP/1.1.
     frames: Option<Frames>,
     /// Too many frames were received; no more is read.
     exceeded: bool,
-    /// Time limit for the peer's end.
     lingering: Option<Pin<Box<Sleep>>>,
 }
 
@@ -74,13 +72,12 @@ macro_rules! of {
 }
 
 impl Wire {
-    /// Enables TCP keepalive, so that the connection of a vanished peer is closed.
+    /// Enables TCP keepalive, which detects a vanished peer.
     pub(super) fn probe(&self, bounds: &Bounds) {
         let tcp = match self {
             Self::Plain(tcp) => tcp,
             Self::Tls(tls) => tls.get_ref().0,
         };
-        // A failure is harmless.
         let _ = sockopt::set_socket_keepalive(tcp, true);
         let _ = sockopt::set_tcp_keepidle(tcp, bounds.keep_alive.max(Duration::from_secs(1)));
         let _ = sockopt::set_tcp_keepintvl(tcp, (bounds.keep_alive_answer / PROBES).max(Duration::from_secs(1)));
@@ -91,7 +88,6 @@ impl Wire {
     fn poll_drain(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let tcp = match self {
             Self::Plain(tcp) => tcp,
-            // Encrypted records are discarded as they are.
             Self::Tls(tls) => tls.get_mut().0,
         };
         let mut space = [0; LINGER_BYTES];
@@ -119,7 +115,6 @@ impl AsyncRead for Greeted {
             connection.greet();
         }
         if !within {
-            // The server of the connection ends it.
             into.set_filled(before);
             *exceeded = true;
             connection.exceed();
@@ -139,7 +134,7 @@ impl AsyncWrite for Greeted {
         of!(&mut self.wire, stream => Pin::new(stream).poll_flush(context))
     }
 
-    /// Ends the service's half, then waits for the peer's end up to [`LINGER`].
+    /// Ends the service's half, then waits for the peer up to [`LINGER`].
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Self { wire, lingering, .. } = &mut *self;
         if lingering.is_none() {

@@ -17,7 +17,6 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// Window for the count of cancelled calls.
 const CANCELLED_WINDOW: Duration = Duration::from_secs(10);
 const WARN_EVERY: Duration = Duration::from_secs(10);
 /// Age up to which a connection without handshakes ranks like one without a known caller.
@@ -32,7 +31,7 @@ pub struct Bounds {
     pub all: usize,
     /// Connections per address.
     pub per_peer: usize,
-    /// Connections of addresses with their own limit.
+    /// Limits of single addresses.
     pub peers: BTreeMap<IpAddr, usize>,
     /// Connections per operator.
     pub per_operator: usize,
@@ -63,7 +62,7 @@ impl Bounds {
     #[must_use]
     pub fn of(limits: &Limits, descriptors: u64) -> Self {
         let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
-        // Connections and log each get descriptors, however few there are.
+        // Both connections and log get some, however few there are.
         let reserve = limits.descriptors_reserved.min(descriptors / 2);
         let all = limits.connections_max.min(descriptors - reserve);
         if all < limits.connections_max {
@@ -126,7 +125,7 @@ struct State {
     warned: Option<Instant>,
 }
 
-/// An accepted connection.
+/// A connection.
 pub struct Connection {
     id: u64,
     peer: IpAddr,
@@ -146,7 +145,6 @@ pub struct Connection {
     exceeded: Notify,
 }
 
-/// Owner of a connection.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Holder {
     operator: String,
@@ -173,7 +171,6 @@ impl Table {
         self.0.state.lock().connections.len()
     }
 
-    /// Adds a connection; `None` if it is refused.
     pub(super) fn admit(&self, peer: IpAddr) -> Option<Admitted> {
         let (peer, bounds) = (network(peer), &self.0.bounds);
         let mut state = self.0.state.lock();
@@ -208,7 +205,6 @@ impl Table {
         let _ = self.0.state.lock().make_way(Ipv6Addr::UNSPECIFIED.into(), 0);
     }
 
-    /// Warns of refused connections at intervals.
     pub(super) fn say_refused(&self, peer: IpAddr) {
         let mut state = self.0.state.lock();
         let now = Instant::now();
@@ -234,7 +230,7 @@ impl State {
         };
         let least = self.connections.values().filter(may).min_by_key(|one| {
             let kind = one.kind();
-            // The youngest busy connection loses the least work.
+            // The youngest loses the least work.
             let age = if kind == Kind::Busy { u64::MAX - one.id } else { one.id };
             (kind, Reverse(count(one)), age)
         });
@@ -242,7 +238,7 @@ impl State {
         self.shed(id)
     }
 
-    /// Closes a connection of the same operator for this credential.
+    /// Closes a connection of the operator for this credential.
     fn make_way_for(&mut self, holder: &Holder) -> Option<()> {
         let theirs = |one: &&Arc<Connection>| one.holder().is_some_and(|other| other.operator == holder.operator);
         let mut counts = HashMap::new();
@@ -260,7 +256,6 @@ impl State {
         self.shed(id)
     }
 
-    /// Closes the least useful of the given connections.
     fn shed_where(&mut self, of: impl Fn(&Connection) -> bool) -> Option<()> {
         let least = self.connections.values().filter(|one| of(one)).min_by_key(|one| (one.kind(), one.id))?;
         let id = least.id;
@@ -273,7 +268,6 @@ impl State {
     }
 }
 
-/// Usefulness of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     /// Handshakes, or the head of the first HTTP/1.1 request, are late.
@@ -355,7 +349,6 @@ impl Connection {
         &self.table.bounds
     }
 
-    /// Marks the begin of HTTP/2, or of the first HTTP/1.1 request.
     pub(super) fn greet(&self) {
         self.greeted.store(true, Ordering::Relaxed);
     }
@@ -364,7 +357,6 @@ impl Connection {
         self.greeted.load(Ordering::Relaxed)
     }
 
-    /// Counts the begin of a call.
     pub(super) fn begin(&self) {
         if self.calls.fetch_add(1, Ordering::Relaxed) == 0 {
             self.share().begin();
@@ -386,7 +378,6 @@ impl Connection {
         self.table.turns.calls(self.share(), alone, || self.table.now())
     }
 
-    /// Counts the end of a call, answered or cancelled.
     pub(super) fn end(&self, answered: bool) {
         self.rests_since.store(self.table.now(), Ordering::Relaxed);
         if self.calls.fetch_sub(1, Ordering::Relaxed) == 1 {
@@ -422,7 +413,6 @@ impl Connection {
         Some((stopped.max(rests_since) + READ_MAX).saturating_duration_since(Instant::now()))
     }
 
-    /// Reports too many frames outside calls.
     pub(super) fn exceed(&self) {
         self.exceeded.notify_one();
     }
@@ -431,7 +421,6 @@ impl Connection {
         self.exceeded.notified().await;
     }
 
-    /// Waits until the connection must close.
     pub(super) async fn shed(&self) {
         self.shed.notified().await;
     }

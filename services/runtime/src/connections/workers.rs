@@ -14,7 +14,6 @@ use tokio::{
 /// The threads, which end on drop.
 pub struct Workers {
     runtimes: Vec<Handle>,
-    /// Dropping a sender ends its thread.
     _ends: Vec<oneshot::Sender<()>>,
     next: AtomicUsize,
 }
@@ -29,7 +28,6 @@ impl Workers {
             runtimes.push(runtime.handle().clone());
             ends.push(end);
             thread::Builder::new().name(format!("calls-{number}")).spawn(move || {
-                // The sender is only dropped.
                 let _ = runtime.block_on(ended);
                 runtime.shutdown_background();
             })?;
