@@ -1,7 +1,5 @@
-//! Appends to the log and to a plain file on the same disk, and the speed of a scan: `cargo bench -p motherlode-log`.
-//!
-//! Both alternate because the speed of a throttled disk varies up to twentyfold within a run. Compare the printed
-//! medians.
+//! Appends to the log and to a plain file on the same disk, and the speed of a scan: `cargo bench -p motherlode-log`. A
+//! throttled disk varies up to twentyfold, so compare the printed medians.
 #![allow(missing_docs, reason = "criterion's macro makes an undocumented function")]
 
 use std::{
@@ -48,7 +46,6 @@ fn timed(work: impl FnOnce()) -> Duration {
     start.elapsed()
 }
 
-/// Appends to both per iteration. Criterion reports only the log's time.
 fn append(c: &mut Criterion) {
     for batch in [1, 8, 64, 512] {
         let mut group = c.benchmark_group("append");

@@ -1,7 +1,5 @@
-//! Time since a writer was last confirmed as the only one, for stores on other machines.
-//!
-//! A suspended process misses its confirmations while another writer may take over, so the clock includes time in
-//! suspension (`CLOCK_BOOTTIME` on Linux).
+//! Time since a writer was last confirmed as the only one. It includes time in suspension (`CLOCK_BOOTTIME` on Linux),
+//! when another writer may take over.
 
 use parking_lot::Mutex;
 use std::time::Duration;

@@ -10,7 +10,7 @@ use crate::{
 /// Length of the largest block, in bytes.
 pub const MAX: u64 = format::MAX_BLOCK;
 
-/// Returns the length of the block of `records`, in bytes.
+/// Returns the length of the records' block.
 #[must_use]
 pub fn bytes(records: &[Bytes]) -> u64 {
     format::block_bytes(format::body_bytes(records))
@@ -24,7 +24,7 @@ pub fn encode(first: Position, records: &[Bytes]) -> Bytes {
     block.into()
 }
 
-/// Decodes a block for position `first`; the error describes the fault. The records share the block's memory.
+/// Decodes a block for position `first`. The records share its memory.
 pub fn decode(block: &Bytes, first: Position) -> Result<Vec<Bytes>, &'static str> {
     let decoded = decode_block(block, first)?;
     if decoded.bytes == block.len() { Ok(decoded.records) } else { Err("bytes follow the block") }

@@ -11,9 +11,9 @@ use crate::record::Position;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the log is damaged: {} at byte {offset}, where position {position} is expected: {reason}", file.display())]
 pub struct Damage {
-    /// Path of the file.
+    /// Affected file.
     pub file: PathBuf,
-    /// Offset of the damaged part in the file, in bytes.
+    /// Offset in bytes.
     pub offset: u64,
     /// Expected position.
     pub position: Position,
@@ -25,9 +25,9 @@ pub struct Damage {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the log is damaged: message {sequence} of stream {stream}, where position {position} is expected: {reason}")]
 pub struct DamagedMessage {
-    /// Name of the stream.
+    /// Stream name.
     pub stream: String,
-    /// Sequence number of the message in the stream.
+    /// Sequence number.
     pub sequence: u64,
     /// Expected position.
     pub position: Position,
@@ -44,9 +44,9 @@ pub enum ScanError {
     /// A file or directory cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {
-        /// Path of the file or directory.
+        /// Affected path.
         path: PathBuf,
-        /// Error of the file system.
+        /// System error.
         source: io::Error,
     },
 }
@@ -63,7 +63,7 @@ pub enum OpenError {
     /// The log is open in this or another process.
     #[error("{} is in use by another process: stop it, or name another folder by --data", dir.display())]
     Locked {
-        /// Directory of the partition.
+        /// Partition's directory.
         dir: PathBuf,
     },
     /// The log is unreadable or damaged, and unchanged.

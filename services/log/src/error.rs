@@ -23,7 +23,7 @@ pub enum AppendError {
         position: Position,
         /// Expected previous hash.
         expected: Hash,
-        /// Previous hash in the record, if well-formed.
+        /// Previous hash in the record, if any.
         found: Option<Hash>,
     },
     /// The append is too large. Nothing was written.
@@ -40,14 +40,14 @@ pub enum AppendError {
     /// The storage failed. Nothing was appended. The caller may retry.
     #[error("the log cannot be written: {0}")]
     Unavailable(io::Error),
-    /// The outcome is unknown until the next opening. After the next successful [`settle`](crate::Store::settle) or
-    /// append, the records are not in the log.
+    /// The outcome is unknown. After the next successful [`settle`](crate::Store::settle) or append, the records are
+    /// not in the log.
     #[error("the outcome of the append is unknown: {0}")]
     Unknown(io::Error),
     /// This or an earlier write had an unknown outcome. Appends are refused until the store is opened again.
     #[error("the log refuses appends until it is opened again: {reason}")]
     Failed {
-        /// Failed operation and its error.
+        /// Failed operation.
         reason: String,
     },
     /// Another writer has taken over the log. This store refuses all later appends.

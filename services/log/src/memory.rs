@@ -13,7 +13,7 @@ use crate::{
     store::{Limit, Reader, Store},
 };
 
-/// A partition in memory. It fulfils the contract of [`Store`], except that its records end with the process.
+/// A partition in memory, with the contract of [`Store`] except for durability.
 #[derive(Debug)]
 pub struct MemoryStore {
     partition: u32,
@@ -21,7 +21,7 @@ pub struct MemoryStore {
     records: Arc<Records>,
 }
 
-/// Records shared by the writer and its readers. Index 0 is the first kept position.
+/// Index 0 is the first kept position.
 #[derive(Debug)]
 struct Records {
     start: LogStart,
@@ -35,7 +35,7 @@ impl MemoryStore {
         Self::starting(partition, LogStart::genesis(partition))
     }
 
-    /// Creates an empty log of `partition` whose records before `start` are archived.
+    /// Creates an empty log with archived records before `start`.
     #[must_use]
     pub fn starting(partition: u32, start: LogStart) -> Self {
         Self { partition, head: start.previous, records: Arc::new(Records { start, kept: RwLock::default() }) }

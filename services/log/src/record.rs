@@ -10,8 +10,7 @@ pub type Position = u64;
 pub struct Record {
     /// Position in the partition.
     pub position: Position,
-    /// Bytes as appended. They may share up to a megabyte of memory, or a longer block, with other records: copy bytes
-    /// before keeping them.
+    /// Bytes as appended. They share memory with other records: copy before keeping.
     pub bytes: Bytes,
 }
 

@@ -23,7 +23,7 @@ pub trait Store: Send {
     /// Returns the partition's number.
     fn partition(&self) -> u32;
 
-    /// Returns the log's start. A later start than genesis MUST have a segment.
+    /// Returns the log's start. A log with a later start MUST have a segment.
     fn start(&self) -> LogStart;
 
     /// Returns the last durable position, 0 for an empty log.
@@ -91,10 +91,10 @@ pub trait Reader: Send + Sync {
     ///
     /// * `from` 0 means 1. Past the end the answer MUST be empty.
     /// * Below [`first`](Reader::first) the answer MUST be [`ReadError::Archived`].
-    /// * Bytes in doubt MUST NOT be returned.
+    /// * Records in doubt, or not durable, MUST NOT be returned.
     fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError>;
 
-    /// Verifies the bytes between the records up to a position, as an opening does.
+    /// Verifies the bytes outside the records up to a position, as a full opening does.
     fn check_rest(&self, _upto: Position) -> Result<(), ReadError> {
         Ok(())
     }

@@ -1,11 +1,10 @@
-//! The segment being written, and the prepared file of the next one.
+//! The segment being written, and the prepared next file.
 
 use std::{io, sync::Arc};
 
 use super::{format::SEGMENT_HEADER, scan::Tail};
 use crate::{disk::File, record::Position};
 
-/// Unit of the page cache, in bytes.
 const PAGE: u64 = 4096;
 
 #[derive(Debug)]
@@ -16,7 +15,7 @@ pub(super) struct Active {
     pub used: u64,
     /// End of the durable zeros.
     zeroed: u64,
-    /// Bytes before `used` in the same page, or the last block at least.
+    /// Bytes before `used` in the same page, or more; after an opening, the whole last block.
     last: Vec<u8>,
     due: Due,
 }

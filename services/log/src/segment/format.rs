@@ -74,7 +74,7 @@ impl SegmentHeader {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockHeader {
-    /// Length of the framed records without padding, in bytes.
+    /// Length without padding.
     pub body: u32,
     pub first: Position,
     pub records: u32,
@@ -105,7 +105,6 @@ impl BlockHeader {
         sound.then_some(Self { body, first, records, mask, body_crc })
     }
 
-    /// Returns the length of the whole block.
     pub fn bytes(&self) -> usize {
         padded(self.body as usize)
     }
@@ -209,8 +208,8 @@ fn split(mut body: Bytes, count: u32) -> Result<Vec<Bytes>, &'static str> {
     if records.len() == count as usize { Ok(records) } else { Err(ILL_FRAMED) }
 }
 
-/// Returns the smallest mask that makes each sector within the body dense. A sector excludes at most one mask: two
-/// masks differ in each of its 128 words. The result is nearly always 0.
+/// Returns the smallest mask that makes each sector within the body dense, nearly always 0. A sector excludes at most
+/// one mask, since two masks differ in each of its 128 words.
 fn find_mask(block: &[u8], offset: u64) -> u32 {
     let parts: Vec<_> = sectors(offset, block.len()).collect();
     let inner = parts.get(1..parts.len() - 1).unwrap_or_default();

@@ -15,7 +15,6 @@ const SPACING: u64 = 64 * 1024;
 pub(super) struct Index {
     pub end: Position,
     segments: Vec<Segment>,
-    /// Segment being written.
     open: Option<(Position, Arc<dyn File>)>,
 }
 
@@ -63,7 +62,6 @@ impl Index {
         self.end = last;
     }
 
-    /// Returns the outline of a full segment with this last hash.
     pub fn outline(&self, partition: u32, segment: Position, head: Hash) -> Option<Outline> {
         let at = self.segments.binary_search_by_key(&segment, |segment| segment.first).ok()?;
         let Segment { first, used, marks } = &self.segments[at];
@@ -71,7 +69,7 @@ impl Index {
         Some(Outline { partition, first: *first, last, head, used: *used, marks: marks.clone() })
     }
 
-    /// Returns the full segments with positions up to `upto`: first position, end of the last block, and last position.
+    /// Returns full segments up to `upto`: first position, end of the last block, last position.
     pub fn full(&self, upto: Position) -> Vec<(Position, u64, Position)> {
         let pairs = self.segments.windows(2).map(|pair| (pair[0].first, pair[0].used, pair[1].first - 1));
         pairs.take_while(|(.., last)| *last <= upto).collect()

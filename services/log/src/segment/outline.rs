@@ -1,4 +1,4 @@
-//! Outlines: summaries of full segments, so that an opening need not read the segments.
+//! Outlines: summaries of full segments for a fast opening.
 //!
 //! ```text
 //! "MLOUTLN1"  SHA-256 of the rest 32
@@ -6,8 +6,7 @@
 //! marks u32, each position u64  offset u64
 //! ```
 //!
-//! A segment without a valid outline is read. An outline must match the previous segment's end and the next one's
-//! header. It does not prove the segment's bytes.
+//! An outline must match the previous segment's end and the next one's header. It does not prove the segment's bytes.
 
 use std::path::{Path, PathBuf};
 

@@ -94,7 +94,6 @@ impl Reader for Shared {
     }
 }
 
-/// The durable blocks of a segment from the lookup on.
 struct Blocks<'a> {
     shared: &'a Shared,
     lookup: Lookup,

@@ -40,17 +40,16 @@ pub enum Tail {
     Clean,
     /// Part of an unacknowledged append: interrupted by a crash, or still being written.
     Torn {
-        /// Segment file.
+        /// Affected file.
         file: PathBuf,
-        /// Offset in the file.
+        /// Offset of the part.
         offset: u64,
-        /// Length in bytes.
+        /// Length of the part.
         bytes: u64,
     },
 }
 
-/// Scans the partition in `dir`. Fails if the directory cannot be listed, its [`LogStart`] is damaged, or its first
-/// segment is missing.
+/// Scans the partition in `dir`. A damaged [`LogStart`] or missing first segment is an error.
 pub fn scan(dir: &Path) -> Result<Scan, ScanError> {
     scan_on(Arc::new(OsDisk), dir)
 }
@@ -60,7 +59,7 @@ pub fn scan_on(disk: Arc<dyn Disk>, dir: &Path) -> Result<Scan, ScanError> {
     Ok(Scan { walk: Walk::new(disk, dir, None)?, first: 1, block: Vec::new().into_iter(), failed: false })
 }
 
-/// Scans the records after `position`, whose record has the hash `head`. Earlier records are not verified.
+/// Scans the records after `position`, whose record has the hash `head`, without earlier ones.
 pub fn scan_after(dir: &Path, partition: u32, position: Position, head: Hash) -> Result<Scan, ScanError> {
     let mut walk = Walk::new(Arc::new(OsDisk), dir, Some(partition))?;
     let block = walk.skip(position, head)?;
@@ -100,7 +99,7 @@ impl Scan {
         self.walk.resume()
     }
 
-    /// Returns the bytes after the last record, after the iteration's end.
+    /// Returns the bytes after the last record, once the iteration has ended.
     #[must_use]
     pub fn tail(&self) -> &Tail {
         &self.walk.tail
@@ -144,7 +143,6 @@ pub(super) struct Step {
 pub(super) struct Walk {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
-    /// Unread segments.
     files: VecDeque<(Position, PathBuf)>,
     current: Option<Current>,
     pub partition: Option<u32>,
@@ -226,7 +224,7 @@ impl Walk {
         let Some((first, path)) = self.files.pop_front_if(|(first, _)| *first != self.next) else { return Ok(vec![]) };
         let file = self.disk.open(&path, Access::Read).map_err(ScanError::at(&path))?;
         let bytes = Bytes::from(file.read_up_to(MAX_SEGMENT, 0).map_err(ScanError::at(&path))?);
-        // The last block that begins at or before `next`.
+        // The last block at or before `next`.
         let blocks = (SEGMENT_HEADER..bytes.len()).step_by(ALIGN).filter_map(|at| {
             let header = BlockHeader::decode(&bytes[at..])?;
             (header.first..=header.first + u64::from(header.records)).contains(&self.next).then_some((at, header))

@@ -34,9 +34,9 @@ const UNFINISHED: &str = "unfinished";
 /// Layout of a partition's files, which may change between openings.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Largest length of a segment or append, in bytes: 4 KiB to 1 GiB.
+    /// Largest segment or append in bytes, 4 KiB to 1 GiB.
     pub segment_bytes: u64,
-    /// Zeros written ahead at a time, in bytes: at least 512.
+    /// Zeros written ahead at a time, at least 512 bytes.
     pub zero_bytes: u64,
 }
 
@@ -53,11 +53,10 @@ pub struct SegmentStore {
     options: Options,
     head: Hash,
     shared: Arc<Shared>,
-    /// `None` before the first append.
     active: Option<Active>,
     /// Unnamed file of the next segment.
     spare: Option<Active>,
-    /// Whether the next segment's name may not be durable. A new file then replaces it.
+    /// Whether the next segment's name may not be durable, so that a new file must replace it.
     rolling: bool,
     /// Bytes for which the last append had no room.
     starved: Option<u64>,
@@ -66,7 +65,6 @@ pub struct SegmentStore {
     /// Whether bytes from before the opening may not be durable.
     opened: bool,
     folder: Arc<dyn Folder>,
-    /// Reused buffer.
     block: Vec<u8>,
     /// Full segments without an outline, with their last hash.
     full: Vec<(Position, Hash)>,
@@ -255,7 +253,6 @@ impl SegmentStore {
         let Shared { disk, dir, index, .. } = &*self.shared;
         for (segment, head) in self.full.drain(..) {
             let outline = index.read().outline(self.partition, segment, head);
-            // The next start reads a segment without an outline.
             let _ = outline.map(|outline| outline.write(&**disk, dir));
         }
     }

@@ -12,7 +12,6 @@ const LACKING: usize = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Clean,
-    /// Length of an unacknowledged append.
     Torn(usize),
     Damaged,
 }
@@ -36,7 +35,7 @@ fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().fold(0, |any, byte| any | byte) == 0
 }
 
-/// Reports whether the block lacks its end or a sector, and nothing follows it.
+/// Reports whether the block lacks its end or a sector, and nothing follows.
 fn lacks_a_part(tail: &[u8], offset: u64, used: usize, bytes: usize) -> bool {
     let Some(block) = tail.get(..bytes) else { return false };
     let unfinished = block.ends_with(&[0; LACKING]);
@@ -48,7 +47,7 @@ fn is_start_of_header(bytes: &[u8]) -> bool {
     bytes.len() < BLOCK_HEADER && bytes[..known] == BLOCK_MAGIC[..known]
 }
 
-/// Reports whether only the header's sector is missing.
+/// Reports whether the header's sector is missing, and no later block follows.
 fn lacks_its_header(tail: &[u8], offset: u64, used: usize, expected: Position) -> bool {
     let mut parts = sectors(offset, used).map(|part| &tail[part]);
     let later = |at: usize| BlockHeader::decode(&tail[at..]).is_some_and(|header| header.first > expected);

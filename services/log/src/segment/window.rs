@@ -1,4 +1,4 @@
-//! A read-ahead window over a file; slices are not copied.
+//! A read-ahead window over a file, without copies.
 
 use std::{io, sync::Arc};
 
@@ -9,7 +9,6 @@ use crate::disk::File;
 #[derive(Debug)]
 pub(super) struct Window {
     pub file: Arc<dyn File>,
-    /// Offset of `bytes` in the file.
     pub offset: u64,
     pub bytes: Bytes,
 }
@@ -19,7 +18,7 @@ impl Window {
         Self { file, offset, bytes: Bytes::new() }
     }
 
-    /// Reads at least `ahead` bytes until `needed` bytes are present or the file ends.
+    /// Ensures `needed` bytes unless the file ends, with one read of at least `ahead`.
     pub fn fill(&mut self, needed: usize, ahead: u64) -> io::Result<()> {
         if self.bytes.len() < needed {
             self.bytes = self.file.read_up_to(ahead.max(needed as u64), self.offset)?.into();

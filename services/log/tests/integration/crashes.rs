@@ -30,7 +30,7 @@ fn chained(appends: &[Vec<Vec<u8>>]) -> Vec<Vec<Bytes>> {
     appends.iter().map(chain).collect()
 }
 
-/// Appends the missing part of `appends`, and returns the number of acknowledged appends.
+/// Appends the rest, and returns the number of acknowledged appends.
 fn run(disk: &SimDisk, appends: &[Vec<Bytes>], present: usize) -> usize {
     let Ok(mut store) = open(disk) else { return present };
     let mut acknowledged = present;
@@ -46,7 +46,7 @@ fn run(disk: &SimDisk, appends: &[Vec<Bytes>], present: usize) -> usize {
     acknowledged
 }
 
-/// Asserts that the log has the first `least` appends or one more, and returns the number.
+/// Asserts that the log has the first `least` appends or one more.
 fn check(disk: &SimDisk, appends: &[Vec<Bytes>], least: usize, when: &str) -> usize {
     let store = open(disk).unwrap_or_else(|error| panic!("{when}: {error:?}"));
     let found = read_all(&*store.reader(), 1);
@@ -58,7 +58,6 @@ fn check(disk: &SimDisk, appends: &[Vec<Bytes>], least: usize, when: &str) -> us
     present
 }
 
-/// Appends something else and checks that nothing of the interrupted append remains.
 fn check_another_way(disk: &SimDisk, when: &str) {
     let disk = disk.after_kill();
     let mut store = open(&disk).unwrap();
@@ -86,7 +85,6 @@ fn appends() -> impl Strategy<Value = Vec<Vec<Vec<u8>>>> {
         })
 }
 
-/// Returns the possible disks after a stop at `operation`.
 fn left_behind(stopped: &SimDisk, operation: u64) -> Vec<(String, SimDisk)> {
     let cuts = [0, 1, 2 + 4 * operation, 3 + 4 * operation, 6 + 4 * operation];
     let cut = |seed| (format!("power cut {seed} at operation {operation}"), stopped.after_power_cut(seed));
@@ -321,8 +319,8 @@ fn uf_02_a_roll_without_descriptors_is_refused_and_heals() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Injects random full and partial faults, and a power cut at any time. Each append is acknowledged once or refused
-    /// and absent; one unknown append may remain.
+    /// Injects random faults and power cuts. Each append is acknowledged once or refused and absent; one unknown append
+    /// may remain.
     #[test]
     fn uf_10_random_faults_lose_and_double_nothing_and_heal(
         payloads in prop::collection::vec(prop::collection::vec(payload(), 1..3), 4..24),
