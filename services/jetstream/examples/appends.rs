@@ -1,8 +1,7 @@
-//! Durable appends per second: segment files, JetStream on one server, JetStream on three servers.
+//! Durable appends per second on segment files, one JetStream server, and three servers on the same machine.
 //!
-//! `cargo run --release -p motherlode-jetstream --example appends [-- turns]`. All servers sync always and share one
-//! machine's disk and processors, so three replicas pay threefold. Prints medians over the turns, absolute and relative
-//! to segment files.
+//! `cargo run --release -p motherlode-jetstream --example appends [-- turns]` prints medians over the turns, absolute
+//! and relative to segment files. All servers sync always and share the disk, so three replicas pay threefold.
 
 mod parts;
 

@@ -1,8 +1,8 @@
-//! Records per second of a start: segment files, JetStream on one server, JetStream on three servers.
+//! Records per second of a start on segment files, one JetStream server, and three servers on the same machine.
 //!
-//! `cargo run --release -p motherlode-jetstream --example recovery [-- turns]`. *Opening* verifies all records and
-//! takes the log over, *reading* reads them again as a replay does. Prints medians over the turns, absolute and
-//! relative to segment files.
+//! `cargo run --release -p motherlode-jetstream --example recovery [-- turns]` prints medians over the turns, absolute
+//! and relative to segment files. *Opening* verifies all records and takes the log over, *reading* reads them again as
+//! a replay does.
 
 mod parts;
 

@@ -1,6 +1,5 @@
-//! Checks that servers and streams cannot lose acknowledged rounds.
-//!
-//! Only a server's monitoring page (`/varz`) shows how it syncs, so the configuration names these pages.
+//! Checks that servers and streams cannot lose acknowledged rounds. Only a server's monitoring page (`/varz`) shows how
+//! it syncs.
 
 use crate::{failure::Failure, link::Link};
 use motherlode_runtime::config::{AllowUnsafe, Store as Config};
@@ -21,7 +20,7 @@ const REPLICAS_MIN: u64 = 3;
 const PAGE_WAIT: Duration = Duration::from_secs(5);
 const PAGE_MAX: u64 = 1 << 20;
 
-/// An unsafe setting that the configuration does not allow.
+/// An unsafe setting without an exception.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unsafe: {what}; to allow it, set [store.allow_unsafe] {key} = true")]
 pub struct Unsafe {
@@ -57,7 +56,6 @@ pub(crate) fn wanted(stream: &str, config: &Config) -> Value {
     })
 }
 
-/// Compares a stream's configuration with the required one.
 pub(crate) fn stream(found: &Value, wanted: &Value) -> Result<(), String> {
     let otherwise = |key: &str| Err(format!("{key} is {}, not {}", found[key], wanted[key]));
     // These have their own keys in `allow_unsafe`.
@@ -109,7 +107,7 @@ pub(crate) fn unsigned(config: &Config) -> Result<(), Unsafe> {
     })
 }
 
-/// Checks a stream's replicas, their storage and how their servers sync.
+/// Checks a stream's replicas, storage, and how its servers sync.
 pub(crate) fn kept(link: &Link, config: &Config, info: &Value) -> Result<(), Unsafe> {
     let allow = config.allow_unsafe;
     let of = &info["config"];
@@ -176,7 +174,7 @@ struct Page {
     sync_always: bool,
 }
 
-/// Reads the servers' pages by name, and the error of the last unreachable address.
+/// Returns the pages by server name, and the error of the last unreachable address.
 fn pages(link: &Link, config: &Config) -> Result<(BTreeMap<String, Page>, Option<String>), String> {
     #[derive(Deserialize)]
     struct Varz {

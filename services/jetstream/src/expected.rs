@@ -1,7 +1,5 @@
-//! The state of a stream at its opening, compared repeatedly while the log is written.
-//!
-//! An administrator of NATS can change the stream behind its writer: delete messages, republish, or recreate it. Any
-//! deviation ends the writer's turn.
+//! The state of a stream at its opening, compared repeatedly. An administrator of NATS can change or recreate a stream
+//! in use; any deviation ends the writer's turn.
 
 use crate::check;
 use motherlode_runtime::config::Store as Config;
@@ -16,7 +14,6 @@ pub(crate) struct Expected {
 }
 
 impl Expected {
-    /// Records the stream's information, which the opening has checked.
     pub(crate) fn new(stream: &str, config: &Config, info: &Value) -> Self {
         let found = &info["config"];
         let replicas = found["num_replicas"].as_u64().unwrap_or_default();
@@ -24,7 +21,7 @@ impl Expected {
         Self { wanted: check::wanted(stream, config), created, replicas, storage }
     }
 
-    /// Returns the first deviation of a stream with `last` messages.
+    /// Returns the first deviation of a stream that had `last` messages.
     pub(crate) fn deviation(&self, info: &Value, last: u64) -> Option<String> {
         let (config, state) = (&info["config"], &info["state"]);
         let count = |key: &str| state[key].as_u64().unwrap_or_default();

@@ -22,7 +22,6 @@ use tokio::time::timeout;
 const POSITIONS: &str = "Motherlode-Positions";
 /// Header with the SHA-256 of these records, `0:9f86...,1:60303a...`. Earlier versions did not set it.
 const RECORDS: &str = "Motherlode-Records";
-/// JetStream's errors for an unexpected predecessor.
 const WRONG_LAST: [u64; 3] = [10_070, 10_071, 10_164];
 const NO_MESSAGE: u64 = 10_037;
 const SUBJECT_MAX: usize = 255;
@@ -70,7 +69,7 @@ pub struct Entry {
     pub position: Position,
     /// SHA-256 in lower-case hexadecimal.
     pub sha256: String,
-    /// Message body.
+    /// Body of the message.
     pub payload: Bytes,
 }
 
@@ -98,7 +97,7 @@ pub struct Feed {
 struct Held {
     /// Last sequence number.
     last: u64,
-    /// Last sequence number of the subject, until the next message.
+    /// Last sequence number of the subject, for the first message only.
     of_subject: Option<u64>,
     after: BTreeMap<u32, Last>,
 }
@@ -259,7 +258,6 @@ fn other_log(partition: u32, position: Position, had: &str, has: &str) -> FeedEr
     ))
 }
 
-/// Formats a header; unknown values are left out.
 fn written<'a, T: Display>(after: &'a BTreeMap<u32, Last>, of: impl Fn(&'a Last) -> Option<T>) -> String {
     let parts = after.iter().filter_map(|(partition, last)| Some(format!("{partition}:{}", of(last)?)));
     parts.collect::<Vec<_>>().join(",")

@@ -48,7 +48,7 @@ impl Following {
         (self.steps.walk.next - 1, self.steps.walk.head)
     }
 
-    /// Reports whether all messages that [`find`](Self::find) saw are verified.
+    /// Reports whether all messages are verified that existed at [`find`](Self::find).
     #[must_use]
     pub fn has_all_found(&self) -> bool {
         self.steps.walk.sequence > self.found
@@ -60,7 +60,7 @@ impl Following {
         Arc::clone(&self.shared) as Arc<dyn Reader>
     }
 
-    /// Reads more messages with one request; false if there are none yet. I/O errors permit a retry, damage does not.
+    /// Reads more messages with one request; false if there are none yet. Only I/O errors permit a retry.
     pub fn more(&mut self) -> Result<bool, ReadError> {
         let any = self.steps.look()?;
         while self.steps.is_at_hand() {

@@ -7,7 +7,7 @@ use motherlode_log::Position;
 /// Headers and payload of a message.
 pub type RawMessage = (Vec<(String, String)>, Bytes);
 
-/// Reads messages up to the first invalid one, and returns their records and the next position.
+/// Returns the records up to the first invalid message, and the next position.
 #[must_use]
 pub fn walk(partition: u32, messages: Vec<RawMessage>) -> (Vec<Bytes>, Position) {
     let (mut walk, mut records) = (Walk::new(partition), vec![]);

@@ -76,7 +76,7 @@ impl StreamKey {
         Some(data_encoding::HEXLOWER.encode(context.sign().as_ref()))
     }
 
-    /// Verifies a MAC in constant time.
+    /// Compares in constant time.
     pub(crate) fn verify(&self, stream: &str, message: Authenticated<'_>, mac: &str) -> bool {
         let Ok(mac) = data_encoding::HEXLOWER.decode(mac.as_bytes()) else { return false };
         let mut text = Vec::with_capacity(message.payload.len() + 128);

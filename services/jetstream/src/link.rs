@@ -29,7 +29,6 @@ const BYTES_MAX: u64 = 8 << 20;
 /// `JSInsufficientResourcesErr`, `JSStorageResourcesExceededErr`). A failed write is excluded: other replicas may have
 /// written.
 pub(crate) const NO_ROOM: [u64; 3] = [10_002, 10_023, 10_047];
-/// Status of a temporarily unavailable cluster.
 const UNAVAILABLE: u64 = 503;
 
 #[derive(Debug)]
@@ -70,7 +69,7 @@ impl Link {
         self.client.clone()
     }
 
-    /// Returns the client thread's runtime, for tasks independent of the caller's load.
+    /// Returns the client thread's runtime, unaffected by the caller's load.
     pub(crate) fn handle(&self) -> Option<Handle> {
         self.runtime.as_ref().map(|runtime| runtime.handle().clone())
     }
@@ -79,7 +78,6 @@ impl Link {
         self.client.server_info()
     }
 
-    /// Sends a request of JetStream's API, such as `STREAM.INFO.<stream>`.
     pub(crate) fn api(&self, call: &str, body: &Value) -> Result<Value, Failure> {
         let request = Request::new().payload(body.to_string().into()).timeout(Some(REQUEST_WAIT));
         self.request(format!("$JS.API.{call}"), request)
@@ -227,7 +225,7 @@ pub(crate) async fn options(config: &Config) -> io::Result<ConnectOptions> {
     Ok(options)
 }
 
-/// Adds the path to the error, which the client does not.
+/// Adds the path to the error.
 fn readable(file: &Path) -> io::Result<PathBuf> {
     match File::open(file) {
         Ok(_) => Ok(file.to_owned()),

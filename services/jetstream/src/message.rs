@@ -9,7 +9,7 @@ use data_encoding::BASE64;
 use motherlode_log::{DamagedMessage, Hash, Position, block, genesis, verify_chain};
 use serde_json::Value;
 
-/// Header of a block: its writer's epoch.
+/// Sequence number of the writer's epoch message.
 pub(crate) const EPOCH: &str = "Motherlode-Epoch";
 pub(crate) const MAC: &str = "Motherlode-Mac";
 pub(crate) const NONCE_DIGITS: usize = 32;
@@ -18,7 +18,7 @@ pub(crate) const NONCE_DIGITS: usize = 32;
 pub(crate) struct Message {
     pub sequence: u64,
     pub kind: Kind,
-    /// Writer's epoch, in blocks only.
+    /// `None` outside blocks.
     pub epoch: Option<u64>,
     pub mac: Option<String>,
     pub payload: Bytes,
@@ -39,7 +39,6 @@ impl Message {
         })
     }
 
-    /// Decodes an answer of the single-message API.
     pub(crate) fn stored(stream: &str, found: &Value) -> Option<Self> {
         let text = |key: &str| BASE64.decode(found[key].as_str().unwrap_or_default().as_bytes()).ok();
         let headers = String::from_utf8(text("hdrs")?).ok()?;
@@ -119,7 +118,6 @@ fn is_nonce(payload: &[u8]) -> bool {
 /// one, since positions and hashes have no gaps.
 #[derive(Debug, Clone)]
 pub(crate) struct Walk {
-    /// Expected sequence number.
     pub sequence: u64,
     pub next: Position,
     pub head: Hash,
@@ -179,7 +177,6 @@ impl Walk {
         self.foreign > before.foreign
     }
 
-    /// Logs the first, second, fourth, eighth, ... foreign message.
     pub(crate) fn report_foreign(&self, before: &Self, stream: &str) {
         if self.skipped(before) && self.foreign.is_power_of_two() {
             let (count, message) = (self.foreign, before.sequence);

@@ -156,7 +156,6 @@ pub(crate) struct Checked {
 }
 
 impl Stream {
-    /// Connects for reading a complete stream.
     pub(crate) fn find(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Self::connect(config, partition)?;
         stream.is_whole(&stream.found()?)?;
@@ -173,7 +172,6 @@ impl Stream {
         stream.authenticated(config, false)
     }
 
-    /// Connects for writing, with safe servers.
     pub(crate) fn open(config: &Config, partition: u32, absent: Absent<'_>) -> Result<Self, OpenError> {
         let stream = Self::connect(config, partition)?;
         check::server(&stream.link, config)?;

@@ -2,8 +2,8 @@
 //! apart.
 //!
 //! The writer answers requests on a subject outside its streams; a standby takes over after a silence. The writer sends
-//! the same requests, and asks each stream's leader for the latest epoch. If it is silent or has lost any epoch, it
-//! steps down from all partitions.
+//! the same requests, and asks each stream's leader for the latest epoch. If its own messages fail to arrive, or
+//! another epoch has begun in any partition, it steps down from all partitions.
 //!
 //! An answer of a leader with a majority of the servers confirms the [`Authority`], which bounds the age of reads.
 
@@ -54,7 +54,7 @@ fn subject(stream: &str) -> String {
     format!("{stream}-writer")
 }
 
-/// Subject of a leaving writer. A standby then sends one more request.
+/// Subject of a leaving writer's announcement. A standby then sends one more request.
 fn vacated_subject(stream: &str) -> String {
     format!("{stream}-vacated")
 }
@@ -62,9 +62,7 @@ fn vacated_subject(stream: &str) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leaving {
     No,
-    /// Stop answering.
     Asked,
-    /// No longer answering, and announced.
     Said,
 }
 
@@ -89,7 +87,7 @@ pub(crate) struct Taken {
 }
 
 impl Presence {
-    /// Creates the presence of all streams' writer, which answers for the first.
+    /// Creates the presence of the writer of all streams, which answers on the first stream's subject.
     pub(crate) fn new(first: Taken, others: impl Iterator<Item = Taken>, leaderless_max: Duration) -> Self {
         let (stream, taken) = (first.stream.clone(), [first].into_iter().chain(others).collect());
         Self { stream, taken, leaderless_max, leaving: Arc::new(watch::Sender::new(Leaving::No)) }
@@ -112,13 +110,13 @@ impl Presence {
         self.taken.iter().map(|taken| (taken.partition, &taken.stream))
     }
 
-    /// Returns the number of foreign messages by partition, since the epoch before this writer's.
+    /// Returns the number of foreign messages by partition, from the epoch before this writer's.
     pub fn foreign(&self) -> impl Iterator<Item = (u32, u64)> {
         self.taken.iter().map(|taken| (taken.partition, taken.shared.foreign()))
     }
 
-    /// Answers as writer until dropped, or returns the reason for stepping down. It runs on the link's thread,
-    /// unaffected by the caller's load.
+    /// Answers as writer until dropped, or returns the reason for stepping down. Independent of the caller's load,
+    /// since it runs on the link's thread.
     pub fn hold(&self) -> BoxFuture<'_, String> {
         Box::pin(async move {
             let Some(thread) = self.stream.link.handle() else { return "the link is closed".to_owned() };
@@ -239,7 +237,6 @@ fn quorum_silence(info: &Value) -> Option<Duration> {
     }
 }
 
-/// Returns the leader's last epoch message, possibly a foreign one.
 async fn latest_epoch(client: &Client, stream: &str) -> Option<u64> {
     let body = json!({ "last_by_subj": epoch_subject(stream) });
     api(client, &format!("STREAM.MSG.GET.{stream}"), &body).await.ok()?["message"]["seq"].as_u64()
@@ -316,7 +313,7 @@ pub fn vacant<'a>(
     })
 }
 
-/// Reads the latest epochs, 0 for missing ones, without unreadable streams.
+/// Leaves out unreadable streams.
 async fn read_last_epochs(client: &Client, config: &Config, partitions: &[u32]) -> BTreeMap<u32, u64> {
     let read = partitions.iter().map(async |partition| {
         let stream = Link::stream_name(config, *partition);

@@ -1,5 +1,4 @@
-//! Random access to durable records during appends. A read outside the cache costs one request for the messages between
-//! two marks or more.
+//! Random access to durable records during appends. A read outside the cache costs one request.
 
 use crate::{
     index::Index,
@@ -13,7 +12,7 @@ use motherlode_log::{Limit, Position, ReadError, Reader, Record};
 use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Minimal bytes per request, at least the distance between two marks.
+/// At least the bytes between two marks.
 const BYTES_MIN: u64 = 64 << 10;
 
 #[derive(Debug)]
@@ -23,7 +22,7 @@ pub(crate) struct Shared {
     index: RwLock<Index>,
     /// Never locked during a request.
     recent: Mutex<Recent>,
-    /// Number of foreign messages skipped since the epoch before this writer's.
+    /// From the epoch before this writer's.
     foreign: AtomicU64,
 }
 
@@ -36,7 +35,7 @@ impl Shared {
         &self.stream
     }
 
-    /// Publishes a message of `bytes` to the readers, with the walk before and after it.
+    /// Publishes a message to the readers, with the walk before and after it.
     pub(crate) fn publish(&self, before: &Walk, after: &Walk, bytes: usize) {
         self.index.write().add(before, after, bytes);
         if after.skipped(before) {
@@ -63,7 +62,7 @@ impl Shared {
         }
     }
 
-    /// Reads `messages` messages, `bytes` per request, until `from` is among their records.
+    /// Reads messages until `from` is among their records, `bytes` per request.
     fn fetch(&self, mut walk: Walk, messages: u64, bytes: u64, from: Position) -> Result<Vec<Bytes>, ReadError> {
         let end = walk.sequence + messages;
         let mut records = vec![];

@@ -1,25 +1,23 @@
-//! A cache of records read last. Walking a history backwards reads commit by commit, each of which would cost a request
-//! for 32 messages. Verified records never change, so no entry is stale.
+//! A cache of records read last, since walking a history backwards reads commit by commit. Verified records never
+//! change, so no entry is stale.
 
 use bytes::Bytes;
 use motherlode_log::{Limit, Position, Record};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Largest size in bytes. A single larger range is kept in full.
+/// A single larger range is kept in full.
 const BYTES_MAX: usize = 16 << 20;
 
-/// Ranges of records; the oldest is dropped first.
+/// The oldest range is dropped first.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     /// Contiguous records by first position.
     stretches: BTreeMap<Position, Vec<Bytes>>,
-    /// First positions in order of insertion.
     order: VecDeque<Position>,
     bytes: usize,
 }
 
 impl Recent {
-    /// Returns cached records from `from` within the limit, possibly none.
     pub(crate) fn read(&self, from: Position, limit: &mut Limit) -> Vec<Record> {
         let Some((first, records)) = self.stretches.range(..=from).next_back() else { return vec![] };
         stretch(*first, records, from, limit)
@@ -74,7 +72,6 @@ mod tests {
         for outside in [1, 10, 16, 30, 36, Position::MAX] {
             assert!(positions(&recent, outside, 9, 1000).is_empty(), "{outside}");
         }
-        // The end of the log, read again with more records.
         recent.keep(31, records(7, 10));
         assert_eq!(positions(&recent, 36, 9, 1000), [36, 37]);
         assert_eq!((recent.bytes, recent.order.len()), (120, 2));

@@ -1,5 +1,4 @@
-//! The verifying reader of a partition's stream. It changes nothing and begins no epoch, so it can run while the stream
-//! is written. After the end, `next` looks for newer messages.
+//! The verifying reader of a partition's stream, which may be in use. After the end, `next` looks for newer messages.
 
 use crate::{
     failure::Failure,
@@ -12,7 +11,6 @@ use motherlode_log::{Hash, Position, ReadError, Record};
 use motherlode_runtime::config::Store as Config;
 use std::{collections::VecDeque, time::Instant, vec};
 
-/// Limits of one request.
 const MESSAGES: u64 = 1024;
 const BYTES: u64 = 4 << 20;
 
@@ -72,7 +70,6 @@ pub(crate) struct Step {
 pub(crate) struct Steps {
     pub stream: Stream,
     pub walk: Walk,
-    /// Last known sequence number of the stream.
     last: u64,
     fetched: VecDeque<Message>,
 }
@@ -82,7 +79,6 @@ impl Steps {
         Self { stream, walk: Walk::new(partition), last: 0, fetched: VecDeque::new() }
     }
 
-    /// Reads the next message; `None` at the current end.
     pub(crate) fn step(&mut self) -> Result<Option<Step>, ReadError> {
         let sequence = self.walk.sequence;
         if self.fetched.is_empty() {
@@ -103,14 +99,14 @@ impl Steps {
                 Ok(Some(Step { before, records, bytes: message.payload.len() }))
             }
             Err(damage) => {
-                // The next call reports the same damage instead of continuing after it.
+                // The next call reports the damage again.
                 self.fetched.push_front(message);
                 Err(damage.into())
             }
         }
     }
 
-    /// Requests the next messages once from any server, and reports whether there are any.
+    /// Requests the next messages from any server, and reports whether there are any.
     pub(crate) fn look(&mut self) -> Result<bool, ReadError> {
         if self.fetched.is_empty() {
             let (link, sequence) = (&self.stream.link, self.walk.sequence);
@@ -125,7 +121,7 @@ impl Steps {
     }
 }
 
-/// Reads one message or more from `sequence`, which exists: a server that lags behind is asked again.
+/// Reads one message or more from `sequence`, which exists. Servers that lag behind are asked again.
 pub(crate) fn fetch(stream: &Stream, sequence: u64, messages: u64, bytes: u64) -> Result<Vec<Message>, ReadError> {
     let attempt = || match stream.link.fetch(&stream.name, sequence, messages, bytes)? {
         fetched if fetched.is_empty() => Err(Failure::Unknown(format!("message {sequence} is not there"))),

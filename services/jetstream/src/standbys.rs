@@ -1,7 +1,5 @@
-//! Positions of the standbys, which they report to the log's writer for display only.
-//!
-//! A standby publishes one small message per second and partition on a subject outside the streams. A silent standby is
-//! removed from the list.
+//! Reports of the standbys' positions to the log's writer, for display only. A standby publishes one small message per
+//! second and partition on a subject outside the streams.
 
 use crate::{following::Following, presence::Presence};
 use futures_util::{StreamExt, stream::SelectAll};
@@ -10,7 +8,6 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Delay before a failed subscription is retried.
 const PAUSE: Duration = Duration::from_secs(1);
 const NAME_MAX: usize = 64;
 
@@ -21,16 +18,15 @@ fn subject(stream: &str) -> String {
 /// Position of a standby in a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
-    /// Number of the partition.
+    /// Partition number.
     pub partition: u32,
-    /// Client address as the servers see it, and port of the standby.
+    /// Address as the servers see it, and port.
     pub name: String,
     /// Last verified position.
     pub position: Position,
 }
 
 impl Told {
-    /// Parses a report; `None` if it is malformed.
     fn parse(partition: u32, payload: &[u8]) -> Option<Self> {
         motherlode_runtime::json::check_members(payload).ok()?;
         let told: Value = serde_json::from_slice(payload).ok()?;
@@ -41,7 +37,7 @@ impl Told {
 }
 
 impl Following {
-    /// Sends this process's position to the writer, once and unacknowledged. `port` is the port of its calls.
+    /// Sends this process's position to the writer, unacknowledged. `port` is the port of its calls.
     pub fn tell(&self, port: u16) {
         let stream = self.stream();
         let (client, Some(thread)) = (stream.link.client(), stream.link.handle()) else { return };
@@ -53,7 +49,7 @@ impl Following {
 }
 
 impl Presence {
-    /// Passes the standbys' reports to `heard` while polled.
+    /// Passes reports to `heard` while polled.
     pub async fn hear_standbys(&self, mut heard: impl FnMut(Told) + Send) {
         loop {
             let mut all = SelectAll::new();

@@ -24,7 +24,7 @@ use std::{
 
 const FOREIGN_MESSAGES: u64 = 1024;
 const FOREIGN_BYTES: u64 = 4 << 20;
-/// Reserved for a message's headers.
+/// Reserved for headers.
 const HEADERS: u64 = 1024;
 
 /// The writer of a partition on JetStream.
@@ -33,14 +33,13 @@ pub struct JetStreamStore {
     partition: u32,
     shared: Arc<Shared>,
     walk: Walk,
-    /// Sequence number of this writer's epoch message.
     epoch: u64,
     expected: Arc<Expected>,
     authority: Arc<Authority>,
     append_wait: Duration,
     block_limit: u64,
     failed: Option<Failed>,
-    /// Error of the last append if storage was full.
+    /// Error of the last append, if the storage was full.
     full: Option<String>,
     /// Released with the store.
     _lock: Option<LockGuard>,
@@ -48,7 +47,6 @@ pub struct JetStreamStore {
 
 #[derive(Debug, Clone)]
 enum Failed {
-    /// The last append's outcome is unknown.
     Unknown(String),
     Fenced(String),
 }
@@ -64,9 +62,7 @@ impl From<Failed> for AppendError {
 
 #[derive(Debug)]
 enum Published {
-    /// The message has the number.
     Stands,
-    /// Another message has the number.
     Other(Message),
     /// No space; the number is free.
     NoRoom(io::Error),
@@ -94,7 +90,7 @@ impl JetStreamStore {
     }
 
     /// Takes over a followed stream by reading its newer messages. After an error, following can continue. A shorter
-    /// stream is [`OpenError::Stream`]. `last_epoch` is that of [`open_or`](Self::open_or).
+    /// stream is [`OpenError::Stream`].
     pub fn take_over(following: &mut Following, config: &Config, last_epoch: Option<u64>) -> Result<Self, OpenError> {
         let Checked { last, expected } = following.shared().stream().check(config)?;
         let read = following.walk().sequence - 1;
