@@ -212,7 +212,7 @@ pub struct Limits {
     pub change_lapse_ms: u64,
     /// Milliseconds before an inactive session expires.
     pub session_idle_ms_max: u64,
-    /// Milliseconds after a dropped connection without a new session for its player and game.
+    /// Milliseconds after a dropped connection during which its player gets no new session of the game.
     pub session_hold_ms: u64,
     /// Sessions; beyond: RESOURCE_EXHAUSTED. Operators share them like the queue.
     pub sessions_max: usize,

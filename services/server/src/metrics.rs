@@ -329,7 +329,7 @@ impl Metrics {
     }
 }
 
-/// Counts awards without those held by a proposed void.
+/// Counts unpaid awards, without those held by a proposed void.
 fn unpaid_awards(ledger: &Handle) -> u64 {
     let now_ms = ledger.now_ms();
     ledger.books(|books| {

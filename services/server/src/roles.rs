@@ -1,5 +1,5 @@
-//! A process with some services, by its role, and some partitions or none. Replicas of the others have the same
-//! handles.
+//! A process with some services, by its role, and some partitions or none. It has replicas of the other partitions,
+//! behind the same handles.
 
 use crate::{
     error::ServeError,

@@ -30,7 +30,7 @@ enum Due {
 }
 
 impl Active {
-    /// Opens a segment with the offset and length of its last `block`. Writes nothing.
+    /// Continues a segment after an opening. `block` is the offset and length of its last block. Writes nothing.
     pub fn found(first: Position, file: Arc<dyn File>, block: Option<(u64, u64)>, tail: &Tail) -> io::Result<Self> {
         let (offset, bytes) = block.unwrap_or((0, SEGMENT_HEADER as u64));
         let used = offset + bytes;

@@ -62,7 +62,7 @@ pub struct SegmentStore {
     starved: Option<u64>,
     /// Bytes after the last whole append; the first settle removes them.
     recovered: Tail,
-    /// Whether bytes from before the opening may not be durable.
+    /// Whether bytes found by the opening may not be durable yet.
     opened: bool,
     folder: Arc<dyn Folder>,
     block: Vec<u8>,

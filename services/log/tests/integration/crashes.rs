@@ -1,5 +1,5 @@
-//! Kills and power cuts at every disk operation: acknowledged appends survive byte for byte, and the interrupted one
-//! whole or not at all.
+//! Kills and power cuts at every disk operation: acknowledged appends survive byte for byte, and the interrupted append
+//! is whole or absent.
 
 use std::{
     path::{Path, PathBuf},

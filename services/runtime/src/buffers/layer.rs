@@ -54,7 +54,7 @@ impl Buffers {
 }
 
 impl CallBytes {
-    /// Returns the answer, which holds its bytes until it is written, or refuses a long one.
+    /// Wraps the answer, so that its bytes are released once it is written. Refuses a long answer without free bytes.
     pub fn answer(mut self, answer: Bytes) -> Result<Bytes, Refusal> {
         let longer = answer.len().saturating_sub(self.0.bytes);
         if longer > 0 {

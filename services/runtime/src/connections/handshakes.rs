@@ -1,8 +1,8 @@
 //! TLS handshakes, limited in number and shared fairly between addresses.
 //!
-//! A handshake costs the service a signature and its peer little, so one thread of low priority computes them. With all
-//! slots taken, a new handshake displaces the oldest of the address with the most, if its own address has fewer.
-//! Otherwise it waits, and a free slot goes to the address with the fewest. A silent peer has no slot.
+//! A handshake costs the service a signature and its peer almost nothing, so one thread of low priority computes all of
+//! them. With all slots taken, a new handshake displaces the oldest of the address with the most, if its own address
+//! has fewer. Otherwise it waits, and a free slot goes to the address with the fewest. A silent peer has no slot.
 
 use super::{table::network, tls::Acceptor};
 use crate::priority::lower_priority;

@@ -102,10 +102,10 @@ pub fn network(address: IpAddr) -> IpAddr {
 
 /// The connections of all listeners of a process, shared by clones.
 ///
-/// At a limit one connection is closed: the oldest of the least useful kind, of the address with the most. Kinds rank
-/// from not greeted over no known caller to no call. A connection with calls in progress is closed only for an address
-/// with at least two fewer, so an address with many connections displaces mainly its own. Credentials share their
-/// operator's connections likewise.
+/// At a limit one connection is closed. It is of the least useful kind (not greeted, then without a known caller, then
+/// without a call), of the address with the most connections, and the oldest of these. A connection with calls in
+/// progress is closed only for an address with at least two fewer, so an address with many connections mainly displaces
+/// its own. Credentials share their operator's connections likewise.
 #[derive(Clone)]
 pub struct Table(Arc<Shared>);
 

@@ -1,4 +1,4 @@
-//! Reasons of refusals by all crates, and the generated errors reference.
+//! Reasons for refusals in all crates, and the generated errors reference.
 
 mod table;
 

@@ -79,8 +79,8 @@ pub fn copy_rest(
     copy_by(from, to, (Source::Rest, false), stopped, copied)
 }
 
-/// Copies the missing records, and with `follow` newer ones until `stopped`, including those before a damage. `copied`
-/// counts the records. Returns the result per partition.
+/// Copies the missing records up to any damage, and with `follow` newer ones until `stopped`. `copied` counts the
+/// records. Returns the result per partition.
 pub fn copy(
     from: &LogLocation,
     to: &LogLocation,
@@ -202,7 +202,7 @@ impl Copying {
         }
     }
 
-    /// Reads a batch. An error after records is returned by the next call.
+    /// Reads a batch. If an error follows records, the next call returns it.
     fn read(&mut self) -> Result<(), RecordsError> {
         if let Some(fault) = self.fault.take() {
             return Err(fault);

@@ -22,7 +22,7 @@ pub enum RecordsError {
         /// Partition, or `None` for all.
         partition: Option<u32>,
     },
-    /// A stream has no later starting point.
+    /// A stream can only be read from its first message.
     #[error("{0}: a stream is copied from its first record only; name a data folder")]
     NotAFolder(Box<LogLocation>),
     /// The partitions cannot be listed.

@@ -1,5 +1,5 @@
-//! A process with its log on JetStream, as writer or standby in turns. Of two standbys at once, the first epoch gets
-//! the log.
+//! A process with its log on JetStream, as writer or standby in turns. If two standbys take over at once, the first
+//! epoch message wins.
 
 mod catch_up;
 mod foreign;
