@@ -195,8 +195,9 @@ pub struct Limits {
     pub header_bytes_max: u32,
     /// Cancelled calls per connection in 10 seconds, before it is closed.
     pub cancelled_calls_max: u32,
-    /// HTTP/2 control frames (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second and connection, counted in units of 64
-    /// bytes plus payload, with a burst of 10 seconds. Each call adds 8, each 64 sent bytes add 1. Beyond: ENHANCE_YOUR_CALM.
+    /// HTTP/2 control frames (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second and connection, each counted as
+    /// 64 bytes plus its payload, with a burst of 10 seconds. Each call adds 8 frames, each 64 sent bytes one. Beyond:
+    /// ENHANCE_YOUR_CALM.
     pub control_frames_per_second_max: u32,
     /// Descriptors reserved for the log and its index.
     pub descriptors_reserved: usize,

@@ -54,7 +54,7 @@ pub enum Access {
 
 /// An open directory.
 pub trait Folder: fmt::Debug + Send + Sync {
-    /// Makes names durable with `fsync`. An error leaves them in doubt until they are given again.
+    /// Makes names durable with `fsync`. An error leaves them in doubt until the files are created or renamed again.
     fn sync(&self) -> io::Result<()>;
 }
 

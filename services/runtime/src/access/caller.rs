@@ -49,7 +49,7 @@ impl Caller {
     /// The caller if no operators are configured.
     pub const ANYONE: Self = Self(None);
 
-    /// Returns the caller without operators, who owns everything.
+    /// Returns the caller of a service without operators, who owns everything.
     #[must_use]
     pub const fn anyone() -> Self {
         Self(None)

@@ -55,7 +55,7 @@ pub enum ConfigError {
         /// Address of the console.
         listen: SocketAddr,
     },
-    /// The service would be reachable in a way without an exception.
+    /// The service would be reachable beyond loopback without TLS or operators, and no exception allows it.
     #[error("{listen} is reachable beyond loopback {how}; to allow it, set [allow_beyond_loopback] {key} = true")]
     Exposed {
         /// Address of the calls.

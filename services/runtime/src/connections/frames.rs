@@ -1,8 +1,8 @@
 //! Limit of a connection's HTTP/2 frames outside calls.
 //!
 //! PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, unknown frames and empty DATA cost their sender little.
-//! A frame takes its payload and [`FRAME`] bytes from an allowance, which grows per second, by [`CALL`] bytes per call,
-//! and by sent bytes, since clients acknowledge them.
+//! A frame takes its payload and [`FRAME`] bytes from an allowance, which grows with time, by [`CALL`] bytes per call,
+//! and by the sent bytes, since clients acknowledge them.
 
 use std::time::Instant;
 
