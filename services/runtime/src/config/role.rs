@@ -121,7 +121,7 @@ impl LedgerTargets {
             return fault("targets must name the processes that write the other partitions");
         }
         if !role.has_log() && self.targets.is_empty() {
-            return fault("targets must name the processes with the log: this role has none of its own");
+            return fault("targets must name the processes with the log, since this role has no log");
         }
         if self.certificate.is_some() != self.key.is_some() {
             return fault("certificate and key go together");
