@@ -48,7 +48,7 @@ pub struct Config {
     pub store: Store,
     /// Number of partitions, permanent once the log exists.
     pub partitions: u32,
-    /// Time of the log's verification.
+    /// Whether the log is verified before or after the start.
     pub verify: Verify,
     /// Threads for requests; 0 means half of the processors. The log, the index and followers need the others.
     pub worker_threads: usize,
@@ -95,7 +95,7 @@ pub struct Tls {
     pub certificate: PathBuf,
     /// Private key.
     pub key: PathBuf,
-    /// Roots of client certificates; without it, none is requested.
+    /// Roots of client certificates; by default none are requested.
     pub client_ca: Option<PathBuf>,
 }
 
@@ -103,7 +103,7 @@ pub struct Tls {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BeyondLoopback {
-    /// Serve without TLS, behind something that encrypts.
+    /// Serve without TLS, for example behind a proxy with TLS.
     pub plaintext: bool,
     /// Serve without operators: every caller may do everything.
     pub anyone: bool,
@@ -179,7 +179,7 @@ pub struct Limits {
     pub connections_per_peer_max: usize,
     /// Connections of single addresses, such as a gateway's.
     pub connections_of_peers: BTreeMap<IpAddr, usize>,
-    /// Connections with running calls per operator.
+    /// Connections with calls in progress, per operator.
     pub connections_per_operator_max: usize,
     /// Concurrent TLS handshakes; others queue by address or are dropped.
     pub tls_handshakes_max: usize,
@@ -189,11 +189,11 @@ pub struct Limits {
     pub connection_idle_ms_max: u64,
     /// Milliseconds between pings of a connection.
     pub keep_alive_ms: u64,
-    /// Milliseconds before a connection with an unanswered ping is closed.
+    /// Milliseconds to answer a ping before the connection is closed.
     pub keep_alive_answer_ms_max: u64,
     /// Bytes of a call's headers.
     pub header_bytes_max: u32,
-    /// Cancelled calls per connection in 10 seconds, before it is closed.
+    /// Cancelled calls in 10 seconds before a connection is closed.
     pub cancelled_calls_max: u32,
     /// HTTP/2 control frames (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second and connection, each counted as
     /// 64 bytes plus its payload, with a burst of 10 seconds. Each call adds 8 frames, each 64 sent bytes one. Beyond:

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Time of the log's verification.
+/// Whether the log is verified before or after the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verify {
