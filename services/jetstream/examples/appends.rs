@@ -1,8 +1,7 @@
-//! Durable appends a second: segment files, JetStream on one server, JetStream on three, in turns on one machine.
+//! Durable appends per second on segment files, one JetStream server, and three servers on the same machine.
 //!
-//! `cargo run --release -p motherlode-jetstream --example appends [-- turns]`. All servers sync always and share the disk and
-//! the processors with everything else, so three replicas pay three times here what they would pay once on three machines.
-//! Printed are medians over the turns, and each as a share of the segment files' of the same turn.
+//! `cargo run --release -p motherlode-jetstream --example appends [-- turns]` prints medians over the turns, absolute
+//! and relative to segment files. All servers sync always and share the disk, so three replicas pay threefold.
 
 mod parts;
 
@@ -20,14 +19,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Records of one append.
 const BATCHES: [usize; 3] = [1, 64, 512];
-/// How long each store appends in each turn.
 const TURN: Duration = Duration::from_millis(500);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let turns = env::args().nth(1).map_or(Ok(9), |turns| turns.parse())?;
-    // On a disk: a folder of the system's temporary ones may be memory.
+    // The system's temporary folder may be in memory.
     let folder = tempfile::tempdir_in(".")?;
     let at = |name: &str| folder.path().join(name);
     let node = Node::start(&at("one"), "");
@@ -54,7 +51,6 @@ fn open_segments(folder: &Path) -> Result<SegmentStore, Box<dyn Error>> {
     Ok(SegmentStore::open(folder, 0, Options::default())?)
 }
 
-/// Records a second over one turn.
 fn rate(store: &mut dyn Store, batch: usize) -> Result<f64, Box<dyn Error>> {
     let (started, before) = (Instant::now(), store.end());
     while started.elapsed() < TURN {

@@ -1,8 +1,8 @@
-//! Records a second of a start: segment files, JetStream on one server, JetStream on three, in turns on one machine.
+//! Records per second of a start on segment files, one JetStream server, and three servers on the same machine.
 //!
-//! `cargo run --release -p motherlode-jetstream --example recovery [-- turns]`. *Opening* verifies every record and its hash and
-//! takes the log over, *reading* reads them all again, as a replay does. Printed are medians over the turns, and each as a
-//! share of the segment files' of the same turn.
+//! `cargo run --release -p motherlode-jetstream --example recovery [-- turns]` prints medians over the turns, absolute
+//! and relative to segment files. *Opening* verifies all records and takes the log over, *reading* reads them again as
+//! a replay does.
 
 mod parts;
 
@@ -21,13 +21,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Records of each log, and of one append.
+/// Records per log, and per append.
 const RECORDS: usize = 400_000;
 const BATCH: usize = 256;
-/// Bytes asked for at once.
 const READ_BYTES: usize = 4 << 20;
 
-/// The location of a log.
 enum Location {
     Folder(PathBuf),
     JetStream(Box<Config>),
@@ -44,7 +42,7 @@ impl Location {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let turns = env::args().nth(1).map_or(Ok(5), |turns| turns.parse())?;
-    // On a disk: a folder of the system's temporary ones may be memory.
+    // The system's temporary folder may be in memory.
     let folder = tempfile::tempdir_in(".")?;
     let node = Node::start(&folder.path().join("one"), "");
     let cluster = Cluster::start(&folder.path().join("three"));
@@ -82,7 +80,6 @@ fn fill(store: &mut dyn Store) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Reads everything.
 fn read(store: &dyn Store) -> Result<(), Box<dyn Error>> {
     let (reader, mut next) = (store.reader(), 1);
     while let Some(last) = reader.read(next, usize::MAX, READ_BYTES)?.last() {

@@ -1,8 +1,5 @@
-//! Checks that servers and streams are safe enough for acknowledged rounds.
-//!
-//! A client sees a server's version, the largest message that it takes, and a stream's configuration. It cannot see how
-//! a server syncs: JetStream's account information does not say so, and a store's account may not ask as the system
-//! account. The servers' monitoring pages (`/varz`) do say so, and the configuration gives their addresses.
+//! Checks that servers and streams cannot lose acknowledged rounds. Only a server's monitoring page (`/varz`) shows how
+//! it syncs.
 
 use crate::{failure::Failure, link::Link};
 use motherlode_runtime::config::{AllowUnsafe, Store as Config};
@@ -14,28 +11,25 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Faults that lose messages were mended up to this version.
+/// Earlier versions lose messages.
 const VERSION_MIN: [u64; 3] = [2, 15, 1];
-/// The largest message that a server should take, bytes: the most that NATS advises. A group commit is a message.
+/// Required `max_payload` in bytes. A group commit is one message.
 pub(crate) const MAX_PAYLOAD_MIN: u64 = 8 << 20;
-/// Fewer copies than this do not survive a lost disk while another server is down.
+/// Fewer replicas lose messages if a disk fails during another failure.
 const REPLICAS_MIN: u64 = 3;
-/// How long a monitoring page may take.
 const PAGE_WAIT: Duration = Duration::from_secs(5);
-/// The longest monitoring page that is read, bytes.
 const PAGE_MAX: u64 = 1 << 20;
 
-/// Something that costs acknowledged rounds when the wrong machine fails, and isn't allowed by its name.
+/// An unsafe setting without an exception.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unsafe: {what}; to allow it, say so in the configuration: [store.allow_unsafe] {key} = true")]
+#[error("unsafe: {what}; to allow it, set [store.allow_unsafe] {key} = true")]
 pub struct Unsafe {
-    /// The unsafe setting and its value, for people.
+    /// Setting and value.
     pub what: String,
-    /// The key that allows it.
+    /// Key in `[store.allow_unsafe]`.
     pub key: &'static str,
 }
 
-/// Refuses an unsafe setting unless its key allows it.
 fn refuse(allowed: bool, key: &'static str, what: impl FnOnce() -> String) -> Result<(), Unsafe> {
     if allowed {
         return Ok(());
@@ -43,7 +37,6 @@ fn refuse(allowed: bool, key: &'static str, what: impl FnOnce() -> String) -> Re
     Err(Unsafe { what: what(), key })
 }
 
-/// The configuration that a store gives its stream and asks of it.
 pub(crate) fn wanted(stream: &str, config: &Config) -> Value {
     json!({
         "name": stream,
@@ -63,10 +56,9 @@ pub(crate) fn wanted(stream: &str, config: &Config) -> Value {
     })
 }
 
-/// Compares a stream's configuration with the wanted one; the error names the difference.
 pub(crate) fn stream(found: &Value, wanted: &Value) -> Result<(), String> {
     let otherwise = |key: &str| Err(format!("{key} is {}, not {}", found[key], wanted[key]));
-    // Replicas and storage have names of their own by which less can be allowed.
+    // These have their own keys in `allow_unsafe`.
     let must = wanted
         .as_object()
         .into_iter()
@@ -85,32 +77,29 @@ pub(crate) fn stream(found: &Value, wanted: &Value) -> Result<(), String> {
     if let Some(key) = off.into_iter().find(|key| found[*key].as_bool() == Some(true)) {
         return otherwise(key);
     }
-    // Acknowledges before anything is on a disk.
+    // The server would acknowledge before a write.
     if found["persist_mode"].as_str().is_some_and(|mode| mode == "async") {
         return otherwise("persist_mode");
     }
     Ok(())
 }
 
-/// Checks everything that can be seen without a stream: the server that the link is connected to, and the wanted
-/// replicas.
 pub(crate) fn server(link: &Link, config: &Config) -> Result<(), Unsafe> {
     let info = link.server();
     let allow = config.allow_unsafe;
     version(&info.server_name, &info.version, allow)?;
     let bytes = info.max_payload as u64;
     refuse(allow.max_payload || bytes >= MAX_PAYLOAD_MIN, "max_payload", || {
-        format!("server {} takes messages of {bytes} bytes at most, not {MAX_PAYLOAD_MIN}", info.server_name)
+        format!("server {} accepts messages of at most {bytes} bytes, not {MAX_PAYLOAD_MIN}", info.server_name)
     })?;
     replicas(config.replicas.into(), allow)
 }
 
-/// Refuses to read or write a log without a stream key.
 pub(crate) fn unsigned(config: &Config) -> Result<(), Unsafe> {
     refuse(config.allow_unsafe.unsigned, "unsigned", || {
         let own = config.own_key_file.iter().map(|own| format!(", and {} is missing", own.display()));
         format!(
-            "there is no stream key: [store] key_file is not set{}. Name the key of the process that made the log, keys/stream in its \
+            "there is no stream key: [store] key_file is not set{}. Set it to the key of the process that created the log, keys/stream in its \
              data folder. A log that was written without a key needs a new one and [store.unsigned_up_to]. Without a key every NATS \
              user with write access to the stream can write the log",
             own.collect::<String>()
@@ -118,17 +107,17 @@ pub(crate) fn unsigned(config: &Config) -> Result<(), Unsafe> {
     })
 }
 
-/// Checks a stream that is there: its copies, where they are kept, and how the servers that keep them sync.
+/// Checks a stream's replicas, storage, and how its servers sync.
 pub(crate) fn kept(link: &Link, config: &Config, info: &Value) -> Result<(), Unsafe> {
     let allow = config.allow_unsafe;
     let of = &info["config"];
     let (name, copies) = (of["name"].as_str().unwrap_or_default(), of["num_replicas"].as_u64().unwrap_or_default());
     replicas(copies, allow)?;
     refuse(allow.replicas || copies >= config.replicas.into(), "replicas", || {
-        format!("stream {name} has {copies} replicas, not the {} of the configuration", config.replicas)
+        format!("stream {name} has {copies} replicas, but {} are configured", config.replicas)
     })?;
     refuse(allow.storage || of["storage"] == "file", "storage", || {
-        format!("stream {name} is kept in {}", of["storage"])
+        format!("stream {name} is stored in {}", of["storage"])
     })?;
     if allow.sync_interval {
         return Ok(());
@@ -149,19 +138,22 @@ pub(crate) fn kept(link: &Link, config: &Config, info: &Value) -> Result<(), Uns
         }
         seen += 1;
     }
-    // One that is down is no reason to refuse, as long as what is acknowledged rests on the others; one whose page was never
-    // named is.
+    // An unreachable server is accepted if a majority is safe and all pages are configured.
     let named = config.monitor.len() as u64 >= copies;
     match (unseen, unread) {
         (None, _) => Ok(()),
         (Some(server), Some(why)) if named && seen > copies / 2 => {
-            tracing::warn!(server, why, "how a server syncs cannot be seen while it's down");
+            tracing::warn!(
+                server,
+                why,
+                "the sync setting of a server is unknown, since its monitoring page is unreachable"
+            );
             Ok(())
         }
         (Some(_), Some(why)) => Err(unsafe_sync(why)),
         (Some(server), None) => {
             let hint = "name the monitoring addresses of all servers in [store] monitor";
-            Err(unsafe_sync(format!("how server {server} syncs cannot be seen: {hint}")))
+            Err(unsafe_sync(format!("the sync setting of server {server} is unknown: {hint}")))
         }
     }
 }
@@ -170,23 +162,19 @@ fn version(server: &str, found: &str, allow: AllowUnsafe) -> Result<(), Unsafe> 
     let core = found.split(['-', '+']).next().unwrap_or_default();
     let parts: Option<Vec<u64>> = core.split('.').map(|part| part.parse().ok()).collect();
     let new = parts.is_some_and(|parts| parts.as_slice() >= VERSION_MIN.as_slice());
-    refuse(allow.version || new, "version", || format!("server {server} is of version {found}, before 2.15.1"))
+    refuse(allow.version || new, "version", || format!("server {server} has version {found}, before 2.15.1"))
 }
 
 fn replicas(copies: u64, allow: AllowUnsafe) -> Result<(), Unsafe> {
     refuse(allow.replicas || copies >= REPLICAS_MIN, "replicas", || format!("{copies} replicas instead of 3"))
 }
 
-/// The part of a server's monitoring page that is checked.
 struct Page {
     version: String,
     sync_always: bool,
 }
 
-/// Reads the servers' pages, by server name, and the error of the last address that could not be reached.
-///
-/// # Errors
-/// An address answers with something other than a server's page.
+/// Returns the pages by server name, and the error of the last unreachable address.
 fn pages(link: &Link, config: &Config) -> Result<(BTreeMap<String, Page>, Option<String>), String> {
     #[derive(Deserialize)]
     struct Varz {
@@ -218,7 +206,7 @@ fn pages(link: &Link, config: &Config) -> Result<(BTreeMap<String, Page>, Option
     Ok((pages, unread))
 }
 
-/// The body of a server's monitoring page. HTTP 1.0, in which it comes in one piece and ends with the connection.
+/// HTTP 1.0 bodies are unchunked.
 async fn page(host: &str) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(host).await?;
     stream.write_all(format!("GET /varz HTTP/1.0\r\nHost: {host}\r\n\r\n").as_bytes()).await?;
@@ -226,7 +214,7 @@ async fn page(host: &str) -> std::io::Result<Vec<u8>> {
     stream.take(PAGE_MAX).read_to_end(&mut answer).await?;
     let blank = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n");
     let body = blank.filter(|_| answer.starts_with(b"HTTP/1.0 200") || answer.starts_with(b"HTTP/1.1 200"));
-    let body = body.ok_or_else(|| std::io::Error::other("not answered with a page"))?;
+    let body = body.ok_or_else(|| std::io::Error::other("the answer is not a page"))?;
     Ok(answer.split_off(body + 4))
 }
 

@@ -1,13 +1,10 @@
-//! A stream as its writer found it at the opening: checked again and again while the log is written.
-//!
-//! Whoever administers NATS can change a stream behind its writer: give it limits that delete messages, have it republish or
-//! take other subjects, delete it and make another. A deviation from the opening ends the writer's turn with the reason.
+//! The state of a stream at its opening, compared repeatedly. An administrator of NATS can change or recreate a stream
+//! in use; any deviation ends the writer's turn.
 
 use crate::check;
 use motherlode_runtime::config::Store as Config;
 use serde_json::Value;
 
-/// Required state of a stream while it is written.
 #[derive(Debug)]
 pub(crate) struct Expected {
     wanted: Value,
@@ -17,7 +14,6 @@ pub(crate) struct Expected {
 }
 
 impl Expected {
-    /// From the stream's information at the opening, which was checked then.
     pub(crate) fn new(stream: &str, config: &Config, info: &Value) -> Self {
         let found = &info["config"];
         let replicas = found["num_replicas"].as_u64().unwrap_or_default();
@@ -25,7 +21,7 @@ impl Expected {
         Self { wanted: check::wanted(stream, config), created, replicas, storage }
     }
 
-    /// First deviation of a stream with `last` messages so far.
+    /// Returns the first deviation of a stream that had `last` messages.
     pub(crate) fn deviation(&self, info: &Value, last: u64) -> Option<String> {
         let (config, state) = (&info["config"], &info["state"]);
         let count = |key: &str| state[key].as_u64().unwrap_or_default();
@@ -48,7 +44,8 @@ impl Expected {
         if count("messages") != count("last_seq") || count("first_seq") > 1 {
             return Some(format!("messages are missing: {state}"));
         }
-        (count("last_seq") < last).then(|| format!("it ends with message {}, and had {last}", count("last_seq")))
+        (count("last_seq") < last)
+            .then(|| format!("its last message is {}, but it was {last} before", count("last_seq")))
     }
 }
 

@@ -1,19 +1,13 @@
-//! Why a request to the servers got no good answer.
+//! Failures of requests to the servers.
 
 use std::io;
 
-/// Why a request got no good answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum Failure {
-    /// JetStream refused the request. Nothing was done.
+    /// JetStream refused the request and did nothing.
     #[error("{description} (JetStream error {code})")]
-    Refused {
-        /// The `err_code` of the answer.
-        code: u64,
-        /// The `description` of the answer.
-        description: String,
-    },
-    /// No answer, or none that can be understood: whether something was done is unknown.
+    Refused { code: u64, description: String },
+    /// No valid answer: the outcome is unknown.
     #[error("no answer: {0}")]
     Unknown(String),
 }

@@ -1,12 +1,8 @@
-//! A feed: records published to a subject, each once and in order, for others to read.
+//! A feed: publishes records to a subject for other readers, each once and in order.
 //!
-//! A stream captures the subject; it's the reader's, and nothing here makes or changes one. Each message names the number of the message
-//! that it follows in the stream, so a message that was lost, came late or came twice is never followed by the wrong one: what follows is
-//! refused, and the feed goes on after what the stream has. Of messages on their way it names the id as well: at that number there may be
-//! another publisher's. So there can be several publishers, and nothing rests on the time in which
-//! a server knows repetitions by their ids. What the stream has is said by the last message of the subject, which names the positions
-//! of all partitions and the hashes of their records: positions come again when a log was restored from an older copy, records don't. Others
-//! may publish to the stream as well, but each of their messages makes this one look again.
+//! The reader provides the stream. Each message names its expected predecessor, so the server refuses a message after a
+//! lost, late or repeated one. Several publishers are possible. The last message's headers have the positions and
+//! hashes to continue after; hashes detect a log restored from an older copy.
 
 use crate::{
     failure::Failure,
@@ -22,35 +18,32 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Display};
 use tokio::time::timeout;
 
-/// The header with the positions that readers resume after, `0:17,1:9`: of all partitions that were published so far.
+/// Header with the last position of each published partition, `0:17,1:9`.
 const POSITIONS: &str = "Motherlode-Positions";
-/// The header with the SHA-256 of the records there, `0:9f86...,1:60303a...`; messages of earlier versions have none.
+/// Header with the SHA-256 of these records, `0:9f86...,1:60303a...`. Earlier versions did not set it.
 const RECORDS: &str = "Motherlode-Records";
-/// JetStream's errors for a message that does not follow the one that it names.
 const WRONG_LAST: [u64; 3] = [10_070, 10_071, 10_164];
-/// JetStream's error where there's no such message.
 const NO_MESSAGE: u64 = 10_037;
-/// The longest subject, bytes.
 const SUBJECT_MAX: usize = 255;
 
-/// Why a feed cannot be published.
+/// Reasons for a failed feed.
 #[derive(Debug, thiserror::Error)]
 pub enum FeedError {
-    /// The subject, or the stream that captures it, is of no use for a feed.
+    /// The subject or its stream is unsuitable.
     #[error("{0}")]
     Unusable(String),
-    /// No server answers.
+    /// No server is reachable.
     #[error("cannot connect to {servers}: {cause}")]
     Unreachable {
-        /// The servers.
+        /// Server addresses.
         servers: String,
-        /// The cause.
+        /// Connection error.
         cause: String,
     },
-    /// The server refuses: asked again it would refuse again.
+    /// The server refused the request and would do so again.
     #[error("{0}")]
     Refused(String),
-    /// No answer, or somebody else published in between: it can be tried again, and has one effect.
+    /// The outcome is unknown or another message came first. A retry is safe.
     #[error("{0}")]
     Passing(String),
 }
@@ -70,61 +63,55 @@ impl From<Failure> for FeedError {
 /// A record to publish.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// Its partition.
+    /// Partition number.
     pub partition: u32,
-    /// Its position there.
+    /// Position in the partition.
     pub position: Position,
-    /// The SHA-256 of the record, lower-case hexadecimal.
+    /// SHA-256 in lower-case hexadecimal.
     pub sha256: String,
-    /// The message's text.
+    /// Body of the message.
     pub payload: Bytes,
 }
 
-/// The record of a partition after which a feed goes on.
+/// Last published record of a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Last {
-    /// Its position; 0 before the first.
+    /// Position, or 0 before the first record.
     pub position: Position,
-    /// Its SHA-256, lower-case hexadecimal, where it's known: the log must have this very record there.
+    /// SHA-256 in lower-case hexadecimal, if known.
     pub sha256: Option<String>,
 }
 
-/// A feed that is published.
+/// A publisher of a feed.
 #[derive(Debug)]
 pub struct Feed {
     client: Client,
     subject: String,
     stream: String,
-    /// Where partitions begin of which the stream has nothing.
     begin: BTreeMap<u32, Last>,
-    /// The stream as it was found and went on since; unknown after a failure.
+    /// `None` after a failure.
     held: Option<Held>,
 }
 
-/// The end of a stream.
 #[derive(Debug)]
 struct Held {
-    /// The number of its last message.
+    /// Last sequence number.
     last: u64,
-    /// The number of the last message of the subject, until a message was published after it.
+    /// Last sequence number of the subject, for the first message only.
     of_subject: Option<u64>,
-    /// The record of each partition after which it goes on.
     after: BTreeMap<u32, Last>,
 }
 
 impl Feed {
-    /// Connects and finds out what the stream has. Partitions of which it has nothing begin after `begin`, or at their first records.
-    /// Returns the records after which they go on as well.
-    ///
-    /// # Errors
-    /// See [`FeedError`].
+    /// Connects, and returns the last published records. Other partitions start after `begin`, or at their first
+    /// records.
     pub async fn open(
         config: &Config,
         subject: &str,
         begin: Option<BTreeMap<u32, Last>>,
     ) -> Result<(Self, BTreeMap<u32, Last>), FeedError> {
         if !is_subject(subject) {
-            return Err(FeedError::Unusable(format!("{subject:?} is no subject to publish to")));
+            return Err(FeedError::Unusable(format!("{subject:?} is not a valid subject")));
         }
         let servers = config.servers();
         let cannot =
@@ -133,7 +120,7 @@ impl Feed {
         let client = options.connect(servers.clone()).await.map_err(|error| cannot(&error))?;
         let names = api(&client, "STREAM.NAMES", &json!({ "subject": subject })).await?;
         let Some(stream) = names["streams"][0].as_str() else {
-            return Err(FeedError::Unusable(format!("no stream captures {subject}: make one for it")));
+            return Err(FeedError::Unusable(format!("no stream captures {subject}: create one")));
         };
         let is_begun = begin.is_some();
         let (subject, stream) = (subject.to_owned(), stream.to_owned());
@@ -143,7 +130,7 @@ impl Feed {
         let held = feed.look().await?;
         if held.of_subject == Some(0) && held.last > 0 && !is_begun {
             let Self { stream, subject, .. } = feed;
-            let fault = format!("stream {stream} has had messages, and none of {subject} is left: say where to begin");
+            let fault = format!("stream {stream} had messages, but none of {subject} is left: say where to begin");
             return Err(FeedError::Unusable(fault));
         }
         let after = held.after.clone();
@@ -151,11 +138,8 @@ impl Feed {
         Ok((feed, after))
     }
 
-    /// Publishes records of a partition, in their order, and returns when the stream has them. Those that it has already are passed
-    /// over. If it fails in a way that passes, the same records can be published again.
-    ///
-    /// # Errors
-    /// See [`FeedError`].
+    /// Publishes a partition's missing records in order, and waits for their storage. After [`FeedError::Passing`] the
+    /// same records can be published again.
     pub async fn publish(&mut self, entries: &[Entry]) -> Result<(), FeedError> {
         let mut held = match self.held.take() {
             Some(held) => held,
@@ -177,7 +161,6 @@ impl Feed {
         Ok(())
     }
 
-    /// Publishes them one behind the other, and then waits for what was made of them: answers come in the same order.
     async fn send(&self, entries: &[&Entry], held: &mut Held) -> Result<(), FeedError> {
         let inbox = self.client.new_inbox();
         let mut answers = self.client.subscribe(inbox.clone()).await.map_err(unknown)?;
@@ -188,13 +171,13 @@ impl Feed {
             let mut headers = HeaderMap::new();
             let id = format!("{partition}-{position}");
             headers.insert("Nats-Msg-Id", id.as_str());
-            // Under the number that the one before was to have there may be another publisher's message.
+            // Another publisher may get the predecessor's sequence number.
             if let Some(before) = before.replace(id) {
                 headers.insert("Nats-Expected-Last-Msg-Id", before);
             }
             headers.insert("Nats-Expected-Last-Sequence", follows.to_string());
             if let Some(of_subject) = held.of_subject.take() {
-                // What was looked at may be older than what the stream's leader has.
+                // The state read before may be outdated.
                 headers.insert("Nats-Expected-Last-Subject-Sequence", of_subject.to_string());
             }
             headers.insert(POSITIONS, written(&held.after, |last| Some(last.position)));
@@ -211,7 +194,7 @@ impl Feed {
         for _ in entries {
             let stored = stored(&mut answers).await?;
             if stored != held.last + 1 {
-                // A server that knows the message's id says where it has it.
+                // A server answers a known id with the old number.
                 return Err(FeedError::Passing(format!("stored as message {stored}, not {}", held.last + 1)));
             }
             held.last = stored;
@@ -223,18 +206,20 @@ impl Feed {
         Ok(api(&self.client, &format!("STREAM.INFO.{}", self.stream), &json!({})).await?)
     }
 
-    /// Refuses a stream in which the last message of the subject says nothing, or that acknowledges nothing.
+    /// Refuses a stream that drops, transforms or does not acknowledge messages.
     fn check(&self, config: &Value) -> Result<(), FeedError> {
         let fault = |fault: &str| Err(FeedError::Unusable(format!("stream {}: {fault}", self.stream)));
         match config {
-            _ if config["retention"] != "limits" => fault("its retention isn't limits: messages go when they are read"),
+            _ if config["retention"] != "limits" => {
+                fault("its retention is not limits, so messages are removed after a read")
+            }
             _ if config["no_ack"] == true => fault("it acknowledges nothing (no_ack)"),
             _ if !config["subject_transform"].is_null() => fault("it stores messages under other subjects"),
             _ => Ok(()),
         }
     }
 
-    /// Asks the stream what it has. The number of its last message comes first: so whatever is published in between is noticed.
+    /// Reads the end of the stream. The last sequence number comes first, to notice later messages.
     async fn look(&self) -> Result<Held, FeedError> {
         let info = self.info().await?;
         let last = info["state"]["last_seq"].as_u64().ok_or_else(|| unknown("no last number"))?;
@@ -250,7 +235,7 @@ impl Feed {
         let published = message["hdrs"].as_str().and_then(last_records).ok_or_else(|| {
             let (stream, subject) = (&self.stream, &self.subject);
             FeedError::Unusable(format!(
-                "message {of_subject} of stream {stream}, the last of {subject}, is no feed's: it says no positions"
+                "message {of_subject} of stream {stream}, the last of {subject}, is not from a feed: it says no positions"
             ))
         })?;
         let mut after = self.begin.clone();
@@ -259,7 +244,6 @@ impl Feed {
     }
 }
 
-/// Whether messages can be published to it.
 fn is_subject(text: &str) -> bool {
     let is_token = |token: &str| {
         !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'*' | b'>'))
@@ -267,21 +251,18 @@ fn is_subject(text: &str) -> bool {
     text.len() <= SUBJECT_MAX && !text.starts_with('$') && text.split('.').all(is_token)
 }
 
-/// The log isn't the one that the stream was fed from.
 fn other_log(partition: u32, position: Position, had: &str, has: &str) -> FeedError {
     FeedError::Unusable(format!(
         "the feed was made from another log, or from this one before it was restored: its record at position {position} of partition \
-         {partition} has the SHA-256 {had}, and here it is {has}"
+         {partition} has the SHA-256 {had}, but this log's has {has}"
     ))
 }
 
-/// Writes `0:17,1:9`; what isn't known is left out.
 fn written<'a, T: Display>(after: &'a BTreeMap<u32, Last>, of: impl Fn(&'a Last) -> Option<T>) -> String {
     let parts = after.iter().filter_map(|(partition, last)| Some(format!("{partition}:{}", of(last)?)));
     parts.collect::<Vec<_>>().join(",")
 }
 
-/// Reads the last records in a message's headers, as the server has them.
 fn last_records(headers: &str) -> Option<BTreeMap<u32, Last>> {
     let headers = String::from_utf8(BASE64.decode(headers.as_bytes()).ok()?).ok()?;
     let value = |name: &str| {
@@ -305,14 +286,12 @@ fn last_records(headers: &str) -> Option<BTreeMap<u32, Last>> {
     parts(&value(POSITIONS)?)?.into_iter().map(last).collect()
 }
 
-/// The number under which the next message is stored.
 async fn stored(answers: &mut Subscriber) -> Result<u64, FeedError> {
     let answer = timeout(REQUEST_WAIT, answers.next()).await.map_err(unknown)?;
     let answer = answered(&answer.ok_or_else(|| unknown("the connection has ended"))?)?;
     answer["seq"].as_u64().ok_or_else(|| unknown("an answer without a number"))
 }
 
-/// Sends a request of JetStream's interface and returns its answer.
 async fn api(client: &Client, call: &str, body: &Value) -> Result<Value, Failure> {
     let request = Request::new().payload(body.to_string().into()).timeout(Some(REQUEST_WAIT));
     let answer = client.send_request(format!("$JS.API.{call}"), request).await;

@@ -1,9 +1,7 @@
-//! Following a stream that another process writes, so that taking it over costs what came since and not the whole log.
+//! Follows another process's stream, so that a takeover only reads the latest messages.
 //!
-//! Each message is verified as an opening verifies it, once; what a reader needs to find things again is kept (the index
-//! in memory). Nothing is changed and no epoch is begun before the stream is [taken](crate::JetStreamStore::take_over).
-//! Any server that keeps the stream is asked, which may be a moment behind its leader. Cost: one request for up to 1,024
-//! messages, and one each time that there is nothing new.
+//! Each message is verified once, with one request per 1,024 messages. The answering server may lag behind its leader.
+//! Nothing changes before the [takeover](crate::JetStreamStore::take_over).
 
 use crate::{
     index::Index,
@@ -16,21 +14,17 @@ use motherlode_log::{Hash, Position, ReadError, Reader};
 use motherlode_runtime::config::Store as Config;
 use std::sync::Arc;
 
-/// A partition's stream, read and verified up to some message.
+/// A partition's stream, verified in part.
 #[derive(Debug)]
 pub struct Following {
     partition: u32,
-    /// The number of the stream's last message when it was found.
     found: u64,
     steps: Steps,
     shared: Arc<Shared>,
 }
 
 impl Following {
-    /// Connects to the stream of a partition; nothing is read yet.
-    ///
-    /// # Errors
-    /// It cannot be reached, isn't there, or isn't as a store makes it.
+    /// Connects to a partition's stream, and checks that it is complete.
     pub fn find(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Stream::find(config, partition)?;
         let found = stream.last().map_err(|failure| stream.api_error(failure))?;
@@ -48,30 +42,25 @@ impl Following {
         self.partition
     }
 
-    /// The last position that was verified, and its record's hash; the genesis hash before the first record.
+    /// Returns the last verified position and its hash, at first the genesis hash.
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         (self.steps.walk.next - 1, self.steps.walk.head)
     }
 
-    /// Whether everything that was there when the stream was found has been read. A stream that is being written has no
-    /// end to reach: each look can find more.
+    /// Reports whether all messages are verified that existed at [`find`](Self::find).
     #[must_use]
     pub fn has_all_found(&self) -> bool {
         self.steps.walk.sequence > self.found
     }
 
-    /// Returns a reader of the verified records; a store that takes the stream over has the same one.
+    /// Returns a reader of the verified records.
     #[must_use]
     pub fn reader(&self) -> Arc<dyn Reader> {
         Arc::clone(&self.shared) as Arc<dyn Reader>
     }
 
-    /// Reads on with one request. False if the server that answers has nothing more for now. The reader has the records
-    /// at hand then, without asking again.
-    ///
-    /// # Errors
-    /// No answer: this can be called again. Or the next message does not continue the log, and never will.
+    /// Reads more messages with one request; false if there are none yet. Only I/O errors permit a retry.
     pub fn more(&mut self) -> Result<bool, ReadError> {
         let any = self.steps.look()?;
         while self.steps.is_at_hand() {
@@ -80,7 +69,6 @@ impl Following {
         Ok(any)
     }
 
-    /// Goes on up to the end that the stream's leader knows.
     pub(crate) fn catch_up(&mut self) -> Result<(), ReadError> {
         while self.step()? {}
         Ok(())
@@ -93,7 +81,6 @@ impl Following {
         Ok(true)
     }
 
-    /// Skips the message of `bytes` that has begun this process's own epoch.
     pub(crate) fn begin_epoch(&mut self, bytes: usize) {
         let (before, walk) = (self.steps.walk.clone(), &mut self.steps.walk);
         walk.begin_epoch(true);

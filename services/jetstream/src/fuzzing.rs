@@ -1,13 +1,13 @@
-//! The decoder of messages of a stream, for the fuzz targets in `fuzz/`.
+//! Decoder of messages, for the fuzz targets in `fuzz/`.
 
 use crate::message::{Message, Trust, Walk};
 use bytes::Bytes;
 use motherlode_log::Position;
 
-/// A message as a server sends it: its headers, and its payload.
+/// Headers and payload of a message.
 pub type RawMessage = (Vec<(String, String)>, Bytes);
 
-/// Walks along messages up to the first that is not sound. Returns the records found, and the next position.
+/// Returns the records up to the first invalid message, and the next position.
 #[must_use]
 pub fn walk(partition: u32, messages: Vec<RawMessage>) -> (Vec<Bytes>, Position) {
     let (mut walk, mut records) = (Walk::new(partition), vec![]);

@@ -1,21 +1,14 @@
-//! Where things stand: which message to begin to read at, for a position.
-//!
-//! A mark is 56 bytes; there is one for each 32 messages or 32 KiB. It is built by the walk of each opening.
+//! The in-memory index: a mark of 56 bytes per 32 messages or 32 KiB.
 
 use crate::message::Walk;
 use motherlode_log::{Hash, Position};
 
-/// Messages for one mark.
 const MESSAGES: u64 = 32;
-/// Bytes of messages for one mark.
 const BYTES: usize = 32 << 10;
 
-/// The durable part of a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    /// The last durable position.
     pub end: Position,
-    /// The number of the last message that counts.
     pub last: u64,
     marks: Vec<Mark>,
     /// Bytes since the last mark.
@@ -31,7 +24,6 @@ struct Mark {
 }
 
 impl Index {
-    /// Notes a message of `bytes` that lies between two states of a walk.
     pub(crate) fn add(&mut self, before: &Walk, after: &Walk, bytes: usize) {
         let due = |mark: &Mark| before.sequence - mark.sequence >= MESSAGES || self.bytes >= BYTES;
         if self.marks.last().is_none_or(due) {
@@ -43,18 +35,15 @@ impl Index {
         (self.end, self.last) = (after.next - 1, after.sequence - 1);
     }
 
-    /// Where to begin to walk for `position`, and how many messages there are from there to the one with the record at
-    /// `upto`, a few more included; `None` if the position isn't in the log.
+    /// Returns the starting point for `position`, and the number of messages up to `upto`.
     pub(crate) fn find(&self, position: Position, upto: Position) -> Option<(Walk, u64)> {
         if position == 0 || position > self.end {
             return None;
         }
-        // The last mark at or before it: one whose next record it is may stand before messages that begin epochs.
         let from = self.marks.partition_point(|mark| mark.next <= position).checked_sub(1)?;
         let Mark { next, sequence, epoch, head } = *self.marks.get(from)?;
         let beyond = self.marks.partition_point(|mark| mark.next <= upto);
         let end = self.marks.get(beyond).map_or(self.last + 1, |mark| mark.sequence);
-        // A skipped message is skipped again: the opening has already checked the stream's authenticity.
         Some((Walk { sequence, next, head, epoch, foreign: 0, authentic: true }, end - sequence))
     }
 }
@@ -63,7 +52,7 @@ impl Index {
 mod tests {
     use super::*;
 
-    /// Messages 1 to 1000; every tenth begins an epoch, the others have two records each.
+    /// Every tenth message begins an epoch, the others have two records each.
     #[test]
     fn a_position_is_found_between_marks_that_are_near() {
         let (mut index, mut walk) = (Index::default(), Walk::new(0));

@@ -1,8 +1,7 @@
-//! The stream key: HMAC-SHA256 over each message, so that a NATS user without the key cannot write the log.
+//! The stream key: an HMAC-SHA256 of each message keeps other NATS users from writing the log.
 //!
-//! A MAC and not a signature: every reader of a stream is a process or a tool of the ledger, and a MAC costs about a
-//! microsecond per append instead of some fifty. It covers the stream's name, the message's number, its kind, its epoch and
-//! its payload, so that a copy of a message at another place is not authentic.
+//! It covers the stream's name and the message's sequence number, kind, epoch and payload. All readers belong to the
+//! ledger, so no signature is needed.
 
 use ring::hmac;
 use std::{
@@ -13,26 +12,19 @@ use std::{
     path::Path,
 };
 
-/// First bytes of each authenticated text.
 const DOMAIN: &[u8] = b"motherlode.jetstream.v1\0";
-/// Largest key file, bytes.
 const BYTES_MAX: u64 = 4096;
 
-/// The kind of a message, by its subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Begins an epoch.
     Epoch = 0,
-    /// One append.
     Block = 1,
-    /// Published by no store.
     Other = 2,
 }
 
-/// The keys of an installation's streams: the first signs, each verifies.
+/// The first key signs, each verifies.
 pub(crate) struct StreamKey(Vec<hmac::Key>);
 
-/// Never the key itself.
 impl fmt::Debug for StreamKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("StreamKey")
@@ -40,10 +32,7 @@ impl fmt::Debug for StreamKey {
 }
 
 impl StreamKey {
-    /// Reads a key file: 64 hexadecimal digits per line. A new key is put before the old ones, which stay.
-    ///
-    /// # Errors
-    /// The file cannot be read, every user of the machine can read it, or it is not a key.
+    /// Reads a key file: 64 hexadecimal digits per line, newest key first. A world-readable file is an error.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         if file.metadata()?.permissions().mode() & 0o007 != 0 {
@@ -62,16 +51,12 @@ impl StreamKey {
         }
     }
 
-    /// Makes a key file of 32 random bytes, for its owner alone.
-    ///
-    /// # Errors
-    /// The file cannot be written, or the operating system gives no random bytes.
+    /// Creates a random key, readable by its owner only.
     pub(crate) fn make(path: &Path) -> io::Result<Self> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(io::Error::other)?;
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
-        // A crash leaves no part of a key under its name.
         let unfinished = path.with_extension("unfinished");
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
         writeln!(file, "{}", data_encoding::HEXLOWER.encode(&key))?;
@@ -85,14 +70,13 @@ impl StreamKey {
         Self(keys.iter().map(|key| hmac::Key::new(hmac::HMAC_SHA256, key)).collect())
     }
 
-    /// The MAC of a message, lower-case hexadecimal.
     pub(crate) fn mac(&self, stream: &str, message: Authenticated<'_>) -> Option<String> {
         let mut context = hmac::Context::with_key(self.0.first()?);
         message.parts(stream, |part| context.update(part));
         Some(data_encoding::HEXLOWER.encode(context.sign().as_ref()))
     }
 
-    /// Whether a MAC is that of a message, in constant time.
+    /// Compares in constant time.
     pub(crate) fn verify(&self, stream: &str, message: Authenticated<'_>, mac: &str) -> bool {
         let Ok(mac) = data_encoding::HEXLOWER.decode(mac.as_bytes()) else { return false };
         let mut text = Vec::with_capacity(message.payload.len() + 128);
@@ -101,20 +85,16 @@ impl StreamKey {
     }
 }
 
-/// The parts of a message that its MAC covers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Authenticated<'a> {
-    /// Its number in the stream.
     pub sequence: u64,
     pub kind: Kind,
-    /// The epoch of its writer; 0 for a message that begins one.
     pub epoch: u64,
     pub payload: &'a [u8],
 }
 
 impl Authenticated<'_> {
-    /// Hands on the authenticated text part by part: lengths are fixed but for the stream's name, which ends with a zero, and
-    /// the payload, which is last.
+    /// Passes the authenticated text in parts. Only name and payload vary in length, and the name ends with zero.
     fn parts(&self, stream: &str, mut part: impl FnMut(&[u8])) {
         part(DOMAIN);
         part(stream.as_bytes());

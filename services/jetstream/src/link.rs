@@ -1,7 +1,4 @@
-//! The connection: a client on a thread of its own, and the few requests that the store makes of JetStream.
-//!
-//! JetStream's interface is JSON over NATS requests; what is used of it is here. Callers are plain threads, or tasks of
-//! whatever runtime: they wait for an answer, and a runtime with several threads is told so.
+//! The connection: a client on its own thread. Callers on any thread or runtime block until the answer.
 
 use crate::{failure::Failure, message::Message};
 use async_nats::{Client, ConnectErrorKind, ConnectOptions, HeaderMap, Request, StatusCode};
@@ -19,36 +16,28 @@ use std::{
 };
 use tokio::runtime::{self, Handle, Runtime, RuntimeFlavor};
 
-/// How long one request may take; a leader that doesn't answer for so long is asked again.
 pub(crate) const REQUEST_WAIT: Duration = Duration::from_secs(2);
-/// Between two tries of something that did not work.
 pub(crate) const PAUSE: Duration = Duration::from_millis(50);
-/// The ping interval: a link that is silent for about two of these is dead.
+/// A link is dead after about two missed pings.
 const PING_EVERY: Duration = Duration::from_secs(2);
-/// Between two tries to connect.
 const RECONNECT_AFTER: Duration = Duration::from_millis(100);
-/// Messages asked for at once. The client holds 65,536 at the most.
+/// Limit below the client's buffer of 65,536 messages.
 const MESSAGES_MAX: u64 = 1024;
-/// Bytes of messages asked for at once.
 const BYTES_MAX: u64 = 8 << 20;
 
-/// JetStream's errors that say that there is no room for a message, before anything was done with it: the account's, the
-/// server's and the storage's limits (`JSAccountResourcesExceededErr`, `JSInsufficientResourcesErr`,
-/// `JSStorageResourcesExceededErr`). A store that failed to write is not among them: other replicas may have written.
+/// Errors of exceeded account, server and storage limits, before any write (`JSAccountResourcesExceededErr`,
+/// `JSInsufficientResourcesErr`, `JSStorageResourcesExceededErr`). A failed write is excluded: other replicas may have
+/// written.
 pub(crate) const NO_ROOM: [u64; 3] = [10_002, 10_023, 10_047];
-/// The status by which the cluster says that it cannot do anything just now.
 const UNAVAILABLE: u64 = 503;
 
-/// A connection to the servers.
 #[derive(Debug)]
 pub(crate) struct Link {
     client: Client,
-    /// There until the link is dropped.
     runtime: Option<Runtime>,
 }
 
 impl Link {
-    /// Connects to the first server that answers.
     pub(crate) fn connect(config: &Config) -> io::Result<Self> {
         let runtime =
             runtime::Builder::new_multi_thread().worker_threads(1).thread_name("jetstream").enable_all().build()?;
@@ -66,41 +55,35 @@ impl Link {
         match wait(runtime.handle(), connecting).flatten() {
             Ok(client) => Ok(Self { client, runtime: Some(runtime) }),
             Err(error) => {
-                // As in `drop`.
                 runtime.shutdown_background();
                 Err(error)
             }
         }
     }
 
-    /// Names a partition's stream.
     pub(crate) fn stream_name(config: &Config, partition: u32) -> String {
         format!("{}_{partition}", config.stream)
     }
 
-    /// Returns the client itself, for tasks that wait without a thread of their own.
     pub(crate) fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// Returns the runtime of the client's thread, for tasks that must run however busy the caller's runtime is. `None`
-    /// once the link is closed.
+    /// Returns the client thread's runtime, unaffected by the caller's load.
     pub(crate) fn handle(&self) -> Option<Handle> {
         self.runtime.as_ref().map(|runtime| runtime.handle().clone())
     }
 
-    /// Returns the connected server's description of itself.
     pub(crate) fn server(&self) -> async_nats::ServerInfo {
         self.client.server_info()
     }
 
-    /// Sends a request of JetStream's interface, such as `STREAM.INFO.<stream>`, and returns its answer.
     pub(crate) fn api(&self, call: &str, body: &Value) -> Result<Value, Failure> {
         let request = Request::new().payload(body.to_string().into()).timeout(Some(REQUEST_WAIT));
         self.request(format!("$JS.API.{call}"), request)
     }
 
-    /// Publishes a message after the message `after`, with these headers; returns its number.
+    /// Publishes a message after message `after`, and returns its sequence number.
     pub(crate) fn publish(
         &self,
         subject: &str,
@@ -123,8 +106,7 @@ impl Link {
         Ok(published.seq)
     }
 
-    /// Messages of a stream from `sequence` on, in order and dense: at most so many, in about so many bytes, and fewer or
-    /// none where the server that answers has no more of them yet.
+    /// Reads contiguous messages from `sequence` within the limits. A server that lags behind returns fewer or none.
     pub(crate) fn fetch(
         &self,
         stream: &str,
@@ -144,7 +126,7 @@ impl Link {
             let mut fetched = vec![];
             loop {
                 let answer = tokio::time::timeout(REQUEST_WAIT, answers.next()).await;
-                let answer = answer.map_err(|_| Failure::Unknown("the time is over".into()))?;
+                let answer = answer.map_err(|_| Failure::Unknown("timed out".into()))?;
                 let answer = answer.ok_or_else(|| Failure::Unknown("the connection has ended".into()))?;
                 match answer.status.map(|status| status.as_u16()) {
                     None | Some(200) => fetched.push(Message::new(&stream, answer)?),
@@ -155,7 +137,6 @@ impl Link {
         })?
     }
 
-    /// Runs a future on the link's own runtime and waits for its result.
     pub(crate) fn wait<T: Send + 'static>(
         &self,
         future: impl Future<Output = T> + Send + 'static,
@@ -171,7 +152,6 @@ impl Link {
     }
 }
 
-/// Reads an answer of JetStream's interface.
 pub(crate) fn answered(answer: &async_nats::Message) -> Result<Value, Failure> {
     #[derive(Deserialize)]
     struct Refusal {
@@ -195,7 +175,7 @@ pub(crate) fn answered(answer: &async_nats::Message) -> Result<Value, Failure> {
 }
 
 impl Drop for Link {
-    /// The runtime may be dropped within another one, where nothing may wait for its end.
+    /// A runtime within another one must not block on drop.
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -203,7 +183,7 @@ impl Drop for Link {
     }
 }
 
-/// Tries until it gets an answer that is more than [`Failure::Unknown`], or the time is over.
+/// Retries unknown outcomes until `until`.
 pub(crate) fn insist<T>(until: Instant, mut attempt: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
     loop {
         match attempt() {
@@ -213,11 +193,9 @@ pub(crate) fn insist<T>(until: Instant, mut attempt: impl FnMut() -> Result<T, F
     }
 }
 
-/// Waits on this thread for a future on another runtime. Where this thread is one of several of a runtime, that one is
-/// told, so that its other tasks go on.
+/// Blocks this thread, but not its runtime's other tasks.
 fn wait<T: Send + 'static>(runtime: &Handle, future: impl Future<Output = T> + Send + 'static) -> io::Result<T> {
     let (answer, answered) = mpsc::sync_channel(1);
-    // Whoever waits for the answer does so to the end.
     runtime.spawn(async move { drop(answer.send(future.await)) });
     let receive = || answered.recv().map_err(|_| io::Error::other("the link has ended"));
     match Handle::try_current().map(|here| here.runtime_flavor()) {
@@ -247,7 +225,7 @@ pub(crate) async fn options(config: &Config) -> io::Result<ConnectOptions> {
     Ok(options)
 }
 
-/// A file, if it can be read; the client would say only why not, and not which.
+/// Adds the path to the error.
 fn readable(file: &Path) -> io::Result<PathBuf> {
     match File::open(file) {
         Ok(_) => Ok(file.to_owned()),

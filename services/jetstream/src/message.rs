@@ -1,4 +1,4 @@
-//! Messages of a stream, and the rules that hold from one to the next.
+//! Messages of a stream and their verification.
 
 use crate::{
     failure::Failure,
@@ -9,28 +9,22 @@ use data_encoding::BASE64;
 use motherlode_log::{DamagedMessage, Hash, Position, block, genesis, verify_chain};
 use serde_json::Value;
 
-/// The header of a block with the number of the message that began its writer's epoch.
+/// Sequence number of the writer's epoch message.
 pub(crate) const EPOCH: &str = "Motherlode-Epoch";
-/// The header with the MAC of a message.
 pub(crate) const MAC: &str = "Motherlode-Mac";
-/// Hexadecimal digits of an epoch's nonce.
 pub(crate) const NONCE_DIGITS: usize = 32;
 
-/// A message as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Message {
-    /// Its number in the stream, from 1.
     pub sequence: u64,
     pub kind: Kind,
-    /// The epoch of its writer, as a block names it.
+    /// `None` outside blocks.
     pub epoch: Option<u64>,
-    /// Its MAC, lower-case hexadecimal.
     pub mac: Option<String>,
     pub payload: Bytes,
 }
 
 impl Message {
-    /// Decodes the answer to a direct request.
     pub(crate) fn new(stream: &str, answer: async_nats::Message) -> Result<Self, Failure> {
         let headers = answer.headers.unwrap_or_default();
         let header = |name: &str| headers.get_last(name).map(|value| value.as_str());
@@ -45,7 +39,6 @@ impl Message {
         })
     }
 
-    /// Decodes a message as the interface for single messages has it: headers and payload in Base64.
     pub(crate) fn stored(stream: &str, found: &Value) -> Option<Self> {
         let text = |key: &str| BASE64.decode(found[key].as_str().unwrap_or_default().as_bytes()).ok();
         let headers = String::from_utf8(text("hdrs")?).ok()?;
@@ -71,39 +64,35 @@ fn kind(stream: &str, subject: &str) -> Kind {
     }
 }
 
-/// The subject of appends.
 pub(crate) fn block_subject(stream: &str) -> String {
     format!("{stream}.block")
 }
 
-/// The subject of epochs.
 pub(crate) fn epoch_subject(stream: &str) -> String {
     format!("{stream}.epoch")
 }
 
-/// Rules that separate a writer's messages from those of other NATS users.
+/// Rules that identify authentic messages.
 #[derive(Debug)]
 pub(crate) struct Trust {
     pub stream: String,
-    /// Key of the installation. Without it, each NATS user with access to the stream's subjects can write the log.
+    /// Without a key, each NATS user with access to the subjects can write the log.
     pub key: Option<StreamKey>,
-    /// Number of the last message that may be without a MAC though there is a key.
+    /// Last sequence number that needs no MAC.
     pub unsigned_up_to: u64,
 }
 
 impl Trust {
-    /// Whether a message has to have a MAC.
     fn signs(&self, sequence: u64) -> Option<&StreamKey> {
         self.key.as_ref().filter(|_| sequence > self.unsigned_up_to)
     }
 
-    /// The MAC of a message for the place `sequence`; `None` without a key.
     pub(crate) fn mac(&self, sequence: u64, kind: Kind, epoch: Option<u64>, payload: &[u8]) -> Option<String> {
         let message = Authenticated { sequence, kind, epoch: epoch.unwrap_or_default(), payload };
         self.key.as_ref()?.mac(&self.stream, message)
     }
 
-    /// Whether a message begins an epoch, as far as it alone shows.
+    /// Reports whether a message begins an epoch, judged without its predecessors.
     pub(crate) fn begins_epoch(&self, message: &Message) -> bool {
         message.kind == Kind::Epoch
             && match self.signs(message.sequence) {
@@ -123,36 +112,29 @@ fn is_nonce(payload: &[u8]) -> bool {
     payload.len() == NONCE_DIGITS && payload.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Goes along a stream message by message and believes nothing.
+/// Verifies a stream message by message.
 ///
-/// A message that no writer of the log has published is *foreign*: it is counted and skipped. Positions and the hash chain
-/// have no gap, so a skipped block shows at the next one.
+/// A message that no writer has published is *foreign*: it is counted and skipped. A skipped block shows at the next
+/// one, since positions and hashes have no gaps.
 #[derive(Debug, Clone)]
 pub(crate) struct Walk {
-    /// The number that the next message must have.
     pub sequence: u64,
-    /// The position of the next record.
     pub next: Position,
-    /// The hash that the next record must name as its previous one.
     pub head: Hash,
-    /// The number of the message that began the epoch; 0 before the first.
+    /// Sequence number of the epoch message, or 0.
     pub epoch: u64,
-    /// Number of foreign messages skipped since the epoch began.
+    /// Foreign messages in the epoch.
     pub foreign: u64,
-    /// Whether an authentic message was seen.
+    /// Whether any message was authentic.
     pub authentic: bool,
 }
 
 impl Walk {
-    /// From the beginning of a partition's stream.
     pub(crate) fn new(partition: u32) -> Self {
         Self { sequence: 1, next: 1, head: genesis(partition), epoch: 0, foreign: 0, authentic: false }
     }
 
-    /// The records of the next message: none if it begins an epoch or is foreign.
-    ///
-    /// # Errors
-    /// The message is damaged, some are missing before it, or it cannot be authenticated. The walk does not move.
+    /// Verifies the next message and returns its records. An error leaves the walk unchanged.
     pub(crate) fn step(&mut self, trust: &Trust, message: &Message) -> Result<Vec<Bytes>, DamagedMessage> {
         let (sequence, position) = (self.sequence, self.next);
         let damaged = |reason: String| DamagedMessage { stream: trust.stream.clone(), sequence, position, reason };
@@ -191,12 +173,10 @@ impl Walk {
         Ok(records)
     }
 
-    /// Whether the message between another state and this one was foreign.
     pub(crate) fn skipped(&self, before: &Self) -> bool {
         self.foreign > before.foreign
     }
 
-    /// Logs the first, second, fourth, eighth, ... foreign message skipped since another state.
     pub(crate) fn report_foreign(&self, before: &Self, stream: &str) {
         if self.skipped(before) && self.foreign.is_power_of_two() {
             let (count, message) = (self.foreign, before.sequence);
@@ -204,7 +184,6 @@ impl Walk {
         }
     }
 
-    /// Moves past the message that begins an epoch.
     pub(crate) fn begin_epoch(&mut self, authentic: bool) {
         self.epoch = self.sequence;
         self.sequence += 1;
@@ -240,7 +219,6 @@ mod tests {
         message(sequence, Kind::Block, Some(epoch), block::encode(first, records))
     }
 
-    /// The same message with the MAC of the writer with this key.
     fn by(trust: &Trust, message: Message) -> Message {
         let mac = trust.mac(message.sequence, message.kind, message.epoch, &message.payload);
         Message { mac, ..message }
@@ -267,7 +245,7 @@ mod tests {
         for (what, wrong) in [
             ("some are missing", append(3, 1, 1, &all)),
             ("another position", append(2, 1, 2, &all)),
-            ("no sound block header", cut),
+            ("no valid block header", cut),
             ("checksum", Message { payload: flipped.into(), ..good.clone() }),
             ("does not chain", append(2, 1, 1, &foreign)),
         ] {
@@ -303,7 +281,7 @@ mod tests {
         assert_eq!(walk.step(&trust, &append(8, 2, 2, &all[1..])).unwrap(), all[1..]);
     }
 
-    /// Write access to NATS: chained blocks with the current epoch, copies of authentic messages, epochs.
+    /// Forgeries: chained blocks with the current epoch, copies of authentic messages, epochs.
     #[test]
     fn mf_e4_with_a_key_a_message_without_its_mac_is_skipped() {
         let all = records(genesis(0), [b"one", b"two", b"six"]);
@@ -336,14 +314,13 @@ mod tests {
         for message in &old {
             walk.step(&trust, message).unwrap();
         }
-        // Too low a number would lose acknowledged appends without a word.
+        // A number that is too low would lose appends.
         let refused = walk.clone().step(&trust, &append(3, 1, 2, &all[1..])).unwrap_err();
         assert!(refused.to_string().contains("[store.unsigned_up_to]"), "{refused}");
         walk.step(&trust, &by(&trust, epoch(3))).unwrap();
         walk.step(&trust, &append(4, 3, 2, &all[1..])).unwrap();
         assert_eq!((walk.next, walk.foreign), (2, 1));
         assert_eq!(walk.step(&trust, &by(&trust, append(5, 3, 2, &all[1..]))).unwrap(), all[1..]);
-        // A process without a key does not mistake a stream with MACs for one without.
         let mut walk = Walk::new(0);
         let refused = walk.step(&unsigned(), &by(&trust, epoch(1))).unwrap_err();
         assert!(refused.to_string().contains("has no stream key"), "{refused}");

@@ -1,4 +1,4 @@
-//! Connecting to a partition's stream: made or found, and checked to be safe for a log.
+//! Connects to a partition's stream, creates it if needed, and checks its safety.
 
 use crate::{
     check::{self, Unsafe},
@@ -18,82 +18,81 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long an opening and a read wait for servers that don't answer: a change of leaders takes some seconds.
+/// Timeout of openings and reads, longer than an election.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(30);
 
-/// JetStream's error for a stream that there is not.
 pub(crate) const STREAM_NOT_FOUND: u64 = 10_059;
 
-/// Why a log on JetStream cannot be opened. Nothing was changed, except that the stream may have been made.
+/// Reasons for a failed opening. At most an empty stream was created.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// No server can be reached, or none accepts the credentials.
+    /// No server is reachable or accepts the credentials.
     #[error("cannot connect to {servers}: {source}")]
     Connect {
-        /// The servers.
+        /// Server addresses.
         servers: String,
-        /// Why.
+        /// Connection error.
         source: io::Error,
     },
-    /// There is no such stream.
+    /// The stream does not exist.
     #[error("there is no stream {stream}")]
     Missing {
-        /// Its name.
+        /// Stream name.
         stream: String,
     },
-    /// The stream of an existing log is gone.
+    /// The stream of an existing log is missing.
     #[error(
         "there is no stream {stream}, and {evidence}: the stream is not created. Restore the stream; a new log needs another data folder or \
          another [store] stream"
     )]
     Deleted {
-        /// Its name.
+        /// Stream name.
         stream: String,
         /// Evidence of the log.
         evidence: String,
     },
-    /// The file with the stream key cannot be used.
+    /// The stream key's file is unusable.
     #[error("the stream key {}: {source}", path.display())]
     Key {
-        /// The file.
+        /// Key file.
         path: PathBuf,
-        /// Its cause.
+        /// File error.
         source: io::Error,
     },
-    /// A setting could lose acknowledged rounds.
+    /// A setting can lose acknowledged rounds.
     #[error(transparent)]
     Unsafe(#[from] Unsafe),
-    /// The stream is not as a store makes it.
+    /// The stream is incomplete or has a wrong setting.
     #[error("stream {stream}: {fault}")]
     Stream {
-        /// Its name.
+        /// Stream name.
         stream: String,
-        /// The setting or message that is wrong, for people.
+        /// Description of the fault.
         fault: String,
     },
-    /// A request of JetStream's interface failed.
+    /// A JetStream request failed.
     #[error("stream {stream}: {source}")]
     Api {
-        /// The stream.
+        /// Stream name.
         stream: String,
-        /// The error that it answered.
+        /// Returned error.
         source: io::Error,
     },
-    /// The stream cannot be read, or is damaged.
+    /// The stream is unreadable or damaged.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Another process has taken the stream since it was found without a writer.
-    #[error("stream {stream}: message {epoch} has begun the epoch of another process, which has taken it just before")]
+    /// Another process took the stream over first.
+    #[error("stream {stream}: another process took it over first, with epoch message {epoch}")]
     Taken {
-        /// Its name.
+        /// Stream name.
         stream: String,
-        /// The message that begins the other epoch.
+        /// Sequence number of its epoch message.
         epoch: u64,
     },
-    /// Others append so fast that no epoch could be begun.
+    /// Other writers prevented the epoch.
     #[error("stream {stream}: other writers keep appending")]
     Contended {
-        /// Its name.
+        /// Stream name.
         stream: String,
     },
 }
@@ -104,10 +103,7 @@ impl From<DamagedMessage> for OpenError {
     }
 }
 
-/// Whether a partition has a stream.
-///
-/// # Errors
-/// It cannot be found out, or the stream is not as a store makes it.
+/// Reports whether a partition has a stream. An incomplete stream is an error.
 pub fn exists(config: &Config, partition: u32) -> Result<bool, OpenError> {
     let stream = Stream::connect(config, partition)?;
     match stream.found() {
@@ -117,16 +113,15 @@ pub fn exists(config: &Config, partition: u32) -> Result<bool, OpenError> {
     }
 }
 
-/// The reaction of an opening to a missing stream.
+/// Reaction of an opening to a missing stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absent<'a> {
-    /// The stream is created, unless `create` is off.
+    /// Create it, unless `create` is off.
     Create,
-    /// The opening fails, with this evidence of an earlier log.
+    /// Fail with this evidence of an earlier log.
     Refuse(&'a str),
 }
 
-/// A stream that is there.
 #[derive(Debug, Clone)]
 pub(crate) struct Stream {
     pub link: Arc<Link>,
@@ -134,8 +129,7 @@ pub(crate) struct Stream {
     pub trust: Arc<Trust>,
 }
 
-/// The key of a configuration's streams. The data folder's own is made with a new log. `None` if the configuration allows to
-/// do without.
+/// Reads the stream key, or creates it in the data folder of a new log.
 fn stream_key(config: &Config, is_new: bool) -> Result<Option<StreamKey>, OpenError> {
     let failed = |path: &Path, source| OpenError::Key { path: path.to_owned(), source };
     if let Some(path) = &config.key_file {
@@ -147,7 +141,7 @@ fn stream_key(config: &Config, is_new: bool) -> Result<Option<StreamKey>, OpenEr
         }
         if is_new && !config.allow_unsafe.unsigned {
             let key = StreamKey::make(own).map_err(|source| failed(own, source))?;
-            tracing::info!(file = %own.display(), "a stream key was made: standbys and tools that read the log need a copy");
+            tracing::info!(file = %own.display(), "created a stream key: standbys and tools that read the log need a copy");
             return Ok(Some(key));
         }
     }
@@ -155,23 +149,20 @@ fn stream_key(config: &Config, is_new: bool) -> Result<Option<StreamKey>, OpenEr
     Ok(None)
 }
 
-/// A stream checked for writing.
 #[derive(Debug)]
 pub(crate) struct Checked {
-    /// The number of its last message.
     pub last: u64,
     pub expected: Expected,
 }
 
 impl Stream {
-    /// Connects to the stream of a partition, to read it.
     pub(crate) fn find(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Self::connect(config, partition)?;
         stream.is_whole(&stream.found()?)?;
         stream.authenticated(config, false)
     }
 
-    /// Connects to the stream of a partition, to save the messages before a gap.
+    /// Connects for reading up to a gap.
     pub(crate) fn find_damaged(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Self::connect(config, partition)?;
         let info = stream.found()?;
@@ -181,7 +172,6 @@ impl Stream {
         stream.authenticated(config, false)
     }
 
-    /// Connects to the stream of a partition, to write it, which takes settings that are safe.
     pub(crate) fn open(config: &Config, partition: u32, absent: Absent<'_>) -> Result<Self, OpenError> {
         let stream = Self::connect(config, partition)?;
         check::server(&stream.link, config)?;
@@ -205,7 +195,7 @@ impl Stream {
         stream.authenticated(config, info["state"]["last_seq"] == 0)
     }
 
-    /// Checks the settings of the stream and its servers, and the absence of removed messages, before writing.
+    /// Checks the settings, and that no message was removed.
     pub(crate) fn check(&self, config: &Config) -> Result<Checked, OpenError> {
         check::server(&self.link, config)?;
         let info = self.found()?;
@@ -222,7 +212,7 @@ impl Stream {
         Ok(Checked { last, expected: Expected::new(&self.name, config, &info) })
     }
 
-    /// Connects without the key: for the stream's state alone.
+    /// Connects without the key, for the stream's state.
     fn connect(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let name = Link::stream_name(config, partition);
         let unsigned_up_to = config.unsigned_up_to.get(&name).copied().unwrap_or_default();
@@ -232,7 +222,6 @@ impl Stream {
         Ok(Self { link: Arc::new(link), name, trust })
     }
 
-    /// The same with the stream key; the log `is_new` if it is about to be made or has no message yet.
     fn authenticated(self, config: &Config, is_new: bool) -> Result<Self, OpenError> {
         let key = stream_key(config, is_new)?;
         let Trust { unsigned_up_to, .. } = *self.trust;
@@ -240,7 +229,6 @@ impl Stream {
         Ok(Self { trust: Arc::new(trust), ..self })
     }
 
-    /// Numbers are dense and begin with 1, or something was removed.
     fn is_whole(&self, info: &Value) -> Result<(), OpenError> {
         let state = &info["state"];
         let count = |key: &str| state[key].as_u64().unwrap_or_default();
@@ -250,7 +238,6 @@ impl Stream {
         Err(OpenError::Stream { stream: self.name.clone(), fault: format!("messages are missing: {state}") })
     }
 
-    /// The number of the last message, as the leader knows it.
     pub(crate) fn last(&self) -> Result<u64, Failure> {
         let info = self.info()?;
         info["state"]["last_seq"].as_u64().ok_or_else(|| Failure::Unknown("no last number".into()))
@@ -260,12 +247,10 @@ impl Stream {
         OpenError::Api { stream: self.name.clone(), source: failure.into() }
     }
 
-    /// Asks the stream's leader for the stream's state.
     fn info(&self) -> Result<Value, Failure> {
         insist(Instant::now() + ANSWER_WAIT, || self.link.api(&format!("STREAM.INFO.{}", self.name), &json!({})))
     }
 
-    /// The same of one that is there.
     fn found(&self) -> Result<Value, OpenError> {
         self.info().map_err(|failure| match failure {
             Failure::Refused { code: STREAM_NOT_FOUND, .. } => OpenError::Missing { stream: self.name.clone() },
@@ -275,7 +260,7 @@ impl Stream {
 
     fn make(&self, wanted: &Value) -> Result<(), Failure> {
         let until = Instant::now() + ANSWER_WAIT;
-        // Making what is there already, just as it is, does nothing: it can be asked again.
+        // A repeated request has no effect.
         insist(until, || self.link.api(&format!("STREAM.CREATE.{}", self.name), wanted)).map(drop)
     }
 }

@@ -1,13 +1,11 @@
-//! Presence: signs of life of a log's writer, so that another process knows when to take the log over.
+//! Liveness of a log's writer, which decides when a standby attempts a takeover. Epochs, not this, keep two writers
+//! apart.
 //!
-//! It does not keep two writers apart: epochs do that, and they need no clock. It only says when to try. The writer
-//! answers on a subject outside its streams; a standby asks there, and takes over after a silence. The writer asks
-//! there too, and asks the leader of each partition's stream for the latest epoch: a writer that cannot be heard, or
-//! whose epoch in any partition is over, steps down from all of them, so that no call is answered from an outdated
-//! state.
+//! The writer answers requests on a subject outside its streams; a standby takes over after a silence. The writer sends
+//! the same requests, and asks each stream's leader for the latest epoch. If its own messages fail to arrive, or
+//! another epoch has begun in any partition, it steps down from all partitions.
 //!
-//! Each answer of a leader that is in contact with a majority of the stream's servers confirms the writer's
-//! [`Authority`], which bounds the age of the state that reads are answered from.
+//! An answer of a leader with a majority of the servers confirms the [`Authority`], which bounds the age of reads.
 
 use crate::{
     expected::Expected,
@@ -41,105 +39,84 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-/// From one question to the next.
+/// Delay between requests.
 const ASK_EVERY: Duration = Duration::from_millis(500);
-/// A writer that was silent for so long is taken for dead.
+/// Silence before a takeover.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
-/// A writer that did not hear itself for so long steps down: before another one takes it for dead.
+/// Silence before the writer steps down, shorter than the standby's.
 const UNHEARD_MAX: Duration = Duration::from_millis(2_500);
 
-/// How long a writer that leaves waits until it has said so.
 const LEAVE_MAX: Duration = Duration::from_secs(1);
 
-/// JetStream's error for a message that there is not.
 const NO_MESSAGE: u64 = 10_037;
 
-/// The subject on which the writer of a stream answers. It's not one of the stream itself: that would be stored.
 fn subject(stream: &str) -> String {
     format!("{stream}-writer")
 }
 
-/// The subject on which a leaving writer announces it. The announcement alone hands nothing over: a standby then sends the writer one
-/// more request, and takes the log over if there is no answer.
+/// Subject of a leaving writer's announcement. A standby then sends one more request.
 fn vacated_subject(stream: &str) -> String {
     format!("{stream}-vacated")
 }
 
-/// How a writer leaves its streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leaving {
-    /// It doesn't.
     No,
-    /// It's to answer no more.
     Asked,
-    /// It answers no more, and has said so.
     Said,
 }
 
-/// The presence of a log's writer.
+/// Liveness of a log's writer.
 #[derive(Debug, Clone)]
 pub struct Presence {
-    /// The stream whose writer it answers as.
     stream: Stream,
-    /// All streams that it writes.
     taken: Vec<Taken>,
-    /// A stream that has no leader for so long is one that this process is cut from: an election takes less.
+    /// Longest time without a leader, more than an election.
     leaderless_max: Duration,
     leaving: Arc<watch::Sender<Leaving>>,
 }
 
-/// A stream that a writer has.
 #[derive(Debug, Clone)]
 pub(crate) struct Taken {
     pub stream: Stream,
-    /// The partition that it has.
     pub partition: u32,
-    /// The number of the message by which it was taken.
     pub epoch: u64,
-    /// State shared by its writer and its readers.
     pub shared: Arc<Shared>,
-    /// The stream as it was found.
     pub expected: Arc<Expected>,
-    /// How lately this writer was confirmed.
     pub authority: Arc<Authority>,
 }
 
 impl Presence {
-    /// Makes the presence of a writer of these streams, which answers as that of the first.
+    /// Creates the presence of the writer of all streams, which answers on the first stream's subject.
     pub(crate) fn new(first: Taken, others: impl Iterator<Item = Taken>, leaderless_max: Duration) -> Self {
         let (stream, taken) = (first.stream.clone(), [first].into_iter().chain(others).collect());
         Self { stream, taken, leaderless_max, leaving: Arc::new(watch::Sender::new(Leaving::No)) }
     }
 
-    /// Hands the streams over at once: no longer answers as their writer, and announces that to the standbys. The writer must have
-    /// stopped appending, and [`hold`](Self::hold) must still be held. If the announcement is lost, the standby waits out the silence.
+    /// Stops answering and announces it to the standbys. The writer must have stopped appending, while
+    /// [`hold`](Self::hold) still runs. A lost announcement only delays the takeover.
     pub fn leave(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.leaving.send_replace(Leaving::Asked);
             let mut leaving = self.leaving.subscribe();
             let said = leaving.wait_for(|leaving| *leaving == Leaving::Said);
             if timeout(LEAVE_MAX, said).await.is_err() {
-                tracing::warn!(
-                    "failed to announce to the standbys that this process leaves: they take over after its silence"
-                );
+                tracing::warn!("failed to announce the leave to the standbys: they take over after a silence");
             }
         })
     }
 
-    /// The streams that it writes, by partition.
     pub(crate) fn streams(&self) -> impl Iterator<Item = (u32, &Stream)> {
         self.taken.iter().map(|taken| (taken.partition, &taken.stream))
     }
 
-    /// Number of messages that no writer of the log has published and that were skipped since the epoch before this writer's
-    /// began, by partition.
+    /// Returns the number of foreign messages by partition, from the epoch before this writer's.
     pub fn foreign(&self) -> impl Iterator<Item = (u32, u64)> {
         self.taken.iter().map(|taken| (taken.partition, taken.shared.foreign()))
     }
 
-    /// Answers for the writer until this is dropped; ends when it must step down, with the reason. It runs on the
-    /// link's own thread: a replay or a check that keeps the caller's runtime busy for longer than a silence must not
-    /// look like a death.
+    /// Answers as writer until dropped, or returns the reason for stepping down. Independent of the caller's load,
+    /// since it runs on the link's thread.
     pub fn hold(&self) -> BoxFuture<'_, String> {
         Box::pin(async move {
             let Some(thread) = self.stream.link.handle() else { return "the link is closed".to_owned() };
@@ -172,7 +149,7 @@ impl Presence {
                     let question = tokio::select! {
                         question = asked.next() => question,
                         true = leaves => {
-                            // Before the announcement: the servers process both in this order.
+                            // The servers process this before the announcement.
                             drop(asked);
                             let _ = client.publish(vacated_subject(&self.stream.name), "".into()).await;
                             let _ = client.flush().await;
@@ -182,7 +159,6 @@ impl Presence {
                     };
                     let Some(question) = question else { break };
                     if let Some(reply) = question.reply {
-                        // The sender of the request repeats it.
                         let _ = client.publish(reply, "".into()).await;
                     }
                 }
@@ -191,7 +167,7 @@ impl Presence {
         }
     }
 
-    /// Asks as another process would, and ends when another process would hear nothing.
+    /// Sends requests like a standby, until a silence.
     async fn hear(&self, client: &Client) -> String {
         let mut heard = Instant::now();
         loop {
@@ -199,7 +175,7 @@ impl Presence {
             if let Ok(Ok(_)) = timeout(ASK_EVERY, asked).await {
                 heard = Instant::now();
             }
-            // Checked after the request: a process that was frozen sends one more, and stays if no other has taken the log.
+            // A suspended process sends one more request first.
             if heard.elapsed() >= UNHEARD_MAX {
                 break;
             }
@@ -208,12 +184,11 @@ impl Presence {
         format!("no server of stream {} has carried a message of this writer for {UNHEARD_MAX:?}", self.stream.name)
     }
 
-    /// Ends when a stream has another writer, has changed, or has no leader for too long.
+    /// Returns once the stream has another writer, has changed, or has no leader.
     async fn confirm(&self, client: &Client, taken: &Taken) -> String {
         let name = &taken.stream.name;
         let mut confirmed = Instant::now();
         taken.authority.confirm(uptime());
-        // All epochs up to this message are judged.
         let mut judged = taken.epoch;
         while confirmed.elapsed() < self.leaderless_max {
             let asked = uptime();
@@ -221,15 +196,15 @@ impl Presence {
             if let Some(latest) = latest
                 && let Some(epoch) = epoch_of_another(client, &taken.stream, &mut judged, latest).await
             {
-                return format!("message {epoch} of stream {name} has begun another's epoch");
+                return format!("message {epoch} of stream {name} began another writer's epoch");
             }
             let is_judged = latest.is_some_and(|latest| latest <= judged);
-            // The answer covers all messages acknowledged before the question.
+            // `last` precedes the request, so the answer must cover it.
             let (last, informed) = (taken.shared.last(), uptime());
             let deviation = match api(client, &format!("STREAM.INFO.{name}"), &json!({})).await {
                 Ok(info) => {
                     if let Some(silence) = quorum_silence(&info).filter(|_| is_judged) {
-                        // A leader that has a majority after the request had no successor when it was sent.
+                        // A leader that still has a majority had no successor when the request was sent.
                         taken.authority.confirm(asked.min(informed.saturating_sub(silence)));
                         confirmed = Instant::now();
                     }
@@ -247,8 +222,7 @@ impl Presence {
     }
 }
 
-/// Time since a stream's leader was last in contact with a majority of the stream's servers, itself included, by its own
-/// information; `None` without a majority.
+/// Returns the time since the leader last had contact with a majority; `None` without a majority.
 fn quorum_silence(info: &Value) -> Option<Duration> {
     let followers = info["cluster"]["replicas"].as_array().map(Vec::as_slice).unwrap_or_default();
     let silence = |follower: &Value| match follower["offline"] == true {
@@ -257,21 +231,18 @@ fn quorum_silence(info: &Value) -> Option<Duration> {
     };
     let mut silences: Vec<_> = followers.iter().map(silence).collect();
     silences.sort_unstable_by_key(|silence| silence.unwrap_or(Duration::MAX));
-    // Followers that make a majority with the leader: 1 of 2, 2 of 4; a single server needs none.
     match silences.len().div_ceil(2) {
         0 => Some(Duration::ZERO),
         needed => silences[needed - 1],
     }
 }
 
-/// The number of the last message of a stream that looks like the begin of an epoch, as its leader has it.
 async fn latest_epoch(client: &Client, stream: &str) -> Option<u64> {
     let body = json!({ "last_by_subj": epoch_subject(stream) });
     api(client, &format!("STREAM.MSG.GET.{stream}"), &body).await.ok()?["message"]["seq"].as_u64()
 }
 
-/// Judges the messages after `judged` that look like the begin of an epoch. Returns the first that is; foreign ones are
-/// passed over.
+/// Returns the first authentic epoch message after `judged`.
 async fn epoch_of_another(client: &Client, stream: &Stream, judged: &mut u64, latest: u64) -> Option<u64> {
     while *judged < latest {
         let body = json!({ "seq": *judged + 1, "next_by_subj": epoch_subject(&stream.name) });
@@ -290,19 +261,14 @@ async fn epoch_of_another(client: &Client, stream: &Stream, judged: &mut u64, la
     None
 }
 
-/// Sends a request of JetStream's interface and returns its answer.
 async fn api(client: &Client, call: &str, body: &Value) -> Result<Value, Failure> {
     let unknown = |error: &dyn std::fmt::Display| Failure::Unknown(error.to_string());
     let asked = timeout(SILENCE_MAX, client.request(format!("$JS.API.{call}"), body.to_string().into())).await;
     answered(&asked.map_err(|error| unknown(&error))?.map_err(|error| unknown(&error))?)
 }
 
-/// Waits until partitions' streams have no writer that answers, for the time of a silence or since it has left; `silent` is set while it
-/// does not answer. Silence because this process itself is cut off does not count. The writer of the first partition has all of them.
-/// Returns the latest epoch of each as of the silence, 0 without one; a stream that cannot be read is left out.
-///
-/// # Errors
-/// It cannot connect.
+/// Waits until the first partition's writer is silent or has left. Returns the latest epoch of each readable partition
+/// at that time, 0 without one. `silent` is set during a silence. Time while this process is cut off does not count.
 pub fn vacant<'a>(
     config: &'a Config,
     partitions: &'a [u32],
@@ -338,7 +304,6 @@ pub fn vacant<'a>(
                 heard = Instant::now();
                 last_epochs.clear();
             }
-            // A closed subscription yields nothing more.
             tokio::select! {
                 Some(_) = vacated.next() => has_left = Some(Instant::now()),
                 () = sleep(ASK_EVERY.saturating_sub(asked.elapsed())) => {}
@@ -348,7 +313,7 @@ pub fn vacant<'a>(
     })
 }
 
-/// The latest epochs of partitions' streams, which may not exist yet: 0 without one. A stream that cannot be read is left out.
+/// Leaves out unreadable streams.
 async fn read_last_epochs(client: &Client, config: &Config, partitions: &[u32]) -> BTreeMap<u32, u64> {
     let read = partitions.iter().map(async |partition| {
         let stream = Link::stream_name(config, *partition);
@@ -363,7 +328,6 @@ async fn read_last_epochs(client: &Client, config: &Config, partitions: &[u32]) 
     join_all(read).await.into_iter().flatten().collect()
 }
 
-/// Whether the servers still carry this process's messages, to itself.
 async fn echoes(client: &Client) -> bool {
     let echo = async {
         let inbox = client.new_inbox();

@@ -1,7 +1,4 @@
-//! Random access: reads of the durable part while the writer appends.
-//!
-//! Costs: one request for the messages between two marks, or for as many as were asked for; nothing while what was read
-//! lately has it.
+//! Random access to durable records during appends. A read outside the cache costs one request.
 
 use crate::{
     index::Index,
@@ -15,18 +12,17 @@ use motherlode_log::{Limit, Position, ReadError, Reader, Record};
 use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes asked for at once, at the least: those between two marks.
+/// At least the bytes between two marks.
 const BYTES_MIN: u64 = 64 << 10;
 
-/// State shared by the writer and its readers.
 #[derive(Debug)]
 pub(crate) struct Shared {
     stream: Stream,
-    /// Locked to look up or to publish, never while a request is under way.
+    /// Never locked during a request.
     index: RwLock<Index>,
-    /// The same.
+    /// Never locked during a request.
     recent: Mutex<Recent>,
-    /// Number of foreign messages skipped since the epoch before this writer's began.
+    /// From the epoch before this writer's.
     foreign: AtomicU64,
 }
 
@@ -39,7 +35,7 @@ impl Shared {
         &self.stream
     }
 
-    /// Lets readers see a further message of `bytes`, which lies between two states of the walk.
+    /// Publishes a message to the readers, with the walk before and after it.
     pub(crate) fn publish(&self, before: &Walk, after: &Walk, bytes: usize) {
         self.index.write().add(before, after, bytes);
         if after.skipped(before) {
@@ -47,29 +43,26 @@ impl Shared {
         }
     }
 
-    /// Continues the count of foreign messages from this number.
     pub(crate) fn count_foreign(&self, from: u64) {
         self.foreign.store(from, Ordering::Relaxed);
     }
 
-    /// Number of skipped foreign messages.
     pub(crate) fn foreign(&self) -> u64 {
         self.foreign.load(Ordering::Relaxed)
     }
 
-    /// Number of the last message read or written.
     pub(crate) fn last(&self) -> u64 {
         self.index.read().last
     }
 
-    /// Has records at hand that were read and verified just now.
+    /// Caches verified records.
     pub(crate) fn keep(&self, first: Position, records: Vec<Bytes>) {
         if !records.is_empty() {
             self.recent.lock().keep(first, records);
         }
     }
 
-    /// Reads the next messages, of about `bytes`, at least as far as `from`, which is among them.
+    /// Reads messages until `from` is among their records, `bytes` per request.
     fn fetch(&self, mut walk: Walk, messages: u64, bytes: u64, from: Position) -> Result<Vec<Bytes>, ReadError> {
         let end = walk.sequence + messages;
         let mut records = vec![];

@@ -1,33 +1,29 @@
-//! Stretches of a stream that were read lately, so that reading records near each other one by one asks a server once.
-//!
-//! A round's history is walked back commit by commit; without this, each would cost a request and the 32 messages around
-//! it. What was read was verified and never changes, so nothing here is ever stale.
+//! A cache of records read last, since walking a history backwards reads commit by commit. Verified records never
+//! change, so no entry is stale.
 
 use bytes::Bytes;
 use motherlode_log::{Limit, Position, Record};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Bytes of records that are kept; of one stretch that's longer, all of it.
+/// A single larger range is kept in full.
 const BYTES_MAX: usize = 16 << 20;
 
-/// A cache of stretches read lately; the oldest is dropped first.
+/// The oldest range is dropped first.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
-    /// Records in order and without a gap, by the position of the first.
+    /// Contiguous records by first position.
     stretches: BTreeMap<Position, Vec<Bytes>>,
-    /// The first positions in the order in which they came.
     order: VecDeque<Position>,
     bytes: usize,
 }
 
 impl Recent {
-    /// The records from a position on, as far as the limit and the stretch go; none if the position isn't kept.
     pub(crate) fn read(&self, from: Position, limit: &mut Limit) -> Vec<Record> {
         let Some((first, records)) = self.stretches.range(..=from).next_back() else { return vec![] };
         stretch(*first, records, from, limit)
     }
 
-    /// Keeps a stretch, in the place of one that begins at the same position.
+    /// Adds a range and replaces one with the same first position.
     pub(crate) fn keep(&mut self, first: Position, records: Vec<Bytes>) {
         self.bytes += length(&records);
         match self.stretches.insert(first, records) {
@@ -41,7 +37,7 @@ impl Recent {
     }
 }
 
-/// Those records of a stretch from `first` on that stand at `from` and after it, as far as the limit goes.
+/// Returns records from `from` within the limit; the range begins at `first`.
 pub(crate) fn stretch(first: Position, records: &[Bytes], from: Position, limit: &mut Limit) -> Vec<Record> {
     let skipped = usize::try_from(from - first).unwrap_or(usize::MAX);
     let wanted = records.iter().skip(skipped).take_while(|record| limit.admits(record.len()));
@@ -76,7 +72,6 @@ mod tests {
         for outside in [1, 10, 16, 30, 36, Position::MAX] {
             assert!(positions(&recent, outside, 9, 1000).is_empty(), "{outside}");
         }
-        // The end of the log, read again when there was more.
         recent.keep(31, records(7, 10));
         assert_eq!(positions(&recent, 36, 9, 1000), [36, 37]);
         assert_eq!((recent.bytes, recent.order.len()), (120, 2));

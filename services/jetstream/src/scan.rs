@@ -1,7 +1,4 @@
-//! Reads a partition's stream from the first message to the last and believes nothing.
-//!
-//! It changes nothing and takes no epoch, so that a stream may be scanned while it's written. What is read was committed
-//! by a majority of the servers. At the end, a further `next` looks for more.
+//! The verifying reader of a partition's stream, which may be in use. After the end, `next` looks for newer messages.
 
 use crate::{
     failure::Failure,
@@ -14,14 +11,10 @@ use motherlode_log::{Hash, Position, ReadError, Record};
 use motherlode_runtime::config::Store as Config;
 use std::{collections::VecDeque, time::Instant, vec};
 
-/// Messages and bytes that are read at once.
 const MESSAGES: u64 = 1024;
 const BYTES: u64 = 4 << 20;
 
-/// Scans the stream of a partition.
-///
-/// # Errors
-/// It cannot be reached, or there is no message to read. One from which messages are missing is read up to the gap.
+/// Scans the stream of a partition, up to the first missing message.
 pub fn scan(config: &Config, partition: u32) -> Result<Scan, OpenError> {
     Ok(Scan {
         steps: Steps::new(Stream::find_damaged(config, partition)?, partition),
@@ -30,7 +23,7 @@ pub fn scan(config: &Config, partition: u32) -> Result<Scan, OpenError> {
     })
 }
 
-/// The verified records of a partition, in order.
+/// Verified records of a partition, in order.
 #[derive(Debug)]
 pub struct Scan {
     steps: Steps,
@@ -39,7 +32,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// The last position that was verified, and its record's hash.
+    /// Returns the last verified position and its record's hash.
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         (self.steps.walk.next - 1, self.steps.walk.head)
@@ -66,22 +59,17 @@ impl Iterator for Scan {
     }
 }
 
-/// One message, verified.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// The walk before it.
     pub before: Walk,
     pub records: Vec<Bytes>,
-    /// Length of the message.
     pub bytes: usize,
 }
 
-/// Goes along a stream.
 #[derive(Debug)]
 pub(crate) struct Steps {
     pub stream: Stream,
     pub walk: Walk,
-    /// The last message that is known to be there.
     last: u64,
     fetched: VecDeque<Message>,
 }
@@ -91,7 +79,6 @@ impl Steps {
         Self { stream, walk: Walk::new(partition), last: 0, fetched: VecDeque::new() }
     }
 
-    /// Reads the next message; `None` at the end, as of now.
     pub(crate) fn step(&mut self) -> Result<Option<Step>, ReadError> {
         let sequence = self.walk.sequence;
         if self.fetched.is_empty() {
@@ -112,14 +99,14 @@ impl Steps {
                 Ok(Some(Step { before, records, bytes: message.payload.len() }))
             }
             Err(damage) => {
-                // The next call reports the same damage instead of continuing after it.
+                // The next call reports the damage again.
                 self.fetched.push_front(message);
                 Err(damage.into())
             }
         }
     }
 
-    /// Asks any server once for the next messages. Returns whether it has any.
+    /// Requests the next messages from any server, and reports whether there are any.
     pub(crate) fn look(&mut self) -> Result<bool, ReadError> {
         if self.fetched.is_empty() {
             let (link, sequence) = (&self.stream.link, self.walk.sequence);
@@ -129,13 +116,12 @@ impl Steps {
         Ok(self.is_at_hand())
     }
 
-    /// Whether the next message was fetched already.
     pub(crate) fn is_at_hand(&self) -> bool {
         !self.fetched.is_empty()
     }
 }
 
-/// Messages from `sequence` on, which is known to be there: one at least. A server that hasn't got it yet is asked again.
+/// Reads one message or more from `sequence`, which exists. Servers that lag behind are asked again.
 pub(crate) fn fetch(stream: &Stream, sequence: u64, messages: u64, bytes: u64) -> Result<Vec<Message>, ReadError> {
     let attempt = || match stream.link.fetch(&stream.name, sequence, messages, bytes)? {
         fetched if fetched.is_empty() => Err(Failure::Unknown(format!("message {sequence} is not there"))),

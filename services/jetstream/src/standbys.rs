@@ -1,8 +1,5 @@
-//! Standbys: how far those who follow a log's streams hold them, as they tell its writer.
-//!
-//! A standby reads the streams from the servers, so the writer sees nothing of it. It tells on a subject outside the streams, about once
-//! a second, and who falls silent is gone. Nothing rests on what is told: it's for people to see. Cost: a short message a second and
-//! partition, which nothing stores.
+//! Reports of the standbys' positions to the log's writer, for display only. A standby publishes one small message per
+//! second and partition on a subject outside the streams.
 
 use crate::{following::Following, presence::Presence};
 use futures_util::{StreamExt, stream::SelectAll};
@@ -11,29 +8,25 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Before a subscription that failed is tried again.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Bytes of a standby's name.
 const NAME_MAX: usize = 64;
 
-/// The subject on which standbys of a stream tell how far they are.
 fn subject(stream: &str) -> String {
     format!("{stream}-standby")
 }
 
-/// How far a standby holds a partition.
+/// Position of a standby in a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
-    /// The partition.
+    /// Partition number.
     pub partition: u32,
-    /// Where it answers: its address as the servers see it, and its port.
+    /// Address as the servers see it, and port.
     pub name: String,
-    /// The last record that it has verified.
+    /// Last verified position.
     pub position: Position,
 }
 
 impl Told {
-    /// Reads what a standby has told of a partition; none where it makes no sense.
     fn parse(partition: u32, payload: &[u8]) -> Option<Self> {
         motherlode_runtime::json::check_members(payload).ok()?;
         let told: Value = serde_json::from_slice(payload).ok()?;
@@ -44,8 +37,7 @@ impl Told {
 }
 
 impl Following {
-    /// Tells the log's writer how far the partition is held by the process that answers at this port. What is lost on the way is told
-    /// again by whoever calls this again.
+    /// Sends this process's position to the writer, unacknowledged. `port` is the port of its calls.
     pub fn tell(&self, port: u16) {
         let stream = self.stream();
         let (client, Some(thread)) = (stream.link.client(), stream.link.handle()) else { return };
@@ -57,14 +49,14 @@ impl Following {
 }
 
 impl Presence {
-    /// Hears what the standbys of the writer's partitions tell, for as long as it's polled.
+    /// Passes reports to `heard` while polled.
     pub async fn hear_standbys(&self, mut heard: impl FnMut(Told) + Send) {
         loop {
             let mut all = SelectAll::new();
             for (partition, stream) in self.streams() {
                 match stream.link.client().subscribe(subject(&stream.name)).await {
                     Ok(told) => all.push(told.map(move |told| (partition, told.payload)).boxed()),
-                    Err(error) => tracing::warn!(%error, partition, "standbys are not heard for now"),
+                    Err(error) => tracing::warn!(%error, partition, "failed to subscribe to the reports of standbys"),
                 }
             }
             while let Some((partition, payload)) = all.next().await {

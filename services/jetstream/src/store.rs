@@ -1,4 +1,4 @@
-//! The writer: one message, published to follow the last one that is known.
+//! The writer: publishes each append as one message.
 
 use crate::{
     check::MAX_PAYLOAD_MIN,
@@ -22,41 +22,32 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Messages and bytes read at once while skipping foreign messages.
 const FOREIGN_MESSAGES: u64 = 1024;
 const FOREIGN_BYTES: u64 = 4 << 20;
-/// Room for a message's headers, bytes, besides its block.
+/// Reserved for headers.
 const HEADERS: u64 = 1024;
 
-/// A partition on JetStream: its writer.
+/// The writer of a partition on JetStream.
 #[derive(Debug)]
 pub struct JetStreamStore {
     partition: u32,
     shared: Arc<Shared>,
-    /// Up to the last durable message.
     walk: Walk,
-    /// The number of the message by which this writer took the stream.
     epoch: u64,
-    /// The stream as it was found.
     expected: Arc<Expected>,
     authority: Arc<Authority>,
     append_wait: Duration,
-    /// The largest block that a message holds, bytes.
     block_limit: u64,
-    /// Why no more appends are taken.
     failed: Option<Failed>,
-    /// Why the last append found no room, if it found none.
+    /// Error of the last append, if the storage was full.
     full: Option<String>,
     /// Released with the store.
     _lock: Option<LockGuard>,
 }
 
-/// Why a store takes no more appends.
 #[derive(Debug, Clone)]
 enum Failed {
-    /// It is unknown whether the last append is durable.
     Unknown(String),
-    /// Another writer took the stream.
     Fenced(String),
 }
 
@@ -69,34 +60,24 @@ impl From<Failed> for AppendError {
     }
 }
 
-/// The outcome of publishing a message.
 #[derive(Debug)]
 enum Published {
-    /// It stands at its place.
     Stands,
-    /// Another one does.
     Other(Message),
-    /// There is no room, and nothing stands there.
+    /// No space; the number is free.
     NoRoom(io::Error),
-    /// It could not be found out in time: it may yet come to stand there.
+    /// The message may still be stored.
     Unknown(String),
 }
 
 impl JetStreamStore {
-    /// Opens `partition`: makes its stream if it is missing, verifies everything in it, and takes it over. Whoever wrote
-    /// before appends nothing any more.
-    ///
-    /// # Errors
-    /// See [`OpenError`].
+    /// Opens `partition`: creates a missing stream, verifies all messages, and fences the previous writer.
     pub fn open(config: &Config, partition: u32) -> Result<Self, OpenError> {
         Self::open_or(config, partition, Absent::Create, None)
     }
 
-    /// Opens `partition`; `absent` decides what happens without a stream. With `last_epoch`, the opening fails if another process
-    /// has begun an epoch after that message.
-    ///
-    /// # Errors
-    /// See [`OpenError`]; [`OpenError::Deleted`], [`OpenError::Taken`].
+    /// Opens `partition`. `absent` is the reaction to a missing stream. An epoch after `last_epoch` is
+    /// [`OpenError::Taken`].
     pub fn open_or(
         config: &Config,
         partition: u32,
@@ -108,17 +89,13 @@ impl JetStreamStore {
         Self::take(&mut Following::of(stream, partition), config, expected, last_epoch)
     }
 
-    /// Takes over a stream that was followed: only the messages since are read. If this fails, following can go on.
-    /// `last_epoch` is as in [`open_or`](Self::open_or).
-    ///
-    /// # Errors
-    /// See [`OpenError`]; [`OpenError::Stream`] if the stream ends before the last message that was read: then it is
-    /// another stream.
+    /// Takes over a followed stream by reading its newer messages. After an error, following can continue. A shorter
+    /// stream is [`OpenError::Stream`].
     pub fn take_over(following: &mut Following, config: &Config, last_epoch: Option<u64>) -> Result<Self, OpenError> {
         let Checked { last, expected } = following.shared().stream().check(config)?;
         let read = following.walk().sequence - 1;
         if last < read {
-            let fault = format!("it ends with message {last}, and {read} were read of it");
+            let fault = format!("its last message is {last}, but {read} were read before");
             return Err(OpenError::Stream { stream: following.shared().stream().name.clone(), fault });
         }
         Self::take(following, config, expected, last_epoch)
@@ -169,13 +146,13 @@ impl JetStreamStore {
         })
     }
 
-    /// Keeps a lock for as long as the store is open: of a folder that goes with it, say.
+    /// Keeps a lock while the store is open.
     #[must_use]
     pub fn with_lock(self, lock: LockGuard) -> Self {
         Self { _lock: Some(lock), ..self }
     }
 
-    /// The presence of this writer, which has these partitions too, for other processes to see that it lives.
+    /// Returns the presence of this writer, which also writes `others`.
     #[must_use]
     pub fn presence(&self, others: &[Self]) -> Presence {
         Presence::new(self.taken(), others.iter().map(Self::taken), self.append_wait)
@@ -192,10 +169,7 @@ impl JetStreamStore {
         }
     }
 
-    /// Skips the message in the place of an append and those after it, if all are foreign.
-    ///
-    /// # Errors
-    /// One of them is another writer's.
+    /// Skips foreign messages in the place of an append. Another writer's message is an error.
     fn skip_foreign(&mut self, first: Message) -> Result<(), AppendError> {
         let shared = Arc::clone(&self.shared);
         let stream = shared.stream();
@@ -205,14 +179,14 @@ impl JetStreamStore {
                 let mut walk = self.walk.clone();
                 let stepped = walk.step(&stream.trust, &message);
                 if stepped.is_err() || !walk.skipped(&self.walk) {
-                    let fenced = format!("message {} of the stream is of another writer", message.sequence);
+                    let fenced = format!("message {} of the stream belongs to another writer", message.sequence);
                     return Err(self.fail(Failed::Fenced(fenced)));
                 }
                 walk.report_foreign(&self.walk, &stream.name);
                 shared.publish(&self.walk, &walk, message.payload.len());
                 self.walk = walk;
             }
-            // An unreachable or lagging server returns no messages: the next attempt to publish finds the rest.
+            // The next publication finds messages that a server does not return yet.
             let next = stream.link.fetch(&stream.name, self.walk.sequence, FOREIGN_MESSAGES, FOREIGN_BYTES);
             messages = next.unwrap_or_default();
         }
@@ -230,7 +204,6 @@ impl Store for JetStreamStore {
         self.partition
     }
 
-    /// A stream is whole: one whose first messages are missing is refused.
     fn start(&self) -> LogStart {
         LogStart::genesis(self.partition)
     }
@@ -274,11 +247,11 @@ impl Store for JetStreamStore {
                     self.full = None;
                     return Ok(());
                 }
-                // Its number was given to another message: this one is stored nowhere.
+                // This number is taken, so the message is not stored.
                 Published::Other(other) => {
                     self.skip_foreign(other)?;
                     if Instant::now() >= until {
-                        let why = "messages that no writer of the log has published take each next place";
+                        let why = "foreign messages took each next sequence number";
                         return Err(AppendError::Unavailable(io::Error::other(why)));
                     }
                 }
@@ -291,7 +264,7 @@ impl Store for JetStreamStore {
         }
     }
 
-    /// Reports a full stream: only another append can show that there is room again.
+    /// Reports a full stream until another append succeeds.
     fn tend(&mut self) -> Result<(), AppendError> {
         match &self.full {
             Some(full) => Err(AppendError::Full(io::Error::new(io::ErrorKind::StorageFull, full.clone()))),
@@ -308,7 +281,6 @@ impl Store for JetStreamStore {
     }
 }
 
-/// A message that is to stand at a certain place.
 struct Publish<'a> {
     stream: &'a Stream,
     kind: Kind,
@@ -317,12 +289,11 @@ struct Publish<'a> {
 }
 
 impl Publish<'_> {
-    /// Publishes the message to stand at `sequence`, until it's certain which message does.
+    /// Publishes the message at `sequence` until the outcome is certain.
     ///
-    /// An answer that says so is one way to be certain; the other is what stands there, since it never changes. A refusal
-    /// for a wrong last number may be false (10164), or the answer to a try of which the first one was stored: so it
-    /// leads to a look, and with nothing there, to another try. All tries are of one message for one place, and only one
-    /// of them can be stored.
+    /// Only an acknowledgement or the stored message is certain. A refusal for a wrong predecessor may be false (10164)
+    /// or follow a successful attempt, so the number is read, and the message published again if it is free. The server
+    /// stores at most one attempt.
     fn at(&self, sequence: u64, until: Instant) -> Published {
         let mut unanswered = false;
         let (subject, headers, message) = self.message(sequence);
@@ -336,8 +307,7 @@ impl Publish<'_> {
                 Err(failure) => failure,
             };
             unanswered |= matches!(failure, Failure::Unknown(_));
-            tracing::warn!(%failure, sequence, "a message was not acknowledged: checking which message stands in its place");
-            // A server that cannot be asked, or has nothing there yet, decides nothing.
+            tracing::warn!(%failure, sequence, "a message was not acknowledged: checking which message has its number");
             let there = self.stream.link.fetch(&self.stream.name, sequence, 1, 1).unwrap_or_default();
             match there.into_iter().next() {
                 Some(there) if there == message => return Published::Stands,
@@ -348,8 +318,7 @@ impl Publish<'_> {
         }
     }
 
-    /// The message to store at `sequence`, with its subject and its headers. The epoch identifies a block, the nonce an
-    /// epoch, and with a key the MAC both: a copy without it is not this message.
+    /// Returns the message with subject and headers. Its epoch, nonce or MAC identifies it.
     fn message(&self, sequence: u64) -> (String, Vec<(&'static str, String)>, Message) {
         let Self { stream, kind, epoch, payload } = *self;
         let mac = stream.trust.mac(sequence, kind, epoch, payload);
@@ -364,7 +333,6 @@ impl Publish<'_> {
     }
 }
 
-/// Draws a nonce, which tells one epoch's message from every other.
 fn nonce(stream: &Stream) -> Result<Bytes, OpenError> {
     let mut nonce = [0; 16];
     getrandom::fill(&mut nonce).map_err(|error| stream.api_error(Failure::Unknown(error.to_string())))?;

@@ -1,7 +1,5 @@
-//! Appends against a plain file on the same disk, in turns; and the speed of a scan.
-//!
-//! A disk behind a token bucket changes its speed by twenty times within a run, so only what ran in turns with it
-//! compares: the printed medians. `cargo bench -p motherlode-log`.
+//! Appends to the log and to a plain file on the same disk, and the speed of a scan: `cargo bench -p motherlode-log`. A
+//! throttled disk varies up to twentyfold, so compare the printed medians.
 #![allow(missing_docs, reason = "criterion's macro makes an undocumented function")]
 
 use std::{
@@ -16,10 +14,9 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use motherlode_log::{Options, SegmentStore, Store, scan};
 use motherlode_testkit::conformance::records;
 
-/// 250 bytes in all.
 const PAYLOAD: [u8; 213] = [0xA5; 213];
 
-/// A file with its bytes written and synced once, so that later syncs journal nothing: the floor for an append.
+/// A preallocated, synced file: the floor for an append.
 struct Plain {
     file: File,
     at: u64,
@@ -49,7 +46,6 @@ fn timed(work: impl FnOnce()) -> Duration {
     start.elapsed()
 }
 
-/// Each iteration appends to both, in turns; criterion reports the log's time, and the medians of both are printed.
 fn append(c: &mut Criterion) {
     for batch in [1, 8, 64, 512] {
         let mut group = c.benchmark_group("append");
@@ -81,7 +77,6 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// A scan of 100 MB: checksums, hashes, chain.
 fn scan_speed(c: &mut Criterion) {
     let dir = tempfile::tempdir().expect("a directory for the bench");
     let mut store = SegmentStore::open(dir.path(), 0, Options::default()).expect("a new log opens");

@@ -1,31 +1,28 @@
-//! How lately a store's writer was known to be its only one.
-//!
-//! A store that other machines can write too confirms its writer again and again. A process that was stopped, or a machine that was
-//! suspended, misses these confirmations without noticing it, and another process may write the log meanwhile. Therefore the age
-//! of the latest confirmation is measured by a clock that includes time in suspension (`CLOCK_BOOTTIME` on Linux).
+//! Time since a writer was last confirmed as the only one. It includes time in suspension (`CLOCK_BOOTTIME` on Linux),
+//! when another writer may take over.
 
 use parking_lot::Mutex;
 use std::time::Duration;
 
-/// The latest confirmation that a writer is the only one.
+/// Time of the latest confirmation as only writer.
 #[derive(Debug, Default)]
 pub struct Authority(Mutex<Option<Duration>>);
 
 impl Authority {
-    /// Confirms that the writer was the only one at a time by [`uptime`]. An earlier time changes nothing.
+    /// Records a confirmation at a time of [`uptime`]. Earlier times have no effect.
     pub fn confirm(&self, at: Duration) {
         let mut latest = self.0.lock();
         *latest = (*latest).max(Some(at));
     }
 
-    /// Time since the latest confirmation; zero before the first one, as in a store without confirmations.
+    /// Returns the time since the latest confirmation, or zero before the first.
     #[must_use]
     pub fn age(&self) -> Duration {
         (*self.0.lock()).map_or(Duration::ZERO, |latest| uptime().saturating_sub(latest))
     }
 }
 
-/// Time since the system started, suspended time included.
+/// Returns the time since system start, including suspended time.
 #[must_use]
 pub fn uptime() -> Duration {
     #[cfg(target_os = "linux")]

@@ -1,7 +1,4 @@
-//! One append as one piece of bytes: the block of a segment, for stores that are no files.
-//!
-//! First position, number of records, framing and CRC-32C are those of a segment's block at the beginning of a file,
-//! so that there is one format to verify, whatever the bytes lie in.
+//! An append as one block of bytes, for stores without files. The format is that of a segment's block at offset 0.
 
 use bytes::Bytes;
 
@@ -10,16 +7,16 @@ use crate::{
     segment::format::{self, decode_block, encode_block},
 };
 
-/// The largest block, bytes.
+/// Length of the largest block, in bytes.
 pub const MAX: u64 = format::MAX_BLOCK;
 
-/// Length of the block of `records`, bytes.
+/// Returns the length of the records' block.
 #[must_use]
 pub fn bytes(records: &[Bytes]) -> u64 {
     format::block_bytes(format::body_bytes(records))
 }
 
-/// The block of `records` at position `first` and on; the caller has seen to it that it is within [`MAX`].
+/// Encodes `records` as the block for position `first`. The caller keeps it within [`MAX`].
 #[must_use]
 pub fn encode(first: Position, records: &[Bytes]) -> Bytes {
     let mut block = Vec::with_capacity(usize::try_from(bytes(records)).unwrap_or_default());
@@ -27,13 +24,10 @@ pub fn encode(first: Position, records: &[Bytes]) -> Bytes {
     block.into()
 }
 
-/// Decodes a block that is for position `first` and nothing else. The records share its memory.
-///
-/// # Errors
-/// A description of the fault.
+/// Decodes a block for position `first`. The records share its memory.
 pub fn decode(block: &Bytes, first: Position) -> Result<Vec<Bytes>, &'static str> {
     let decoded = decode_block(block, first)?;
-    if decoded.bytes == block.len() { Ok(decoded.records) } else { Err("something follows the block") }
+    if decoded.bytes == block.len() { Ok(decoded.records) } else { Err("bytes follow the block") }
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
-//! The hash chain: each record names the record before it by SHA-256.
+//! The hash chain: each record contains the SHA-256 of the record before it.
 //!
-//! A record is a protobuf message whose first field is number 1 with 32 bytes: the previous record's hash.
-//! Its bytes therefore begin `0A 20` and the hash, and the chain is verified from that prefix alone. The hash
-//! is taken over the stored bytes; nothing is ever decoded and encoded again to verify it.
-//! Cost: one SHA-256 a record (about 0.2 microseconds for 250 bytes with SHA instructions).
+//! A record is a protobuf message with this hash as field 1: its bytes begin with `0A 20`. Stored bytes are hashed and
+//! never re-encoded.
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
@@ -13,33 +11,27 @@ use crate::{
     record::{Hash, Position},
 };
 
-/// Protobuf tag of field 1, length-delimited, and the length 32.
 const PREFIX: [u8; 2] = [0x0A, 0x20];
 
-/// The hash that the first record of `partition` names as its previous one. It depends on the partition, so no record
-/// of another partition, and no tail of another log, can stand at position 1.
+/// Returns the previous hash of the first record, specific to the partition.
 #[must_use]
 pub fn genesis(partition: u32) -> Hash {
     hash(format!("motherlode/log/v1/partition/{partition}").as_bytes())
 }
 
-/// The hash by which the next record names this one: SHA-256 of the stored bytes.
+/// Returns the SHA-256 of the stored bytes.
 #[must_use]
 pub fn hash(record: &[u8]) -> Hash {
     Sha256::digest(record).into()
 }
 
-/// The hash of the record before, as `record` names it; `None` if the bytes don't begin as a record must.
+/// Returns the previous hash in `record`, or `None` for a malformed prefix.
 #[must_use]
 pub fn previous_hash(record: &[u8]) -> Option<Hash> {
     record.strip_prefix(&PREFIX)?.first_chunk().copied()
 }
 
-/// Verifies that `records` continue the chain from `head`, the hash of the record at `after`, and returns the hash of the
-/// last one. Every store checks this before it appends, and every verifier after it has read.
-///
-/// # Errors
-/// [`AppendError::Chain`] for the first record that doesn't name the one before it.
+/// Verifies that `records` follow the record at `after` with hash `head`, and returns the last hash.
 pub fn verify_chain(head: Hash, after: Position, records: &[Bytes]) -> Result<Hash, AppendError> {
     let mut head = head;
     for (record, position) in records.iter().zip(after + 1..) {
@@ -52,8 +44,7 @@ pub fn verify_chain(head: Hash, after: Position, records: &[Bytes]) -> Result<Ha
     Ok(head)
 }
 
-/// Records that name each other in their order, with the hash of the last: the chain is verified as it's made, and each record is
-/// hashed once for all who need to know.
+/// Records with a verified chain. Each is hashed once.
 #[derive(Debug, Clone)]
 pub struct Chained {
     before: Hash,
@@ -62,44 +53,38 @@ pub struct Chained {
 }
 
 impl Chained {
-    /// No records, after the one with this hash.
+    /// Creates an empty chain after this hash.
     #[must_use]
     pub fn after(head: Hash) -> Self {
         Self { before: head, head, records: Vec::new() }
     }
 
-    /// Adds a record. The last one was `after`.
-    ///
-    /// # Errors
-    /// [`AppendError::Chain`] where it doesn't name the last one; nothing has changed.
+    /// Adds the record after position `after`. On [`AppendError::Chain`] nothing changes.
     pub fn push(&mut self, after: Position, record: Bytes) -> Result<(), AppendError> {
         self.head = verify_chain(self.head, after, std::slice::from_ref(&record))?;
         self.records.push(record);
         Ok(())
     }
 
-    /// The hash of the last record, or of the one before where there's none.
+    /// Returns the last hash, or the initial one.
     #[must_use]
     pub fn head(&self) -> Hash {
         self.head
     }
 
-    /// The hash of each record. Costs nothing to speak of: each one names that of the one before it.
+    /// Returns the hash of each record at no cost.
     pub fn hashes(&self) -> impl Iterator<Item = Hash> {
         let named = self.records.iter().skip(1).filter_map(|record| previous_hash(record));
         named.chain((!self.records.is_empty()).then_some(self.head))
     }
 
-    /// The records.
+    /// Returns the records.
     #[must_use]
     pub fn records(&self) -> &[Bytes] {
         &self.records
     }
 
-    /// Verifies that they come after the record at `after` with the hash `head`, even where there are none.
-    ///
-    /// # Errors
-    /// [`AppendError::Chain`].
+    /// Verifies that the chain, even an empty one, follows the record at `after`.
     pub fn verify_after(&self, after: Position, head: Hash) -> Result<(), AppendError> {
         match self.before == head {
             true => Ok(()),
@@ -118,7 +103,6 @@ impl From<Chained> for Vec<Bytes> {
 mod tests {
     use super::*;
 
-    /// Known answers, computed with `printf 'motherlode/log/v1/partition/0' | sha256sum`.
     #[test]
     fn genesis_is_frozen() {
         let hex = |h: Hash| h.iter().map(|b| format!("{b:02x}")).collect::<String>();
@@ -133,7 +117,6 @@ mod tests {
         let first = record(start, "one");
         chained.push(0, first.clone()).unwrap();
         assert_eq!(chained.head(), hash(&first));
-        // One that names another record changes nothing.
         let broken = chained.push(1, record(start, "two"));
         assert!(matches!(broken, Err(AppendError::Chain { position: 2, expected, found: Some(found) })
             if expected == hash(&first) && found == start));

@@ -1,4 +1,4 @@
-//! Damage: stored bytes that are not those that were appended.
+//! Damage: stored bytes differ from the appended ones.
 
 use std::{
     io,
@@ -7,67 +7,66 @@ use std::{
 
 use crate::record::Position;
 
-/// Stored bytes that cannot be what was appended: where, and how it shows.
+/// A damaged part of a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the log is damaged: {} at byte {offset}, where position {position} is expected: {reason}", file.display())]
 pub struct Damage {
-    /// The file.
+    /// Affected file.
     pub file: PathBuf,
-    /// The byte in the file at which the damaged part begins.
+    /// Offset in bytes.
     pub offset: u64,
-    /// The position that should stand there.
+    /// Expected position.
     pub position: Position,
-    /// How the damage shows.
+    /// Description of the fault.
     pub reason: String,
 }
 
-/// The same of a log that is kept as messages: of a stream of them instead of a file's bytes.
+/// A damaged message of a stream.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the log is damaged: message {sequence} of stream {stream}, where position {position} is expected: {reason}")]
 pub struct DamagedMessage {
-    /// The stream.
+    /// Stream name.
     pub stream: String,
-    /// The message's number in the stream.
+    /// Sequence number.
     pub sequence: u64,
-    /// The position that should stand there.
+    /// Expected position.
     pub position: Position,
-    /// How the damage shows.
+    /// Description of the fault.
     pub reason: String,
 }
 
-/// Why a scan of a log stops.
+/// Reasons for a failed scan.
 #[derive(Debug, thiserror::Error)]
 pub enum ScanError {
-    /// The bytes are not what was appended.
+    /// The stored bytes are damaged.
     #[error(transparent)]
     Damaged(#[from] Damage),
     /// A file or directory cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {
-        /// Which.
+        /// Affected path.
         path: PathBuf,
-        /// Why.
+        /// System error.
         source: io::Error,
     },
 }
 
 impl ScanError {
-    /// Names the file in an error of the file system.
     pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { path: path.to_owned(), source }
     }
 }
 
-/// Why a log cannot be opened for appending.
+/// Reasons for a failed opening.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another process, or another store in this one, has it open.
-    #[error("{} is in use by another process: stop that one, or name another folder by --data", dir.display())]
+    /// The log is open in this or another process.
+    #[error("{} is in use by another process: stop it, or name another folder by --data", dir.display())]
     Locked {
-        /// The partition's directory.
+        /// Partition's directory.
         dir: PathBuf,
     },
-    /// It cannot be read, or is damaged. Nothing was changed.
+    /// The log is unreadable or damaged, and unchanged.
     #[error(transparent)]
     Scan(#[from] ScanError),
 }

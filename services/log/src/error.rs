@@ -1,4 +1,4 @@
-//! Why an append or a read failed, and what is known of the log then.
+//! Errors of appends and reads.
 
 use std::{fmt::Write as _, io};
 
@@ -7,66 +7,64 @@ use crate::{
     record::{Hash, Position},
 };
 
-/// Why an append was not done.
+/// Reasons for a failed append.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
-    /// The log doesn't end where the caller believes. Nothing was written.
+    /// The log ends elsewhere. Nothing was written.
     #[error("the log ends at position {end}")]
     Conflict {
-        /// Where it does end.
+        /// Last position of the log.
         end: Position,
     },
-    /// A record doesn't name the one before it. Nothing was written.
+    /// A record has the wrong previous hash. Nothing was written.
     #[error("the record for position {position} does not chain: expected {}, found {}", hex(Some(expected)), hex(found.as_ref()))]
     Chain {
-        /// The place that the record was meant for.
+        /// Intended position of the record.
         position: Position,
-        /// The hash that it should name.
+        /// Expected previous hash.
         expected: Hash,
-        /// The hash that it names, if its bytes begin as a record's must.
+        /// Previous hash in the record, if any.
         found: Option<Hash>,
     },
-    /// The records are too many bytes for one append. Nothing was written.
+    /// The append is too large. Nothing was written.
     #[error("an append of {bytes} bytes is over the limit of {limit}")]
     TooLarge {
-        /// The block that they would need, bytes.
+        /// Length in bytes.
         bytes: u64,
-        /// The largest block, bytes.
+        /// Limit in bytes.
         limit: u64,
     },
-    /// There is no room. Nothing of the append is in the log; it may be tried again when there is.
+    /// The storage is full. Nothing was appended. Retry once there is room.
     #[error("no room for the append: {0}")]
     Full(io::Error),
-    /// The storage fails. Nothing of the append is in the log; it may be tried again.
+    /// The storage failed. Nothing was appended. The caller may retry.
     #[error("the log cannot be written: {0}")]
     Unavailable(io::Error),
-    /// The write or its sync failed: whether the records are durable is unknown, and may show at the next opening. They
-    /// count as not appended once [`settle`](crate::Store::settle) or another append has succeeded.
-    #[error("whether the append was written is unknown: {0}")]
+    /// The outcome is unknown. After the next successful [`settle`](crate::Store::settle) or append, the records are
+    /// not in the log.
+    #[error("the outcome of the append is unknown: {0}")]
     Unknown(io::Error),
-    /// A write failed, now or earlier: whether the records of *that* append are durable is unknown. Reads go on; appends
-    /// are refused, unwritten, until the store has been opened again.
-    #[error("the log takes no appends until it is opened again: {reason}")]
+    /// This or an earlier write had an unknown outcome. Appends are refused until the store is opened again.
+    #[error("the log refuses appends until it is opened again: {reason}")]
     Failed {
-        /// The operation that failed, and its error.
+        /// Failed operation.
         reason: String,
     },
-    /// Another writer has taken the log over. Nothing was written, and by this store nothing will be. Reads go on, up
-    /// to where this writer came.
+    /// Another writer has taken over the log. This store refuses all later appends.
     #[error("another writer has taken the log over: {reason}")]
     Fenced {
-        /// How it showed.
+        /// Evidence of the other writer.
         reason: String,
     },
 }
 
-/// Why a read was not answered.
+/// Reasons for a failed read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The record was archived: it is below the first kept position.
+    /// The record is below the first kept position.
     #[error("position {position} is archived: the log keeps records from position {first}")]
     Archived {
-        /// The requested position.
+        /// Requested position.
         position: Position,
         /// First kept position.
         first: Position,
@@ -74,15 +72,14 @@ pub enum ReadError {
     /// The storage failed.
     #[error("the log cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// The stored bytes are not what was appended.
+    /// The stored bytes are damaged.
     #[error(transparent)]
     Damaged(#[from] Damage),
-    /// A stored message is not what was appended.
+    /// A stored message is damaged.
     #[error(transparent)]
     DamagedMessage(#[from] DamagedMessage),
 }
 
-/// A hash for a message: 64 hexadecimal digits.
 fn hex(hash: Option<&Hash>) -> String {
     hash.map_or("no hash".into(), |hash| {
         hash.iter().fold(String::new(), |mut text, byte| {

@@ -1,23 +1,11 @@
-//! The append-only log: the one place where anything becomes true.
+//! The append-only log, source of all other state.
 //!
-//! A *partition* is one totally ordered log of opaque records at dense [`Position`]s from 1. Every record
-//! begins with the SHA-256 of the record before it, so that one hash vouches for the whole history. One
-//! [`Store`] writes a partition; any number of [`Reader`]s follow it.
+//! A *partition* is a totally ordered log of opaque records at contiguous, 1-based [`Position`]s. Each record begins
+//! with the SHA-256 of the record before it. One [`Store`] writes a partition; any number of [`Reader`]s follow it.
+//! [`SegmentStore`] keeps it in files, [`MemoryStore`] in memory for tests; [`scan`] verifies files.
 //!
-//! * [`SegmentStore`] keeps a partition in files of its own format: durable, self-checking, the default.
-//! * [`MemoryStore`] keeps it in memory: tests and demonstrations.
-//! * [`scan`] reads a partition's files without trusting or changing anything: the auditor's side.
-//!
-//! A log keeps its records from [`LogStart`] on: 1, or a later position once older segments were archived and removed. Reading an
-//! archived position is an error, and never an empty answer.
-//!
-//! The contract of [`Store`] and [`Reader`] is in `tests/kit` as tests, run against every store.
-//!
-//! Costs: an append is one write and one `fdatasync` whatever the number of its records; a read is one or
-//! two `pread`s; opening reads and verifies everything, at the speed of the hashing (some 600 MB a second a core).
-//!
-//! Promises: what an append acknowledged is there after any crash, byte for byte; what is damaged is
-//! reported with its file and byte, never skipped and never repaired by guessing.
+//! Acknowledged appends survive any crash byte for byte. Damage is reported with file and offset, and never skipped or
+//! repaired. Opening verifies all bytes, some 600 MB per second and core.
 
 mod authority;
 pub mod block;

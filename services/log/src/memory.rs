@@ -1,4 +1,4 @@
-//! A store in memory: for tests and demonstrations. "Durable" means as long as the process.
+//! A store in memory, for tests and demonstrations.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
     store::{Limit, Reader, Store},
 };
 
-/// A partition in memory. Same contract as every [`Store`], except that nothing outlives the process.
+/// A partition in memory, with the contract of [`Store`] except for durability.
 #[derive(Debug)]
 pub struct MemoryStore {
     partition: u32,
@@ -21,7 +21,7 @@ pub struct MemoryStore {
     records: Arc<Records>,
 }
 
-/// The records, shared by the writer and its readers: the record at position `n` stands at index `n - first`.
+/// Index 0 is the first kept position.
 #[derive(Debug)]
 struct Records {
     start: LogStart,
@@ -29,13 +29,13 @@ struct Records {
 }
 
 impl MemoryStore {
-    /// An empty log for `partition`.
+    /// Creates an empty log of `partition`.
     #[must_use]
     pub fn new(partition: u32) -> Self {
         Self::starting(partition, LogStart::genesis(partition))
     }
 
-    /// A log for `partition` whose records before `start` are archived; nothing was appended after them yet.
+    /// Creates an empty log with archived records before `start`.
     #[must_use]
     pub fn starting(partition: u32, start: LogStart) -> Self {
         Self { partition, head: start.previous, records: Arc::new(Records { start, kept: RwLock::default() }) }

@@ -1,17 +1,16 @@
-//! Records: the plain values that all of the log speaks of.
+//! Records and their positions.
 
 use bytes::Bytes;
 
-/// A record's place in its partition: 1 for the first, dense, never reused. 0 stands for "before the first".
+/// Position of a record in its partition, contiguous and 1-based, never reused. 0 is before the first.
 pub type Position = u64;
 
-/// One record as it is stored.
+/// A stored record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Its place in the partition.
+    /// Position in the partition.
     pub position: Position,
-    /// Its bytes, exactly as they were appended. They may share memory with the records around them, up to a
-    /// megabyte or the longer block: copy what is kept for long.
+    /// Bytes as appended. They share memory with other records: copy before keeping.
     pub bytes: Bytes,
 }
 

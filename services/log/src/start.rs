@@ -1,15 +1,14 @@
-//! The start of a log: its first kept position, and the hash of the record before it.
+//! The start of a log: its first kept position and the previous hash.
 //!
-//! A whole log starts at position 1 after its [genesis](crate::genesis) hash. A folder whose oldest segments were archived and removed
-//! has a file `start`, which is durable before the first of them is removed:
+//! The file `start` must be durable before segments are archived and removed:
 //!
 //! ```text
 //! "MLSTART1"  SHA-256 of the rest 32
 //! partition u32  first position u64  hash of the record before it 32
 //! ```
 //!
-//! Without this file a missing first segment is damage. The segments must confirm the file: one begins with this position and names
-//! this hash. Older segments are left over from an interrupted removal, and are not read. Nothing writes the file yet.
+//! Without it, a missing first segment is damage. A segment must confirm it; older segments are ignored. Nothing writes
+//! the file yet.
 
 use std::path::Path;
 
@@ -25,40 +24,32 @@ use crate::{
 };
 
 const MAGIC: [u8; 8] = *b"MLSTART1";
-/// Length of the file, bytes.
 const BYTES: u64 = 8 + 32 + 4 + 8 + 32;
-/// Its name in a partition's directory.
 const FILE: &str = "start";
 
-/// Where a log starts.
+/// The start of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogStart {
-    /// First kept position, from 1. Earlier records were archived and removed.
+    /// First kept position, 1-based. Earlier records are archived.
     pub first: Position,
     /// Hash of the record before it, or the genesis hash.
     pub previous: Hash,
 }
 
 impl LogStart {
-    /// The start of a whole log.
+    /// Returns the start of a whole log.
     #[must_use]
     pub fn genesis(partition: u32) -> Self {
         Self { first: 1, previous: genesis(partition) }
     }
 
-    /// Checks a position against the first one; 0 means 1.
-    ///
-    /// # Errors
-    /// [`ReadError::Archived`].
+    /// Checks a position, 0 meaning 1; one below `first` is [`ReadError::Archived`].
     pub fn check(&self, position: Position) -> Result<(), ReadError> {
         let (position, first) = (position.max(1), self.first);
         if position < first { Err(ReadError::Archived { position, first }) } else { Ok(()) }
     }
 
-    /// Reads the recorded start of a partition's directory, and the partition's number; `None` for a whole log.
-    ///
-    /// # Errors
-    /// The file cannot be read, is not as it was written, or is of another partition than the given one.
+    /// Reads the recorded start and partition; `None` for a whole log.
     pub(crate) fn read(disk: &dyn Disk, dir: &Path, partition: Option<u32>) -> Result<Option<(u32, Self)>, ScanError> {
         let path = dir.join(FILE);
         let listed = disk.list(dir).map_err(ScanError::at(dir))?;
@@ -69,11 +60,11 @@ impl LogStart {
         let bytes = read.map_err(ScanError::at(&path))?;
         let damage = |reason: String| Damage { file: path, offset: 0, position: 1, reason };
         let Some((of, start)) = Self::decode(&bytes) else {
-            return Err(damage("the record of the log's start is not as it was written".into()).into());
+            return Err(damage("the file of the log's start is damaged".into()).into());
         };
         match partition {
             Some(partition) if partition != of => {
-                Err(damage(format!("the record of the log's start belongs to partition {of}")).into())
+                Err(damage(format!("the file of the log's start belongs to partition {of}")).into())
             }
             _ => Ok(Some((of, start))),
         }

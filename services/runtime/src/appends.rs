@@ -1,10 +1,9 @@
-//! Metrics of a log's writer: the duration of appends, and the number of commits that share one. They are here because
-//! durations are floating point, which the ledger is kept free of.
+//! Metrics of appends. The ledger must not use floating-point durations.
 
 use opentelemetry::{global, metrics::Histogram};
 use std::time::Duration;
 
-/// The metrics; free of cost where none are exported.
+/// The metrics, free of cost without a collector.
 pub struct Appends {
     duration: Histogram<f64>,
     commits: Histogram<u64>,
@@ -17,7 +16,7 @@ impl Default for Appends {
 }
 
 impl Appends {
-    /// Records for the global meter.
+    /// Creates the metrics in the global meter.
     #[must_use]
     pub fn new() -> Self {
         let meter = global::meter("motherlode");
@@ -34,7 +33,7 @@ impl Appends {
         Self { duration: duration.build(), commits: commits.build() }
     }
 
-    /// Records an append of so many commits, done or failed.
+    /// Records a successful or failed append.
     pub fn record(&self, commits: usize, took: Duration) {
         self.duration.record(took.as_secs_f64(), &[]);
         self.commits.record(commits as u64, &[]);

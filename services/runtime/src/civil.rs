@@ -1,8 +1,8 @@
-//! A date and time of a configuration file as Unix milliseconds.
+//! Conversion of configured dates and times to Unix milliseconds.
 
 use toml::value::{Datetime, Offset};
 
-/// Unix milliseconds of a date and time with its offset; `None` where a part is missing.
+/// Returns `None` if the date, time or offset is missing.
 pub(crate) fn unix_ms(time: &Datetime) -> Option<i64> {
     let (date, clock) = (time.date?, time.time?);
     let offset_minutes = match time.offset? {
@@ -17,12 +17,11 @@ pub(crate) fn unix_ms(time: &Datetime) -> Option<i64> {
     )
 }
 
-/// Days from 1970-01-01 to a day of the Gregorian calendar. A year is counted from its first of March, so that the
-/// leap day is its last.
+/// Gregorian calendar. Years begin in March, so that a leap day is the last day.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    // 153 days in any five months from March or August on.
+    // Five months from March or August have 153 days.
     let of_year = (153 * month + 2) / 5 + day - 1;
     365 * year + leap_days + of_year - 719_468
 }
@@ -33,7 +32,7 @@ mod tests {
 
     #[test]
     fn times_are_those_of_the_unix_clock() {
-        // As `date -u -d ... +%s` has them.
+        // Results of `date -u -d ... +%s`.
         for (text, seconds) in [
             ("1970-01-01T00:00:00Z", 0),
             ("2000-02-29T12:00:00Z", 951_825_600),

@@ -1,4 +1,4 @@
-//! The clock as services are given it.
+//! The clock of services.
 
-/// Tells the time, in Unix milliseconds.
+/// Returns Unix milliseconds.
 pub type Clock = std::sync::Arc<dyn Fn() -> i64 + Send + Sync>;

@@ -1,6 +1,5 @@
-//! The configuration file of `motherlode serve`: parsed whole and checked before a port is bound.
-//!
-//! Every key has a default, an unknown key is refused: a misspelt limit must not be ignored silently.
+//! The configuration of `motherlode serve`, parsed and checked before a port is bound. All keys have defaults; unknown
+//! keys are refused.
 
 mod canonical;
 mod console;
@@ -33,34 +32,33 @@ use std::{
     path::PathBuf,
 };
 
-/// The configuration of `serve`.
+/// Configuration of `serve`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Address to listen on; port 0 lets the system choose.
+    /// Address of the calls; port 0 is chosen by the system.
     pub listen: SocketAddr,
-    /// Directory of the log and its index.
+    /// Data folder, with log and index.
     pub data: PathBuf,
-    /// The role of this process.
+    /// Role of this process.
     pub role: Role,
-    /// Where the log is, for the roles that don't have it.
+    /// Processes with the log, for roles without it.
     pub ledger: LedgerTargets,
-    /// Where the log is kept, if not in that directory.
+    /// Place of the log outside the data folder.
     pub store: Store,
-    /// Partitions of the log, each with a writer of its own: fixed for ever when it's made.
+    /// Number of partitions, permanent once the log exists.
     pub partitions: u32,
-    /// When the records are verified that an earlier run of the service has closed its segments over.
+    /// Whether the log is verified before or after the start.
     pub verify: Verify,
-    /// Threads that answer requests; 0 for half of the processors, one at least. The log's disk, the index and all that
-    /// follows the log need the others.
+    /// Threads for requests; 0 means half of the processors. The log, the index and followers need the others.
     pub worker_threads: usize,
     /// Limits of the service.
     pub limits: Limits,
     /// Limits of play, by jurisdiction and operator.
     pub jurisdictions: Jurisdictions,
-    /// Rounds that their players left.
+    /// Completion of abandoned rounds.
     pub interruption: Interruption,
-    /// Reports.
+    /// Thresholds of reports.
     pub report: Report,
     /// Currencies and coin ladders.
     pub currencies: Currencies,
@@ -70,55 +68,54 @@ pub struct Config {
     pub demo: Demo,
     /// Sealed draws.
     pub draws: Draws,
-    /// Telemetry.
+    /// Logs, spans and metrics.
     pub telemetry: Telemetry,
-    /// The log's checkpoints.
+    /// Checkpoints of the log.
     pub proofs: Proofs,
-    /// The pages for people.
+    /// Web pages.
     pub console: Console,
-    /// Whether the services' descriptions are served to whoever asks.
+    /// Whether gRPC reflection is served.
     pub reflection: bool,
-    /// TLS; without it, everything is said in the clear.
+    /// TLS, or plaintext.
     pub tls: Option<Tls>,
-    /// Who may call (PL-27); without any, whoever reaches the service may do everything.
+    /// Operators with access (PL-27). Without any, every caller may do everything.
     pub operators: Vec<Operator>,
-    /// Operators whose wallets are called although they are not among those: for tests in one process, without access. No file can
-    /// name one, and nobody is let in by it.
+    /// Further operators with wallets but without access, for tests in one process.
     #[serde(skip)]
     pub wallets_beside: Vec<Operator>,
-    /// Settings that are refused beyond loopback unless they are allowed here.
+    /// Exceptions for a service reachable beyond loopback.
     pub allow_beyond_loopback: BeyondLoopback,
 }
 
-/// TLS of the service: files in PEM, read at the start.
+/// TLS files in PEM, read at the start.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tls {
-    /// The service's certificate, and those between it and its root.
+    /// Certificate chain of the service.
     pub certificate: PathBuf,
-    /// The private key of the certificate.
+    /// Private key.
     pub key: PathBuf,
-    /// Roots that clients' certificates are checked against; without it, no client's certificate is asked for.
+    /// Roots of client certificates; by default none are requested.
     pub client_ca: Option<PathBuf>,
 }
 
-/// Settings that a service which others can reach needs by name.
+/// Exceptions for a service reachable beyond loopback.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BeyondLoopback {
-    /// Serves without TLS: something in between keeps tokens and money from being read.
+    /// Serve without TLS, for example behind a proxy with TLS.
     pub plaintext: bool,
-    /// Serves without operators: whoever reaches the service may do everything.
+    /// Serve without operators: every caller may do everything.
     pub anyone: bool,
 }
 
-/// Reports: from when on a win is a significant event (PL-22). No rule names a figure.
+/// Thresholds of significant events (PL-22). No rule gives a figure.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Report {
-    /// EUR that a win must reach.
+    /// Large win, in EUR.
     pub large_win_eur: u32,
-    /// The same for single operators.
+    /// Large win by operator, in EUR.
     pub operators: BTreeMap<String, u32>,
 }
 
@@ -132,7 +129,7 @@ impl Default for Report {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Demo {
-    /// The balance that a demo session fills the player's account up to, in hundredths of play money.
+    /// Balance at the begin of a demo session, in hundredths of play money.
     pub balance_minor: u64,
 }
 
@@ -146,110 +143,107 @@ impl Default for Demo {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Draws {
-    /// The file of the draw keys, made at the first start: all processes that open players, void rounds or spin share one.
+    /// File of the draw keys, created at the first start. Processes that open players, void rounds or spin share it.
     pub key_file: Option<PathBuf>,
-    /// Folder in memory-backed storage for the pages, the evidence of the next start in the same boot. Default:
-    /// `motherlode` in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.
+    /// Folder in memory for the pages, evidence for the next start since boot. Default: `motherlode` in
+    /// $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.
     pub page_folder: Option<PathBuf>,
-    /// Whether this start accepts a loss of the log's end. Set by a flag alone.
+    /// Whether to accept a loss of the log's end; a flag only.
     #[serde(skip)]
     pub accept_loss: bool,
-    /// Whether this start accepts a loss of draw keys. Set by a flag alone.
+    /// Whether to accept a loss of draw keys; a flag only.
     #[serde(skip)]
     pub accept_lost_keys: bool,
 }
 
-/// Limits: nothing grows without one.
+/// Limits of the service.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Appends that are not durable yet; one more is answered RESOURCE_EXHAUSTED. Operators share them: half is divided evenly
-    /// between them and theirs alone, half is whoever's needs it.
+    /// Appends not yet durable; beyond: RESOURCE_EXHAUSTED. Half is divided evenly between operators, half is shared.
     pub queue_length_max: usize,
-    /// Commits in one group commit.
+    /// Commits per group commit.
     pub batch_commits_max: usize,
-    /// Players in memory, about 1 KB each, all partitions together; the others are read from the files beside the index when they are
-    /// asked for. Those that have changed since the latest snapshot, and those with open rounds, stay in memory however many they are.
+    /// Players in memory in all partitions, about 1 KB each; others are read from files. Players with open rounds or
+    /// changes since the snapshot are not evicted.
     pub players_in_memory: usize,
-    /// Open rounds of one operator in each partition, about 2.5 KB each in memory; a bet that would leave one more open is answered
-    /// RESOURCE_EXHAUSTED, OPEN_ROUNDS_FULL.
+    /// Open rounds per operator and partition, about 2.5 KB each; beyond: RESOURCE_EXHAUSTED, OPEN_ROUNDS_FULL.
     pub open_rounds_per_operator_max: usize,
-    /// Bytes of one request message.
+    /// Bytes of a request message.
     pub message_bytes_max: usize,
-    /// Requests in flight on one connection.
+    /// Concurrent requests per connection.
     pub concurrent_requests_max: u32,
-    /// Maximum number of open connections of all listeners; lower if the process's limit of descriptors is lower.
+    /// Connections of all listeners, limited by the process's descriptors too.
     pub connections_max: usize,
-    /// The same from one address; in IPv6, from a network of 64 bits.
+    /// Connections per address, or per /64 network of IPv6.
     pub connections_per_peer_max: usize,
-    /// The same from single addresses, as of a gateway that all come through.
+    /// Connections of single addresses, such as a gateway's.
     pub connections_of_peers: BTreeMap<IpAddr, usize>,
-    /// Connections of one operator with calls under way.
+    /// Connections with calls in progress, per operator.
     pub connections_per_operator_max: usize,
-    /// TLS handshakes under way at one time; the others wait, or make way, by their addresses.
+    /// Concurrent TLS handshakes; others queue by address or are dropped.
     pub tls_handshakes_max: usize,
-    /// Milliseconds from a connection's being accepted until TLS and HTTP/2, or its first request of HTTP/1.1, have begun.
+    /// Milliseconds for TLS and HTTP/2, or the first HTTP/1.1 request.
     pub handshake_ms_max: u64,
-    /// Milliseconds without a call after which a connection is closed.
+    /// Milliseconds before an idle connection is closed.
     pub connection_idle_ms_max: u64,
-    /// Milliseconds from one ping to the next on a connection.
+    /// Milliseconds between pings of a connection.
     pub keep_alive_ms: u64,
-    /// Milliseconds until a ping is answered; then the connection is closed.
+    /// Milliseconds to answer a ping before the connection is closed.
     pub keep_alive_answer_ms_max: u64,
-    /// Bytes of one call's headers.
+    /// Bytes of a call's headers.
     pub header_bytes_max: u32,
-    /// Calls in 10 seconds that their caller may give up on one connection before it's closed.
+    /// Cancelled calls in 10 seconds before a connection is closed.
     pub cancelled_calls_max: u32,
-    /// Frames of HTTP/2 that belong to no call (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second on one connection, 64 bytes
-    /// each plus their payload, with a burst of up to 10 seconds' worth. Each call allows 8 more frames, and each 64 bytes sent by
-    /// the service one more. A connection above the limit is closed with ENHANCE_YOUR_CALM.
+    /// HTTP/2 control frames (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second and connection, each counted as
+    /// 64 bytes plus its payload, with a burst of 10 seconds. Each call adds 8 frames, each 64 sent bytes one. Beyond:
+    /// ENHANCE_YOUR_CALM.
     pub control_frames_per_second_max: u32,
-    /// Descriptors that no connection gets: the log and its index need some.
+    /// Descriptors reserved for the log and its index.
     pub descriptors_reserved: usize,
-    /// Bytes that wait to be sent or to come whole, of all calls.
+    /// Buffered bytes of all calls.
     pub buffer_bytes_max: usize,
-    /// The same of one operator's calls.
+    /// Buffered bytes of an operator's calls.
     pub buffer_bytes_per_operator_max: usize,
-    /// Milliseconds that a call waits for the log, whatever deadline the caller set; then it answers DEADLINE_EXCEEDED.
+    /// Milliseconds that a call waits for the log, regardless of its deadline; then DEADLINE_EXCEEDED.
     pub request_ms_max: u64,
-    /// Milliseconds that the answer to a hit waits for its award; after that it says "pending".
+    /// Milliseconds that a hit's answer waits for the award; then the award is pending.
     pub award_wait_ms_max: u64,
-    /// Milliseconds after which a change of a pool or a switch that no second actor has approved lapses (PL-27).
+    /// Milliseconds before an unapproved change of a pool or switch lapses (PL-27).
     pub change_lapse_ms: u64,
-    /// Milliseconds without an action after which a session expires.
+    /// Milliseconds before an inactive session expires.
     pub session_idle_ms_max: u64,
-    /// Milliseconds after a dropped connection in which no session of its player and game is opened.
+    /// Milliseconds after a dropped connection during which its player gets no new session of the game.
     pub session_hold_ms: u64,
-    /// Sessions at one time; one more is answered RESOURCE_EXHAUSTED. Operators share them in the same way.
+    /// Sessions; beyond: RESOURCE_EXHAUSTED. Operators share them like the queue.
     pub sessions_max: usize,
-    /// Bytes of one segment file.
+    /// Bytes of a segment file.
     pub segment_bytes: u64,
 }
 
-/// How rounds are finished that their players left (PL-03).
+/// Completion of abandoned rounds (PL-03).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Interruption {
-    /// Milliseconds from one look at the open rounds to the next.
+    /// Milliseconds between sweeps.
     pub sweep_ms: u64,
-    /// Game by game, hours after which a round is resolved for its player, instead of those of the game's own rules.
+    /// Hours before a round is resolved, by game, instead of the game's own.
     pub hours: BTreeMap<String, u32>,
-    /// The same by jurisdiction; these come before the others.
+    /// Hours by jurisdiction and game, which take precedence.
     pub jurisdictions: BTreeMap<String, BTreeMap<String, u32>>,
 }
 
-/// Telemetry: spans and logs to standard error, and to an OpenTelemetry collector when one is named.
+/// Logs on standard error, and telemetry to an OpenTelemetry collector.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Telemetry {
-    /// Filter of what is logged: a level, and targets with levels of their own, as in `info,motherlode_ledger=debug`; RUST_LOG
-    /// overrides it.
+    /// Log filter of levels and targets, such as `info,motherlode_ledger=debug`. RUST_LOG overrides it.
     pub filter: String,
-    /// OTLP endpoint over gRPC, such as "http://127.0.0.1:4317"; none by default.
+    /// OTLP endpoint over gRPC, such as "http://127.0.0.1:4317".
     pub otlp_endpoint: Option<String>,
-    /// Share of requests that are traced to the collector, in percent.
+    /// Percent of requests with a trace.
     pub sample_percent: u8,
-    /// Seconds between two exports of the metrics.
+    /// Seconds between exports of metrics.
     pub metrics_seconds: u16,
 }
 
@@ -332,7 +326,7 @@ impl Default for Telemetry {
 }
 
 impl Config {
-    /// How many threads answer requests.
+    /// Returns the number of threads for requests.
     #[must_use]
     pub fn threads(&self) -> usize {
         match self.worker_threads {
@@ -341,10 +335,7 @@ impl Config {
         }
     }
 
-    /// Parses and checks a configuration file's text.
-    ///
-    /// # Errors
-    /// [`ConfigError`] names the line, the key or the range.
+    /// Parses and checks a configuration file. The error names the line, key or range.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text)?;
         let limits = &config.limits;
@@ -427,10 +418,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Checks that the process knows what its role needs to know, and keeps its draw keys apart from the log.
-    ///
-    /// # Errors
-    /// [`ConfigError::Ledger`] says what is missing, [`ConfigError::DrawKeys`] where the keys can't be.
+    /// Checks the settings required by the role, and that the draw keys are not in a copied folder.
     pub fn check_role(&self) -> Result<(), ConfigError> {
         let copied = ["log", "copy", "index"].map(|folder| self.data.join(folder));
         if let Some(file) = self.draw_key_file().filter(|file| copied.iter().any(|folder| file.starts_with(folder))) {
@@ -439,23 +427,23 @@ impl Config {
         self.ledger.check(self.role, self.partitions)
     }
 
-    /// The file of the draw keys: as configured, or `keys/draws` in the data folder for a process that spins. None for another,
-    /// which then neither seals nor reveals.
+    /// Returns the draw keys' file, `keys/draws` in a spin process's data folder by default. `None` if this process has
+    /// no keys.
     #[must_use]
     pub fn draw_key_file(&self) -> Option<PathBuf> {
         let own = || self.role.spins().then(|| self.data.join("keys").join("draws"));
-        // Those that keep the pools neither seal nor reveal: the keys are not theirs, whatever the configuration names.
+        // A jackpot process never has draw keys.
         let configured = self.draws.key_file.clone().filter(|_| self.role != Role::Jackpot);
         configured.or_else(own)
     }
 
-    /// The log's place on JetStream, with the path of the data folder's own stream key.
+    /// Returns the log's JetStream settings, with the data folder's stream key.
     #[must_use]
     pub fn log_store(&self) -> Store {
         Store { own_key_file: Some(self.data.join("keys").join("stream")), ..self.store.clone() }
     }
 
-    /// The partitions that this process writes, if it's one with the log; it has the others from those that write them.
+    /// Returns the partitions that this process writes, if its role has the log.
     #[must_use]
     pub fn writes(&self) -> BTreeSet<u32> {
         match self.ledger.writes.is_empty() {
@@ -464,7 +452,7 @@ impl Config {
         }
     }
 
-    /// The partitions that this process holds: those that it writes, and of the others replicas. Home is always among them.
+    /// Returns all partitions in this process, writers and replicas. Home is always included.
     #[must_use]
     pub fn holds(&self) -> BTreeSet<u32> {
         match self.ledger.holds.is_empty() {
@@ -473,38 +461,34 @@ impl Config {
         }
     }
 
-    /// The most that open campaigns of operators may cost, in EUR, of those that have such a cap (PL-36).
+    /// Returns the configured limits of open campaigns' cost by operator, in EUR (PL-36).
     pub fn campaign_caps(&self) -> impl Iterator<Item = (String, motherlode_books::Nano)> + '_ {
         let caps = self.operators.iter().filter_map(|of| Some((of.id.clone(), of.campaign_liability_eur_max?)));
         caps.map(|(operator, eur)| (operator, motherlode_books::Nano::major(eur.into())))
     }
 
-    /// Weights of the operators.
+    /// Returns the operators' weights.
     pub fn weights(&self) -> impl Iterator<Item = (&str, u32)> {
         self.operators.iter().map(|operator| (operator.id.as_str(), operator.weight))
     }
 
-    /// How many operators share what there is of places: those with players. Without any there's one, everybody.
+    /// Returns the number of operators with players, at least 1.
     #[must_use]
     pub fn sharing(&self) -> usize {
         self.operators.iter().filter(|operator| operator.id != PLATFORM).count().max(1)
     }
 
-    /// Checks that the service is not open to others by mistake: beyond loopback it needs TLS and operators, or leave by
-    /// name to do without (PL-27).
-    ///
-    /// # Errors
-    /// [`ConfigError::Exposed`] names the key that allows it.
+    /// Checks that an address beyond loopback has TLS and operators, or exceptions (PL-27). The error names the key.
     pub fn check_exposure(&self) -> Result<(), ConfigError> {
         let (listen, allowed) = (self.listen, self.allow_beyond_loopback);
-        // A process that has the console alone has no operators: those whom it calls have, or nobody logs in.
+        // A console process needs no operators: the called processes authenticate.
         let operators = !self.operators.is_empty() || self.role == Role::Console;
         self.console.check_exposure(operators, self.tls.is_some() || allowed.plaintext)?;
         let faults = [
-            (self.tls.is_none() && !allowed.plaintext, "and without TLS all is said in the clear", "plaintext"),
+            (self.tls.is_none() && !allowed.plaintext, "without TLS, so calls are not encrypted", "plaintext"),
             (
                 self.operators.is_empty() && !allowed.anyone,
-                "and without operators whoever does may do everything",
+                "without operators, so every caller may do everything",
                 "anyone",
             ),
         ];

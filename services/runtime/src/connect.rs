@@ -1,6 +1,4 @@
-//! Clients: a connection to a service, with credentials.
-//!
-//! Plain HTTP/2 or TLS by the target's scheme; a bearer token and a client certificate where the caller has them.
+//! Client connections, plaintext or TLS by the target's scheme.
 
 use crate::roots;
 use futures_util::future::BoxFuture;
@@ -18,25 +16,24 @@ use tonic::{
 };
 use tower::Service;
 
-/// How long a connection may take.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
-/// A lasting link that has been silent for so long is pinged, and given up after as long again.
+/// Silence before a ping, and again before a lasting connection fails.
 const PING_EVERY: Duration = Duration::from_secs(1);
 
-/// Credentials that a client shows to a service, and roots that it trusts.
+/// Credentials of a client, and its trusted roots.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
     /// Bearer token.
     pub token: Option<String>,
-    /// Root of the service's certificate, PEM; without it, those that the system trusts.
+    /// Root of the service's certificate, PEM; default: the system's.
     pub ca: Option<Vec<u8>>,
-    /// The client's certificate and its private key, PEM.
+    /// Client certificate and private key, PEM.
     pub identity: Option<(Vec<u8>, Vec<u8>)>,
-    /// The name that the service's certificate must have, where it isn't the target's host.
+    /// Name in the service's certificate; default: the target's host.
     pub server_name: Option<String>,
 }
 
-/// Shows which credentials there are, not their secrets.
+/// Hides the secrets.
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { token, ca, identity, server_name } = self;
@@ -45,34 +42,30 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Why there is no connection.
+/// Reasons for a failed connection.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The target or a credential cannot be used.
+    /// The target or a credential is invalid.
     #[error("{0}")]
     Unusable(String),
-    /// Nobody answers at the target, or nobody who can be trusted.
+    /// The target is unreachable or untrusted.
     #[error("no service answers at {target}: {reason}")]
     Nobody {
-        /// The target.
+        /// Target address.
         target: String,
-        /// The innermost cause: "Connection refused" says more than "transport error".
+        /// Innermost cause.
         reason: String,
     },
 }
 
-/// A connection whose every request carries the token.
+/// A connection whose requests have the token.
 #[derive(Debug, Clone)]
 pub struct Connection {
     channel: Channel,
     authorization: Option<HeaderValue>,
 }
 
-/// Connects to a service such as `http://127.0.0.1:50051` or `https://localhost:50051`. `answer_max` bounds every call
-/// that does not bring a bound of its own.
-///
-/// # Errors
-/// [`ConnectError`] says what is unusable, or that nobody answers.
+/// Connects to `http://host:port` or `https://host:port`. `answer_max` limits calls without a deadline.
 pub fn connect<'a>(
     target: &'a str,
     credentials: &'a Credentials,
@@ -87,11 +80,7 @@ pub fn connect<'a>(
     })
 }
 
-/// Connects to another process of the installation, for long: a silent link is pinged, and its streams fail when it is
-/// dead.
-///
-/// # Errors
-/// As [`connect`].
+/// Connects to another process of the installation. Pings detect a dead connection.
 pub fn connect_lasting<'a>(
     target: &'a str,
     credentials: &'a Credentials,
@@ -104,10 +93,7 @@ pub fn connect_lasting<'a>(
     })
 }
 
-/// A connection that is made when it's first used, and again whenever it was lost.
-///
-/// # Errors
-/// [`ConnectError::Unusable`].
+/// Connects at the first use and again after each loss.
 pub fn connect_lazily(target: &str, credentials: &Credentials) -> Result<Connection, ConnectError> {
     let (endpoint, authorization) = prepare(target, credentials)?;
     let endpoint = endpoint.connect_timeout(CONNECT_MAX).tcp_nodelay(true);
@@ -126,7 +112,6 @@ async fn open(
     Ok(Connection { channel: connected.map_err(nobody)?, authorization })
 }
 
-/// The endpoint of a target, and the token as a header.
 fn prepare(target: &str, credentials: &Credentials) -> Result<(Endpoint, Option<HeaderValue>), ConnectError> {
     let unusable = |what: &str| ConnectError::Unusable(format!("--target {target}: {what}"));
     let malformed = || unusable("must be a URL such as http://127.0.0.1:50051 or https://localhost:50051");
@@ -182,7 +167,6 @@ fn prepare(target: &str, credentials: &Credentials) -> Result<(Endpoint, Option<
     Ok((endpoint, authorization))
 }
 
-/// The innermost cause of an error.
 fn cause(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
@@ -242,7 +226,6 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_at_the_target_is_said_with_the_systems_reason() {
-        // A port that was free a moment ago, and is bound by nobody.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let target = format!("http://{}", listener.local_addr().unwrap());
         drop(listener);

@@ -1,23 +1,18 @@
-//! A check of JSON messages before they are parsed: no object has a member twice.
+//! Rejects JSON messages with repeated members.
 //!
-//! Parsers of Protobuf's JSON mapping accept `amountMinor` and `amount_minor` for one field and keep the last value, so the same
-//! bytes can mean different amounts to different readers.
+//! Parsers of Protobuf's JSON mapping accept `amountMinor` and `amount_minor` for one field and keep the last value, so
+//! readers could see different amounts.
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::{collections::BTreeSet, fmt};
 
-/// Checks that each member of each object is there once, in one spelling. Costs one pass over the text; nested values are
-/// bounded by the parser's limit.
-///
-/// # Errors
-/// The text is not JSON, or the name of a repeated member.
+/// Checks that no object has a member twice, in either spelling.
 pub fn check_members(text: &[u8]) -> Result<(), serde_json::Error> {
     let mut text = serde_json::Deserializer::from_slice(text);
     Members.deserialize(&mut text)?;
     text.end()
 }
 
-/// Returns a member's name in lowerCamelCase, as Protobuf's JSON mapping derives it.
 fn camel(name: &str) -> String {
     let (mut camel, mut is_start) = (String::with_capacity(name.len()), false);
     for letter in name.chars() {

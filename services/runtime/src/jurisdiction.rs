@@ -1,4 +1,4 @@
-//! Jurisdictions: the profiles that are compiled in, those of the configuration, and which holds for whom (PL-26).
+//! Jurisdiction profiles: compiled and configured ones, and their selection (PL-26).
 //!
 //! ```toml
 //! [jurisdictions]
@@ -8,18 +8,17 @@
 //! operators.acme = { profile = "se", limits = { reality_check_ms = 3_600_000 } }
 //! ```
 //!
-//! The configuration loosens nothing: a profile of the name of a compiled one, and an operator's own limits, restrict
-//! further.
+//! A configured profile of a compiled name, and an operator's own limits, only add restrictions.
 
 use crate::config::error::ConfigError;
 use motherlode_books::Profile;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The profile that restricts nothing.
+/// The profile without restrictions.
 pub const UNRESTRICTED: &str = "default";
 
-/// The profiles that every binary has; each file says where its figures come from.
+/// Compiled profiles. Their files name the sources.
 const COMPILED: [(&str, &str); 6] = [
     (UNRESTRICTED, include_str!("../profiles/default.toml")),
     ("de", include_str!("../profiles/de.toml")),
@@ -29,25 +28,25 @@ const COMPILED: [(&str, &str); 6] = [
     ("uk", include_str!("../profiles/uk.toml")),
 ];
 
-/// The section of the configuration file.
+/// Jurisdictions.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Jurisdictions {
-    /// Profile of operators that name none.
+    /// Profile of operators without their own.
     pub default: String,
-    /// More profiles, or more restrictions of compiled ones, by name.
+    /// Further profiles, or restrictions of compiled ones.
     pub profiles: BTreeMap<String, Profile>,
-    /// Operators that differ.
+    /// Settings by operator.
     pub operators: BTreeMap<String, Operator>,
 }
 
-/// An operator's own profile and limits.
+/// Profile and limits of an operator.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Operator {
-    /// Profile of bets that name no jurisdiction; empty for the default.
+    /// Profile of bets without a jurisdiction; empty for the default.
     pub profile: String,
-    /// The operator's own limits, whatever the jurisdiction.
+    /// Limits in all jurisdictions.
     pub limits: Profile,
 }
 
@@ -57,7 +56,7 @@ impl Default for Jurisdictions {
     }
 }
 
-/// All profiles, put together from the binary and the configuration.
+/// All profiles, compiled and configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profiles {
     profiles: BTreeMap<String, Profile>,
@@ -66,7 +65,6 @@ pub struct Profiles {
 }
 
 impl Default for Profiles {
-    /// One profile, which restricts nothing.
     fn default() -> Self {
         let profiles = BTreeMap::from([(UNRESTRICTED.to_owned(), Profile::default())]);
         Self { profiles, default: UNRESTRICTED.to_owned(), operators: BTreeMap::new() }
@@ -74,10 +72,7 @@ impl Default for Profiles {
 }
 
 impl Profiles {
-    /// Puts the profiles together.
-    ///
-    /// # Errors
-    /// [`ConfigError::UnknownProfile`] where a name is used that no profile has.
+    /// Combines the profiles. A name without a profile is [`ConfigError::UnknownProfile`].
     pub fn new(configured: &Jurisdictions) -> Result<Self, ConfigError> {
         let mut profiles = configured.profiles.clone();
         for (name, text) in COMPILED {
@@ -97,8 +92,7 @@ impl Profiles {
         }
     }
 
-    /// Returns the name and the profile that hold for an operator's players in a jurisdiction; an empty one is the
-    /// operator's own. `None` if there is no such jurisdiction.
+    /// Returns name and profile for an operator's players; an empty jurisdiction is the operator's own.
     #[must_use]
     pub fn of(&self, operator: &str, jurisdiction: &str) -> Option<(&str, Profile)> {
         let operator = self.operators.get(operator);
@@ -111,7 +105,7 @@ impl Profiles {
         Some((name, operator.map_or(*profile, |operator| profile.strictest(operator.limits))))
     }
 
-    /// The jurisdictions' names, in order.
+    /// Returns the names in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.profiles.keys().map(String::as_str)
     }

@@ -1,4 +1,4 @@
-//! Shared by all services: configuration, access, refusals as gRPC statuses, telemetry, the stop signal.
+//! Shared by all services: configuration, access, refusals, telemetry, stop signal.
 
 pub mod access;
 mod appends;

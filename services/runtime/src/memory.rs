@@ -1,4 +1,4 @@
-//! Storage in memory. Its files end with the machine's boot, so no snapshot of a volume contains them.
+//! Storage in memory, which no volume snapshot contains.
 
 use rustix::fs::statfs;
 use std::{
@@ -7,13 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Magic numbers of file systems in memory, statfs(2): tmpfs, ramfs.
+/// Magic numbers of tmpfs and ramfs, statfs(2).
 const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// Private folder of the process in memory-backed storage; `None` without such storage. A configured folder has to be usable.
-///
-/// # Errors
-/// The configured folder can't be created, is not in memory, or is writable by others.
+/// Returns a private folder in memory, if any. A configured folder must be usable, in memory and not writable by
+/// others.
 pub fn folder(asked: Option<&Path>) -> io::Result<Option<PathBuf>> {
     if let Some(asked) = asked {
         return prepare(asked).map(Some);
@@ -21,7 +19,7 @@ pub fn folder(asked: Option<&Path>) -> io::Result<Option<PathBuf>> {
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let usual = ["RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR"].into_iter().filter_map(variable);
     let usual = usual.chain(["/run".into(), "/dev/shm".into()]);
-    // Others may have made a folder of this name in a place that all can write to: then another one serves.
+    // Others may have created it; then the next place is tried.
     let user = rustix::process::geteuid().as_raw();
     Ok(usual.into_iter().find_map(|parent| prepare(&parent.join(format!("motherlode-{user}"))).ok()))
 }
@@ -65,7 +63,6 @@ mod tests {
             assert!(folder(Some(&own)).unwrap_err().to_string().contains("not a folder"));
             fs::remove_file(&own).unwrap();
         }
-        // The build folder is on a disk.
         let here = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
         let fault = folder(Some(&here)).map_err(|fault| fault.to_string());
         fs::remove_dir(&here).unwrap();

@@ -1,54 +1,42 @@
-//! Work that stands behind bets: on threads of a lower priority than those that answer (on Linux, sched(7)). Threads that such a thread
-//! starts have its priority.
+//! Background priority on Linux (sched(7)). Threads inherit it.
 
 use std::{io, thread};
 use tokio::sync::oneshot;
 
-/// The niceness of work that somebody waits for, or that holds what others wait for: such a thread gets a tenth of a processor that
-/// another one wants too.
+/// Niceness of work that others wait for.
 const LOWER: i32 = 10;
-/// That of work that lasts as long as a log is long.
+/// Niceness of work proportional to the log's length.
 const LOWEST: i32 = 19;
 
-/// Lowers the calling thread's priority below that of the threads that answer.
+/// Lowers the calling thread's priority below that of answers.
 pub fn lower_priority() {
     be_nicer(LOWER);
 }
 
-/// Lowers the calling thread's priority as far as it goes: it has a processor while nobody else wants it. Not for what holds a lock that
-/// answers wait for.
-///
-/// A thread that is nice only keeps its processor for a slice of some milliseconds after another one is woken; one of SCHED_IDLE gives it
-/// up at once.
+/// Lowers the calling thread's priority to SCHED_IDLE, which yields at once. Not for holders of locks that answers
+/// need.
 pub fn lowest_priority() {
     #[cfg(target_os = "linux")]
     {
         use thread_priority::{NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy, unix};
         let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
-        // What is refused is done without.
         let _ = unix::set_thread_priority_and_policy(unix::thread_native_id(), ThreadPriority::Min, idle);
     }
     be_nicer(LOWEST);
 }
 
 fn be_nicer(by: i32) {
-    // What is refused is done without.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(by);
     #[cfg(not(target_os = "linux"))]
     let _ = by;
 }
 
-/// Does something on a thread of its own, of a lower priority than those that answer, and awaits it. It's done to its end, whether or not
-/// somebody still waits.
-///
-/// # Errors
-/// The system gives no thread, or the work panicked.
+/// Runs `work` to its end on a separate thread of lower priority, even if the caller stops waiting.
 pub async fn apart<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
     let (done, over) = oneshot::channel();
     let work = move || {
         lower_priority();
-        // Whoever waited may have gone.
         let _ = done.send(work());
     };
     thread::Builder::new().name(name.to_owned()).spawn(work)?;
@@ -60,14 +48,13 @@ pub async fn apart<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Sen
 mod tests {
     use super::*;
 
-    /// SCHED_IDLE of sched(7).
     const IDLE: &str = "5";
 
     fn niceness() -> i32 {
         rustix::process::getpriority_process(None).unwrap()
     }
 
-    /// The scheduling policy: the 41st field of proc_pid_stat(5).
+    /// Field 41 of proc_pid_stat(5).
     fn policy() -> String {
         let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
         stat.rsplit_once(") ").unwrap().1.split(' ').nth(38).unwrap().to_owned()

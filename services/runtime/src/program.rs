@@ -1,4 +1,4 @@
-//! The running program, named by the SHA-256 of its executable.
+//! The running program, identified by the SHA-256 of its executable.
 
 use sha2::{Digest, Sha256};
 use std::{
@@ -8,16 +8,14 @@ use std::{
     sync::OnceLock,
 };
 
-/// The started executable.
 static STARTED: OnceLock<Started> = OnceLock::new();
 
 struct Started {
     file: Option<File>,
-    /// Known once it was hashed.
     digest: OnceLock<Option<[u8; 32]>>,
 }
 
-/// Opens the executable, so that the started file is hashed even if its name gets another file.
+/// Opens the started executable before its name can get another file.
 pub fn open() {
     started();
 }
@@ -26,17 +24,15 @@ fn started() -> &'static Started {
     STARTED.get_or_init(|| Started { file: executable_file().ok(), digest: OnceLock::new() })
 }
 
-/// SHA-256 of the started executable; `None` if it cannot be read. The first caller hashes it and the others wait.
+/// Returns the SHA-256 of the started executable. The first call computes it, others wait.
 pub fn digest() -> Option<[u8; 32]> {
     let Started { file, digest } = started();
     *digest.get_or_init(|| file.as_ref().and_then(|file| digest_of(file).ok()))
 }
 
-/// Whether the running program's name has another file now, or, unless it has only just started, the started file has other
-/// contents. It may wait for the executable to be hashed.
+/// Reports whether the executable's name has another file or, unless `only_just`, the file has changed.
 pub fn is_replaced(only_just: bool) -> bool {
     let now = executable_file();
-    // Right after the start a hash adds nothing.
     if only_just && now.as_ref().is_ok_and(is_started) {
         return false;
     }
@@ -49,12 +45,10 @@ fn is_started(file: &File) -> bool {
     started().file.as_ref().and_then(of).is_some_and(|started| of(file) == Some(started))
 }
 
-/// The file with the running program's name.
 fn executable_file() -> io::Result<File> {
     std::env::current_exe().and_then(File::open)
 }
 
-/// SHA-256 of all bytes, read in parts of 64 KiB.
 fn digest_of(mut from: impl Read) -> io::Result<[u8; 32]> {
     let (mut hash, mut part) = (Sha256::new(), vec![0; 64 << 10]);
     loop {
@@ -71,7 +65,6 @@ fn digest_of(mut from: impl Read) -> io::Result<[u8; 32]> {
 mod tests {
     use super::*;
 
-    /// Reads that come in pieces, with an interruption.
     struct Pieces(Vec<io::Result<&'static [u8]>>);
 
     impl Read for Pieces {
@@ -88,7 +81,7 @@ mod tests {
     fn uf_04_a_file_is_hashed_piece_by_piece() {
         let interrupted = || Err(io::ErrorKind::Interrupted.into());
         let pieces = Pieces(vec![Ok(b"a"), interrupted(), Ok(b"bc")]);
-        // FIPS 180-4's own example.
+        // Example in FIPS 180-4.
         let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         let digest = digest_of(pieces).unwrap();
         assert_eq!(digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>(), known);

@@ -1,10 +1,6 @@
-//! Long reads: those of many records, or that wait for a disk, run apart from the threads that answer bets.
+//! Long reads on threads of lower priority than bets.
 //!
-//! The number of reads under way is bounded in all, and is one for each operator. The others wait in a queue for each
-//! operator; operators take turns, so a busy one delays only itself. A queue is bounded: beyond it a read is refused.
-//!
-//! Reads have threads of their own, of a lower priority than those that answer (on Linux). Cost: one thread for each
-//! read that may be under way.
+//! Each operator has a bounded queue and one read at a time; operators take turns within a total limit.
 
 use crate::{access::caller::Caller, priority::lower_priority, reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
@@ -14,7 +10,7 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
 };
 
-/// Reads of one operator that may be waiting or under way.
+/// Reads per operator, waiting or running.
 const QUEUE_MAX: usize = 256;
 
 /// Runs long reads; clones share the queues.
@@ -23,17 +19,17 @@ pub struct Reads(Arc<Queues>);
 
 #[derive(Debug)]
 struct Queues {
-    /// Permits of all operators. They are given in the order of asking, and each operator asks for one at a time.
+    /// In order of request, at most one per operator.
     all: Arc<Semaphore>,
     of: Mutex<BTreeMap<String, Queue>>,
-    /// Only its blocking threads are used. `None` if it could not be built: then the caller's runtime is used.
+    /// Only its blocking threads are used. `None` if its creation failed.
     threads: Option<Runtime>,
 }
 
 impl Drop for Queues {
     fn drop(&mut self) {
         if let Some(threads) = self.threads.take() {
-            // Waits for nothing, and so may be called from wherever the last clone is dropped.
+            // Never blocks.
             threads.shutdown_background();
         }
     }
@@ -45,38 +41,33 @@ fn threads(at_once: usize) -> Option<Runtime> {
     threads.build().ok()
 }
 
-/// An operator's queue.
 #[derive(Debug)]
 struct Queue {
     first: Arc<Semaphore>,
     length: usize,
 }
 
-/// A slot in a queue; given up when it's dropped.
 struct QueueSlot {
     queues: Arc<Queues>,
     operator: String,
 }
 
 impl Default for Reads {
-    /// Allows half as many reads at once as there are processors: the other half is for bets.
+    /// Half of the processors are for bets.
     fn default() -> Self {
         Self::new(thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)))
     }
 }
 
 impl Reads {
-    /// Allows so many reads at once.
+    /// Creates queues for `at_once` concurrent reads.
     #[must_use]
     pub fn new(at_once: usize) -> Self {
         let (all, threads) = (Arc::new(Semaphore::new(at_once)), threads(at_once));
         Self(Arc::new(Queues { all, of: Mutex::default(), threads }))
     }
 
-    /// Runs a read for a caller when its turn comes.
-    ///
-    /// # Errors
-    /// RESOURCE_EXHAUSTED, READS_BUSY: too many of the caller's operator wait already.
+    /// Runs a read when its turn comes. A full queue is RESOURCE_EXHAUSTED, READS_BUSY.
     pub async fn run<T: Send + 'static>(
         &self,
         caller: &Caller,
@@ -84,7 +75,6 @@ impl Reads {
     ) -> Result<T, Refusal> {
         let (slot, first) = self.join(caller.own().unwrap_or_default())?;
         let turn = (permit(first).await?, permit(Arc::clone(&self.0.all)).await?, slot);
-        // The turn is over when the read is, whether or not the caller still waits.
         let read = move || {
             let done = read();
             drop(turn);
@@ -102,7 +92,7 @@ impl Reads {
         let new = || Queue { first: Arc::new(Semaphore::new(1)), length: 0 };
         let queue = of.entry(operator.to_owned()).or_insert_with(new);
         if queue.length >= QUEUE_MAX {
-            let message = "too many reads of this operator wait already";
+            let message = "too many reads of this operator are waiting";
             return Err(Refusal::new(Reason::ReadsBusy, message).with("reads_max", QUEUE_MAX));
         }
         queue.length += 1;
@@ -153,7 +143,6 @@ mod tests {
         }
         let refused = reads.run(&caller, || ()).await.unwrap_err();
         assert_eq!(refused.reason(), Reason::ReadsBusy);
-        // One that gives up gives its place to another.
         let last = others.pop().unwrap();
         last.abort();
         assert!(last.await.unwrap_err().is_cancelled());
@@ -178,7 +167,6 @@ mod tests {
         assert_eq!(niceness(), before, "it's a thread's, not the process's");
     }
 
-    /// Polls once.
     async fn futures_poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
         std::future::poll_fn(|context| {
             std::task::Poll::Ready(match std::pin::Pin::new(&mut *future).poll(context) {

@@ -1,10 +1,7 @@
-//! A refusal: why a request changed nothing, as `google.rpc.Status` with machine-readable details (PL-12).
+//! Refusals: requests without effect, as `google.rpc.Status` with details (PL-12).
 //!
-//! Every refusal carries an `ErrorInfo` (domain [`DOMAIN`], a reason in UPPER_SNAKE, metadata); faults of single fields
-//! add a `BadRequest`, and where the same call can succeed later a `RetryInfo` says when to try.
-//!
-//! Any text here may hold words of the caller, so all of them are [excerpts](excerpt): a refusal is short whatever was
-//! asked, and changes nothing on the terminal or in the log of whoever reads it.
+//! Each has an `ErrorInfo` (domain [`DOMAIN`]); faults of fields add a `BadRequest`, a useful retry a `RetryInfo`.
+//! Texts may quote the caller, so they are [excerpts](excerpt).
 
 use crate::reason::Reason;
 use motherlode_books::is_visible;
@@ -12,19 +9,18 @@ use std::{collections::HashMap, fmt::Write as _, time::Duration};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
-/// The `ErrorInfo` domain of every refusal.
+/// `ErrorInfo` domain of all refusals.
 pub const DOMAIN: &str = "motherlode";
 
-/// Characters of a text that a refusal shows.
+/// Longest excerpt, in characters.
 pub const EXCERPT: usize = 512;
 
-/// Makes a text safe to show: invisible characters are escaped, and a long text is cut, with its length added.
+/// Escapes invisible characters and truncates a long text, adding its length.
 #[must_use]
 pub fn excerpt(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(EXCERPT));
     for (number, letter) in text.chars().enumerate() {
         if number == EXCERPT {
-            // Infallible: it's a string.
             let _ = write!(shown, "... ({} bytes)", text.len());
             break;
         }
@@ -36,7 +32,7 @@ pub fn excerpt(text: &str) -> String {
     shown
 }
 
-/// Why a request changed nothing.
+/// A refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     code: Code,
@@ -45,26 +41,26 @@ pub struct Refusal {
     metadata: Vec<(&'static str, String)>,
     fields: Vec<(String, String)>,
     retry_after: Option<Duration>,
-    /// For the log line only; the caller has it.
+    /// For log lines only.
     request_id: Box<str>,
 }
 
 impl Refusal {
-    /// A refusal with a reason, which has its status code and retry time, and a sentence for people.
+    /// Creates a refusal with the reason's status code and retry time.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         let message = excerpt(&message.into());
         let (code, retry_after) = (reason.code(), reason.retry().wait());
         Self { code, reason, message, metadata: vec![], fields: vec![], retry_after, request_id: Box::default() }
     }
 
-    /// Sets another status code than the reason's.
+    /// Replaces the status code.
     #[must_use]
     pub fn with_code(mut self, code: Code) -> Self {
         self.code = code;
         self
     }
 
-    /// A field that is missing or malformed: INVALID_ARGUMENT, reason INVALID_FIELD.
+    /// Creates an INVALID_ARGUMENT, INVALID_FIELD for a missing or malformed field.
     pub fn field(field: impl Into<String>, fault: impl Into<String>) -> Self {
         let (field, fault) = (excerpt(&field.into()), excerpt(&fault.into()));
         let mut refusal = Refusal::new(Reason::InvalidField, format!("{field}: {fault}"));
@@ -72,13 +68,13 @@ impl Refusal {
         refusal
     }
 
-    /// The same request id with another content (PL-11): ALREADY_EXISTS, reason REQUEST_ID_REUSED.
+    /// Creates an ALREADY_EXISTS, REQUEST_ID_REUSED for an id with other content (PL-11).
     pub fn request_id_reused(request_id: &str) -> Self {
         Refusal::new(Reason::RequestIdReused, "this request id was used for a different request")
             .with("request_id", request_id)
     }
 
-    /// The queue is full: RESOURCE_EXHAUSTED, to be tried again soon.
+    /// Creates a RESOURCE_EXHAUSTED for a full queue.
     pub fn busy() -> Self {
         Refusal::new(Reason::QueueFull, "the partition's queue is full")
     }
@@ -90,41 +86,41 @@ impl Refusal {
         self
     }
 
-    /// Sets how long to wait before trying again with the same request id.
+    /// Sets the wait before a retry with the same request id.
     #[must_use]
     pub fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);
         self
     }
 
-    /// Sets the refused request, for the log line of a call within a stream.
+    /// Sets the request id for log lines.
     #[must_use]
     pub fn of_request(mut self, request_id: &str) -> Self {
         self.request_id = excerpt(request_id).into();
         self
     }
 
-    /// The id of the refused request; empty if not set.
+    /// Returns the request id, or an empty one.
     pub fn request_id(&self) -> &str {
         &self.request_id
     }
 
-    /// A metadata entry.
+    /// Returns a metadata entry.
     pub fn metadata(&self, key: &str) -> Option<&str> {
         self.metadata.iter().find(|(of, _)| *of == key).map(|(_, value)| value.as_str())
     }
 
-    /// The reason.
+    /// Returns the reason.
     pub fn reason(&self) -> Reason {
         self.reason
     }
 
-    /// The sentence for people.
+    /// Returns the message.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The status code.
+    /// Returns the status code.
     pub fn code(&self) -> Code {
         self.code
     }

@@ -1,9 +1,7 @@
-//! Refused calls: counted by reason, and each with a line in the log. All paths of a call use [`note`]: the layers, the direct path,
-//! calls within a stream, and the JSON port.
+//! Refused calls, counted by reason in `motherlode.refusals` and logged.
 //!
-//! The counter is OpenTelemetry's `motherlode.refusals`, by reason. Repeated refusals do not fill the log: an operator has
-//! [`LINES_MAX`] lines of each reason in [`WINDOW`]; the next line states how many were suppressed. The credential of a failed
-//! log-in is never logged: it may be a secret.
+//! An operator has [`LINES_MAX`] log lines per reason and [`WINDOW`]; the next line has the number of suppressed ones.
+//! Credentials of failed log-ins are never logged.
 
 use crate::{
     access::Caller,
@@ -20,35 +18,32 @@ use std::{
 };
 use tonic::Code;
 
-/// Lines in the log per operator and reason in a window.
 const LINES_MAX: u32 = 10;
-/// How long a window is.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// The process's.
 static REFUSALS: LazyLock<Refusals> = LazyLock::new(Refusals::new);
 
 /// A refused call.
 #[derive(Debug, Clone, Copy)]
 pub struct Refused<'a> {
-    /// The reason; `None` if the status has no reason of this service.
+    /// Reason, if the service set one.
     pub reason: Option<Reason>,
-    /// The status code.
+    /// Status code.
     pub code: Code,
-    /// The sentence for people.
+    /// Message.
     pub message: &'a str,
-    /// The method, `package.Service/Method`; `_OTHER` if there is no such method.
+    /// `package.Service/Method`, or `_OTHER` for an unknown method.
     pub method: &'static str,
-    /// The caller, as far as it is known.
+    /// Caller, if known.
     pub caller: &'a Caller,
-    /// The request id; empty if the request has none or was not read.
+    /// Request id, or empty.
     pub request_id: &'a str,
-    /// The caller's address.
+    /// Address of the caller.
     pub peer: Option<IpAddr>,
 }
 
 impl<'a> Refused<'a> {
-    /// A refused call whose caller and request are not known.
+    /// Creates a refused call without caller and request.
     #[must_use]
     pub fn new(refusal: &'a Refusal, method: &'static str) -> Self {
         Self {
@@ -63,17 +58,16 @@ impl<'a> Refused<'a> {
     }
 }
 
-/// Counts a refusal, and logs it if its operator has a line left.
+/// Counts a refusal, and logs it within the limit.
 pub fn note(refused: &Refused<'_>) {
     REFUSALS.note(refused);
 }
 
-/// Creates the counter with each reason at zero: an alarm compares with the time before the first refusal.
+/// Creates the counter with zeros, so that an alarm sees the first increase.
 pub fn start() {
     LazyLock::force(&REFUSALS);
 }
 
-/// Operator and reason.
 type Kind = (Arc<str>, Option<Reason>);
 
 struct Refusals {
@@ -81,12 +75,10 @@ struct Refusals {
     lines: Mutex<HashMap<Kind, LineLimit>>,
 }
 
-/// The log lines of the running window.
 #[derive(Debug, Default)]
 struct LineLimit {
     since: Option<Instant>,
     lines: u32,
-    /// Number of refusals suppressed since the last line.
     suppressed: u64,
 }
 
@@ -111,7 +103,7 @@ impl Refusals {
         let credential = refused.caller.credential().map_or("", |(name, _)| name);
         let peer = refused.peer.map(|peer| peer.to_string()).unwrap_or_default();
         match refused.code {
-            // The service's own state, and attempts without a credential.
+            // Faults of the service, and unauthenticated attempts.
             Code::Unavailable | Code::Internal | Code::DataLoss | Code::Unknown | Code::Unauthenticated => {
                 tracing::warn!(
                     reason,
@@ -143,8 +135,7 @@ impl Refusals {
 }
 
 impl LineLimit {
-    /// Takes a line. Returns the number of refusals suppressed since the last one, or `None` if the window has no line
-    /// left.
+    /// Takes a line, if any is left, and returns the number of suppressed ones.
     fn line(&mut self, now: Instant) -> Option<u64> {
         if self.since.is_none_or(|since| now.saturating_duration_since(since) >= WINDOW) {
             (self.since, self.lines) = (Some(now), 0);

@@ -1,53 +1,51 @@
-//! Roles: the permissions of a credential (PL-27).
+//! Roles: permissions of a credential (PL-27).
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{fmt, ops::BitOr};
 
-/// A set of roles. In a configuration it's a list of names; none includes another.
+/// A set of roles, a list of names in the configuration. No role includes another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Roles(u8);
 
 impl Roles {
     /// No role.
     pub const NONE: Self = Self(0);
-    /// Plays: bets, choices, sessions, games.
+    /// Bets, choices, sessions, games.
     pub const PLAY: Self = Self(1);
-    /// Moves money: accounts, deposits, withdrawals.
+    /// Accounts, deposits, withdrawals.
     pub const WALLET: Self = Self(2);
-    /// Helps players: voids and closes rounds, reads them.
+    /// Voids, closes and reads rounds.
     pub const SUPPORT: Self = Self(4);
-    /// Reads all of the operator's own data.
+    /// Reads the operator's data.
     pub const AUDIT: Self = Self(8);
-    /// Administers: the switches of the operator's own players; for the platform, the pools, rates and all switches.
+    /// Switches of the operator's players; for the platform pools, rates and all switches.
     pub const ADMIN: Self = Self(16);
-    /// Is a spin process of the installation (PL-44): reads the log; proposes rounds, draws, sessions, campaigns and debits. For the
-    /// platform alone.
+    /// Spin process (PL-44): reads the log; proposes rounds, draws, sessions, campaigns and debits. Platform only.
     pub const NODE_SPIN: Self = Self(32);
-    /// Is a jackpot process: reads the log; proposes to the pools and pays their awards. For the platform alone.
+    /// Jackpot process: reads the log; proposes to pools and pays awards. Platform only.
     pub const NODE_JACKPOT: Self = Self(64);
-    /// Is a process of the role `ledger` that writes other partitions: reads the log; proposes the work of the ledger's own services. For
-    /// the platform alone.
+    /// `ledger` process: reads the log; proposes the work of its services. Platform only.
     pub const NODE_LEDGER: Self = Self(128);
-    /// The role `node` of older configurations: spin and jackpot together.
+    /// The role `node` of older configurations: spin and jackpot.
     pub const NODE: Self = Self::NODE_SPIN.or(Self::NODE_JACKPOT);
     /// Any process of the installation.
     pub const NODES: Self = Self::NODE.or(Self::NODE_LEDGER);
     /// Any role.
     pub const ANY: Self = Self(255);
 
-    /// Whether the sets share a role.
+    /// Reports whether the sets share a role.
     #[must_use]
     pub const fn meets(self, others: Self) -> bool {
         self.0 & others.0 != 0
     }
 
-    /// The intersection of both sets.
+    /// Returns the intersection.
     #[must_use]
     pub const fn and(self, others: Self) -> Self {
         Self(self.0 & others.0)
     }
 
-    /// The union of both sets: [`BitOr`] in constants.
+    /// Returns the union: [`BitOr`] in constants.
     #[must_use]
     pub const fn or(self, others: Self) -> Self {
         Self(self.0 | others.0)
@@ -62,7 +60,7 @@ impl BitOr for Roles {
     }
 }
 
-/// The roles' names in the configuration, in the order of their bits.
+/// In bit order.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Role {
@@ -74,7 +72,7 @@ enum Role {
     NodeSpin,
     NodeJackpot,
     NodeLedger,
-    /// Of older configurations: [`Roles::NODE`].
+    /// [`Roles::NODE`] of older configurations.
     Node,
 }
 
@@ -95,7 +93,6 @@ const ALL: [(Role, Roles, &str); 8] = [
     (Role::NodeLedger, Roles::NODE_LEDGER, "node-ledger"),
 ];
 
-/// Names, separated by blanks.
 impl fmt::Display for Roles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = ALL.iter().filter(|(_, role, _)| self.meets(*role)).map(|(.., name)| *name).collect();
@@ -104,7 +101,7 @@ impl fmt::Display for Roles {
 }
 
 impl Serialize for Roles {
-    /// By name, in the order of the roles, whatever the order in the file.
+    /// In bit order, independent of the file.
     fn serialize<S: Serializer>(&self, into: S) -> Result<S::Ok, S::Error> {
         into.collect_seq(ALL.iter().filter(|(_, role, _)| self.meets(*role)).map(|(.., name)| *name))
     }

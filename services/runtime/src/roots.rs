@@ -1,30 +1,24 @@
-//! Roots that vouch for certificates of others: those that a configuration names, or the system's.
+//! Trusted root certificates, configured or the system's.
 
 use tokio_rustls::rustls::{
     RootCertStore,
     pki_types::{CertificateDer, pem::PemObject},
 };
 
-/// The roots in a text of PEM.
-///
-/// # Errors
-/// The reason why there's none.
+/// Parses roots in PEM.
 pub fn named(pem: &[u8]) -> Result<RootCertStore, String> {
     let certificates = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
     store(certificates.map_err(|error| error.to_string())?).ok_or_else(|| "it has no certificate in PEM".to_owned())
 }
 
-/// The roots that the system trusts, such as Debian's `ca-certificates`; SSL_CERT_FILE and SSL_CERT_DIR name others.
-///
-/// # Errors
-/// The reason why there's none: then `ca` has to name one.
+/// Loads the system's roots, such as Debian's `ca-certificates`. SSL_CERT_FILE and SSL_CERT_DIR replace them.
 pub fn of_system() -> Result<RootCertStore, String> {
     let found = rustls_native_certs::load_native_certs();
     let faults = || found.errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     store(found.certs).ok_or_else(|| {
         let faults = faults();
         let because = if faults.is_empty() { String::new() } else { format!(": {faults}") };
-        format!("the system has no roots that it trusts{because}; name one by ca")
+        format!("the system has no trusted roots{because}; set ca")
     })
 }
 

@@ -1,7 +1,5 @@
-//! Stopping: the signal from outside, and its notice inside.
-//!
-//! A SIGTERM from an orchestrator or a Ctrl-C from a person asks for a stop. [`Stop`] tells tasks that would go on for
-//! ever, streams above all, to end; calls under way are answered.
+//! The stop of a process: SIGTERM or Ctrl-C ends endless tasks, such as streams, through [`Stop`]; running calls are
+//! answered.
 
 use std::future::Future;
 use tokio::{
@@ -9,15 +7,15 @@ use tokio::{
     sync::watch,
 };
 
-/// Gives the notice; dropping it gives it too.
+/// Requests the stop, on drop too.
 #[derive(Debug)]
 pub struct Stopper(watch::Sender<bool>);
 
-/// Receives the notice; every clone does.
+/// Receives the request; clones share it.
 #[derive(Debug, Clone)]
 pub struct Stop(watch::Receiver<bool>);
 
-/// Makes a pair of a notice and its receiver.
+/// Creates a connected pair.
 #[must_use]
 pub fn channel() -> (Stopper, Stop) {
     let (sender, receiver) = watch::channel(false);
@@ -25,30 +23,27 @@ pub fn channel() -> (Stopper, Stop) {
 }
 
 impl Stopper {
-    /// Gives the notice.
+    /// Requests the stop.
     pub fn stop(&self) {
         self.0.send_replace(true);
     }
 }
 
 impl Stop {
-    /// Whether the stop was asked for.
+    /// Reports whether the stop is requested.
     #[must_use]
     pub fn is_requested(&self) -> bool {
         *self.0.borrow() || self.0.has_changed().is_err()
     }
 
-    /// Waits for the notice.
+    /// Waits for the request.
     pub async fn requested(mut self) {
-        // An error means that the stopper is gone, which is the notice too.
+        // An error means a dropped stopper.
         let _ = self.0.wait_for(|stop| *stop).await;
     }
 }
 
 /// Waits for SIGTERM or SIGINT.
-///
-/// # Errors
-/// When the handlers cannot be installed, which happens before anything is served.
 pub fn signalled() -> std::io::Result<impl Future<Output = &'static str> + Send> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -1,8 +1,7 @@
-//! Tracing to standard error, and spans and metrics to an OpenTelemetry collector when one is configured. The filter is
-//! for log lines only: spans are exported whatever it says.
+//! Logs on standard error, and spans and metrics for an OpenTelemetry collector. The filter applies to log lines only.
 //!
-//! Without an endpoint nothing of OpenTelemetry runs. Exporting never blocks a request: spans are batched on their own
-//! thread and dropped when the collector cannot keep up; metrics are added up here and sent now and then.
+//! Exports never block requests: spans are batched on a thread and dropped if the collector is slow; metrics are sent
+//! periodically.
 
 use crate::config::Telemetry;
 use opentelemetry::trace::TracerProvider as _;
@@ -21,12 +20,12 @@ use std::{
 use tracing::Level;
 use tracing_subscriber::{Layer, filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
-/// Keeps the exporters alive; flushes them when dropped.
+/// Keeps the exporters alive, and flushes them on drop.
 #[derive(Debug, Default)]
-#[must_use = "what is left is exported when this is dropped"]
+#[must_use = "the last data is exported when this is dropped"]
 pub struct Guard(Option<(SdkTracerProvider, SdkMeterProvider)>);
 
-/// Maximum time to wait for the collector at the end of the process.
+/// Longest wait for the collector at the end of the process.
 const LAST_EXPORT_MAX: Duration = Duration::from_millis(500);
 
 impl Drop for Guard {
@@ -35,7 +34,7 @@ impl Drop for Guard {
         let until = Instant::now() + LAST_EXPORT_MAX;
         let (sender, exported) = mpsc::channel();
         let other = sender.clone();
-        // On threads, which end with the process: the exporter of metrics waits for as long as its collector takes.
+        // Separate threads end with the process, even if the collector is slow.
         thread::spawn(move || sender.send(("spans", spans.shutdown())));
         thread::spawn(move || other.send(("metrics", metrics.shutdown())));
         let mut waiting = vec!["spans", "metrics"];
@@ -52,13 +51,13 @@ impl Drop for Guard {
     }
 }
 
-/// Why telemetry could not be started.
+/// Reasons why telemetry cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
     /// The filter is malformed.
     #[error("telemetry.filter: {0}")]
     Filter(#[from] tracing_subscriber::filter::ParseError),
-    /// The exporter could not be built.
+    /// The exporter cannot be built.
     #[error("telemetry.otlp_endpoint: {0}")]
     Exporter(#[from] ExporterBuildError),
     /// Another subscriber is installed.
@@ -66,10 +65,7 @@ pub enum TelemetryError {
     Running(#[from] tracing_subscriber::util::TryInitError),
 }
 
-/// Starts telemetry for the whole process; within a tokio runtime when an endpoint is configured.
-///
-/// # Errors
-/// [`TelemetryError`] names the setting at fault.
+/// Starts telemetry for the process. An endpoint needs a tokio runtime.
 pub fn start(service: &'static str, settings: &Telemetry) -> Result<Guard, TelemetryError> {
     let asked = std::env::var("RUST_LOG").ok().filter(|filter| !filter.is_empty());
     let filter: Targets = asked.as_ref().unwrap_or(&settings.filter).parse()?;
@@ -78,7 +74,7 @@ pub fn start(service: &'static str, settings: &Telemetry) -> Result<Guard, Telem
     };
     let exported = settings.otlp_endpoint.as_deref().map(exported).transpose()?;
     let layer = exported.as_ref().map(|(spans, _)| {
-        // Our own: what libraries say of each packet is no part of a call's trace.
+        // Spans of libraries for each packet are not part of a call's trace.
         let ours = Targets::new().with_target("motherlode", Level::DEBUG);
         tracing_opentelemetry::layer().with_tracer(spans.tracer(service)).with_filter(ours)
     });
@@ -92,7 +88,7 @@ pub fn start(service: &'static str, settings: &Telemetry) -> Result<Guard, Telem
     Ok(Guard(exported))
 }
 
-/// Whether log lines have colours: on a terminal, unless NO_COLOR asks for none. A file or a collector gets none.
+/// Terminals have colours unless NO_COLOR is set.
 fn colours() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|asked| asked.is_empty())
 }

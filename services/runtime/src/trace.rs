@@ -1,5 +1,4 @@
-//! The trace that a call is part of, handed from one process to the next: W3C's traceparent (Trace Context, level 1).
-//! Without telemetry there is none.
+//! Trace propagation between processes: W3C's traceparent (Trace Context, level 1).
 
 use opentelemetry::{
     Context,
@@ -8,10 +7,10 @@ use opentelemetry::{
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-/// The header that carries the trace.
+/// Header of the trace.
 pub const TRACEPARENT: &str = "traceparent";
 
-/// The current span as a traceparent; `None` if nothing is traced.
+/// Returns the current span as a traceparent; `None` without a trace.
 #[must_use]
 pub fn traceparent() -> Option<String> {
     let context = Span::current().context();
@@ -20,10 +19,10 @@ pub fn traceparent() -> Option<String> {
     span.is_valid().then(|| format!("00-{}-{}-{:02x}", span.trace_id(), span.span_id(), span.trace_flags().to_u8()))
 }
 
-/// Makes a span the child of one in another process. A malformed traceparent is ignored.
+/// Makes a span the child of one in another process. Ignores a malformed traceparent.
 pub fn join(span: &Span, traceparent: &str) {
     if let Some(parent) = parse(traceparent) {
-        // It fails only where nothing is traced.
+        // Fails only without a trace.
         let _ = span.set_parent(Context::new().with_remote_span_context(parent));
     }
 }
@@ -34,7 +33,7 @@ fn parse(traceparent: &str) -> Option<SpanContext> {
     let hex = |part: &str, length: usize| {
         part.len() == length && part.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
     };
-    // A later version may say more behind, but begins the same.
+    // A later version may have more parts.
     let known = hex(version, 2) && version != "ff" && (version != "00" || parts.next().is_none());
     if !known || !hex(trace, 32) || !hex(span, 16) || !hex(flags, 2) {
         return None;
@@ -52,7 +51,7 @@ mod tests {
     use opentelemetry_sdk::trace::SdkTracerProvider;
     use tracing_subscriber::layer::SubscriberExt;
 
-    /// The example of the recommendation, 3.2.
+    /// The recommendation's example, 3.2.
     const EXAMPLE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
     #[test]

@@ -1,5 +1,4 @@
-//! The deadline of a task's caller, known to all of the task, so that its calls of other processes have the same
-//! deadline.
+//! The caller's deadline of a task, which its calls to other processes inherit.
 
 use std::future::Future;
 use tokio::{task_local, time::Instant};
@@ -8,12 +7,12 @@ task_local! {
     static UNTIL: Instant;
 }
 
-/// Runs a task with its caller's deadline.
+/// Runs a task with a deadline.
 pub async fn within<F: Future>(until: Instant, task: F) -> F::Output {
     UNTIL.scope(until, task).await
 }
 
-/// The deadline of this task's caller; `None` if it has none.
+/// Returns this task's deadline, if any.
 #[must_use]
 pub fn until() -> Option<Instant> {
     UNTIL.try_with(|until| *until).ok()

@@ -1,7 +1,5 @@
-//! The console: of a process that serves everything, a client of its services, which it calls without a socket, through the
-//! same layers as everybody; or of a process of its own, a client of the others.
-//!
-//! It has threads of its own, of a lower priority than those that answer bets: a page, and all that its calls do, is made behind them.
+//! The console, a client of this process's own services or of other processes. Its threads have a lower priority than
+//! those of bets.
 
 use crate::{
     error::ServeError,
@@ -26,13 +24,9 @@ use tokio::{
 use tonic::body::Body;
 use tower::Service;
 
-/// Threads at one time for what blocks: a game's mathematics, say.
+/// Threads for blocking work.
 const BLOCKING_MAX: usize = 8;
 
-/// Starts it in front of the services, where the configuration wants one.
-///
-/// # Errors
-/// The address that was asked for cannot be bound, or TLS cannot be set up.
 pub(crate) fn start<S>(
     config: &Config,
     service: S,
@@ -49,11 +43,7 @@ where
     begin(config, listener, Backend::one(service), Arc::new(move || clock.clock_ms()), admission, stop).map(Some)
 }
 
-/// Serves the console alone, in front of the processes that a configuration names, until the signal. They are called when they are
-/// needed: who is not there is said on the pages.
-///
-/// # Errors
-/// An address cannot be bound or makes no sense, or TLS cannot be set up.
+/// Serves the console alone until the signal. Other processes are called on demand.
 pub(crate) async fn serve(
     config: &Config,
     signalled: impl Future<Output = &'static str>,
@@ -76,7 +66,6 @@ pub(crate) async fn serve(
     pages.await.map_err(ServeError::interrupted)
 }
 
-/// Serves it on a listener.
 fn begin(
     config: &Config,
     listener: std::net::TcpListener,
@@ -88,7 +77,7 @@ fn begin(
     let tls = config.tls.as_ref().map(console_tls).transpose()?;
     let unbound = |source| ServeError::Bind { address: config::Console::USUAL, source };
     let threads = Threads::start().map_err(ServeError::Threads)?;
-    // Its events are those threads' to hear.
+    // The runtime of these threads polls the socket.
     let listener = {
         let _within = threads.enter();
         TcpListener::from_std(listener).map_err(unbound)?
@@ -100,7 +89,6 @@ fn begin(
     Ok((address, tokio::spawn(async move { threads.run(serving).await })))
 }
 
-/// The console's own threads: one for its pages, and one for each wait that has to block.
 struct Threads(Option<Runtime>);
 
 impl Threads {
@@ -116,7 +104,6 @@ impl Threads {
 
     async fn run(&self, serving: impl Future<Output = ()> + Send + 'static) {
         if let Some(threads) = &self.0 {
-            // It ends with the stop, or in a panic, which was said.
             let _ = threads.spawn(serving).await;
         }
     }
@@ -125,13 +112,13 @@ impl Threads {
 impl Drop for Threads {
     fn drop(&mut self) {
         if let Some(threads) = self.0.take() {
-            // Waits for nothing, and so may be called wherever the task ends.
+            // Never blocks.
             threads.shutdown_background();
         }
     }
 }
 
-/// The address that was asked for, or the usual one if nobody else listens there.
+/// Binds the configured address, or the default one if it is free.
 fn listen(console: &config::Console) -> Result<Option<std::net::TcpListener>, ServeError> {
     match console.listen {
         Some(address) => bind_at(address).map(Some),
@@ -139,7 +126,7 @@ fn listen(console: &config::Console) -> Result<Option<std::net::TcpListener>, Se
         None => match bind_at(config::Console::USUAL) {
             Ok(listener) => Ok(Some(listener)),
             Err(error) => {
-                tracing::info!(%error, "no console: another one listens there; --console names another address");
+                tracing::info!(%error, "no console: its default address is in use; choose another with --console");
                 Ok(None)
             }
         },

@@ -1,8 +1,5 @@
-//! Bets and choices as direct calls: what the layers do for all others, done here in one pass.
-//!
-//! In the layers' order: the span and the caller are found, the caller's rate, role and bytes are counted, the deadline begins, and
-//! this process must still write the log. Then the message is read. All calls of a connection that have arrived are decided before
-//! any of them is handed to the writer, and are answered by the group commit that has them.
+//! Bets and choices as direct calls, which bypass the middleware stack but make its checks in the same order. All
+//! pending calls of a connection are decided before any is proposed, and one group commit answers them.
 
 use crate::layers::{
     call_metrics::CallMetrics,
@@ -43,21 +40,18 @@ use tracing::Span;
 const SPIN: &str = "/motherlode.spin.v1.SpinService/Spin";
 const CHOOSE: &str = "/motherlode.spin.v1.SpinService/Choose";
 
-/// Answers bets and choices.
 pub(crate) struct DirectPlay {
     pub(crate) api: Arc<SpinApi>,
     pub(crate) ledgers: Ledgers,
     pub(crate) access: Access,
     pub(crate) buffers: Buffers,
-    /// The longest message that is read, bytes.
     pub(crate) message_bytes_max: usize,
-    /// Where calls are measured and traced.
     pub(crate) metrics: CallMetrics,
 }
 
 impl Direct for DirectPlay {
     fn answers(&self, path: &str) -> bool {
-        // The layers wait until the state is current.
+        // Otherwise the layers wait for current state.
         (path == SPIN || path == CHOOSE) && self.ledgers.is_current()
     }
 
@@ -73,30 +67,23 @@ impl Direct for DirectPlay {
     }
 }
 
-/// The calls of one connection.
 struct Playing {
     play: Arc<DirectPlay>,
     peer: Arc<Peer>,
     calls: Calls,
-    /// By number.
     waiting: BTreeMap<u64, Waiting>,
-    /// Of those that have one, the next first.
     deadlines: BTreeSet<(Instant, u64)>,
-    /// For the next deadline when it was set, or earlier.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
-/// A call that is not answered yet.
 struct Waiting {
     method: &'static str,
     begun: std::time::Instant,
-    /// Its share of its operator's bytes; none where it was refused before it had one.
     bytes: Option<CallBytes>,
     until: Option<Instant>,
-    /// The caller and the message that was read, for the log line of a refusal.
+    /// For the log line of a refusal.
     caller: Caller,
     message: Bytes,
-    /// Ends with the call.
     _span: Option<Span>,
 }
 
@@ -137,7 +124,7 @@ impl DirectCalls for Playing {
                     None => return Poll::Pending,
                 },
             };
-            // It isn't there where its time was up before.
+            // It has already timed out.
             let Some(waiting) = self.waiting.remove(&number) else { continue };
             if let Some(until) = waiting.until {
                 self.deadlines.remove(&(until, number));
@@ -167,7 +154,7 @@ impl DirectCalls for Playing {
 }
 
 impl Playing {
-    /// Admits a call and reads its message; `waiting` gets what it holds and until when.
+    /// Admits and decodes a call. `waiting` receives its resources and deadline.
     fn admit(&self, number: u64, head: Parts, message: Bytes, waiting: &mut Waiting) -> Result<Call, Refusal> {
         let DirectPlay { ledgers, access, buffers, message_bytes_max, .. } = &*self.play;
         let admitted = access.admit(waiting.method, &head.headers, Some(&self.peer));
@@ -180,7 +167,7 @@ impl Playing {
         let until = until(&head.headers)?;
         ledgers.written()?;
         if message.len() > *message_bytes_max {
-            let long = format!("a message of {} bytes; the longest has {message_bytes_max}", message.len());
+            let long = format!("the message has {} bytes; the limit is {message_bytes_max}", message.len());
             return Err(Refusal::new(Reason::MessageTooLong, long));
         }
         let malformed = |error: prost::DecodeError| Refusal::new(Reason::MessageMalformed, error.to_string());
@@ -193,7 +180,7 @@ impl Playing {
         Ok(Call { number, caller, play, metadata: Some(Box::new(MetadataMap::from_headers(head.headers))), until })
     }
 
-    /// A call whose time is up.
+    /// Returns a call past its deadline.
     fn late(&mut self, context: &mut Context<'_>) -> Option<u64> {
         loop {
             let (due, number) = *self.deadlines.first()?;
@@ -212,8 +199,8 @@ impl Playing {
     }
 }
 
-/// An answer with its length before it, as gRPC sends it. [`SpinResponse`](motherlode_proto::spin::v1::SpinResponse) and
-/// [`ChooseResponse`](motherlode_proto::spin::v1::ChooseResponse) have it as their field 1, and nothing else.
+/// Frames an answer: [`SpinResponse`](motherlode_proto::spin::v1::SpinResponse) and
+/// [`ChooseResponse`](motherlode_proto::spin::v1::ChooseResponse) have only this field 1.
 fn framed(played: &[u8]) -> Bytes {
     let length = key_len(1) + encoded_len_varint(played.len() as u64) + played.len();
     let mut framed = Vec::with_capacity(5 + length);

@@ -1,5 +1,5 @@
-//! The reaction to a damaged log, and to another build's state that differs from the fold of the log: a significant event (PL-22), and the
-//! partition takes no more proposals. Reads continue, since the search for the damage needs them.
+//! Reactions to a damaged log, and to state that differs from the log's fold: a significant event (PL-22), and no more
+//! proposals in the partition. Reads continue for the investigation.
 
 use futures_util::future::{join, join_all};
 use motherlode_books::{Books, Event, InternalRequest, StreamId};
@@ -8,19 +8,16 @@ use motherlode_proofs::Proofs;
 use motherlode_report::log_finding;
 use std::{future::pending, time::Duration};
 
-/// How long the significant event is waited for before the stop.
 const EVENT_MAX: Duration = Duration::from_secs(5);
 
-/// Watches the verification of all logs that this process writes, and the state of all ledgers, until the stop.
 pub(crate) async fn watch(ledgers: Ledgers) {
     let written = ledgers.all().filter(|ledger| !ledger.is_replica());
     let logs = join_all(written.map(|ledger| join(watch_one(ledger), watch_players(&ledgers, ledger))));
     join(logs, join_all(ledgers.all().map(|ledger| watch_state(&ledgers, ledger)))).await;
-    // All findings are handled: the watch has nothing left to do.
     pending().await
 }
 
-/// Watches for a difference between another build's state and the fold of the log. The next start replays the log.
+/// Watches for a difference between another build's state and the log's fold.
 async fn watch_state(ledgers: &Ledgers, ledger: &Handle) {
     let mut difference = ledger.state_difference();
     let found = difference.wait_for(Option::is_some).await;
@@ -29,17 +26,17 @@ async fn watch_state(ledgers: &Ledgers, ledger: &Handle) {
     ledger.distrust(&finding);
 }
 
-/// A player whose state cannot be read plays no more until the next start, which makes it anew from the log.
+/// Watches for unreadable players, who cannot play until the next start.
 async fn watch_players(ledgers: &Ledgers, ledger: &Handle) {
     let mut failure = ledger.unreadable_players();
     let failed = failure.wait_for(Option::is_some).await;
     let Some(finding) = failed.ok().and_then(|failed| failed.clone()) else { return };
     if let Err(error) = log_finding(ledgers.home(), "players", &finding).await {
-        tracing::error!(finding, %error, "that a player's state cannot be read was not logged");
+        tracing::error!(finding, %error, "failed to log that a player's state is unreadable");
     }
 }
 
-/// Watches for a log that contradicts its checkpoint, and for a witness with more records.
+/// Watches for a log that contradicts its checkpoint or has fewer records than a witness.
 pub(crate) async fn watch_proofs(ledgers: Ledgers, proofs: Proofs) {
     let (partition, finding) = proofs.failed().await;
     if let Some(ledger) = ledgers.all().find(|ledger| ledger.partition() == partition) {
@@ -53,7 +50,7 @@ async fn watch_one(ledger: &Handle) {
     let mut verification = ledger.verification();
     let failed = verification.wait_for(|verification| verification.failure.is_some()).await;
     let Some(finding) = failed.ok().and_then(|failed| failed.failure.clone()) else { return };
-    // In the damaged log itself, since its next start verifies all of it; and each time, since an earlier damage may be repaired.
+    // The event is in the damaged log, since its next start verifies all of it.
     let event = Event::IntegrityFailed { check: Event::CHECK_OF_LOG.to_owned(), finding: finding.clone() };
     let request = InternalRequest::LogDamage { end: ledger.durable() };
     let committed = tokio::time::timeout(EVENT_MAX, ledger.append(proposal(&request, event))).await;
@@ -63,7 +60,6 @@ async fn watch_one(ledger: &Handle) {
     ledger.distrust_log(&finding);
 }
 
-/// A commit of one event on the system's stream.
 fn proposal(request: &InternalRequest<'_>, event: Event) -> Proposal {
     Proposal {
         stream: StreamId::System,
@@ -81,7 +77,7 @@ async fn note(home: &Handle, check: &str, finding: &str) {
     }
 }
 
-/// Commits, after a start has verified a whole log, that the log is sound again. If that fails, the next start verifies it again.
+/// Commits that a start has verified the whole log.
 pub(crate) async fn commit_verified(ledger: &Handle) {
     if !ledger.books(Books::is_log_damaged) {
         return;

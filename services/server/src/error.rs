@@ -1,4 +1,4 @@
-//! Why a service could not start, or does not go on.
+//! Errors of a service.
 
 use crate::log::location::LogError;
 use motherlode_books::StreamId;
@@ -9,102 +9,102 @@ use motherlode_spin::UnknownName;
 use motherlode_wallet::WalletError;
 use std::{io, net::SocketAddr, path::PathBuf};
 
-/// Why a service could not start, or does not go on.
+/// Reasons why a service cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The log does not open: it is damaged, in use, cannot be read, or its servers' settings are unsafe.
+    /// The log cannot be opened.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The log does not replay.
+    /// The replay failed.
     #[error(transparent)]
     Ledger(#[from] OpenError),
-    /// The opening was given up.
+    /// The opening was interrupted.
     #[error("the opening was interrupted: {0}")]
     Interrupted(io::Error),
-    /// A replica of a partition that another process writes is not of that log.
-    #[error("what is written elsewhere is no continuation of what was held of it: {}", reason(.0))]
+    /// A replica does not match its writer's log.
+    #[error("a replica does not match its writer's log: {}", reason(.0))]
     Replica(Standing),
-    /// The replica of a process without a log of its own is not of the writers' log.
+    /// A replica in a process without a log does not match its writer's log.
     #[error("{}", reason(.0))]
     AllReplicas(Standing),
-    /// A background task of money or of the log has ended; the process ends with it, and begins from the log when it is started again.
+    /// A background task of money or of the log has ended.
     #[error(
         "the background task {task} has ended: {why}; start the process again, and report its log if this happens twice"
     )]
     TaskEnded {
-        /// Its name.
+        /// Name of the task.
         task: &'static str,
-        /// Its end.
+        /// Cause of its end.
         why: String,
     },
-    /// A file of the TLS configuration cannot be read.
+    /// A TLS file is unreadable.
     #[error("[tls] names {}, which cannot be read: {source}", file.display())]
     Tls {
-        /// The file.
+        /// Affected file.
         file: PathBuf,
-        /// The system's error.
+        /// File error.
         source: io::Error,
     },
-    /// The TLS configuration's files are not PEM of one certificate and its key.
+    /// The TLS files are not PEM of a certificate and its key.
     #[error("[tls] names certificate {} and key {}: {source}", certificate.display(), key.display())]
     TlsUnusable {
-        /// The file of the certificate.
+        /// Certificate file.
         certificate: PathBuf,
-        /// The file of its key.
+        /// Key file.
         key: PathBuf,
-        /// The fault.
+        /// Fault of the files.
         source: TlsError,
     },
-    /// A process that the console is to call is named in a way that makes no sense.
+    /// The address of a process for the console is invalid.
     #[error("console: {0}")]
     Console(ConnectError),
     /// The address cannot be bound.
-    #[error("cannot listen on {address}: {source}; --listen and --console name other addresses")]
+    #[error("cannot listen on {address}: {source}; choose others with --listen and --console")]
     Bind {
-        /// The address.
+        /// Configured address.
         address: SocketAddr,
-        /// The system's error.
+        /// System error.
         source: io::Error,
     },
-    /// The threads that answer calls do not start.
+    /// The threads for calls cannot start.
     #[error("threads: {0}")]
     Threads(io::Error),
-    /// There is no key for checkpoints, or the log is not the one that was signed.
+    /// There is no checkpoint key, or the log contradicts a checkpoint.
     #[error(transparent)]
     Proofs(#[from] ProofsError),
-    /// The writer can't be sure of its log or its draw keys (PL-40).
+    /// The log or the draw keys may be incomplete (PL-40).
     #[error(transparent)]
     Start(#[from] StartRefused),
-    /// The folder of the pages can't be used.
+    /// The page folder is unusable.
     #[error("draws.page_folder: {0}")]
     PageFolder(io::Error),
-    /// The draw keys can't be read or written.
+    /// The draw keys cannot be read or written.
     #[error(transparent)]
     DrawKeys(#[from] DrawKeysError),
-    /// A pool could not be opened.
+    /// A pool cannot be opened.
     #[error("pool {pool}: {source}")]
     Pool {
-        /// The pool.
+        /// Affected pool.
         pool: Box<StreamId>,
-        /// Why.
+        /// Failed append.
         source: AppendError,
     },
-    /// The partitions could not be told of each other.
+    /// The partitions cannot exchange their initial state.
     #[error("the partitions are behind: {0}")]
     Behind(AppendError),
-    /// The configuration contradicts itself, or lets others reach the service in a way that it does not allow.
+    /// The configuration is contradictory or unsafe.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The configuration names a game or a jurisdiction that there is not.
+    /// A configured game or jurisdiction is unknown.
     #[error(transparent)]
     UnknownName(#[from] UnknownName),
-    /// The configuration enables a rules version that does not exist, or that is not superseded.
+    /// A configured rules version is unknown or not superseded.
     #[error(transparent)]
     UnknownRules(#[from] UnknownRules),
-    /// A currency or a coin ladder of the configuration makes no sense, or a coin value returns what it may not.
+    /// A currency, coin ladder or coin value is invalid.
     #[error("currencies: {0}")]
     Currencies(#[from] motherlode_slots::LadderRefused),
-    /// An operator's own wallet cannot be used as it's configured.
+    /// An operator's wallet settings are invalid.
     #[error(transparent)]
     Wallet(#[from] WalletError),
     /// The reflection service refuses the descriptors.
@@ -113,7 +113,6 @@ pub enum ServeError {
 }
 
 impl ServeError {
-    /// Of a task or a thread that ended early.
     pub(crate) fn interrupted(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Interrupted(io::Error::other(error))
     }

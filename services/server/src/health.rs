@@ -1,21 +1,14 @@
-//! The health of the process and of each service: whether it can do its work.
+//! Health of the process and of each service.
 //!
-//! * While the log of a partition cannot be written or is damaged, no bet and no payment gets through: the process and the services that
-//!   write report NOT_SERVING; read-only services keep serving.
-//! * While it is unknown whether the state here is current, no call gets through, and all report NOT_SERVING: the ledger behind a
-//!   process that spins, or the store that confirms a writer, is silent.
-//! * While a background task has ended and was not started again, the process reports NOT_SERVING, and so does the service that the
-//!   task works for.
+//! * If a log cannot be written or is damaged, the process and the writing services are NOT_SERVING.
+//! * If the state may be outdated, all are NOT_SERVING.
+//! * If a background task has ended without restart, the process and the task's service are NOT_SERVING.
 //!
-//! All report SERVING again afterwards.
-//!
-//! A reported status changes some 100 ms after its cause, and not at all in a stopped process. A writer on a store with several
-//! possible writers therefore checks the age of its authority at each question, and answers NOT_SERVING past
-//! [`AUTHORITY_AGE_MAX`]. That is shorter than the silence before a standby takes the log over, so a writer without a connection
-//! to the store, stopped or starved of CPU is NOT_SERVING before its successor is SERVING. Both are SERVING for at most
-//! [`AUTHORITY_AGE_MAX`] after a takeover in two cases: a process of all roles takes the log at its start, or the standby could not
-//! reach the writer but the writer reached its stream's leader, where it reads the new epoch within 0.5 s. The store refuses
-//! appends of the older epoch from the takeover on.
+//! A reported status lags about 100 ms, and longer in a suspended process. A writer on a shared store therefore also
+//! checks the age of its authority, and answers NOT_SERVING past [`AUTHORITY_AGE_MAX`]. This is shorter than the
+//! silence before a takeover, so the old writer is NOT_SERVING first. There are two exceptions of at most this age: a
+//! process of all roles takes the log at its start, or a standby could not reach the writer while the writer reached
+//! the stream's leader. The store refuses the old writer's appends in any case.
 
 use crate::tasks::{Kind, Tasks};
 use futures_util::future::select_all;
@@ -36,10 +29,9 @@ use tonic_health::{
     server::{HealthReporter, HealthService},
 };
 
-/// Services that need the log to be written; "" is the process.
+/// Services that write to the log; "" is the process.
 const WRITE: [&str; 3] = ["", spin::SERVICE_NAME, ledger::SERVICE_NAME];
 
-/// The calls that get through, from none to all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Works {
     Nothing,
@@ -57,16 +49,14 @@ impl Works {
     }
 }
 
-/// The health service of a process: the reported statuses, unless its authority is too old.
 pub(crate) struct Answers {
     reported: HealthService,
     authorities: Vec<Arc<Authority>>,
 }
 
 impl Answers {
-    /// Serves the statuses of a reporter, for a process with these ledgers.
     pub(crate) fn new(reporter: &HealthReporter, ledgers: &Ledgers) -> HealthServer<Self> {
-        // Holding the ledgers would keep a closed ledger's index in use.
+        // The ledgers would keep a closed index in use.
         let authorities = ledgers.all().filter_map(Handle::authority).cloned().collect();
         HealthServer::new(Self { reported: HealthService::from_health_reporter(reporter.clone()), authorities })
     }
@@ -90,7 +80,7 @@ impl Health for Answers {
     }
 }
 
-/// Tells the health of services until the stop, when none is served any more.
+/// Reports health until the stop, then NOT_SERVING.
 pub(crate) async fn report(
     reporter: HealthReporter,
     served: Vec<&'static str>,
@@ -144,7 +134,7 @@ pub(crate) async fn report(
     for service in served.iter().copied() {
         reporter.set_service_status(service, ServingStatus::NotServing).await;
     }
-    // Those who watch get the news and then the end of their stream, which else would never come.
+    // Watchers receive the status, then the end of their stream.
     for service in served {
         let mut reporter = reporter.clone();
         reporter.clear_service_status(service).await;
@@ -157,7 +147,6 @@ mod tests {
     use motherlode_log::uptime;
     use std::time::Duration;
 
-    /// A process continued after a SIGSTOP: its reported statuses have not changed yet.
     #[tokio::test]
     async fn at_a2_health_is_not_serving_past_the_bound_of_the_authority_whatever_was_reported() {
         let (reporter, authority) = (HealthReporter::new(), Arc::<Authority>::default());

@@ -1,15 +1,14 @@
-//! The service as a process: its log opened, its services put behind one port, until it stops.
+//! The service process: opens its log and serves calls until it stops.
 //!
-//! [`serve`] is all of it, and decides what kind of process it is:
+//! [`serve`] selects the kind of process:
 //!
-//! * `single`: everything on one machine, with the log in a data folder; what the others are made of, to be read first.
-//! * `roles`: some of the services or partitions, with replicas of what other processes write.
-//! * `standby`: the log on JetStream, where one process writes and others stand by to take over.
+//! * `single`: all services, with the log in a data folder.
+//! * `roles`: some services or partitions, and replicas of the others.
+//! * `standby`: the log on JetStream, with one writer and standbys.
 //!
-//! [`Server`] is a running service by itself, on logs that are open already. [`LogLocation`] is where a log is kept;
-//! [`copy`] and [`Backup`] copy one, [`LocalLog`] has one at hand for tools.
-//!
-//! Costs: starting reads and verifies the whole log; a standby or a replica holds the memory of a writer.
+//! [`Server`] is a running service on open logs. [`LogLocation`] is the place of a log, [`copy`] and [`Backup`] copy
+//! one, and [`LocalLog`] makes one available to tools. A start reads and verifies the whole log. A standby or replica
+//! needs as much memory as a writer.
 
 mod console;
 mod direct;

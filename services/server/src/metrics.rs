@@ -1,8 +1,5 @@
-//! Metrics of the service, exported where a collector is configured. Names and units follow OpenTelemetry's conventions;
-//! what comes of them at Prometheus is in deploy/README.md.
-//!
-//! Nothing is counted twice: all but times are read, when they are exported, from what is there anyway. Figures of pools are
-//! floating point here, for pictures and alarms; money is counted elsewhere.
+//! Metrics for a collector. Except for times, values are read at each export. Pool figures are floating point, for
+//! graphs and alarms only.
 
 use crate::{
     refused_starts,
@@ -22,30 +19,24 @@ use rustix::fs::{StatVfs, statvfs};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
-/// The service that is observed. The meter's provider keeps what reads it for as long as it lives, and must not keep this: ledgers that
-/// are closed give up their index to whoever opens it next.
+/// The observed service. The meter's callbacks, which never end, must not keep it: a closed ledger releases its index.
 #[derive(Clone)]
 pub struct Metrics(Arc<RwLock<Option<Source>>>);
 
-/// The parts of a service that are observed.
 pub struct Source {
     pub ledgers: Ledgers,
-    /// `None` in a process without reports.
     pub follower: Option<Follower>,
-    /// `None` in a process that signs no checkpoints.
     pub proofs: Option<Proofs>,
-    /// The data folder.
     pub data: PathBuf,
     pub tasks: watch::Receiver<Tasks>,
 }
 
 impl Metrics {
-    /// Has a service observed until this ends.
     pub fn start(source: Source) -> Self {
         let (reports, signs) = (source.follower.is_some(), source.proofs.is_some());
         let observed = Self(Arc::new(RwLock::new(Some(source))));
         let meter = global::meter("motherlode");
-        // Created before any start is refused, so that the alarm sees it increase from zero.
+        // An alarm must see the increase from zero.
         refused_starts::counter().add(0, &[]);
         observed.logs(&meter);
         observed.standings(&meter);
@@ -62,7 +53,6 @@ impl Metrics {
         observed
     }
 
-    /// Nothing of it is observed any more.
     pub fn end(&self) {
         *self.0.write() = None;
     }
@@ -79,7 +69,7 @@ impl Metrics {
         }
     }
 
-    /// Unexpected ends of background tasks: zero is exported too, so that an alarm sees the first one.
+    /// Exports zero too, so that an alarm sees the first end.
     fn tasks(&self, meter: &Meter) {
         let observed = self.clone();
         let ended = meter.u64_observable_counter("motherlode.tasks.ended");
@@ -133,7 +123,6 @@ impl Metrics {
         });
     }
 
-    /// Ages of partitions in seconds; `None` exports nothing.
     fn ages(&self, meter: &Meter, name: &'static str, what: &'static str, read: fn(&Handle) -> Option<Duration>) {
         let observed = self.clone();
         seconds(meter, name, what, move |seen| {
@@ -148,7 +137,6 @@ impl Metrics {
         });
     }
 
-    /// Causes for which no appends are taken.
     fn standings(&self, meter: &Meter) {
         let observed = self.clone();
         let what = "1 while no appends are taken for this cause, 0 otherwise.";
@@ -165,7 +153,6 @@ impl Metrics {
         });
     }
 
-    /// Number of readers that follow the logs written here, and the position that copies have reached.
     fn readers(&self, meter: &Meter) {
         let written = |ledgers: &Ledgers, see: &mut dyn FnMut(&Handle, KeyValue)| {
             for ledger in ledgers.all().filter(|ledger| !ledger.is_replica()) {
@@ -196,7 +183,7 @@ impl Metrics {
                 written(ledgers, &mut |ledger, partition| seen.observe(ledger.copied(), &[partition]));
             });
         });
-        // Nothing is exported before a copy has followed since the start.
+        // Not exported before a copy follows.
         let what = "Age of the oldest record not sent to any copy of the whole log; 0 without one.";
         self.ages(meter, "motherlode.log.copy_age", what, |ledger| match ledger.copied() {
             0 => None,
@@ -204,7 +191,6 @@ impl Metrics {
         });
     }
 
-    /// The file system of the data folder.
     fn disk(&self, meter: &Meter) {
         type Read = fn(&StatVfs) -> u64;
         let figures: [(&'static str, &'static str, Read); 2] = [
@@ -225,7 +211,6 @@ impl Metrics {
         }
     }
 
-    /// How far the log is signed.
     fn proofs(&self, meter: &Meter) {
         type Read = fn(&Extent) -> Option<Position>;
         let figures: [(&'static str, &'static str, Read); 2] = [
@@ -265,7 +250,6 @@ impl Metrics {
         }
     }
 
-    /// The counts of a process with reports.
     fn reports(&self, meter: &Meter) {
         let counts = |name, what, read: fn(&Counts) -> Vec<(String, u64)>, key: &'static str| {
             let observed = self.clone();
@@ -345,7 +329,7 @@ impl Metrics {
     }
 }
 
-/// Awards that are to be paid now: those that a proposed void holds wait for the platform.
+/// Counts unpaid awards, without those held by a proposed void.
 fn unpaid_awards(ledger: &Handle) -> u64 {
     let now_ms = ledger.now_ms();
     ledger.books(|books| {

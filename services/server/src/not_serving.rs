@@ -1,8 +1,7 @@
-//! The answers of a process that doesn't serve: it stands by, or waits for those who write the rest of the log.
+//! Refusals of a process that does not serve yet: a standby, or one that waits for other partitions' writers.
 //!
-//! Each call is answered UNAVAILABLE, NOT_THE_WRITER, so that the caller tries the next process; health reports NOT_SERVING. While
-//! the process takes the log over, the refusal has the entry `takeover`, and a spin process whose bets wait for a writer extends
-//! that wait. A process that has part of the log already serves that part meanwhile.
+//! Calls are answered UNAVAILABLE, NOT_THE_WRITER, so that callers try another process. During a takeover the metadata
+//! has `takeover`, and a spin process waits longer for a writer.
 
 use crate::{
     error::ServeError,
@@ -33,23 +32,16 @@ use tonic::{Status, body::Body, service::Routes};
 use tonic_health::ServingStatus;
 use tower::{Layer, Service, ServiceBuilder, util::option_layer};
 
-/// How calls of the log service begin.
 const LOG: &str = "/motherlode.log.v1.LogService/";
 
-/// A server that serves nothing yet.
 pub(crate) struct NotServing {
     stopper: Stopper,
     serving: JoinHandle<()>,
-    /// Whether the process takes the log over.
     pub(crate) takes_over: Arc<AtomicBool>,
 }
 
 impl NotServing {
-    /// Answers at an address for the services that will be served there by these names, and gives out the logs that are written
-    /// here already.
-    ///
-    /// # Errors
-    /// [`ServeError`]: it can't be listened on.
+    /// Starts refusing calls to the services `names`. The log of `written` is already served.
     pub(crate) async fn start(
         listener: &StdListener,
         config: &Config,
@@ -79,12 +71,11 @@ impl NotServing {
             .layer(Refusing { gives: !written.is_empty(), takes_over: Arc::clone(&takes_over) })
             .service(routes.routes().prepare());
         let admission = admission(config);
-        // It refuses all but a few calls.
         let workers = Workers::start(1).map_err(ServeError::Threads)?;
         let serving = tokio::spawn(async move {
             let ended = async {
                 stop.clone().requested().await;
-                // Those who watch get the end of their stream, which else would never come.
+                // Ends the streams of watchers.
                 reporter.clear_service_status("").await;
             };
             tokio::join!(ended, connections::serve(listener, tls, workers, admission, service, None, stop.clone()));
@@ -92,22 +83,20 @@ impl NotServing {
         Ok(Self { stopper, serving, takes_over })
     }
 
-    /// Ends: the address is another's to answer at.
     pub(crate) fn stop(self) {
         self.stopper.stop();
-        // Its connections may be held by those who watch: they are let go of.
+        // Watchers may keep connections open.
         self.serving.abort();
     }
 }
 
-/// Refuses all but questions about the process, and the log where that is given out.
+/// Refuses all calls except health, reflection and the local log.
 #[derive(Clone)]
 struct Refusing {
     gives: bool,
     takes_over: Arc<AtomicBool>,
 }
 
-/// A service that is asked no more than that.
 #[derive(Clone)]
 struct Refused<S> {
     inner: S,

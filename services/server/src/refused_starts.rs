@@ -1,5 +1,5 @@
-//! Refused starts (PL-40). A process that refuses to start writes no log. So it counts the refusal in a metric, and notes it in its
-//! data folder; the next accepted start commits the notes as failed integrity checks (PL-22).
+//! Refused starts (PL-40) are counted, and noted in the data folder. The next accepted start commits the notes as
+//! failed integrity checks (PL-22).
 
 use crate::error::ServeError;
 use motherlode_ledger::Handle;
@@ -11,20 +11,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Most refusals that are noted: a process that is started again and again must not fill its disk.
+/// Repeated starts must not fill the disk.
 const NOTES_MAX: usize = 16;
 
-/// Most characters of one: the names of missing draw keys can be many.
+/// Characters of a note.
 const FINDING_MAX: usize = 1_000;
 
-/// Name of the check in the log.
 const CHECK: &str = "start";
 
 fn file(data: &Path) -> PathBuf {
     data.join("refused-starts")
 }
 
-/// The noted refusals, one a line.
 fn read(data: &Path) -> io::Result<BTreeSet<String>> {
     match fs::read(file(data)) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).lines().take(NOTES_MAX).map(str::to_owned).collect()),
@@ -33,13 +31,12 @@ fn read(data: &Path) -> io::Result<BTreeSet<String>> {
     }
 }
 
-/// Refused starts of this process: at most one, since it ends then.
 pub(crate) fn counter() -> Counter<u64> {
     let what = "Starts refused for the log or the draw keys (PL-40).";
     global::meter("motherlode").u64_counter("motherlode.starts.refused").with_description(what).build()
 }
 
-/// Counts and notes a start that was refused for its log or its draw keys; other errors it ignores.
+/// Counts and notes a start refused for its log or draw keys.
 pub fn note_refused_start(data: &Path, error: &ServeError) {
     if !matches!(error, ServeError::Start(_) | ServeError::Proofs(_) | ServeError::DrawKeys(_)) {
         return;
@@ -53,11 +50,10 @@ pub fn note_refused_start(data: &Path, error: &ServeError) {
         fs::write(file(data), notes.into_iter().map(|note| note + "\n").collect::<String>())
     });
     if let Err(error) = noted {
-        tracing::error!(file = %file(data).display(), %error, "the refused start is not noted, so the log will not have it");
+        tracing::error!(file = %file(data).display(), %error, "failed to note the refused start: the log will not have it");
     }
 }
 
-/// Commits the notes of refused starts, and removes them.
 pub(crate) async fn commit(ledger: &Handle, data: &Path) {
     let done = async {
         let notes = read(data)?;
@@ -67,6 +63,6 @@ pub(crate) async fn commit(ledger: &Handle, data: &Path) {
         if notes.is_empty() { Ok(()) } else { fs::remove_file(file(data)) }
     };
     if let Err(error) = done.await {
-        tracing::error!(file = %file(data).display(), %error, "refused starts are not in the log yet: the next start tries again");
+        tracing::error!(file = %file(data).display(), %error, "failed to log refused starts: the next start retries");
     }
 }

@@ -1,7 +1,5 @@
-//! A process with part of the whole: some of the services, by its role, and some of the partitions or none.
-//!
-//! Of the partitions that it doesn't write it holds replicas, or of some of them, behind the same handles, so the services know
-//! no difference.
+//! A process with some services, by its role, and some partitions or none. It has replicas of the other partitions,
+//! behind the same handles.
 
 use crate::{
     error::ServeError,
@@ -19,7 +17,6 @@ use motherlode_runtime::{Config, config::Role};
 use motherlode_spin::Dealer;
 use std::{collections::BTreeSet, net::TcpListener, pin::pin};
 
-/// The services of a role, as health and reflection name them.
 pub(crate) fn names(role: Role) -> Vec<&'static str> {
     let spin = role.spins().then_some(SPIN);
     let jackpot = (role.keeps_pools() || role.has_log()).then_some(JACKPOT);
@@ -28,11 +25,7 @@ pub(crate) fn names(role: Role) -> Vec<&'static str> {
     [spin, wallet, jackpot, report, job, log, proof].into_iter().flatten().collect()
 }
 
-/// Serves until the signal, or until a replica proves not to be of the log: whoever starts the process again has it replay, and
-/// judge, from the beginning.
-///
-/// # Errors
-/// [`ServeError`] says what can't be bound, opened or replayed, or which replica failed.
+/// Serves until the signal. A replica that does not match its log ends the process.
 pub(crate) async fn serve(
     config: Config,
     options: Options,
@@ -52,7 +45,6 @@ pub(crate) async fn serve(
         false => tokio::spawn(async move { join(&config, options, dealer).await }),
     };
     let mut signalled = pin!(signalled);
-    // It reads the log, or waits for those who have it: a signal ends that.
     let server = tokio::select! {
         started = starting => started.map_err(ServeError::interrupted)??,
         _ = &mut signalled => return Ok(()),
@@ -72,10 +64,6 @@ pub(crate) async fn serve(
     failure.map_or(Ok(()), Err)
 }
 
-/// Starts the services of a role with the log, on the stores of those partitions that the process writes.
-///
-/// # Errors
-/// [`ServeError`]; nothing is served then.
 pub(crate) async fn start(
     listener: TcpListener,
     config: &Config,
@@ -85,13 +73,12 @@ pub(crate) async fn start(
 ) -> Result<Server, ServeError> {
     let options = ledger_options(config, options, &dealer);
     if config.ledger.targets.is_empty() {
-        // Nobody brings what is missing: it's said before anything is opened.
+        // Fails before the opening if no other process can supply a missing partition.
         stores.check_whole(config.partitions)?;
     }
     let written = open_ledgers(config, stores, options.clone()).await?;
     let proofs = open_proofs(config, &written, dealer.keys()).await?;
-    // Those who write the other partitions may wait for these in turn: until all is ready, these logs are given out, and
-    // nothing else is answered.
+    // Other writers may wait for these partitions, so their logs are served at once.
     let here: BTreeSet<_> = written.iter().map(Handle::partition).collect();
     let giving = match (0..config.partitions).all(|partition| here.contains(&partition)) {
         true => None,
@@ -104,11 +91,7 @@ pub(crate) async fn start(
     serve_role(listener, config, opened?, dealer, Some(proofs))
 }
 
-/// Starts the services of a role without the log, on replicas of the partitions that it holds. It takes as long as it takes until those who
-/// write them answer.
-///
-/// # Errors
-/// [`ServeError`]; nothing is served then.
+/// Starts a role's services on replicas only. Waits for the writers.
 pub(crate) async fn join(config: &Config, options: Options, dealer: Dealer) -> Result<Server, ServeError> {
     let options = ledger_options(config, options, &dealer);
     let ledgers = Ledgers::new(join_others(config, &BTreeSet::new(), &options).await?, config.partitions)?;
@@ -122,11 +105,10 @@ pub(crate) async fn join(config: &Config, options: Options, dealer: Dealer) -> R
     serve_role(bind(config)?, config, ledgers, dealer, None)
 }
 
-/// Makes replicas of the partitions that are held here and not written.
 async fn join_others(config: &Config, here: &BTreeSet<u32>, options: &Options) -> Result<Vec<Handle>, ServeError> {
     let others: Vec<_> = config.holds().into_iter().filter(|partition| !here.contains(partition)).collect();
     if others.is_empty() {
-        // Without a link to another process its credentials are not needed: a ledger that writes all partitions has none.
+        // A ledger that writes all partitions needs no credentials.
         return Ok(vec![]);
     }
     let (targets, partitions) = (config.ledger.targets.clone(), config.partitions);

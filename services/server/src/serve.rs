@@ -1,4 +1,4 @@
-//! `motherlode serve`: the one place where it is decided what kind of process this is.
+//! `motherlode serve`: selects the kind of process.
 
 use crate::{
     console,
@@ -13,10 +13,7 @@ use motherlode_ledger::{Options, Stores};
 use motherlode_runtime::{Config, config::Role};
 use motherlode_spin::Dealer;
 
-/// Serves as a configuration says, until the signal; `phase` is told when the process begins to serve or to stand by.
-///
-/// # Errors
-/// [`ServeError`] says what could not be opened, bound or replayed, or why it can't go on.
+/// Serves as configured until the signal. `phase` is called when the process begins to serve or to stand by.
 pub fn serve<'a>(
     config: &'a Config,
     dealer: Dealer,
@@ -28,25 +25,21 @@ pub fn serve<'a>(
         let options = Options {
             queue_length_max: config.limits.queue_length_max,
             batch_commits_max: config.limits.batch_commits_max,
-            // Those of each partition.
             players_max: (config.limits.players_in_memory / config.partitions.max(1) as usize).max(1),
             ..Options::default()
         };
         let config = config.clone();
         match (config.role, LogLocation::of(&config)) {
             (Role::Console, _) => console::serve(&config, signalled, phase).await,
-            // Everything on one machine.
             (Role::All, LogLocation::Folder { .. }) => single::serve(config, options, dealer, signalled, phase).await,
-            // Some of the services, or some of the partitions.
             (Role::Ledger, LogLocation::Folder { .. }) | (Role::Spin | Role::Jackpot, _) => {
                 roles::serve(config, options, dealer, signalled, phase).await
             }
-            // The log where another process can take it over.
             (Role::All | Role::Ledger, LogLocation::Stream(_)) => {
                 if config.role.spins() && config.draws.key_file.is_none() {
                     tracing::warn!(
-                        "a process that takes this log over has other draw keys: it gives up every draw that is out, and open rounds \
-                     can only be voided. Name one file for all in [draws] key_file"
+                        "a process that takes this log over will have other draw keys: it revokes all outstanding draws, and open \
+                     rounds can only be voided. Configure one file for all in [draws] key_file"
                     );
                 }
                 standby::serve(config, options, dealer, signalled, phase).await
@@ -55,10 +48,7 @@ pub fn serve<'a>(
     })
 }
 
-/// Opens the log that a configuration names, those partitions that this process writes: in its data folder, or on JetStream.
-///
-/// # Errors
-/// See [`ServeError::Log`].
+/// Opens the partitions that this process writes.
 pub fn open_stores(config: &Config) -> Result<Stores, ServeError> {
     match LogLocation::of(config) {
         location @ LogLocation::Folder { .. } => Ok(location.open_written(config)?.into()),

@@ -1,5 +1,5 @@
-//! A running service, and how it stops: no new calls, streams end, calls under way are answered, a last checkpoint is
-//! signed, the ledgers close behind them. What was acknowledged is durable whether or not there is time for all that.
+//! A running service and its stop: new calls are refused, streams end, pending calls are answered, a last checkpoint is
+//! signed, ledgers close.
 
 use crate::{
     error::ServeError,
@@ -24,7 +24,6 @@ pub struct Server {
     pub(crate) ledgers: Ledgers,
     pub(crate) stopper: Stopper,
     pub(crate) serving: JoinHandle<()>,
-    /// How long calls under way have when it stops.
     pub(crate) grace: Duration,
     pub(crate) sweeper: Option<Sweeper>,
     pub(crate) proofs: Option<Proofs>,
@@ -34,72 +33,72 @@ pub struct Server {
 }
 
 impl Server {
-    /// The address that it listens on.
+    /// Returns the address of the calls.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The address at which checkpoints and tiles are served as files, if they are.
+    /// Returns the address of checkpoints and tiles, if any.
     #[must_use]
     pub fn tiles_address(&self) -> Option<SocketAddr> {
         self.tiles
     }
 
-    /// The address of the console, if there is one.
+    /// Returns the console's address, if any.
     #[must_use]
     pub fn console_address(&self) -> Option<SocketAddr> {
         self.console
     }
 
-    /// The version, digests and models by which the program proves what it is (PL-29).
+    /// Returns the program's version, digests and models (PL-29).
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// The ledgers behind it.
+    /// Returns the ledgers.
     #[must_use]
     pub fn ledgers(&self) -> &Ledgers {
         &self.ledgers
     }
 
-    /// The home partition's ledger.
+    /// Returns the home partition's ledger.
     #[must_use]
     pub fn ledger(&self) -> &Handle {
         self.ledgers.home()
     }
 
-    /// The sweeper of a process that spins; it sweeps by itself as often as configured.
+    /// Returns the sweeper, if any.
     #[must_use]
     pub fn sweeper(&self) -> Option<&Sweeper> {
         self.sweeper.as_ref()
     }
 
-    /// The self-check of a process with reports; it runs by itself every 24 hours.
+    /// Returns the self-check, if any.
     #[must_use]
     pub fn self_check(&self) -> Option<&SelfCheck> {
         self.check.as_ref()
     }
 
-    /// Waits until a ledger takes no more proposals, and says why.
+    /// Waits until a ledger refuses proposals, and returns the reason.
     pub async fn failed(&self) -> Standing {
         self.ledgers.failed().await
     }
 
-    /// The state of the background tasks, and a way to wait for a change of it.
+    /// Returns the state of background tasks.
     #[must_use]
     pub fn tasks(&self) -> watch::Receiver<Tasks> {
         self.tasks.subscribe()
     }
 
-    /// The kinds of the background tasks of this process.
+    /// Returns the kinds of background tasks.
     #[must_use]
     pub fn task_kinds(&self) -> BTreeSet<Kind> {
         self.tasks.kinds()
     }
 
-    /// Ends the background tasks of a kind as a fault would, for tests; answers how many there were. No call and no signal leads here.
+    /// Ends the background tasks of a kind, for tests, and returns their number.
     pub fn end_tasks(&self, kind: Kind) -> usize {
         self.tasks.end_tasks(kind)
     }
@@ -113,8 +112,7 @@ impl Server {
         }
     }
 
-    /// Takes no more proposals and answers no more reads, since another process may write the log by now, and exports no
-    /// metrics of what is old from then on.
+    /// Refuses proposals and reads, since another process may write the log, and ends the metrics.
     pub fn step_down(&self, why: &str) {
         self.ledgers.step_down(why);
         if let Some(metrics) = &self.metrics {
@@ -122,32 +120,29 @@ impl Server {
         }
     }
 
-    /// Stops in order.
-    ///
-    /// # Errors
-    /// None as yet.
+    /// Stops in order. Never fails at present.
     pub fn stop(self) -> BoxFuture<'static, Result<(), ServeError>> {
         Box::pin(async move {
             self.stopper.stop();
             let mut serving = self.serving;
             let served = tokio::time::timeout(self.grace, &mut serving).await;
             if served.is_err() {
-                tracing::warn!("some streams were not ended by their readers");
+                tracing::warn!("some streams did not end in time");
                 serving.abort();
             }
-            // The tasks must release the ledger before it is closed.
+            // The ledger must be released before it is closed.
             self.tasks.stop().await;
             if let Some(proofs) = &self.proofs {
                 proofs.finish().await;
             }
             drop((self.check, self.sweeper));
             self.ledgers.close().await;
-            // What was under way when the last tasks ended is in the log by now, which can still be read.
+            // Covers commits since the tasks ended.
             if let Some(proofs) = &self.proofs {
                 proofs.finish().await;
             }
             if let Ok(Err(error)) = served {
-                tracing::error!(%error, "the server's task ended");
+                tracing::error!(%error, "the server's task failed");
             }
             Ok(())
         })

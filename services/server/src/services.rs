@@ -1,4 +1,4 @@
-//! The services that a process offers, put together one by one and then served behind one port.
+//! Assembles a process's services and serves them on one port.
 
 use crate::{
     console,
@@ -55,7 +55,6 @@ use tonic::service::{Routes, RoutesBuilder};
 use tonic_health::{ServingStatus, server::HealthReporter};
 use tower::{ServiceBuilder, util::option_layer};
 
-/// Services that are being put together, with what works for them in the background.
 pub(crate) struct Services<'a> {
     config: &'a Config,
     ledgers: Ledgers,
@@ -77,13 +76,9 @@ pub(crate) struct Services<'a> {
 }
 
 impl<'a> Services<'a> {
-    /// None yet, on the ledgers of all partitions.
-    ///
-    /// # Errors
-    /// The configuration's currencies make no sense.
     pub(crate) fn new(config: &'a Config, ledgers: Ledgers, dealer: &Dealer) -> Result<Self, ServeError> {
         let (stopper, stop) = stop::channel();
-        // What decides how it plays is the same on every machine: not where it listens and keeps its data.
+        // Equal on all machines: rules of play without addresses and folders.
         let identity = Identity::new(env!("CARGO_PKG_VERSION"), &config.canonical(), dealer.is_scripted());
         Ok(Self {
             config,
@@ -106,7 +101,6 @@ impl<'a> Services<'a> {
         })
     }
 
-    /// Bets, choices and sessions; rounds that players left are finished in the background.
     pub(crate) fn spin(mut self, dealer: Dealer) -> Result<Self, ServeError> {
         let (config, limits) = (self.config, &self.config.limits);
         let profiles = Profiles::new(&config.jurisdictions)?;
@@ -137,7 +131,6 @@ impl<'a> Services<'a> {
         Ok(self)
     }
 
-    /// Accounts, money, history and subscriptions; what is due to operators' own wallets is paid in the background.
     pub(crate) fn wallet(mut self) -> Self {
         let seamless = self.wallets.opening().map(str::to_owned).collect();
         let wallet = LedgerApi::new(self.ledgers.clone(), self.stop.clone())
@@ -148,7 +141,6 @@ impl<'a> Services<'a> {
         if !Payer::of(&self.ledgers, &self.wallets).is_empty() {
             let (ledgers, wallets) = (self.ledgers.clone(), self.wallets.clone());
             self.tasks.spawn(Kind::Payers, move || {
-                // The first that ends is missed as much as all of them.
                 let mut paying: JoinSet<_> =
                     Payer::of(&ledgers, &wallets).into_iter().map(|payer| payer.run()).collect();
                 async move {
@@ -170,7 +162,7 @@ impl<'a> Services<'a> {
         Operators::new(self.config.operators.iter().map(|operator| operator.id.clone()))
     }
 
-    /// Pools and their counters. Only a process with the log changes pools (PL-44).
+    /// Only a process with the log changes pools (PL-44).
     pub(crate) fn jackpot(mut self) -> Self {
         let jackpot = JackpotApi::new(self.ledgers.clone(), self.stop.clone())
             .with_ladders(self.ladders.clone())
@@ -182,14 +174,12 @@ impl<'a> Services<'a> {
         self
     }
 
-    /// Contributions are taken up and awards paid, in the background.
     pub(crate) fn steward(mut self) -> Self {
         let ledgers = self.ledgers.clone();
         self.tasks.spawn(Kind::Steward, move || Steward::new(ledgers.clone()).run());
         self
     }
 
-    /// Significant events, returns, statements and the self-check; the log is read for them in the background.
     pub(crate) fn report(mut self) -> Self {
         let follower = Follower::new(self.ledgers.clone(), &self.config.report, |partition| {
             index_folder(&self.config.data, partition).with_extension("reports")
@@ -208,7 +198,6 @@ impl<'a> Services<'a> {
         self
     }
 
-    /// Audits and simulations on demand.
     pub(crate) fn jobs(mut self) -> Self {
         let clock = self.ledgers.clone();
         let jobs = Jobs::new(Arc::new(move || clock.now_ms()));
@@ -217,7 +206,7 @@ impl<'a> Services<'a> {
             partition,
             ..AuditOptions::default()
         };
-        // What is elsewhere is audited elsewhere: a part alone can't be compared with the others.
+        // Only a process with all partitions can compare them.
         let whole = self.config.store.url.is_none() && self.config.writes().len() == self.ledgers.count() as usize;
         let parts = if whole { self.config.writes().into_iter().map(of).collect() } else { vec![] };
         let api = JobApi::new(jobs.clone(), self.ledgers.clone(), parts);
@@ -228,17 +217,12 @@ impl<'a> Services<'a> {
         self
     }
 
-    /// The log, for processes of the installation that hold replicas of it.
     pub(crate) fn log(mut self) -> Self {
         self.names.push(LOG);
         self.routes.add_service(log_service(self.ledgers.all(), self.config, self.stop.clone()));
         self
     }
 
-    /// Checkpoints and proofs of the partitions that are written here; trees grow, and witnesses are asked, in the background.
-    ///
-    /// # Errors
-    /// A witness is none, or the address of the static files cannot be bound.
     pub(crate) fn proofs(mut self, proofs: Proofs) -> Result<Self, ServeError> {
         let config = self.config;
         let witnesses = Witnesses::of(config)?;
@@ -253,7 +237,9 @@ impl<'a> Services<'a> {
                 async move {
                     match listener {
                         Ok(listener) => serve_tiles(listener, admission, served, stop).await,
-                        Err(error) => tracing::error!(%error, "the address of the static files cannot be listened on"),
+                        Err(error) => {
+                            tracing::error!(%error, "failed to listen on the address of checkpoints and tiles")
+                        }
                     }
                 }
             });
@@ -273,10 +259,6 @@ impl<'a> Services<'a> {
         Ok(self)
     }
 
-    /// Serves all that was put together.
-    ///
-    /// # Errors
-    /// TLS or the listener cannot be used; nothing is served then.
     pub(crate) fn serve(mut self, listener: StdListener) -> Result<Server, ServeError> {
         let (config, limits) = (self.config, &self.config.limits);
         let tls = config.tls.as_ref().map(tls).transpose()?;
@@ -293,7 +275,7 @@ impl<'a> Services<'a> {
                     .with_service_name("grpc.health.v1.Health");
                 self.names.iter().fold(all, |some, name| some.with_service_name(*name))
             };
-            // Clients that are still on the older version of reflection: Python's, for one.
+            // Python's client, for example, uses the older version.
             self.routes.add_service(descriptors().build_v1()?).add_service(descriptors().build_v1alpha()?);
         }
         let exports = config.telemetry.otlp_endpoint.is_some();
@@ -312,7 +294,7 @@ impl<'a> Services<'a> {
             })
         });
         let service = ServiceBuilder::new()
-            // The first is the outermost. Who calls is known before anything else is looked at.
+            // The first layer is the outermost.
             .layer(metrics)
             .layer(option_layer(exports.then_some(CallSpans)))
             .layer(Refusals)
@@ -323,7 +305,6 @@ impl<'a> Services<'a> {
             .service(self.routes.routes().prepare());
         let console = match config.role {
             Role::All => console::start(config, service.clone(), &self.ledgers, self.admission.clone(), &self.stop)?,
-            // The others have a part of the calls only.
             _ => None,
         };
         let (console, pages) = console.unzip();
@@ -380,7 +361,7 @@ impl<'a> Services<'a> {
             ledgers: self.ledgers,
             stopper: self.stopper,
             serving,
-            // No call takes longer than this; what does is a stream that nobody ends.
+            // Only an unended stream takes longer.
             grace: Duration::from_millis(limits.request_ms_max + limits.award_wait_ms_max) + Duration::from_secs(1),
             sweeper: self.sweeper,
             proofs: self.proofs,
@@ -390,13 +371,11 @@ impl<'a> Services<'a> {
     }
 }
 
-/// The log service of those ledgers that are written here.
 pub(crate) fn log_service<'a>(
     ledgers: impl IntoIterator<Item = &'a Handle>,
     config: &Config,
     stop: Stop,
 ) -> LogServiceCalls<LogApi> {
-    // The start has checked both.
     let ladders = offer::offered(&config.currencies).ok();
     let terms = Terms {
         actors: Actors::new(&config.operators),

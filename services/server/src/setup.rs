@@ -1,5 +1,4 @@
-//! The steps of a start that every kind of process has: the configuration checked, the address bound, the log opened, the
-//! pools opened.
+//! Steps of a start common to all kinds of processes.
 
 use crate::{
     distrust::commit_verified,
@@ -26,20 +25,17 @@ use std::{
 };
 use tokio::task::spawn_blocking;
 
-/// A phase that a process has come to.
+/// Phase of a process.
 pub enum Phase<'a> {
-    /// It serves.
+    /// Serving calls.
     Serving(&'a Server),
-    /// It stands by, and answers so here.
+    /// Standing by on this address.
     Standby(&'a TcpListener),
-    /// It serves the console here, and nothing else.
+    /// Serving the console at this address.
     Console(SocketAddr),
 }
 
-/// Checks what can be checked before anything is opened.
-///
-/// # Errors
-/// [`ServeError`] names what makes no sense.
+/// Checks the configuration before anything is opened.
 pub fn check(config: &Config) -> Result<(), ServeError> {
     Waits::new(&config.interruption, &Profiles::new(&config.jurisdictions)?)?;
     offer::offered(&config.currencies)?;
@@ -51,25 +47,18 @@ pub fn check(config: &Config) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Checks that the addresses of the calls and of the console can be bound, before any file is made.
-///
-/// # Errors
-/// [`ServeError::Bind`].
+/// Checks that the addresses are free, before any file is created.
 pub fn check_addresses(config: &Config) -> Result<(), ServeError> {
     let calls = (config.role != Role::Console).then_some(config.listen);
     let console = config.console.listen.filter(|_| matches!(config.role, Role::All | Role::Console));
     calls.into_iter().chain(console).try_for_each(|address| bind_at(address).map(drop))
 }
 
-/// Binds the address that a configuration names.
-///
-/// # Errors
-/// [`ServeError::Bind`] says why it can't be.
+/// Binds the configured address.
 pub fn bind(config: &Config) -> Result<TcpListener, ServeError> {
     bind_at(config.listen)
 }
 
-/// Binds an address.
 pub(crate) fn bind_at(address: SocketAddr) -> Result<TcpListener, ServeError> {
     let bound = TcpListener::bind(address).and_then(|listener| {
         listener.set_nonblocking(true)?;
@@ -78,29 +67,18 @@ pub(crate) fn bind_at(address: SocketAddr) -> Result<TcpListener, ServeError> {
     bound.map_err(|source| ServeError::Bind { address, source })
 }
 
-/// Opens the log in the data folder, those partitions that this process writes. It's verified, which takes as long as the log
-/// is long.
-///
-/// # Errors
-/// See [`ServeError::Log`].
 pub(crate) async fn open_log(config: &Config) -> Result<Stores, ServeError> {
     let config = config.clone();
     let opening = spawn_blocking(move || LogLocation::of(&config).open_written(&config));
     Ok(opening.await.map_err(ServeError::interrupted)??.into())
 }
 
-/// Replays the logs of those partitions that this process writes, which takes as long as they are long: on a thread that no signal and
-/// no call waits for.
-///
-/// # Errors
-/// See [`ServeError::Ledger`].
 pub(crate) async fn open_ledgers(config: &Config, stores: Stores, options: Options) -> Result<Vec<Handle>, ServeError> {
     let data = config.data.clone();
     let opening = spawn_blocking(move || open_all(stores, |partition| index_folder(&data, partition), &options));
     Ok(opening.await.map_err(ServeError::interrupted)??)
 }
 
-/// How the ledgers of a service work: as said, with the limits of the configuration and the dealer's keys.
 pub(crate) fn ledger_options(config: &Config, options: Options, dealer: &Dealer) -> Options {
     let answer_wait_max = Some(Duration::from_millis(config.limits.request_ms_max));
     let change_lapse_ms = i64::try_from(config.limits.change_lapse_ms).unwrap_or(i64::MAX);
@@ -112,12 +90,8 @@ pub(crate) fn ledger_options(config: &Config, options: Options, dealer: &Dealer)
     Options { answer_wait_max, change_lapse_ms, operators, weights, open_rounds_max, has_operators, draws, ..options }
 }
 
-/// Opens the trees beside the logs that this process writes, checks each log against the checkpoint that was signed of it and against
-/// all evidence of a longer one, and begins a generation of draws (PL-40).
-///
-/// # Errors
-/// [`ServeError::Proofs`], [`ServeError::Start`]; the ledgers are closed then. Nothing was appended, but for generations of other
-/// partitions.
+/// Opens the trees, checks each log against its checkpoint and all evidence of a longer log, and begins a generation of
+/// draws (PL-40). After an error the ledgers are closed.
 pub(crate) async fn open_proofs<'a>(
     config: &Config,
     written: impl IntoIterator<Item = &'a Handle>,
@@ -159,7 +133,7 @@ async fn opened_proofs(config: &Config, written: &[Handle], draws: &DrawKeys) ->
             accept_lost_keys: config.draws.accept_lost_keys,
         };
         let judged = ledgers.iter().map(|ledger| judge_start(ledger, &keys, &policy)).collect::<Result<Vec<_>, _>>()?;
-        // After the check, so that a refused start leaves the file unchanged.
+        // Unchanged by a refused start.
         if let Some(ledger) = ledgers.first() {
             keys.renew(ledger.clock_ms())?;
         }
@@ -172,11 +146,8 @@ async fn opened_proofs(config: &Config, written: &[Handle], draws: &DrawKeys) ->
     Ok(proofs)
 }
 
-/// Opens what every bet rests on: its game's pool; and no partition takes bets before it knows the pools, the rates and what is
-/// switched off.
-///
-/// # Errors
-/// It can't be written; the ledgers are closed then.
+/// Opens the pools of all games, and gives each partition the pools, rates and switches that bets need. After an error
+/// the ledgers are closed.
 pub(crate) async fn open_pools(ledgers: Ledgers) -> Result<Ledgers, ServeError> {
     let mut steward = Steward::new(ledgers.clone());
     let opening = async {

@@ -1,7 +1,5 @@
-//! The service on one machine: one process, the log in its data folder, all services behind one port.
-//!
-//! The log is opened and verified, the ledgers are replayed, the pools opened, and only then is anything served, until the
-//! signal. What else a process can be is in other modules: [`serve`](crate::serve) says which.
+//! A service on one machine, with all roles and a log in its data folder. It serves after verification, replay and the
+//! opening of pools.
 
 use crate::{
     error::ServeError,
@@ -14,10 +12,6 @@ use motherlode_runtime::Config;
 use motherlode_spin::Dealer;
 use std::{net::TcpListener, pin::pin};
 
-/// Serves until the signal.
-///
-/// # Errors
-/// [`ServeError`] says what can't be bound, opened or replayed.
 pub(crate) async fn serve(
     config: Config,
     options: Options,
@@ -26,7 +20,7 @@ pub(crate) async fn serve(
     phase: impl Fn(Phase<'_>),
 ) -> Result<(), ServeError> {
     let listener = bind(&config)?;
-    // A task of its own: it takes as long as the log is long, and the signal ends the wait for it.
+    // The signal interrupts a long start.
     let starting = tokio::spawn(async move {
         let stores = open_log(&config).await?;
         start(listener, &config, stores, options, dealer).await
@@ -48,10 +42,6 @@ pub(crate) async fn serve(
     failure.map_or(Ok(()), Err)
 }
 
-/// Starts all services on the logs of all partitions.
-///
-/// # Errors
-/// [`ServeError`]; nothing is served then.
 pub(crate) async fn start(
     listener: TcpListener,
     config: &Config,

@@ -1,5 +1,4 @@
-//! A service on logs that are open already: what tests and other programs embed, and what a process with a log on JetStream
-//! starts each time that it becomes the writer.
+//! A service on open logs, for tests, other programs, and turns as writer on JetStream.
 
 use crate::{
     error::ServeError,
@@ -15,11 +14,7 @@ use motherlode_spin::Dealer;
 use std::net::TcpListener;
 
 impl Server {
-    /// Starts the services of a process's role on the stores of the partitions that it writes, with the dealer that every
-    /// step is drawn from.
-    ///
-    /// # Errors
-    /// [`ServeError`]; nothing is served then.
+    /// Starts the configured role's services on the written partitions.
     pub async fn start(
         config: &Config,
         stores: impl Into<Stores>,
@@ -30,10 +25,7 @@ impl Server {
         on(bind(config)?, config, stores.into(), options, dealer).await
     }
 
-    /// The same on an address that was bound before.
-    ///
-    /// # Errors
-    /// [`ServeError`]; nothing is served then.
+    /// Starts like [`start`](Self::start), on a bound address.
     pub async fn start_on(
         listener: TcpListener,
         config: &Config,
@@ -44,11 +36,7 @@ impl Server {
         on(listener, config, stores.into(), options, dealer).await
     }
 
-    /// Starts the services of a role that has no log, on replicas of the logs that the configuration names. It takes as long as
-    /// it takes until those who write them answer.
-    ///
-    /// # Errors
-    /// [`ServeError`]; nothing is served then.
+    /// Starts a role without a log on replicas. Waits for their writers.
     pub fn join(config: &Config, options: Options, dealer: Dealer) -> BoxFuture<'_, Result<Self, ServeError>> {
         Box::pin(async move {
             check(config)?;

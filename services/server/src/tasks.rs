@@ -1,9 +1,7 @@
-//! Background tasks: the work of a process that no call starts. Each is of a [`Kind`] and is started by the [`Supervisor`], which
-//! watches it to its end.
+//! Background tasks, started and watched by the [`Supervisor`].
 //!
-//! A task runs until the stop. One that ends earlier, by a panic or by returning, is logged with its reason and counted, and health
-//! fails at once. The end of a task of money or of the log ends the process: no other task does its work, and its unfinished work is
-//! unknown until a restart reads the log. All others are restarted with exponential backoff.
+//! A task runs until the stop. An earlier end is logged and counted, and health fails. The end of a task of money or of
+//! the log ends the process, which must restart from the log. Others restart with exponential backoff.
 
 use crate::names::{JACKPOT, JOB, PROOF, REPORT, SPIN, WALLET};
 use futures_util::future::BoxFuture;
@@ -20,14 +18,12 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// Shortest and longest pause before a task that has ended is restarted.
 const PAUSE_MIN: Duration = Duration::from_millis(500);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
-/// Run time after which a task's next restart has the shortest pause.
+/// Run time that resets the backoff.
 const SOUND_AFTER: Duration = Duration::from_secs(300);
 
-/// Declares the kinds of background tasks: name, whether the end of one ends the process, and the service whose health fails with
-/// it.
+/// Declares the kinds: name, whether an end ends the process, and the service whose health fails.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident: $name:literal, ends_process = $ends:literal, $service:expr;)*) => {
         /// A kind of background task.
@@ -40,7 +36,7 @@ macro_rules! kinds {
             /// All kinds.
             pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
 
-            /// The name in logs and metrics.
+            /// Returns the name in logs and metrics.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -48,7 +44,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Whether its unexpected end ends the process: tasks of money and of the log.
+            /// Reports whether an unexpected end ends the process.
             #[must_use]
             pub fn ends_process(self) -> bool {
                 match self {
@@ -56,7 +52,6 @@ macro_rules! kinds {
                 }
             }
 
-            /// The service whose health fails with it, besides the process.
             pub(crate) fn service(self) -> Option<&'static str> {
                 match self {
                     $(Self::$kind => $service,)*
@@ -69,19 +64,19 @@ macro_rules! kinds {
 kinds! {
     /// Answers calls.
     Calls: "calls", ends_process = true, None;
-    /// Watches the threads of the ledgers: it ends when one of them does.
+    /// Watches the ledgers' threads.
     Ledgers: "ledgers", ends_process = true, None;
     /// Renews the draw keys.
     DrawKeys: "draw_keys", ends_process = false, Some(SPIN);
-    /// Finishes rounds that players left.
+    /// Finishes abandoned rounds.
     Sweeper: "sweeper", ends_process = true, Some(SPIN);
     /// Sends credits and rollbacks to operators' wallets.
     Payers: "payers", ends_process = true, Some(WALLET);
-    /// Takes contributions up, decides hits and has awards paid.
+    /// Pools contributions, prices hits and pays awards.
     Steward: "steward", ends_process = true, Some(JACKPOT);
     /// Folds the reports.
     Reports: "reports", ends_process = false, Some(REPORT);
-    /// Checks the books each day.
+    /// Checks the books daily.
     SelfCheck: "self_check", ends_process = false, Some(REPORT);
     /// Samples the rates of the last minutes.
     Vitals: "vitals", ends_process = false, Some(REPORT);
@@ -89,13 +84,13 @@ kinds! {
     Jobs: "jobs", ends_process = false, Some(JOB);
     /// Serves checkpoints and tiles as files.
     Tiles: "tiles", ends_process = false, Some(PROOF);
-    /// Grows the trees over the logs and signs checkpoints.
+    /// Extends the trees and signs checkpoints.
     Trees: "trees", ends_process = true, Some(PROOF);
-    /// Has checkpoints cosigned.
+    /// Requests cosignatures of checkpoints.
     Witnesses: "witnesses", ends_process = false, Some(PROOF);
-    /// Acts on damage that the verification of a log finds.
+    /// Reacts to damage found by the verification of a log.
     LogDistrust: "log_distrust", ends_process = true, None;
-    /// Acts on a log that contradicts its checkpoint.
+    /// Reacts to a log that contradicts its checkpoint.
     TreeDistrust: "tree_distrust", ends_process = true, Some(PROOF);
     /// Lists the standbys of a log.
     Standbys: "standbys", ends_process = false, None;
@@ -103,18 +98,17 @@ kinds! {
     ForeignMessages: "foreign_messages", ends_process = false, None;
 }
 
-/// The state of a process's background tasks.
+/// State of a process's background tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tasks {
-    /// Kinds of which a task has ended and not been started again.
+    /// Kinds with an ended task.
     pub down: BTreeSet<Kind>,
     /// Unexpected ends by kind.
     pub ended: BTreeMap<Kind, u64>,
-    /// The cause of the process's end: the first task of money or of the log that has ended, and its reason.
+    /// First ended task of money or of the log, and the reason.
     pub fatal: Option<(Kind, String)>,
 }
 
-/// Starts background tasks and watches them.
 pub(crate) struct Supervisor {
     stop: Stop,
     state: Arc<watch::Sender<Tasks>>,
@@ -123,7 +117,6 @@ pub(crate) struct Supervisor {
 
 struct Task {
     kind: Kind,
-    /// The watcher; `None` if the task is awaited elsewhere.
     watching: Option<JoinHandle<()>>,
     current: Arc<Mutex<Option<AbortHandle>>>,
 }
@@ -133,12 +126,11 @@ impl Supervisor {
         Self { stop, state: Arc::new(watch::Sender::default()), tasks: vec![] }
     }
 
-    /// The state of the tasks, and a way to wait for a change of it.
     pub(crate) fn subscribe(&self) -> watch::Receiver<Tasks> {
         self.state.subscribe()
     }
 
-    /// Starts a task; each restart calls `make` again.
+    /// Starts a task; `make` creates it for each restart.
     pub(crate) fn spawn<F: Future<Output = ()> + Send + 'static>(
         &mut self,
         kind: Kind,
@@ -151,7 +143,6 @@ impl Supervisor {
             loop {
                 let begun = Instant::now();
                 let task = {
-                    // Locked, so that a stop ends it or keeps it from being started.
                     let mut running = running.lock();
                     if stop.is_requested() {
                         return;
@@ -179,13 +170,13 @@ impl Supervisor {
                 state.send_modify(|tasks| {
                     tasks.down.remove(&kind);
                 });
-                tracing::info!(task = kind.name(), "a background task is started again");
+                tracing::info!(task = kind.name(), "restarting a background task");
             }
         });
         self.tasks.push(Task { kind, watching: Some(watching), current });
     }
 
-    /// Starts a task that cannot be started again, and that its owner awaits: the answer ends with it.
+    /// Starts a task without restarts. Its owner awaits the returned handle.
     pub(crate) fn spawn_once(&mut self, kind: Kind, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
         let task = tokio::spawn(task);
         let current = Arc::new(Mutex::new(Some(task.abort_handle())));
@@ -200,18 +191,16 @@ impl Supervisor {
         })
     }
 
-    /// Ends the tasks of a kind as a fault would: for tests of programs that embed the service.
     pub(crate) fn end_tasks(&self, kind: Kind) -> usize {
         let of_kind = self.tasks.iter().filter(|task| task.kind == kind);
         of_kind.filter_map(|task| task.current.lock().clone()).map(|task| task.abort()).count()
     }
 
-    /// The kinds of the tasks that were started.
     pub(crate) fn kinds(&self) -> BTreeSet<Kind> {
         self.tasks.iter().map(|task| task.kind).collect()
     }
 
-    /// Ends all tasks after the stop was requested, and waits until each has released its references.
+    /// Ends all tasks, and waits until they have released their references.
     pub(crate) fn stop(self) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             for Task { watching, current, .. } in self.tasks {
@@ -219,14 +208,12 @@ impl Supervisor {
                 if let Some(current) = &*current.lock() {
                     current.abort();
                 }
-                // A panic was reported.
                 let _ = watching.await;
             }
         })
     }
 }
 
-/// Ends a task with the one that awaits it.
 struct AbortOnDrop(AbortHandle);
 
 impl Drop for AbortOnDrop {
@@ -235,7 +222,6 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// Logs and counts an unexpected end.
 fn report(state: &watch::Sender<Tasks>, kind: Kind, ended: Result<(), JoinError>) {
     let why = match ended {
         Ok(()) => "it returned".to_owned(),
@@ -259,12 +245,10 @@ fn report(state: &watch::Sender<Tasks>, kind: Kind, ended: Result<(), JoinError>
     });
 }
 
-/// Waits until a task has ended whose end ends the process; answers which, and why.
 pub(crate) async fn fatal(mut tasks: watch::Receiver<Tasks>) -> (Kind, String) {
     let ended = tasks.wait_for(|tasks| tasks.fatal.is_some()).await;
     match ended.ok().and_then(|tasks| tasks.fatal.clone()) {
         Some(fatal) => fatal,
-        // The supervisor has gone: nothing ends any more.
         None => std::future::pending().await,
     }
 }
@@ -285,7 +269,6 @@ mod tests {
         assert_eq!(names.len(), Kind::ALL.len());
     }
 
-    /// Tasks elsewhere in this crate are awaited by those that start them.
     #[test]
     fn at_a5_no_task_is_started_past_the_supervisor() {
         let awaited = ["catch_up.rs", "console.rs", "mod.rs", "not_serving.rs", "roles.rs", "single.rs", "tasks.rs"];

@@ -1,5 +1,4 @@
-//! The transport of every process, whether it serves or stands by: TLS, and the bounds on connections and on their
-//! calls' buffers.
+//! TLS, and limits of connections and buffers.
 
 use crate::error::ServeError;
 use motherlode_proto::FILE_DESCRIPTOR_SET;
@@ -13,24 +12,18 @@ use prost::Message;
 use prost_types::FileDescriptorSet;
 use std::{fs, path::Path};
 
-/// The one call of others' services whose messages come one by one.
+/// Calls of third-party services with a stream of requests.
 const REFLECTION: [&str; 2] = [
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
 
-/// The acceptor of TLS connections, from its files. Clients need no certificate: a token may do, which is for the layer to say.
-///
-/// # Errors
-/// A file cannot be read, or is not what it should be.
+/// Client certificates are optional, since tokens suffice.
 pub(crate) fn tls(files: &Tls) -> Result<Acceptor, ServeError> {
     made(files, files.client_ca.as_deref(), b"h2")
 }
 
-/// The same for a browser: HTTP/1.1, and no client's certificate is asked for.
-///
-/// # Errors
-/// As [`tls`].
+/// For browsers: HTTP/1.1 without client certificates.
 pub(crate) fn console_tls(files: &Tls) -> Result<Acceptor, ServeError> {
     made(files, None, b"http/1.1")
 }
@@ -46,18 +39,15 @@ fn made(files: &Tls, client_ca: Option<&Path>, protocol: &[u8]) -> Result<Accept
     })
 }
 
-/// The connections of a process, with as many descriptors as it may have.
 pub(crate) fn admission(config: &Config) -> Admission {
     let weights = config.weights().map(|(operator, weight)| (operator.to_owned(), weight)).collect();
     Admission::new(Bounds { weights, ..Bounds::of(&config.limits, descriptors()) })
 }
 
-/// The bounds of calls' buffers.
 pub(crate) fn buffers(config: &Config) -> Buffers {
     Buffers::new(config, streams())
 }
 
-/// Paths of the calls whose caller may send many messages.
 fn streams() -> Vec<String> {
     let described = FileDescriptorSet::decode(FILE_DESCRIPTOR_SET).unwrap_or_default();
     let mut streams: Vec<_> = REFLECTION.map(str::to_owned).into();

@@ -103,7 +103,7 @@ async fn a_target_that_is_no_beginning_of_the_source_is_refused_and_unchanged() 
     copied(&folder(&one), &target).unwrap();
     let before = records(&target);
     let refused = copied(&folder(&two), &target).unwrap_err();
-    assert!(refused.contains("is no beginning of the source: at position"), "{refused}");
+    assert!(refused.contains("is not a prefix of the source: at position"), "{refused}");
     assert_eq!(records(&target), before);
     // Longer than the source.
     let short = at.path().join("short");

@@ -24,7 +24,7 @@ const NEVER: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The log lines of a process that stands by, and of one that has taken over.
-const HELD: &str = "the log is held";
+const HELD: &str = "the log is loaded";
 const TAKEN_OVER: &str = "the log is taken over";
 
 /// A server, and what the processes of a log on it are started with.
@@ -211,7 +211,7 @@ async fn pl_30_a_standby_that_was_cut_from_the_log_takes_up_what_it_missed() {
     cable.cut();
     play(&mut player, &mut at_spin, 20).await;
     // It knows that it's cut off, and takes nothing over: so it misses all of these.
-    wait_for_line(&b, "the log can't be followed for now").await;
+    wait_for_line(&b, "failed to follow the log").await;
     cable.mend();
     a.kill();
     play(&mut player, &mut at_spin, 10).await;

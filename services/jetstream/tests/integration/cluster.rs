@@ -1,4 +1,4 @@
-//! The store on three servers: the contract, and servers that are killed while it's written.
+//! The store on three servers, some of which are killed.
 
 use crate::parts::{Acknowledged, append, holds, payloads};
 use motherlode_jetstream::{JetStreamStore, OpenError};
@@ -23,7 +23,7 @@ fn the_store_conforms_with_three_replicas_and_no_override() {
         partition += 1;
         Box::new(JetStreamStore::open(&config, partition).unwrap())
     });
-    // All three must be seen to sync.
+    // The opening must see the settings of all three servers.
     let config = Config { monitor: config.monitor[1..].to_vec(), ..config };
     match JetStreamStore::open(&config, 1) {
         Err(OpenError::Unsafe(refused)) => assert_eq!(refused.key, "sync_interval"),
@@ -31,13 +31,11 @@ fn the_store_conforms_with_three_replicas_and_no_override() {
     }
 }
 
-/// Each server is killed in turn, the stream's leader among them, while one writer appends: it goes on by itself, and
-/// what it was told stands.
 #[test]
 fn pl_30_a_writer_outlives_each_server() {
     let folder = tempfile::tempdir().unwrap();
     let mut cluster = Cluster::start(folder.path());
-    // A new leader is elected within seconds, but on a machine that is busy with much else.
+    // An election takes longer on a busy machine.
     let config = Config { append_ms_max: 300_000, ..cluster.config("S") };
     let (mut store, mut all) = (JetStreamStore::open(&config, 0).unwrap(), Acknowledged::new());
     for victim in 0..3 {
@@ -56,14 +54,13 @@ fn pl_30_a_writer_outlives_each_server() {
     assert_eq!(holds(&cluster.config("S"), &all), all.len() as u64, "each append is there once");
 }
 
-/// Two writers take the stream from each other while servers are killed: whatever either was told stands, once.
 #[test]
 fn pl_30_writers_that_race_never_both_append_though_servers_are_killed() {
     let folder = tempfile::tempdir().unwrap();
     let mut cluster = Cluster::start(folder.path());
     let over = Arc::new(AtomicBool::new(false));
     let mut config = cluster.config("S");
-    // A server that is down has no page to be seen to sync by: the first opening has looked at all of them.
+    // The first opening needs the monitoring pages of all servers.
     JetStreamStore::open(&config, 0).unwrap();
     config.allow_unsafe.sync_interval = true;
     let race = |name: &'static str| {
@@ -71,7 +68,7 @@ fn pl_30_writers_that_race_never_both_append_though_servers_are_killed() {
         thread::spawn(move || {
             let (mut all, mut n) = (Acknowledged::new(), 0);
             while !over.load(Ordering::Acquire) || all.is_empty() {
-                // Servers that are down, or the other that is faster: once more.
+                // Servers are down or the other writer was faster.
                 let Ok(mut store) = JetStreamStore::open(&config, 0) else { continue };
                 for _ in 0..20 {
                     n += 1;

@@ -1,4 +1,4 @@
-//! Following a stream and taking it over: what was read is not read again, and what isn't its continuation is not taken.
+//! Following a stream and taking it over: no message is read twice, and other streams are refused.
 
 use crate::parts::{Acknowledged, append, holds, payloads};
 use futures_util::StreamExt;
@@ -13,7 +13,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// No wait of these tests takes nearly as long.
 const NEVER: Duration = Duration::from_secs(120);
 
 fn server() -> (tempfile::TempDir, Node, Config) {
@@ -29,12 +28,10 @@ fn appends(store: &mut JetStreamStore, count: usize, all: &mut Acknowledged) {
     }
 }
 
-/// Reads all that there is for now.
 fn catch_up(following: &mut Following) {
     while following.more().unwrap() {}
 }
 
-/// Asks the server as somebody who is no store.
 fn ask(node: &Node, subject: &'static str) {
     let url = node.url().to_owned();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -44,7 +41,7 @@ fn ask(node: &Node, subject: &'static str) {
     });
 }
 
-/// Listens in on which messages are asked for from here on; answers the lowest number, if any.
+/// Records the sequence numbers of message requests.
 struct Asked {
     runtime: tokio::runtime::Runtime,
     client: async_nats::Client,
@@ -63,10 +60,10 @@ impl Asked {
         Self { runtime, client, requests }
     }
 
-    /// The messages from which on there were requests.
+    /// Returns the sequence numbers requested so far.
     fn since(mut self) -> Vec<u64> {
         self.runtime.block_on(async {
-            // What was asked before comes before this.
+            // A marker after the earlier requests.
             self.client.publish("$JS.API.DIRECT.GET.S_0", "over".into()).await.unwrap();
             let mut from = vec![];
             while let Some(request) = self.requests.next().await.filter(|request| &*request.payload != b"over") {
@@ -77,7 +74,7 @@ impl Asked {
     }
 }
 
-/// Two standbys whose silence ends at the same time. If both took the log, both would be ready until the first reads the other's epoch.
+/// If both took the log, both would be ready until the first reads the other's epoch.
 #[test]
 fn at_a2_of_two_that_find_no_writer_at_the_same_time_one_takes_the_log() {
     let (_folder, _node, config) = server();
@@ -96,7 +93,6 @@ fn at_a2_of_two_that_find_no_writer_at_the_same_time_one_takes_the_log() {
     let mut following = Following::find(&config, 0).unwrap();
     catch_up(&mut following);
 
-    // The same of a log with records. None of them answers as its writer.
     let (one, two) = found();
     let [one, two] = [one, two].map(|found| found.unwrap().get(&0).copied());
     assert_eq!((one, two), (Some(1), Some(1)));
@@ -119,7 +115,6 @@ fn pl_30_a_stream_that_was_followed_is_taken_over_by_what_came_since() {
     catch_up(&mut following);
     assert_eq!(following.verified(), (first.end(), first.head()));
     let reader = following.reader();
-    // One that begins now has all of it to read, and no more.
     let mut late = Following::find(&config, 0).unwrap();
     assert!(!late.has_all_found());
     let mut messages = 101;
@@ -135,7 +130,6 @@ fn pl_30_a_stream_that_was_followed_is_taken_over_by_what_came_since() {
     appends(&mut first, 5, &mut all);
     let mut second = JetStreamStore::take_over(&mut following, &config, None).unwrap();
     assert_eq!((second.end(), second.head()), (first.end(), first.head()));
-    // Of those messages none was asked for again, nor when what came since is read.
     let last = all.values().rev().take(8).rev().cloned().collect::<Vec<_>>();
     assert_eq!(conformance::read_all(&*reader, second.end() - 7), last);
     let from = asked.since();
@@ -190,7 +184,6 @@ fn pl_30_another_stream_of_the_same_name_is_not_taken_for_the_one_that_was_follo
     ask(&node, "$JS.API.STREAM.DELETE.S_0");
     let taken = JetStreamStore::take_over(&mut following, &config, None);
     assert!(matches!(taken, Err(OpenError::Missing { .. })), "{taken:?}");
-    // A shorter one in its place, and a longer one.
     let (mut store, mut all) = (JetStreamStore::open(&config, 0).unwrap(), Acknowledged::new());
     let taken = JetStreamStore::take_over(&mut following, &config, None);
     assert!(matches!(taken, Err(OpenError::Stream { .. })), "{taken:?}");

@@ -1,4 +1,4 @@
-//! Write access to NATS without the stream key (PL-44): junk, forged blocks and epochs, changed and deleted streams.
+//! Attackers with write access to NATS but without the stream key (PL-44).
 
 use crate::parts::{Acknowledged, append, holds, payloads};
 use async_nats::HeaderMap;
@@ -34,14 +34,13 @@ fn keyed(node: &Node, folder: &Path) -> Config {
     Config { key_file: Some(key_file(folder, "a")), ..node.config("S") }
 }
 
-/// A log that does without a key.
 fn unsigned(node: &Node) -> Config {
     let mut config = Config { key_file: None, ..node.config("S") };
     config.allow_unsafe.unsigned = true;
     config
 }
 
-/// A NATS user who may publish to the stream's subjects and administer it, and has no key.
+/// May publish to the stream and administer it, without the key.
 struct Attacker {
     runtime: Runtime,
     client: async_nats::Client,
@@ -64,7 +63,7 @@ impl Attacker {
         assert!(answer.contains("\"seq\""), "{answer}");
     }
 
-    /// The next block as the writer of an epoch would append it.
+    /// Publishes the next block as the writer of an epoch would.
     fn forge(&self, store: &JetStreamStore, epoch: u64) {
         let forged = records(store.head(), [b"5000000000000000 for the attacker".to_vec()]);
         self.publish("S_0.block", Some(epoch), block::encode(store.end() + 1, &forged));
@@ -82,7 +81,6 @@ impl Attacker {
         answer
     }
 
-    /// Changes one setting of the stream.
     fn update(&self, key: &str, value: serde_json::Value) {
         let mut config = self.api("STREAM.INFO.S_0", serde_json::json!({}))["config"].take();
         config[key] = value;
@@ -121,14 +119,12 @@ fn mf_e4_a_chained_block_with_the_current_epoch_is_not_in_the_log_without_its_ma
     append(&mut store, &payloads("own", 40), &mut all).unwrap();
     assert_eq!(holds(&config, &all), all.len() as u64);
     attacker.forge(&store, 1);
-    // Whoever takes it over finds the same log, and reads it by any position.
     let mut next = JetStreamStore::open(&config, 0).unwrap();
     assert_eq!((next.end(), next.head()), (store.end(), store.head()));
     append(&mut next, &payloads("next", 1), &mut all).unwrap();
     for (position, bytes) in &all {
         assert_eq!(next.reader().read(*position, 1, 1).unwrap()[0].bytes, bytes, "{position}");
     }
-    // Another key is no key of this log, and neither is none.
     for other in [Config { key_file: Some(key_file(folder.path(), "b")), ..config.clone() }, unsigned(&node)] {
         assert!(matches!(JetStreamStore::open(&other, 0), Err(OpenError::Read(_))));
         assert!(scan(&other, 0).unwrap().next().unwrap().is_err());
@@ -137,7 +133,6 @@ fn mf_e4_a_chained_block_with_the_current_epoch_is_not_in_the_log_without_its_ma
     assert_eq!(holds(&config, &all), all.len() as u64);
 }
 
-/// Without `key_file` the first start makes a key in its data folder, and the log is not read or written without it.
 #[test]
 fn mf_e4_without_a_configured_key_a_log_gets_one_and_needs_it_from_then_on() {
     let (folder, node) = server();
@@ -153,7 +148,7 @@ fn mf_e4_without_a_configured_key_a_log_gets_one_and_needs_it_from_then_on() {
     assert_eq!(JetStreamStore::open(&config, 0).unwrap().end(), all.len() as u64);
     assert_eq!(holds(&config, &all), all.len() as u64);
 
-    // Another data folder, as of a standby: nothing is opened, read or made there before it has a copy of the key.
+    // A standby's data folder needs a copy of the key.
     let other = at("other");
     let refused = |found: Result<(), OpenError>| match found {
         Err(OpenError::Unsafe(refused)) => assert_eq!(refused.key, "unsigned", "{refused}"),
@@ -167,7 +162,7 @@ fn mf_e4_without_a_configured_key_a_log_gets_one_and_needs_it_from_then_on() {
     fs::copy(own("data"), own("other")).unwrap();
     assert_eq!(JetStreamStore::open(&other, 0).unwrap().end(), all.len() as u64);
 
-    // A configured file is never made.
+    // A configured key file is never created.
     let missing = Config { stream: "T".to_owned(), key_file: Some(folder.path().join("missing")), ..config };
     assert!(matches!(JetStreamStore::open(&missing, 0), Err(OpenError::Key { .. })));
     assert!(!exists(&missing, 0).unwrap());
@@ -188,12 +183,11 @@ fn mf_e4_repeated_epochs_of_others_stop_no_writes() {
         attacker.begin_epoch();
     }
     append(&mut store, &payloads("own", 0), &mut all).unwrap();
-    // Only the epoch of a writer with the key ends this one's.
     let next = JetStreamStore::open(&config, 0).unwrap();
     let refused = append(&mut store, &payloads("own", 1), &mut all);
     assert!(matches!(refused, Err(AppendError::Fenced { .. })), "{refused:?}");
     let why = holding.join().unwrap();
-    assert!(why.starts_with("message 703 of stream S_0 has begun another's epoch"), "{why}");
+    assert!(why.starts_with("message 703 of stream S_0 began another writer's epoch"), "{why}");
     assert_eq!(next.end(), all.len() as u64);
     assert_eq!(holds(&config, &all), all.len() as u64);
 }
@@ -247,7 +241,6 @@ fn mf_e4_a_stream_that_is_changed_or_deleted_while_it_is_written_ends_the_writer
     attacker.api("STREAM.DELETE.S_0", serde_json::json!({}));
     let why = runtime().block_on(store.presence(&[]).hold());
     assert!(why.starts_with("stream S_0 was changed: it was deleted"), "{why}");
-    // An existing log's stream is not created again: neither by a process with its index nor with `create = false`.
     let refused = JetStreamStore::open_or(&config, 0, Absent::Refuse("an index was made from its log"), None);
     assert!(matches!(refused, Err(OpenError::Deleted { .. })), "{refused:?}");
     let refused = JetStreamStore::open(&Config { create: false, ..config.clone() }, 0);

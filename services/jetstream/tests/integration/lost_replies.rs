@@ -1,6 +1,4 @@
-//! Appends whose acknowledgement is lost, or that never reach the server: found out, and there once.
-//!
-//! Between store and server stands a proxy that cuts the link at a chosen moment of the next publication.
+//! Appends with a lost acknowledgement or request, through a proxy that cuts the connection.
 
 use crate::parts::{Acknowledged, append, holds, payloads};
 use motherlode_jetstream::JetStreamStore;
@@ -14,17 +12,17 @@ use std::{
     thread,
 };
 
-/// When the link is cut.
+/// Moment of the cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cut {
     Never,
-    /// At the next publication, which the server doesn't get.
+    /// Before the server receives the next publication.
     Before,
-    /// When the server has acknowledged the next publication, which the client doesn't get to know.
+    /// After the server's acknowledgement, which the client does not receive.
     After,
 }
 
-/// A proxy in front of a server; answers its address and the switch.
+/// Starts a proxy for a server, and returns its address and the switch.
 fn proxy(server: &str) -> (String, Arc<Mutex<Cut>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("nats://{}", listener.local_addr().unwrap());
@@ -43,7 +41,7 @@ fn proxy(server: &str) -> (String, Arc<Mutex<Cut>>) {
     (address, switch)
 }
 
-/// Forwards until the link ends, or until what is to be cut comes by: that is dropped, and the link with it.
+/// Forwards until the connection ends or the message to cut arrives.
 fn forward(mut from: TcpStream, mut to: TcpStream, what: &[u8], when: Cut, cut: &Mutex<Cut>) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(read) = from.read(&mut buffer) {

@@ -1,4 +1,4 @@
-//! The tests of the store on JetStream, as one program: it is linked once.
+//! Tests of the store on JetStream.
 
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 

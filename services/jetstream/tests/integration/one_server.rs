@@ -1,4 +1,4 @@
-//! The store on one server: the contract, what openings find, one writer at a time, and what is refused.
+//! The store on one server: contract, openings, one writer at a time, and refusals.
 
 use crate::parts::{Acknowledged, append, holds, payloads};
 use motherlode_jetstream::{JetStreamStore, OpenError, scan};
@@ -71,7 +71,7 @@ fn whoever_opens_takes_over_and_the_one_before_appends_nothing_more() {
     assert_eq!(holds(&config, &all), 4);
 }
 
-/// The same bytes from two writers: what tells them apart is the epoch.
+/// Two writers append the same bytes in different epochs.
 #[test]
 fn an_append_of_another_writer_is_never_taken_for_ones_own() {
     let (_folder, node) = server("");
@@ -99,7 +99,7 @@ fn writers_that_race_never_both_append() {
                     fenced += 1;
                     store = open(&config);
                 }
-                // Now and then as a second instance of the service would, which doesn't know of the first.
+                // A second instance writes from time to time.
                 if n % 8 == 7 {
                     store = open(&config);
                 }

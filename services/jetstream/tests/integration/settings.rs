@@ -1,10 +1,10 @@
-//! Settings that could lose acknowledged rounds are refused at the opening, by their names.
+//! An opening refuses unsafe settings by name.
 
 use motherlode_jetstream::{JetStreamStore, OpenError};
 use motherlode_runtime::config::{AllowUnsafe, Store as Config};
 use motherlode_testkit::nats::Node;
 
-/// The key that a refusal names.
+/// Returns the key in the refusal.
 fn refused(config: &Config) -> &'static str {
     match JetStreamStore::open(config, 0) {
         Err(OpenError::Unsafe(refused)) => {
@@ -15,7 +15,6 @@ fn refused(config: &Config) -> &'static str {
     }
 }
 
-/// Asks JetStream for something, as an administrator would.
 fn api(node: &Node, call: &'static str, body: &'static str) {
     let url = node.url().to_owned();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -57,7 +56,6 @@ fn fewer_than_three_replicas_and_small_messages_are_refused() {
     let config = node.config("S");
     assert_eq!(refused(&Config { allow_unsafe: AllowUnsafe::default(), ..config.clone() }), "replicas");
     let three = Config { replicas: 3, allow_unsafe: AllowUnsafe::default(), ..config };
-    // A server by itself keeps no three copies, and says so.
     assert!(matches!(JetStreamStore::open(&three, 0), Err(OpenError::Api { .. })));
 
     let folder = tempfile::tempdir().unwrap();

@@ -25,7 +25,7 @@ impl Disk for OsDisk {
             }
             fs::create_dir(dir)?;
         }
-        // Even if it was there: who made it may have ended before its name was durable.
+        // An existing directory's name may not be durable yet.
         self.folder(above)?.sync()
     }
 
@@ -61,7 +61,6 @@ impl Disk for OsDisk {
     }
 }
 
-/// A directory that is open.
 #[derive(Debug)]
 struct Directory(fs::File);
 

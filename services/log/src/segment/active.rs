@@ -1,41 +1,36 @@
-//! The segment that is written to, and the file that is made ready to be the next.
+//! The segment being written, and the prepared next file.
 
 use std::{io, sync::Arc};
 
 use super::{format::SEGMENT_HEADER, scan::Tail};
 use crate::{disk::File, record::Position};
 
-/// The kernel's unit of writing, bytes. Bytes that share a page with a failed write are written again.
 const PAGE: u64 = 4096;
 
-/// The segment that is written to.
 #[derive(Debug)]
 pub(super) struct Active {
     pub first: Position,
     pub file: Arc<dyn File>,
-    /// Where the next block goes.
+    /// Offset of the next block.
     pub used: u64,
-    /// Up to where durable zeros have been written.
+    /// End of the durable zeros.
     zeroed: u64,
-    /// The bytes before `used` as they must be on the disk: those that share a page with what comes next at least, and
-    /// after an opening the whole last block.
+    /// Bytes before `used` in the same page, or more; after an opening, the whole last block.
     last: Vec<u8>,
     due: Due,
 }
 
-/// The repair that is due before the next block is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Due {
     Nothing,
-    /// The last bytes may only be in memory: they are written again and synced.
+    /// Write the last bytes again and sync.
     Write,
-    /// There may be parts of a block behind them as well, or zeros that are not durable: these are cut away first.
+    /// Truncate first: partial blocks or non-durable zeros may follow.
     Cut,
 }
 
 impl Active {
-    /// The segment that begins with `first`, as an opening found it: with its last `block` (place and length), which may
-    /// only have been in memory when its writer ended, and a torn tail to be cut. Nothing is written yet.
+    /// Continues a segment after an opening. `block` is the offset and length of its last block. Writes nothing.
     pub fn found(first: Position, file: Arc<dyn File>, block: Option<(u64, u64)>, tail: &Tail) -> io::Result<Self> {
         let (offset, bytes) = block.unwrap_or((0, SEGMENT_HEADER as u64));
         let used = offset + bytes;
@@ -49,12 +44,10 @@ impl Active {
         Ok(Self { first, file, used, zeroed, last, due })
     }
 
-    /// A file that has `zeroed` durable zeros and is to be a segment once it has its header.
     pub fn spare(file: Arc<dyn File>, zeroed: u64) -> Self {
         Self { first: 0, file, used: 0, zeroed, last: vec![], due: Due::Nothing }
     }
 
-    /// Writes the header of the segment that begins with `first`, durably.
     pub fn begin(&mut self, first: Position, header: &[u8; SEGMENT_HEADER]) -> io::Result<()> {
         self.file.write_all_at(header, 0)?;
         self.file.sync()?;
@@ -65,10 +58,10 @@ impl Active {
         Ok(())
     }
 
-    /// Brings the file to a known state: all that was appended, durably, and nothing behind it.
+    /// Makes all appended bytes durable and removes everything after them.
     ///
-    /// After a sync that failed the kernel may count pages as clean that the disk has not got: a second sync says nothing
-    /// of them. So every byte that the failed one was about is cut away or written again before the sync that counts.
+    /// After a failed sync the kernel may report unwritten pages as clean, so a second sync proves nothing. All
+    /// affected bytes are therefore truncated or written again before the sync.
     pub fn mend(&mut self) -> io::Result<()> {
         if self.due == Due::Nothing {
             return Ok(());
@@ -85,8 +78,7 @@ impl Active {
         Ok(())
     }
 
-    /// Sees to it that `bytes` more can be written over durable zeros; if not, writes `ahead` bytes of them, or as
-    /// many as are needed, up to the segment's `limit`.
+    /// Ensures durable zeros for the next `bytes`. Writes `ahead` zeros if they are missing.
     pub fn reserve(&mut self, bytes: u64, ahead: u64, limit: u64) -> io::Result<()> {
         let needed = self.used + bytes;
         if needed <= self.zeroed {
@@ -101,7 +93,6 @@ impl Active {
         Ok(())
     }
 
-    /// Writes and syncs a block at the end of what is used.
     pub fn write(&mut self, block: &[u8]) -> io::Result<()> {
         self.due = Due::Cut;
         self.file.write_all_at(block, self.used)?;
@@ -120,7 +111,6 @@ impl Active {
     }
 }
 
-/// Writes zeros from `at` to `end`.
 pub(super) fn write_zeros(file: &Arc<dyn File>, mut at: u64, end: u64) -> io::Result<()> {
     const ZEROS: &[u8] = &[0; 64 * 1024];
     while at < end {

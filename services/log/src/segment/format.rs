@@ -9,11 +9,10 @@
 //!           "BLOCKEND"
 //! ```
 //!
-//! A block is what one append wrote. A crash may leave any of its 512-byte sectors unwritten, that is, zero; so
-//! every sector of a block is made to hold at least two bytes that aren't zero, and then a lost sector looks like
-//! nothing that one changed byte could make. The header and the end marker see to the first sector and the last;
-//! in between the *mask* does, which is 0 unless a record holds some 500 zeros in a row.
-//! CRCs are CRC-32C. Costs: one pass of CRC over the bytes, and a look at two or so bytes a sector.
+//! One append writes one block. A crash may leave any 512-byte sector unwritten, which reads as zeros. Each sector of a
+//! block therefore has at least two nonzero bytes, so that a lost sector differs from any change of one byte. The
+//! header and the end marker ensure this in the first and last sector, the *mask* in the others. The mask is 0 unless a
+//! record has some 500 zeros in a row. CRCs are CRC-32C.
 
 use std::ops::Range;
 
@@ -21,15 +20,11 @@ use bytes::{Buf, Bytes};
 
 use crate::record::{Hash, Position};
 
-/// The disk's unit of writing, bytes: a power cut keeps or loses it as a whole.
+/// Atomic unit of disk writes, in bytes.
 pub(super) const SECTOR: usize = 512;
-/// Blocks begin at multiples of this, bytes.
 pub(super) const ALIGN: usize = 32;
-/// Length of a segment's header, bytes.
 pub(super) const SEGMENT_HEADER: usize = 64;
-/// Length of a block's header, bytes.
 pub(super) const BLOCK_HEADER: usize = 32;
-/// The largest block, bytes.
 pub(crate) const MAX_BLOCK: u64 = 16 << 20;
 
 const SEGMENT_MAGIC: [u8; 8] = *b"MLODESEG";
@@ -37,7 +32,6 @@ const VERSION: u32 = 1;
 pub(super) const BLOCK_MAGIC: [u8; 4] = *b"BLCK";
 pub(super) const END_MARKER: [u8; 8] = *b"BLOCKEND";
 
-/// A segment's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SegmentHeader {
     pub partition: u32,
@@ -58,7 +52,6 @@ impl SegmentHeader {
         bytes
     }
 
-    /// Reads the header at the beginning of `file`; the error says what is wrong with it.
     pub fn decode(file: &[u8]) -> Result<Self, &'static str> {
         let header = file.first_chunk::<SEGMENT_HEADER>().ok_or("the file is shorter than a segment's header")?;
         let mut fields = &header[..];
@@ -68,7 +61,7 @@ impl SegmentHeader {
         fields.copy_to_slice(&mut previous);
         let (reserved, crc) = (fields.get_u32_le(), fields.get_u32_le());
         if magic != SEGMENT_MAGIC[..] {
-            Err("the file doesn't begin as a segment does")
+            Err("the file is not a segment")
         } else if crc != crc32c::crc32c(&header[..60]) {
             Err("the segment's header fails its checksum")
         } else if version != VERSION || reserved != 0 {
@@ -79,10 +72,9 @@ impl SegmentHeader {
     }
 }
 
-/// The header of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockHeader {
-    /// Bytes of the framed records, without the zeros that follow.
+    /// Length without padding.
     pub body: u32,
     pub first: Position,
     pub records: u32,
@@ -104,7 +96,6 @@ impl BlockHeader {
         bytes
     }
 
-    /// The header at the beginning of `bytes`, if a sound one is there.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let header = bytes.first_chunk::<BLOCK_HEADER>()?;
         let mut fields = header.strip_prefix(&BLOCK_MAGIC)?;
@@ -114,34 +105,28 @@ impl BlockHeader {
         sound.then_some(Self { body, first, records, mask, body_crc })
     }
 
-    /// Length of the whole block, bytes.
     pub fn bytes(&self) -> usize {
         padded(self.body as usize)
     }
 }
 
-/// A block as it was read.
 #[derive(Debug)]
 pub(crate) struct Block {
     pub first: Position,
     pub records: Vec<Bytes>,
-    /// Its length in the file.
     pub bytes: usize,
 }
 
 impl Block {
-    /// The position after its last record.
     pub fn next(&self) -> Position {
         self.first + self.records.len() as Position
     }
 }
 
-/// Length of the body that frames `records`, bytes.
 pub(crate) fn body_bytes(records: &[Bytes]) -> u64 {
     records.iter().map(|record| 4 + record.len() as u64).sum()
 }
 
-/// Length of a block with a body of `body` bytes.
 pub(crate) fn block_bytes(body: u64) -> u64 {
     (BLOCK_HEADER as u64 + body + END_MARKER.len() as u64).next_multiple_of(ALIGN as u64)
 }
@@ -150,8 +135,7 @@ fn padded(body: usize) -> usize {
     (BLOCK_HEADER + body + END_MARKER.len()).next_multiple_of(ALIGN)
 }
 
-/// Encodes `records` into `buffer` as the block for position `first` at byte `offset` of its file. The caller
-/// has seen to it that the block is within [`MAX_BLOCK`].
+/// Encodes the block for position `first` at `offset` of its file. The caller keeps it within [`MAX_BLOCK`].
 pub(crate) fn encode_block(buffer: &mut Vec<u8>, offset: u64, first: Position, records: &[Bytes]) {
     buffer.clear();
     buffer.resize(BLOCK_HEADER, 0);
@@ -179,10 +163,9 @@ fn length(bytes: usize) -> u32 {
     u32::try_from(bytes).expect("a block is at most 16 MiB")
 }
 
-/// Reads the block for position `expected` at the beginning of `data`. The error says what is wrong with it.
-/// The records share `data`'s memory.
+/// Decodes the block for position `expected`. The records share the memory of `data`.
 pub(crate) fn decode_block(data: &Bytes, expected: Position) -> Result<Block, &'static str> {
-    let header = BlockHeader::decode(data).ok_or("no sound block header")?;
+    let header = BlockHeader::decode(data).ok_or("no valid block header")?;
     if header.first != expected {
         return Err("the block is for another position");
     }
@@ -209,9 +192,8 @@ pub(crate) fn decode_block(data: &Bytes, expected: Position) -> Result<Block, &'
     Ok(Block { first: expected, records, bytes })
 }
 
-/// Splits a body into its records.
 fn split(mut body: Bytes, count: u32) -> Result<Vec<Bytes>, &'static str> {
-    const ILL_FRAMED: &str = "the block's records are ill framed";
+    const ILL_FRAMED: &str = "the block's records are malformed";
     if count == 0 || u64::from(count) * 4 > body.len() as u64 {
         return Err(ILL_FRAMED);
     }
@@ -226,9 +208,8 @@ fn split(mut body: Bytes, count: u32) -> Result<Vec<Bytes>, &'static str> {
     if records.len() == count as usize { Ok(records) } else { Err(ILL_FRAMED) }
 }
 
-/// The smallest mask with which every sector wholly within the body is dense. A sector rules out one mask at
-/// most (two masks differ in each of its 128 words, so not both can leave all but one of its bytes zero): the
-/// search ends, and nearly always at 0.
+/// Returns the smallest mask that makes each sector within the body dense, nearly always 0. A sector excludes at most
+/// one mask, since two masks differ in each of its 128 words.
 fn find_mask(block: &[u8], offset: u64) -> u32 {
     let parts: Vec<_> = sectors(offset, block.len()).collect();
     let inner = parts.get(1..parts.len() - 1).unwrap_or_default();
@@ -245,7 +226,7 @@ fn apply_mask(body: &mut [u8], mask: u32) {
     }
 }
 
-/// The parts into which the sectors of the file divide `length` bytes at `offset`, relative to `offset`.
+/// Splits `length` bytes at `offset` at sector boundaries.
 pub(super) fn sectors(offset: u64, length: usize) -> impl Iterator<Item = Range<usize>> {
     let mut start = 0;
     let mut end = SECTOR - usize::try_from(offset % SECTOR as u64).unwrap_or(0);
@@ -256,8 +237,7 @@ pub(super) fn sectors(offset: u64, length: usize) -> impl Iterator<Item = Range<
     })
 }
 
-/// Whether `part` has two bytes or more that aren't zero under the mask. Sectors and bodies both begin at
-/// multiples of four bytes, so that the mask begins with the part.
+/// Reports whether `part` has two or more nonzero bytes under the mask. Both begin at multiples of four.
 pub(super) fn dense(part: &[u8], mask: [u8; 4]) -> bool {
     part.iter().zip(mask.into_iter().cycle()).filter(|(byte, mask)| **byte != *mask).take(2).count() == 2
 }

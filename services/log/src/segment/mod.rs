@@ -1,5 +1,4 @@
-//! The store in segment files: see [`format`] for the bytes, [`SegmentStore`] for the writing, [`Scan`] for the
-//! auditor's reading.
+//! The store in segment files: format in [`format`], writer [`SegmentStore`], verifying reader [`Scan`].
 
 mod active;
 pub(crate) mod format;

@@ -1,4 +1,4 @@
-//! Outlines: what an opening needs to know of a full segment, kept beside it, so that it need not read the segment.
+//! Outlines: summaries of full segments for a fast opening.
 //!
 //! ```text
 //! "MLOUTLN1"  SHA-256 of the rest 32
@@ -6,10 +6,7 @@
 //! marks u32, each position u64  offset u64
 //! ```
 //!
-//! An outline says nothing that the segment does not; it may be missing, cut or garbled, and then the segment is read. It's
-//! used only where the segments before and after it bear it out: the one before ends where it begins, and the one after
-//! names the hash that it ends with. It does not say that the segment's bytes are still what was appended: whoever opens by
-//! outlines has that to verify.
+//! An outline must match the previous segment's end and the next one's header. It does not prove the segment's bytes.
 
 use std::path::{Path, PathBuf};
 
@@ -22,37 +19,32 @@ use crate::{
 };
 
 const MAGIC: [u8; 8] = *b"MLOUTLN1";
-/// The longest outline that is read, bytes: that of the longest segment.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// The outline of a full segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Outline {
     pub partition: u32,
     pub first: Position,
     pub last: Position,
-    /// The hash of its last record.
     pub head: Hash,
-    /// Up to the end of its last block.
+    /// End of the last block.
     pub used: u64,
-    /// Blocks here and there, by their first position and their place in the file.
+    /// Sampled blocks: first position and offset.
     pub marks: Vec<(Position, u64)>,
 }
 
-/// The file of a segment's outline.
 fn file(dir: &Path, first: Position) -> PathBuf {
     dir.join(format!("{first:020}.outline"))
 }
 
 impl Outline {
-    /// Reads a segment's outline; `None` where there is none that is whole.
     pub fn read(disk: &dyn Disk, dir: &Path, first: Position) -> Option<Self> {
         let file = disk.open(&file(dir, first), Access::Read).ok()?;
         let bytes = file.read_up_to(BYTES_MAX, 0).ok()?;
         Self::decode(&bytes).filter(|outline| outline.first == first)
     }
 
-    /// Writes it. It's not synced: what a crash leaves of it is not whole, or is it.
+    /// Writes the outline without a sync; its digest detects a torn file.
     pub fn write(&self, disk: &dyn Disk, dir: &Path) -> std::io::Result<()> {
         disk.create(&file(dir, self.first))?.write_all_at(&self.encode(), 0)
     }

@@ -1,8 +1,7 @@
-//! Random access: reads of the durable part while the writer appends.
+//! Random access to durable records during appends.
 //!
-//! Costs: a look into the index, then a read of 64 KiB, which mostly has the block in which the position lies; where more is asked
-//! for, each further read is twice as long, up to 1 MiB. Every block that something is answered from is checked whole. A read ends
-//! with its segment.
+//! Cost: an index lookup and a read of 64 KiB. Longer reads double up to 1 MiB. Each returned block is verified. A read
+//! ends with its segment.
 
 use std::{
     io,
@@ -30,7 +29,6 @@ use crate::{
 const READ_MIN: u64 = 64 * 1024;
 const READ_MAX: u64 = 1024 * 1024;
 
-/// State shared by the writer and its readers.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub disk: Arc<dyn Disk>,
@@ -73,7 +71,6 @@ impl Reader for Shared {
         }
     }
 
-    /// Behind the last block of a full segment are zeros to the end of the file.
     fn check_rest(&self, upto: Position) -> Result<(), ReadError> {
         let full = self.index.read().full(upto);
         for (first, used, last) in full {
@@ -84,7 +81,7 @@ impl Reader for Shared {
                 let bytes = file.read_up_to(READ_MAX, offset).map_err(|error| of(&path, &error))?;
                 if let Some(at) = bytes.iter().position(|byte| *byte != 0) {
                     let (offset, position) = (offset + at as u64, last + 1);
-                    let reason = "bytes behind the last block of a full segment".to_owned();
+                    let reason = "bytes after the last block of a full segment".to_owned();
                     return Err(Damage { file: path, offset, position, reason }.into());
                 }
                 if bytes.is_empty() {
@@ -97,14 +94,12 @@ impl Reader for Shared {
     }
 }
 
-/// The durable blocks of one segment from a lookup's block on.
 struct Blocks<'a> {
     shared: &'a Shared,
     lookup: Lookup,
-    /// The first position of the block at which the window stands.
+    /// First position of the window's block.
     position: Position,
     window: Window,
-    /// The length of the next read.
     ahead: u64,
 }
 
@@ -121,11 +116,11 @@ impl<'a> Blocks<'a> {
         Ok(Self { shared, lookup, position, window, ahead: READ_MIN })
     }
 
-    /// The next block that reaches position `from`, checked; `None` at the end of the durable part.
+    /// Returns the next verified block that reaches `from`.
     fn next(&mut self, from: Position) -> Result<Option<Block>, ReadError> {
         while self.window.offset < self.lookup.used {
             self.fill(BLOCK_HEADER)?;
-            let header = BlockHeader::decode(&self.window.bytes).ok_or_else(|| self.damage("no sound block header"))?;
+            let header = BlockHeader::decode(&self.window.bytes).ok_or_else(|| self.damage("no valid block header"))?;
             let next = header.first.saturating_add(header.records.into());
             if next <= from {
                 self.window.advance(header.bytes());
@@ -141,7 +136,6 @@ impl<'a> Blocks<'a> {
         Ok(None)
     }
 
-    /// Sees to it that the window has so many bytes.
     fn fill(&mut self, needed: usize) -> Result<(), ReadError> {
         if self.window.bytes.len() < needed {
             let ahead = self.ahead.min(self.lookup.used - self.window.offset);
@@ -160,7 +154,6 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Adds the file's name to an error of the operating system.
 fn of(file: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", file.display()))
 }

@@ -1,9 +1,5 @@
-//! Reads a partition's files from the first byte to the last and believes nothing: headers, checksums, positions
-//! and the hash chain are verified, everything that isn't as it was written is reported with its file and byte.
-//!
-//! It writes nothing and takes no lock, so that an auditor may scan a copy or the directory of a running service.
-//! Costs: every byte is read, checksummed and hashed once, nearly all of it the hashing, in a window of 128 KiB or
-//! of the longer block. Records answered share that memory: who keeps one for long should copy its bytes.
+//! The verifying reader: checks headers, checksums, positions and the hash chain. It writes nothing and takes no lock,
+//! so it can scan a running service's directory.
 
 use std::{
     collections::VecDeque,
@@ -30,60 +26,47 @@ use crate::{
     start::LogStart,
 };
 
-/// The largest segment file that is read, bytes.
+/// Length of the largest segment file, in bytes.
 pub(super) const MAX_SEGMENT: u64 = 1 << 30;
-/// How much is read at a time, bytes. An allocator has so much at hand again when its records are gone; more it gets from the system,
-/// which clears it each time.
+/// Bytes per read. Allocators do not reuse larger blocks.
 const AHEAD: u64 = 1 << 17;
-/// How often a tail that changes while it is looked at is looked at again.
 const LOOKS: usize = 16;
 
-/// The bytes after the last whole append.
+/// Bytes after the last whole append.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Tail {
-    /// Nothing.
+    /// No bytes.
     #[default]
     Clean,
-    /// A part of an append that was never acknowledged: a crash interrupted it, or a running service is just
-    /// writing it.
+    /// Part of an unacknowledged append: interrupted by a crash, or still being written.
     Torn {
-        /// The file.
+        /// Affected file.
         file: PathBuf,
-        /// Where in the file it begins.
+        /// Offset of the part.
         offset: u64,
-        /// How far it reaches, bytes.
+        /// Length of the part.
         bytes: u64,
     },
 }
 
-/// Scans the partition in `dir`.
-///
-/// # Errors
-/// If the directory cannot be listed, its recorded [`LogStart`] is damaged, or the first segment is missing.
+/// Scans the partition in `dir`. A damaged [`LogStart`] or missing first segment is an error.
 pub fn scan(dir: &Path) -> Result<Scan, ScanError> {
     scan_on(Arc::new(OsDisk), dir)
 }
 
-/// Scans the partition in `dir` of `disk`.
-///
-/// # Errors
-/// As [`scan`].
+/// Scans like [`scan`], on `disk`.
 pub fn scan_on(disk: Arc<dyn Disk>, dir: &Path) -> Result<Scan, ScanError> {
     Ok(Scan { walk: Walk::new(disk, dir, None)?, first: 1, block: Vec::new().into_iter(), failed: false })
 }
 
-/// Scans the records of a partition after the one at `position`, which has this hash. The records up to there are not read and may be
-/// damaged; the hashes of the records after it prove that they follow. Cost: the segment with the position is searched for it.
-///
-/// # Errors
-/// The directory cannot be listed, or nothing in it follows the position.
+/// Scans the records after `position`, whose record has the hash `head`. Earlier records are not verified.
 pub fn scan_after(dir: &Path, partition: u32, position: Position, head: Hash) -> Result<Scan, ScanError> {
     let mut walk = Walk::new(Arc::new(OsDisk), dir, Some(partition))?;
     let block = walk.skip(position, head)?;
     Ok(Scan { walk, first: position + 1, block: block.into_iter(), failed: false })
 }
 
-/// The verified records of a partition, in order. It ends after the last whole append, or with the first error.
+/// Verified records in order, up to the last whole append or the first error.
 #[derive(Debug)]
 pub struct Scan {
     walk: Walk,
@@ -93,33 +76,30 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// The partition's number as its files name it; `None` before the first record or without any file.
+    /// Returns the partition's number; `None` before the first record.
     #[must_use]
     pub fn partition_number(&self) -> Option<u32> {
         self.walk.partition
     }
 
-    /// First kept position: 1 for a whole log.
+    /// Returns the first kept position, 1 for a whole log.
     #[must_use]
     pub fn first(&self) -> Position {
         self.walk.first.max(1)
     }
 
-    /// The last position that was verified, and its record's hash; at the end of the iteration, the log's.
+    /// Returns the last verified position and its record's hash.
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         (self.walk.next - 1, self.walk.head)
     }
 
-    /// Looks for what has been appended since the iteration ended, which then goes on.
-    ///
-    /// # Errors
-    /// If the directory cannot be listed.
+    /// Continues the iteration with newer appends.
     pub fn resume(&mut self) -> Result<(), ScanError> {
         self.walk.resume()
     }
 
-    /// Describes the bytes after the last record; known once the iteration has ended.
+    /// Returns the bytes after the last record, once the iteration has ended.
     #[must_use]
     pub fn tail(&self) -> &Tail {
         &self.walk.tail
@@ -152,42 +132,34 @@ impl Iterator for Scan {
     }
 }
 
-/// A block, and where it stands.
 #[derive(Debug)]
 pub(super) struct Step {
-    /// The segment by its first position.
     pub segment: Position,
     pub offset: u64,
     pub block: Block,
 }
 
-/// Goes through all segments block by block.
 #[derive(Debug)]
 pub(super) struct Walk {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
-    /// Segments that are yet to be read.
     files: VecDeque<(Position, PathBuf)>,
     current: Option<Current>,
-    /// The partition's number, as the caller, the recorded start or the first segment says.
     pub partition: Option<u32>,
-    /// First kept position, as recorded in the directory; 0 for a whole log.
+    /// Recorded start; 0 for a whole log.
     first: Position,
-    /// The position and the previous hash that the next record must have.
+    /// Position after `head`.
     pub next: Position,
     pub head: Hash,
     pub tail: Tail,
-    /// The segment that was opened last, by its first position.
     pub last_segment: Option<Position>,
-    /// Whether full segments with an outline that fits are passed over.
+    /// Whether to skip full segments with a matching outline.
     pub by_outlines: bool,
-    /// The outlines of segments that were passed over.
     pub passed: Vec<Outline>,
-    /// Full segments that were read, with the hashes of their last records.
+    /// Full segments that were read, with their last hash.
     pub full: Vec<(Position, Hash)>,
 }
 
-/// The segment that is being read.
 #[derive(Debug)]
 struct Current {
     path: PathBuf,
@@ -205,7 +177,7 @@ impl Walk {
         let first = start.map_or(0, |start| start.first);
         let files: VecDeque<_> = segments(&*disk, dir, first)?.into();
         if start.is_some() && files.front().is_none_or(|(first, _)| *first != next) {
-            let reason = "the segment with which the log starts is missing".to_owned();
+            let reason = "the log's first segment is missing".to_owned();
             return Err(Damage { file: dir.join(name_of(next)), offset: 0, position: next, reason }.into());
         }
         Ok(Self {
@@ -225,7 +197,6 @@ impl Walk {
         })
     }
 
-    /// The next block; `None` after the last.
     pub fn step(&mut self) -> Result<Option<Step>, ScanError> {
         loop {
             if let Some(mut current) = self.current.take() {
@@ -244,24 +215,22 @@ impl Walk {
         }
     }
 
-    /// Continues after the record at a position, which has this hash, and reads nothing before it. Returns the records that follow it in
-    /// its block.
+    /// Continues after `position`, and returns the later records of its block.
     fn skip(&mut self, position: Position, head: Hash) -> Result<Vec<Bytes>, ScanError> {
         (self.next, self.head) = (position + 1, head);
         while self.files.get(1).is_some_and(|(first, _)| *first <= self.next) {
             self.files.pop_front();
         }
-        // A segment that begins there is opened like any other.
         let Some((first, path)) = self.files.pop_front_if(|(first, _)| *first != self.next) else { return Ok(vec![]) };
         let file = self.disk.open(&path, Access::Read).map_err(ScanError::at(&path))?;
         let bytes = Bytes::from(file.read_up_to(MAX_SEGMENT, 0).map_err(ScanError::at(&path))?);
-        // The last block that begins at the position after it or before: blocks are found by the checksums of their headers.
+        // The last block at or before `next`.
         let blocks = (SEGMENT_HEADER..bytes.len()).step_by(ALIGN).filter_map(|at| {
             let header = BlockHeader::decode(&bytes[at..])?;
             (header.first..=header.first + u64::from(header.records)).contains(&self.next).then_some((at, header))
         });
         let (at, header) =
-            blocks.last().ok_or_else(|| self.damage(&path, 0, "no block there has the position or ends before it"))?;
+            blocks.last().ok_or_else(|| self.damage(&path, 0, "no block contains or precedes the position"))?;
         let (mut offset, mut rest) = (at, vec![]);
         if header.first < self.next {
             offset += header.bytes();
@@ -280,8 +249,7 @@ impl Walk {
         Ok(rest)
     }
 
-    /// Looks for further segments; the end of the present one is then read again. In this order: once a segment is
-    /// there, nothing more is written to the one before.
+    /// Lists newer segments before the current one's end is read again: no segment grows once a later one exists.
     fn resume(&mut self) -> Result<(), ScanError> {
         let from = self.last_segment.map_or(self.first, |last| last + 1);
         self.files = segments(&*self.disk, &self.dir, from)?.into();
@@ -295,7 +263,6 @@ impl Walk {
             return Err(self.damage(&path, MAX_SEGMENT, "the file is longer than any segment"));
         }
         let mut window = Window::new(file, 0);
-        // Of a segment that may be passed over no more is wanted yet.
         let ahead = if self.by_outlines { SEGMENT_HEADER as u64 } else { AHEAD };
         window.fill(SEGMENT_HEADER, ahead).map_err(ScanError::at(&path))?;
         let header = SegmentHeader::decode(&window.bytes).map_err(|reason| self.damage(&path, 0, reason))?;
@@ -321,7 +288,7 @@ impl Walk {
         Ok(Current { path, first, window })
     }
 
-    /// The outline of a segment, if it's to be passed over: the next segment says that it ends so.
+    /// Returns the outline of a segment to skip, if the next header confirms it.
     fn outline_of(&self, current: &Current) -> Option<Outline> {
         let (next, path) = self.files.front().filter(|_| self.by_outlines)?;
         let outline = Outline::read(&*self.disk, &self.dir, current.first)?;
@@ -335,13 +302,11 @@ impl Walk {
         fits.then_some(outline)
     }
 
-    /// Goes on behind a segment.
     fn pass(&mut self, outline: Outline) {
         (self.next, self.head) = (outline.last + 1, outline.head);
         self.passed.push(outline);
     }
 
-    /// The next block of `current`; `None` at its end.
     fn read_block(&mut self, current: &mut Current) -> Result<Option<Step>, ScanError> {
         let window = &mut current.window;
         window.fill(BLOCK_HEADER, AHEAD).map_err(ScanError::at(&current.path))?;
@@ -354,8 +319,8 @@ impl Walk {
         }
     }
 
-    /// Judges the rest of a file where no sound block stood a moment ago. Zeros are the end, and so is an unfinished
-    /// append at the end of the log. A running service may have written a block meanwhile; all else is damage.
+    /// Judges the rest of a file without a valid next block. Zeros and a torn append at the log's end are accepted, and
+    /// a block that a running service has written meanwhile. Everything else is damage.
     fn read_end(&mut self, current: &mut Current) -> Result<Option<Step>, ScanError> {
         let look = |window: &Window| window.file.read_up_to(MAX_SEGMENT, window.offset);
         let mut rest = look(&current.window).map_err(ScanError::at(&current.path))?;
@@ -399,7 +364,6 @@ impl Walk {
     }
 }
 
-/// The segments in a directory that begin at a position or after it, in order.
 fn segments(disk: &dyn Disk, dir: &Path, from: Position) -> Result<Vec<(Position, PathBuf)>, ScanError> {
     let names = disk.list(dir).map_err(ScanError::at(dir))?;
     let firsts = names.iter().filter_map(|name| Some((first_of(name)?, dir.join(name))));
@@ -408,12 +372,10 @@ fn segments(disk: &dyn Disk, dir: &Path, from: Position) -> Result<Vec<(Position
     Ok(files)
 }
 
-/// The name of the segment that begins with position `first`.
 pub(super) fn name_of(first: Position) -> String {
     format!("{first:020}.log")
 }
 
-/// The first position of the segment called `name`; `None` if it is another file.
 fn first_of(name: &Path) -> Option<Position> {
     let digits = name.to_str()?.strip_suffix(".log")?;
     let first = digits.parse().ok()?;

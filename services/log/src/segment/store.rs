@@ -1,15 +1,7 @@
-//! The writer: one block, one `write`, one `fdatasync` for each append.
+//! The writer: one block, one `write` and one `fdatasync` per append.
 //!
-//! A segment is filled with zeros, in chunks and synced, before blocks go there: the sync of an append then
-//! finds the file's length and extents unchanged and has no metadata to journal, and the disk can run full only
-//! while zeros are written, when nothing of the append has been. The next segment's file is made when half of the
-//! present one is used, so that the change from one to the other needs no new descriptor and no room.
-//!
-//! After a write or sync that failed, the kernel may hold the block in memory as clean while the disk has not
-//! got it: nothing read back can tell. So before anything else is written the segment is cut behind its last whole
-//! append, what shares a page with the cut is written once more, and that is synced ([`Active::mend`]): the failed
-//! append is then not in the log, whatever the disk had got of it. Until that has succeeded, its outcome is unknown.
-//! An opening does the same with what it finds.
+//! Synced zeros are written ahead: an append's sync then journals no metadata, and a full disk fails earlier. A roll
+//! needs no descriptor or space. A failed write is undone before the next one ([`Active::mend`]).
 
 use std::{io, path::Path, sync::Arc};
 
@@ -35,71 +27,58 @@ use crate::{
     store::{Reader, Store},
 };
 
-/// The lock's file in a partition's directory.
 const LOCK: &str = "lock";
-/// The name of a segment until its header is durable.
+/// Name of a segment until its header is durable.
 const UNFINISHED: &str = "unfinished";
 
-/// How a partition's files are laid out. They may differ from one opening to the next.
+/// Layout of a partition's files, which may change between openings.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// A segment's largest length, bytes: 4 KiB to 1 GiB. Also bounds an append, which never spans two.
+    /// Largest segment or append in bytes, 4 KiB to 1 GiB.
     pub segment_bytes: u64,
-    /// How many zeros are written ahead at a time, bytes: 512 and more.
+    /// Zeros written ahead at a time, at least 512 bytes.
     pub zero_bytes: u64,
 }
 
 impl Default for Options {
-    /// Segments of 64 MiB, zeros by 512 KiB: an append that has to write them first takes little longer, and of all syncs they are few.
     fn default() -> Self {
         Self { segment_bytes: 64 << 20, zero_bytes: 512 << 10 }
     }
 }
 
-/// A partition in segment files: its writer.
+/// The writer of a partition in segment files.
 #[derive(Debug)]
 pub struct SegmentStore {
     partition: u32,
     options: Options,
     head: Hash,
     shared: Arc<Shared>,
-    /// The segment that is written to; none before the first append.
     active: Option<Active>,
-    /// The file of the segment after it, unnamed as yet.
+    /// Unnamed file of the next segment.
     spare: Option<Active>,
-    /// A segment with the next position may be there, unfinished: the next block goes into a new one in its place.
+    /// Whether the next segment's name may not be durable, so that a new file must replace it.
     rolling: bool,
-    /// The bytes for which the last append found no room.
+    /// Bytes for which the last append had no room.
     starved: Option<u64>,
-    /// The bytes that the opening found after the last whole append; the first [`settle`](Store::settle) cuts them
-    /// away.
+    /// Bytes after the last whole append; the first settle removes them.
     recovered: Tail,
-    /// Whether bytes that the opening found may not be durable yet.
+    /// Whether bytes found by the opening may not be durable yet.
     opened: bool,
     folder: Arc<dyn Folder>,
-    /// The block that is being written; kept for its memory.
     block: Vec<u8>,
-    /// Full segments without an outline, with the hashes of their last records.
+    /// Full segments without an outline, with their last hash.
     full: Vec<(Position, Hash)>,
-    /// Up to here nothing was read at the opening.
     unread: Position,
     _lock: LockGuard,
 }
 
 impl SegmentStore {
-    /// Opens `partition` in the directory `dir`, which is made if it is missing. Everything in it is verified.
-    ///
-    /// # Errors
-    /// [`OpenError::Locked`] if it is open already; [`ScanError::Damaged`] if anything isn't as it was written,
-    /// and then nothing is changed; [`ScanError::Io`] if the file system fails.
+    /// Opens and verifies `partition` in `dir`, or creates it. A damaged log stays unchanged.
     pub fn open(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_on(Arc::new(OsDisk), dir, partition, options)
     }
 
-    /// Opens `partition` in the directory `dir` of `disk`; otherwise as [`open`](Self::open).
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
+    /// Opens like [`open`](Self::open), on `disk`.
     pub fn open_on(disk: Arc<dyn Disk>, dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         let mut store = Self::open_unchanged_on(disk, dir, partition, options)?;
         let path = store.active.as_ref().map_or_else(|| dir.to_owned(), |active| dir.join(name_of(active.first)));
@@ -107,29 +86,19 @@ impl SegmentStore {
         Ok(store)
     }
 
-    /// Opens `partition` in the directory `dir` without changing the log, so that a caller can still decide whether
-    /// this is the right one. Until [`settle`](Store::settle) or the first append its bytes may not be durable, and a
-    /// torn tail is still there.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
+    /// Opens like [`open`](Self::open) but changes nothing, so that the caller can check the log first. Until
+    /// [`settle`](Store::settle) or an append, its bytes may not be durable and a torn tail remains.
     pub fn open_unchanged(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_unchanged_on(Arc::new(OsDisk), dir, partition, options)
     }
 
-    /// The same, but full segments that have an outline are not read: that they are as they were appended is to be verified
-    /// later, up to [`unread`](Store::unread). That none is missing, and that they chain by their headers, is verified.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
+    /// Opens like [`open_unchanged`](Self::open_unchanged), but verifies only the headers of full segments with an
+    /// outline, up to [`unread`](Store::unread).
     pub fn open_by_outlines(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_walking(Arc::new(OsDisk), dir, partition, options, true)
     }
 
-    /// As [`open_unchanged`](Self::open_unchanged) in the directory `dir` of `disk`.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
+    /// Opens like [`open_unchanged`](Self::open_unchanged), on `disk`.
     pub fn open_unchanged_on(
         disk: Arc<dyn Disk>,
         dir: &Path,
@@ -199,32 +168,28 @@ impl SegmentStore {
         })
     }
 
-    /// Describes the bytes that the opening found after the last whole append. [`Tail::Torn`] is cut away when the
-    /// store settles.
+    /// Returns the bytes found after the last whole append.
     #[must_use]
     pub fn recovered(&self) -> &Tail {
         &self.recovered
     }
 
-    /// The largest block, bytes.
     fn block_limit(&self) -> u64 {
         MAX_BLOCK.min(self.options.segment_bytes - SEGMENT_HEADER as u64)
     }
 
-    /// Brings the files to a known state, durably.
     fn mend(&mut self) -> io::Result<()> {
         if let Some(active) = &mut self.active {
             active.mend()?;
         }
         if self.opened {
-            // The last segment's name, if whoever gave it ended before it was durable.
+            // The last segment's creator may have stopped before the name was durable.
             self.folder.sync()?;
             self.opened = false;
         }
         Ok(())
     }
 
-    /// Makes sure that a block of so many bytes has durable zeros to be written over.
     fn make_room(&mut self, bytes: u64) -> io::Result<()> {
         self.starved = Some(bytes);
         self.mend()?;
@@ -239,7 +204,6 @@ impl SegmentStore {
         Ok(())
     }
 
-    /// Writes zeros for the next appends before they need them.
     fn write_ahead(&mut self) -> io::Result<()> {
         let Options { segment_bytes, zero_bytes } = self.options;
         let Some(active) = self.active.as_mut().filter(|_| !self.rolling) else { return Ok(()) };
@@ -247,7 +211,7 @@ impl SegmentStore {
         active.reserve(room.min(zero_bytes / 2), zero_bytes, segment_bytes)
     }
 
-    /// Goes on to the next segment, durably: its name appears once its header is there.
+    /// Moves to the next segment. Its header is durable before its name appears.
     fn roll(&mut self, first: Position) -> io::Result<()> {
         let header = SegmentHeader { partition: self.partition, first, previous: self.head }.encode();
         let mut next = match self.spare.take() {
@@ -255,8 +219,6 @@ impl SegmentStore {
             None => Active::spare(self.create()?, 0),
         };
         next.begin(first, &header)?;
-        // A name that is not durable, or perhaps not even given, is given again to another file: what was tried with this
-        // one says nothing.
         self.rolling = true;
         let Shared { disk, dir, .. } = &*self.shared;
         disk.rename(&dir.join(UNFINISHED), &dir.join(name_of(first)))?;
@@ -268,12 +230,11 @@ impl SegmentStore {
         Ok(())
     }
 
-    /// A new file, that is no segment yet.
     fn create(&self) -> io::Result<Arc<dyn File>> {
         self.shared.disk.create(&self.shared.dir.join(UNFINISHED))
     }
 
-    /// Makes the next segment's file, with zeros for its first appends, once half of this one is used.
+    /// Creates the next segment's file once half of the current segment is used.
     fn make_spare(&mut self) -> io::Result<()> {
         let Options { segment_bytes, zero_bytes } = self.options;
         let is_due = self.active.as_ref().is_some_and(|active| active.used >= segment_bytes / 2);
@@ -288,17 +249,14 @@ impl SegmentStore {
         Ok(())
     }
 
-    /// Writes the outlines of full segments that have none: many only behind an opening that has read them all.
     fn write_outlines(&mut self) {
         let Shared { disk, dir, index, .. } = &*self.shared;
         for (segment, head) in self.full.drain(..) {
             let outline = index.read().outline(self.partition, segment, head);
-            // Without one the next start reads the segment.
             let _ = outline.map(|outline| outline.write(&**disk, dir));
         }
     }
 
-    /// Writes and syncs records as one block, and only then shows them to the readers.
     fn commit(&mut self, records: &[Bytes]) -> io::Result<()> {
         let (first, last) = (self.end() + 1, self.end() + records.len() as Position);
         let Some(active) = &mut self.active else { return Ok(()) };
@@ -359,8 +317,6 @@ impl Store for SegmentStore {
         Ok(())
     }
 
-    /// Makes ready the room that the last append did not find and that the next ones need, and the next segment's file; writes a full
-    /// segment's outline.
     fn tend(&mut self) -> Result<(), AppendError> {
         match self.starved {
             Some(bytes) => self.make_room(bytes).map_err(refused)?,
@@ -381,7 +337,7 @@ impl Store for SegmentStore {
     }
 }
 
-/// Of an append that is not in the log.
+/// Maps the error of an append that is not in the log.
 fn refused(error: io::Error) -> AppendError {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => AppendError::Full(error),

@@ -1,5 +1,5 @@
-//! Kills and power cuts at every operation: what was acknowledged is there, byte for byte, and nothing else but
-//! the one append that was under way, whole.
+//! Kills and power cuts at every disk operation: acknowledged appends survive byte for byte, and the interrupted append
+//! is whole or absent.
 
 use std::{
     path::{Path, PathBuf},
@@ -20,7 +20,6 @@ fn open(disk: &SimDisk) -> Result<SegmentStore, OpenError> {
     SegmentStore::open_on(Arc::new(disk.clone()), Path::new("p"), 3, SMALL)
 }
 
-/// The appends' records, chained through.
 fn chained(appends: &[Vec<Vec<u8>>]) -> Vec<Vec<Bytes>> {
     let mut head = genesis(3);
     let chain = |payloads: &Vec<Vec<u8>>| {
@@ -31,7 +30,7 @@ fn chained(appends: &[Vec<Vec<u8>>]) -> Vec<Vec<Bytes>> {
     appends.iter().map(chain).collect()
 }
 
-/// Appends what of `appends` isn't there yet; answers how many appends were acknowledged.
+/// Appends the rest, and returns the number of acknowledged appends.
 fn run(disk: &SimDisk, appends: &[Vec<Bytes>], present: usize) -> usize {
     let Ok(mut store) = open(disk) else { return present };
     let mut acknowledged = present;
@@ -47,7 +46,7 @@ fn run(disk: &SimDisk, appends: &[Vec<Bytes>], present: usize) -> usize {
     acknowledged
 }
 
-/// Asserts that the log holds the first `least` appends or one more, each whole. Returns their number.
+/// Asserts that the log has the first `least` appends or one more.
 fn check(disk: &SimDisk, appends: &[Vec<Bytes>], least: usize, when: &str) -> usize {
     let store = open(disk).unwrap_or_else(|error| panic!("{when}: {error:?}"));
     let found = read_all(&*store.reader(), 1);
@@ -59,7 +58,6 @@ fn check(disk: &SimDisk, appends: &[Vec<Bytes>], least: usize, when: &str) -> us
     present
 }
 
-/// Another append than the interrupted one is taken: nothing of that one is left behind it.
 fn check_another_way(disk: &SimDisk, when: &str) {
     let disk = disk.after_kill();
     let mut store = open(&disk).unwrap();
@@ -71,7 +69,7 @@ fn check_another_way(disk: &SimDisk, when: &str) {
     assert_eq!(read_all(&*store.reader(), 1), expected, "{when}, then another append");
 }
 
-/// Payloads of the kinds that are hard for a log: none, long runs of zeros and of other bytes, and noise.
+/// Difficult payloads: empty, long runs of equal bytes, and noise.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     let fill = prop_oneof![Just(0_u8), Just(0xFF), any::<u8>()];
     prop_oneof![
@@ -87,7 +85,6 @@ fn appends() -> impl Strategy<Value = Vec<Vec<Vec<u8>>>> {
         })
 }
 
-/// The disks that a stop at `operation` may leave.
 fn left_behind(stopped: &SimDisk, operation: u64) -> Vec<(String, SimDisk)> {
     let cuts = [0, 1, 2 + 4 * operation, 3 + 4 * operation, 6 + 4 * operation];
     let cut = |seed| (format!("power cut {seed} at operation {operation}"), stopped.after_power_cut(seed));
@@ -118,7 +115,7 @@ proptest! {
         }
     }
 
-    /// The recovery is interrupted as well, at each of its operations, and what it then leaves recovered again.
+    /// Interrupts the recovery at each operation, and recovers again.
     #[test]
     fn an_interrupted_recovery_loses_nothing(appends in appends(), at in any::<prop::sample::Index>(), seed in any::<u64>()) {
         let appends = chained(&appends);
@@ -140,7 +137,6 @@ proptest! {
         }
     }
 
-    /// Once an opening has answered that a record is there, it stays there.
     #[test]
     fn what_an_opening_found_survives_the_next_power_cut(appends in appends(), at in any::<prop::sample::Index>(), seed in any::<u64>()) {
         let appends = chained(&appends);
@@ -181,8 +177,6 @@ proptest! {
     }
 }
 
-/// A sync that fails, with the next ones, so that the log cannot even be mended: the outcome is unknown, what follows is
-/// refused with nothing tried, and once the disk is well again the append counts as never done.
 #[test]
 fn uf_10_an_append_whose_sync_failed_is_unknown_until_the_log_is_mended_and_then_not_there() {
     let appends = chained(&[vec![vec![1; 100]], vec![vec![2; 900]], vec![vec![3; 100]]]);
@@ -198,7 +192,6 @@ fn uf_10_an_append_whose_sync_failed_is_unknown_until_the_log_is_mended_and_then
     }
     assert_eq!((store.end(), store.head()), (1, hash(&appends[0][0])));
     assert_eq!(read_all(&*store.reader(), 1), appends[0], "reads go on, without the record in doubt");
-    // Whoever opens it now may find the append, whole, or not.
     check(&disk.after_kill(), &appends, 1, "killed while in doubt");
     for seed in 0..8 {
         check(&disk.after_power_cut(seed), &appends, 1, "power cut while in doubt");
@@ -210,7 +203,6 @@ fn uf_10_an_append_whose_sync_failed_is_unknown_until_the_log_is_mended_and_then
     for left in gone {
         assert_eq!(check(&left, &appends[..1], 1, "mended"), 1, "the append in doubt is not in the log");
     }
-    // Another takes its place.
     let other = records(store.head(), [b"other"]);
     store.append(1, &other).unwrap();
     let found = [&appends[0][..], &other].concat();
@@ -240,7 +232,6 @@ fn uf_10_a_failed_sync_of_new_zeros_is_no_append_and_heals() {
     assert_eq!(check(&disk.after_power_cut(0), &appends, 2, "healed"), 2);
 }
 
-/// An opening for those who have yet to decide changes nothing, and what it found is durable once it's settled.
 #[test]
 fn uf_10_an_opening_that_is_not_settled_changes_nothing() {
     let appends = chained(&[vec![vec![1; 100]], vec![vec![2; 900]]]);
@@ -276,7 +267,6 @@ fn names(disk: &SimDisk) -> Vec<PathBuf> {
     names.into_iter().map(|name| Path::new("p").join(name)).collect()
 }
 
-/// The change to the next segment needs no new file, since that one is there already.
 #[test]
 fn uf_02_the_next_segment_is_there_before_it_is_needed() {
     let appends = chained(&(0..12).map(|n| vec![vec![n; 1200]]).collect::<Vec<_>>());
@@ -301,7 +291,6 @@ fn uf_02_the_next_segment_is_there_before_it_is_needed() {
     assert_eq!(check(&disk.after_power_cut(0), &appends, 12, "at the end"), 12);
 }
 
-/// Where it could not be made ahead, the change fails as long as the descriptors lack, and no longer.
 #[test]
 fn uf_02_a_roll_without_descriptors_is_refused_and_heals() {
     let appends = chained(&(0..12).map(|n| vec![vec![n; 1200]]).collect::<Vec<_>>());
@@ -330,9 +319,8 @@ fn uf_02_a_roll_without_descriptors_is_refused_and_heals() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Operations of the disk fail by chance, in part or whole, while appends go on: each append is acknowledged once, or
-    /// refused and not there. At the end, and after a cut at any time, the log is what was acknowledged, and at the most
-    /// the one append whose outcome was unknown; and once the faults end the next append is taken.
+    /// Injects random faults and power cuts. Each append is acknowledged once or refused and absent; one unknown append
+    /// may remain.
     #[test]
     fn uf_10_random_faults_lose_and_double_nothing_and_heal(
         payloads in prop::collection::vec(prop::collection::vec(payload(), 1..3), 4..24),

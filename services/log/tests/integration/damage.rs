@@ -1,4 +1,4 @@
-//! Damage is found wherever it is, named with its file and place, and never cut away as if it were a torn append.
+//! Damage is reported with its file and offset, and never removed as a torn append.
 
 use std::{
     ops::Range,
@@ -15,7 +15,7 @@ use motherlode_testkit::{
 const SMALL: Options = Options { segment_bytes: 4 * 1024, zero_bytes: 1024 };
 const DIR: &str = "p";
 
-/// A log and where its blocks lie: the file, the bytes, the first position.
+/// Files with the offset and first position of each block.
 struct Log {
     disk: SimDisk,
     blocks: Vec<(PathBuf, Range<usize>, Position)>,
@@ -27,7 +27,7 @@ impl Log {
         Self::beginning_with(b"one")
     }
 
-    /// Three segments: short blocks, blocks over several sectors, one that is mostly zeros.
+    /// Creates three segments: short blocks, blocks over several sectors, and mostly zeros.
     fn beginning_with(first: &[u8; 3]) -> Self {
         let appends: &[&[&[u8]]] = &[
             &[first],
@@ -47,7 +47,7 @@ impl Log {
         for payloads in appends {
             let first = store.end() + 1;
             store.append(store.end(), &records(store.head(), *payloads)).unwrap();
-            // By the format: 40 bytes and 4 for each record around the records, 37 or 38 around each payload.
+            // The format adds 40 bytes per block and 4 per record, the records 37 or 38 per payload.
             let bytes: usize =
                 payloads.iter().map(|p| 4 + 36 + usize::from(p.len() > 127) + p.len()).sum::<usize>() + 40;
             let bytes = bytes.next_multiple_of(32);
@@ -67,7 +67,6 @@ impl Log {
         files
     }
 
-    /// A copy with `change` done to the bytes of `file`.
     fn changed(&self, file: &Path, change: impl FnOnce(&mut Vec<u8>)) -> SimDisk {
         let disk = self.disk.after_kill();
         let mut bytes = disk.bytes(file).unwrap();
@@ -81,7 +80,6 @@ fn open(disk: &SimDisk) -> Result<SegmentStore, OpenError> {
     SegmentStore::open_on(Arc::new(disk.clone()), Path::new(DIR), 3, SMALL)
 }
 
-/// The damage that a scan of `disk` reports.
 fn found(disk: &SimDisk, what: &str) -> Damage {
     match scan_on(Arc::new(disk.clone()), Path::new(DIR)).unwrap().find_map(Result::err) {
         Some(ScanError::Damaged(found)) => found,
@@ -89,7 +87,7 @@ fn found(disk: &SimDisk, what: &str) -> Damage {
     }
 }
 
-/// The damage that a scan and an opening of `disk` report, which must be the same and leave the disk unchanged.
+/// Asserts that a scan and an opening report the same damage and leave the disk unchanged.
 fn damage(disk: &SimDisk, what: &str) -> Damage {
     let found = found(disk, what);
     let before = disk.operations();
@@ -112,7 +110,6 @@ fn the_log_of_these_tests_lies_where_they_say() {
     assert_eq!(scan_on(Arc::new(log.disk), Path::new(DIR)).unwrap().map(Result::unwrap).count(), 11);
 }
 
-/// Each byte of each header and block, changed in three ways, one of them to zero: each is found, in its file, in its block.
 #[test]
 fn every_flipped_byte_is_found() {
     let log = Log::new();
@@ -151,7 +148,6 @@ fn every_stray_byte_behind_the_blocks_is_found() {
     }
 }
 
-/// A lost sector in the last block is what a power cut leaves: the append is cut. In any other block it is damage.
 #[test]
 fn a_lost_sector_is_a_torn_append_in_the_last_block_only() {
     let log = Log::new();
@@ -176,8 +172,7 @@ fn a_lost_sector_is_a_torn_append_in_the_last_block_only() {
     }
 }
 
-/// A write that stopped after any number of bytes is a torn append; only one that lacks its very last byte isn't,
-/// since a change of that byte would look the same: doubt refuses.
+/// An append that lacks only its last byte is refused, since a changed byte looks the same.
 #[test]
 fn a_block_that_stops_anywhere_is_a_torn_append() {
     let log = Log::new();
@@ -242,8 +237,6 @@ fn a_missing_renamed_cut_or_foreign_segment_is_found() {
     damage(&with(&[(&files[0], &all[0]), (&files[1], &all[1]), (&files[2], &twice)]), "the last block is there twice");
 }
 
-/// The head of a segment is the head of a chain: a header with another previous hash is found though its checksum
-/// and all that follows are sound.
 #[test]
 fn a_header_that_names_another_history_is_found() {
     let log = Log::new();
@@ -259,7 +252,6 @@ fn a_header_that_names_another_history_is_found() {
     assert_eq!((&found.file, found.offset), (file, 0));
 }
 
-/// A log that is sound in all its checksums but whose chain is another's: positions agree, hashes do not.
 #[test]
 fn a_segment_of_another_history_is_found() {
     let log = Log::new();

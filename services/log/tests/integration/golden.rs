@@ -1,7 +1,6 @@
-//! Format version 1 is frozen: logs written today must be readable for ever, and byte for byte the same.
+//! Format version 1 is frozen: the bytes of old and new logs are equal.
 //!
-//! The file in `golden/` was made from the format's description by an implementation that shares nothing with
-//! this crate (struct packing, a bitwise CRC-32C, hashlib).
+//! An independent implementation made the file in `golden/` from the format's description.
 
 use std::{path::Path, sync::Arc};
 
@@ -13,7 +12,7 @@ use motherlode_testkit::{
 
 const FILE: &str = "p/00000000000000000001.log";
 
-/// Three appends; the last one's run of zeros makes its block masked.
+/// The run of zeros in the last append needs a mask.
 const APPENDS: &[&[&[u8]]] = &[&[b"first"], &[b"second", b""], &[&[0; 1200]]];
 
 fn golden() -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! The store in memory keeps the contract.
+//! The memory store fulfils the contract.
 
 use motherlode_log::{LogStart, MemoryStore, Store};
 use motherlode_testkit::conformance::{self, records};

@@ -1,5 +1,4 @@
-//! An opening by outlines: it reads less, knows the same, and refuses what an opening that reads all refuses without looking
-//! into full segments.
+//! Openings by outlines read less, return the same log, and refuse the same faults outside full segments.
 
 use std::{
     fs,
@@ -13,7 +12,6 @@ use tempfile::TempDir;
 
 const SMALL: Options = Options { segment_bytes: 8 * 1024, zero_bytes: 1024 };
 
-/// A log of several segments, each with its outline but the last; its records.
 fn log(salt: u8) -> (TempDir, Vec<Bytes>) {
     let dir = tempfile::tempdir().unwrap();
     let mut store = SegmentStore::open(dir.path(), 3, SMALL).unwrap();
@@ -39,7 +37,6 @@ fn open(dir: &TempDir) -> SegmentStore {
     SegmentStore::open_by_outlines(dir.path(), 3, SMALL).unwrap()
 }
 
-/// The first position of a segment or of what its outline is of.
 fn first(file: &Path) -> u64 {
     file.file_stem().unwrap().to_str().unwrap().parse().unwrap()
 }
@@ -89,7 +86,7 @@ fn uf_10_an_outline_that_is_missing_garbled_or_of_another_log_is_not_used() {
         assert_eq!(read_all(&*open(&dir).reader(), 1), all);
         fs::write(outline, sound).unwrap();
     }
-    // They are made again by who reads the segments, without an append: by what settles a start, and by what is done between appends.
+    // Both functions write the missing outlines without an append.
     for again in [SegmentStore::settle, SegmentStore::tend] {
         outlines.iter().for_each(|outline| fs::remove_file(outline).unwrap());
         let mut store = open(&dir);
@@ -114,7 +111,6 @@ fn a_missing_cut_or_foreign_segment_is_refused_by_outlines_too() {
         for bytes in [&sound[..70], &sound[..1_000], &fs::read(&files(other.path(), "log")[at]).unwrap()] {
             fs::write(segment, bytes).unwrap();
             let opened = SegmentStore::open_by_outlines(dir.path(), 3, SMALL);
-            // Only the first begins as another log's does.
             assert!(opened.is_err() || (at == 0 && bytes.len() > 1_000), "{at}: {} bytes", bytes.len());
         }
         fs::write(segment, sound).unwrap();
@@ -135,7 +131,7 @@ fn at_a8_stray_bytes_behind_a_full_segments_last_block_are_found_without_an_open
     for segment in &segments[..segments.len() - 1] {
         let sound = fs::read(segment).unwrap();
         let mut stray = sound.clone();
-        // Its last bytes, or some past the end where the blocks fill the file.
+        // Flips the last bytes, or adds some if the blocks fill the file.
         match stray.last() {
             Some(0) => *stray.last_mut().unwrap() = 7,
             _ => stray.push(7),
@@ -145,7 +141,6 @@ fn at_a8_stray_bytes_behind_a_full_segments_last_block_are_found_without_an_open
         let store = open(&dir);
         let found = store.reader().check_rest(store.unread()).unwrap_err();
         assert!(matches!(&found, ReadError::Damaged(damage) if damage.file == *segment), "{found}");
-        // Those before it are sound.
         store.reader().check_rest(first(segment) - 1).unwrap();
         drop(store);
         fs::write(segment, sound).unwrap();
@@ -183,19 +178,16 @@ fn at_a3_a_scan_after_a_position_needs_nothing_that_stands_before_it() {
     for position in 1..=all.len() {
         assert_eq!(after(position).unwrap(), all[position..], "{position}");
     }
-    // Segments before are damaged or missing, and so are the blocks before the position in its own.
     let begins = usize::try_from(first(&segments[2])).unwrap();
     fs::remove_file(&segments[0]).unwrap();
     fs::write(&segments[1], b"nothing").unwrap();
     let mut bytes = fs::read(&segments[2]).unwrap();
     bytes[..100].fill(0xFF);
     fs::write(&segments[2], bytes).unwrap();
-    // Its first block has three records.
     for position in begins + 2..=all.len() {
         assert_eq!(after(position).unwrap(), all[position..], "{position}");
     }
     assert!(scan_after(dir.path(), 3, begins as u64, hash(&all[begins - 1])).is_err(), "its block is damaged");
-    // Records of another log do not follow.
     let (_, other) = log(1);
     for position in [begins + 3, begins + 4] {
         let found = scan_after(dir.path(), 3, position as u64, hash(&other[position - 1]));

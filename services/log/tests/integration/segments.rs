@@ -1,4 +1,4 @@
-//! The store in segment files: the contract, reopening, rolling, locking, limits.
+//! The store in segment files: contract, reopening, rolling, locking and limits.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -39,7 +39,7 @@ fn segments(dir: &TempDir) -> Vec<String> {
 fn the_segment_store_conforms_on_the_real_disk() {
     let mut dirs = Vec::new();
     conformance::suite(&mut || {
-        // Beneath target: the folder for temporary files may be in memory.
+        // The folder for temporary files may be in memory.
         dirs.push(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap());
         Box::new(open(dirs.last().unwrap()))
     });
@@ -53,7 +53,6 @@ fn the_segment_store_conforms_on_the_simulated_disk() {
     });
 }
 
-/// Who has the store tended between appends never waits for zeros in one.
 #[test]
 fn zeros_are_written_before_an_append_needs_them() {
     let dir = tempfile::tempdir().unwrap();
@@ -65,7 +64,6 @@ fn zeros_are_written_before_an_append_needs_them() {
         let before = last(&dir);
         append(&mut store, &[&[7; 100]]);
         let after = last(&dir);
-        // Where the segment is the same.
         if let (Some(before), Some(after)) = (&before, &after)
             && before.1 == after.1
         {
@@ -132,8 +130,8 @@ fn the_directory_of_another_partition_is_refused() {
 fn an_append_longer_than_a_segment_is_too_large_and_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(&dir);
-    // A segment of 8192 has a header of 64; a block has 40 bytes around its body, a record 4 in front of it and
-    // 34 + 1 + 2 bytes around its payload. 8192 - 64 - 40 - 4 - 37 = 8047.
+    // A segment of 8192 has a header of 64, a block 40 bytes, a record 4, and a payload 34 + 1 + 2. 8192 - 64 - 40 - 4
+    // - 37 = 8047.
     let too_large = records(store.head(), [vec![1; 8048]]);
     let refused = store.append(0, &too_large);
     assert!(matches!(refused, Err(AppendError::TooLarge { bytes: 8160, limit: 8128 })), "{refused:?}");
@@ -180,8 +178,7 @@ fn what_a_running_service_is_writing_is_an_unfinished_tail_to_a_scan() {
     assert_eq!(scan.verified(), (1, store.head()));
 }
 
-/// Many short blocks in few long segments, so that the sparse index has marks within a segment and reads must
-/// find their way from a mark: from every position, and in reads of many sizes.
+/// Short blocks in long segments need searches between the marks of the sparse index.
 #[test]
 fn any_position_can_be_read_in_any_size() {
     let options = Options { segment_bytes: 600 * 1024, zero_bytes: 64 * 1024 };
@@ -211,8 +208,8 @@ fn any_position_can_be_read_in_any_size() {
     }
 }
 
-/// Between two marks are 64 KiB: a record, however much of the log may be asked for with it, takes a read of as much, and one more where
-/// its block begins there. What is read to the end takes longer reads, and hardly any byte twice.
+/// A record takes a read of 64 KiB, the distance of two marks, and sometimes a second one. A read to the end takes
+/// longer reads and hardly repeats a byte.
 #[test]
 fn a_record_is_read_without_what_follows_it() {
     const MARKS: u64 = 64 << 10;
@@ -261,7 +258,6 @@ fn a_scan_that_is_resumed_goes_on_through_segments_that_are_being_written() {
     assert_eq!(following.verified(), (store.end(), store.head()));
 }
 
-/// The operating system's error names the file that it is about.
 #[test]
 fn uf_10_a_segment_that_cannot_be_read_is_named() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A log whose oldest segments were archived and removed starts at the recorded position, and nowhere else.
+//! A log with archived segments starts at the recorded position, and nowhere else.
 
 use std::{
     fs,
@@ -13,7 +13,6 @@ use tempfile::TempDir;
 const SMALL: Options = Options { segment_bytes: 8 * 1024, zero_bytes: 1024 };
 const PARTITION: u32 = 3;
 
-/// A log of several segments with their outlines; its records.
 fn log() -> (TempDir, Vec<Bytes>) {
     let dir = tempfile::tempdir().unwrap();
     let mut store = SegmentStore::open(dir.path(), PARTITION, SMALL).unwrap();
@@ -27,7 +26,6 @@ fn log() -> (TempDir, Vec<Bytes>) {
     (dir, all)
 }
 
-/// The segments, in order, each with its first position.
 fn segments(dir: &Path) -> Vec<(u64, PathBuf)> {
     let paths = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let logs = paths.filter(|path| path.extension().is_some_and(|found| found == "log"));
@@ -37,7 +35,6 @@ fn segments(dir: &Path) -> Vec<(u64, PathBuf)> {
     logs
 }
 
-/// The start of a log that keeps the records from a position on.
 fn starting(all: &[Bytes], first: u64) -> LogStart {
     LogStart { first, previous: hash(&all[usize::try_from(first).unwrap() - 2]) }
 }
@@ -48,7 +45,6 @@ fn record(dir: &Path, partition: u32, start: LogStart) -> Vec<u8> {
     bytes
 }
 
-/// Checks that every opening and a scan report damage.
 fn refused(dir: &Path, what: &str) {
     for open in [SegmentStore::open_unchanged, SegmentStore::open_by_outlines, SegmentStore::open] {
         let opened = open(dir, PARTITION, SMALL);
@@ -66,7 +62,7 @@ fn pl_37_a_log_that_starts_later_opens_reads_and_goes_on_as_its_folder_records()
     let first = segments[2].0;
     let kept = &all[usize::try_from(first).unwrap() - 1..];
     record(dir.path(), PARTITION, starting(&all, first));
-    // Segments below the start are left over from an interrupted removal: both, one, none.
+    // Segments below the start may remain from an interrupted removal.
     for (_, removed) in [None, segments.first(), segments.get(1)].into_iter().flatten() {
         fs::remove_file(removed).unwrap();
     }
@@ -132,7 +128,6 @@ fn pl_37_a_start_that_the_segments_do_not_confirm_is_damage() {
         }
         assert_eq!(fs::read(dir.path().join("start")).unwrap(), bytes, "{what}: nothing is changed");
     }
-    // A garbled, cut or longer file is not guessed at.
     let bytes = record(dir.path(), PARTITION, sound);
     for bit in 0..bytes.len() * 8 {
         let mut flipped = bytes.clone();
@@ -144,7 +139,6 @@ fn pl_37_a_start_that_the_segments_do_not_confirm_is_damage() {
         fs::write(dir.path().join("start"), bytes).unwrap();
         refused(dir.path(), "it was cut or grew");
     }
-    // A segment that is missing behind the start is damage all the same.
     record(dir.path(), PARTITION, sound);
     SegmentStore::open(dir.path(), PARTITION, SMALL).unwrap();
     fs::remove_file(segments.iter().find(|(first, _)| *first == next).map(|(_, path)| path).unwrap()).unwrap();

@@ -1,10 +1,10 @@
-//! A token bucket: so many calls a second on average, and a few more at once after a rest.
+//! A token bucket for an operator's call rate.
 
 use crate::{reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::time::Duration;
 
-/// Counts the calls of one operator. Its unit is the thousandth of a call: a rate a second is so many a millisecond.
+/// Counts in thousandths of a call, so that calls per second equal units per millisecond.
 #[derive(Debug)]
 pub(super) struct Bucket {
     per_second: u32,
@@ -15,21 +15,19 @@ pub(super) struct Bucket {
 #[derive(Debug, Clone, Copy)]
 struct Level {
     left: u64,
-    /// When it was so much, Unix milliseconds; none before the first call.
+    /// Last update in Unix milliseconds.
     at_ms: Option<i64>,
 }
 
-/// One call, in the bucket's unit.
 const CALL: u64 = 1000;
 
 impl Bucket {
-    /// A full bucket.
     pub(super) fn new(per_second: u32, burst: u32) -> Self {
         let full = u64::from(burst) * CALL;
         Self { per_second, full, level: Mutex::new(Level { left: full, at_ms: None }) }
     }
 
-    /// Takes a call out, or returns when the next one is due. A clock that is set back delays nobody.
+    /// Takes a call, or refuses with the time until the next one.
     pub(super) fn take(&self, now_ms: i64) -> Result<(), Refusal> {
         let rate = u64::from(self.per_second);
         let mut level = self.level.lock();
@@ -52,7 +50,6 @@ mod tests {
     use tonic::Status;
     use tonic_types::StatusExt;
 
-    /// Milliseconds until the next call may come; 0 if it may come now.
     fn taken(bucket: &Bucket, now_ms: i64) -> u128 {
         bucket.take(now_ms).map_or_else(
             |refusal| {
@@ -71,10 +68,9 @@ mod tests {
         assert_eq!([taken(&bucket, now), taken(&bucket, now), taken(&bucket, now)], [0, 0, 250]);
         assert_eq!(taken(&bucket, now + 249), 1);
         assert_eq!([taken(&bucket, now + 250), taken(&bucket, now + 250)], [0, 250]);
-        // After a rest the bucket is full, and no fuller.
         let later = now + 1_000_000;
         assert_eq!([taken(&bucket, later), taken(&bucket, later), taken(&bucket, later)], [0, 0, 250]);
-        // Set back, the clock starts anew from there.
+        // A clock set back delays no call.
         assert_eq!([taken(&bucket, now), taken(&bucket, now + 250)], [250, 0]);
     }
 
@@ -82,7 +78,6 @@ mod tests {
     fn over_time_the_calls_are_the_rate() {
         let bucket = Bucket::new(7, 2);
         let calls = (0..100_000).filter(|ms| bucket.take(*ms).is_ok()).count();
-        // The burst, and 7 in each of the hundred seconds; what is left over at the end may be one less.
         assert!((701..=702).contains(&calls), "{calls}");
     }
 }

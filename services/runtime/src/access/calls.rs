@@ -1,15 +1,15 @@
-//! Every call and the roles that may make it. A method that is not listed cannot be called where there are operators.
+//! All calls and their roles. With operators configured, unlisted methods cannot be called.
 
 use crate::roles::Roles;
 
-/// One method of a service.
+/// A method of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
-    /// Its path on the wire.
+    /// Method path.
     pub path: &'static str,
-    /// The roles that may call; one of them is enough.
+    /// Sufficient roles.
     pub roles: Roles,
-    /// Only for the platform, whatever roles an operator has.
+    /// Whether only the platform may call.
     pub platform: bool,
 }
 
@@ -19,25 +19,20 @@ const AUDIT: Roles = Roles::AUDIT;
 const PLAY: Roles = Roles::PLAY;
 const SUPPORT: Roles = Roles::SUPPORT;
 const WALLET: Roles = Roles::WALLET;
-/// The roles that view players and their rounds.
 const VIEW: Roles = PLAY.or(SUPPORT).or(AUDIT);
 
-/// A call of operators.
 const fn own(path: &'static str, roles: Roles) -> Call {
     Call { path, roles, platform: false }
 }
 
-/// A call of the platform alone.
 const fn platform(path: &'static str) -> Call {
     Call { path, roles: ADMIN, platform: true }
 }
 
-/// A call of the platform's, for roles of its own.
 const fn platforms(path: &'static str, roles: Roles) -> Call {
     Call { path, roles, platform: true }
 }
 
-/// A call of the installation's other processes.
 const fn node(path: &'static str) -> Call {
     Call { path, roles: Roles::NODES, platform: true }
 }
@@ -118,6 +113,6 @@ pub const CALLS: &[Call] = &[
     node("/motherlode.log.v1.LogService/Propose"),
 ];
 
-/// Calls open to everybody: health, and reflection.
+/// Calls without access control.
 pub(super) const OPEN: [&str; 3] =
     ["/grpc.health.v1.Health/", "/grpc.reflection.v1.ServerReflection/", "/grpc.reflection.v1alpha.ServerReflection/"];

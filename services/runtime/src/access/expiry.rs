@@ -1,4 +1,4 @@
-//! An answer that ends when its caller's credential expires: streams can outlive a token.
+//! An answer that ends when its caller's credential expires.
 
 use super::caller::Identity;
 use crate::clock::Clock;
@@ -13,16 +13,14 @@ use std::{
 use tokio::time::{Sleep, sleep};
 use tonic::{Status, body::Body};
 
-/// The longest wait before the clock is looked at again: it may be set.
+/// The clock may be set meanwhile.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-/// A response's body. The service's own is dropped at the end, which stops its producer.
+/// A response body. At its end the service's body is dropped, which stops its producer.
 pub(super) struct Expiring {
-    /// `None` after the end.
     body: Option<Body>,
     identity: Arc<Identity>,
     clock: Clock,
-    /// The time of the next check; set once the body has to wait.
     wait: Option<Pin<Box<Sleep>>>,
 }
 
@@ -34,11 +32,10 @@ impl Expiring {
         Body::new(Self { body: Some(body), identity, clock, wait: None })
     }
 
-    /// The trailers of an answer whose credential has expired.
     fn expired(&self) -> Option<HeaderMap> {
         let refusal = self.identity.expired((self.clock)())?;
         let mut trailers = HeaderMap::new();
-        // What the headers cannot hold is left out: code, reason and message are ASCII.
+        // Never too long: the texts are ASCII.
         let _ = Status::from(refusal).add_header(&mut trailers);
         Some(trailers)
     }

@@ -1,4 +1,4 @@
-//! The layer around all services that authenticates the caller.
+//! The layer that authenticates callers.
 
 use super::{
     caller::{Caller, Denied, Identity, Kind, digest, identities},
@@ -22,31 +22,27 @@ use subtle::ConstantTimeEq;
 use tonic::{Status, body::Body};
 use tower::{Layer, Service};
 
-/// A layer for all services of a server that authenticates callers.
+/// Layer around all services that authenticates callers.
 #[derive(Clone)]
 pub struct Access {
-    /// `None` if access is open.
+    /// `None` without operators.
     identities: Option<Arc<[Arc<Identity>]>>,
     clock: Clock,
 }
 
 impl Access {
-    /// Admits the operators of a configuration, or everybody if it names none.
+    /// Admits the configured operators, or every caller if there are none.
     #[must_use]
     pub fn new(operators: &[Operator], clock: Clock) -> Self {
         let identities = (!operators.is_empty()).then(|| identities(operators).into());
         Self { identities, clock }
     }
 
-    /// Finds the caller of a call from the path, the headers and the peer; without operators, any caller is admitted.
-    ///
-    /// # Errors
-    /// The first failed check, in the order given in the module's documentation.
+    /// Returns the caller, or the first failed check in the order of the [module](super)'s documentation.
     pub fn admit(&self, path: &str, headers: &HeaderMap, peer: Option<&Peer>) -> Result<Caller, Denied> {
         if OPEN.iter().any(|open| path.starts_with(open)) {
             return Ok(Caller::ANYONE);
         }
-        // Tests of single layers have no connection.
         let connection = peer.and_then(Peer::connection);
         let belongs_to = |holder| connection.map_or(Ok(()), |connection| connection.belongs_to(holder));
         let unknown = |refusal| Denied { refusal, caller: Caller::ANYONE };
@@ -65,7 +61,7 @@ impl Access {
     }
 }
 
-/// Finds the operator of the call's credential. A token goes before the connection's certificate.
+/// Finds the identity by token, or else by client certificate.
 fn identify<'a>(
     identities: &'a [Arc<Identity>],
     headers: &HeaderMap,
@@ -76,7 +72,7 @@ fn identify<'a>(
         return Err(refuse(Reason::TokenAmbiguous, "the header authorization is there more than once"));
     }
     if let Some(token) = bearer(headers) {
-        // An empty token names no credential, whatever digests are configured.
+        // An empty token never matches.
         let found = if token.is_empty() { None } else { find(identities, Kind::Token, token) };
         return found.ok_or_else(|| refuse(Reason::TokenUnknown, "no operator has this token"));
     }
@@ -87,13 +83,13 @@ fn identify<'a>(
     }
 }
 
-/// Returns the token after "Bearer"; the scheme's case does not matter (RFC 9110, 11.1).
+/// The scheme is case-insensitive (RFC 9110, 11.1).
 fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.as_bytes().split_at_checked("Bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
 
-/// Finds the credential with a secret's digest. All are compared, each to its end, so the time taken reveals nothing.
+/// Finds the credential by digest in constant time.
 fn find<'a>(identities: &'a [Arc<Identity>], kind: Kind, secret: &[u8]) -> Option<&'a Arc<Identity>> {
     let given = digest(secret);
     let mut found = None;
@@ -106,7 +102,6 @@ fn find<'a>(identities: &'a [Arc<Identity>], kind: Kind, secret: &[u8]) -> Optio
 }
 
 impl Identity {
-    /// Whether the credential may make a call now.
     fn admit(&self, path: &str, now_ms: i64, belongs_to: impl FnOnce() -> Result<(), Refusal>) -> Result<(), Refusal> {
         if let Some(refusal) = self.expired(now_ms) {
             return Err(refusal);
@@ -126,7 +121,6 @@ impl Identity {
         Err(if call.platform { refusal.with("operator", PLATFORM) } else { refusal })
     }
 
-    /// Refuses an expired credential.
     pub(super) fn expired(&self, now_ms: i64) -> Option<Refusal> {
         let expired = self.expires_ms.is_some_and(|expires_ms| expires_ms <= now_ms);
         let reason = match self.kind {
@@ -140,7 +134,7 @@ impl Identity {
     }
 }
 
-/// A service that only authenticated callers reach.
+/// A service behind the access layer.
 #[derive(Clone)]
 pub struct Guarded<S> {
     access: Access,
@@ -184,13 +178,11 @@ where
     }
 }
 
-/// The answer to a call. Its extensions have the [`Caller`].
+/// Future of an answer, which has the [`Caller`] in its extensions.
 pub struct Answer<F>(State<F>);
 
 enum State<F> {
-    /// Refused, without having been read.
     Refused(Option<Denied>),
-    /// The service's, to be ended when the credential expires.
     Asked(F, Caller, Option<(Arc<Identity>, Clock)>),
 }
 

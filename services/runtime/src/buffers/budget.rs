@@ -1,32 +1,31 @@
-//! The budget: how many bytes each operator has, and how many there are for all.
+//! The budget of bytes.
 
 use crate::{reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// The fixed cost of a call, bytes: its task, and the buffers that it's read into and written from.
+/// Fixed cost of a call in bytes: its task and I/O buffers.
 pub const CALL_BYTES: usize = 16 << 10;
 
 /// A budget of bytes for all operators.
 #[derive(Debug)]
 pub struct Budget {
-    /// Bytes that each operator has for itself.
+    /// Bytes reserved for each operator.
     own: usize,
-    /// The most that one operator may have.
+    /// Limit of one operator.
     most: usize,
     pub(super) state: Mutex<State>,
 }
 
 #[derive(Debug)]
 pub(super) struct State {
-    /// Bytes left of the common half.
+    /// Free bytes of the common half.
     common: usize,
-    /// Bytes taken, by operator; only those who have some.
     pub(super) taken: BTreeMap<Arc<str>, usize>,
 }
 
 impl Budget {
-    /// Makes a budget of `all` bytes, of which one operator may have `most`, for a number of operators.
+    /// Creates a budget of `all` bytes for `operators` operators, with `most` bytes for one.
     #[must_use]
     pub fn new(all: usize, most: usize, operators: usize) -> Arc<Self> {
         let common = all / 2;
@@ -34,14 +33,12 @@ impl Budget {
         Arc::new(Self { own: (all - common) / operators.max(1), most, state: Mutex::new(state) })
     }
 
-    /// Takes bytes for an operator.
     pub(super) fn take(self: &Arc<Self>, operator: &Arc<str>, bytes: usize) -> Result<Share, Full> {
         let mut share = Share { budget: Arc::clone(self), operator: Arc::clone(operator), bytes: 0 };
         share.grow(bytes)?;
         Ok(share)
     }
 
-    /// Computes the part of an operator's bytes that is taken from the common half.
     fn of_common(&self, taken: usize) -> usize {
         taken.saturating_sub(self.own)
     }
@@ -71,7 +68,7 @@ impl Budget {
     }
 }
 
-/// Bytes that an operator has taken; given back when dropped.
+/// Bytes in use, returned on drop.
 #[derive(Debug)]
 pub(super) struct Share {
     budget: Arc<Budget>,
@@ -91,7 +88,6 @@ impl Share {
         self.budget.take(&self.operator, bytes)
     }
 
-    /// Splits off so many bytes; `None` if there are fewer.
     pub(super) fn split(&mut self, bytes: usize) -> Option<Self> {
         self.bytes = self.bytes.checked_sub(bytes)?;
         Some(Self { budget: Arc::clone(&self.budget), operator: Arc::clone(&self.operator), bytes })
@@ -104,7 +100,6 @@ impl Drop for Share {
     }
 }
 
-/// The budget has no room for the bytes asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Full {
     has: usize,
@@ -112,14 +107,14 @@ pub(super) struct Full {
 }
 
 impl Full {
-    /// Refuses a call that has not begun.
     pub(super) fn refused(self) -> Refusal {
-        self.because("too much of the operator's waits to be read or sent: nothing was done")
+        self.because("the operator's buffers are full; the call had no effect")
     }
 
-    /// Ends an answer that cannot be sent.
     pub(super) fn unsent(self) -> Refusal {
-        self.because("the operator's send buffers are full; an effect stays: retry with the same request id")
+        self.because(
+            "the operator's send buffers are full; the call may have had an effect: retry with the same request id",
+        )
     }
 
     fn because(self, message: &str) -> Refusal {
@@ -137,12 +132,11 @@ mod tests {
 
     #[test]
     fn uf_04_what_one_operator_leaves_waiting_takes_nothing_of_anothers_own_part() {
-        // 100 in all: 25 for each of two, 50 for whoever comes first, 60 for one at the most.
+        // 25 each for two, 50 in common, at most 60 for one.
         let budget = Budget::new(100, 60, 2);
         let [a, b] = names();
         let mut first = budget.take(&a, 60).unwrap();
         assert_eq!(first.grow(1), Err(Full { has: 60, asked: 1 }));
-        // 35 of the common part are taken.
         let second = budget.take(&b, 40).unwrap();
         assert_eq!(budget.take(&b, 1).unwrap_err(), Full { has: 40, asked: 1 });
         drop(first);
@@ -170,7 +164,6 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Never more than the budget is taken in all, and each operator gets its own part.
         #[test]
         fn uf_04_the_budget_is_kept_and_what_is_ones_own_is_there(steps in proptest::collection::vec((0..3_usize, 0..120_usize), 1..80)) {
             let budget = Budget::new(300, 200, 3);

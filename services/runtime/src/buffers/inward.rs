@@ -1,6 +1,4 @@
-//! The body of a request, whose messages are counted and timed while they arrive.
-//!
-//! gRPC's framing (a byte of flags, four of length, the message) says how much will be held until a message is whole.
+//! A request body whose incoming messages are counted and timed. gRPC's framing announces their lengths.
 
 use super::budget::Share;
 use crate::{reason::Reason, refusal::Refusal};
@@ -14,26 +12,20 @@ use std::{
 use tokio::time::{Instant, Sleep, sleep_until};
 use tonic::{Status, body::Body};
 
-/// Bytes of a message's head.
 const HEAD: usize = 5;
-/// The longest message that a service takes: a longer one is refused by its head, before any of it is held.
+/// Longer messages are refused before they are buffered.
 const MESSAGE_MAX: usize = 4 << 20;
 
-/// A request's body.
 pub(super) struct Inward {
     body: Body,
-    /// As many bytes as the longest message so far; the buffer that they arrive in does not shrink.
+    /// The receive buffer does not shrink, so this is the longest message.
     held: Share,
-    /// The bytes of a message's head that have arrived.
     head: Vec<u8>,
-    /// Bytes of the message that are yet to come.
     left: usize,
-    /// The longest time for a message; if the call takes only one, for the whole body.
+    /// Time limit of a message, or of the whole body if there is only one.
     time: Duration,
     whole: bool,
-    /// The start of that time.
     since: Instant,
-    /// Set while it's waited for.
     late: Option<Pin<Box<Sleep>>>,
 }
 
@@ -42,7 +34,6 @@ impl Inward {
         Self { body, held, head: Vec::with_capacity(HEAD), left: 0, time, whole, since: Instant::now(), late: None }
     }
 
-    /// Tracks the framing through some bytes.
     fn track(&mut self, mut bytes: Bytes) -> Result<(), Refusal> {
         while bytes.has_remaining() {
             if self.left > 0 {
@@ -92,7 +83,7 @@ impl http_body::Body for Inward {
         let until = self.since + self.time;
         let late = self.late.get_or_insert_with(|| Box::pin(sleep_until(until)));
         late.as_mut().poll(context).map(|()| {
-            let message = "the message did not come whole in time: nothing was done";
+            let message = "the message did not arrive in time; the call had no effect";
             Some(Err(Refusal::new(Reason::MessageLate, message).into()))
         })
     }
@@ -113,7 +104,6 @@ mod tests {
     use std::{collections::VecDeque, future::poll_fn, sync::Arc};
     use tonic_types::StatusExt;
 
-    /// Bytes that come piece by piece, and then no more.
     struct Pieces(VecDeque<Vec<u8>>);
 
     impl http_body::Body for Pieces {
@@ -167,7 +157,7 @@ mod tests {
         let budget = Budget::new(1_000, 1_000, 1);
         let mut body = inward(&budget, [message(1_001)[..HEAD].to_vec()], false);
         assert_eq!(next(&mut body).await.unwrap_err(), "BUFFERS_FULL");
-        // The service itself refuses what is too long for everybody.
+        // The service itself refuses longer messages.
         let mut giant = inward(&budget, [vec![0, 0xff, 0xff, 0xff, 0xff]], false);
         assert_eq!(next(&mut giant).await.unwrap(), HEAD);
     }

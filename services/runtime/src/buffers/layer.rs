@@ -1,4 +1,4 @@
-//! The layer around all services that counts waiting bytes.
+//! The layer that counts buffered bytes.
 
 use super::{
     budget::{Budget, CALL_BYTES, Full, Share},
@@ -18,23 +18,20 @@ use std::{
 use tonic::{Status, body::Body};
 use tower::{Layer, Service};
 
-/// Holds calls to a budget: a layer for all services of a server, inside the one that authenticates callers.
+/// Layer around all services, inside the access layer, that limits buffered bytes.
 #[derive(Clone)]
 pub struct Buffers {
     budget: Arc<Budget>,
-    /// Paths of the calls whose messages come one by one, whenever their caller likes.
     streams: Arc<BTreeSet<String>>,
-    /// The longest time for a message to arrive whole.
     message: Duration,
 }
 
 impl Buffers {
-    /// Applies the limits of a configuration to its operators; `streams` are the paths of the calls whose caller may
-    /// send many messages.
+    /// Creates the layer. `streams` are the paths of calls with a stream of requests.
     #[must_use]
     pub fn new(config: &Config, streams: impl IntoIterator<Item = String>) -> Self {
         let limits = &config.limits;
-        // Who is not known, as where health is asked for, has a part as well. Without operators there is nobody else.
+        // Unidentified callers count as one operator.
         let (operators, most) = match config.operators.len() {
             0 => (1, limits.buffer_bytes_max),
             operators => (operators + 1, limits.buffer_bytes_per_operator_max),
@@ -45,14 +42,11 @@ impl Buffers {
     }
 }
 
-/// The bytes of a call whose message has arrived whole, until its answer is written.
+/// Bytes of a received call, held until its answer is written.
 pub struct CallBytes(Share);
 
 impl Buffers {
-    /// Takes the bytes of a call whose message has arrived whole.
-    ///
-    /// # Errors
-    /// RESOURCE_EXHAUSTED, BUFFERS_FULL.
+    /// Takes the bytes of a received call, or refuses it with RESOURCE_EXHAUSTED, BUFFERS_FULL.
     pub fn take(&self, caller: &Caller, headers: &HeaderMap, message: &[u8]) -> Result<CallBytes, Refusal> {
         let bytes = CALL_BYTES + length(headers) + message.len();
         self.budget.take(&caller.operator(), bytes).map(CallBytes).map_err(Full::refused)
@@ -60,10 +54,7 @@ impl Buffers {
 }
 
 impl CallBytes {
-    /// The answer, for which the call's bytes are held until it's written.
-    ///
-    /// # Errors
-    /// As [`Buffers::take`], where it's longer than the call's bytes and there are no more.
+    /// Wraps the answer, so that its bytes are released once it is written. Refuses a long answer without free bytes.
     pub fn answer(mut self, answer: Bytes) -> Result<Bytes, Refusal> {
         let longer = answer.len().saturating_sub(self.0.bytes);
         if longer > 0 {
@@ -81,7 +72,7 @@ impl<S> Layer<S> for Buffers {
     }
 }
 
-/// Services whose calls are held to a budget.
+/// Services with limited buffers.
 #[derive(Clone)]
 pub struct Buffered<S> {
     buffers: Buffers,

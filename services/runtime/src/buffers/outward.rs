@@ -1,4 +1,4 @@
-//! The body of an answer, each part of which is counted until it's written.
+//! An answer body whose parts are counted until they are written.
 
 use super::budget::Share;
 use bytes::Bytes;
@@ -11,10 +11,9 @@ use std::{
 };
 use tonic::{Status, body::Body};
 
-/// A part of an answer, with its share of the operator's bytes.
 struct Part {
     bytes: Bytes,
-    /// Given back when the last reference to the part is dropped.
+    /// Returned with the last reference to the part.
     _share: Share,
 }
 
@@ -24,26 +23,21 @@ impl AsRef<[u8]> for Part {
     }
 }
 
-/// A part of an answer that gives its share back when it's written.
 pub(super) fn counted(bytes: Bytes, share: Share) -> Bytes {
     Bytes::from_owner(Part { bytes, _share: share })
 }
 
-/// A frame of a body, its end, or an error.
 type Polled = Option<Result<Frame<Bytes>, Status>>;
 
-/// An answer's body. Its producer is dropped at its end.
+/// An answer body. Its producer is dropped at its end.
 pub(super) struct Outward {
-    /// `None` after the end.
     body: Option<Body>,
-    /// The call's own share, from which a short answer can be split.
     call: Share,
-    /// The result of the first poll, until it's asked for.
     first: Option<Polled>,
 }
 
 impl Outward {
-    /// Polls for the first part at once, so that an answer that is not read waits as counted bytes.
+    /// Polls for the first part immediately, so that an unread answer is counted.
     pub(super) async fn begin(body: Body, call: Share) -> Body {
         if body.is_end_stream() {
             return body;
@@ -81,7 +75,7 @@ impl Outward {
                 None => {
                     self.body = None;
                     let mut trailers = HeaderMap::new();
-                    // What the headers cannot hold is left out: code, reason and message are ASCII.
+                    // Never too long: the texts are ASCII.
                     let _ = Status::from(full.unsent()).add_header(&mut trailers);
                     return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
                 }
@@ -118,7 +112,6 @@ mod tests {
     use std::{collections::VecDeque, sync::Arc};
     use tonic::Code;
 
-    /// A body of parts that are all there, and trailers behind them.
     struct Parts(VecDeque<usize>, bool);
 
     impl http_body::Body for Parts {

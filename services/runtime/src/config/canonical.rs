@@ -1,30 +1,27 @@
-//! The configuration in one form only, for its digest (PL-29): what a laboratory compares is the same for the same
-//! configuration, however its file is written, and can be made by other means than this program.
+//! The canonical configuration, for its digest (PL-29). A laboratory can compute it without this program.
 //!
-//! It is JSON in UTF-8 on one line, with one line feed at its end:
+//! It is one line of JSON in UTF-8 with a line feed:
 //!
-//! * every key that the file can have, those that it leaves out with their defaults, and `null` where there is none;
-//!   without [`ELSEWHERE`], which say where a process and its data are and not how it plays;
-//! * keys in the order of their code points, no spaces between anything;
-//! * whole numbers in decimal, times in Unix milliseconds, digests in lower-case hexadecimal, roles in the order `play`,
-//!   `wallet`, `support`, `audit`, `admin`, `node`, lists of operators and credentials as they stand in the file;
-//! * in texts `"` and `\` escaped with `\`, characters below U+0020 as `\b`, `\t`, `\n`, `\f`, `\r` or `\u00xx`, all others
-//!   as they are.
+//! * all keys including defaults and `null`, except [`ELSEWHERE`];
+//! * keys in code-point order, no spaces;
+//! * integers in decimal, times in Unix milliseconds, digests in lower-case hexadecimal, roles in the order `play`,
+//!   `wallet`, `support`, `audit`, `admin`, `node`, operators and credentials in file order;
+//! * in strings, `"` and `\` escaped with `\`, characters below U+0020 as `\b`, `\t`, `\n`, `\f`, `\r` or `\u00xx`.
 //!
-//! In Python: `json.dumps(configuration, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"`. No secret is in
-//! it: the file holds digests of tokens and names of files.
+//! In Python: `json.dumps(configuration, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"`. It has
+//! digests of tokens and file names, no secrets.
 
 use super::Config;
 use serde_json::Value;
 
-/// Keys that the canonical form leaves out: they differ from machine to machine.
+/// Excluded keys: they describe a machine, not the rules of play.
 pub const ELSEWHERE: [&str; 9] = ["listen", "data", "store", "role", "ledger", "verify", "draws", "proofs", "console"];
 
 impl Config {
-    /// The configuration in its canonical form; see the [module](self).
+    /// Returns the [canonical](self) form.
     #[must_use]
     pub fn canonical(&self) -> String {
-        // Whatever a file can say is a value of JSON.
+        // All configuration values convert to JSON.
         let mut value = serde_json::to_value(self).unwrap_or_default();
         if let Value::Object(keys) = &mut value {
             keys.retain(|key, _| !ELSEWHERE.contains(&key.as_str()));

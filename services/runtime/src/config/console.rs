@@ -1,41 +1,40 @@
-//! `[console]` in the configuration: the pages for people.
+//! `[console]`: web pages.
 
 use super::error::ConfigError;
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddr};
 
-/// The console.
+/// Web pages.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Console {
-    /// Address to listen on by HTTP, with TLS where the service has it. Without one, `serve` takes [`Console::USUAL`] if nobody
-    /// else listens there.
+    /// HTTP address, with the service's TLS if any. By default `serve` tries [`Console::USUAL`].
     pub listen: Option<SocketAddr>,
-    /// Names by which people reach it beside the address itself, such as `console.example.com`. A request with another `Host` is
-    /// refused where it listens on loopback, and everywhere once there are some.
+    /// Further accepted `Host` names, such as `console.example.com`. On loopback, or with any names, other hosts are
+    /// refused.
     pub hosts: Vec<String>,
-    /// Where the role `console` finds the spin service, such as "https://spin:50051"; with the ledger's (`[ledger] targets`) where it's
-    /// not said, as behind a gateway. Its certificate is of the same root.
+    /// Address of the spin service for a `console` process, such as "https://spin:50051"; default: `[ledger] targets`,
+    /// such as a gateway.
     pub spin: Option<String>,
-    /// The same of the jackpot service.
+    /// Address of the jackpot service, likewise.
     pub jackpot: Option<String>,
-    /// Whether an address is looked for where none is named; not for the file.
+    /// Whether to try the default address; not a key of the file.
     #[serde(skip)]
     pub usual: bool,
 }
 
 impl Console {
-    /// The usual address.
+    /// Default address.
     pub const USUAL: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 50080);
 
-    /// Beyond loopback it needs operators, without exception, and TLS or leave by name to do without.
+    /// Beyond loopback the console needs operators, and TLS or the exception `plaintext`.
     pub(super) fn check_exposure(&self, operators: bool, secured: bool) -> Result<(), ConfigError> {
         let Some(listen) = self.listen.filter(|listen| !listen.ip().is_loopback()) else { return Ok(()) };
         match (operators, secured) {
             (true, true) => Ok(()),
             (false, _) => Err(ConfigError::OpenConsole { listen }),
             (true, false) => {
-                Err(ConfigError::Exposed { listen, how: "and without TLS all is said in the clear", key: "plaintext" })
+                Err(ConfigError::Exposed { listen, how: "without TLS, so pages are not encrypted", key: "plaintext" })
             }
         }
     }

@@ -1,70 +1,68 @@
-//! Why a configuration was refused.
+//! Errors of the configuration.
 
 use std::{net::SocketAddr, path::PathBuf};
 
-/// Why a configuration was refused.
+/// Reasons why a configuration is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The text is not valid TOML, or has an unknown key or a value of the wrong kind.
+    /// Invalid TOML, an unknown key or a wrong type.
     #[error("{0}")]
     Syntax(#[from] toml::de::Error),
-    /// A value is out of its range.
+    /// A value is out of range.
     #[error("{key} is {value}; it must be {range}")]
     Range {
-        /// The key.
+        /// Key of the value.
         key: &'static str,
-        /// The value given.
+        /// Refused value.
         value: u64,
-        /// The range allowed.
+        /// Allowed range.
         range: &'static str,
     },
-    /// The log's place is described in a way that makes no sense.
+    /// `[store]` is inconsistent.
     #[error("store: {fault}")]
     Store {
-        /// The fault, for people.
+        /// Description of the fault.
         fault: String,
     },
-    /// The processes with the log are described in a way that makes no sense.
+    /// `[ledger]` is inconsistent.
     #[error("ledger: {fault}")]
     Ledger {
-        /// The fault, for people.
+        /// Description of the fault.
         fault: String,
     },
-    /// The draw keys would lie where the log is copied from.
-    #[error("draws: key_file {} lies in a folder of the log: keep it apart", .0.display())]
+    /// The draw keys would be in a copied folder.
+    #[error("draws: key_file {} is in a folder of the log: move it elsewhere", .0.display())]
     DrawKeys(PathBuf),
-    /// A profile is named that there is none of.
+    /// The profile does not exist.
     #[error("jurisdictions: there is no profile {name}")]
     UnknownProfile {
-        /// Its name.
+        /// Name of the profile.
         name: String,
     },
-    /// An operator is described in a way that makes no sense.
+    /// An operator's entry is invalid.
     #[error("operator {operator:?}: {fault}")]
     Operator {
-        /// Its name.
+        /// Name of the operator.
         operator: String,
-        /// The fault, for people.
+        /// Description of the fault.
         fault: String,
     },
-    /// Others could reach the console without having logged in.
+    /// The console would be reachable without log-in.
     #[error(
-        "console: {listen} can be reached by others, and without operators there is no log-in: name some, or listen on loopback"
+        "console: {listen} is reachable beyond loopback, and without operators there is no log-in: configure some, or listen on loopback"
     )]
     OpenConsole {
-        /// The address to listen on.
+        /// Address of the console.
         listen: SocketAddr,
     },
-    /// Others could reach the service in a way that is not allowed by name.
-    #[error(
-        "{listen} can be reached by others, {how}; to allow it, say so in the configuration: [allow_beyond_loopback] {key} = true"
-    )]
+    /// The service would be reachable beyond loopback without TLS or operators, and no exception allows it.
+    #[error("{listen} is reachable beyond loopback {how}; to allow it, set [allow_beyond_loopback] {key} = true")]
     Exposed {
-        /// The address to listen on.
+        /// Address of the calls.
         listen: SocketAddr,
-        /// The exposure, for people.
+        /// Description of the exposure.
         how: &'static str,
-        /// The key that allows it.
+        /// Key of the exception.
         key: &'static str,
     },
 }

@@ -1,8 +1,7 @@
-//! Operators and their credentials in the configuration (PL-27): who may call, and in which roles.
+//! Operators and their credentials (PL-27).
 //!
-//! No secret is here: of a token there's the SHA-256 digest, of a client's certificate its fingerprint. Several
-//! credentials of an operator are valid at once, so that one can be replaced without a gap: add the new one, move the
-//! callers, remove the old one or let it expire.
+//! The file has digests of tokens and certificates, no secrets. Several credentials are valid at once, so that one can
+//! be replaced without a gap.
 
 use super::{
     error::ConfigError,
@@ -14,53 +13,52 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeSet, fmt};
 
-/// The operator whose `admin` has the pools, the rates and the switches of all. It has no players of its own.
+/// Operator without players. Its `admin` changes pools, rates and all switches.
 pub const PLATFORM: &str = "platform";
 
-/// An operator: who owns players, and calls for them.
+/// A tenant that owns players.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operator {
-    /// Its name: the first part of its players' and rounds' names.
+    /// Name, and first part of the names of its players and rounds.
     pub id: String,
-    /// Calls a second that it may make on average; without it, as many as it likes. A message on PlayStream is a call.
+    /// Average calls per second; default: unlimited. A message on PlayStream is a call.
     pub calls_per_second_max: Option<u32>,
-    /// Calls that it may make at once after a rest; without it, what it may make in a second.
+    /// Burst of calls; default: those of one second.
     pub calls_burst_max: Option<u32>,
-    /// Its share where operators compete for calls, log bytes or turns in the queue: twice the weight, twice as much. 1 to 100.
+    /// Weight, 1 to 100, in the competition for calls, log bytes and the queue.
     #[serde(default = "one")]
     pub weight: u32,
-    /// The most that its open campaigns may cost in wins, in whole EUR (PL-36); without it, whatever they cost.
+    /// Limit of open campaigns' cost in whole EUR (PL-36); default: unlimited.
     pub campaign_liability_eur_max: Option<u32>,
-    /// Who keeps its players' money (PL-31). A player is of the kind that held when the first account was opened.
+    /// Kind of wallet (PL-31). A player keeps the kind of its first account.
     #[serde(default)]
     pub wallet: WalletKind,
-    /// Its own wallet, where that keeps the money.
+    /// Settings of a seamless wallet.
     pub seamless: Option<Seamless>,
-    /// Its credentials.
+    /// Credentials.
     #[serde(default)]
     pub credentials: Vec<Credential>,
 }
 
-/// One thing that an operator proves itself with.
+/// A credential.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Credential {
-    /// Whose it is, for people and as the actor of what is done with it. Credentials of an operator with the same name are
-    /// one actor's: changes that need two actors need two names (PL-27).
+    /// Name, and actor of its commits. Equal names are one actor: an approval needs another name (PL-27).
     pub name: String,
-    /// SHA-256 of a bearer token; either this or the certificate's.
+    /// SHA-256 of a bearer token, instead of a certificate.
     pub token_sha256: Option<Digest>,
-    /// SHA-256 of a client certificate in DER; either this or the token's.
+    /// SHA-256 of a client certificate in DER, instead of a token.
     pub certificate_sha256: Option<Digest>,
-    /// Its roles.
+    /// Roles.
     pub roles: Roles,
-    /// From when on it's refused, Unix milliseconds; in the file, a date and time with its offset.
+    /// Expiry in Unix milliseconds; a date and time with offset in the file.
     #[serde(default, rename = "expires", deserialize_with = "time_ms")]
     pub expires_ms: Option<i64>,
 }
 
-/// A SHA-256 digest; 64 hexadecimal digits in the file.
+/// SHA-256 digest, 64 hexadecimal digits in the file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 32]);
 
@@ -104,7 +102,7 @@ fn time_ms<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> 
     ms.map(Some).ok_or_else(|| de::Error::custom("must be a date and time with its offset: 2027-01-31T00:00:00Z"))
 }
 
-/// Checks what one operator's entry alone cannot show.
+/// Checks consistency between operators.
 pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result<(), ConfigError> {
     let refuse = |operator: &Operator, fault: &str| {
         Err(ConfigError::Operator { operator: operator.id.clone(), fault: fault.to_owned() })
@@ -115,13 +113,13 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
             return refuse(operator, "id must be 1 to 64 characters of [A-Za-z0-9._~-], not only dots");
         }
         if !ids.insert(&operator.id) {
-            return refuse(operator, "is there twice");
+            return refuse(operator, "is configured twice");
         }
         if operator.calls_per_second_max == Some(0) || operator.calls_burst_max == Some(0) {
             return refuse(operator, "limits of calls must be above 0");
         }
         if operator.calls_burst_max.is_some() && operator.calls_per_second_max.is_none() {
-            return refuse(operator, "calls_burst_max means nothing without calls_per_second_max");
+            return refuse(operator, "calls_burst_max needs calls_per_second_max");
         }
         if !(1..=100).contains(&operator.weight) {
             return refuse(operator, "weight must be 1 to 100");
@@ -149,7 +147,7 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
                 );
             }
             if credential.roles == Roles::NONE {
-                return refuse(operator, "a credential without roles is good for nothing");
+                return refuse(operator, "a credential without roles permits nothing");
             }
             let digest = match (credential.token_sha256, credential.certificate_sha256) {
                 (Some(token), None) if is_blank(&token) => {
@@ -161,14 +159,14 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
                 _ => return refuse(operator, "a credential has either token_sha256 or certificate_sha256"),
             };
             if !digests.insert(digest) {
-                return refuse(operator, "a digest is there twice");
+                return refuse(operator, "two credentials have the same digest");
             }
         }
     }
     Ok(())
 }
 
-/// Whether a digest is that of a token of white space alone, up to 8 characters; a header's value is trimmed, so none logs in.
+/// Reports whether a digest is that of a blank token, which never authenticates since headers are trimmed.
 fn is_blank(token: &Digest) -> bool {
     [" ", "\t", "\n", "\r\n"]
         .iter()

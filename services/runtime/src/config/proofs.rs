@@ -1,20 +1,20 @@
-//! `[proofs]` in the configuration: who signs the log's checkpoints, and where others read them.
+//! `[proofs]`: signing and publication of the log's checkpoints.
 
 use serde::{Deserialize, Serialize};
 use std::{net::SocketAddr, path::PathBuf};
 
-/// The log's checkpoints.
+/// Checkpoints of the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Proofs {
-    /// The name of the log in its checkpoints, such as `example.com/motherlode`; a partition's is `<name>/log/<partition>`. Without
-    /// one, the key's.
+    /// Name of the log, such as `example.com/motherlode`; default: the key's. A partition's name is
+    /// `<name>/log/<partition>`.
     pub name: Option<String>,
-    /// File with the key, as `motherlode key new` makes it. Without one, `proofs.key` in the data folder, which is made.
+    /// Key file of `motherlode key new`; default: `proofs.key` in the data folder, which is created.
     pub key_file: Option<PathBuf>,
-    /// Address at which checkpoints and tiles are served by HTTP, to everybody: they are hashes. Without one, they are not.
+    /// Public HTTP address of checkpoints and tiles, which are hashes; default: none.
     pub listen: Option<SocketAddr>,
-    /// Witnesses that are asked to cosign each checkpoint.
+    /// Witnesses that cosign checkpoints.
     pub witnesses: Vec<Witness>,
 }
 
@@ -22,8 +22,8 @@ pub struct Proofs {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Witness {
-    /// Its submission prefix, `http://host:port`; `/add-checkpoint` is added.
+    /// Submission prefix, `http://host:port`, before `/add-checkpoint`.
     pub url: String,
-    /// Its verifier key.
+    /// Verifier key.
     pub key: String,
 }

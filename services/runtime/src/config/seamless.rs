@@ -1,69 +1,69 @@
-//! An operator's own wallet in the configuration (PL-31): where it is, and how long it's waited for.
+//! Seamless wallets of operators (PL-31).
 
 use crate::connect::Credentials;
 use http::Uri;
 use serde::{Deserialize, Serialize};
 use std::{fs, io, net::IpAddr, path::PathBuf};
 
-/// Who keeps the money of an operator's players.
+/// Keeper of the players' money.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WalletKind {
-    /// Motherlode: money is deposited, and withdrawn.
+    /// Motherlode, with deposits and withdrawals.
     #[default]
     Transfer,
-    /// The operator: each bet is debited, and each win credited, by a call to its wallet.
+    /// The operator, with a call for each debit and credit.
     Seamless,
 }
 
-/// The protocol that an operator's wallet is called by.
+/// Protocol of a wallet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WalletProtocol {
-    /// gRPC, with a token.
+    /// gRPC with a token.
     #[default]
     Grpc,
-    /// JSON over HTTP, each request signed.
+    /// Signed JSON over HTTP.
     Json,
 }
 
-/// Credentials of the calls to a wallet, as read from their files.
+/// Credentials of calls to a wallet.
 #[derive(Clone, Default)]
 pub struct WalletCredentials {
-    /// The token, and the root that is trusted.
+    /// Token and trusted root.
     pub shown: Credentials,
-    /// The key that requests in JSON are signed with; none for gRPC.
+    /// Key that signs JSON requests.
     pub signing_key: Option<Vec<u8>>,
 }
 
-/// The wallet of an operator that keeps its players' money.
+/// A seamless wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seamless {
-    /// Its address, such as `https://wallet.acme.example:443`.
+    /// Address, such as `https://wallet.acme.example:443`.
     pub url: String,
-    /// The protocol that it's called by.
+    /// Protocol.
     #[serde(default)]
     pub protocol: WalletProtocol,
-    /// File with the key that each request in JSON is signed with, of 32 characters or more.
+    /// File of the signing key for JSON, at least 32 characters.
     pub signing_key_file: Option<PathBuf>,
-    /// File with the token that it's shown, by gRPC.
+    /// Token file for gRPC.
     pub token_file: Option<PathBuf>,
-    /// Root of its certificate (PEM), for https; without it, those that the system trusts.
+    /// Root certificate for https, PEM; default: the system's.
     pub ca: Option<PathBuf>,
-    /// Milliseconds that an answer may take; then nobody knows, and it's asked again.
+    /// Milliseconds for an answer; then the outcome is unknown and the call is retried.
     #[serde(default = "answer_ms_max")]
     pub answer_ms_max: u64,
-    /// Milliseconds after its asking that a debit waits for its bet; then it's rolled back.
+    /// Milliseconds from a debit's request to its bet; then it is rolled back.
     #[serde(default = "debit_ms_max")]
     pub debit_ms_max: u64,
-    /// Milliseconds that anything may be under way; then it's reported as a significant event.
+    /// Milliseconds before a pending call is a significant event.
     #[serde(default = "overdue_ms")]
     pub overdue_ms: u64,
-    /// Bets of the operator that wait for it at the same time; one more is refused.
+    /// Concurrent bets of the operator; beyond, they are refused.
     #[serde(default = "bets_max")]
     pub bets_max: usize,
-    /// Players of the operator and a partition that are credited, or whose debits are rolled back, at the same time.
+    /// Players per partition with concurrent credits or rollbacks.
     #[serde(default = "credits_max")]
     pub credits_max: usize,
 }
@@ -88,27 +88,24 @@ const fn credits_max() -> usize {
     64
 }
 
-/// Whether requests to a target are private: by TLS, or because the target is this machine.
+/// Reports whether requests use TLS or stay on this machine.
 pub(super) fn is_private(target: &str) -> bool {
     let Ok(uri) = target.parse::<Uri>() else { return true };
     let host = uri.host().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     let is_here = address.map_or_else(|_| host.eq_ignore_ascii_case("localhost"), |address| address.is_loopback());
-    // Another scheme is refused as no address at all.
+    // Other schemes are refused elsewhere.
     is_here || !uri.scheme_str().is_some_and(|scheme| scheme.eq_ignore_ascii_case("http"))
 }
 
 impl Seamless {
-    /// Whether nobody on the way can read what it's told: by TLS, or since it's on this machine.
+    /// Reports whether requests use TLS or stay on this machine.
     #[must_use]
     pub fn is_private(&self) -> bool {
         is_private(&self.url)
     }
 
-    /// Reads what the wallet is shown from its files.
-    ///
-    /// # Errors
-    /// The file that cannot be read, with the reason.
+    /// Reads the credentials from their files. The error names the file.
     pub fn credentials(&self) -> Result<WalletCredentials, String> {
         let read = |path: &PathBuf| fs::read(path).map_err(|error: io::Error| format!("{}: {error}", path.display()));
         let token = self.token_file.as_ref().map(read).transpose()?;
@@ -118,11 +115,11 @@ impl Seamless {
             ca: self.ca.as_ref().map(read).transpose()?,
             ..Credentials::default()
         };
-        // As `token new` writes it: a line.
+        // `token new` writes a trailing line feed.
         Ok(WalletCredentials { shown, signing_key: signing_key.map(|key| key.trim_ascii().to_vec()) })
     }
 
-    /// Why its credentials don't go with its protocol; none where they do.
+    /// Returns the mismatch of credentials and protocol, if any.
     #[must_use]
     pub fn mismatch(&self) -> Option<&'static str> {
         match (self.protocol, &self.token_file, &self.signing_key_file) {

@@ -1,70 +1,68 @@
-//! `[store]` in the configuration: where the log is kept, if not in segment files of the data folder.
+//! `[store]`: the log on NATS JetStream instead of segment files.
 
 use super::error::ConfigError;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf};
 
-/// A log on NATS JetStream: one stream a partition.
+/// A log on NATS JetStream, one stream per partition.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Store {
-    /// The servers, "nats://host:port,host:port"; `None` for segment files.
+    /// Servers, "nats://host:port,host:port"; `None` for segment files.
     pub url: Option<String>,
-    /// The prefix of the streams' names, before the partition: MOTHERLODE_0.
+    /// Prefix of stream names: MOTHERLODE_0.
     pub stream: String,
-    /// Servers that each keep a copy; a stream that's made anew gets so many, one that's there must have as many.
+    /// Replicas of a stream, new or existing.
     pub replicas: u8,
-    /// File with the credentials that NATS gave out (JWT and seed).
+    /// NATS credentials file (JWT and seed).
     pub credentials: Option<PathBuf>,
-    /// File with the key that authenticates the writer's messages: 64 hexadecimal digits per line, of which the first line
-    /// signs. The same for all processes and tools that read the log. Without it, `own_key_file`.
+    /// Stream key file with 64 hexadecimal digits per line, the signing key first, equal for all processes and tools.
+    /// Default: `own_key_file`.
     pub key_file: Option<PathBuf>,
-    /// `keys/stream` of the data folder, see [`Config::log_store`](super::Config::log_store): made with a new log where
-    /// `key_file` is not configured.
+    /// `keys/stream` in the data folder ([`Config::log_store`](super::Config::log_store)), created with a new log.
     #[serde(skip)]
     pub own_key_file: Option<PathBuf>,
-    /// Number of the last message without authentication, by stream, for a log from before the key.
+    /// Last message without a MAC by stream, for a log older than the key.
     pub unsigned_up_to: BTreeMap<String, u64>,
     /// Whether a missing stream is created.
     pub create: bool,
-    /// TLS to the servers; without it, everything is said in the clear.
+    /// TLS to the servers, or plaintext.
     pub tls: Option<StoreTls>,
-    /// Monitoring addresses of all servers, "http://host:8222": a client cannot see how a server syncs, these say it.
+    /// Monitoring addresses of all servers, "http://host:8222", which show how they sync.
     pub monitor: Vec<String>,
-    /// Milliseconds after which an append whose outcome cannot be found out is given up; a change of leaders is to fit.
+    /// Milliseconds before an append with unknown outcome fails; longer than an election.
     pub append_ms_max: u64,
-    /// Unsafe settings that are refused unless they are allowed here.
+    /// Exceptions for unsafe settings.
     pub allow_unsafe: AllowUnsafe,
 }
 
-/// TLS to the servers of the log: files in PEM.
+/// TLS files in PEM.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreTls {
-    /// Roots that the servers' certificates are checked against; without it, the system's.
+    /// Roots of the servers' certificates; default: the system's.
     pub ca: Option<PathBuf>,
-    /// The client's certificate.
+    /// Client certificate.
     pub certificate: Option<PathBuf>,
-    /// Its private key.
+    /// Private key.
     pub key: Option<PathBuf>,
 }
 
-/// Each allows one thing that costs acknowledged rounds when the wrong machine fails.
+/// Exceptions, each of which can lose acknowledged rounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AllowUnsafe {
-    /// Fewer than 3 replicas: a lost disk is a lost log.
+    /// Fewer than 3 replicas: a lost disk can lose the log.
     pub replicas: bool,
-    /// A server that does not sync always, or that no monitoring address says so of: a power cut loses what was
-    /// acknowledged.
+    /// Servers without `sync_always`, or without a monitoring address: a power cut can lose acknowledged rounds.
     pub sync_interval: bool,
-    /// A server before 2.15.1: faults that lose messages were mended up to there.
+    /// Servers before 2.15.1, which can lose messages.
     pub version: bool,
-    /// A stream that is kept in memory.
+    /// Streams in memory.
     pub storage: bool,
-    /// Servers that take messages of less than 8 MiB: a large group commit is refused.
+    /// Servers with a `max_payload` below 8 MiB, which refuse large group commits.
     pub max_payload: bool,
-    /// No key: every NATS user with write access to the stream can write the log. For tests.
+    /// No stream key, for tests: NATS users with write access can write the log.
     pub unsigned: bool,
 }
 
@@ -88,11 +86,7 @@ impl Default for Store {
 }
 
 impl Store {
-    /// The same for the servers and, where the address has a path, the streams that a `nats://` address names:
-    /// "nats://host:port,host:port/NAME".
-    ///
-    /// # Errors
-    /// [`ConfigError::Store`] when it is none.
+    /// Returns the settings for an address "nats://host:port,host:port/NAME"; the path replaces the stream prefix.
     pub fn at(&self, url: &str) -> Result<Self, ConfigError> {
         let rest = url.strip_prefix("nats://").unwrap_or_default();
         let (servers, stream) = rest.split_once('/').unwrap_or((rest, &self.stream));
@@ -100,7 +94,7 @@ impl Store {
         store.check().map(|()| store)
     }
 
-    /// The servers, one "nats://host:port" each; none for segment files.
+    /// Returns the servers as "nats://host:port"; none for segment files.
     #[must_use]
     pub fn servers(&self) -> Vec<String> {
         let servers = self.url.iter().flat_map(|url| url.strip_prefix("nats://").unwrap_or_default().split(','));
@@ -110,7 +104,7 @@ impl Store {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let fault = |fault: &str| Err(ConfigError::Store { fault: fault.to_owned() });
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-        // Never printed: a fault does not repeat the address.
+        // The error omits the address, which may contain a secret.
         if self.url.as_ref().is_some_and(|url| url.contains('@')) {
             return fault("url must not contain a user or a password: use [store] credentials");
         }

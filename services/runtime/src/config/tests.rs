@@ -1,4 +1,4 @@
-//! Tests of the configuration as it's read from a file.
+//! Tests of configuration files.
 
 use super::*;
 use crate::{connect::Credentials, roles::Roles};
@@ -51,7 +51,7 @@ fn pl_27_an_operator_is_read_with_its_credentials() {
     assert_eq!(credential.expires_ms, Some(1_798_761_600_000));
 }
 
-/// The digest of no bytes.
+/// Digest of no bytes.
 const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 #[test]
@@ -63,8 +63,8 @@ fn pl_27_mf_c6_operators_that_make_no_sense_are_refused_with_their_name() {
     let wallet = |of: &str| format!("[[operators]]\nid = \"acme\"\nseamless = {{ url = \"https://a\", {of} }}");
     for (text, said) in [
         (credential("a/b", &format!("{token}\n{play}")), "id must be"),
-        (good.clone() + &good, "is there twice"),
-        (good.clone() + &credential("other", &format!("{token}\n{play}")), "a digest is there twice"),
+        (good.clone() + &good, "is configured twice"),
+        (good.clone() + &credential("other", &format!("{token}\n{play}")), "two credentials have the same digest"),
         (credential("acme", &format!("{token}\nroles = []")), "without roles"),
         (credential("acme", &format!("token_sha256 = \"{EMPTY}\"\n{play}")), "empty or blank token"),
         (credential("acme", play), "either token_sha256 or certificate_sha256"),
@@ -74,7 +74,7 @@ fn pl_27_mf_c6_operators_that_make_no_sense_are_refused_with_their_name() {
         (credential("acme", &format!("token_sha256 = \"00\"\n{play}")), "64 hexadecimal digits"),
         (credential("acme", &format!("{token}\n{play}\nexpires = 2027-01-01")), "with its offset"),
         ("[[operators]]\nid = \"acme\"\ncalls_per_second_max = 0".to_owned(), "above 0"),
-        ("[[operators]]\nid = \"acme\"\ncalls_burst_max = 1".to_owned(), "means nothing without"),
+        ("[[operators]]\nid = \"acme\"\ncalls_burst_max = 1".to_owned(), "needs calls_per_second_max"),
         ("[[operators]]\nid = \"acme\"\nwallet = \"seamless\"".to_owned(), "needs operators.seamless"),
         ("[[operators]]\nid = \"platform\"\nseamless = { url = \"http://a\" }".to_owned(), "no players"),
         ("[[operators]]\nid = \"acme\"\nseamless = { url = \"http://a\", bets_max = 0 }".to_owned(), "above 0"),
@@ -118,14 +118,14 @@ fn a_role_without_the_log_needs_to_know_where_it_is() {
     assert!(checked("[ledger]\nkey = \"k\"").unwrap_err().contains("go together"));
     let part = |of: &str, writes: &str| checked(&format!("{of}\npartitions = 3\n{targets}\nwrites = {writes}"));
     assert_eq!(part("role = \"ledger\"", "[0, 2]"), Ok(()));
-    assert!(part("role = \"ledger\"", "[3]").unwrap_err().contains("there is none of"));
+    assert!(part("role = \"ledger\"", "[3]").unwrap_err().contains("unknown partition"));
     assert!(part("role = \"spin\"", "[0]").unwrap_err().contains("for the role ledger"));
     let holding = |of: &str, rest: &str| checked(&format!("role = \"{of}\"\npartitions = 3\n{targets}\n{rest}"));
     assert_eq!(holding("spin", "holds = [2]"), Ok(()));
     assert_eq!(holding("ledger", "writes = [1]\nholds = [2]"), Ok(()));
-    assert!(holding("spin", "holds = [3]").unwrap_err().contains("there is none of"));
+    assert!(holding("spin", "holds = [3]").unwrap_err().contains("unknown partition"));
     assert!(holding("jackpot", "holds = [1]").unwrap_err().contains("for the roles spin and ledger"));
-    assert!(holding("ledger", "holds = [1]").unwrap_err().contains("goes with writes"));
+    assert!(holding("ledger", "holds = [1]").unwrap_err().contains("holds needs writes"));
     let held = |rest: &str| Config::parse(&format!("partitions = 4\n[ledger]\n{rest}")).unwrap().holds();
     assert_eq!(held(""), [0, 1, 2, 3].into());
     assert_eq!(held("writes = [1]\nholds = [3]"), [0, 1, 3].into());

@@ -1,16 +1,15 @@
-//! `verify` in the configuration: what of the log is read before the first answer.
+//! `verify`: the part of the log that is verified before the first answer.
 
 use serde::{Deserialize, Serialize};
 
-/// When the log is verified.
+/// Whether the log is verified before or after the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verify {
-    /// Full segments behind the service, which begins to answer before; all else before. If a segment is not as it was written,
-    /// new rounds are stopped then.
+    /// Full segments after the start, in the background; damage then stops new rounds.
     #[default]
     Behind,
-    /// All of the log before the service answers.
+    /// The whole log before the first answer.
     All,
 }
 

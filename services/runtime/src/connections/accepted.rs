@@ -1,4 +1,4 @@
-//! Accepting connections, whatever is spoken on them: their places, their TLS, and the end of the listener.
+//! Accepts connections of any protocol.
 
 use super::{
     handshakes::{HandshakeError, Handshakes},
@@ -21,12 +21,11 @@ use tokio::{
     time::sleep,
 };
 
-/// The pause after an accept that failed for lack of a resource.
+/// Delay after an accept that failed for lack of a resource.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The least time between two warnings of that.
 const WARN_EVERY: Duration = Duration::from_secs(10);
 
-/// The connections and the TLS handshakes of a process, shared by its listeners. Clones are the same.
+/// Connections and TLS handshakes of a process, shared by its listeners and by clones.
 #[derive(Clone)]
 pub struct Admission {
     table: Table,
@@ -35,7 +34,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Without a connection yet.
+    /// Creates an empty table.
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
         let tls_handshakes_max = bounds.tls_handshakes;
@@ -47,18 +46,16 @@ impl Admission {
     }
 }
 
-/// A listener.
 pub(super) struct Listening {
     pub(super) listener: TcpListener,
     pub(super) acceptor: Option<Acceptor>,
     pub(super) admission: Admission,
-    /// Bytes for a connection without a place; it finds the connection closed behind them.
+    /// Sent to a refused connection before its close.
     pub(super) refusal: &'static [u8],
     pub(super) stop: Stop,
 }
 
 impl Listening {
-    /// Accepts connections until the stop, then waits for the end of the accepted ones.
     pub(super) async fn accept(self, mut begin: impl FnMut(Accepted, &mut JoinSet<()>)) {
         let Self { listener, acceptor, admission, refusal, stop } = self;
         let mut served = JoinSet::new();
@@ -73,11 +70,11 @@ impl Listening {
                     Some(_) = served.join_next() => continue,
                     accepted = listener.accept() => accepted,
                 };
-                // Moves the connection from this runtime's event loop to the one that serves it.
+                // Moves it to the serving runtime.
                 match accepted.and_then(|(stream, peer)| Ok((stream.into_std()?, peer))) {
                     Ok((stream, peer)) => match admission.table.admit(peer.ip()) {
                         None => {
-                            // Writes as much as fits into the socket's buffer, without waiting.
+                            // Never blocks.
                             let _ = io::Write::write(&mut &stream, refusal);
                             admission.table.say_refused(peer.ip());
                         }
@@ -107,7 +104,6 @@ impl Listening {
     }
 }
 
-/// Whether an accept failed because of the peer.
 fn of_the_peer(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted, TimedOut};
     matches!(
@@ -116,7 +112,6 @@ fn of_the_peer(error: &io::Error) -> bool {
     )
 }
 
-/// A connection to be served.
 pub(super) struct Accepted {
     stream: std::net::TcpStream,
     peer: SocketAddr,
@@ -126,18 +121,18 @@ pub(super) struct Accepted {
     stop: Stop,
 }
 
-/// A connection whose bytes can be read, through TLS if the listener uses it.
+/// A connection after the TLS handshake, if any.
 pub(super) struct Opened {
     pub(super) wire: Wire,
     pub(super) connection: Arc<Connection>,
     pub(super) peer: Arc<Peer>,
-    /// The end of the time for handshakes.
+    /// Deadline of all handshakes.
     pub(super) by: tokio::time::Instant,
     pub(super) stop: Stop,
 }
 
 impl Accepted {
-    /// Serves the connection until it ends or has to make way; `run` returns the reason if the service ended it.
+    /// Serves the connection until it ends or is displaced. `run` returns the service's reason to end it.
     pub(super) async fn serve<F>(self, run: impl FnOnce(Opened) -> F)
     where
         F: Future<Output = Option<&'static str>>,
@@ -145,7 +140,6 @@ impl Accepted {
         let (connection, peer) = (Arc::clone(&self.admitted.0), self.peer);
         let served = async {
             match self.open().await {
-                // The place is given back behind it.
                 Ok((opened, _admitted)) => run(opened).await,
                 Err(why) => why,
             }
@@ -164,7 +158,7 @@ impl Accepted {
         let connection = Arc::clone(&admitted.0);
         let by = tokio::time::Instant::now() + connection.bounds().handshake;
         let stream = TcpStream::from_std(stream).map_err(|_| Some("there are too few descriptors"))?;
-        // A failure here is no reason to refuse the connection.
+        // A failure is harmless.
         let _ = stream.set_nodelay(true);
         let wire = match acceptor {
             None => Wire::Plain(stream),

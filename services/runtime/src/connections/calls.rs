@@ -1,4 +1,4 @@
-//! The calls of one connection that go through all layers: each in a task of its own, from its headers to its answer's last byte.
+//! Calls of a connection through all layers, one task each.
 
 use super::table::Connection;
 use bytes::Bytes;
@@ -15,10 +15,9 @@ use std::{
 use tonic::{Status, body::Body};
 use tower::{Service, ServiceExt};
 
-/// A call, until its answer is sent or given up.
 pub(super) struct UnderWay {
     pub(super) connection: Arc<Connection>,
-    /// Whether the whole answer was handed to the transport; it was given up by its caller otherwise.
+    /// Whether the transport has the whole answer; otherwise the caller cancelled.
     pub(super) answered: bool,
 }
 
@@ -35,7 +34,7 @@ impl Drop for UnderWay {
     }
 }
 
-/// Asks a service, and sends its answer as fast as the caller reads it. Ends early when the caller gives the call up.
+/// Calls the service and sends its answer, until the caller cancels.
 pub(super) async fn answer<S>(
     service: S,
     request: Request<Arriving>,
@@ -60,7 +59,7 @@ pub(super) async fn answer<S>(
     under_way.answered = ended || send(body, stream, &under_way.connection).await.is_some();
 }
 
-/// Sends a body; `None` where its caller gave it up, or it ended in an error.
+/// Sends a body; `None` if the caller cancelled or the body failed.
 async fn send(mut body: Body, mut stream: SendStream<Bytes>, connection: &Arc<Connection>) -> Option<()> {
     loop {
         let next = poll_fn(|context| match Pin::new(&mut body).poll_frame(context) {
@@ -80,7 +79,7 @@ async fn send(mut body: Body, mut stream: SendStream<Bytes>, connection: &Arc<Co
             Err(frame) => return stream.send_trailers(frame.into_trailers().unwrap_or_default()).ok(),
         };
         if !data.is_empty() {
-            // One byte of the window is enough to begin with: the transport keeps the rest of the part until there is more.
+            // One byte suffices: the transport keeps the rest of the part.
             stream.reserve_capacity(1);
             while stream.capacity() == 0 {
                 let _unread = connection.wait_for_reader();
@@ -91,20 +90,15 @@ async fn send(mut body: Body, mut stream: SendStream<Bytes>, connection: &Arc<Co
     }
 }
 
-/// The body of a request, as it arrives.
 pub(super) struct Arriving {
-    /// Parts that were read already.
     read: std::vec::IntoIter<Bytes>,
     stream: RecvStream,
 }
 
-/// How far a body has arrived.
 pub(super) enum Arrived {
-    /// To its end.
     Whole,
-    /// More is to come.
     Part,
-    /// It broke off. Whoever reads on finds the error again.
+    /// The next read returns the error.
     Broken,
 }
 
@@ -114,7 +108,6 @@ impl Arriving {
     }
 }
 
-/// Takes what has arrived of a body, without waiting.
 pub(super) fn arrived(stream: &mut RecvStream, read: &mut Vec<Bytes>, context: &mut Context<'_>) -> Arrived {
     loop {
         match next(stream, context) {
@@ -127,11 +120,10 @@ pub(super) fn arrived(stream: &mut RecvStream, read: &mut Vec<Bytes>, context: &
     }
 }
 
-/// The next part; the caller may send as much again.
+/// Returns the next part and extends the caller's window.
 fn next(stream: &mut RecvStream, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, h2::Error>>> {
     let part = ready!(stream.poll_data(context));
     if let Some(Ok(part)) = &part {
-        // It fails for a stream that has ended, where nothing more may come.
         let _ = stream.flow_control().release_capacity(part.len());
     }
     Poll::Ready(part)
@@ -165,7 +157,7 @@ impl http_body::Body for Arriving {
     }
 }
 
-/// The status of a body that breaks off: it tells a reset from all else.
+/// Maps the failure of a body, and distinguishes a reset.
 fn given_up(error: &h2::Error) -> Status {
     match error.reason() {
         Some(h2::Reason::NO_ERROR | h2::Reason::CANCEL) => Status::cancelled("the caller gave the call up"),

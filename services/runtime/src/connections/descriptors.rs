@@ -2,10 +2,10 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The limit asked for: each descriptor costs the kernel memory.
+/// Highest requested limit: descriptors cost kernel memory.
 const DESCRIPTORS_MAX: u64 = 1 << 20;
 
-/// Raises the process's limit of descriptors as far as it is allowed to, and returns it.
+/// Raises the process's limit of descriptors as far as allowed, and returns it.
 #[must_use]
 pub fn descriptors() -> u64 {
     let limit = getrlimit(Resource::Nofile);

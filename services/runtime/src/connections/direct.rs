@@ -1,8 +1,7 @@
 //! Direct calls: unary calls that a connection answers in its own task.
 //!
-//! Any other call has a task of its own and goes through all layers. A call that is made a hundred thousand times a second pays more
-//! for that than for what it does. So those that have arrived together are begun together, and answered together: by what
-//! implements [`Direct`], which has to do by itself what the layers do.
+//! The task and the layers of an ordinary call cost more than a bet. Direct calls that arrive together are therefore
+//! begun and answered together. A [`Direct`] implementation makes the layers' checks itself.
 
 use super::{calls::UnderWay, peer::Peer};
 use bytes::Bytes;
@@ -17,26 +16,25 @@ use tonic::Status;
 
 /// Answers direct calls.
 pub trait Direct: Send + Sync {
-    /// Whether it answers the calls of a path. The others go through the layers.
+    /// Reports whether the calls of a path are direct.
     fn answers(&self, path: &str) -> bool;
 
-    /// Begins a connection.
+    /// Begins a connection's calls.
     fn connect(self: Arc<Self>, peer: Arc<Peer>) -> Box<dyn DirectCalls>;
 }
 
-/// The direct calls of one connection.
+/// Direct calls of a connection.
 pub trait DirectCalls: Send {
-    /// Begins a call with its one message, which was not compressed. It must not wait; its answer comes by its number.
+    /// Begins a call with one uncompressed message, without waiting.
     fn begin(&mut self, number: u64, head: Parts, message: Bytes);
 
-    /// Goes on with all that was begun: no more calls have arrived for now.
+    /// Continues all begun calls; no more have arrived.
     fn hand_in(&mut self);
 
-    /// The next answer, with its call's number: a message with its length before it, or how it was refused.
+    /// Returns the next answer by call number: a length-prefixed message or a refusal.
     fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<(u64, Result<Bytes, Status>)>;
 }
 
-/// The direct calls of a connection that are not answered yet.
 pub(super) struct Answering {
     direct: Arc<dyn Direct>,
     calls: Box<dyn DirectCalls>,
@@ -64,13 +62,12 @@ impl Answering {
         self.calls.hand_in();
     }
 
-    /// Sends the answers that are there. Returns whether there were any.
     pub(super) fn send(&mut self, context: &mut Context<'_>) -> bool {
         let mut any = false;
         while let Poll::Ready((number, answer)) = self.calls.poll_answer(context) {
             any = true;
             if let Some((respond, mut under_way)) = self.waiting.remove(&number) {
-                // An error means that the caller has given the call up.
+                // An error means a cancelled call.
                 under_way.answered = send(respond, answer).is_ok();
             }
         }
@@ -81,7 +78,6 @@ impl Answering {
 const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 
-/// Sends a whole answer; the transport keeps what it can't write yet.
 fn send(mut respond: SendResponse<Bytes>, answer: Result<Bytes, Status>) -> Result<(), h2::Error> {
     match answer {
         Ok(message) => {

@@ -1,24 +1,17 @@
-//! Limit on the HTTP/2 frames of a connection outside calls.
+//! Limit of a connection's HTTP/2 frames outside calls.
 //!
-//! PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, frames of unknown types, and DATA without a byte cost their sender
-//! next to nothing, but the service has to process or answer them. A frame is counted with its payload and [`FRAME`] bytes; each
-//! connection has an allowance that grows by a number of frames per second, by [`CALL`] bytes with each call, and by the bytes
-//! sent by the service, because a client acknowledges an answer of many frames with as many. The calls of honest clients therefore
-//! cover their other frames.
-//!
-//! Cost: a few instructions per frame; the clock is read only once the allowance is used up.
+//! PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, unknown frames and empty DATA cost their sender little.
+//! A frame takes its payload and [`FRAME`] bytes from an allowance, which grows with time, by [`CALL`] bytes per call,
+//! and by the sent bytes, since clients acknowledge them.
 
 use std::time::Instant;
 
-/// Bytes counted per frame in addition to its payload.
 const FRAME: u64 = 64;
-/// Bytes added to the allowance per call.
 const CALL: u64 = 8 * FRAME;
-/// Seconds after which an unused allowance is full.
 const FULL_AFTER: u64 = 10;
-/// Length of the client's first bytes (RFC 9113, 3.4).
+/// Client preface (RFC 9113, 3.4).
 const MAGIC: usize = 24;
-/// Length of a frame's head: the payload's length in three bytes, type, flags, and the stream in four (RFC 9113, 4.1).
+/// Frame header (RFC 9113, 4.1).
 const HEAD: usize = 9;
 
 const DATA: u8 = 0;
@@ -26,31 +19,27 @@ const HEADERS: u8 = 1;
 const CONTINUATION: u8 = 9;
 const END_STREAM: u8 = 1;
 
-/// Counter of a client's frames on one connection.
 pub(super) struct Frames {
-    /// Bytes that come before the next head: of the magic, then of payloads.
+    /// Bytes before the next header.
     skipped: usize,
     head: [u8; HEAD],
-    /// Received bytes of the head.
     come: usize,
     begun: bool,
     allowance: Allowance,
 }
 
 impl Frames {
-    /// Creates the counter of a connection with its limit per second.
     pub(super) fn new(per_second: u32, now: Instant) -> Self {
         let per_second = u64::from(per_second) * FRAME;
         let allowance = Allowance { per_second, left: per_second * FULL_AFTER, since: now };
         Self { skipped: MAGIC, head: [0; HEAD], come: 0, begun: false, allowance }
     }
 
-    /// Whether the head of the first frame has come.
     pub(super) fn have_begun(&self) -> bool {
         self.begun
     }
 
-    /// Counts received bytes; returns false once there are too many frames without a call.
+    /// Counts received bytes; returns false beyond the allowance.
     pub(super) fn take(&mut self, mut bytes: &[u8], now: impl Fn() -> Instant) -> bool {
         loop {
             let skipped = self.skipped.min(bytes.len());
@@ -77,17 +66,14 @@ impl Frames {
         }
     }
 
-    /// Adds bytes sent by the service to the allowance.
     pub(super) fn sent(&mut self, bytes: usize) {
         self.allowance.add(bytes as u64);
     }
 }
 
-/// Bytes that may come.
 struct Allowance {
     per_second: u64,
     left: u64,
-    /// When it last grew with time.
     since: Instant,
 }
 
@@ -119,14 +105,12 @@ mod tests {
         [&length[1..], &[kind, flags, 0, 0, 0, 1], &vec![0; payload]].concat()
     }
 
-    /// Frames of which 10 may come per second, after the magic.
     fn begun(now: Instant) -> Frames {
         let mut frames = Frames::new(10, now);
         assert!(frames.take(&[b'P'; MAGIC], || now) && !frames.have_begun());
         frames
     }
 
-    /// How many of the same frame may come, up to 1,000.
     fn taken(frames: &mut Frames, frame: &[u8], now: Instant) -> usize {
         (0..1_000).take_while(|_| frames.take(frame, || now)).count()
     }
@@ -134,7 +118,7 @@ mod tests {
     #[test]
     fn at_b2_frames_without_a_call_are_counted_with_their_bytes_however_they_are_cut() {
         let now = Instant::now();
-        // A hundred frames of 64 bytes are the full allowance: a ping has 8 more.
+        // A hundred frames of 64 bytes fill the allowance; a ping has 8 more.
         let ping = frame(6, 0, 8);
         assert_eq!(taken(&mut begun(now), &ping, now), 100 * 64 / 72);
         let mut frames = begun(now);
@@ -156,14 +140,13 @@ mod tests {
         let mut frames = begun(now);
         let window = frame(8, 0, 4);
         for _ in 0..1_000 {
-            // A call with its message, and its answer of two frames, each acknowledged twice.
+            // A call with an answer of two frames, each acknowledged twice.
             assert!(frames.take(&frame(HEADERS, 4, 90), || now));
             assert!(frames.take(&frame(DATA, END_STREAM, 60), || now));
             frames.sent(120);
             assert!((0..4).all(|_| frames.take(&window, || now)));
         }
         for _ in 0..1_000 {
-            // A message of a stream.
             frames.sent(200);
             assert!((0..2).all(|_| frames.take(&window, || now)));
         }

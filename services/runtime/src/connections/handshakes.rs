@@ -1,13 +1,8 @@
-//! TLS handshakes: a bound on those under way, shared fairly by address, and the thread that computes them.
+//! TLS handshakes, limited in number and shared fairly between addresses.
 //!
-//! A handshake costs the service a signature and its peer next to nothing. So handshakes are computed by one thread of
-//! low priority, and only so many are under way. When all slots are taken, a new handshake displaces the oldest of the
-//! address that has the most, if its own address has fewer; otherwise it waits, and a free slot goes to the address
-//! that has the fewest. A peer that has sent nothing yet has no slot. All of it happens within the connection's time
-//! for its handshakes.
-//!
-//! Cost: a handshake that begins or ends walks all that are active or waiting; connections are bounded, and so are
-//! these.
+//! A handshake costs the service a signature and its peer almost nothing, so one thread of low priority computes all of
+//! them. With all slots taken, a new handshake displaces the oldest of the address with the most, if its own address
+//! has fewer. Otherwise it waits, and a free slot goes to the address with the fewest. A silent peer has no slot.
 
 use super::{table::network, tls::Acceptor};
 use crate::priority::lower_priority;
@@ -29,35 +24,28 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-/// The least time between two warnings of displaced handshakes.
 const WARN_EVERY: Duration = Duration::from_secs(10);
 
-/// Why a handshake failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HandshakeError {
-    /// The peer's fault.
     Failed,
-    /// It took too long.
     Late,
-    /// It made way for another.
     Displaced,
 }
 
-/// The handshakes of one server.
 pub(super) struct Handshakes {
     slots: Slots,
-    /// Runs the thread until dropped. `None` if there is no such thread: then the caller's runtime computes.
+    /// The computing thread; without it the caller's runtime computes.
     thread: Option<(Handle, oneshot::Sender<()>)>,
     counter: Counter<u64>,
 }
 
 impl Handshakes {
-    /// Allows so many handshakes at one time.
     pub(super) fn new(most: usize) -> Self {
         let meter = global::meter("motherlode");
         let counter = meter.u64_counter("motherlode.tls.handshakes");
         let counter = counter.with_description("TLS handshakes that ended, by outcome.").build();
-        // There from the start: a rate begins at nothing.
+        // Rates must see the first increase.
         ["done", "failed", "late", "displaced"]
             .iter()
             .for_each(|how| counter.add(0, &[KeyValue::new("outcome", *how)]));
@@ -75,7 +63,6 @@ impl Handshakes {
         Self { slots, thread: computing(), counter }
     }
 
-    /// Does a connection's handshake: waits for a slot, and fails when its time is over.
     pub(super) async fn handshake(
         &self,
         acceptor: Acceptor,
@@ -87,7 +74,7 @@ impl Handshakes {
             stream.readable().await.map_err(|_| HandshakeError::Failed)?;
             let slot = self.slots.take(peer).await.ok_or(HandshakeError::Failed)?;
             let thread = self.thread.as_ref().map_or_else(Handle::current, |(thread, _)| thread.clone());
-            // Given up when this is dropped.
+            // Aborted on drop.
             let mut computed = JoinSet::new();
             computed.spawn_on(acceptor.accept(stream), &thread);
             tokio::select! {
@@ -111,14 +98,13 @@ impl Handshakes {
     }
 }
 
-/// Starts the thread that computes handshakes; it ends when the sender is dropped.
+/// Starts the computing thread.
 fn computing() -> Option<(Handle, oneshot::Sender<()>)> {
     let ((sender, ended), (made, handle)) = (oneshot::channel::<()>(), mpsc::channel());
     let compute = move || {
         lower_priority();
         let Ok(runtime) = runtime::Builder::new_current_thread().build() else { return };
         if made.send(runtime.handle().clone()).is_ok() {
-            // Nobody sends anything: the sender is dropped.
             let _ = runtime.block_on(ended);
         }
     };
@@ -126,7 +112,6 @@ fn computing() -> Option<(Handle, oneshot::Sender<()>)> {
     Some((handle.recv().ok()?, sender))
 }
 
-/// The slots of a server.
 #[derive(Clone)]
 struct Slots(Arc<Shared>);
 
@@ -138,9 +123,9 @@ struct Shared {
 #[derive(Default)]
 struct State {
     next: u64,
-    /// By age, oldest first.
+    /// Oldest first.
     active: BTreeMap<u64, Active>,
-    /// In the order of arrival.
+    /// In order of arrival.
     waiting: VecDeque<(IpAddr, oneshot::Sender<Slot>)>,
     warned: Option<Instant>,
 }
@@ -150,7 +135,6 @@ struct Active {
     displaced: Arc<Notify>,
 }
 
-/// A slot; given back when it's dropped.
 struct Slot {
     id: u64,
     displaced: Arc<Notify>,
@@ -164,7 +148,6 @@ impl Drop for Slot {
 }
 
 impl Slots {
-    /// Waits for a slot.
     async fn take(&self, peer: IpAddr) -> Option<Slot> {
         let peer = network(peer);
         let waiting = {
@@ -186,11 +169,10 @@ impl Slots {
         Slot { id, displaced, slots: self.clone() }
     }
 
-    /// Gives a slot back: the next one is that of the address that has the fewest.
+    /// Returns a slot, which goes to the waiting address with the fewest.
     fn give_back(&self, id: u64) {
         let given = {
             let mut state = self.0.state.lock();
-            // Who was displaced has none any more.
             if state.active.remove(&id).is_none() {
                 return;
             }
@@ -201,7 +183,7 @@ impl Slots {
             let fewest = fewest.map(|(index, _)| index).and_then(|index| state.waiting.remove(index));
             fewest.map(|(peer, sender)| (sender, self.enter(&mut state, peer)))
         };
-        // Unlocked: who has gone away meanwhile gives it back at once.
+        // A receiver that is gone returns the slot at once, so the lock must be free.
         if let Some((sender, slot)) = given {
             drop(sender.send(slot));
         }
@@ -217,13 +199,12 @@ impl State {
         counts
     }
 
-    /// Displaces the oldest handshake of the address that has the most, for one of an address that has fewer. False if
-    /// none has more.
+    /// Displaces the oldest handshake of the address with the most, if that has more than `peer`.
     fn displace(&mut self, peer: IpAddr) -> bool {
         let counts = self.counts();
         let own = counts.get(&peer).copied().unwrap_or(0);
         let count = |one: &Active| counts.get(&one.peer).copied().unwrap_or(0);
-        // Of several that are the most, the first is the oldest.
+        // The first of several maxima is the oldest.
         let most = self.active.iter().rev().max_by_key(|(_, one)| count(one));
         let Some(id) = most.filter(|(_, one)| count(one) > own).map(|(id, _)| *id) else { return false };
         let Some(displaced) = self.active.remove(&id) else { return false };
@@ -250,7 +231,6 @@ mod tests {
 
     type Taking<'a> = Pin<Box<dyn Future<Output = Option<Slot>> + 'a>>;
 
-    /// Takes a slot, or returns the future that waits for one.
     fn take(slots: &Slots, from: u8) -> Result<Slot, Taking<'_>> {
         let mut taking: Taking<'_> = Box::pin(slots.take(peer(from)));
         match taking.as_mut().now_or_never() {

@@ -1,4 +1,4 @@
-//! HTTP/1.1, for browsers, for callers without gRPC and for readers of files, under the same bounds as gRPC.
+//! HTTP/1.1 for browsers, callers without gRPC and readers of files, with gRPC's limits.
 
 use super::{
     accepted::{Accepted, Admission, Listening, Opened},
@@ -24,14 +24,12 @@ use std::{
 use tokio::{net::TcpListener, task::JoinSet};
 use tower::{Service, ServiceExt};
 
-/// The answer to a connection above the limit.
 const REFUSAL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-/// Bytes of a request's head.
 const HEAD_BYTES_MAX: usize = 16 << 10;
 
-/// Serves HTTP/1.1 at an address until the stop, on the caller's runtime; then the listener is closed and requests in progress
-/// are answered; each peer has 300 ms to read its answers. Each request has its [`Peer`](super::Peer) as an extension.
+/// Serves HTTP/1.1 on the caller's runtime until the stop. Then requests in progress are answered, and each peer has
+/// 300 ms to read. Requests have their [`Peer`](super::Peer) as extension.
 pub async fn serve_http1<S, B>(
     listener: TcpListener,
     acceptor: Option<Acceptor>,
@@ -44,7 +42,7 @@ pub async fn serve_http1<S, B>(
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    // Through TLS it would be no answer.
+    // TLS clients could not read it.
     let refusal = if acceptor.is_some() { b"" } else { REFUSAL };
     let listening = Listening { listener, acceptor, admission, refusal, stop };
     let begin = |accepted: Accepted, served: &mut JoinSet<()>| {
@@ -54,7 +52,6 @@ pub async fn serve_http1<S, B>(
     listening.accept(begin).await;
 }
 
-/// Serves a connection to its end. Returns the reason if the service ended it.
 async fn run<S, B>(opened: Opened, service: S) -> Option<&'static str>
 where
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone,
@@ -76,7 +73,6 @@ where
         }
     });
     let mut builder = http1::Builder::new();
-    // A head that comes slowly has as long as a connection may rest.
     builder.timer(TokioTimer::new()).header_read_timeout(connection.bounds().idle).max_buf_size(HEAD_BYTES_MAX);
     let mut served = pin!(builder.serve_connection(TokioIo::new(wire), service));
     let mut lifetime = Lifetime::new(connection, by, stop);
@@ -97,7 +93,7 @@ where
     }
 }
 
-/// The body of an answer, which waits for its reader from its first byte on.
+/// An answer body that waits for its reader from its first byte.
 struct Answer<B> {
     body: B,
     under_way: UnderWay,

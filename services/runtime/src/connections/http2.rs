@@ -1,4 +1,4 @@
-//! HTTP/2 on one connection: its calls are taken as they come, its pings kept, and its end seen to.
+//! HTTP/2 on one connection.
 
 use super::{
     calls::{Arrived, Arriving, UnderWay, answer, arrived},
@@ -23,38 +23,32 @@ use tokio::time::{Sleep, sleep, timeout};
 use tonic::body::Body;
 use tower::Service;
 
-/// Bytes that a peer may send on one connection before they are read.
+/// Receive window of a connection.
 pub(super) const CONNECTION_WINDOW: u32 = 256 << 10;
-/// Bytes that a peer may send on one call before they are read.
+/// Receive window of a call.
 const CALL_WINDOW: u32 = 64 << 10;
-/// Bytes of one call's answer that are buffered for sending, but for the last part of them.
+/// Send buffer of a call, exceeded at most by its last part.
 const SEND_BUFFER: usize = 64 << 10;
-/// Bytes of HPACK's table.
 pub(super) const HEADER_TABLE: u32 = 4 << 10;
-/// Bytes of the longest frame that is accepted.
 const FRAME: u32 = 16 << 10;
-/// Calls that a peer may open and reset before they are looked at; one more ends the connection.
+/// Calls reset before they are processed.
 const RESET_UNSEEN_MAX: usize = 20;
-/// Errors in single calls after which a connection ends.
+/// Errors in calls before the connection ends.
 const RESET_OWN_MAX: usize = 256;
-/// How long the message of a direct call may come after its headers, and how many bytes of it are kept for so long. The layers, which
-/// keep account of both, take over then.
+/// Limits for the message of a direct call: time after its headers, and buffered bytes. Beyond, the layers count both.
 const COMING_FOR: Duration = Duration::from_millis(5);
 const COMING_BYTES_MAX: usize = 4 << 10;
 
-/// A connection that has begun.
 pub(super) struct Http2<S> {
     http: server::Connection<Greeted, Bytes>,
     service: S,
     connection: Arc<Connection>,
     peer: Arc<Peer>,
     direct: Option<Answering>,
-    /// Direct calls whose messages are not whole yet, and how long they may still wait.
     coming: Vec<Coming>,
     patience: Option<Pin<Box<Sleep>>>,
 }
 
-/// A call whose message is coming.
 struct Coming {
     head: Parts,
     read: Vec<Bytes>,
@@ -68,10 +62,6 @@ where
     S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
     S::Future: Send + 'static,
 {
-    /// Begins. Its pings are to be kept beside it.
-    ///
-    /// # Errors
-    /// The peer doesn't speak HTTP/2.
     pub(super) async fn begin(
         wire: Greeted,
         service: S,
@@ -85,17 +75,15 @@ where
         Ok((Self { http, service, connection, peer, direct, coming: vec![], patience: None }, pings))
     }
 
-    /// Takes no more calls; ends when those under way are answered.
+    /// Refuses new calls, and ends after the last answer.
     pub(super) fn leave(&mut self) {
         self.http.graceful_shutdown();
     }
 
-    /// Ends at once with GOAWAY, ENHANCE_YOUR_CALM; calls in progress fail.
     pub(super) fn calm(&mut self) {
         self.http.abrupt_shutdown(h2::Reason::ENHANCE_YOUR_CALM);
     }
 
-    /// Serves to the end.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let (mut begun, turn) = (0, self.connection.turn(TOGETHER_MAX));
         loop {
@@ -118,7 +106,6 @@ where
                 Poll::Pending => {
                     self.begin_coming(context);
                     self.hand_in();
-                    // What was answered at once is to be written, too.
                     if !self.direct.as_mut().is_some_and(|direct| direct.send(context)) {
                         return Poll::Pending;
                     }
@@ -133,7 +120,6 @@ where
         }
     }
 
-    /// Begins a call, or keeps it while its message is coming.
     fn begin_call(&mut self, mut call: Coming, patient: bool, context: &mut Context<'_>) {
         if let Some(direct) = &mut self.direct
             && direct.answers(call.head.uri.path())
@@ -154,7 +140,6 @@ where
         tokio::spawn(answer(self.service.clone(), request, respond, under_way));
     }
 
-    /// Begins the calls whose messages have come, and those that have waited for them long enough.
     fn begin_coming(&mut self, context: &mut Context<'_>) {
         if self.coming.is_empty() {
             return;
@@ -170,7 +155,7 @@ where
     }
 }
 
-/// The message of a body that is one message, and not compressed: a byte of flags, four of length, the message.
+/// Returns the only message of a body, if it is uncompressed.
 fn message(parts: &[Bytes]) -> Option<Bytes> {
     let mut body = match parts {
         [whole] => whole.clone(),
@@ -184,7 +169,7 @@ fn length(parts: &[Bytes]) -> usize {
     parts.iter().map(Bytes::len).sum()
 }
 
-/// Asks the peer again and again whether it's still there; returns once it did not answer in time.
+/// Returns after an unanswered ping.
 pub(super) async fn keep_alive(pings: Option<PingPong>, bounds: &Bounds) {
     let Some(mut pings) = pings else { return std::future::pending().await };
     loop {

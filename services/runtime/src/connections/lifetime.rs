@@ -1,4 +1,4 @@
-//! When the service ends a connection: without handshakes in time, without a call for long, and after a stop.
+//! Ends of a connection by the service: late handshakes, inactivity and the stop.
 
 use super::table::Connection;
 use crate::stop::Stop;
@@ -9,22 +9,16 @@ use std::{
 };
 use tokio::time::{Instant as Time, Sleep, sleep_until};
 
-/// Maximum time of a connection after it was asked to end.
 const LEAVE: Duration = Duration::from_secs(5);
-/// Interval at which a connection with calls in progress is checked after a stop.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Why connections end at a stop.
 pub(super) const STOPS: &str = "the service stops";
 
-/// The service's wish to end a connection.
 pub(super) enum End {
-    /// It takes no more calls, and ends when those in progress are answered.
+    /// Refuse new calls, and end after the last answer.
     Gently,
-    /// It is dropped, for this reason.
     Now(&'static str),
 }
 
-/// Time limits of a connection.
 pub(super) struct Lifetime {
     connection: Arc<Connection>,
     stop: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -34,13 +28,12 @@ pub(super) struct Lifetime {
 }
 
 impl Lifetime {
-    /// Creates the limits of a connection, with the deadline `by` for its handshakes.
     pub(super) fn new(connection: Arc<Connection>, by: Time, stop: Stop) -> Self {
         let (stop, look) = (Box::pin(stop.requested()), Box::pin(sleep_until(by)));
         Self { connection, stop, look, stopped: None, leaving: false }
     }
 
-    /// Waits until the connection is to end. May be dropped and called again.
+    /// Waits until the connection is to end. Cancel-safe.
     pub(super) async fn next(&mut self) -> End {
         loop {
             tokio::select! {
@@ -63,7 +56,7 @@ impl Lifetime {
             return Some(End::Now("no HTTP/2 preface or request in time"));
         }
         let (left, end) = match self.stopped {
-            // The caller of the stop bounds the time of the calls in progress.
+            // The stop's caller limits the time of calls in progress.
             Some(stopped) => {
                 let left = connection.closes_in(stopped).unwrap_or(LOOK_EVERY);
                 (left, left.is_zero().then_some(End::Now(STOPS)))

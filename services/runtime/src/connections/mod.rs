@@ -1,16 +1,13 @@
-//! Connections: limits per address and operator, and timeouts.
+//! Connections, their limits and timeouts.
 //!
-//! All listeners of a process (gRPC, the console with JSON, the proofs' files) share one table of connections and one bound on TLS
-//! handshakes: [`Admission`]. A connection is dropped if its handshakes (TLS, then HTTP/2's preface or the head of a request) are
-//! not finished in time, if its pings are not answered, or if it has had no call for long. There is a bound on
-//! all connections, on those from one address and on those of one operator. When a bound is reached, the least useful
-//! connection of the address with the most connections is closed: see [`Table`](table::Table).
+//! All listeners of a process (gRPC, console with JSON, proof files) share one [`Admission`]: the table of connections
+//! and the limit of TLS handshakes. A connection is dropped for late handshakes, unanswered pings or inactivity. At a
+//! limit of all connections, of an address or of an operator, the least useful one is closed, see
+//! [`Table`](table::Table).
 //!
-//! All bounds lie below the limit of descriptors, of which some are kept back for the log and its index. If there are
-//! none left all the same, one connection is dropped, the log says so, and accepting goes on.
-//!
-//! Memory of a connection in the worst case: its receive window of 256 KiB, HPACK's table of 4 KiB twice, and
-//! the buffers of TLS. Bytes that wait to be sent are counted by [`crate::buffers`].
+//! The limits are below that of descriptors, some of which are reserved for the log. If descriptors run out, one
+//! connection is dropped with a log line. A connection needs up to 256 KiB of receive window, two HPACK tables of 4 KiB
+//! and TLS buffers; [`crate::buffers`] limits unsent bytes.
 
 mod accepted;
 mod calls;
@@ -50,13 +47,12 @@ use tokio::{
 use tonic::body::Body;
 use tower::Service;
 
-/// Time for the GOAWAY of a connection with too many frames.
+/// Time to send GOAWAY to a peer with too many frames.
 const CALM: Duration = Duration::from_millis(100);
 
-/// Serves gRPC at an address until the stop; then the listener is closed, connections get GOAWAY, and calls in progress are
-/// answered. A connection without one is closed within 300 ms, and so is one whose peer does not read its
-/// answers. When dropped, it drops all connections. They are served by the workers, and all calls but the direct ones are the
-/// service's.
+/// Serves gRPC until the stop; then connections get GOAWAY and calls in progress are answered. A connection without
+/// calls, or whose peer does not read, is closed within 300 ms. Dropping the future drops all connections. `service`
+/// answers all but direct calls.
 pub async fn serve<S>(
     listener: TcpListener,
     acceptor: Option<Acceptor>,
@@ -81,7 +77,6 @@ pub async fn serve<S>(
     listening.accept(begin).await;
 }
 
-/// Serves a connection to its end. Returns the reason if the service ended it.
 async fn run<S>(opened: Opened, service: S, direct: Option<Arc<dyn Direct>>) -> Option<&'static str>
 where
     S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible>
@@ -109,7 +104,7 @@ where
             () = poll_fn(|context| http.poll(context)) => return None,
             () = connection.exceeded() => {
                 http.calm();
-                // The peer keeps sending: a GOAWAY that cannot be sent within this time is dropped.
+                // The peer may keep sending.
                 let _ = timeout(CALM, poll_fn(|context| http.poll(context))).await;
                 return Some("too many frames without a call");
             }

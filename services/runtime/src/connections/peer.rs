@@ -1,10 +1,10 @@
-//! The other end of a connection.
+//! The peer of a connection.
 
 use super::{stream::Wire, table::Connection};
 use std::{net::IpAddr, sync::Arc};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
-/// Where a call comes from: every request has it as an extension, in an `Arc`.
+/// Origin of a call, an `Arc` extension of each request.
 pub struct Peer {
     address: IpAddr,
     certificate: Option<CertificateDer<'static>>,
@@ -12,13 +12,12 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Of a call that is made within the process for somebody at an address.
+    /// Creates a peer for calls within the process.
     #[must_use]
     pub fn at(address: IpAddr) -> Self {
         Self { address, certificate: None, connection: None }
     }
 
-    /// Of a connection.
     pub(super) fn of(address: IpAddr, wire: &Wire, connection: Arc<Connection>) -> Self {
         let certificate = match wire {
             Wire::Plain(_) => None,
@@ -28,19 +27,19 @@ impl Peer {
         Self { address, certificate, connection: Some(connection) }
     }
 
-    /// The address.
+    /// Returns the address.
     #[must_use]
     pub fn address(&self) -> IpAddr {
         self.address
     }
 
-    /// The certificate that it proved to have, in DER.
+    /// Returns the verified client certificate in DER.
     #[must_use]
     pub fn certificate(&self) -> Option<&[u8]> {
         self.certificate.as_deref()
     }
 
-    /// The connection; none within the process.
+    /// Returns the connection; `None` within the process.
     #[must_use]
     pub fn connection(&self) -> Option<&Arc<Connection>> {
         self.connection.as_ref()

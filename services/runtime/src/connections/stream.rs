@@ -1,4 +1,4 @@
-//! The bytes of a connection, in the clear or through TLS.
+//! Bytes of a connection, plain or through TLS.
 
 use super::{
     frames::Frames,
@@ -20,29 +20,25 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-/// A connection's bytes.
 pub(super) enum Wire {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// How long the peer's end is awaited after the service's own. A socket that is closed while the peer still sends resets
-/// the connection, and the peer may lose the answers that it has not read yet (RFC 9112, 9.6, says so of HTTP/1.1).
+/// Time to wait for the peer's end. An earlier close resets the connection, and the peer may lose unread answers (RFC
+/// 9112, 9.6, for HTTP/1.1).
 const LINGER: Duration = Duration::from_secs(2);
-/// Probes without an answer after which a peer is gone.
+/// Unanswered probes before a connection is closed.
 const PROBES: u32 = 4;
-/// Bytes that are read at once, and dropped, meanwhile.
 const LINGER_BYTES: usize = 4 << 10;
 
-/// A connection's bytes. One of HTTP/2 is greeted once the head of its first frame was read; HTTP/2 itself checks the preface.
+/// Bytes of a connection, greeted after the first HTTP/2 frame header.
 pub(super) struct Greeted {
     wire: Wire,
     connection: Arc<Connection>,
-    /// None of HTTP/1.1.
     frames: Option<Frames>,
-    /// Too many frames have come: no more is read.
+    /// Too many frames were received; no more is read.
     exceeded: bool,
-    /// The time left for the peer to end, once the service has ended its half.
     lingering: Option<Pin<Box<Sleep>>>,
 }
 
@@ -66,7 +62,6 @@ impl Greeted {
     }
 }
 
-/// Calls a method of either variant.
 macro_rules! of {
     ($wire:expr, $stream:ident => $call:expr) => {
         match $wire {
@@ -77,24 +72,22 @@ macro_rules! of {
 }
 
 impl Wire {
-    /// Enables the kernel's keepalive probes for a silent peer, like HTTP/2's pings: the connection of a vanished peer is closed.
+    /// Enables TCP keepalive, which detects a vanished peer.
     pub(super) fn probe(&self, bounds: &Bounds) {
         let tcp = match self {
             Self::Plain(tcp) => tcp,
             Self::Tls(tls) => tls.get_ref().0,
         };
-        // A connection without probes is served all the same.
         let _ = sockopt::set_socket_keepalive(tcp, true);
         let _ = sockopt::set_tcp_keepidle(tcp, bounds.keep_alive.max(Duration::from_secs(1)));
         let _ = sockopt::set_tcp_keepintvl(tcp, (bounds.keep_alive_answer / PROBES).max(Duration::from_secs(1)));
         let _ = sockopt::set_tcp_keepcnt(tcp, PROBES);
     }
 
-    /// Reads and drops what the peer sends until it ends.
+    /// Discards received bytes until the peer ends.
     fn poll_drain(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let tcp = match self {
             Self::Plain(tcp) => tcp,
-            // Records need not be opened any more.
             Self::Tls(tls) => tls.get_mut().0,
         };
         let mut space = [0; LINGER_BYTES];
@@ -122,7 +115,6 @@ impl AsyncRead for Greeted {
             connection.greet();
         }
         if !within {
-            // Whoever serves the connection ends it.
             into.set_filled(before);
             *exceeded = true;
             connection.exceed();
@@ -142,7 +134,7 @@ impl AsyncWrite for Greeted {
         of!(&mut self.wire, stream => Pin::new(stream).poll_flush(context))
     }
 
-    /// Ends the service's half, and waits for the peer's end, but not for long.
+    /// Ends the service's half, then waits for the peer up to [`LINGER`].
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Self { wire, lingering, .. } = &mut *self;
         if lingering.is_none() {
@@ -176,7 +168,6 @@ mod tests {
     use std::io::{Read, Write};
     use tokio::io::AsyncWriteExt;
 
-    /// A connection that was accepted, and its peer.
     async fn connected() -> (Greeted, std::net::TcpStream) {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();

@@ -1,6 +1,6 @@
-//! The connections of a process, and which one makes way for another.
+//! The connections of a process, and the choice of one to close at a limit.
 //!
-//! Cost: a connection that comes or belongs to somebody for the first time walks all of them; a call touches its own only.
+//! Cost: a new connection, and its first admitted call, walk all connections; other calls touch only their own.
 
 use super::turns::{Share, Turns};
 use crate::{config::Limits, reason::Reason, refusal::Refusal};
@@ -17,54 +17,52 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// The window in which given-up calls are counted.
 const CANCELLED_WINDOW: Duration = Duration::from_secs(10);
-/// The least time between two warnings of refused connections.
 const WARN_EVERY: Duration = Duration::from_secs(10);
-/// Age up to which a connection without its handshakes is as useful as one without a known caller.
+/// Age up to which a connection without handshakes ranks like one without a known caller.
 const YOUNG: Duration = Duration::from_secs(1);
-/// Time for a peer to read the rest of its answers after a stop.
+/// Time for a peer to read its answers after a stop.
 const READ_MAX: Duration = Duration::from_millis(300);
 
-/// The bounds on connections.
+/// Limits of connections.
 #[derive(Debug, Clone)]
 pub struct Bounds {
-    /// Connections at one time.
+    /// Connections.
     pub all: usize,
-    /// Connections at one time from one address.
+    /// Connections per address.
     pub per_peer: usize,
-    /// Connections at one time from addresses that have a bound of their own.
+    /// Limits of single addresses.
     pub peers: BTreeMap<IpAddr, usize>,
-    /// Connections at one time of one operator.
+    /// Connections per operator.
     pub per_operator: usize,
-    /// TLS handshakes under way at one time.
+    /// Concurrent TLS handshakes.
     pub tls_handshakes: usize,
-    /// From being accepted until HTTP/2, or the first request of HTTP/1.1, has begun.
+    /// Time for TLS and HTTP/2, or the first HTTP/1.1 request.
     pub handshake: Duration,
-    /// Without a call.
+    /// Time without a call.
     pub idle: Duration,
-    /// From one ping to the next.
+    /// Time between pings.
     pub keep_alive: Duration,
-    /// Until a ping is answered.
+    /// Time for a ping's answer.
     pub keep_alive_answer: Duration,
-    /// Calls under way on one connection.
+    /// Calls in progress per connection.
     pub calls: u32,
-    /// Bytes of one call's headers.
+    /// Bytes of a call's headers.
     pub header_bytes: u32,
-    /// Calls that were given up by the caller on one connection in 10 seconds.
+    /// Cancelled calls per connection in 10 seconds.
     pub cancelled: u32,
-    /// Frames of HTTP/2 without a call per second on one connection.
+    /// HTTP/2 frames outside calls, per second and connection.
     pub control_frames: u32,
-    /// Weights of operators; one without has 1.
+    /// Weights of operators; default 1.
     pub weights: BTreeMap<String, u32>,
 }
 
 impl Bounds {
-    /// Takes the bounds of a configuration, and keeps below a number of descriptors.
+    /// Takes the configured limits, within the number of descriptors.
     #[must_use]
     pub fn of(limits: &Limits, descriptors: u64) -> Self {
         let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
-        // However few there are, some are for connections and some for the log.
+        // Both connections and log get some, however few there are.
         let reserve = limits.descriptors_reserved.min(descriptors / 2);
         let all = limits.connections_max.min(descriptors - reserve);
         if all < limits.connections_max {
@@ -93,7 +91,7 @@ impl Bounds {
     }
 }
 
-/// The network that an address is counted for: in IPv6 one host has 64 bits to itself.
+/// Returns the network counted as one address: 64 bits of IPv6.
 #[must_use]
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
@@ -102,12 +100,12 @@ pub fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The connections of one process, of all its listeners. Clones are the same table.
+/// The connections of all listeners of a process, shared by clones.
 ///
-/// When a bound is reached, one connection is closed: of the least useful kind (not greeted, then without a known caller,
-/// then without a call), of the address with the most connections, the oldest. A connection with calls in progress is
-/// closed only for an address with at least two connections fewer. An address with many connections therefore displaces its own
-/// and does not exclude other addresses. An operator's connections are shared by its credentials in the same way.
+/// At a limit one connection is closed. It is of the least useful kind (not greeted, then without a known caller, then
+/// without a call), of the address with the most connections, and the oldest of these. A connection with calls in
+/// progress is closed only for an address with at least two fewer, so an address with many connections mainly displaces
+/// its own. Credentials share their operator's connections likewise.
 #[derive(Clone)]
 pub struct Table(Arc<Shared>);
 
@@ -121,7 +119,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     next: u64,
-    /// By age.
+    /// Oldest first.
     connections: BTreeMap<u64, Arc<Connection>>,
     shares: BTreeMap<String, Arc<Share>>,
     warned: Option<Instant>,
@@ -134,28 +132,25 @@ pub struct Connection {
     table: Arc<Shared>,
     greeted: AtomicBool,
     began: Instant,
-    /// Caller of the first admitted call; `None` is any caller, without operators.
+    /// Caller of the first admitted call; `None` without operators.
     known: OnceLock<Option<Holder>>,
-    /// The caller's, once it is known.
     share: OnceLock<Arc<Share>>,
     calls: AtomicU32,
-    /// Calls whose answers wait for the peer to read.
+    /// Calls whose answers are not read yet.
     unread: AtomicU32,
-    /// When the service last worked on a call of it: milliseconds since the table was made.
+    /// Time of the last work on its calls, in milliseconds since the table's creation.
     rests_since: AtomicU64,
     cancelled: Mutex<Option<(Instant, u32)>>,
     shed: Notify,
     exceeded: Notify,
 }
 
-/// Whose a connection is.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Holder {
     operator: String,
     credential: String,
 }
 
-/// A connection's entry in the table.
 pub(super) struct Admitted(pub(super) Arc<Connection>);
 
 impl Drop for Admitted {
@@ -165,20 +160,17 @@ impl Drop for Admitted {
 }
 
 impl Table {
-    /// Makes an empty table.
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
         let turns = Turns::new(bounds.weights.clone());
         Self(Arc::new(Shared { turns, bounds, began: Instant::now(), state: Mutex::default() }))
     }
 
-    /// How many connections there are.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.state.lock().connections.len()
     }
 
-    /// Adds a connection; `None` if it's refused.
     pub(super) fn admit(&self, peer: IpAddr) -> Option<Admitted> {
         let (peer, bounds) = (network(peer), &self.0.bounds);
         let mut state = self.0.state.lock();
@@ -208,13 +200,11 @@ impl Table {
         Some(Admitted(connection))
     }
 
-    /// Drops one connection, if there is one that is useless or one of many.
+    /// Closes one connection, as for a new address.
     pub(super) fn make_way(&self) {
-        // For one of an address that has none.
         let _ = self.0.state.lock().make_way(Ipv6Addr::UNSPECIFIED.into(), 0);
     }
 
-    /// Warns that connections are refused, once in a while.
     pub(super) fn say_refused(&self, peer: IpAddr) {
         let mut state = self.0.state.lock();
         let now = Instant::now();
@@ -227,7 +217,7 @@ impl Table {
 }
 
 impl State {
-    /// Makes way for a connection of an address that has so many.
+    /// Closes a connection for an address with `own` connections.
     fn make_way(&mut self, peer: IpAddr, own: usize) -> Option<()> {
         let mut counts = HashMap::new();
         for one in self.connections.values() {
@@ -240,7 +230,7 @@ impl State {
         };
         let least = self.connections.values().filter(may).min_by_key(|one| {
             let kind = one.kind();
-            // Of those at work the youngest: what it does has cost the least.
+            // The youngest loses the least work.
             let age = if kind == Kind::Busy { u64::MAX - one.id } else { one.id };
             (kind, Reverse(count(one)), age)
         });
@@ -248,7 +238,7 @@ impl State {
         self.shed(id)
     }
 
-    /// Makes way for a connection of an operator's credential among the operator's.
+    /// Closes a connection of the operator for this credential.
     fn make_way_for(&mut self, holder: &Holder) -> Option<()> {
         let theirs = |one: &&Arc<Connection>| one.holder().is_some_and(|other| other.operator == holder.operator);
         let mut counts = HashMap::new();
@@ -266,7 +256,6 @@ impl State {
         self.shed(id)
     }
 
-    /// Drops the least useful connection of some.
     fn shed_where(&mut self, of: impl Fn(&Connection) -> bool) -> Option<()> {
         let least = self.connections.values().filter(|one| of(one)).min_by_key(|one| (one.kind(), one.id))?;
         let id = least.id;
@@ -279,18 +268,15 @@ impl State {
     }
 }
 
-/// A connection's usefulness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// Its handshakes, or the head of its first HTTP/1.1 request, take long.
+    /// Handshakes, or the head of the first HTTP/1.1 request, are late.
     Ungreeted,
-    /// No call of it was admitted, and none is under way.
+    /// No admitted call, and none in progress.
     Unknown,
-    /// No call of it was admitted; calls that are open to everybody are under way.
+    /// No admitted call, but open calls such as health in progress.
     Watched,
-    /// It has no call under way.
     Idle,
-    /// It has calls under way.
     Busy,
 }
 
@@ -304,7 +290,7 @@ impl Connection {
     fn kind(&self) -> Kind {
         let at_rest = self.calls.load(Ordering::Relaxed) == 0;
         match (self.greeted.load(Ordering::Relaxed), self.is_known()) {
-            // A new connection may be an honest client's, among idle ones of other clients.
+            // May be an honest client's, among idle connections of others.
             (false, _) if self.began.elapsed() < YOUNG => Kind::Unknown,
             (false, _) => Kind::Ungreeted,
             (true, false) if at_rest => Kind::Unknown,
@@ -318,17 +304,14 @@ impl Connection {
         self.known.get().and_then(Option::as_ref)
     }
 
-    /// Whether a call of it was admitted.
+    /// Reports whether a call was admitted.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.known.get().is_some()
     }
 
-    /// Assigns the connection to the operator and the credential of an admitted call; to no operator if none are configured.
-    ///
-    /// # Errors
-    /// RESOURCE_EXHAUSTED, TOO_MANY_CONNECTIONS: the operator is at its limit, all its connections have calls in progress,
-    /// and no credential has more connections than this one.
+    /// Assigns the connection to the first admitted call's operator and credential, if any. At the operator's limit, if
+    /// no connection can make way: RESOURCE_EXHAUSTED, TOO_MANY_CONNECTIONS.
     pub fn belongs_to(&self, holder: Option<(&str, &str)>) -> Result<(), Refusal> {
         if self.is_known() {
             return Ok(());
@@ -357,7 +340,7 @@ impl Connection {
             }
             let _ = self.share.set(share);
         }
-        // A second call of the same moment may have been before.
+        // A concurrent call may have been first.
         let _ = self.known.set(holder);
         Ok(())
     }
@@ -366,7 +349,6 @@ impl Connection {
         &self.table.bounds
     }
 
-    /// HTTP/2, or the first request of HTTP/1.1, has begun.
     pub(super) fn greet(&self) {
         self.greeted.store(true, Ordering::Relaxed);
     }
@@ -375,7 +357,6 @@ impl Connection {
         self.greeted.load(Ordering::Relaxed)
     }
 
-    /// A call begins.
     pub(super) fn begin(&self) {
         if self.calls.fetch_add(1, Ordering::Relaxed) == 0 {
             self.share().begin();
@@ -383,7 +364,7 @@ impl Connection {
         self.called();
     }
 
-    /// A call begins, or one of the calls of a stream.
+    /// Counts the begin of a call, or of one within a stream.
     pub fn called(&self) {
         self.table.turns.called(self.share(), || self.table.now());
     }
@@ -392,13 +373,11 @@ impl Connection {
         self.share.get().unwrap_or_else(|| self.table.turns.unknown())
     }
 
-    /// Number of calls that the connection, or a stream of calls on it, may start before others have their turn; `alone` if no
-    /// operators compete.
+    /// Returns the number of calls to start in this turn; `alone` if no operators compete.
     pub fn turn(&self, alone: usize) -> usize {
         self.table.turns.calls(self.share(), alone, || self.table.now())
     }
 
-    /// A call ends: answered, or given up by its caller.
     pub(super) fn end(&self, answered: bool) {
         self.rests_since.store(self.table.now(), Ordering::Relaxed);
         if self.calls.fetch_sub(1, Ordering::Relaxed) == 1 {
@@ -416,15 +395,15 @@ impl Connection {
         }
     }
 
-    /// The answer of a call waits for the peer to read, until the result is dropped.
+    /// Marks an answer as unread until the result is dropped.
     pub(super) fn wait_for_reader(self: &Arc<Self>) -> Unread {
         self.rests_since.store(self.table.now(), Ordering::Relaxed);
         self.unread.fetch_add(1, Ordering::Relaxed);
         Unread(Arc::clone(self))
     }
 
-    /// Time until it is closed after a stop: its peer has [`READ_MAX`] to read the rest of its answers. `None` while the
-    /// service works on a call of a known caller.
+    /// Returns the time before the close after a stop, at most [`READ_MAX`]; `None` while a known caller's call is in
+    /// progress.
     pub(super) fn closes_in(&self, stopped: Instant) -> Option<Duration> {
         let (calls, unread) = (self.calls.load(Ordering::Relaxed), self.unread.load(Ordering::Relaxed));
         if calls > unread && self.is_known() {
@@ -434,22 +413,19 @@ impl Connection {
         Some((stopped.max(rests_since) + READ_MAX).saturating_duration_since(Instant::now()))
     }
 
-    /// Too many frames without a call have come.
     pub(super) fn exceed(&self) {
         self.exceeded.notify_one();
     }
 
-    /// Waits until too many frames without a call have come.
     pub(super) async fn exceeded(&self) {
         self.exceeded.notified().await;
     }
 
-    /// Waits until it has to make way.
     pub(super) async fn shed(&self) {
         self.shed.notified().await;
     }
 
-    /// The time that it may stay without a call from now on; `None` if that is over.
+    /// Returns the remaining idle time; `None` if it is over.
     pub(super) fn left(&self) -> Option<Duration> {
         let idle = self.table.bounds.idle;
         if self.calls.load(Ordering::Relaxed) > 0 {
@@ -460,7 +436,6 @@ impl Connection {
     }
 }
 
-/// An answer that waits for its reader.
 pub(super) struct Unread(Arc<Connection>);
 
 impl Drop for Unread {

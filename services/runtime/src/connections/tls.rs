@@ -1,4 +1,4 @@
-//! TLS of the service, from its files' contents.
+//! TLS of the service.
 
 use std::sync::Arc;
 use tokio_rustls::{
@@ -10,32 +10,28 @@ use tokio_rustls::{
     },
 };
 
-/// Makes TLS connections of plain ones.
+/// Accepts TLS connections.
 pub type Acceptor = TlsAcceptor;
 
-/// Why the service's TLS cannot be set up.
+/// Reasons why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// The file of the certificate has none.
+    /// The certificate file has no certificate.
     #[error("the first file has no certificate in PEM")]
     NoCertificate,
-    /// A file is not PEM, or has no key in it.
+    /// A file is not PEM or has no key.
     #[error("the files must be PEM: {0}")]
     Pem(#[from] pem::Error),
-    /// The certificate and its key do not match, or are of a kind that is not supported.
+    /// Certificate and key do not match or are unsupported.
     #[error("the certificate and its key do not fit: {0}")]
     Rustls(#[from] rustls::Error),
-    /// The clients' roots cannot be used.
+    /// The roots of client certificates are unusable.
     #[error("{0}")]
     Roots(#[from] VerifierBuilderError),
 }
 
-/// Sets TLS up with a certificate and its key and, if there are any, the roots that clients' certificates are checked
-/// against. A client may come without one: who calls is another layer's to find out. All in PEM. `protocol` is what is
-/// spoken within, by its name in ALPN.
-///
-/// # Errors
-/// [`TlsError`] says what is wrong with them.
+/// Creates an acceptor from PEM files, with optional client certificates if `client_roots` is given. `protocol` is the
+/// ALPN name.
 pub fn acceptor(
     certificate: &[u8],
     key: &[u8],
@@ -43,7 +39,7 @@ pub fn acceptor(
     protocol: &[u8],
 ) -> Result<Acceptor, TlsError> {
     let certificates = |pem| CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
-    // The same as in all other connections of the process, whatever features others switch on.
+    // The process's only provider, whatever features dependencies enable.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
     let builder = match client_roots {

@@ -1,11 +1,9 @@
-//! Calls of operators that compete: number of calls that a connection starts per turn.
+//! Turns of competing operators: number of calls that a connection starts per turn.
 //!
-//! Connections of one thread, and the streams of calls on them, are served in turn, and each begins a number of calls in its turn. While
-//! callers of several operators call, an operator's connections share one such number by its weight: an operator with a hundred
-//! connections starts no more calls in a round than an operator with one, except for at least one call per connection. Nothing is
-//! refused, and an operator that calls alone is not slowed down. Connections without a known caller are one more operator.
-//!
-//! Cost: an atomic exchange per call.
+//! The connections of a thread, and the streams of calls on them, take turns. While several operators call, the
+//! connections of each share its number of calls per round, by weight, so that an operator with many connections starts
+//! no more calls than one with a single connection, apart from one call per connection. A single active operator is not
+//! limited. Connections without a known caller count as one operator.
 
 use std::{
     collections::BTreeMap,
@@ -15,22 +13,22 @@ use std::{
     },
 };
 
-/// Calls per turn of a connection if no operators compete.
+/// Calls per turn without competition.
 pub(super) const TOGETHER_MAX: usize = 64;
-/// Calls per turn of the operator with the greatest weight while operators compete: the fewer, the shorter others wait.
+/// Calls per turn of the operator with the greatest weight. A smaller number shortens the wait of others.
 const COMPETING_MAX: usize = 16;
-/// Milliseconds after a call of another operator during which operators compete.
+/// Milliseconds of competition after a call of another operator.
 const COMPETE_MS: u64 = 1_000;
 
-/// The shares of all operators.
+/// Shares of all operators.
 pub(super) struct Turns {
     weights: BTreeMap<String, u32>,
     heaviest: u32,
-    /// Share of the connections without a known caller.
+    /// Share of connections without a known caller.
     unknown: Arc<Share>,
-    /// The share that made the latest call.
+    /// Share of the latest call.
     latest: AtomicUsize,
-    /// Milliseconds since the table was made.
+    /// End of the competition, in milliseconds since the table's creation.
     compete_until: AtomicU64,
 }
 
@@ -43,7 +41,7 @@ pub(super) struct Share {
 }
 
 impl Turns {
-    /// An operator without a weight has 1.
+    /// Operators without a weight have 1.
     pub(super) fn new(weights: BTreeMap<String, u32>) -> Self {
         let heaviest = weights.values().copied().max().unwrap_or(1).max(1);
         let (latest, compete_until) = (AtomicUsize::new(0), AtomicU64::new(0));
@@ -54,12 +52,12 @@ impl Turns {
         &self.unknown
     }
 
-    /// A new share of an operator; `number` is unique.
+    /// Creates a share of an operator. `number` is unique.
     pub(super) fn share(&self, operator: &str, number: usize) -> Share {
         Share::new(number, self.weights.get(operator).copied().unwrap_or(1))
     }
 
-    /// A call begins.
+    /// Counts the begin of a call.
     pub(super) fn called(&self, share: &Share, now_ms: impl Fn() -> u64) {
         if self.latest.load(Ordering::Relaxed) != share.number {
             self.latest.store(share.number, Ordering::Relaxed);

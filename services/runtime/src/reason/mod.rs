@@ -1,4 +1,4 @@
-//! Reasons of refusals: one enum for what every crate refuses, and the errors reference made of it.
+//! Reasons for refusals in all crates, and the generated errors reference.
 
 mod table;
 
@@ -9,43 +9,43 @@ use table::{Row, TABLE};
 use tonic::Code;
 
 impl Reason {
-    /// All reasons, by section of the reference.
+    /// Returns all reasons, by section of the reference.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|row| row.reason)
     }
 
-    /// The reason with a name on the wire; `None` for another version's.
+    /// Parses a reason's wire name; `None` for another version's reason.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         TABLE.iter().find(|row| row.name == name).map(|row| row.reason)
     }
 
-    /// The name on the wire, in UPPER_SNAKE.
+    /// Returns the wire name in UPPER_SNAKE.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The status code; a refusal may carry another one if the cause differs.
+    /// Returns the default status code; a refusal may have another one.
     #[must_use]
     pub fn code(self) -> Code {
         self.row().code
     }
 
-    /// Whether a retry helps.
+    /// Returns the kind of retry.
     #[must_use]
     pub fn retry(self) -> Retry {
         self.row().retry
     }
 
-    /// The meaning, and the next step.
+    /// Returns meaning and next step.
     #[must_use]
     pub fn doc(self) -> String {
         self.row().doc.concat().trim().to_owned()
     }
 
     fn row(self) -> &'static Row {
-        // The table is in the enum's order.
+        // The table has the enum's order.
         &TABLE[self as usize]
     }
 }
@@ -57,7 +57,7 @@ impl fmt::Display for Reason {
 }
 
 impl Retry {
-    /// The time after which a request is sent again unchanged; `None` if that does not help.
+    /// Returns the wait before an unchanged retry; `None` if that does not help.
     #[must_use]
     pub fn wait(self) -> Option<Duration> {
         match self {
@@ -77,7 +77,7 @@ impl fmt::Display for Retry {
     }
 }
 
-/// A status code by its name in `google.rpc.Code`.
+/// Returns a status code's name in `google.rpc.Code`.
 #[must_use]
 pub fn code_name(code: Code) -> &'static str {
     match code {
@@ -101,7 +101,7 @@ pub fn code_name(code: Code) -> &'static str {
     }
 }
 
-/// The errors reference in Markdown: `proto/ERRORS.md`.
+/// Generates `proto/ERRORS.md`.
 #[must_use]
 pub fn reference() -> String {
     let mut text = String::from(HEAD);
@@ -158,7 +158,6 @@ mod tests {
         assert!(fs::read_to_string(&path).unwrap_or_default() == text, "proto/ERRORS.md is stale: run `just errors`");
     }
 
-    /// Comments of the protos, and documents that name reasons.
     fn texts() -> Vec<(String, String)> {
         let proto = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");
         let mut folders = vec![proto.join("motherlode")];
@@ -178,7 +177,6 @@ mod tests {
         texts
     }
 
-    /// Words in UPPER_SNAKE other than status codes and reasons: enum values, the wallet's words, and the form itself.
     const OTHER: [&str; 11] = [
         "CAUSE_NOT_ALLOWED",
         "FIGURES_VERSION",

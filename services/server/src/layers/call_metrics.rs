@@ -1,8 +1,5 @@
-//! How many calls there are, how long they take and how they end: counted for [`Vitals`](motherlode_report::Vitals) always, and
-//! OpenTelemetry's `rpc.server.call.duration` where a collector is configured.
-//!
-//! A stream is measured up to when it's opened. Names of methods are those that exist; anything else is `_OTHER`, so
-//! that nobody can fill a collector with names.
+//! Number, duration and result of calls, for [`Vitals`](motherlode_report::Vitals) and OpenTelemetry's
+//! `rpc.server.call.duration`. Streams are measured until they open. Unknown methods share the label `_OTHER`.
 
 use http::{Request, Response};
 use motherlode_report::Calls;
@@ -16,23 +13,21 @@ use std::{
 use tonic::{Code, body::Body};
 use tower::{Layer, Service};
 
-/// Measures every call.
 #[derive(Debug, Clone)]
 pub struct CallMetrics {
     counts: Calls,
-    /// Where a collector is.
     duration: Option<Histogram<f64>>,
 }
 
 impl CallMetrics {
-    /// A layer that counts, and measures for the global meter where that is exported.
+    /// Creates the layer; `exports` adds the global meter.
     #[must_use]
     pub fn new(counts: Calls, exports: bool) -> Self {
         let duration = exports.then(|| {
             let meter = global::meter("motherlode");
             let duration = meter.f64_histogram("rpc.server.call.duration").with_unit("s");
             let described = duration.with_description("Time from a call's arrival to its answer.");
-            // The conventions' boundaries begin at 5 ms: most of ours are done by then.
+            // OpenTelemetry's boundaries begin at 5 ms, longer than most calls.
             let boundaries =
                 [2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
             described.with_boundaries(boundaries.to_vec()).build()
@@ -40,12 +35,10 @@ impl CallMetrics {
         Self { counts, duration }
     }
 
-    /// Whether a collector is there.
     pub(crate) fn exports(&self) -> bool {
         self.duration.is_some()
     }
 
-    /// Measures a call that went through no layers.
     pub(crate) fn record(&self, method: &'static str, begun: Instant, code: Code) {
         self.ended(method, begun, name(code));
     }
@@ -64,7 +57,6 @@ impl CallMetrics {
     }
 }
 
-/// A service whose calls are measured.
 #[derive(Debug, Clone)]
 pub struct Stopwatch<S> {
     metrics: CallMetrics,
@@ -99,10 +91,8 @@ where
     }
 }
 
-/// A call under way.
 pub struct Running<F> {
     begun: Instant,
-    /// Empty where nobody is told.
     method: &'static str,
     metrics: CallMetrics,
     answer: F,
@@ -121,12 +111,11 @@ where
     }
 }
 
-/// The method of a path, without the first slash; `_OTHER` where there is no such method.
 pub(crate) fn method(path: &str) -> &'static str {
     CALLS.iter().find(|call| call.path == path).map_or("_OTHER", |call| &call.path[1..])
 }
 
-/// How a call ended: an answer that is only a status has it in the headers.
+/// Returns a call's status, which is in the headers of an answer without a body.
 fn status(answer: Option<&Response<Body>>) -> &'static str {
     let Some(answer) = answer else { return "UNKNOWN" };
     name(answer.headers().get("grpc-status").map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes())))

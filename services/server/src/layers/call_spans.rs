@@ -1,5 +1,4 @@
-//! Traces from the caller on: each call is a span, which is part of the trace that the caller names in `traceparent`. Only
-//! where spans are exported.
+//! Exported spans of calls, children of the trace in the caller's `traceparent`.
 
 use super::call_metrics::method;
 use http::{HeaderMap, Request, Response};
@@ -9,11 +8,9 @@ use tonic::body::Body;
 use tower::{Layer, Service};
 use tracing::{Instrument, Span, instrument::Instrumented};
 
-/// Makes a span of every call.
 #[derive(Debug, Clone, Copy)]
 pub struct CallSpans;
 
-/// A service whose calls are spans.
 #[derive(Debug, Clone)]
 pub struct Spanned<S>(S);
 
@@ -43,7 +40,6 @@ where
     }
 }
 
-/// The span of a call.
 pub(crate) fn span(path: &str, headers: &HeaderMap) -> Span {
     let span = tracing::debug_span!("call", rpc.method = method(path));
     if let Some(parent) = headers.get(TRACEPARENT).and_then(|parent| parent.to_str().ok()) {

@@ -1,8 +1,6 @@
-//! Currency: a call is begun when what this process holds is as of now.
-//!
-//! Where the log is, that costs nothing, but that a process whose log another one writes by now answers nothing. A replica
-//! asks where the log ends, once for the calls of a moment: see [`Ledgers::current`]. A caller who was answered by any
-//! process of the installation finds that answer's effects at every other.
+//! Read-your-writes: a call begins only when this process's state is current, so callers see the effects of earlier
+//! answers by any process. This is free at the writer; a replica asks for the log's end, once for concurrent calls
+//! ([`Ledgers::current`]).
 
 use http::{Request, Response};
 use motherlode_ledger::Ledgers;
@@ -13,16 +11,13 @@ use std::{
 use tonic::{Status, body::Body};
 use tower::{Layer, Service};
 
-/// How health and reflection begin: they are about the process, not about the log.
 const OF_THE_PROCESS: &str = "/grpc.";
-/// How the log service begins: it's about what is written here, and who asks may be asked in turn for what isn't.
+/// Waiting for the log service could block two processes on each other.
 const OF_WHAT_IS_WRITTEN: &str = "/motherlode.log.v1.LogService/";
 
-/// Keeps calls from what is old.
 #[derive(Clone)]
 pub struct Current(pub Ledgers);
 
-/// A service whose calls are begun when the ledger is current.
 #[derive(Clone)]
 pub struct UpToDate<S> {
     ledgers: Ledgers,
@@ -55,7 +50,6 @@ where
         if request.uri().path().starts_with(OF_THE_PROCESS) {
             return Box::pin(self.inner.call(request));
         }
-        // The one that is ready is used, its clone is left.
         let clone = self.inner.clone();
         let (ledgers, mut inner) = (self.ledgers.clone(), std::mem::replace(&mut self.inner, clone));
         let written = request.uri().path().starts_with(OF_WHAT_IS_WRITTEN);

@@ -1,9 +1,7 @@
-//! Deadlines: a call that runs out of time is told so, with DEADLINE_EXCEEDED and the details of every other refusal.
+//! Deadlines: a call beyond its `grpc-timeout` is refused with DEADLINE_EXCEEDED and details.
 //!
-//! A call may take as long as its caller says (`grpc-timeout`). The transport keeps that deadline too, but says
-//! CANCELLED, which a caller takes for its own doing; this layer is beneath it and starts to wait first, so that it
-//! answers first. A call that leaves less than a millisecond, the timer's smallest step, is out of time when it arrives and
-//! is not begun. Streams are bound up to their first answer only. The service's own limit is the ledger's.
+//! The transport would answer CANCELLED, so this layer's timer starts first. Streams are limited until their first
+//! answer.
 
 use http::{HeaderMap, Request, Response};
 use motherlode_runtime::{Reason, Refusal, until::within};
@@ -16,11 +14,9 @@ use tokio::time::Instant;
 use tonic::{Status, body::Body};
 use tower::{Layer, Service};
 
-/// Keeps every call within its caller's time.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline;
 
-/// A service whose calls keep within their callers' time.
 #[derive(Debug, Clone)]
 pub struct Timed<S>(S);
 
@@ -46,7 +42,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        // Made here and not when first polled: the transport's own comes later, and must not be the first to end.
+        // Created before the transport's timer, to fire first.
         let until = match until(request.headers()) {
             Ok(until) => until,
             Err(refusal) => return Box::pin(async { Ok(Status::from(refusal).into_http()) }),
@@ -65,33 +61,27 @@ where
     }
 }
 
-/// The timer's step: less is no time at all.
+/// Resolution of the timer.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// When a call's time is up; none where its caller names no time.
-///
-/// # Errors
-/// DEADLINE_EXCEEDED: it was up when the call arrived. INVALID_ARGUMENT: the header is malformed.
+/// Returns a call's deadline, if any. Refuses a timeout below [`SHORTEST`].
 pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
     match asked(headers)? {
-        Some(time) if time < SHORTEST => {
-            Err(Refusal::new(Reason::DeadlineExceeded, "time was up when the call arrived; it had no effect"))
-        }
-        // One that is centuries away is none.
+        Some(time) if time < SHORTEST => Err(Refusal::new(
+            Reason::DeadlineExceeded,
+            "the deadline had passed when the call arrived; it had no effect",
+        )),
+        // An overflow means no deadline.
         time => Ok(time.and_then(|time| Instant::now().checked_add(time))),
     }
 }
 
-/// The refusal of a call whose deadline passed while it ran.
 pub(crate) fn time_is_up() -> Refusal {
     let message = "the deadline has passed; whether there was an effect is unknown: retry with the same request id";
     Refusal::new(Reason::DeadlineExceeded, message)
 }
 
-/// Reads the caller's timeout: 1 to 8 digits and a unit (gRPC over HTTP/2). Returns `None` without such a header.
-///
-/// # Errors
-/// INVALID_ARGUMENT, TIMEOUT_MALFORMED: the header has another form, or is there twice.
+/// Parses `grpc-timeout`. A repeated header is malformed.
 fn asked(headers: &HeaderMap) -> Result<Option<Duration>, Refusal> {
     let mut values = headers.get_all("grpc-timeout").iter();
     let Some(value) = values.next() else { return Ok(None) };

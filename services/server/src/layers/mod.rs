@@ -1,4 +1,4 @@
-//! The layers that every call goes through, beside those of `motherlode_runtime` that say who calls and what it may hold.
+//! The server's own layers of the middleware stack.
 
 pub(crate) mod call_metrics;
 pub(crate) mod call_spans;

@@ -1,8 +1,7 @@
-//! Refusals: each has details (PL-12), is counted, and has a line in the log.
+//! Refusals: each has details (PL-12), a count and a log line.
 //!
-//! The services' refusals carry a `google.rpc.ErrorInfo`; a status without details comes from the transport or the
-//! codec. Their INTERNAL means a message that cannot be decoded, which is the caller's fault: it becomes
-//! INVALID_ARGUMENT.
+//! A status without details comes from the transport or the codec. Its INTERNAL means an undecodable message, so it
+//! becomes INVALID_ARGUMENT.
 
 use super::call_metrics::method;
 use bytes::Bytes;
@@ -24,19 +23,15 @@ use tonic::{Code, Status, body::Body};
 use tonic_types::StatusExt as _;
 use tower::{Layer, Service};
 
-/// The headers of a status: its code, and its details.
 const CODE: &str = "grpc-status";
 const DETAILS: &str = "grpc-status-details-bin";
 
-/// A layer that notes refusals, and adds details to those without any.
 #[derive(Debug, Clone, Copy)]
 pub struct Refusals;
 
-/// A service whose refusals are noted.
 #[derive(Debug, Clone)]
 pub struct Noted<S>(S);
 
-/// A call, as far as the layer sees it.
 struct Asked {
     path: String,
     request: RequestOf,
@@ -74,7 +69,6 @@ where
     }
 }
 
-/// The future of an answer.
 pub struct ResponseFuture<F>(F, Option<Asked>);
 
 impl<F, E> Future for ResponseFuture<F>
@@ -99,7 +93,6 @@ where
     }
 }
 
-/// A body whose trailers may be a refusal.
 struct NotedBody(Body, Asked);
 
 impl http_body::Body for NotedBody {
@@ -126,7 +119,6 @@ impl http_body::Body for NotedBody {
 }
 
 impl Asked {
-    /// Notes how the call ended, if by a refusal.
     fn ended(&self, headers: &mut HeaderMap) {
         add_details(headers);
         let Some(status) = Status::from_header_map(headers).filter(|status| status.code() != Code::Ok) else { return };
@@ -143,7 +135,6 @@ impl Asked {
     }
 }
 
-/// Adds details to a refusal that has none.
 fn add_details(headers: &mut HeaderMap) {
     let Some(code) = headers.get(CODE).filter(|_| !headers.contains_key(DETAILS)) else { return };
     let reason = match Code::from_bytes(code.as_bytes()) {
@@ -154,7 +145,7 @@ fn add_details(headers: &mut HeaderMap) {
     };
     let message = Status::from_header_map(headers).map(|status| status.message().to_owned()).unwrap_or_default();
     headers.remove("grpc-message");
-    // What the headers cannot hold is left out: code and reason are ASCII, the message is encoded.
+    // Never too long: code and reason are ASCII, the message is encoded.
     let _ = Status::from(Refusal::new(reason, message)).add_header(headers);
 }
 

@@ -1,8 +1,5 @@
-//! A copy of a partition of a service's log on this machine, as `follow` keeps it (PL-30).
-//!
-//! Of the whole log it's a log like any other, where `serve` would have it: the same records, the same hashes. Of one
-//! operator's records it's a chain of its own, each record wrapped with its place in the log. Both are kept by the log's
-//! own store: what is held is synced, a torn append is cut at the next opening, damage is found.
+//! A local copy of a partition, kept by `follow` (PL-30). A copy of one operator's records is a separate chain of
+//! wrapped records.
 
 use super::layout::{copy_folder, log_folder};
 use bytes::Bytes;
@@ -16,58 +13,58 @@ use motherlode_proto::{
 };
 use std::path::{Path, PathBuf};
 
-/// A copy of a partition, open for more.
+/// A copy of a partition, open for appends.
 pub struct Backup {
     data: PathBuf,
     partition: u32,
     kept: Option<Kept>,
-    /// Place in the log of the last record held.
+    /// Source position of the last record.
     held: Position,
 }
 
-/// Why a copy cannot be gone on with.
+/// Reasons why a copy cannot be continued.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// The folder has two, of the whole log and of an operator's records.
-    #[error("{}: both a log and an operator's copy are there", .0.display())]
+    /// The folder has both kinds of copies.
+    #[error("{} has both a log and an operator's copy", .0.display())]
     Both(PathBuf),
-    /// It's damaged, in use, or cannot be read.
+    /// The copy is damaged, in use or unreadable.
     #[error("{}: {source}", folder.display())]
     Open {
-        /// Its folder.
+        /// Folder of the copy.
         folder: PathBuf,
-        /// Its cause.
+        /// Failed opening.
         source: OpenError,
     },
-    /// Its last record cannot be read.
+    /// The last record cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Its last record is not there.
+    /// The last record is missing.
     #[error("the copy's last record is missing")]
     NoLast,
-    /// Its last record is none of a copy.
+    /// The last record is malformed.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// The service sends another operator's records, or those of all.
-    #[error("the copy is {}, what the service sends is {}", whose(held), whose(sent))]
+    /// The records are another operator's.
+    #[error("the copy has {}, but the service sends {}", whose(held), whose(sent))]
     Operator {
-        /// Whose records are held; empty for the whole log.
+        /// Operator of the copy, or empty.
         held: Box<str>,
-        /// Whose were sent.
+        /// Operator of the records, or empty.
         sent: Box<str>,
     },
-    /// The service sends what does not come next.
+    /// The record is not the next one.
     #[error("position {position} of partition {partition} was sent after {last}")]
     Order {
-        /// The record's position.
+        /// Record's position.
         position: Position,
-        /// Its partition.
+        /// Record's partition.
         partition: u32,
-        /// The last position before it.
+        /// Last position.
         last: Position,
     },
-    /// The service's log is another one.
-    #[error("what the service sends is not the log that this copy was made from: {0}")]
+    /// The service has another log.
+    #[error("the service's log is not the log that this copy was made from: {0}")]
     OtherLog(AppendError),
     /// A record cannot be written.
     #[error(transparent)]
@@ -75,21 +72,17 @@ pub enum BackupError {
 }
 
 fn whose(operator: &str) -> String {
-    if operator.is_empty() { "the whole log".into() } else { format!("{operator}'s") }
+    if operator.is_empty() { "the whole log".into() } else { format!("{operator}'s records") }
 }
 
-/// The store of a copy, and whose records it has.
 struct Kept {
-    /// Whose records they are; empty for the whole log.
+    /// Empty for the whole log.
     operator: String,
     store: SegmentStore,
 }
 
 impl Backup {
-    /// Opens what a folder has of a copy, verifying all of it; it may be nothing yet.
-    ///
-    /// # Errors
-    /// It's damaged, in use, or cannot be read.
+    /// Opens and verifies the copy in a folder, if there is one.
     pub fn open(data: &Path, partition: u32) -> Result<Self, BackupError> {
         let (log, own_copy) = (log_folder(data, partition), copy_folder(data, partition));
         let (whole, own) = (log.is_dir(), own_copy.is_dir());
@@ -106,7 +99,7 @@ impl Backup {
             }
             (false, true) => {
                 let store = open(&own_copy, partition)?;
-                // A store that got no record yet says nothing of its operator.
+                // An empty store has no operator.
                 if store.end() > 0 {
                     let last = store.reader().read(store.end(), 1, 0)?;
                     let last = last.first().ok_or(BackupError::NoLast)?;
@@ -119,28 +112,25 @@ impl Backup {
         Ok(copy)
     }
 
-    /// Which partition it's of.
+    /// Returns the partition's number.
     #[must_use]
     pub fn partition(&self) -> u32 {
         self.partition
     }
 
-    /// Place in the log of the last record that is held durably; 0 for none.
+    /// Returns the source position of the last record, or 0.
     #[must_use]
     pub fn held(&self) -> Position {
         self.held
     }
 
-    /// How many records are held.
+    /// Returns the number of records.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.kept.as_ref().map_or(0, |kept| kept.store.end())
     }
 
-    /// Takes a message's records up, durably.
-    ///
-    /// # Errors
-    /// They are no continuation of the copy, or cannot be written.
+    /// Appends a message's records durably. They must follow the copy.
     pub fn take(&mut self, message: FollowLogResponse) -> Result<(), BackupError> {
         let FollowLogResponse { records, operator_id, .. } = message;
         if let Some(Kept { operator, .. }) = self.kept.as_ref().filter(|kept| kept.operator != operator_id) {
@@ -161,7 +151,6 @@ impl Backup {
         Ok(())
     }
 
-    /// Whether records come next: of the whole log without a gap.
     fn check(&self, records: &[LogRecord], dense: bool) -> Result<(), BackupError> {
         let mut last = self.held;
         for LogRecord { position, partition, .. } in records {

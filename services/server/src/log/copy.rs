@@ -1,12 +1,8 @@
-//! A log copied from one place to another, record by record, byte for byte: from a folder to a stream, back, or from one
-//! folder to another; all its partitions.
+//! Copies all partitions of a log between folders and streams.
 //!
-//! The target must be a prefix of the source, so that a copy that was interrupted is gone on with, and no other log
-//! is ever added to. The source is only read, verified as by the audit, and a service may go on writing it. Each append
-//! is read back from the target and compared.
-//!
-//! Of a log that is being written, what a copy ends with fits together: home is copied first, the others only as far as what
-//! they copy of home is there; and what home was told of them was there before.
+//! The target must be a prefix of the source, so an interrupted copy can be resumed. The source may be in use. Appended
+//! records are read back. The copy is consistent: home is copied first, then each other partition up to the last record
+//! whose original at home is in the copy.
 
 use super::{
     location::{LogError, LogLocation},
@@ -22,50 +18,50 @@ use std::{
     time::Duration,
 };
 
-/// How long a followed source is left alone at its end.
+/// Delay at the end of a followed source.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// The outcome of a partition's copy.
+/// Result of a partition's copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copied {
-    /// Records that the target had before.
+    /// Previous end of the target.
     pub before: Position,
-    /// Records that both have now.
+    /// Common end.
     pub end: Position,
-    /// The hash of the last one.
+    /// Hash at the end.
     pub head: Hash,
 }
 
-/// Why a log could not be copied.
+/// Reasons for a failed copy.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// The source or the target cannot be read.
+    /// The source or target cannot be read.
     #[error(transparent)]
     Records(#[from] RecordsError),
-    /// The target does not open, or has other partitions.
+    /// The target cannot be opened, or has other partitions.
     #[error(transparent)]
     Target(#[from] LogError),
-    /// The source doesn't begin with the records of the target.
-    #[error("{target} is no beginning of the source: at position {position} {}", differs(*.ends))]
+    /// The target is not a prefix of the source.
+    #[error("{target} is not a prefix of the source: at position {position} {}", differs(*.ends))]
     NoPrefix {
-        /// The target.
+        /// Copy's location.
         target: Box<LogLocation>,
-        /// Where they differ.
+        /// First difference.
         position: Position,
-        /// Whether the source ends before.
+        /// Whether the source ends there.
         ends: bool,
     },
-    /// The target has grown since it was compared.
-    #[error("{0}: somebody else writes there")]
+    /// Another process wrote to the target.
+    #[error("{0}: another process is writing there")]
     Written(Box<LogLocation>),
-    /// The target takes no record.
+    /// The target refused a record.
     #[error(transparent)]
     Append(#[from] AppendError),
     /// Appended records cannot be read back.
     #[error(transparent)]
     ReadBack(#[from] ReadError),
-    /// An appended record is read back otherwise.
-    #[error("position {0} is read back otherwise than written")]
+    /// An appended record reads back differently.
+    #[error("position {0} reads back differently")]
     Altered(Position),
 }
 
@@ -73,11 +69,7 @@ fn differs(ends: bool) -> &'static str {
     if ends { "the source ends before" } else { "the source has another record there" }
 }
 
-/// Completes a copy from a source that is damaged before the copy's end: as [`copy`], but the source is read after the target's end only.
-/// Each record names the hash of the one before, so a source that is another log adds nothing.
-///
-/// # Errors
-/// As [`copy`]; the source is a stream, or does not reach the target's end.
+/// Completes a copy although the source may be damaged before the target's end. The source must be a folder.
 pub fn copy_rest(
     from: &LogLocation,
     to: &LogLocation,
@@ -87,12 +79,8 @@ pub fn copy_rest(
     copy_by(from, to, (Source::Rest, false), stopped, copied)
 }
 
-/// Copies what the target hasn't got, and while `follow`ing what comes, until it's `stopped`; `copied` counts the records. What
-/// each partition's copy came to, in their order.
-///
-/// # Errors
-/// A log cannot be read or written, is damaged, or the target is no prefix of the source. The records before the first
-/// damage of each partition are in the target then.
+/// Copies the missing records up to any damage, and with `follow` newer ones until `stopped`. `copied` counts the
+/// records. Returns the result per partition.
 pub fn copy(
     from: &LogLocation,
     to: &LogLocation,
@@ -103,12 +91,10 @@ pub fn copy(
     copy_by(from, to, (Source::Whole, follow), stopped, copied)
 }
 
-/// The part of a source that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
-    /// All of it.
     Whole,
-    /// The records after the target's end.
+    /// Records after the target's end.
     Rest,
 }
 
@@ -121,7 +107,7 @@ fn copy_by(
 ) -> Result<Vec<Copied>, CopyError> {
     let partitions = from.existing_count()?;
     to.check_partitions(partitions, &(0..partitions).collect())?;
-    // From the last to the first, as they are made: where partition 0 is there, all are.
+    // From the last to the first: partition 0 implies all others.
     let copies = (0..partitions).rev().map(|partition| match part {
         Source::Whole => Copying::begin(from, to, partition),
         Source::Rest => Copying::begin_after(from, to, partition),
@@ -147,28 +133,24 @@ fn copy_by(
             return Ok(copies.iter().map(Copying::copied).collect());
         }
         thread::sleep(LOOK_EVERY);
-        // What was there when it was stopped is copied yet.
         over = stopped.load(Ordering::Acquire);
     }
 }
 
-/// A partition being copied.
 struct Copying {
     partition: u32,
     source: Records,
-    /// Read from the source and not yet copied.
     waiting: VecDeque<Record>,
-    /// Error that ended the last batch; returned once `waiting` is copied.
+    /// Error after the records in `waiting`.
     fault: Option<RecordsError>,
     target: Box<dyn Store>,
     before: Position,
 }
 
 impl Copying {
-    /// Goes along source and target as far as the target reaches, which must have the same.
     fn begin(from: &LogLocation, to: &LogLocation, partition: u32) -> Result<Self, CopyError> {
         let mut source = from.existing(partition)?;
-        // The target may end within what is one append of the source.
+        // It may end within an append of the source.
         let mut same = (0, genesis(partition));
         for held in to.records(partition)?.into_iter().flatten() {
             let (held, found) = (held?, source.next().transpose()?);
@@ -185,7 +167,6 @@ impl Copying {
         Ok(Self::of(partition, source, target))
     }
 
-    /// Goes on after the target's end, whatever the source has before.
     fn begin_after(from: &LogLocation, to: &LogLocation, partition: u32) -> Result<Self, CopyError> {
         let target = to.open(partition)?;
         let source = from.records_after(partition, target.end(), target.head())?;
@@ -197,10 +178,9 @@ impl Copying {
         Self { partition, source, waiting: VecDeque::new(), fault: None, target, before }
     }
 
-    /// Copies to the source's end as it is now at the earliest, up to what names a position past home's end, or until it's
-    /// not wanted any more.
+    /// Copies to the source's current end, or to a record that refers past home's end, while `wanted`.
     fn go_on(&mut self, home_end: Position, wanted: impl Fn() -> bool, copied: &AtomicU64) -> Result<(), CopyError> {
-        // What was read of the source before may be older than home's end.
+        // Records read earlier may be older than home's end.
         let mut at_old_end = true;
         loop {
             if self.waiting.is_empty() {
@@ -222,8 +202,7 @@ impl Copying {
         }
     }
 
-    /// Reads the next batch. An error after the first record is returned by the next call, so that no record before a
-    /// damage is dropped.
+    /// Reads a batch. If an error follows records, the next call returns it.
     fn read(&mut self) -> Result<(), RecordsError> {
         if let Some(fault) = self.fault.take() {
             return Err(fault);
@@ -239,7 +218,6 @@ impl Copying {
         }
     }
 
-    /// Appends some records and reads them back.
     fn append(&mut self, mut batch: &[Record]) -> Result<(), CopyError> {
         let bytes: Vec<_> = batch.iter().map(|record| record.bytes.clone()).collect();
         self.target.append(self.target.end(), &bytes)?;
@@ -259,7 +237,7 @@ impl Copying {
     }
 }
 
-/// The position at home that a record of another partition copies; 0 for none. What is no commit is for the audit to find.
+/// Returns the copied commit's position at home, or 0. The audit finds malformed records.
 fn copies(record: &Record) -> Position {
     record::decode(&record.bytes).ok().and_then(|logged| logged.commit.copies()).unwrap_or_default()
 }
@@ -298,7 +276,6 @@ mod tests {
         }
     }
 
-    /// PL-37: a copy of a log that starts later would begin with a hole.
     #[test]
     fn pl_37_a_log_whose_first_records_are_archived_is_not_copied() {
         let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -1,4 +1,4 @@
-//! A log in a folder of this machine, for tools that read it several times.
+//! A log in a local folder, for tools.
 
 use super::{
     copy::{CopyError, copy},
@@ -16,7 +16,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// A log in a folder: where it's kept on JetStream, a copy that is removed with this.
+/// A log in a folder, or a temporary copy of a log on JetStream.
 #[derive(Debug)]
 pub struct LocalLog {
     data: PathBuf,
@@ -24,34 +24,31 @@ pub struct LocalLog {
     _copy: Option<TempDir>,
 }
 
-/// Why there is no log to read.
+/// Reasons for an unavailable log.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
-    /// The address is none.
+    /// The address is invalid.
     #[error(transparent)]
     Name(#[from] ConfigError),
-    /// There is no such folder.
+    /// The folder does not exist.
     #[error("{}: no such folder", .0.display())]
     NoFolder(PathBuf),
     /// The folder has no log.
     #[error("{}: no log there ({} is missing)", .0.display(), log_folder(.0, HOME).display())]
     NoLog(PathBuf),
-    /// The log that is there cannot be read.
+    /// The log cannot be read.
     #[error(transparent)]
     Records(#[from] RecordsError),
-    /// There is no folder for the copy.
+    /// The temporary folder cannot be created.
     #[error(transparent)]
     Folder(#[from] io::Error),
-    /// It cannot be copied.
+    /// The log cannot be copied.
     #[error(transparent)]
     Copy(#[from] CopyError),
 }
 
 impl LocalLog {
-    /// The log of a name, see [`LogLocation::named`].
-    ///
-    /// # Errors
-    /// There is none, or it cannot be copied.
+    /// Opens or copies the log of a [name](LogLocation::named).
     pub fn of(name: &Path, config: &Config) -> Result<Self, LocalError> {
         let location = LogLocation::named(&name.to_string_lossy(), config)?;
         let LogLocation::Stream(_) = &location else {
@@ -70,19 +67,19 @@ impl LocalLog {
         Ok(Self { data, partitions, _copy: Some(folder) })
     }
 
-    /// How many partitions it has.
+    /// Returns the number of partitions.
     #[must_use]
     pub fn partitions(&self) -> u32 {
         self.partitions
     }
 
-    /// The folder of a partition's log.
+    /// Returns a partition's log folder.
     #[must_use]
     pub fn log(&self, partition: u32) -> PathBuf {
         log_folder(&self.data, partition)
     }
 
-    /// The folder of a partition's index.
+    /// Returns a partition's index folder.
     #[must_use]
     pub fn index(&self, partition: u32) -> PathBuf {
         index_folder(&self.data, partition)

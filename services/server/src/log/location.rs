@@ -1,4 +1,4 @@
-//! Where a log is kept: segment files of a data folder, or streams on JetStream. Whatever opens a log begins here.
+//! The location of a log: a data folder or streams on JetStream.
 
 use super::layout::log_folder;
 use motherlode_books::{HOME, number};
@@ -10,36 +10,36 @@ use motherlode_runtime::{
 };
 use std::{collections::BTreeSet, fmt, fs, io, path::PathBuf};
 
-/// Where a log is kept.
+/// The location of a log.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "a process has one or two of them")]
 pub enum LogLocation {
-    /// Segment files in a data folder.
+    /// Segment files.
     Folder {
-        /// The data folder.
+        /// Data folder.
         data: PathBuf,
-        /// Bytes of one segment file.
+        /// Segment length in bytes.
         segment_bytes: u64,
     },
-    /// A stream a partition.
+    /// One stream per partition.
     Stream(config::Store),
 }
 
-/// Why a log could not be opened.
+/// Reasons for a failed opening.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// Segment files.
+    /// The segment files cannot be opened.
     #[error("the log in {}: {source}", folder.display())]
     Folder {
-        /// The folder.
+        /// Log folder.
         folder: PathBuf,
-        /// Its cause, with file and offset.
+        /// Cause with file and offset.
         source: log::OpenError,
     },
-    /// A stream.
+    /// The stream cannot be opened.
     #[error(transparent)]
     Stream(#[from] jetstream::OpenError),
-    /// The log is there with another number of partitions: where players live is fixed when it's made.
+    /// The log has another number of partitions, which is permanent since it assigns the players.
     #[error(
         "{location} has the log of partitions {}, not of {configured} partitions as configured, of which {} are written \
          here",
@@ -47,29 +47,29 @@ pub enum LogError {
         listed(writes)
     )]
     Partitions {
-        /// Where it is.
+        /// Log location.
         location: Box<LogLocation>,
-        /// Those that are there.
+        /// Existing partitions.
         found: BTreeSet<u32>,
-        /// Those that the process writes.
+        /// Partitions written by this process.
         writes: BTreeSet<u32>,
-        /// How many there should be.
+        /// Configured number.
         configured: u32,
     },
-    /// The folder of the log cannot be listed.
+    /// The folder cannot be listed.
     #[error("{}: {source}", folder.display())]
     List {
-        /// The folder.
+        /// Log folder.
         folder: PathBuf,
-        /// Why.
+        /// System error.
         source: io::Error,
     },
-    /// The folder of the index is in use, or cannot be used.
+    /// The index folder is in use or unusable.
     #[error("{}: {source}", folder.display())]
     Index {
-        /// The folder.
+        /// Index folder.
         folder: PathBuf,
-        /// Why.
+        /// System error.
         source: io::Error,
     },
 }
@@ -83,7 +83,7 @@ fn listed(partitions: &BTreeSet<u32>) -> String {
 }
 
 impl LogLocation {
-    /// Where a service has its log.
+    /// Returns a service's log location.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         match &config.store.url {
@@ -92,14 +92,11 @@ impl LogLocation {
         }
     }
 
-    /// A location by its name: a data folder or `nats://host:port,...`, with the rest as a service's configuration has it.
-    ///
-    /// # Errors
-    /// The address is none.
+    /// Parses a data folder or `nats://host:port,...`.
     pub fn named(name: &str, config: &Config) -> Result<Self, ConfigError> {
         match name.starts_with("nats://") {
             true => Ok(Self::Stream(config.log_store().at(name)?)),
-            // A mistyped address must not make a folder.
+            // A mistyped address must not become a folder.
             false if name.contains("://") => {
                 let fault = format!("{name} is neither a folder nor nats://host:port,...");
                 Err(ConfigError::Store { fault })
@@ -108,15 +105,12 @@ impl LogLocation {
         }
     }
 
-    /// Opens a partition for writing; no other can then.
-    ///
-    /// # Errors
-    /// See [`LogError`].
+    /// Opens a partition for writing.
     pub fn open(&self, partition: u32) -> Result<Box<dyn Store>, LogError> {
         match self {
             Self::Folder { data, segment_bytes } => {
                 let folder = log_folder(data, partition);
-                // What it finds may yet prove to be less than the index knows of: the ledger settles it then.
+                // The ledger settles it after a comparison with the index.
                 let store = SegmentStore::open_unchanged(&folder, partition, options(*segment_bytes));
                 Ok(Box::new(store.map_err(|source| LogError::Folder { folder, source })?))
             }
@@ -124,7 +118,7 @@ impl LogLocation {
         }
     }
 
-    /// The same for a service: full segments of a folder need not be verified before.
+    /// Opens a partition for a service, which may verify full segments later.
     fn open_to_serve(&self, partition: u32, verify: Verify) -> Result<Box<dyn Store>, LogError> {
         match (self, verify) {
             (Self::Folder { data, segment_bytes }, Verify::Behind) => {
@@ -136,21 +130,14 @@ impl LogLocation {
         }
     }
 
-    /// Opens the partitions that a service with its log in a data folder writes; the folders' locks keep a second service out.
-    ///
-    /// # Errors
-    /// See [`LogError`].
+    /// Opens the partitions that this process writes.
     pub fn open_written(&self, config: &Config) -> Result<Vec<Box<dyn Store>>, LogError> {
         self.check_partitions(config.partitions, &config.writes())?;
-        // From the last to the first: where the first is there all are, and which there are can be seen.
+        // From the last to the first: the first implies all others.
         config.writes().into_iter().rev().map(|partition| self.open_to_serve(partition, config.verify)).collect()
     }
 
-    /// Refuses to write other partitions of so many than the log was made with; a log whose making was broken off goes on. On
-    /// JetStream other processes may have made the others, in a folder they can't have.
-    ///
-    /// # Errors
-    /// See [`LogError`].
+    /// Checks that the log has these partitions, or that its creation was interrupted. A folder must have no others.
     pub fn check_partitions(&self, partitions: u32, writes: &BTreeSet<u32>) -> Result<(), LogError> {
         let found = self.partitions(partitions)?;
         let fits = match self {
@@ -165,7 +152,6 @@ impl LogLocation {
         Err(LogError::Partitions { location, found, writes, configured: partitions })
     }
 
-    /// The partitions that are there; on JetStream of those up to a number.
     fn partitions(&self, up_to: u32) -> Result<BTreeSet<u32>, LogError> {
         match self {
             Self::Folder { data, .. } => {
@@ -190,10 +176,7 @@ impl LogLocation {
         }
     }
 
-    /// How many partitions the log has; `None` where there is no log.
-    ///
-    /// # Errors
-    /// It cannot be reached or listed.
+    /// Returns the number of partitions; `None` without a log.
     pub fn count(&self) -> Result<Option<u32>, LogError> {
         let Self::Stream(config) = self else { return Ok(self.partitions(0)?.last().map(|last| last + 1)) };
         let mut count = HOME;

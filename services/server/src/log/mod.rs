@@ -1,4 +1,4 @@
-//! The log of a service, wherever it is kept: opened, read, copied.
+//! A service's log.
 
 pub mod backup;
 pub mod copy;

@@ -1,4 +1,4 @@
-//! The records of a log read from its first, verified on the way; nothing is changed or locked.
+//! Verified records of a log, read without a lock.
 
 use super::{
     layout::log_folder,
@@ -8,43 +8,41 @@ use motherlode_jetstream as jetstream;
 use motherlode_log::{self as log, Hash, Position, ReadError, Record, ScanError, genesis};
 use std::path::PathBuf;
 
-/// Bytes of records that are handed on at once.
 const BATCH_BYTES: usize = 256 << 10;
-/// Records that are handed on at once.
 const BATCH_RECORDS: usize = 4096;
 
-/// Why records could not be read.
+/// Reasons for unreadable records.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordsError {
     /// There is no log.
     #[error("{location}: no log there{}", of(*partition))]
     Missing {
-        /// Where it should be.
+        /// Log location.
         location: Box<LogLocation>,
-        /// Its partition; `None` for all.
+        /// Partition, or `None` for all.
         partition: Option<u32>,
     },
-    /// A stream is read from its first message only.
+    /// A stream can only be read from its first message.
     #[error("{0}: a stream is copied from its first record only; name a data folder")]
     NotAFolder(Box<LogLocation>),
-    /// Which partitions there are cannot be found out.
+    /// The partitions cannot be listed.
     #[error(transparent)]
     Unlisted(LogError),
-    /// Segment files are damaged, or cannot be read.
+    /// Segment files are damaged or unreadable.
     #[error(transparent)]
     Files(#[from] ScanError),
     /// The log's first records are archived.
     #[error("{}: the log starts at position {first}, and the records before it are archived: read a copy with the whole log", log.display())]
     Archived {
-        /// The partition's folder.
+        /// Partition's folder.
         log: PathBuf,
-        /// Its first kept position.
+        /// First kept position.
         first: Position,
     },
-    /// A stream cannot be reached.
+    /// The stream is unreachable.
     #[error(transparent)]
     Stream(#[from] jetstream::OpenError),
-    /// A stream is damaged, or cannot be read.
+    /// The stream is damaged or unreadable.
     #[error(transparent)]
     Messages(#[from] ReadError),
 }
@@ -54,10 +52,7 @@ fn of(partition: Option<u32>) -> String {
 }
 
 impl LogLocation {
-    /// How many partitions the log has, which must be there: what tools that read all of it begin with.
-    ///
-    /// # Errors
-    /// It isn't, or cannot be reached or listed.
+    /// Returns the number of partitions of an existing log.
     pub fn existing_count(&self) -> Result<u32, RecordsError> {
         let count = self.count().map_err(|error| match error {
             LogError::Stream(error) => error.into(),
@@ -66,10 +61,7 @@ impl LogLocation {
         count.ok_or_else(|| RecordsError::Missing { location: Box::new(self.clone()), partition: None })
     }
 
-    /// The records of a partition from position 1 on, `None` if there is no log yet.
-    ///
-    /// # Errors
-    /// It cannot be reached or listed, or its first records are archived.
+    /// Returns a partition's records; `None` without a log.
     pub fn records(&self, partition: u32) -> Result<Option<Records>, RecordsError> {
         match self {
             Self::Folder { data, .. } => {
@@ -91,10 +83,7 @@ impl LogLocation {
         }
     }
 
-    /// The records of a partition after the one at a position with this hash. The records before it are not read.
-    ///
-    /// # Errors
-    /// They cannot be read; [`RecordsError::NotAFolder`].
+    /// Returns the records after `position`, whose record has the hash `head`. The log must be in a folder.
     pub fn records_after(&self, partition: u32, position: Position, head: Hash) -> Result<Records, RecordsError> {
         match self {
             Self::Folder { data, .. } => {
@@ -105,27 +94,24 @@ impl LogLocation {
         }
     }
 
-    /// The records of a partition, which must be there.
-    ///
-    /// # Errors
-    /// They are not, or cannot be read.
+    /// Returns the records of an existing partition.
     pub fn existing(&self, partition: u32) -> Result<Records, RecordsError> {
         let missing = || RecordsError::Missing { location: Box::new(self.clone()), partition: Some(partition) };
         self.records(partition)?.ok_or_else(missing)
     }
 }
 
-/// The verified records of a log, in order, up to the end as it is when that is reached.
+/// Verified records in order, up to the current end.
 #[derive(Debug)]
 pub enum Records {
-    /// Of a partition's segment files.
+    /// Segment files.
     Folder(u32, log::Scan),
-    /// Of a stream.
+    /// JetStream messages.
     Stream(jetstream::Scan),
 }
 
 impl Records {
-    /// The last position that was verified, and its record's hash.
+    /// Returns the last verified position and its hash.
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         match self {
@@ -137,10 +123,7 @@ impl Records {
         }
     }
 
-    /// Goes on after the end.
-    ///
-    /// # Errors
-    /// The folder cannot be listed.
+    /// Continues after the end.
     pub fn resume(&mut self) -> Result<(), RecordsError> {
         match self {
             Self::Folder(_, scan) => Ok(scan.resume()?),
@@ -148,8 +131,7 @@ impl Records {
         }
     }
 
-    /// Reads a batch of at most the size of one append; empty at the end. An error ends the batch and is returned with the
-    /// records before it.
+    /// Reads a batch, at most one append long; empty at the end. An error ends the batch.
     pub fn batch(&mut self) -> (Vec<Record>, Option<RecordsError>) {
         let (mut batch, mut bytes) = (vec![], 0);
         while batch.len() < BATCH_RECORDS && bytes < BATCH_BYTES {

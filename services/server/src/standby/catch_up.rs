@@ -1,5 +1,4 @@
-//! Catching up with the writer while standing by: a thread a partition reads and folds what comes, so that taking the log over
-//! costs what came since the last look and not the whole log.
+//! Follows the writer during standby, one thread per partition, so that a takeover reads only the latest commits.
 
 use super::replica::Replica;
 use crate::{error::ServeError, setup::ledger_options};
@@ -18,23 +17,20 @@ use tokio::{
     time::timeout,
 };
 
-/// How long the process's own end waits for what can't be broken off: a replay, a server that doesn't answer.
+/// Longest wait for uninterruptible work at the process's end.
 const END_MAX: Duration = Duration::from_secs(20);
 
-/// The threads of a standby, at work.
 pub(super) struct CatchUp {
     config: Config,
     options: Options,
-    /// Where the process answers.
     port: u16,
-    /// Those who follow stop when these are dropped.
+    /// Dropping these stops the threads.
     stops: Vec<Sender<()>>,
-    /// None once it has given what it held.
     following: Option<JoinHandle<Result<Replica, ServeError>>>,
 }
 
 impl CatchUp {
-    /// Follows all partitions, once whoever had the data folder before in this process has let go of it.
+    /// Follows all partitions after `free` has released the data folder.
     pub(super) fn start(
         config: &Config,
         options: Options,
@@ -52,7 +48,6 @@ impl CatchUp {
         catch_up
     }
 
-    /// Goes on with what was held when it was stopped.
     pub(super) fn resume(&mut self, replica: Replica) {
         self.follow(std::future::ready(Ok(replica)));
     }
@@ -73,10 +68,7 @@ impl CatchUp {
         }));
     }
 
-    /// Waits until it has stopped, with what is held then.
-    ///
-    /// # Errors
-    /// It never could: another process has the data folder, say.
+    /// Waits for the end of the threads, and returns the replica.
     pub(super) async fn ended(&mut self) -> Result<Replica, ServeError> {
         let Some(following) = &mut self.following else { return std::future::pending().await };
         let ended = following.await;
@@ -84,29 +76,24 @@ impl CatchUp {
         ended.unwrap_or_else(|error| Err(ServeError::interrupted(error)))
     }
 
-    /// Stops, with what is held.
-    ///
-    /// # Errors
-    /// As [`ended`](Self::ended).
     pub(super) async fn stop(&mut self) -> Result<Replica, ServeError> {
         self.stops.clear();
         self.ended().await
     }
 
-    /// Stops, and lets go of what is held: the process ends.
     pub(super) async fn close(mut self) {
         if self.following.is_none() {
             return;
         }
         match timeout(END_MAX, self.stop()).await {
             Ok(Ok(replica)) => drop(spawn_blocking(move || replica.close()).await),
-            Ok(Err(error)) => tracing::warn!(%error, "nothing was held"),
-            Err(_) => tracing::warn!("the log could not be let go of in time: the next start reads more of it again"),
+            Ok(Err(error)) => tracing::warn!(%error, "there is no replica"),
+            Err(_) => tracing::warn!("the replica was not closed in time: the next start reads more of the log again"),
         }
     }
 }
 
-/// Runs something on a thread of its own: it may take long, and the runtime's end doesn't wait for it.
+/// Runs `body` on a thread that does not delay the runtime's end.
 fn on_a_thread<T: Send + 'static>(
     body: impl FnOnce() -> T + Send + 'static,
 ) -> impl Future<Output = Result<T, ServeError>> {

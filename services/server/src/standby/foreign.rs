@@ -1,5 +1,4 @@
-//! Messages in a stream that no writer of the log has published: the writer skips them and logs a significant event
-//! (PL-22), once an hour and partition.
+//! Reports foreign messages as a significant event (PL-22), once per hour and partition.
 
 use motherlode_jetstream::Presence;
 use motherlode_ledger::Ledgers;
@@ -7,10 +6,8 @@ use motherlode_report::log_finding;
 use std::{collections::BTreeMap, time::Duration};
 use tokio::time::sleep;
 
-/// From one look at the counts to the next.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Reports foreign messages for as long as it's polled.
 pub(super) async fn report(presence: Presence, ledgers: Ledgers) {
     let mut reported = BTreeMap::<u32, u64>::new();
     loop {

@@ -1,5 +1,4 @@
-//! The standbys of a log, as its writer hears of them: each is listed among those who follow the log, until it has been silent for some
-//! seconds.
+//! Standbys of a log, listed until they are silent for some seconds.
 
 use motherlode_jetstream::{Presence, Told};
 use motherlode_ledger::{Ledgers, ReaderKind, Reading};
@@ -7,15 +6,14 @@ use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// A standby that was silent for so long is there no more: it tells once a second.
+/// A standby reports once per second.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
-/// Standbys of a partition that are listed.
+/// Listed standbys per partition.
 const LISTED_MAX: usize = 64;
 
-/// Those that were heard, by partition and name, with the last time.
+/// By partition and name, with the last report.
 type Heard = BTreeMap<(u32, String), (Reading, Instant)>;
 
-/// Lists the standbys of these ledgers for as long as it's polled.
 pub(super) async fn list(presence: Presence, ledgers: Ledgers) {
     let heard = Arc::new(Mutex::new(Heard::new()));
     let hearing = presence.hear_standbys(|told| take(&mut heard.lock(), &ledgers, told));

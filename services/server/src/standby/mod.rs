@@ -1,8 +1,5 @@
-//! A process whose log is on JetStream: writing it, or standing by while another process does.
-//!
-//! Another process can write the log from one message to the next, so this one goes round: it stands by with a replica of the
-//! log until no writer is heard, takes the log over, which makes it the writer, and serves until it must step down. Of two that
-//! stand by and find no writer at the same time, the one with the first epoch takes the log; the other keeps standing by.
+//! A process with its log on JetStream, as writer or standby in turns. If two standbys take over at once, the first
+//! epoch message wins.
 
 mod catch_up;
 mod foreign;
@@ -37,21 +34,16 @@ use tokio::{
     time::sleep,
 };
 
-/// Before a log that did not open is tried again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A log that was opened, with what tells other processes that this one writes it.
 type Opened = (Stores, Option<Presence>);
 
-/// How a turn as the writer ended.
 enum Turn {
-    /// By the signal: the process ends.
     Signalled,
-    /// By another writer: what was served is on its way to its end.
+    /// The server is stopping.
     Lost(Option<JoinHandle<Result<(), ServeError>>>),
 }
 
-/// A process that writes the log in turns.
 struct Candidate {
     config: Config,
     options: Options,
@@ -59,10 +51,7 @@ struct Candidate {
     listener: TcpListener,
 }
 
-/// Serves until the signal; `phase` is told when the process begins to serve or to stand by.
-///
-/// # Errors
-/// [`ServeError`] of the first start; later on the process stands by and tries again.
+/// Serves until the signal. Errors after the first start only delay the next attempt.
 pub(crate) async fn serve(
     config: Config,
     options: Options,
@@ -73,7 +62,7 @@ pub(crate) async fn serve(
     let candidate = Candidate { listener: bind(&config)?, config, options, dealer };
     let mut signalled = pin!(signalled);
     let mut leaving = None;
-    // A process with all roles is alone, unless it's told otherwise by one that takes its log.
+    // A process of all roles takes the log at its start.
     let mut opened = match candidate.config.role {
         Role::All => tokio::select! {
             opened = candidate.open() => Some(opened?),
@@ -96,10 +85,7 @@ pub(crate) async fn serve(
     }
 }
 
-/// Opens the partitions that a process writes, taking them from whoever wrote them.
-///
-/// # Errors
-/// See [`LogError`].
+/// Opens the partitions that this process writes, and fences their previous writers.
 pub(crate) fn open(config: &Config) -> Result<Opened, LogError> {
     let mut replica = Replica::new(config)?;
     LogLocation::of(config).check_partitions(config.partitions, &config.writes())?;
@@ -107,7 +93,7 @@ pub(crate) fn open(config: &Config) -> Result<Opened, LogError> {
 }
 
 impl Candidate {
-    /// The port that it answers at, by which the writer tells standbys of one machine apart.
+    /// The port distinguishes standbys on one machine.
     fn port(&self) -> u16 {
         self.listener.local_addr().map_or(self.config.listen.port(), |address| address.port())
     }
@@ -117,8 +103,7 @@ impl Candidate {
         Ok(spawn_blocking(move || open(&config)).await.map_err(ServeError::interrupted)??)
     }
 
-    /// Stands by until the log was taken over; `None` when the signal comes first. What this process served before is closed
-    /// before its data folder is used again.
+    /// Stands by until the takeover; `None` after the signal.
     async fn stand_by(
         &self,
         leaving: Option<JoinHandle<Result<(), ServeError>>>,
@@ -140,7 +125,6 @@ impl Candidate {
         Ok(Some(opened))
     }
 
-    /// Waits until the log has no writer, and takes it over. What stops that for now is tried again.
     async fn take_over(&self, catch_up: &mut CatchUp, silent: &AtomicBool) -> Result<Opened, ServeError> {
         let writes: Vec<_> = self.config.writes().into_iter().collect();
         loop {
@@ -148,7 +132,7 @@ impl Candidate {
                 vacant = vacant(&self.config.store, &writes, silent) => match vacant {
                     Ok(last_epochs) => last_epochs,
                     Err(error) => {
-                        tracing::warn!(%error, "whether the log has a writer can't be found out");
+                        tracing::warn!(%error, "failed to check whether the log has a writer");
                         sleep(PAUSE).await;
                         continue;
                     }
@@ -167,7 +151,7 @@ impl Candidate {
             let (replica, opened) = opening.await.map_err(ServeError::interrupted)?;
             match opened {
                 Ok(opened) => return Ok(opened),
-                Err(error) => tracing::warn!(%error, "the log can't be taken over"),
+                Err(error) => tracing::warn!(%error, "failed to take the log over"),
             }
             silent.store(false, Ordering::Relaxed);
             catch_up.resume(replica);
@@ -175,7 +159,6 @@ impl Candidate {
         }
     }
 
-    /// Serves on a log that this process has taken, until the signal or until it must step down.
     async fn write(
         &self,
         (stores, presence): Opened,
@@ -183,7 +166,7 @@ impl Candidate {
         phase: &impl Fn(Phase<'_>),
     ) -> Result<Turn, ServeError> {
         let mut starting = self.start(stores);
-        // The writer is heard from the moment that it has the log: replaying may take longer than a silence.
+        // A replay may last longer than a silence.
         let mut lost = pin!(async {
             match &presence {
                 Some(presence) => presence.hold().await,
@@ -193,7 +176,7 @@ impl Candidate {
         let mut server = tokio::select! {
             started = &mut starting => match started.map_err(ServeError::interrupted)? {
                 Ok(server) => server,
-                // Its first append came too late: another took the log meanwhile.
+                // Another process took the log first.
                 Err(error @ (ServeError::Pool { .. } | ServeError::Behind(_))) => {
                     tracing::error!(%error, "the log was lost before it was served");
                     return Ok(Turn::Lost(None));
@@ -215,7 +198,7 @@ impl Candidate {
         phase(Phase::Serving(&server));
         let ledgers = server.ledgers().clone();
         let why = tokio::select! {
-            // In this order: `failed` looks at replicas too, and standing by mends none.
+            // `failed` covers replicas too, which a standby cannot repair.
             biased;
             signal = signalled => {
                 tracing::info!(signal, "stopping");
@@ -223,7 +206,6 @@ impl Candidate {
                 leave(presence.as_ref()).await;
                 return stopped.map(|()| Turn::Signalled);
             }
-            // Whoever starts this process again has it replay, and judge, from the beginning.
             standing @ (Standing::Failed(_) | Standing::Fenced(_)) = ledgers.replica_failed() => {
                 server.stop().await?;
                 return Err(ServeError::Replica(standing));
@@ -236,12 +218,11 @@ impl Candidate {
             why = lost => why,
             Standing::Failed(why) | Standing::Damaged(why) | Standing::Fenced(why) = server.failed() => why,
         };
-        tracing::error!(why, "this process writes the log no more: it stands by");
+        tracing::error!(why, "this process no longer writes the log, and stands by");
         server.step_down(&why);
         Ok(Turn::Lost(Some(tokio::spawn(server.stop()))))
     }
 
-    /// Replays and serves, on a task where that may take as long as it takes.
     fn start(&self, stores: Stores) -> JoinHandle<Result<Server, ServeError>> {
         let (listener, config) = (self.listener.try_clone(), self.config.clone());
         let (options, dealer) = (self.options.clone(), self.dealer.clone());
@@ -252,7 +233,6 @@ impl Candidate {
     }
 }
 
-/// Hands the log over to a standby: nothing more is appended.
 async fn leave(presence: Option<&Presence>) {
     if let Some(presence) = presence {
         presence.leave().await;
@@ -269,7 +249,6 @@ async fn closed(leaving: Option<JoinHandle<Result<(), ServeError>>>) -> Result<(
     }
 }
 
-/// Ends a server that comes to serve a log which this process has lost.
 async fn give_up(starting: JoinHandle<Result<Server, ServeError>>, why: String) -> Result<(), ServeError> {
     let Ok(Ok(server)) = starting.await else { return Ok(()) };
     server.step_down(&why);

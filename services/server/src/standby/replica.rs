@@ -1,8 +1,5 @@
-//! A standby's replica: the log that another process writes, as far as this one has read and folded it.
-//!
-//! Each partition's stream is read from JetStream itself, verified, and folded into books, index and requests ([`Recovered`]);
-//! the process that writes need not be there. Nothing of the log is changed. What proves to be of another log is let go of,
-//! which is said, and the log is loaded anew.
+//! A standby's replica of another process's log, read from JetStream, verified and folded ([`Recovered`]). State of
+//! another log is dropped and loaded again.
 
 use crate::log::{layout::index_folder, location::LogError};
 use motherlode_jetstream::{self as jetstream, Absent, Following, JetStreamStore, Presence};
@@ -16,28 +13,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// From one look for more to the next, where there was none.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// From one word to the log's writer to the next.
 const TELL_EVERY: Duration = Duration::from_secs(1);
-/// Before what failed is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// Before a log is loaded anew, since that may be for nothing.
 const ANEW_AFTER: Duration = Duration::from_secs(60);
 
-/// The partitions of a log as far as this process holds them, and the lock of the folder with their index.
 pub(super) struct Replica {
     config: config::Store,
     lock: Option<LockGuard>,
-    /// Those that it writes once it has taken them over.
     pub(super) partitions: Vec<PartitionReplica>,
 }
 
 impl Replica {
-    /// Locks the data folder; nothing is held of the log yet.
-    ///
-    /// # Errors
-    /// [`LogError::Index`]: another process has the folder.
     pub(super) fn new(config: &Config) -> Result<Self, LogError> {
         let failed = |source| LogError::Index { folder: config.data.clone(), source };
         OsDisk.create_dir(&config.data).map_err(failed)?;
@@ -47,14 +34,10 @@ impl Replica {
         Ok(Self { config: config.log_store(), lock: Some(lock), partitions })
     }
 
-    /// Takes all partitions over, with what is held of them, unless another process has done so since `last_epochs` (by
-    /// partition, as [`vacant`](jetstream::vacant) returns them). Where that fails, what is held still is, but for what proves to
-    /// be of another log.
-    ///
-    /// # Errors
-    /// See [`LogError`].
+    /// Takes all partitions over, unless another process did so after `last_epochs` (from
+    /// [`vacant`](jetstream::vacant)). After an error, replicas of this log remain.
     pub(super) fn open(&mut self, last_epochs: &BTreeMap<u32, u64>) -> Result<(Stores, Option<Presence>), LogError> {
-        // From the last to the first: where the first is there all are, and which there are can be seen.
+        // From the last to the first: the first implies all others.
         let last_epoch = |partition: &PartitionReplica| last_epochs.get(&partition.number).copied();
         let opened =
             self.partitions.iter_mut().rev().map(|partition| partition.open(&self.config, last_epoch(partition)));
@@ -63,7 +46,7 @@ impl Replica {
         let presence = opened.split_first().map(|(first, others)| first.presence(others));
         let mut stores: Vec<Box<dyn Store>> = vec![];
         for store in opened {
-            // One of them keeps the lock, for all.
+            // One lock protects all stores.
             stores.push(match self.lock.take() {
                 Some(lock) => Box::new(store.with_lock(lock)),
                 None => Box::new(store),
@@ -73,20 +56,16 @@ impl Replica {
         Ok((Stores { stores, recovered }, presence))
     }
 
-    /// Lets go of all that is held.
     pub(super) fn close(self) {
         self.partitions.into_iter().for_each(|mut partition| partition.let_go());
     }
 }
 
-/// A partition, as far as it's held.
 pub(super) struct PartitionReplica {
     number: u32,
-    /// Evidence of an earlier log; no other is created then.
+    /// Prevents the creation of a new stream.
     evidence: Option<String>,
-    /// Read and verified.
     stream: Option<Following>,
-    /// Folded.
     ledger: Option<Recovered>,
 }
 
@@ -97,7 +76,6 @@ impl PartitionReplica {
         Self { number, evidence, stream: None, ledger: None }
     }
 
-    /// Takes it over; reads what came since, or everything where nothing is held.
     fn open(
         &mut self,
         config: &config::Store,
@@ -110,13 +88,13 @@ impl PartitionReplica {
         let opened = JetStreamStore::take_over(following, config, last_epoch);
         opened.inspect_err(|error| {
             if is_doubt(error) {
-                tracing::error!(partition = self.number, %error, "what is held is not of this log: it's loaded anew");
+                tracing::error!(partition = self.number, %error, "the replica is of another log and will be loaded again");
                 self.let_go();
             }
         })
     }
 
-    /// Catches up again and again until it's told to stop, and tells the writer how far it is.
+    /// Follows the partition until stopped, and reports its position to the writer.
     pub(super) fn follow(mut self, config: &Config, options: &Options, port: u16, stop: &Receiver<()>) -> Self {
         let (mut pause, mut said, mut telling) = (Duration::ZERO, false, Telling { port, last: None });
         while stop.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
@@ -126,18 +104,17 @@ impl PartitionReplica {
             };
             pause = RETRY_AFTER;
             if why.is_doubt() {
-                tracing::error!(partition = self.number, %why, "what is held is not of this log: it's loaded anew");
+                tracing::error!(partition = self.number, %why, "the replica is of another log and will be loaded again");
                 self.let_go();
                 pause = ANEW_AFTER;
             } else if !said {
-                tracing::warn!(partition = self.number, %why, "the log can't be followed for now");
+                tracing::warn!(partition = self.number, %why, "failed to follow the log");
                 said = true;
             }
         }
         self
     }
 
-    /// Reads and folds what there is by now; breaks off when it's told to stop.
     fn catch_up(
         &mut self,
         config: &Config,
@@ -148,7 +125,6 @@ impl PartitionReplica {
         let following = match &mut self.stream {
             Some(following) => following,
             none => match Following::find(&config.log_store(), self.number) {
-                // Nobody has made the log yet.
                 Err(jetstream::OpenError::Missing { .. }) => return Ok(()),
                 found => none.insert(found?),
             },
@@ -163,7 +139,7 @@ impl PartitionReplica {
                     let (position, hash) = following.verified();
                     let (end, folder) = (Held { position, hash }, index_folder(&config.data, self.number));
                     self.ledger = Some(Recovered::recover(self.number, following.reader(), end, &folder, options)?);
-                    tracing::info!(partition = self.number, position, "the log is held");
+                    tracing::info!(partition = self.number, position, "the log is loaded");
                 }
                 None => {}
             }
@@ -182,7 +158,6 @@ impl PartitionReplica {
     }
 }
 
-/// A word to the writer, once in a while.
 struct Telling {
     port: u16,
     last: Option<Instant>,
@@ -197,7 +172,6 @@ impl Telling {
     }
 }
 
-/// Why a partition can't be caught up with.
 #[derive(Debug, thiserror::Error)]
 enum CatchUpError {
     #[error(transparent)]
@@ -209,7 +183,7 @@ enum CatchUpError {
 }
 
 impl CatchUpError {
-    /// Whether what is held may be of another log. If not, trying again later is enough.
+    /// Reports whether the replica may be of another log.
     fn is_doubt(&self) -> bool {
         match self {
             Self::Stream(error) => is_doubt(error),
@@ -219,7 +193,6 @@ impl CatchUpError {
     }
 }
 
-/// The same of an opening.
 fn is_doubt(error: &jetstream::OpenError) -> bool {
     use jetstream::OpenError as Open;
     match error {

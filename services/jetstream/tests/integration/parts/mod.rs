@@ -1,4 +1,4 @@
-//! Helpers shared by the tests: logs with records that say who appended them.
+//! Shared helpers.
 
 use bytes::Bytes;
 use motherlode_jetstream::JetStreamStore;
@@ -7,10 +7,10 @@ use motherlode_runtime::config::Store as Config;
 use motherlode_testkit::conformance::records;
 use std::collections::BTreeMap;
 
-/// Appends that were acknowledged: each record by its position.
+/// Acknowledged records by position.
 pub type Acknowledged = BTreeMap<Position, Bytes>;
 
-/// Appends records with these payloads, and notes them once they are acknowledged.
+/// Appends records, and notes them if they are acknowledged.
 pub fn append(
     store: &mut JetStreamStore,
     payloads: &[Vec<u8>],
@@ -22,7 +22,7 @@ pub fn append(
     Ok(())
 }
 
-/// Reads the whole stream and finds everything that was acknowledged in it; answers its length.
+/// Asserts that the stream has all acknowledged records, and returns its length.
 pub fn holds(config: &Config, acknowledged: &Acknowledged) -> Position {
     let scan = motherlode_jetstream::scan(config, 0).expect("the stream is there");
     let all: BTreeMap<_, _> = scan.map(|record| record.expect("sound")).map(|r| (r.position, r.bytes)).collect();
@@ -32,7 +32,7 @@ pub fn holds(config: &Config, acknowledged: &Acknowledged) -> Position {
     all.len() as Position
 }
 
-/// Payloads of an append that is like no other.
+/// Returns unique payloads of an append.
 pub fn payloads(writer: &str, append: usize) -> Vec<Vec<u8>> {
     (0..append % 4 + 1).map(|record| format!("{writer} {append} {record}").into_bytes()).collect()
 }

@@ -32,9 +32,12 @@ pub const FAULTY: &[(&str, &[&str])] = &[
     ("[[operators]]\nid = \"a b\"\n", &["operator \"a b\"", "1 to 64 characters"]),
     // Contradictions.
     ("role = \"spin\"\n", &["ledger: targets", "none of its own"]),
-    ("[[operators]]\nid = \"a\"\n[[operators]]\nid = \"a\"\n", &["operator \"a\"", "there twice"]),
+    ("[[operators]]\nid = \"a\"\n[[operators]]\nid = \"a\"\n", &["operator \"a\"", "configured twice"]),
     ("[[operators]]\nid = \"a\"\nwallet = \"seamless\"\n", &["operator \"a\"", "needs operators.seamless"]),
-    ("listen = \"0.0.0.0:0\"\n", &["0.0.0.0:0 can be reached by others", "[allow_beyond_loopback] plaintext = true"]),
+    (
+        "listen = \"0.0.0.0:0\"\n",
+        &["0.0.0.0:0 is reachable beyond loopback", "[allow_beyond_loopback] plaintext = true"],
+    ),
     // Credentials.
     (
         "[[operators]]\nid = \"a\"\n[[operators.credentials]]\nname = \"x\"\ntoken_sha256 = \"12\"\nroles = [\"play\"]\n",

@@ -103,7 +103,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("serve --listen @LISTENS --no-console --data fresh", 1, ["cannot listen on 127.0.0.1:", "Address already in use", "--listen and --console"]),
     ("serve --listen 127.0.0.1:0 --console @LISTENS --data fresh", 1, ["cannot listen on 127.0.0.1:", "Address already in use", "--listen and --console"]),
     ("serve --listen here --data fresh", 2, ["'here' for '--listen", "an IP address and a port, such as 127.0.0.1:50051", HELP]),
-    ("serve --listen 0.0.0.0:0 --no-console --data fresh", 2, ["0.0.0.0:0 can be reached by others", "without TLS", "[allow_beyond_loopback] plaintext = true"]),
+    ("serve --listen 0.0.0.0:0 --no-console --data fresh", 2, ["0.0.0.0:0 is reachable beyond loopback", "without TLS", "[allow_beyond_loopback] plaintext = true"]),
     ("serve --listen 127.0.0.1:0 --no-console --data plain", 2, ["plain is a file", "is a folder", "Name a folder by --data"]),
     ("serve --listen 127.0.0.1:0 --no-console --data stopped --partitions 3", 1, ["stopped has the log of partitions 0", "not of 3 partitions", "(--partitions)"]),
     ("serve --partitions 65 --data fresh", 2, ["'65' for '--partitions", "1..=64", HELP]),
@@ -163,7 +163,7 @@ pub const MISTAKES: &[Mistake] = &[
     // Copies and feeds.
     ("copy --from stopped --to stopped", 2, ["stopped is the log itself", "not a copy of it", "Name another folder by --to"]),
     ("copy --from stopped --to plain", 1, ["plain/log", "Not a directory", "Name a folder"]),
-    ("copy --from stopped --to @DATA", 1, ["is no beginning of the source", "another record", "Copy to an empty folder"]),
+    ("copy --from stopped --to @DATA", 1, ["is not a prefix of the source", "another record", "Copy to an empty folder"]),
     ("copy --from stopped --to xyz://there", 2, ["xyz://there", "neither a folder nor nats://", NO_LOG]),
     ("copy --from stopped --to nats://127.0.0.1:1", 1, ["cannot connect to nats://127.0.0.1:1", "refused", "Check the address"]),
     ("follow --to xyz://there --once --target @OPEN", 2, ["xyz://there", "neither a folder nor nats://", NO_LOG]),

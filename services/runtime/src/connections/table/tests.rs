@@ -14,7 +14,6 @@ fn is_shed(admitted: &Admitted) -> bool {
     admitted.0.shed().now_or_never().is_some()
 }
 
-/// A connection with an operator's call in progress.
 fn busy(table: &Table, from: u8) -> Admitted {
     let admitted = idle(table, from);
     admitted.0.begin();
@@ -36,7 +35,7 @@ fn uf_02_who_has_as_many_as_one_address_may_displaces_its_own_and_nobody_elses()
     assert_eq!((is_shed(&rest), is_shed(&work), is_shed(&other), table.count()), (true, false, false, 3));
     third.0.greet();
     third.0.begin();
-    // The call has no caller: it may be a health watch, of which any number is allowed.
+    // Calls without a caller, such as health watches, are not limited.
     let fourth = busy(&table, 1);
     assert!(is_shed(&third));
     assert!(table.admit(peer(1)).is_none(), "both are at work");
@@ -50,13 +49,12 @@ fn uf_02_a_full_table_takes_in_who_has_fewer_at_the_cost_of_who_has_the_most() {
     let table = table(4, 4);
     let mine: Vec<_> = (0..3).map(|_| busy(&table, 1)).collect();
     let silent = table.admit(peer(1)).unwrap();
-    // The silent connection is closed first, then the youngest of the address with many.
+    // First the silent connection, then the youngest of the address with many.
     let second = busy(&table, 2);
     assert!(is_shed(&silent));
     let third = busy(&table, 3);
     assert_eq!(mine.iter().map(is_shed).collect::<Vec<_>>(), [false, false, true]);
-    // Now two, one and one: the next address is no better off than the first, and takes nothing from those at work
-    // but from who has two.
+    // Now two, one and one: a further address only displaces one of the two.
     let fourth = busy(&table, 4);
     assert_eq!(mine.iter().take(2).map(is_shed).collect::<Vec<_>>(), [false, true]);
     assert!(table.admit(peer(5)).is_none() && table.admit(peer(1)).is_none());
