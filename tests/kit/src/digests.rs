@@ -1,23 +1,23 @@
-//! Digests of derived state, next to the version of that state: a file of text per kind of state in `tests/golden`.
+//! Digests of derived state, with the version of that state: one text file per kind of state in `tests/golden`.
 //!
 //! ```text
 //! version 3
 //! five-games 5d41402abc4b2a76...
 //! ```
 //!
-//! A test folds the [logs](crate::logs), and compares the digests of the serialized result. A digest that changes while the version
-//! stays fails: files of earlier builds would be used as if they were of this one.
+//! A test folds the [logs](crate::logs) and compares the digests of the serialized result. It fails if a digest changes
+//! and the version does not: the service would load files of earlier builds.
 
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
 
-/// Set to write the new digests.
+/// Environment variable; if set, the new digests are written.
 const WRITE: &str = "MOTHERLODE_WRITE_DIGESTS";
 
-/// The digests of a kind of state, by the names of the folded logs.
+/// Digests of one kind of state by log name.
 pub type Digests = BTreeMap<String, String>;
 
-/// The SHA-256 of a serialized state, in hex.
+/// Returns the SHA-256 of a serialized state in hex.
 #[must_use]
 pub fn digest(state: &[u8]) -> String {
     Sha256::digest(state).iter().fold(String::new(), |mut hex, byte| {
@@ -26,10 +26,8 @@ pub fn digest(state: &[u8]) -> String {
     })
 }
 
-/// Checks digests against those in a file of `tests/golden`. `constant` names the version in the sources.
-///
-/// # Panics
-/// They differ; the message tells the next step. With `MOTHERLODE_WRITE_DIGESTS` set, the file is written instead if the version allows it.
+/// Compares digests with a file of `tests/golden`, and panics if they differ; `constant` is the name of the version in
+/// the sources. If `MOTHERLODE_WRITE_DIGESTS` is set and the version was raised, writes the file instead.
 pub fn check(file: &str, constant: &str, version: u32, digests: &Digests) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden").join(file);
     let text = fs::read_to_string(&path).unwrap_or_default();
@@ -54,11 +52,11 @@ pub fn check(file: &str, constant: &str, version: u32, digests: &Digests) {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Difference {
-    /// The version was raised, or there is a new log.
+    /// The version was raised, or a log was added.
     Allowed,
-    /// The digests of these logs changed, and the version did not.
+    /// The digests of these logs changed without a new version.
     Changed(String),
-    /// The file is of a later version.
+    /// The file has a later version.
     Older { held: u32 },
 }
 

@@ -1,5 +1,4 @@
-//! Further made logs, with values of the fields that the first ones leave empty: another currency, open rounds of every kind, two
-//! partitions in the middle of an exchange.
+//! More made logs, with values of the fields that are empty in the first ones.
 
 use super::{
     Log,
@@ -30,7 +29,7 @@ pub(super) fn all() -> Vec<Log> {
     worlds.into_iter().map(log).collect()
 }
 
-/// Damage of the log that a start found repaired, and another one.
+/// Damage of the log that was repaired, and new damage.
 fn damaged(partition: u32) -> World {
     let mut world = World::new(partition);
     let found = || Event::IntegrityFailed { check: Event::CHECK_OF_LOG.into(), finding: "a block".into() };
@@ -51,7 +50,7 @@ fn more() -> World {
     for (name, currency) in [("uma", USD), ("udo", USD), ("ann", EUR)] {
         world.open(name, currency, 1_000_000);
     }
-    // A paid award in another currency, an unpaid one, and a waiting hit of an open round.
+    // A paid award in another currency, an unpaid one, and a pending hit of an open round.
     hit(&mut world, "uma", false);
     world.settle_pools();
     world.pay_awards();
@@ -73,7 +72,7 @@ fn more() -> World {
     world
 }
 
-/// A round in another currency that hits the jackpot, and is settled or stays open.
+/// Plays a round in another currency that hits the jackpot, and leaves it open or settles it.
 fn hit(world: &mut World, name: &str, is_open: bool) {
     let started = world.bet(name, POOL, USD, 300);
     let round = started.round;
@@ -121,7 +120,7 @@ fn open_rounds(world: &mut World) {
     };
     let mut spins = step(round, 1, 50);
     if let Event::StepResolved(spins) = &mut spins {
-        // Two of `round.v1.SpinResult`, each its kind and its win: free spins, then a collection.
+        // Two `round.v1.SpinResult`s with kind and win: free spins, then a collection.
         spins.outcome = [[0x0A, 4, 0x08, FREE, 0x58, 20], [0x0A, 4, 0x08, COLLECTION, 0x58, 30]].concat();
     }
     world.write(player("ann"), vec![Event::RoundStarted(started.into()), spins, gift]);
@@ -189,7 +188,7 @@ fn partitions() -> [World; 2] {
     worlds
 }
 
-/// Reports what the other partition has, without a step of the pool.
+/// Reports the other partition's contributions, without a step of the pool.
 fn report(home: &mut World, other: &World) {
     for _ in 0..4 {
         if let Some(report) = home.books.partition_report(POOL, 1, &other.books) {
