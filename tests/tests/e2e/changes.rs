@@ -1,5 +1,5 @@
-//! Changes of pools and switches over gRPC, where there are operators: what stops something is made at once by one actor, all
-//! else is asked for by one and approved by another (PL-25, PL-27).
+//! Changes of pools and switches with operators: one actor can stop play at once; other changes need an approval by a
+//! second actor (PL-25, PL-27).
 
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -38,7 +38,7 @@ struct Service {
 }
 
 impl Service {
-    /// The platform has two actors, of whom the first has two tokens, and acme has one that may do everything.
+    /// The platform has two actors, the first with two tokens; acme has one with all roles.
     async fn start(data: &Path) -> Self {
         let all = r#"["play", "wallet", "support", "audit", "admin"]"#;
         let platform = operator("platform", &[("ann", all), ("bob", all), ("ann-too", all)]);
@@ -75,7 +75,6 @@ fn on(request_id: &str, game: &str) -> SetSwitchRequest {
     SetSwitchRequest { state: State::On.into(), reason: "mended".into(), ..off(request_id, game) }
 }
 
-/// Stops a game: it takes nobody else.
 async fn stop(client: &mut Client, request: SetSwitchRequest) {
     let switched = client.ledger.set_switch(request).await.unwrap().into_inner();
     assert_eq!(switched.change_id, 0);
@@ -247,12 +246,12 @@ async fn pl_27_every_change_of_a_pool_but_its_stop_takes_two_actors_and_is_check
     expect(approve(&mut bob, "x", retired).await, Code::FailedPrecondition, "POOL_STATUS");
     expect(ann.jackpot.retire_pool(retire("y")).await, Code::FailedPrecondition, "POOL_STATUS");
 
-    // What was pooled after the proposal moves as well.
+    // Contributions pooled after the proposal are moved, too.
     let mut acme = service.client("acme").await;
     let alice = acme.fund("alice", EUR, 1_000_000).await;
     acme.play_out(bet("b", &alice, "0.01")).await.unwrap();
     bob.jackpot.suspend_pool(suspend("s4")).await.unwrap();
-    // The steward has yet to pool the bet: that is waited for.
+    // Approval waits until the steward has pooled the bet.
     let position = approve(&mut bob, "x", retired).await.unwrap();
     assert_eq!(pool(&mut ann, "bewitched").await.unwrap().status(), PoolStatus::Retired);
     let commit = service.server.ledger().fetch(position).unwrap();
@@ -390,7 +389,7 @@ async fn uf_05_pl_25_an_operator_stops_its_own_games_and_two_of_its_actors_start
     approve(&mut second, "a", change).await.unwrap();
     assert_eq!(switched_off(&mut first).await, 0);
 
-    // A request's name is its operator's own: nobody takes another's.
+    // Request ids are unique per operator.
     stop(&mut other, own(off("mine", "neptune"), "other")).await;
     stop(&mut first, own(off("mine", "dwarf-mine"), "acme")).await;
     let change = propose(&mut first, own(on("yours", "dwarf-mine"), "acme")).await;
@@ -398,7 +397,7 @@ async fn uf_05_pl_25_an_operator_stops_its_own_games_and_two_of_its_actors_start
     let change = propose(&mut other, own(on("yours", "neptune"), "other")).await;
     approve(&mut service.client("o2").await, "z", change).await.unwrap();
 
-    // What the platform has stopped only the platform starts, also where the operator had stopped it before.
+    // Only the platform can start a game that the platform has stopped, even if the operator stopped it before.
     stop(&mut first, own(off("again", "neptune"), "acme")).await;
     let change = propose(&mut first, own(on("t", "neptune"), "acme")).await;
     stop(&mut ann, own(off("platform", "neptune"), "acme")).await;
@@ -412,7 +411,7 @@ async fn uf_05_pl_25_an_operator_stops_its_own_games_and_two_of_its_actors_start
     assert!(whole.partitions.iter().all(|report| report.books.switched_off().count() == 0));
 }
 
-/// PL-11: a rejection is answered again where there are no operators any more, and so nobody who could reject.
+/// PL-11: a repeated rejection gets its answer even after the operators were removed from the configuration.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_pl_27_a_rejection_is_answered_again_without_operators() {
     let data = tempfile::tempdir().unwrap();

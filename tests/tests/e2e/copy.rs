@@ -1,4 +1,4 @@
-//! `copy`: from a folder to a stream and back, followed while it's played, gone on with, and refused where it must be.
+//! `copy` from a folder to a stream and back, also while the source is played.
 
 use crate::PROGRAM;
 use motherlode_log::Record;
@@ -37,8 +37,7 @@ fn run(arguments: &[&str]) -> Output {
     Command::new(PROGRAM).args(arguments).output().unwrap()
 }
 
-/// A folder's log is copied while it's played on, again, then served from the stream, and copied back: each time the same
-/// records, and nobody notices but for the address.
+/// A log moves from a folder to a stream under play, is served from there, and is copied back with the same records.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_log_moves_to_a_stream_while_it_is_played_and_back() {
     let at = tempfile::tempdir().unwrap();
@@ -48,12 +47,12 @@ async fn a_log_moves_to_a_stream_while_it_is_played_and_back() {
     let mut client = Client::connect(server.address()).await;
     let mut player = Player::join(&mut client, "p", "0.05").await;
     player.play_rounds(&mut client, 20).await.unwrap();
-    // Whatever was answered is there; the service itself may append more at any time.
+    // The copy has at least the answered records; the service may append more.
     let answered = server.ledger().durable();
     let first = copied(&folder(&old), &stream(&store)).unwrap();
     assert!(first.before == 0 && first.end >= answered, "{first:?}, {answered} answered");
 
-    // Followed: what is played meanwhile is there once the service has stopped and the copy is told to.
+    // With `--follow`, the copy has everything up to its end.
     let stopped = Arc::new(AtomicBool::new(false));
     let following = {
         let (from, to, stopped) = (folder(&old), stream(&store), Arc::clone(&stopped));
@@ -69,7 +68,7 @@ async fn a_log_moves_to_a_stream_while_it_is_played_and_back() {
     assert_eq!((nothing.before, nothing.end, nothing.head), (end, end, second.head));
     assert_eq!(records(&stream(&store)), records(&folder(&old)));
 
-    // Cut over.
+    // Switch to the stream.
     let new = Config { store: store.clone(), ..config(&at.path().join("new")) };
     let server = start_on(&new, motherlode_server::open_stores(&new).unwrap()).await;
     let mut client = Client::connect(server.address()).await;
@@ -77,7 +76,7 @@ async fn a_log_moves_to_a_stream_while_it_is_played_and_back() {
     player.play_rounds(&mut client, 5).await.unwrap();
     server.stop().await.unwrap();
 
-    // The old folder goes on as a copy of the stream; so does a new one. Its index is found to be of this log.
+    // The old folder, and a new one, continue as copies of the stream. The index matches this log.
     let third = copied(&stream(&store), &folder(&old)).unwrap();
     let back = at.path().join("back");
     let fourth = copied(&stream(&store), &folder(&back)).unwrap();
@@ -141,7 +140,7 @@ async fn the_tools_look_into_a_stream_as_into_a_folder() {
             let output = run(&all);
             assert!(output.status.success(), "{all:?}: {}", String::from_utf8_lossy(&output.stderr));
             let printed = String::from_utf8(output.stdout).unwrap();
-            // All the same but for the place's name and what only a folder has, an index.
+            // Only the place's name and the folder's index may differ.
             printed
                 .lines()
                 .filter(|line| !line.contains("position ") || !line.contains(": sound"))
@@ -154,7 +153,7 @@ async fn the_tools_look_into_a_stream_as_into_a_folder() {
     }
     assert_eq!(run(&["log", "show", data, "1000000"]).status.code(), Some(2));
     assert_eq!(run(&["log", "verify", &format!("{}/OTHER", node.url())]).status.code(), Some(2));
-    // Damage is found by all of them.
+    // Every reader finds the damage.
     let segment = motherlode_server::log_folder(Path::new(data), 0).join("00000000000000000001.log");
     let mut bytes = std::fs::read(&segment).unwrap();
     bytes[120] ^= 1;
