@@ -1,5 +1,4 @@
-//! The log on servers that take nobody without TLS and credentials: the service gets in with them, and says what is wrong when
-//! it doesn't.
+//! NATS servers that require TLS and credentials: the service connects, or its error names the cause.
 
 use crate::PROGRAM;
 use data_encoding::BASE64URL_NOPAD;
@@ -13,7 +12,7 @@ use std::{
     process::Command,
 };
 
-/// A token as NATS signs them: who is who, said by whom.
+/// Returns a signed NATS token.
 fn signed(by: &KeyPair, who: &KeyPair, kind: &str, more: Value) -> String {
     let part = |value: Value| BASE64URL_NOPAD.encode(value.to_string().as_bytes());
     let mut nats = more;
@@ -25,7 +24,7 @@ fn signed(by: &KeyPair, who: &KeyPair, kind: &str, more: Value) -> String {
     format!("{text}.{signature}")
 }
 
-/// An operator with one account that may use JetStream, for a server's configuration, and how to make its users.
+/// Operator with one JetStream account for a server's configuration; creates users.
 struct Accounts {
     settings: String,
     account: KeyPair,
@@ -53,12 +52,12 @@ impl Accounts {
         Self { settings, account }
     }
 
-    /// The file that a user of the account is given; one of another account if it's signed by that.
+    /// Writes the credentials of a user, signed by another account if `signer` is given.
     fn user(&self, file: &Path, signer: Option<&KeyPair>) -> PathBuf {
         self.user_with(file, signer, json!({ "pub": {}, "sub": {} }))
     }
 
-    /// The same for a user with these permissions.
+    /// Like `user`, with permissions.
     fn user_with(&self, file: &Path, signer: Option<&KeyPair>, permissions: Value) -> PathBuf {
         let user = KeyPair::new_user();
         let mut claims = permissions;
@@ -76,7 +75,7 @@ impl Accounts {
     }
 }
 
-/// A server that asks for TLS with a certificate of a root of its own, and for users of an operator's account.
+/// Server that requires TLS, with a private root certificate, and users of an operator's account.
 struct Protected {
     folder: tempfile::TempDir,
     node: Node,
@@ -99,9 +98,9 @@ impl Protected {
         Self { folder, node, accounts }
     }
 
-    /// A configuration with these lines of [store].
+    /// Writes a configuration with these lines of `[store]`.
     fn configure(&self, name: &str, lines: &[String]) -> PathBuf {
-        // The certificate is for a name, not for an address.
+        // The certificate is for a name.
         let (url, monitor) = (self.node.url().replace("127.0.0.1", "localhost"), self.node.monitor());
         let key = self.node.key_file();
         let file = self.folder.path().join(format!("{name}.toml"));
@@ -122,7 +121,7 @@ impl Protected {
         format!("credentials = {:?}", self.accounts.user(&self.folder.path().join(name), signer))
     }
 
-    /// A user with the shipped permissions of this name.
+    /// Writes the credentials of a user with the shipped permissions of this name.
     fn shipped_user(&self, name: &str) -> String {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../deploy/nats/{name}.json"));
         let permissions = fs::read_to_string(file).unwrap().replace("MOTHERLODE_", "S_");
@@ -180,7 +179,7 @@ fn a_server_that_does_not_let_us_in_is_told_by_what_is_wrong() {
     }
 }
 
-/// The shipped permissions are enough for a writer, a standby that takes over, and an auditor.
+/// The shipped permissions suffice for a writer, a standby that takes over, and an auditor.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e6_the_shipped_nats_permissions_are_enough() {
     let server = Protected::start();
@@ -191,7 +190,6 @@ async fn mf_e6_the_shipped_nats_permissions_are_enough() {
     let mut client = Client::connect(first.address).await;
     let mut player = Player::join(&mut client, "p", "0.05").await;
     player.play_rounds(&mut client, 5).await.unwrap();
-    // The standby follows the writer and takes the log over when the writer is gone.
     let standby = Process::start_as(PROGRAM, &data("standby"), Some(&ledger), &["--role", "ledger"]);
     player.play_rounds(&mut client, 5).await.unwrap();
     first.kill();
