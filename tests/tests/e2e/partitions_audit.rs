@@ -1,4 +1,4 @@
-//! The log of several partitions: copied while it's written, audited, inspected.
+//! Log of several partitions: copied during writes, audited, inspected.
 
 use crate::PROGRAM;
 use motherlode_audit::audit_all;
@@ -19,7 +19,7 @@ use std::{
 };
 
 const PARTITIONS: u32 = 3;
-/// Enough that each partition has some.
+/// Enough players for each partition.
 const PLAYERS: usize = 9;
 
 async fn serve(data: &Path) -> (Config, Server) {
@@ -47,7 +47,7 @@ fn printed(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A backup is made while all partitions are written, and made longer; each time it fits together.
+/// A backup is made and extended during writes; each state is consistent.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_copy_of_partitions_that_are_written_audits() {
     let at = tempfile::tempdir().unwrap();
@@ -68,7 +68,7 @@ async fn pl_30_a_copy_of_partitions_that_are_written_audits() {
     let mut ends = [0; PARTITIONS as usize];
     for _ in 0..8 {
         let (from, to) = (folder(&data), folder(&backup));
-        // A commit more in each partition than the last copy has, so that each copy has something to copy.
+        // One more commit per partition than the last copy has.
         for ledger in server.ledgers().all() {
             let (mut head, known) = (ledger.head(), ends[ledger.partition() as usize]);
             let more = head.wait_for(|head| head.position > known);
@@ -99,7 +99,7 @@ async fn pl_30_a_copy_of_partitions_that_are_written_audits() {
     });
     assert_eq!((verified[0].len(), &verified[0]), (PARTITIONS as usize, &verified[1]));
 
-    // Served, the backup goes on where the service stopped.
+    // A service continues from the backup.
     let (_, server) = serve(&backup).await;
     let mut client = Client::connect(server.address()).await;
     Player::join(&mut client, "late", "0.05").await.play_rounds(&mut client, 3).await.unwrap();
@@ -134,7 +134,7 @@ async fn pl_06_the_tools_look_into_every_partition() {
         let stream = StreamId::player("acme", name(player));
         let shown = printed(&["replay", place, &format!("acme/p{player}/2")]);
         assert!(shown.contains(&format!("Round acme/p{player}/2\n")), "{shown}");
-        // PL-19: the same for programs.
+        // PL-19: the machine-readable form.
         let shown = printed(&["replay", place, &format!("acme/p{player}/2"), "--format", "json"]);
         let shown: Value = serde_json::from_str(&shown).unwrap();
         assert_eq!((&shown["round"], &shown["matches"]), (&format!("acme/p{player}/2").into(), &true.into()));
@@ -148,7 +148,7 @@ async fn pl_06_the_tools_look_into_every_partition() {
         assert!(first.starts_with("       1  "), "{first}");
     }
 
-    // A partition that is gone, and one that is damaged.
+    // A missing partition, and a damaged one.
     assert_eq!(run(&["log", "tail", place, "--partition", "3"]).status.code(), Some(2));
     fs::rename(data.join("log/2"), at.path().join("two")).unwrap();
     assert_eq!(run(&["audit", place]).status.code(), Some(1));

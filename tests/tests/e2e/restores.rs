@@ -1,5 +1,5 @@
-//! A revealed draw is never dealt again, whatever is restored (PL-40): each test serves two continuations of one log, with the same
-//! players and open rounds, and compares the values that they reveal.
+//! No restore deals a revealed draw again (PL-40): each test serves two continuations of one log, with the same players
+//! and open rounds, and compares the revealed values.
 
 use crate::{
     PROGRAM,
@@ -27,7 +27,7 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tonic::Code;
 
-/// Rounds that each continuation plays.
+/// Rounds per continuation.
 const ROUNDS: u32 = 100;
 const PLAYERS: [&str; 4] = ["ann", "ben", "cat", "dan"];
 
@@ -52,7 +52,6 @@ async fn refused(config: &Config) -> String {
     started(config).await.err().expect("the start is refused").to_string()
 }
 
-/// Copies a folder with its content.
 fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -79,7 +78,7 @@ async fn continued(server: &Server, tag: &str) -> BTreeSet<Vec<u8>> {
     revealed
 }
 
-/// Serves a new log with four players, and returns the open round of one of them.
+/// Serves a new log with four players, and returns an open round.
 async fn prepared(config: &Config) -> (Server, Played) {
     let server = started(config).await.unwrap();
     let mut client = Client::connect(server.address()).await;
@@ -92,7 +91,7 @@ async fn prepared(config: &Config) -> (Server, Played) {
     (server, open)
 }
 
-/// Generations begun in a folder's log.
+/// Returns the generations in a folder's log.
 fn begun(data: &Path) -> Vec<GenerationBegun> {
     let records = motherlode_log::scan(&log_folder(data, 0)).unwrap();
     let events = records.flat_map(|record| decode(&record.unwrap().bytes).unwrap().commit.events);
@@ -159,7 +158,7 @@ async fn mf_a1_a_copied_folder_deals_nothing_that_the_original_revealed() {
         let there = at.path().join("there");
         copy_folder(&kept, &there);
 
-        // The loss is accepted; on another machine without evidence the start is unsure.
+        // Once with the loss accepted, once on another machine, where evidence is missing.
         for (config, expected) in
             [(accepted, StartEvidence::Restored), (on(&there, &elsewhere), StartEvidence::Missing)]
         {
@@ -177,7 +176,7 @@ async fn mf_a1_a_copied_folder_deals_nothing_that_the_original_revealed() {
     }
 }
 
-/// Two copies at once: on one machine the second is refused, on two machines they share no value.
+/// On one machine the second copy is refused; on two machines they share no value.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a8_two_copies_that_are_served_at_once_share_no_dealt_value() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
@@ -223,7 +222,7 @@ async fn mf_a8_a_copied_log_that_is_served_deals_nothing_that_the_original_revea
     assert!(again.len() > 70 && again.is_disjoint(&original));
 }
 
-/// The folder without its keys, with damaged keys, and with the keys of an earlier day.
+/// The folder without its keys, with damaged keys, and with keys of an earlier day.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a6_lost_or_damaged_draw_keys_are_refused_with_the_draws_that_depend_on_them() {
     let (data, machine) = (tempfile::tempdir().unwrap(), machine());
@@ -272,11 +271,10 @@ async fn mf_a6_lost_or_damaged_draw_keys_are_refused_with_the_draws_that_depend_
     server.stop().await.unwrap();
     let last = begun(data.path()).pop().unwrap();
     assert_eq!((last.keys_lost.len(), last.keys_added.len()), (1, 1));
-    // It is accepted once.
+    // Accepted once.
     started(&config).await.unwrap().stop().await.unwrap();
 }
 
-/// Keys with an older or damaged mark.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a5_a_damaged_or_older_mark_is_no_evidence() {
     for damage in ["older", "damaged", "empty", "not text"] {
@@ -300,7 +298,7 @@ async fn mf_a5_a_damaged_or_older_mark_is_no_evidence() {
         let again = continued(&server, "same").await;
         server.stop().await.unwrap();
         assert!(again.is_disjoint(&original), "{damage}");
-        // It was written again.
+        // The mark was rewritten.
         let text = fs::read_to_string(&mark).unwrap();
         assert!(text.contains(" stopped ") && text.starts_with('0'), "{text}");
     }
@@ -318,14 +316,14 @@ async fn mf_a1_keys_that_know_of_a_longer_log_refuse_a_shorter_one() {
     continued(&server, "same").await;
     server.stop().await.unwrap();
     let signed = signed_in(&data).size;
-    // The log goes back, the keys do not.
+    // The log is restored, the keys are not.
     fs::remove_dir_all(kept.join("keys")).unwrap();
     copy_folder(&data.join("keys"), &kept.join("keys"));
     let error = refused(&on(&kept, &elsewhere)).await;
     assert!(error.contains(&format!("a record at position {signed} was acknowledged")), "{error}");
 }
 
-/// Split roles: a spin process with its own copy of the keys, of before the restore.
+/// Split roles: a spin process with a copy of the keys from before the restore.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a2_a_spin_process_with_its_own_keys_deals_nothing_that_was_revealed() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
@@ -357,7 +355,6 @@ async fn mf_a2_a_spin_process_with_its_own_keys_deals_nothing_that_was_revealed(
     assert!(original.len() > 70 && again.len() > 70 && again.is_disjoint(&original));
 }
 
-/// One of several partitions restored alone.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a8_a_partition_that_is_restored_alone_deals_nothing_that_was_revealed() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
@@ -391,7 +388,7 @@ async fn mf_a8_a_partition_that_is_restored_alone_deals_nothing_that_was_reveale
                 started(&config).await.unwrap()
             }
         };
-        // New request ids: the other partition has the answers to the old ones.
+        // New request ids: the other partition has answers to the old ones.
         let again = continued(&server, "again").await;
         server.stop().await.unwrap();
         assert!(again.is_disjoint(&original), "partition {partition}");
@@ -429,7 +426,7 @@ async fn mf_a7_a_stream_without_its_last_records_deals_nothing_that_was_revealed
         let error = refused(&with(data, &keys, machine)).await;
         assert!(error.contains("serve --restored"), "{error}");
     }
-    // Without either the seals end.
+    // Without either the seals are discarded.
     let server = started(&with("unsure", &older_keys, &elsewhere)).await.unwrap();
     let generations = server.ledger().generations();
     assert!(!generations.is_usable(generations.current().number - 1));
@@ -481,14 +478,14 @@ async fn mf_a3_a_log_that_is_shorter_than_a_witness_has_seen_takes_no_rounds() {
     serving.await.unwrap();
 }
 
-/// Number of records cosigned by the witness with this folder.
+/// Returns the number of records cosigned by a witness.
 fn seen(folder: &Path) -> u64 {
     let texts = fs::read_dir(folder).unwrap().filter_map(|entry| fs::read_to_string(entry.unwrap().path()).ok());
     let notes = texts.filter_map(|text| text.parse::<Note>().ok());
     notes.filter_map(|note| note.text().parse::<Checkpoint>().ok()).map(|found| found.size).max().unwrap_or_default()
 }
 
-/// Damage of any kind to the last checkpoint: it is rebuilt, signing continues, and the audit reads the log.
+/// A checkpoint with any damage is rebuilt, signing continues, and the audit reads the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a4_a_damaged_checkpoint_is_rebuilt_and_the_log_is_audited() {
     let (data, machine) = (tempfile::tempdir().unwrap(), machine());
