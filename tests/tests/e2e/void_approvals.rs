@@ -1,5 +1,5 @@
-//! Voids of rounds that fed or hit a pool, where there are operators (PL-38): the operator proposes, the platform approves, and no
-//! voided hit is paid. Hits of a suspended pool wait (BW-20).
+//! Voids of rounds that contributed to or hit a pool, with operators (PL-38): the operator proposes, the platform
+//! approves, and no voided hit is paid. Hits of a suspended pool wait (BW-20).
 
 use motherlode_books::{
     ANYONE, Account as Books, Currency, Event, Minor, Nano, Refused, StreamId, VOID_HOLD_MS, VoidedJackpot,
@@ -49,7 +49,7 @@ struct Service {
 }
 
 impl Service {
-    /// Two operators, and two actors of the platform.
+    /// Starts a service with two operators and two actors of the platform.
     async fn start(data: &Path) -> Self {
         let operators = operator("acme", &[("acme", ALL)])
             + &operator("other", &[("other", ALL)])
@@ -79,7 +79,6 @@ impl Service {
     }
 }
 
-/// Waits until something is so.
 async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let wait = async {
         while !is_so().await {
@@ -93,7 +92,7 @@ async fn settled(service: &Service) {
     until("the pool settles", async || is_settled(service.server.ledgers())).await;
 }
 
-/// A round that waits for the choice that will hit the jackpot.
+/// Plays until a round awaits the choice that will hit the jackpot.
 async fn waiting(client: &mut Client, player: &str) -> (Account, String) {
     let account = client.fund(player, EUR, DEPOSIT).await;
     let mut request = bet("hit", &account, "0.20");
@@ -117,7 +116,7 @@ async fn suspend(client: &mut Client) {
     client.jackpot.suspend_pool(request).await.unwrap();
 }
 
-/// Asked for by the first, approved by the second.
+/// Proposes with the first actor, approves with the second.
 async fn resume(first: &mut Client, second: &mut Client) {
     let (request_id, pool_id) = ("resume".to_owned(), POOL.to_owned());
     let request = ResumePoolRequest { request_id, pool_id, actor: String::new() };
@@ -158,7 +157,7 @@ fn expect<T: std::fmt::Debug>(result: Result<T, Status>, code: Code, why: &str) 
     assert_eq!((status.code(), reason(&status).as_str()), (code, why), "{status}");
 }
 
-/// A hit whose award is priced and held by a proposed void: the account, the round and the change.
+/// Plays a hit whose priced award is held by a proposed void; returns account, round and change.
 async fn held(service: &Service, player: &str) -> (Account, String, u64) {
     let [mut acme, mut ann, mut bob] = service.all().await;
     let (account, round) = waiting(&mut acme, player).await;
@@ -171,7 +170,7 @@ async fn held(service: &Service, player: &str) -> (Account, String, u64) {
     (account, round, proposed.change_id)
 }
 
-/// PL-37: a void has the facts of its settled round in the log; a restart and the audit agree with them.
+/// PL-37: a void has the facts of its settled round in the log, across a restart and in the audit.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_04_a_void_carries_the_facts_of_its_settled_round() {
     let data = tempfile::tempdir().unwrap();
@@ -213,7 +212,7 @@ async fn mf_b1_pl_04_a_void_carries_the_facts_of_its_settled_round() {
     checked(data.path());
 }
 
-/// PL-38 (b): where operators are configured, the writer takes no unapproved void by "(anyone)".
+/// PL-38 (b): with operators, the writer refuses unapproved voids by "(anyone)".
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_38_b_a_void_by_anyone_is_not_admitted_with_operators() {
     let data = tempfile::tempdir().unwrap();
@@ -243,8 +242,8 @@ async fn mf_b1_pl_38_b_a_void_by_anyone_is_not_admitted_with_operators() {
     service.server.stop().await.unwrap();
 }
 
-/// PL-38 (b): the award is neither paid nor resolved while it's held; the approved void leaves the pool without it, and the player
-/// without the round. Over a restart; the audit agrees.
+/// PL-38 (b): a held award is neither paid nor resolved; an approved void takes it out of the pool and refunds the
+/// round, across a restart and in the audit.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_38_b_an_unpaid_award_is_held_and_the_approved_void_reverses_it() {
     let data = tempfile::tempdir().unwrap();
@@ -292,7 +291,7 @@ async fn mf_b1_pl_38_b_an_unpaid_award_is_held_and_the_approved_void_reverses_it
     checked(data.path());
 }
 
-/// The void stands among the significant events with who proposed and who approved it.
+/// Checks that the significant event of the void names its proposer and approver.
 async fn bob_sees(service: &Service, round: &str) {
     let mut bob = service.client("bob").await;
     let kinds = vec![Kind::Void.into(), Kind::VoidProposed.into()];
@@ -304,7 +303,8 @@ async fn bob_sees(service: &Service, round: &str) {
     assert_eq!(events[0].actor, "acme/c0");
 }
 
-/// PL-38 (b): rejected, or not approved within 72 hours of logged time, the award is paid; the void can't hold it again.
+/// PL-38 (b): a proposal that is rejected, or not approved within 72 hours of logged time, releases the award, and the
+/// void cannot hold it again.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_38_b_a_rejected_or_lapsed_proposal_has_the_award_paid() {
     for lapses in [false, true] {
@@ -339,7 +339,7 @@ async fn pl_38_b_a_rejected_or_lapsed_proposal_has_the_award_paid() {
     }
 }
 
-/// PL-38 (c): the player keeps a paid award; the void takes the platform's word on who bears it.
+/// PL-38 (c): the player keeps a paid award; the platform decides who bears it.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_38_c_a_paid_award_is_charged_to_the_operator_or_the_platforms_loss() {
     let data = tempfile::tempdir().unwrap();
@@ -370,8 +370,8 @@ async fn pl_38_c_a_paid_award_is_charged_to_the_operator_or_the_platforms_loss()
     checked(data.path());
 }
 
-/// PL-38 (a): one support actor voids any number of rounds at once; the contributions stay in the pool, to the nano, until two actors
-/// of the platform have declared the incident; then those of that operator's are returned by one event a partition.
+/// PL-38 (a): one support actor can void any number of rounds. The contributions stay in the pool until two actors of
+/// the platform declare an incident; then that operator's are returned exactly, by one event per partition.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_38_a_contributions_of_voids_stay_in_the_pool_until_the_platform_declares_an_incident() {
     let data = tempfile::tempdir().unwrap();
@@ -427,7 +427,7 @@ async fn mf_b1_pl_38_a_contributions_of_voids_stay_in_the_pool_until_the_platfor
     assert_eq!(service.house("acme"), 0, "what acme bore is returned");
     assert_eq!(service.house("other"), -40 * 15 * 50_000, "what others bear is not");
     assert_eq!(pooled.0 - service.pool(|pool| pool.contributions).0, 40 * 15 * 50_000);
-    // PL-38 (d): 40 voids of 40 rounds are an alarm; the pool's statement has what acme contributed and got back.
+    // PL-38 (d): 40 voids of 40 rounds raise an alarm; the pool's statement has acme's contributions and returns.
     let shares = ListVoidSharesRequest::default();
     let shares = acme.report.list_void_shares(shares).await.unwrap().into_inner().shares;
     let told = shares.iter().map(|of| (of.operator_id.as_str(), of.rounds, of.voids, of.voids_max, of.alarm));
@@ -447,7 +447,7 @@ async fn mf_b1_pl_38_a_contributions_of_voids_stay_in_the_pool_until_the_platfor
     checked(data.path());
 }
 
-/// B3: the seeds of an operator that plays with its own players are charged to it.
+/// The seeds won by an operator's own players are charged to it.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b3_pl_38_d_an_operator_bears_the_seeds_that_its_own_players_win_by_turnover() {
     let data = tempfile::tempdir().unwrap();
@@ -466,14 +466,14 @@ async fn mf_b3_pl_38_d_an_operator_bears_the_seeds_that_its_own_players_win_by_t
     let (closing, paid) = (statement.closing.unwrap(), service.pool(|pool| pool.paid));
     assert_eq!((part.operator_id.as_str(), eur(&part.won_eur)), ("acme", paid));
     assert_eq!(part.seed_charge_eur, closing.house_funding_eur, "its turnover is all there is");
-    // With the charge it has paid in what its players won, and what the pool still holds.
+    // With the charge it has paid its players' wins and the pool's remaining balance.
     let held = service.pool(|pool| Nano(pool.increments.0 + pool.reserve.0));
     assert_eq!(eur(&part.contributed_eur).0 + eur(&part.seed_charge_eur).0, paid.0 + held.0, "nothing is gained");
     service.server.stop().await.unwrap();
 }
 
-/// BW-20: a hit by a round that was bet before the suspension waits; a pool with such a hit is not retired; the hit is awarded by the
-/// platform's decision, or when the pool resumes. A round that was bet after the suspension wins nothing.
+/// BW-20: a hit by a round from before the suspension waits for the platform's decision or the pool's resumption, and
+/// blocks its retirement. Rounds from after the suspension win nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_20_a_hit_of_a_suspended_pool_waits_for_the_platform_or_for_the_resumption() {
     for release in [true, false] {
@@ -488,7 +488,7 @@ async fn bw_20_a_hit_of_a_suspended_pool_waits_for_the_platform_or_for_the_resum
         let (request_id, pool_id, into_pool_id) = ("retire".to_owned(), POOL.to_owned(), POOL.to_owned());
         let retire = RetirePoolRequest { request_id, pool_id, into_pool_id, actor: String::new() };
         assert!(ann.jackpot.retire_pool(retire).await.is_err());
-        // What is bet now adds nothing, and has no jackpot to win.
+        // New bets contribute nothing and cannot hit.
         let other = acme.fund("late", EUR, DEPOSIT).await;
         let late = acme.play_out(bet("late", &other, "0.20")).await.unwrap();
         assert!(late.iter().all(|step| step.jackpot.is_none()));

@@ -1,4 +1,4 @@
-//! The same calls as `POST /v1/...`: messages are turned into JSON and back by the contract's descriptors.
+//! The same calls as `POST /v1/...`, converted between messages and JSON by the contract's descriptors.
 
 use super::raw::{Answered, within};
 use bytes::Bytes;
@@ -13,7 +13,7 @@ use tonic::{Code, Status};
 
 static CONTRACT: LazyLock<DescriptorPool> = LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap());
 
-/// Calls of nodes, and those whose caller sends many messages, are gRPC's alone.
+/// Returns why a call is gRPC only: calls of nodes, and those with several request messages.
 pub fn refused_by_name(path: &str) -> Option<&'static str> {
     match path.rsplit('/').next() {
         Some("PlayStream") => Some("METHOD_NEEDS_GRPC"),
@@ -28,12 +28,12 @@ fn method(path: &str) -> MethodDescriptor {
     service.methods().find(|method| method.name() == name).unwrap()
 }
 
-/// A call's message as JSON.
+/// Converts a call's message to JSON.
 pub fn body(path: &str, message: &[u8]) -> Vec<u8> {
     serde_json::to_vec(&DynamicMessage::decode(method(path).input(), message).unwrap()).unwrap()
 }
 
-/// Calls a method with a body, and waits for its answer or the first line of it.
+/// Calls a method and returns its answer, or the first line of a stream.
 pub async fn call(address: SocketAddr, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Answered {
     let method = method(path);
     let url = format!("http://{address}/v1/{}/{}", method.parent_service().name(), method.name());
@@ -66,7 +66,7 @@ fn read(of: MessageDescriptor, told: Value) -> Vec<u8> {
     DynamicMessage::deserialize(of, told).expect("canonical JSON").encode_to_vec()
 }
 
-/// The status that a refusal tells; the statuses of HTTP are those of google.rpc.Code.
+/// Checks a refusal's HTTP status against google.rpc.Code and returns its gRPC status.
 fn refused(path: &str, code: u16, told: Value) -> Status {
     let status = CONTRACT.get_message_by_name("google.rpc.Status").unwrap();
     let bytes = read(status, told);

@@ -1,4 +1,4 @@
-//! Wallets that answer wrongly, too late, too much or never, and callers who bring little time (PL-31, PL-32).
+//! Wallets that answer wrongly, late, too long or never, and callers with short deadlines (PL-31, PL-32).
 
 use super::{
     DEBIT_MS, World, bet_within, json, looked_up, rounds,
@@ -23,7 +23,7 @@ use std::{
 };
 use tonic::{Code, Status};
 
-/// Plays a round to its end whose first step is asked for; its last answer.
+/// Plays a round with a forced first step to its end and returns the last answer.
 async fn played(client: &mut Client, request: SpinRequest, force: Force) -> Played {
     let id = request.request_id.clone();
     let mut last = client.spin(request, Some(force)).await.unwrap();
@@ -64,7 +64,7 @@ async fn pl_31_a_wallet_that_hangs_is_left_alone_however_little_time_callers_bri
             players.push(world.player(&mut client, name, 1_000).await);
         }
         world.wallet.always(Fault::Hangs);
-        // Each caller is gone before the wallet's time for an answer is over.
+        // Each caller's deadline ends before the wallet's.
         let mut asked = 0;
         for account in players.iter().cycle() {
             let refused = bet_within(&mut client, bet("r", account, "0.10"), 300).await.unwrap_err();
@@ -80,7 +80,7 @@ async fn pl_31_a_wallet_that_hangs_is_left_alone_however_little_time_callers_bri
     }
 }
 
-/// Whatever the operator's wallet has with one player, the others play.
+/// An unanswered player does not affect the operator's other players.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_player_whose_calls_have_no_answer_closes_the_wallet_to_no_other() {
     for fault in [Fault::LostCall, Fault::Hangs] {
@@ -90,7 +90,7 @@ async fn pl_31_a_player_whose_calls_have_no_answer_closes_the_wallet_to_no_other
             let bob = world.player(&mut client, "bob", 1_000).await;
             world.wallet.books().of.insert("alice".into(), fault);
             let calls = world.wallet.books().calls;
-            // Ten callers of one bet at once are one call at a time.
+            // Ten concurrent callers of one bet cause one wallet call at a time.
             let mut asking = vec![];
             for _ in 0..10 {
                 let (mut client, account) = (client.clone(), alice.clone());
@@ -99,7 +99,7 @@ async fn pl_31_a_player_whose_calls_have_no_answer_closes_the_wallet_to_no_other
                 ));
             }
             until(|| world.wallet.books().calls > calls + 5, "the wallet is asked again").await;
-            // One at a time, and a few of which the wallet has not noticed yet that nobody waits for them any more.
+            // One at a time, and a few whose end the wallet has not noticed.
             assert!(world.wallet.books().hanging.1 < 5);
             for number in 0..5 {
                 client.play_out(bet(&format!("r{number}"), &bob, "0.10")).await.unwrap();
@@ -132,7 +132,7 @@ async fn pl_31_answers_that_are_too_long_or_empty_are_none_and_have_one_effect()
     }
 }
 
-/// A server that is no wallet: it answers whatever it's sent with endless noise, as long as anybody reads.
+/// Starts a server that answers every request with endless noise.
 fn noise() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -163,7 +163,7 @@ async fn pl_31_what_answers_with_noise_is_no_wallet_and_draws_nothing() {
     }
 }
 
-/// As a wallet that takes 30 s where 200 ms are waited for: by then the bet was given up, and its rollback came first.
+/// A wallet that applies a debit after its timeout: the bet was abandoned and its rollback came first.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_debit_that_is_applied_long_after_it_was_given_up_takes_nothing() {
     for world in World::both().await {
@@ -200,10 +200,10 @@ async fn pl_31_players_that_are_credited_at_once_are_bounded() {
             last = client.choose(&format!("c{}", last.step), &last.round_id, kind, None).await.unwrap();
         }
     }
-    // A second time for some: the first two were given up, and others had their turn.
+    // Retries begin: the first two calls timed out, and others had their turn.
     let calls = world.wallet.books().calls;
     until(|| world.wallet.books().calls > calls + 3, "credits are asked").await;
-    // The wallet hears a moment later that a call was given up: two more than there are.
+    // The wallet notices the end of an abandoned call late, so two more may hang.
     assert!((1..=4 * world.config.partitions as usize).contains(&world.wallet.books().hanging.1));
     world.wallet.script(&[]);
     world.reconciled(&names).await;
@@ -324,7 +324,7 @@ async fn pl_31_a_void_of_a_round_that_won_takes_back_no_more_than_what_is_still_
     };
     client.ledger.void_round(void).await.unwrap();
     world.settled(&["alice"]).await;
-    // The refund counts against the win, which was paid out; nothing is asked back from the operator's wallet.
+    // The refund is offset against the win that was paid; the wallet is asked for nothing back.
     let refund = (staked - won).max(0);
     assert_eq!(world.wallet.balance("alice"), 1_000 - staked + won + refund);
     world.reconciled(&["alice"]).await;
@@ -370,7 +370,8 @@ async fn pl_31_pl_32_after_a_day_without_its_wallet_all_comes_to_one_end() {
     world.reconciled(&["debited", "winner"]).await;
 }
 
-/// A bet and its concurrent cancellation have one outcome. The debit of a cancelled bet is never called, or it is rolled back.
+/// A bet and its concurrent cancellation have one outcome. The debit of a cancelled bet is never called, or it is
+/// rolled back.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_33_pl_42_a_bet_that_is_cancelled_never_reaches_the_wallet_or_is_rolled_back() {
     let world = World::start().await;
@@ -403,8 +404,8 @@ async fn pl_33_pl_42_a_bet_that_is_cancelled_never_reaches_the_wallet_or_is_roll
     world.reconciled(&["alice"]).await;
 }
 
-/// Damage of the log is found while the wallet is asked, and the wallet confirms the debit: the bet is neither played nor refused. A new
-/// bet is refused before the wallet is asked.
+/// Damage of the log is found during a debit that the wallet confirms: the bet is neither played nor refused. A new bet
+/// is refused before the wallet is called.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_a3_a_debit_in_progress_when_damage_is_found_has_an_unknown_outcome() {
     let world = World::start().await;

@@ -1,4 +1,4 @@
-//! A wallet whose certificate is signed by a root that the system trusts, as a public one is (PL-31).
+//! A wallet with a certificate of a root that the system trusts (PL-31).
 
 use super::{json, rounds, scripted::Wallet};
 use crate::PROGRAM;
@@ -11,7 +11,7 @@ use motherlode_tests::{
 };
 use std::{fs, path::Path, process::Command};
 
-/// A configuration whose operator acme has a wallet at a port of localhost.
+/// Returns a configuration whose operator acme has a wallet on localhost.
 fn config(folder: &Path, port: u16, in_json: bool) -> String {
     let url = format!("https://localhost:{port}");
     let of_wallet = match in_json {
@@ -82,7 +82,7 @@ fn pl_31_a_service_that_can_trust_no_wallet_says_so_and_does_not_start() {
             .arg(at("data"))
             .arg("--config")
             .arg(at("config.toml"));
-        // The folder would be searched too.
+        // The folder would be searched, too.
         serve.env("SSL_CERT_FILE", at("none.pem")).env_remove("SSL_CERT_DIR");
         let ended = serve.output().unwrap();
         assert!(!ended.status.success());
