@@ -1,4 +1,4 @@
-"""The games that are implemented a second time, in all their rules versions."""
+"""The independently implemented games, in all their rules versions."""
 
 from functools import cache, partial
 
@@ -15,12 +15,12 @@ VERSIONS = {
     Neptune: ["1.0", "1.0.1"],
     WitchFeature: ["1.0", "1.0.1"],
 }
-# Makes a game of each version; the name is for people.
+# Constructors of each game and version, by name.
 GAMES = {f"{game.NAME} {version}": partial(game, version) for game, all in VERSIONS.items() for version in all}
 LATEST = {f"{game.NAME} {all[-1]}" for game, all in VERSIONS.items()}
 
 
 @cache
 def returns(name):
-    """The exact return by part, worked out once for all tests."""
+    """Returns the exact return by part, cached."""
     return GAMES[name]().returns()
