@@ -1,4 +1,4 @@
-//! Calm and attack in turn within one run: the machine is the same for both.
+//! Alternates calm and attack within one run, so that the machine is the same for both.
 
 use crate::{SLOWER_MAX, figure, honest::Rounds, threads, worked};
 use motherlode_tests::Process;
@@ -7,9 +7,9 @@ use tokio::{task::JoinHandle, time::timeout};
 
 /// Number of calm parts and of attacks.
 pub const TURNS: u32 = 5;
-/// Before each calm part, the service works off the rest of the attack.
+/// Pause before each calm part, in which the service completes the attack's calls.
 const REST: Duration = Duration::from_secs(1);
-/// Maximum time for the tasks of an attack to end.
+/// Maximum time for an attack's tasks to end.
 const ENDS: Duration = Duration::from_secs(30);
 
 /// Plays for some time; returns the figures of each honest caller with its name.
@@ -17,11 +17,9 @@ pub trait Play: AsyncFn(Duration) -> Vec<(&'static str, Rounds)> {}
 
 impl<F: AsyncFn(Duration) -> Vec<(&'static str, Rounds)>> Play for F {}
 
-/// Alternates between calm and attack, half of the time each. The tasks of an attack run on threads of low priority, and each ends
-/// at the time it is given.
-///
-/// # Panics
-/// A call of an honest caller failed, or its p99 in an attack is more than [`SLOWER_MAX`] times that of the calm part before.
+/// Alternates between calm and attack, half of the time each. Attack tasks run on low-priority threads until the given
+/// time. Panics if an honest call failed, or if p99 under attack is more than [`SLOWER_MAX`] times that of the calm
+/// part before.
 pub async fn alternate(
     process: &Process,
     all: Duration,

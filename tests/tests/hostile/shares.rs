@@ -1,7 +1,7 @@
-//! One operator takes as much as it can of everything that operators share (issue 13, B3): calls, log bytes and open rounds.
-//! Its callers make the next request as soon as the one before is answered.
+//! One operator takes as much as it can of the resources that operators share: calls, log bytes and open rounds. Its
+//! callers send the next request once the previous one is answered.
 //!
-//! The time is that of the attacks on the listeners (`MOTHERLODE_STRANGERS_SECONDS`).
+//! The duration is `MOTHERLODE_STRANGERS_SECONDS`.
 
 use crate::{
     BYTES_MAX, PROGRAM,
@@ -36,24 +36,24 @@ use tonic::Status;
 const READERS: u64 = 32;
 const BETTORS: u64 = 32;
 const OPENERS: u64 = 16;
-/// Streams with a connection each, and players on each with one call at a time.
+/// Streams on separate connections, and players per stream with one call at a time.
 const STREAMS: u64 = 2;
 const STREAM_PLAYERS: u64 = 512;
-/// Other callers on one connection.
+/// More callers on one connection.
 const ON_ONE: u64 = 8;
-/// Open rounds of an operator in this test.
+/// Maximum open rounds of an operator.
 const OPEN_MAX: u64 = 2_000;
 /// Pause after a refusal.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// One that takes as much as it can.
+/// The greedy operator.
 #[derive(Clone)]
 struct Greedy {
     client: Client,
     until: Instant,
     /// Answers by kind and status.
     counts: Arc<Mutex<BTreeMap<(&'static str, String), u64>>>,
-    /// Names its players and requests.
+    /// Next number of a player or request.
     next: Arc<AtomicU64>,
 }
 
@@ -83,7 +83,7 @@ impl Greedy {
         }
     }
 
-    /// Bets, and series of 200 bets, in turn.
+    /// Alternates bets and series of 200 bets.
     async fn bet(mut self, player: u64) {
         let account = account(&format!("bettor-{player}"));
         while !self.is_over() {
@@ -126,7 +126,6 @@ impl Greedy {
         }
     }
 
-    /// Bets and choices of many players on one stream.
     async fn stream(mut self, number: u64) {
         let (sender, calls) = mpsc::unbounded_channel();
         let mut answers = match self.client.spin.play_stream(UnboundedReceiverStream::new(calls)).await {
@@ -192,7 +191,7 @@ impl Greedy {
                 ..SpinRequest::default()
             };
             let bought = self.client.spin(bought, None).await;
-            // Some are over at once.
+            // Some settle at once.
             let is_open = bought.as_ref().map_or(true, |played| played.state() == RoundState::Open);
             self.counted(if is_open { "open rounds" } else { "rounds over at once" }, &bought).await;
         }
@@ -216,7 +215,7 @@ async fn clients(target: &Target, connections: u64) -> Vec<Client> {
     clients
 }
 
-/// Bytes written by a process to files and sockets (proc(5)).
+/// Returns the bytes written by a process to files and sockets (proc(5)).
 fn written(process: &Process) -> u64 {
     let io = std::fs::read_to_string(format!("/proc/{}/io", process.id())).unwrap();
     io.lines().find_map(|line| line.strip_prefix("wchar: ")?.parse().ok()).unwrap()

@@ -1,31 +1,31 @@
-//! Every route of the console against every role and another operator: a route without its row fails.
+//! Every route of the console with every role and another operator: a route without a row fails the test.
 
 use super::{Browser, Page, round, rounds, service, text};
 use motherlode_proto::round::v1::RoundState;
 use motherlode_tests::operators::Service;
 use std::collections::BTreeSet;
 
-/// Who may ask for a route.
+/// Permission for a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Who {
-    /// Everybody, logged in or not.
+    /// With or without log-in.
     Anybody,
-    /// An operator's credential of any role.
+    /// Any credential of an operator.
     Any,
     /// One of these roles of an operator.
     Roles(&'static [&'static str]),
-    /// The platform alone.
+    /// Only the platform.
     Platform,
 }
 
-/// A route: as the console has it, what is asked for, and who may. `{round}` and `{open}` stand for rounds of acme's that are over and
-/// open; a POST sends `form` with the word of its own session.
+/// A route of the console, its request, and its permission. `{round}` and `{open}` stand for acme's finished and open
+/// round; a POST sends `form` with its session's word.
 struct Row {
     route: &'static str,
     path: &'static str,
     who: Who,
     form: Option<&'static [(&'static str, &'static str)]>,
-    /// It's about things of one operator: to another they are what isn't there.
+    /// The route is about one operator's data: others get the answer for unknown data.
     own: bool,
 }
 
@@ -131,7 +131,7 @@ const ROWS: &[Row] = &[
     own("/log/{partition}/{position}", "/log/{record}", AUDIT),
     page("/login", "/login", Who::Anybody),
     act("/logout", "/logout", Who::Any, false, &[]),
-    // A call by itself: the matrix of calls has it.
+    // The matrix of calls covers these.
     act("/v1/{service}/{method}", "", Who::Anybody, false, &[]),
     page("/live/now", "/live/now", Who::Any),
     page("/live/jackpots", "/live/jackpots", Who::Any),
@@ -146,7 +146,7 @@ const ROWS: &[Row] = &[
     page("/icon.svg", "/icon.svg", Who::Anybody),
 ];
 
-/// The things that names in rows stand for.
+/// Values of the names in rows.
 struct Names {
     over: String,
     open: String,
@@ -169,7 +169,7 @@ impl Names {
     }
 }
 
-/// Asks for a row's route; a form has the word of the browser's own session.
+/// Requests a row's route; a form has the session's word.
 async fn ask(browser: &mut Browser, row: &Row, path: &str, word: &str) -> Page {
     match row.form {
         None => browser.get(path).await,
@@ -190,7 +190,7 @@ async fn pl_27_every_page_and_every_action_is_for_its_roles() {
     let names = Names::of(&service).await;
     for row in ROWS.iter().filter(|row| !row.path.is_empty()) {
         let path = names.path(row.path);
-        // Nobody: a page leads to the log-in, a form does nothing, a part leads the page around it there.
+        // Without log-in, a page redirects to the log-in, a form has no effect, and a fragment redirects its page.
         let mut nobody = Browser::new(service.server.console());
         let page = ask(&mut nobody, row, &path, "").await;
         match row.who {
@@ -207,7 +207,7 @@ async fn pl_27_every_page_and_every_action_is_for_its_roles() {
                 Who::Roles(roles) => roles.contains(&role),
                 Who::Platform => false,
             };
-            // What an action does is other tests' matter; here is asked who can't.
+            // Other tests cover the effects of permitted forms.
             if row.form.is_some() && may {
                 continue;
             }
@@ -280,14 +280,14 @@ async fn pl_27_another_operators_things_are_to_every_page_and_action_what_is_not
         let nothing = ask(&mut bravo, row, &nobodys.path(row.path).replace("acme/alice", "acme/nobody"), &word).await;
         assert_eq!(there.status, 404, "{}: {}", row.route, there.body);
         assert_eq!((there.status, text(&there)), (nothing.status, text(&nothing)), "{}", row.route);
-        // The word of a session of acme's is none of bravo's.
+        // A word of acme's session is invalid in bravo's.
         if row.form.is_some() {
             let mut acme = Browser::logged_in(service.server.console(), "acme-all").await;
             let word = acme.get("/find").await.hidden("/logout", "word").unwrap();
             assert_eq!(ask(&mut bravo, row, &names.path(row.path), &word).await.status, 403, "{}", row.route);
         }
     }
-    // What has no name of its own in the path: nothing of acme's is on bravo's pages.
+    // Paths without an id: bravo's pages show nothing of acme's.
     for row in ROWS.iter().filter(|row| !row.own && row.form.is_none() && row.who != Who::Platform) {
         let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
         let page = bravo.get(&names.path(row.path)).await;

@@ -1,4 +1,4 @@
-//! Refused bets and choices, and the reasons outside their reach.
+//! Refused bets and choices, and the reasons that they cannot cause.
 
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 pub static CONTRACT: LazyLock<DescriptorPool> = LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap());
 
-/// Reasons that no caller provokes by a bet or a choice on each path, and why.
+/// Reasons that a bet or choice cannot cause on every path, with the cause.
 pub const NOT_PLAYED: &[(&str, &str)] = &[
     ("the console's listener takes no client certificates", "CERTIFICATE_UNKNOWN CERTIFICATE_EXPIRED"),
     ("it depends on the connections and buffers in use, not on the bet", "TOO_MANY_CONNECTIONS BUFFERS_FULL"),
@@ -50,7 +50,7 @@ pub const NOT_PLAYED: &[(&str, &str)] = &[
     ),
 ];
 
-/// A bet or a choice, as each path has it.
+/// A bet or choice for all paths.
 #[derive(Clone)]
 pub enum Asked {
     Spin(SpinRequest),
@@ -65,9 +65,9 @@ pub struct Case<'a> {
     pub token: &'a str,
     pub headers: &'a [(&'a str, &'a str)],
     pub asked: Asked,
-    /// Whether a stream refuses it too; a refusal before the message is read ends the whole stream.
+    /// Whether a stream refuses it, too; a refusal before the message is read ends the whole stream.
     pub streamed: bool,
-    /// Whether figures in it are times that pass from one path to the next.
+    /// Whether its figures include times, which differ between paths.
     pub moving: bool,
 }
 
@@ -124,7 +124,7 @@ impl Asked {
         }
     }
 
-    /// A stream's message; `None` if there is none.
+    /// Returns a stream's message; `None` if there is none.
     pub fn call(&self) -> Option<Call> {
         match self {
             Self::Spin(spin) => Some(Call::Spin(spin.clone())),
@@ -152,7 +152,7 @@ pub fn of(operator: &str, player: &str, currency: &str) -> Account {
     Account { operator_id: operator.to_owned(), ..account(player, currency) }
 }
 
-/// A bet at another game of the same player.
+/// Returns the bet at another game.
 pub fn at(game: &str, lines: u32, coins_per_line: u32, spin: SpinRequest) -> SpinRequest {
     let stake = Stake { coin_value: "0.01".to_owned(), lines, coins_per_line, buy_feature: false };
     SpinRequest { game: game.to_owned(), stake: Some(stake), ..spin }
