@@ -27,16 +27,12 @@ use tonic_types::StatusExt;
 
 /// Bound until processes without a writer are NOT_SERVING.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
-/// Bound for bets during a takeover.
 const TAKEOVER_MAX: Duration = Duration::from_secs(6);
 /// Extra time for calls in progress and a busy machine.
 const ROOM: Duration = Duration::from_millis(1_500);
-/// Bound of an immediate refusal.
 const AT_ONCE: Duration = Duration::from_millis(500);
-/// Interval of health checks and of bets.
 const OFTEN: Duration = Duration::from_millis(25);
 
-/// Processes of an installation on JetStream, with a player.
 struct Installation {
     folder: TempDir,
     config: PathBuf,
@@ -61,7 +57,6 @@ impl Installation {
         ledger
     }
 
-    /// Starts a spin and a jackpot process that use these ledgers.
     async fn behind(&self, ledgers: &[&Process]) -> [Process; 2] {
         let targets: Vec<_> = ledgers.iter().map(|ledger| format!("http://{}", ledger.address)).collect();
         let processes = ["spin", "jackpot"].map(|role| self.start(role, role, &["--ledger", &targets.join(",")]));
@@ -94,7 +89,6 @@ async fn connect(address: SocketAddr) -> Option<Channel> {
     endpoint.connect_timeout(Duration::from_secs(1)).connect().await.ok()
 }
 
-/// Health, polled on one connection.
 struct Watched {
     name: &'static str,
     task: JoinHandle<Option<Duration>>,
@@ -131,7 +125,6 @@ fn shown(played: &Result<(), Status>) -> String {
     played.as_ref().map_or_else(|status| format!("{:?}", status.code()), |()| "its answer".to_owned())
 }
 
-/// Checks an immediate refusal with a retry delay.
 fn check_refused((took, refused): (Duration, Result<(), Status>)) {
     let status = refused.unwrap_err();
     assert_eq!(status.code(), Code::Unavailable, "{status:?}");

@@ -30,10 +30,8 @@ use tonic::Code;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_motherlode-under-test");
 
-/// Each has its own stream, and players.
 const PARTITIONS: u32 = 2;
 const PLAYERS: [&str; 4] = ["p0", "p1", "p2", "p3"];
-/// Timeout of any wait, so that a failure does not hang the run.
 const NEVER: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -48,7 +46,6 @@ fn configure(folder: &Path, store: &Store, url: &str) -> PathBuf {
     file
 }
 
-/// Audits the streams, which must have players in each partition.
 fn audit(store: &Store) {
     let place = format!("{}/{}", store.url.as_deref().unwrap(), store.stream);
     let output = Command::new(PROGRAM)
@@ -142,7 +139,6 @@ impl Load {
         load
     }
 
-    /// Waits for two answers per player, since the first may have been sent before.
     async fn goes_on(&self) {
         let before: Vec<_> = self.answers.iter().map(|answers| answers.load(Ordering::Relaxed)).collect();
         until("an answer to every player", async || {
@@ -153,7 +149,6 @@ impl Load {
         .await;
     }
 
-    /// Measures the time from a fault until every player is answered again.
     async fn gap(&self, fault: &str) {
         let begun = Instant::now();
         self.goes_on().await;
@@ -178,7 +173,6 @@ async fn pl_30_of_two_ledgers_one_writes_and_the_other_takes_over() {
     let store = node.config("S");
     let config = configure(folder.path(), &store, store.url.as_deref().unwrap());
     let ledger = |name: &str| Process::start_as(PROGRAM, &path(name), Some(&config), &["--role", "ledger"]);
-    // Both start at once and compete for the log.
     let mut ledgers = vec![ledger("a"), ledger("b")];
     let addresses = |ledgers: &[Process]| ledgers.iter().map(|ledger| ledger.address).collect::<Vec<_>>();
     let one_serves = async |ledgers: &[Process]| {
@@ -226,7 +220,6 @@ async fn pl_30_a_cluster_under_load_outlives_the_kill_of_each_process_and_cuts_b
     let mut nodes = Cluster::start(&path("nats"));
     let store = nodes.config("S");
     let direct = store.url.clone().unwrap();
-    // The first ledger has separate links to the servers.
     let mut to_nodes = vec![];
     for node in &nodes.nodes {
         to_nodes.push(Cable::to(node.url().trim_start_matches("nats://").parse().unwrap()).await);
@@ -287,7 +280,6 @@ async fn pl_30_a_cluster_under_load_outlives_the_kill_of_each_process_and_cuts_b
         load.goes_on().await;
     }
 
-    // The writer must be the ledger whose links can be cut.
     let addresses = [ledgers[0].address, ledgers[1].address];
     if writer(&addresses).await == 1 {
         ledgers.remove(1).kill();

@@ -51,7 +51,6 @@ async fn log_status(client: &mut Client) -> Result<u64, Status> {
 fn pl_27_every_call_has_its_roles_and_no_other_is_in_the_table() {
     let files = prost_types::FileDescriptorSet::decode(FILE_DESCRIPTOR_SET).unwrap().file;
     let mut served = BTreeSet::new();
-    // The service calls the operator's wallet and does not serve it.
     for file in files.iter().filter(|file| file.package() != "motherlode.wallet.v1") {
         for service in &file.service {
             let name = format!("{}.{}", file.package(), service.name());
@@ -74,11 +73,9 @@ async fn pl_27_a_call_needs_a_credential_that_is_known() {
         let status = log_status(&mut service.client(wrong).await).await.unwrap_err();
         assert_eq!(refusal(&status), (Code::Unauthenticated, "TOKEN_UNKNOWN".into()), "{wrong}");
     }
-    // A token's digest is not accepted as a token.
     let digest = motherlode_runtime::access::digest(b"right").to_string();
     assert_eq!(reason(&log_status(&mut service.client(&digest).await).await.unwrap_err()), "TOKEN_UNKNOWN");
     assert_eq!(log_status(&mut service.client("right").await).await.unwrap(), before[0]);
-    // Health needs no token.
     let target = format!("http://{}", service.server.address());
     let mut health = HealthClient::new(connect(&target, &Credentials::default(), None).await.unwrap());
     health.check(HealthCheckRequest::default()).await.unwrap();
@@ -151,7 +148,6 @@ async fn pl_27_an_operators_calls_and_messages_are_held_to_its_rate() {
         let Some(Answer::Error(error)) = answers.message().await.unwrap().unwrap().answer else { panic!() };
         codes.push(Code::from(error.code));
     }
-    // Opening the stream was the third call, its messages two more.
     assert_eq!(codes, [Code::InvalidArgument, Code::InvalidArgument, Code::ResourceExhausted]);
     let status = client.spin.list_games(ListGamesRequest {}).await.unwrap_err();
     assert_eq!(refusal(&status), (Code::ResourceExhausted, "RATE_LIMITED".into()));
@@ -203,7 +199,6 @@ async fn pl_27_a_stream_ends_when_its_token_expires() {
         }
     };
     assert_eq!(refusal(&status), expired);
-    // Messages on a finished stream have no effect.
     let _ = sender.send(call("s2")).await;
     assert_eq!(refusal(&client.spin(neptune("s2", &alice), None).await.unwrap_err()), expired);
     let request = ListRoundsRequest { account: Some(alice), ..ListRoundsRequest::default() };
@@ -234,7 +229,6 @@ async fn pl_27_a_session_is_there_for_its_own_operator_only() {
     assert_eq!(refusal(&of_other), (Code::FailedPrecondition, "SESSION_EXPIRED".into()));
     assert_eq!((of_other.code(), of_other.details()), (of_nobody.code(), of_nobody.details()));
     other.spin.close_session(CloseSessionRequest { session_id: session_id.clone() }).await.unwrap();
-    // The session is unchanged.
     let mut kept = client.spin.keep_session(keep).await.unwrap().into_inner();
     kept.message().await.unwrap().unwrap();
     client.spin.close_session(CloseSessionRequest { session_id }).await.unwrap();
@@ -250,7 +244,6 @@ async fn pl_27_streams_show_and_play_nothing_of_another_operators() {
     let alice = client.fund("alice", EUR, 10_000).await;
     let played = client.play_out(neptune("same", &alice)).await.unwrap();
     let before = service.server.ends();
-    // Its operator has an answer for the same request.
     let call = PlayStreamRequest { tag: 7, call: Some(Call::Spin(neptune("same", &alice))) };
     let mut answers = other.spin.play_stream(tokio_stream::iter([call])).await.unwrap().into_inner();
     let Some(Answer::Error(error)) = answers.message().await.unwrap().unwrap().answer else { panic!() };
@@ -320,11 +313,9 @@ async fn pl_27_with_tls_a_client_is_known_by_its_certificate_or_its_token() {
     assert!(asked(Credentials { token: Some("right".into()), ..rooted.clone() }).await.is_ok());
     assert_eq!(asked(rooted.clone()).await, Err("TOKEN_MISSING".to_owned()));
     assert_eq!(asked(with(pem(&certificates.stranger))).await, Err("CERTIFICATE_UNKNOWN".to_owned()));
-    // A token takes precedence over a certificate.
     let wrong = Credentials { token: Some("wrong".into()), ..with(pem(&certificates.client)) };
     assert_eq!(asked(wrong).await, Err("TOKEN_UNKNOWN".to_owned()));
 
-    // Clients refuse a service with an untrusted certificate, and one without TLS.
     let elsewhere = tempfile::tempdir().unwrap();
     let foreign = Certificates::make(elsewhere.path());
     let misled = Credentials { ca: Some(foreign.root.clone().into_bytes()), ..token("right") };
@@ -335,7 +326,6 @@ async fn pl_27_with_tls_a_client_is_known_by_its_certificate_or_its_token() {
         Err(error) => Status::unavailable(error.to_string()),
     };
     assert_ne!(status.code(), Code::Unauthenticated, "nothing was answered");
-    // TLS refuses a certificate from another root.
     let forged = with(pem(&foreign.client));
     let status = match connect(&target, &forged, None).await {
         Ok(connection) => log_status(&mut Client::on(connection)).await.unwrap_err(),

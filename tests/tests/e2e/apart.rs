@@ -32,7 +32,6 @@ use tonic_health::{
     pb::{HealthCheckRequest, health_client::HealthClient},
 };
 
-/// Timeout of any wait, so that a failure does not hang the run.
 const NEVER: Duration = Duration::from_secs(120);
 pub(crate) const PARTITIONS: u32 = 3;
 
@@ -45,7 +44,6 @@ pub fn shared_stream_key(data: &Path) -> PathBuf {
     key
 }
 
-/// Two processes: one writes partitions 0 and 2, the other partition 1.
 pub(crate) struct Installation {
     pub(crate) configs: [Config; 2],
 }
@@ -84,7 +82,6 @@ impl Installation {
         Server::join(&config, Options::default(), dealer()).await.unwrap()
     }
 
-    /// Copies the partitions to one folder for an audit.
     fn gathered(&self, data: &Path) {
         for config in self.configs.iter().filter(|config| config.store.url.is_none()) {
             for partition in config.writes() {
@@ -100,7 +97,6 @@ pub(crate) fn dealer() -> Dealer {
     Dealer::from_master([5; 32])
 }
 
-/// Returns a player's name for a partition.
 pub(crate) fn living_in(partition: u32) -> String {
     let mut names = (0..).map(|number| format!("p{number}"));
     names.find(|name| StreamId::player("acme", name.as_str()).partition(PARTITIONS) == partition).unwrap()
@@ -134,7 +130,6 @@ async fn pl_09_pl_11_partitions_of_two_processes_are_one_log_to_whoever_calls() 
         assert_eq!(head_of(server.address(), PARTITIONS).await, Err("PARTITION_UNKNOWN".to_owned()));
     }
 
-    // Either process serves players of every partition and immediately sees the other's changes.
     let mut clients = [Client::connect(a.address()).await, Client::connect(b.address()).await];
     let mut at_spin = Client::connect(spin.address()).await;
     for partition in 0..PARTITIONS {
@@ -151,7 +146,6 @@ async fn pl_09_pl_11_partitions_of_two_processes_are_one_log_to_whoever_calls() 
         }
     }
 
-    // Switches are written to partition 0 by whichever process is called, and apply everywhere.
     let switch = |id: &str, state| SetSwitchRequest {
         request_id: id.to_owned(),
         switch: Some(Switch { game: "bewitched".to_owned(), ..Switch::default() }),
@@ -237,7 +231,6 @@ async fn pl_11_while_a_partition_has_no_writer_nothing_is_lost_or_doubled() {
     assert_eq!(audited(data.path(), PARTITIONS as usize).in_transit, Nano::ZERO);
 }
 
-/// Until the other partitions are available, the process only gives out its log.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_that_waits_for_the_others_gives_out_what_it_writes_and_refuses_the_rest() {
     let data = tempfile::tempdir().unwrap();
@@ -262,7 +255,6 @@ async fn a_process_that_waits_for_the_others_gives_out_what_it_writes_and_refuse
     }
 }
 
-/// Without a configured peer, a partition is missing for good.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_that_lacks_a_partition_and_knows_of_no_other_process_is_refused() {
     let data = tempfile::tempdir().unwrap();

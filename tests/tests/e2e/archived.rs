@@ -28,7 +28,6 @@ async fn ledger(config: &Config, log: &ArchivingStore) -> Server {
     Server::start(config, stores, Options::default(), dealer()).await.unwrap()
 }
 
-/// Checks a refusal and its first kept position.
 fn is_archived(status: &Status, first: u64) {
     assert_eq!((status.code(), &*reason(status)), (Code::FailedPrecondition, "ARCHIVED"), "{status:?}");
     let details = status.get_error_details();
@@ -49,7 +48,6 @@ async fn pl_37_calls_for_archived_records_are_refused_and_apply_nothing() {
     let round_id = Client::connect(replica.address()).await.play_out(bet("r1", &account, "0.01")).await.unwrap()[0]
         .round_id
         .clone();
-    // More records than a replica fetches at once.
     for number in 0..600 {
         let filler = Proposal {
             stream: StreamId::player("acme", format!("filler{number}")),

@@ -64,7 +64,6 @@ fn won(round: &Round) -> i64 {
     round.win.as_ref().unwrap().amount_minor + jackpots.sum::<i64>()
 }
 
-/// Checks whether a round has more than the paid spin's window.
 fn feature(round: &Round) -> bool {
     round.steps.iter().map(|step| step.outcome.as_ref().unwrap().spins.len()).sum::<usize>() > 1
         || round.steps.len() > 1
@@ -81,7 +80,6 @@ async fn dm_26_me_19_wf_19_autoplay_ends_at_its_number_and_at_each_limit() {
         let one = series(*game, &format!("{}-number", game.name()), &account, 25);
         let (answers, rounds) = play(&mut client, one).await;
         assert_eq!((rounds.len(), answers.last().unwrap().stop()), (25, AutospinStop::Complete));
-        // Every answer states the spins left, down to zero.
         let left: Vec<_> = answers.iter().map(|answer| answer.spins_left).collect();
         assert!(left.is_sorted_by(|a, b| a >= b) && left.last() == Some(&0), "{left:?}");
 
@@ -153,7 +151,6 @@ async fn dm_26_a_series_that_may_not_lose_a_bet_plays_none() {
     server.stop().await.unwrap();
 }
 
-/// A malfunction voids an open round: the bet is refunded, its wins are taken back.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_22_me_22_np_14_wf_22_a_malfunction_voids_the_round_and_refunds_the_bet() {
     let data = tempfile::tempdir().unwrap();

@@ -31,7 +31,6 @@ async fn finish(client: &mut Client, open: &Played) -> Played {
     last
 }
 
-/// Plays a series to its end and finishes the rounds that await a choice.
 async fn play(client: &mut Client, request: AutospinRequest) -> Vec<AutospinResponse> {
     let mut stream = client.autospin(request, None).await.unwrap();
     let mut answers = vec![];
@@ -150,7 +149,6 @@ async fn pl_07_a_series_stops_at_once_when_its_reader_goes() {
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 1_000_000).await;
     let (_stopper, stop) = motherlode_runtime::stop::channel();
-    // With the server's keys, its sweeper can finish open rounds.
     let api = motherlode_spin::SpinApi::new(server.ledgers().clone(), dealer(), Duration::from_secs(2), stop);
     let request = Request::new(series("s", &account, 1000));
     let mut stream = SpinService::autospin(&api, request).await.unwrap().into_inner();
@@ -190,14 +188,12 @@ async fn pl_07_pl_11_a_series_that_was_cancelled_goes_on_where_it_was() {
     assert_eq!(started(&server), 60);
     server.stop().await.unwrap();
 
-    // After a restart nothing is left to play.
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
     // Credits to a seamless wallet may still be pending.
     until("every credit", async || alice(&server).wallet().is_none_or(|wallet| wallet.dues.is_empty())).await;
     let before = alice(&server);
     assert_eq!(play(&mut client, request.clone()).await, answers);
-    // The same request id with other content is refused.
     for other in [AutospinRequest { win_limit_minor: Some(1), ..request.clone() }, series("s", &account, 61)] {
         let refused = play(&mut client, other).await;
         assert_eq!(refused.len(), 1);
@@ -233,7 +229,6 @@ async fn pl_07_a_stopping_service_says_what_is_left() {
     server.stop().await.unwrap();
 }
 
-/// Checks whether a series ended for lack of funds, with the details of a spin's status.
 fn is_insufficient(last: &AutospinResponse) -> bool {
     let refusal = last.refusal.as_ref().unwrap();
     let details = refusal.encode_to_vec().into();
@@ -276,7 +271,6 @@ async fn pl_12_bw_29_a_refused_spin_ends_the_series_with_its_reason() {
     server.stop().await.unwrap();
 }
 
-/// Open rounds and the jackpot.
 mod forced {
     use super::*;
     use motherlode_tests::{Force, vials};
@@ -316,7 +310,6 @@ mod forced {
         let server = start_fresh(&config(data.path())).await;
         let mut client = Client::connect(server.address()).await;
         let account = client.fund("alice", EUR, 5 * BET + 1).await;
-        // 30 - 2 x 15 is not below zero, 30 - 3 x 15 is; the balance then allows two more spins.
         let cases = [(Some(2 * BET), 3, AutospinStop::LossLimit), (None, 2, AutospinStop::Refused)];
         for (number, (loss_limit_minor, lost, stop)) in (0..).zip(cases) {
             let request = AutospinRequest { loss_limit_minor, ..series(&format!("s{number}"), &account, 100) };

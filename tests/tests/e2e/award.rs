@@ -11,7 +11,6 @@ use motherlode_proto::{
 use motherlode_tests::{Client, EUR, Force, bet, config, fresh, start_with, vials};
 use std::time::Duration;
 
-/// Plays a hit in a session at a fixed time. Returns the session, and the round after the award.
 async fn hit_in_a_session(client: &mut Client) -> (SessionIs, Round) {
     let account = client.fund("alice", EUR, 1_000_000).await;
     let open = OpenSessionRequest {
@@ -44,7 +43,6 @@ struct SessionIs {
     name: String,
 }
 
-/// Noon of 2026-11-20.
 const NOON_MS: i64 = (20_777 * 24 + 12) * 3_600_000;
 
 async fn service_at_noon(data: &std::path::Path) -> motherlode_tests::Server {

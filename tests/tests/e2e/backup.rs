@@ -37,7 +37,6 @@ fn copied(from: &LogLocation, to: &LogLocation) -> Result<(), String> {
     copy(from, to, false, &AtomicBool::new(false), &AtomicU64::new(0)).map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// Copies files in the order of their names, as `cp` does.
 fn files_copied(data: &Path, to: &Path) {
     let (from, to) = (log_folder(data, HOME), log_folder(to, HOME));
     fs::create_dir_all(&to).unwrap();
@@ -49,7 +48,6 @@ fn files_copied(data: &Path, to: &Path) {
     }
 }
 
-/// Returns a player's balance in minor units, from the player's last record in `records`.
 fn balance_after(records: &[Record], player: &str) -> Option<i64> {
     let stream = StreamId::player("acme", player);
     let logged = records.iter().rev().map(|stored| record::decode(&stored.bytes).unwrap());
@@ -123,7 +121,6 @@ async fn pl_30_a_copy_of_segment_files_that_are_written_restores_to_an_audited_s
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_the_files_themselves_copied_while_they_are_written_restore_to_an_audited_service() {
     let at = tempfile::tempdir().unwrap();
-    // Small enough for several segments.
     let mut config = on(&at.path().join("data"), Store::default());
     config.limits.segment_bytes = 64 << 10;
     restores(at.path(), config, 300, |from, backup| match from {

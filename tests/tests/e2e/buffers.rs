@@ -39,7 +39,6 @@ async fn uf_04_unread_streams_and_answers_and_self_checks_have_a_bound_for_each_
     let data = tempfile::tempdir().unwrap();
     let text = ["acme", "other", "platform"].map(|id| operator(id, &[(id, ALL)])).concat();
     let file = data.path().join("serve.toml");
-    // Smaller than the default, in proportion to the load.
     let limits = "[limits]\nbuffer_bytes_max = 33554432\nbuffer_bytes_per_operator_max = 16777216\n";
     fs::write(&file, format!("{limits}{text}")).unwrap();
     let process = Process::start(PROGRAM, &data.path().join("log"), Some(&file));
@@ -86,7 +85,6 @@ async fn uf_04_unread_streams_and_answers_and_self_checks_have_a_bound_for_each_
     let grown = most(&process) - calm;
     println!("{} MB before, {} MB more afterwards", calm >> 20, grown >> 20);
     assert!(calm + grown < 1 << 30 && grown < 256 << 20, "{grown} bytes more than {calm}");
-    // Closed connections release the bytes not read.
     drop(unreads);
     until("the operator's share", async || {
         let list = ListRoundsRequest { account: Some(alice.clone()), page_size: 100, ..Default::default() };
@@ -103,7 +101,6 @@ async fn uf_04_who_asks_for_a_self_check_joins_the_one_under_way() {
     let check = server.self_check();
     let (one, other) = tokio::join!(check.check(), check.check());
     assert!(Arc::ptr_eq(&one, &other));
-    // This is the next check.
     let next = check.check().await;
     assert!(!Arc::ptr_eq(&one, &next));
     assert!(next.is_empty(), "{next:?}");

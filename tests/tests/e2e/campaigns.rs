@@ -55,7 +55,6 @@ async fn listed(client: &mut Client, account: &Account) -> Vec<Campaign> {
     client.spin.list_campaigns(request).await.unwrap().into_inner().campaigns
 }
 
-/// Returns the state of the player's only campaign, and its rounds left.
 async fn standing(client: &mut Client, account: &Account) -> (CampaignState, u32) {
     let campaigns = listed(client, account).await;
     assert_eq!(campaigns.len(), 1);
@@ -84,7 +83,6 @@ async fn round(client: &mut Client, round_id: &str) -> Round {
     client.ledger.get_round(request).await.unwrap().into_inner().round.unwrap()
 }
 
-/// Sums the pools' balances and the contributions due to them, in 1e-9 EUR.
 fn pooled(server: &Server) -> i128 {
     server.collected("bewitched") + server.holding(Books::Reserve("bewitched"), Currency::EUR)
 }
@@ -171,7 +169,6 @@ async fn pl_18_requests_about_campaigns_have_one_effect_and_one_answer() {
         let other = GrantCampaignRequest { rounds: 2, ..request.clone() };
         let reused = grant(&mut client, other).await.unwrap_err();
         assert_eq!(refused(&reused), (Code::AlreadyExists, "REQUEST_ID_REUSED".into()));
-        // Another request with a name that is taken.
         let again = GrantCampaignRequest { request_id: "again".into(), ..request.clone() };
         let exists = grant(&mut client, again).await.unwrap_err();
         assert_eq!(refused(&exists), (Code::AlreadyExists, "CAMPAIGN_EXISTS".into()));
@@ -296,7 +293,6 @@ async fn pl_18_a_campaign_expires_and_a_round_begun_before_goes_on() {
     assert_eq!(refused(&late), (Code::FailedPrecondition, "CAMPAIGN_EXPIRED".into()));
     let left = 1_000 - u32::try_from(spins.len()).unwrap() - 1;
     assert_eq!(standing(&mut client, &fred).await, (CampaignState::Expired, left));
-    // Requests before the expiry are still answered.
     let first = free_round(neptune(), "f0", &fred, "spring");
     assert_eq!(client.spin(first, None).await.unwrap().position, spins.first().unwrap_or(&open).position);
     assert_eq!(grant(&mut client, request).await.unwrap().state(), CampaignState::Active);
@@ -308,7 +304,6 @@ async fn pl_18_a_campaign_expires_and_a_round_begun_before_goes_on() {
     checked(data.path());
 }
 
-/// PL-18: a campaign can be revoked only before its first round.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_a_campaign_is_taken_back_only_before_its_first_round() {
     let data = tempfile::tempdir().unwrap();
@@ -323,7 +318,6 @@ async fn pl_18_a_campaign_is_taken_back_only_before_its_first_round() {
     let played = play(&mut client, neptune(), free_round(neptune(), "b1", &fred, "b"), 0).await;
     let begun = cancel(&mut client, &fred, "cancel-b", "b").await.unwrap_err();
     assert_eq!(refused(&begun), (Code::FailedPrecondition, "CAMPAIGN_BEGUN".into()));
-    // A void of the round does not change that.
     void(&mut client, &played[0].round_id).await;
     let begun = cancel(&mut client, &fred, "cancel-b", "b").await.unwrap_err();
     assert_eq!(reason(&begun), "CAMPAIGN_BEGUN");
@@ -451,7 +445,6 @@ async fn pl_18_free_rounds_are_played_every_way_and_never_one_too_many() {
         }
     }
 
-    // A series longer than the campaign ends refused and loses nothing.
     grant(&mut client, campaign(neptune(), "autumn", &fred, 3)).await.unwrap();
     let series = AutospinRequest {
         request_id: "series".into(),

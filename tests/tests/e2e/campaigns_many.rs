@@ -40,7 +40,6 @@ fn names(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("p{number}")).collect()
 }
 
-/// Returns a campaign with ten rounds at 0.15 EUR of Neptune per player.
 fn autumn(request_id: &str, players: &[String]) -> GrantCampaignsRequest {
     GrantCampaignsRequest {
         request_id: request_id.into(),
@@ -86,7 +85,6 @@ async fn pl_36_one_call_grants_many_players_with_exact_liability_once_and_for_al
     assert_eq!(liability.highest_eur, decimal(&(highest / exact(100_u32)), 2));
     assert_eq!((liability.cap_eur.as_str(), liability.currency_code.as_str()), ("", EUR));
 
-    // A repetition has the same answer and no second effect, even after play.
     let ends = server.ends();
     assert_eq!(grant(&mut client, autumn("c1", &players)).await.unwrap(), granted);
     assert_eq!(server.ends(), ends);
@@ -180,10 +178,8 @@ async fn pl_36_campaigns_at_once_can_not_pass_the_cap_together_nor_can_single_on
         commits.filter(|logged| logged.commit.stream == StreamId::System && logged.commit.events.iter().any(of)).count()
     };
     assert_eq!(reserved(&service.server), 2);
-    // A refused campaign grants nothing to any player.
     let own = ListCampaignsRequest { account: Some(account("p0", EUR)), ..Default::default() };
     assert_eq!(acme.spin.list_campaigns(own).await.unwrap().into_inner().campaigns.len(), 2);
-    // Repeated grants are answered as before; single grants count towards the cap, too.
     let again = granted[0].grants[0].campaign.clone().unwrap().campaign_id;
     let request_id = again.trim_start_matches("autumn-").to_owned();
     assert_eq!(grant(&mut acme, autumn(&request_id, &players)).await.unwrap(), granted[0]);
@@ -199,7 +195,6 @@ async fn pl_36_campaigns_at_once_can_not_pass_the_cap_together_nor_can_single_on
     };
     let refused = acme.spin.grant_campaign(single).await.unwrap_err();
     assert_eq!(&*reason(&refused), "CAMPAIGN_LIABILITY_ABOVE_CAP");
-    // Each operator has its own cap.
     let mut other = service.with(&token("other")).await;
     let theirs = Account { operator_id: "other".into(), ..account("p0", EUR) };
     other.fund_account(&theirs, 100).await;

@@ -53,7 +53,6 @@ async fn outcome_of(client: &mut Client, operator: &str, request_id: &str) -> Re
     Ok(client.ledger.get_request(request).await?.into_inner().outcome.unwrap())
 }
 
-/// Reads a series to its end and finishes the rounds that await a choice.
 async fn play(client: &mut Client, mut stream: Streaming<AutospinResponse>) -> Vec<AutospinResponse> {
     let mut answers = vec![];
     while let Some(answer) = stream.message().await.unwrap() {
@@ -80,7 +79,6 @@ fn is_cancelled(answer: &AutospinResponse) -> bool {
     answer.stop() == AutospinStop::Refused && reason(&status) == "REQUEST_CANCELLED"
 }
 
-/// Returns the positions of a player's rounds after a position.
 fn rounds_after(ledgers: &Ledgers, stream: &StreamId, position: u64) -> Vec<u64> {
     let later = commits(ledgers.of(stream).unwrap(), position + 1);
     let of_player = later.filter(|logged| logged.commit.stream == *stream);
@@ -103,7 +101,6 @@ async fn pl_42_mf_c1_a_running_series_plays_no_round_after_its_cancellation() {
     let mut player = client.clone();
     let playing = tokio::spawn(async move { play(&mut player, stream).await });
     let mut head = server.ledger_of("alice").head();
-    // The series is in progress.
     let is_begun = || server.player("alice").rounds_started >= 10;
     while !is_begun() {
         head.changed().await.unwrap();
@@ -129,7 +126,6 @@ async fn pl_42_mf_c1_a_running_series_plays_no_round_after_its_cancellation() {
     for same in [cancel(&mut client, &account, "s").await, outcome(&mut client, &account, "s").await] {
         assert_eq!(same, stopped);
     }
-    // Played rounds remain and are not cancelled.
     let first = cancel(&mut client, &account, &Autospin::spin_request_id("s", 1)).await;
     assert_eq!((first.state(), first.round.unwrap().round_id), (State::Applied, played[0].clone()));
     assert_eq!(rounds_after(server.ledgers(), &alice(), stopped.position), [] as [u64; 0]);
@@ -153,7 +149,6 @@ async fn pl_42_mf_c1_a_series_that_is_cancelled_before_it_begins_plays_nothing()
         cancelled.position,
         "the player's last commit is the cancellation"
     );
-    // Another request with the id: the series cannot start either.
     client.play_out(bet("t", &account, "0.01")).await.unwrap();
     let stream = client.autospin(series("t", &account, 5), None).await.unwrap();
     let answers = play(&mut client, stream).await;
@@ -224,7 +219,6 @@ async fn pl_42_mf_c1_a_session_whose_request_is_cancelled_is_not_opened() {
         let of_player = server.player("alice");
         assert_eq!(of_player.head.position, cancelled.position, "nothing is logged, no play money given");
     }
-    // A request applied first is reported as applied.
     for account in [&money, &play] {
         let id = format!("t-{}", account.currency_code);
         let opened = open(&mut client, &id, account).await.unwrap();
@@ -237,7 +231,6 @@ async fn pl_42_mf_c1_a_session_whose_request_is_cancelled_is_not_opened() {
     checked(data.path());
 }
 
-/// Returns a campaign with ten free rounds of Neptune per player.
 fn autumn(request_id: &str, players: &[&str]) -> GrantCampaignsRequest {
     GrantCampaignsRequest {
         request_id: request_id.into(),
@@ -337,7 +330,6 @@ async fn pl_42_mf_c1_campaigns_for_many_players_are_cancelled_by_their_operator(
     }
     assert_eq!(cancel_of(&mut client, "acme", "g3").await.unwrap(), stopped, "idempotent");
 
-    // Completely applied: the answer says so.
     let whole = grant(&mut client, autumn("g4", &players)).await.unwrap();
     let applied = cancel_of(&mut client, "acme", "g4").await.unwrap();
     assert_eq!((applied.state(), applied.stopped, applied.position), (State::Applied, false, whole.position));
@@ -364,7 +356,6 @@ async fn pl_42_mf_c1_a_cancelled_grant_under_a_cap_reserves_nothing() {
     };
     let refused = at_spin.spin.grant_campaign(single.clone()).await.unwrap_err();
     assert_eq!(reason(&refused), "REQUEST_CANCELLED");
-    // A call that looked up the request before its cancellation.
     let [_, reservation] = motherlode_ledger::reservation_ids("acme", "alice", "g");
     let reserved = Event::LiabilityReserved(LiabilityReserved {
         operator: "acme".into(),
@@ -392,7 +383,6 @@ async fn pl_42_mf_c1_in_split_roles_the_writer_refuses_what_a_spin_process_propo
     let service = node_forgeries::Service::start_with(2, "").await;
     let account = service.player().await;
     let (mut at_ledger, at_spin) = (client(&service.ledger, "acme").await, client(&service.spin, "acme").await);
-    // One process cancels the request while another plays it.
     let mut player = at_spin.clone();
     let request = series("s", &account, 1000);
     let stream = player.autospin(request.clone(), None).await.unwrap();
@@ -483,7 +473,6 @@ async fn pl_42_mf_c1_rates_switches_and_pools_are_cancelled_by_their_operator() 
     }
     assert_eq!(server.ends(), ends, "nothing was logged");
 
-    // Applied first: the answer has its position.
     let set = ann.ledger.set_exchange_rate(rate("rate")).await.unwrap().into_inner().position;
     ann.jackpot.suspend_pool(suspend("pool")).await.unwrap();
     let suspended = server.ledger().books(|books| books.pool(POOL).unwrap().head.position);

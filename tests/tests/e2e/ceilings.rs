@@ -24,7 +24,6 @@ fn withdraw(request_id: &str, account: &Account, amount_minor: i64) -> WithdrawR
     WithdrawRequest { request_id: request_id.to_owned(), account: Some(account.clone()), amount_minor }
 }
 
-/// Returns the code, the reason and the limit of a refusal.
 fn refused<T: std::fmt::Debug>(result: Result<T, Status>) -> (Code, String, Option<i64>) {
     let status = result.unwrap_err();
     let details = status.get_error_details();
@@ -81,7 +80,6 @@ async fn uf_01_what_passes_a_ceiling_is_refused_with_the_limit_and_changes_nothi
         assert_eq!(refused(rate), (Code::FailedPrecondition, "RATE_OUT_OF_BOUNDS".to_owned(), None));
     }
     assert_eq!(server.ends(), before);
-    // At the ceiling, withdrawals, deposits and bets still work.
     client.ledger.withdraw(withdraw("out", &alice, BALANCE_MAX)).await.unwrap();
     client.ledger.deposit(deposit("in", &alice, AMOUNT_MAX)).await.unwrap();
     client.play_out(bet("b", &alice, "0.01")).await.unwrap();
@@ -97,7 +95,6 @@ fn rate_of(request_id: &str, currency: &str, eur_per_unit: &str) -> SetExchangeR
     }
 }
 
-/// An amount field set to a value.
 #[derive(Debug, Clone)]
 enum Call {
     Deposit(i64),
@@ -111,7 +108,6 @@ enum Call {
     Restart,
 }
 
-/// Generates extreme values and values near the ceilings.
 fn amount() -> impl Strategy<Value = i64> {
     let ends = [i64::MIN, -1, 0, 1, AMOUNT_MAX - 1, AMOUNT_MAX, AMOUNT_MAX + 1, BALANCE_MAX, BALANCE_MAX + 1, i64::MAX];
     prop_oneof![prop::sample::select(ends.to_vec()), any::<i64>()]
@@ -230,7 +226,6 @@ async fn make(client: &mut Client, number: usize, alice: &Account, call: &Call) 
     false
 }
 
-/// Checks the books of all partitions.
 fn sound(server: &Server) {
     for ledger in server.ledgers().all() {
         ledger.books(|books| {

@@ -38,7 +38,6 @@ struct Service {
 }
 
 impl Service {
-    /// The platform has two actors, the first with two tokens; acme has one with all roles.
     async fn start(data: &Path) -> Self {
         let all = r#"["play", "wallet", "support", "audit", "admin"]"#;
         let platform = operator("platform", &[("ann", all), ("bob", all), ("ann-too", all)]);
@@ -246,12 +245,10 @@ async fn pl_27_every_change_of_a_pool_but_its_stop_takes_two_actors_and_is_check
     expect(approve(&mut bob, "x", retired).await, Code::FailedPrecondition, "POOL_STATUS");
     expect(ann.jackpot.retire_pool(retire("y")).await, Code::FailedPrecondition, "POOL_STATUS");
 
-    // Contributions pooled after the proposal are moved, too.
     let mut acme = service.client("acme").await;
     let alice = acme.fund("alice", EUR, 1_000_000).await;
     acme.play_out(bet("b", &alice, "0.01")).await.unwrap();
     bob.jackpot.suspend_pool(suspend("s4")).await.unwrap();
-    // Approval waits until the steward has pooled the bet.
     let position = approve(&mut bob, "x", retired).await.unwrap();
     assert_eq!(pool(&mut ann, "bewitched").await.unwrap().status(), PoolStatus::Retired);
     let commit = service.server.ledger().fetch(position).unwrap();
@@ -389,7 +386,6 @@ async fn uf_05_pl_25_an_operator_stops_its_own_games_and_two_of_its_actors_start
     approve(&mut second, "a", change).await.unwrap();
     assert_eq!(switched_off(&mut first).await, 0);
 
-    // Request ids are unique per operator.
     stop(&mut other, own(off("mine", "neptune"), "other")).await;
     stop(&mut first, own(off("mine", "dwarf-mine"), "acme")).await;
     let change = propose(&mut first, own(on("yours", "dwarf-mine"), "acme")).await;

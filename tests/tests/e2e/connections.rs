@@ -24,12 +24,10 @@ use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
 const SPIN: &str = "/motherlode.spin.v1.SpinService/Spin";
 
-/// Timeout of any wait.
 const NEVER: Duration = Duration::from_secs(30);
 
 async fn rest(mut wire: Wire) -> Vec<u8> {
     let mut read = vec![];
-    // A reset is an end, too.
     let _ = timeout(NEVER, wire.read_to_end(&mut read)).await.expect("the connection is ended");
     read
 }
@@ -61,7 +59,6 @@ async fn uf_02_a_connection_that_never_ends_its_handshakes_is_dropped_in_the_cle
         .await;
         let plain = Target::plain(server.address());
         let target = if secured { Target::tls(server.address(), &certificates.root) } else { plain.clone() };
-        // Nothing, the beginning of TLS's first record, and half of HTTP/2's preface.
         let begun = if secured { &[0x16, 3, 1][..] } else { &GREETING[..3] };
         let wires = [open(&plain, &[]).await, open(&plain, begun).await, open(&target, &GREETING[..12]).await];
         let honest = open(&target, GREETING).await;
@@ -71,7 +68,6 @@ async fn uf_02_a_connection_that_never_ends_its_handshakes_is_dropped_in_the_cle
         assert!(timeout(Duration::from_millis(1), rest(honest)).await.is_err(), "it has said what it must");
         server.stop().await.unwrap();
 
-        // A stop waits for calls, not for connections without one.
         let data = tempfile::tempdir().unwrap();
         let server = start(data.path(), |config| {
             config.tls = tls_again;
@@ -159,7 +155,6 @@ async fn uf_02_who_opens_and_resets_calls_without_end_loses_the_connection_and_n
     server.stop().await.unwrap();
 }
 
-/// The process has a limit of descriptors below the configured connections.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_02_without_descriptors_the_log_says_so_and_calls_go_on() {
     let data = tempfile::tempdir().unwrap();
@@ -207,7 +202,6 @@ async fn pl_11_a_bet_that_arrives_in_pieces_is_the_one_that_arrives_whole() {
     let mut client = Client::connect(server.address()).await;
     let target = Target::plain(server.address());
     let mut accounts = vec![];
-    // One per bet: a round may stay open.
     for player in 0..8 {
         accounts.push(client.fund(&format!("p{player}"), EUR, 10_000).await);
     }
@@ -226,7 +220,6 @@ async fn pl_11_a_bet_that_arrives_in_pieces_is_the_one_that_arrives_whole() {
     }
     let bytes = whole(6).chunks(1).map(Bytes::copy_from_slice).collect();
     target.call_in_pieces(SPIN, bytes).await.unwrap();
-    // A message without its end is refused.
     let (whole, before) = (whole(7), commits(7));
     let short = vec![whole.slice(..5), whole.slice(5..whole.len() - 1)];
     let refused = target.call_in_pieces(SPIN, short).await.unwrap_err();
@@ -274,7 +267,6 @@ async fn uf_09_what_is_no_message_is_the_callers_fault_in_every_kind_of_call() {
     server.stop().await.unwrap();
 }
 
-/// Returns the first flight of a TLS client.
 async fn client_hello(root: &str) -> Vec<u8> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let connecting = Target::tls(listener.local_addr().unwrap(), root);
@@ -282,7 +274,6 @@ async fn client_hello(root: &str) -> Vec<u8> {
     let (mut accepted, _) = listener.accept().await.unwrap();
     let mut head = [0; 5];
     accepted.read_exact(&mut head).await.unwrap();
-    // A record has type, version and length (RFC 8446, 5.1).
     let mut hello = vec![0; usize::from(u16::from_be_bytes([head[3], head[4]]))];
     accepted.read_exact(&mut hello).await.unwrap();
     drop(accepted);
@@ -312,7 +303,6 @@ async fn uf_02_a_stranger_who_begins_many_tls_handshakes_takes_no_place_from_oth
         stranger.write_all(&hello).await.unwrap();
         begun.push(stranger);
     }
-    // Waiting handshakes have no answer yet.
     let waits = |stranger: &TcpStream| match stranger.try_read(&mut [0; 4096]) {
         Err(error) => error.kind() == ErrorKind::WouldBlock,
         Ok(_) => false,

@@ -37,7 +37,6 @@ fn run(arguments: &[&str]) -> Output {
     Command::new(PROGRAM).args(arguments).output().unwrap()
 }
 
-/// A log moves from a folder to a stream under play, is served from there, and is copied back with the same records.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_log_moves_to_a_stream_while_it_is_played_and_back() {
     let at = tempfile::tempdir().unwrap();
@@ -47,12 +46,10 @@ async fn a_log_moves_to_a_stream_while_it_is_played_and_back() {
     let mut client = Client::connect(server.address()).await;
     let mut player = Player::join(&mut client, "p", "0.05").await;
     player.play_rounds(&mut client, 20).await.unwrap();
-    // The copy has at least the answered records; the service may append more.
     let answered = server.ledger().durable();
     let first = copied(&folder(&old), &stream(&store)).unwrap();
     assert!(first.before == 0 && first.end >= answered, "{first:?}, {answered} answered");
 
-    // With `--follow`, the copy has everything up to its end.
     let stopped = Arc::new(AtomicBool::new(false));
     let following = {
         let (from, to, stopped) = (folder(&old), stream(&store), Arc::clone(&stopped));
@@ -68,7 +65,6 @@ async fn a_log_moves_to_a_stream_while_it_is_played_and_back() {
     assert_eq!((nothing.before, nothing.end, nothing.head), (end, end, second.head));
     assert_eq!(records(&stream(&store)), records(&folder(&old)));
 
-    // Switch to the stream.
     let new = Config { store: store.clone(), ..config(&at.path().join("new")) };
     let server = start_on(&new, motherlode_server::open_stores(&new).unwrap()).await;
     let mut client = Client::connect(server.address()).await;
@@ -104,7 +100,6 @@ async fn a_target_that_is_no_beginning_of_the_source_is_refused_and_unchanged() 
     let refused = copied(&folder(&two), &target).unwrap_err();
     assert!(refused.contains("is no beginning of the source: at position"), "{refused}");
     assert_eq!(records(&target), before);
-    // Longer than the source.
     let short = at.path().join("short");
     copied(&folder(&one), &folder(&short)).unwrap();
     let server = start(&short).await;
@@ -153,7 +148,6 @@ async fn the_tools_look_into_a_stream_as_into_a_folder() {
     }
     assert_eq!(run(&["log", "show", data, "1000000"]).status.code(), Some(2));
     assert_eq!(run(&["log", "verify", &format!("{}/OTHER", node.url())]).status.code(), Some(2));
-    // Every reader finds the damage.
     let segment = motherlode_server::log_folder(Path::new(data), 0).join("00000000000000000001.log");
     let mut bytes = std::fs::read(&segment).unwrap();
     bytes[120] ^= 1;

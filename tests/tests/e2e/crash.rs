@@ -11,7 +11,6 @@ use std::{
     },
 };
 
-/// Lets all players play until `answers` more answers, then runs `end`; returns the players.
 async fn play_until<F: Future<Output = ()>>(
     players: Vec<Player>,
     process: Process,
@@ -185,7 +184,6 @@ async fn bw_16_an_award_comes_once_when_all_roles_are_killed_between_it_and_the_
         Process::start_as(PROGRAM, &path(role), Some(&config), &["--role", role, "--ledger", &target])
     };
     let mut rounds = vec![];
-    // Two players per partition.
     for player in [0, 2, 6, 1, 3, 16] {
         let log = ledger();
         let pools = join("jackpot", &log);
@@ -211,7 +209,6 @@ async fn bw_16_an_award_comes_once_when_all_roles_are_killed_between_it_and_the_
     audit(&path("data"));
 }
 
-/// Forced hits and the checks of their awards.
 mod jackpots {
     use motherlode_proto::{
         jackpot::v1::ListAwardsRequest,
@@ -221,7 +218,6 @@ mod jackpots {
     use std::collections::BTreeSet;
     use tokio::sync::Mutex;
 
-    /// Plays a hit and returns the player's account and the round.
     pub(crate) async fn hit(spin: &mut Client, ledger: &mut Client, player: u32) -> (Account, String) {
         let account = ledger.fund(&format!("p{player}"), EUR, 1_000_000).await;
         let mut request = bet("hit", &account, "0.20");

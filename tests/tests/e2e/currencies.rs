@@ -57,7 +57,6 @@ async fn pl_35_pl_13_every_game_says_what_it_offers_in_every_currency_and_takes_
     server.stop().await.unwrap();
 }
 
-/// Enables each currency of ISO 4217 with a ladder.
 #[test]
 fn pl_35_every_currency_of_iso_4217_can_be_enabled() {
     let neptune = motherlode_slots::latest("neptune").unwrap();
@@ -75,7 +74,6 @@ fn pl_35_every_currency_of_iso_4217_can_be_enabled() {
     assert!(enabled > 150, "{enabled} currencies");
 }
 
-/// The coin value that returned 94.67 % in yen is refused; the refusal lists the accepted ones.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_19_a_coin_value_that_returns_less_in_cash_is_refused() {
     let data = tempfile::tempdir().unwrap();

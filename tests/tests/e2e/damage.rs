@@ -25,14 +25,12 @@ use std::{
 };
 use tonic::{Code, Status};
 
-/// Changes a byte of a full segment.
 fn damage(segment: &Path) {
     let mut bytes = fs::read(segment).unwrap();
     bytes[5_000] ^= 1;
     fs::write(segment, bytes).unwrap();
 }
 
-/// Asserts that a write was refused for the damage, with its place and the next step.
 fn assert_damaged(status: &Status, segment: &Path) {
     assert_eq!((status.code(), reason(status).as_str()), (Code::DataLoss, "LOG_DAMAGED"), "{status:?}");
     let message = status.message();
@@ -55,7 +53,6 @@ async fn cancel(client: &mut Client, account: &Account, request_id: &str) -> Res
     client.ledger.cancel_request(request).await.map(drop)
 }
 
-/// Returns the events of a log's system stream.
 fn system_events(data: &Path) -> Vec<Event> {
     let records = LogLocation::of(&config(data)).existing(0).unwrap();
     let commits = records.map(|record| record::decode(&record.unwrap().bytes).unwrap().commit);
@@ -79,10 +76,8 @@ async fn at_a3_after_damage_each_write_is_refused_with_its_place_and_has_no_effe
     let mut client = Client::connect(server.address()).await;
     let account = account("alice", EUR);
     let balance = client.balance(&account).await;
-    // Requests applied before are still answered.
     deposit(&mut client, &account, "deposit-0").await.unwrap();
     for number in 0..2 {
-        // The direct path, a stream, the wallet and a cancellation, each twice with the same request id.
         let spun = client.spin(bet("spin", &account, "0.01"), None).await.unwrap_err();
         assert_damaged(&spun, &segment);
         assert_damaged(&deposit(&mut client, &account, "later").await.unwrap_err(), &segment);
@@ -128,11 +123,9 @@ async fn at_a3_after_damage_each_write_is_refused_with_its_place_and_has_no_effe
     let verified_logs =
         system_events(data.path()).into_iter().filter(|event| matches!(event, Event::LogVerified { .. }));
     assert_eq!(verified_logs.collect::<Vec<_>>(), [Event::LogVerified { to: end }]);
-    // Later starts verify in the background again.
     let server = start_on(&config, open(&config)).await;
     assert!(server.ledger().verification().borrow().unread > 0);
     server.stop().await.unwrap();
-    // Repeated damage is found and marked again.
     let sound = fs::read(&segment).unwrap();
     damage(&segment);
     let server = start_on(&config, open(&config)).await;
@@ -175,7 +168,6 @@ async fn at_a3_a_damaged_log_is_refused_in_split_roles_and_repaired_from_a_backu
     let at = tempfile::tempdir().unwrap();
     let [data, backup, repaired, spin_data] = ["data", "backup", "repaired", "spin"].map(|name| at.path().join(name));
     let toml = at.path().join("motherlode.toml");
-    // Processes with draws need the same keys.
     let keys = at.path().join("draws");
     let settings = format!(
         "[limits]\nsegment_bytes = 1048576\n[console]\nlisten = \"127.0.0.1:0\"\n[draws]\nkey_file = {keys:?}\n"
@@ -195,7 +187,6 @@ async fn at_a3_a_damaged_log_is_refused_in_split_roles_and_repaired_from_a_backu
     fill(&client, &account).await;
     let copied = copy(false, &data, &backup);
     assert!(copied.status.success(), "{}", text(&copied));
-    // The backup lacks these.
     for number in 0..5 {
         deposit(&mut client, &account, &format!("late-{number}")).await.unwrap();
     }

@@ -28,7 +28,6 @@ use tonic_types::StatusExt;
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 24 * 60 * MINUTE;
 
-/// Service on a log in a folder, with a clock and ticks that the test moves.
 struct Timed {
     config: Config,
     clock: Arc<AtomicI64>,
@@ -53,7 +52,6 @@ impl Timed {
         self.server.as_ref().unwrap()
     }
 
-    /// Advances ticks and clock.
     fn pass(&self, ms: i64) {
         self.clock.fetch_add(ms, SeqCst);
         self.ticks.fetch_add(ms, SeqCst);
@@ -76,7 +74,6 @@ impl Timed {
         checked(&self.config.data);
     }
 
-    /// Plays a bet at Neptune to its end.
     async fn round(&mut self, id: &str, session: &str) -> Result<Played, Status> {
         let played = self.client.play_out(self.neptune(id, session)).await?;
         Ok(played.into_iter().next_back().unwrap())
@@ -105,7 +102,6 @@ impl Timed {
         Ok(self.client.spin.open_session(request).await?.into_inner())
     }
 
-    /// Returns the day as support staff see it.
     async fn told(&mut self) -> GetPlayerDayResponse {
         let request = GetPlayerDayRequest { account: Some(self.alice.clone()) };
         self.client.ledger.get_player_day(request).await.unwrap().into_inner()
@@ -154,7 +150,6 @@ async fn uf_06_pl_26_neither_a_new_session_nor_a_restart_clears_what_is_due() {
         timed.pass(3 * MINUTE);
     }
     timed.close(&first).await;
-    // The next session, after a restart, sets no limits; the day's limits still apply.
     for attempt in 0..2 {
         let second = timed.open(&format!("p{attempt}"), "", SessionLimits::default()).await.unwrap().session_id;
         timed.pass(MINUTE);
@@ -163,14 +158,12 @@ async fn uf_06_pl_26_neither_a_new_session_nor_a_restart_clears_what_is_due() {
         expect(timed.round(&format!("c{attempt}"), "").await, "REALITY_CHECK_DUE");
         timed.restart().await;
     }
-    // An acknowledgement survives a restart.
     let third = timed.open("q", "", SessionLimits::default()).await.unwrap().session_id;
     let acknowledgement = AcknowledgeRealityCheckRequest { session_id: third };
     timed.client.spin.acknowledge_reality_check(acknowledgement).await.unwrap();
     timed.restart().await;
     let fourth = timed.open("r", "", SessionLimits::default()).await.unwrap().session_id;
     timed.pass(5 * MINUTE);
-    // Losses of all sessions count.
     for number in 0..10_000 {
         let round = timed.round(&format!("d{number}"), &fourth).await;
         if 100 + net < 10 {
@@ -181,10 +174,8 @@ async fn uf_06_pl_26_neither_a_new_session_nor_a_restart_clears_what_is_due() {
         net += round.unwrap().win.unwrap().amount_minor - 10;
     }
     assert!((-100..-90).contains(&net), "{net}");
-    // The day's time limit applies: 10 + 5 minutes were played.
     timed.pass(15 * MINUTE);
     expect(timed.round("late", &fourth).await, "SESSION_TIME_LIMIT");
-    // The next day starts from zero.
     timed.close(&fourth).await;
     timed.pass(DAY);
     timed.round("next", "").await.unwrap();
@@ -229,7 +220,6 @@ async fn pl_16_pl_26_a_players_day_is_told_with_its_limits_and_sessions() {
     let told = timed.told().await;
     assert_eq!((told.played_ms, told.unseen_ms, told.sessions.len()), (6 * 60_000, 0, 0));
     assert_eq!((amount(told.net), amount(told.limits.unwrap().loss_max)), (net, 500));
-    // The next day starts from zero.
     timed.pass(DAY);
     let told = timed.told().await;
     assert_eq!((told.played_ms, amount(told.net), told.limits), (0, 0, Some(PlayerLimits::default())));
@@ -250,7 +240,6 @@ async fn uf_06_pl_26_a_session_is_as_strict_as_its_operator_and_no_bet_passes_it
     let session = opened.session_id;
     timed.round("a", &session).await.unwrap();
     timed.pass(3_000);
-    // All ways to start a round outside the session, in its game and another.
     let witch = SpinRequest { game: "witch-feature".into(), ..timed.neptune("w", "") };
     let stake = Some(Stake { lines: 50, ..witch.stake.clone().unwrap() });
     expect(timed.client.spin(SpinRequest { stake, ..witch }, None).await, "SESSION_IN_USE");
@@ -262,7 +251,6 @@ async fn uf_06_pl_26_a_session_is_as_strict_as_its_operator_and_no_bet_passes_it
     assert!(matches!(answer.answer, Some(Answer::Error(error)) if error.message.contains("live session")));
     let rounds = timed.server().player("alice").rounds_started;
     assert_eq!(rounds, 1, "nothing was played");
-    // The round continues in the session or, after its close, without one.
     timed.round("c", &session).await.unwrap();
     timed.pass(3_000);
     timed.close(&session).await;
@@ -277,7 +265,6 @@ async fn uf_06_a_session_that_a_restart_ended_still_needs_another_one_until_it_w
     let first = timed.open("o", "", SessionLimits::default()).await.unwrap().session_id;
     timed.round("a", &first).await.unwrap();
     timed.restart().await;
-    // Another process may hold the session.
     expect(timed.round("b", "").await, "SESSION_IN_USE");
     let SpinRequest { account, game, stake, .. } = timed.neptune("", "");
     let series = AutospinRequest { request_id: "s".into(), account, game, stake, spins: 2, ..Default::default() };
@@ -343,7 +330,6 @@ async fn uf_07_pl_22_a_clock_that_was_a_day_ahead_keeps_nobody_waiting_and_is_to
     let request = ListSignificantEventsRequest { kinds, page_size: 10, ..Default::default() };
     let events = timed.client.report.list_significant_events(request).await.unwrap().into_inner().events;
     assert!(events.iter().all(|event| (event.subject.as_str(), event.reason.as_str()) == ("clock", "CLOCK_SKEW")));
-    // Newest first.
     assert_eq!(events.last().unwrap().after, format!("set by {DAY} ms"), "{events:?}");
     assert!(events[0].after.starts_with("set by -"), "{events:?}");
     timed.stop().await;

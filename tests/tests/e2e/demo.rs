@@ -17,7 +17,6 @@ use motherlode_tests::{
 use tokio_stream::StreamExt;
 use tonic::{Code, Status};
 
-/// Balance of a new demo session: 1,000.00 of play money.
 const GIVEN: i64 = 100_000;
 
 fn demo_of(player: &str) -> Account {
@@ -60,7 +59,6 @@ async fn pl_17_demo_play_has_its_own_books_and_leaves_real_money_alone() {
     for (turn, game) in latest_games().iter().copied().enumerate() {
         let session_id = open(&mut client, game.name(), &demo, game.name()).await.unwrap().session_id;
         if turn > 0 {
-            // Each new session refills the balance.
             expected = expected.max(GIVEN);
         }
         assert_eq!(client.balance(&demo).await, expected);
@@ -106,7 +104,6 @@ async fn pl_17_demo_play_has_the_same_odds() {
     let mut outcomes = vec![];
     for currency in ["XTS", EUR] {
         let data = tempfile::tempdir().unwrap();
-        // Services of tests deal the same seeds.
         let server = start(data.path()).await;
         let mut client = Client::connect(server.address()).await;
         let dan = account("dan", currency);
@@ -142,7 +139,6 @@ async fn pl_17_a_demo_session_fills_the_account_once_a_request() {
     let game = latest("neptune").unwrap();
     let first = open(&mut client, "first", &dan, "neptune").await.unwrap();
     assert_eq!(client.balance(&dan).await, 500);
-    // Loses one bet.
     let lose = |id: &str| stake_on(game, id, &dan, CoinValue(100_000));
     let mut bets = 0;
     while client.balance(&dan).await >= 150 {
@@ -152,7 +148,6 @@ async fn pl_17_a_demo_session_fills_the_account_once_a_request() {
     let left = client.balance(&dan).await;
     let broke = client.spin(lose("broke"), None).await.unwrap_err();
     assert_eq!(refused(&broke), (Code::FailedPrecondition, "INSUFFICIENT_FUNDS".into()));
-    // A repetition has no second effect, also after a restart.
     let position = server.ends();
     assert_eq!(open(&mut client, "first", &dan, "neptune").await.unwrap().session_id, first.session_id);
     assert_eq!(server.ends(), position);
@@ -163,7 +158,6 @@ async fn pl_17_a_demo_session_fills_the_account_once_a_request() {
     let mut opened = position;
     opened[dans] += 1;
     assert_eq!((client.balance(&dan).await, server.ends()), (left, opened), "only that it was opened is logged");
-    // A refused session refills nothing.
     let in_use = open(&mut client, "second", &dan, "neptune").await.unwrap_err();
     assert_eq!((reason(&in_use).as_str(), client.balance(&dan).await), ("SESSION_IN_USE", left));
     close(&mut client, &again.session_id).await;
@@ -221,7 +215,6 @@ async fn pl_17_no_call_mixes_money_and_play_money() {
     for status in refusals {
         assert_eq!(refused(&status.unwrap()), (Code::InvalidArgument, "INVALID_FIELD".into()));
     }
-    // A demo session is for play money, of its own player (PL-16).
     let crossed = SpinRequest { session_id, ..stake_on(neptune, "x", &real, smallest(neptune)) };
     let crossed = client.spin(crossed, None).await.unwrap_err();
     assert_eq!(refused(&crossed), (Code::InvalidArgument, "SESSION_MISMATCH".into()));
@@ -237,7 +230,6 @@ async fn pl_17_no_call_mixes_money_and_play_money() {
 async fn pl_17_demo_and_real_rounds_of_a_game_are_open_side_by_side() {
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
-    // Every win counts as large.
     config.report.large_win_eur = 0;
     let server = start_on(&config, motherlode_server::open_stores(&config).unwrap()).await;
     let mut client = Client::connect(server.address()).await;

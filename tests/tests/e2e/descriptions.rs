@@ -28,7 +28,6 @@ fn number(text: &str) -> f64 {
     text.parse().unwrap()
 }
 
-/// Returns the indexes of the symbols with a role.
 fn of_role(game: &GetGameResponse, role: SymbolRole) -> BTreeSet<u32> {
     (0..).zip(&game.symbols).filter(|(_, symbol)| symbol.role() == role).map(|(index, _)| index).collect()
 }
@@ -49,7 +48,6 @@ async fn pl_13_pl_01_every_game_describes_itself_whole() {
     let named: BTreeSet<_> = listed.iter().map(|game| game.game.as_str()).collect();
     assert_eq!(named, GAMES.into());
     let newest = |summary: &GameSummary| listed.iter().find(|listed| listed.game == summary.game) == Some(summary);
-    // An exact return takes long: one older version is enough.
     let older = |summary: &GameSummary| (&*summary.game, &*summary.rules_version) == ("bewitched", "1.6");
     let wanted: Vec<_> = listed.iter().filter(|summary| newest(summary) || older(summary)).collect();
     assert_eq!(wanted.len(), 6);
@@ -71,7 +69,6 @@ async fn pl_13_pl_01_every_game_describes_itself_whole() {
             assert!((row.symbol as usize) < game.symbols.len() && (1..=u32::from(u8::MAX)).contains(&row.count));
             assert!(row.pays > 0 || row.free_spins > 0 || row.starts_bonus, "{name}: a row of nothing: {row:?}");
         }
-        // Fewest, most and default coins, in coins and in each currency.
         let coins = game.bet_coins.unwrap();
         assert_eq!(
             (coins.min, coins.max),
@@ -84,7 +81,6 @@ async fn pl_13_pl_01_every_game_describes_itself_whole() {
             assert!(offer.coins.iter().any(|coin| coin.coin_value == offer.default_coin_value), "{name}");
             assert!(0 < offer.bet_min_minor && offer.bet_min_minor <= offer.bet_default_minor, "{name}: {offer:?}");
             assert!(offer.bet_default_minor <= offer.bet_max_minor, "{name}: {offer:?}");
-            // Play money wins no jackpot (BW-21).
             let without = game.jackpot_returns.as_ref().filter(|_| offer.currency_code == "XTS");
             let rtp = number(without.map_or(&game.rtp, |returns| &returns.rtp_without_jackpot));
             assert!(offer.coins.iter().all(|coin| (number(&coin.rtp_cash) - rtp).abs() < 0.0005));
@@ -110,7 +106,6 @@ async fn pl_13_pl_01_every_game_describes_itself_whole() {
             (summary.game == "bewitched", game.jackpot),
             "{name}"
         );
-        // Texts of versions that were played do not change.
         assert!(!newest(summary) || says(&game, "malfunction"), "{name}");
     }
     for (game, version) in [("bewitched", "1.7"), ("roulette", ""), ("", "")] {
@@ -150,7 +145,6 @@ async fn pl_13_me_02_me_04_me_05_np_11_wf_04_wf_21_bw_06_bw_21_descriptions_stat
     assert_eq!(battle.iter().map(|row| row.count).collect::<BTreeSet<_>>(), (2..=5).collect());
     assert!(battle.iter().all(|row| row.anywhere && (row.pays > 0 || row.free_spins > 0)));
     assert!(says(bewitched, "Red Heart") && says(bewitched, "30 seconds"));
-    // BW-21: the range, each coin value's figure, and their assumptions.
     let returns = bewitched.jackpot_returns.as_ref().unwrap();
     assert_eq!((&*returns.rtp_min, &*returns.rtp_max), ("0.9460", "0.9510"));
     assert!(!returns.assumes.is_empty() && number(&returns.rtp_without_jackpot) == 0.941);
@@ -218,12 +212,10 @@ async fn pl_13_dm_06_wf_14_the_strips_hold_what_the_rules_say() {
         let game = ask(&mut client, name, "", true).await.unwrap();
         assert!(!game.reel_sets.is_empty(), "{name}");
         for set in &game.reel_sets {
-            // One strip if each position is drawn separately.
             assert!([1, 5].contains(&set.strips.len()) && !set.title.is_empty(), "{name}");
             let all = set.strips.iter().flat_map(|strip| &strip.symbols);
             assert!(all.clone().count() > 5 && all.clone().all(|on| (*on as usize) < game.symbols.len()), "{name}");
         }
-        // The first set is that of the paid spin.
         assert_eq!(game.reel_sets[0].strips.len(), 5, "{name}");
         let reels_with = |role: SymbolRole| -> Vec<usize> {
             let symbols = of_role(&game, role);
@@ -240,7 +232,6 @@ async fn pl_13_dm_06_wf_14_the_strips_hold_what_the_rules_say() {
                 assert!(reels_with(SymbolRole::SuperHigh).is_empty(), "DM-05");
             }
             "witch-feature" => {
-                // Potions are drawn separately from the strips.
                 assert!(reels_with(SymbolRole::Collected).iter().all(|reel| (2..=4).contains(reel)), "WF-05");
                 assert_eq!(reels_with(SymbolRole::FreeSpins), [1, 5], "WF-14");
             }
@@ -286,7 +277,6 @@ fn evaluated(game: &GetGameResponse, coins_per_line: u64, bet_coins: u64, spin: 
     won
 }
 
-/// The description predicts the win of every paid spin's window.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_13_what_is_played_is_what_is_described() {
     let data = tempfile::tempdir().unwrap();

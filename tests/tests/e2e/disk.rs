@@ -42,14 +42,12 @@ async fn deposit(client: &mut Client, account: &Account, request_id: &str) -> Re
     Ok(deposited.transaction.unwrap().position)
 }
 
-/// Returns code and reason of a refusal, which must have a retry delay.
 fn refused(status: &Status) -> (Code, String) {
     let wait = status.get_error_details().retry_info().and_then(|info| info.retry_delay);
     assert!(wait.is_some_and(|wait| !wait.is_zero()), "{status:?}");
     (status.code(), reason(status))
 }
 
-/// Deposits until a refusal; returns the number of deposits and the refusal.
 async fn deposit_all(client: &mut Client, account: &Account) -> (usize, Status) {
     for number in 0..20_000 {
         if let Err(status) = deposit(client, account, &format!("d{number}")).await {
@@ -121,7 +119,6 @@ async fn uf_10_a_spin_process_does_not_serve_while_the_ledgers_disk_is_full_and_
     let spun = at_spin.spin(bet("full", &account, "0.01"), None).await.unwrap_err();
     assert_eq!(refused(&spun), (Code::Unavailable, "LOG_FULL".to_owned()));
     until("NOT_SERVING", async || !serves(spin.address(), "").await && !serves(spin.address(), SPIN).await).await;
-    // A process that joins later reports it, too.
     let late = join("late").await;
     until("NOT_SERVING", async || !serves(late.address(), SPIN).await).await;
 
@@ -132,7 +129,6 @@ async fn uf_10_a_spin_process_does_not_serve_while_the_ledgers_disk_is_full_and_
     at_spin.play_out(bet("full", &account, "0.01")).await.unwrap();
     late.stop().await.unwrap();
 
-    // Full again, seen by another process than before.
     disk.set_room(Some(0));
     let full = async |number: usize| deposit(&mut at_ledger.clone(), &account, &format!("d{number}")).await.is_err();
     for number in taken.. {
@@ -200,7 +196,6 @@ async fn uf_02_the_log_goes_on_to_its_next_segment_without_a_descriptor() {
     let server = start_on(&config(data.path()), Box::new(store)).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 1_000_000).await;
-    // The second segment is created when the first is half full.
     let mut number = 0;
     while disk.bytes(Path::new("/log/unfinished")).is_none() {
         deposit(&mut client, &account, &format!("d{number}")).await.unwrap();
@@ -217,7 +212,6 @@ async fn uf_02_the_log_goes_on_to_its_next_segment_without_a_descriptor() {
     server.stop().await.unwrap();
 }
 
-/// A ledger in memory with an index that can fail, and its service.
 struct Indexed {
     folder: TempDir,
     ledger: Handle,
@@ -306,7 +300,6 @@ async fn uf_10_a_damaged_mark_of_the_index_is_no_lost_round() {
     }
 }
 
-/// An index without a version is rebuilt, and its mark still reveals missing commits.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_the_mark_of_an_older_index_is_still_read() {
     let data = tempfile::tempdir().unwrap();
@@ -372,7 +365,6 @@ async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     server.stop().await.unwrap();
 }
 
-/// A failed start names the file that it cannot open, with the system's error.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_errors_of_the_start_say_their_cause() {
     let folder = tempfile::tempdir().unwrap();
@@ -389,7 +381,6 @@ async fn uf_10_errors_of_the_start_say_their_cause() {
     };
     let printed = start(&file.join("data")).await;
     assert!(printed.contains("Not a directory") && printed.contains(&*file.to_string_lossy()), "{printed}");
-    // A lock that is a folder, a log that is a file, an index that is a file.
     for (path, is_folder, cause) in [
         ("log/0/lock", true, "Is a directory"),
         ("log/0", false, "Not a directory"),

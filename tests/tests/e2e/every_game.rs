@@ -16,10 +16,8 @@ use std::time::Duration;
 
 /// Accepted deviation of a figure in standard errors.
 const SIGMAS: f64 = 5.0;
-/// Rounds per condition.
 const ROUNDS: u64 = 50_000;
 
-/// Returns a stake on all lines at the smallest coin, with the fewest or the most coins per line.
 fn stake(game: &dyn Game, most: bool) -> Stake {
     let limits = &game.info().limits;
     Stake {
@@ -30,7 +28,6 @@ fn stake(game: &dyn Game, most: bool) -> Stake {
     }
 }
 
-/// Returns the data file's promised return.
 fn promise(game: &dyn Game) -> f64 {
     let line = game.data_file().lines().find_map(|line| line.strip_prefix("rtp = \"")).unwrap();
     line.trim_end_matches('"').parse().unwrap()
@@ -121,7 +118,6 @@ fn pl_43_mf_d7_every_conditional_return_is_played() {
     }
 }
 
-/// Simulates rounds of a long-time player.
 fn simulated(game: &'static dyn Game, stake: &Stake) -> Tally {
     let carried = warm_up(game, stake, 10_000, [3; 32]).unwrap();
     simulate(game, stake, carried, ROUNDS, [4; 32]).unwrap()
@@ -161,7 +157,6 @@ fn pl_43_mf_d7_every_figure_of_every_game_is_judged() {
     }
 }
 
-/// Rounds per batch, and highest number of batches for the variance.
 const STRETCH: u64 = 4_000_000;
 const STRETCHES_MAX: u8 = 40;
 

@@ -19,7 +19,6 @@ use std::{
     sync::{Arc, atomic::AtomicI64},
 };
 
-/// Runs an export and returns standard output and standard error.
 fn export(arguments: &[&str]) -> (String, String) {
     let output = Command::new(PROGRAM).arg("export").args(arguments).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -60,7 +59,6 @@ async fn pl_34_a_service_and_its_log_export_the_same_and_it_adds_up_to_the_log()
     server.stop().await.unwrap();
     let whole = audited(data.path(), 2);
     for (what, exported) in whats.iter().zip(&from_service) {
-        // The service logs events at its stop and start.
         if *what != "events" {
             assert_eq!(of_log(data.path(), what, &JSONL), *exported, "{what}");
         }
@@ -129,7 +127,6 @@ async fn pl_34_an_export_of_nothing_says_so_and_a_file_is_there_when_it_is_whole
     let (nothing, said) = export(&[&[place][..], &to].concat());
     assert!(nothing.is_empty() && said.contains(" rows."), "{said}");
     assert_eq!(fs::read_to_string(&file).unwrap(), of_log(data.path(), "revenue", &[]));
-    // A failed export leaves the old file and no partial one.
     let segment = fs::read_dir(data.path().join("log/0")).unwrap().map(|entry| entry.unwrap().path()).min().unwrap();
     let mut damaged = fs::read(&segment).unwrap();
     let middle = damaged.iter().rposition(|byte| *byte != 0).unwrap() / 2;

@@ -65,7 +65,6 @@ async fn pl_34_a_feed_that_is_killed_goes_on_without_a_gap_and_without_a_line_tw
             }
             feed.kill().unwrap();
             feed.wait().unwrap();
-            // Lines written before the kill are in the pipe; an incomplete one is dropped.
             let mut rest = String::new();
             output.read_to_string(&mut rest).unwrap();
             whole.extend(rest.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::to_owned));
@@ -117,20 +116,17 @@ fn pl_34_a_feed_is_told_where_to_begin_and_no_nonsense() {
     assert_eq!(Command::new(PROGRAM).arg("follow").output().unwrap().status.code(), Some(2), "neither copy nor feed");
 }
 
-/// Creates a stream of "changes.>" on a single server.
 fn stream(node: &Node) {
     let settings = json!({ "name": "CHANGES", "subjects": ["changes.>"], "storage": "file", "num_replicas": 1 });
     let made: Value = serde_json::from_str(&node.ask("$JS.API.STREAM.CREATE.CHANGES", &settings.to_string())).unwrap();
     assert!(made.get("error").is_none(), "{made}");
 }
 
-/// Returns the number of messages of the stream.
 fn messages(node: &Node) -> u64 {
     let info: Value = serde_json::from_str(&node.ask("$JS.API.STREAM.INFO.CHANGES", "{}")).unwrap();
     info["state"]["last_seq"].as_u64().unwrap()
 }
 
-/// Returns a message's text and the positions of its header.
 fn message(node: &Node, number: u64) -> (Value, String) {
     let body = json!({ "seq": number }).to_string();
     let answer: Value = serde_json::from_str(&node.ask("$JS.API.STREAM.MSG.GET.CHANGES", &body)).unwrap();
@@ -228,7 +224,6 @@ async fn pl_34_a_feed_on_nats_begins_where_it_is_told_and_nowhere_by_guess() {
     let (first, said) = message(&node, 1);
     assert_eq!(place(&first).1, 2);
     assert!(said.contains("0:") && said.contains("1:"), "{said}");
-    // Existing messages win over repeated ones.
     let before = messages(&node);
     let again = publish(address, &node, &["--once", "--after", "0:1,1:1"]).output().unwrap();
     assert!(again.status.success());
@@ -260,7 +255,6 @@ async fn pl_34_a_feed_goes_on_from_its_own_log_alone() {
     client.fund("alice", EUR, 1_000_000).await;
     assert!(once(&server).status.success());
     let told = messages(&node);
-    // The last line of a partition, from which a feed of lines resumes.
     let (line, _) = message(&node, told);
     let (partition, position) = place(&line);
     let after = |sha256: &str| format!("{partition}:{position}:{sha256}");

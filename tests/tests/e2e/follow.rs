@@ -44,7 +44,6 @@ async fn follow(client: &mut Client, after_position: u64) -> Streaming<FollowLog
     client.ledger.follow_log(FollowLogRequest { after_position, partition: 0 }).await.unwrap().into_inner()
 }
 
-/// Returns the records sent to a follower up to a position.
 async fn records(client: &mut Client, after_position: u64, to: u64) -> Vec<LogRecord> {
     let mut stream = follow(client, after_position).await;
     let mut records = vec![];
@@ -64,7 +63,6 @@ fn neptune(request_id: &str, account: &Account) -> SpinRequest {
     SpinRequest { request_id, account, game, stake, ..SpinRequest::default() }
 }
 
-/// Returns a funded account of the operator "other".
 async fn zoe(client: &mut Client) -> Account {
     let account = Account { operator_id: "other".into(), player_id: "zoe".into(), currency_code: EUR.into() };
     let open = OpenAccountRequest { request_id: "open".into(), account: Some(account.clone()) };
@@ -75,7 +73,6 @@ async fn zoe(client: &mut Client) -> Account {
     account
 }
 
-/// Switches an operator's new rounds at a game off, as the platform.
 async fn switch_off(platform: &mut Client, operator_id: &str) {
     let switch = Switch { operator_id: operator_id.into(), game: "dwarf-mine".into(), ..Switch::default() };
     let request = SetSwitchRequest {
@@ -152,7 +149,6 @@ async fn pl_30_a_follower_is_sent_its_own_records_byte_for_byte_and_no_foreign_o
         }
     }
 
-    // New records are sent immediately.
     let mut stream = follow(&mut acme, to).await;
     assert_eq!(stream.message().await.unwrap().unwrap().operator_id, "acme");
     let played = acme.play_out(bet("later", &alice, "0.01")).await.unwrap();
@@ -167,7 +163,6 @@ async fn pl_30_a_follower_is_sent_its_own_records_byte_for_byte_and_no_foreign_o
     let ahead = acme.ledger.follow_log(request).await.unwrap_err();
     assert_eq!((ahead.code(), reason(&ahead).as_str()), (Code::OutOfRange, "POSITION_AHEAD"));
     service.server.stop().await.unwrap();
-    // The stream ends without an error when the service stops.
     while stream.message().await.unwrap().is_some() {}
 }
 
@@ -177,7 +172,6 @@ async fn pl_30_a_reader_that_stands_still_holds_up_nobody_and_misses_nothing() {
     let mut acme = service.client("acme").await;
     let alice = acme.fund("alice", EUR, 10_000_000).await;
     let mut still = follow(&mut service.client("acme").await, 0).await;
-    // More than a connection's windows hold.
     for round in 0..1_000 {
         acme.play_out(bet(&format!("b{round}"), &alice, "0.01")).await.unwrap();
     }
@@ -214,7 +208,6 @@ async fn pl_27_pl_30_following_ends_when_its_token_expires() {
     service.server.stop().await.unwrap();
 }
 
-/// Starts a follower process.
 fn follower(address: std::net::SocketAddr, shown: &str, to: &Path, once: bool) -> Command {
     let mut command = Command::new(PROGRAM);
     command.args(["follow", "--target", &format!("http://{address}"), "--to"]).arg(to);
@@ -224,18 +217,15 @@ fn follower(address: std::net::SocketAddr, shown: &str, to: &Path, once: bool) -
 }
 
 fn kill(mut child: Child) {
-    // Both fail only if the process has ended.
     let _ = child.kill();
     let _ = child.wait();
 }
 
-/// Returns an audit's report, and whether it found nothing.
 fn audited(folder: &Path, more: &[&str]) -> (Value, bool) {
     let output = Command::new(PROGRAM).arg("audit").arg(folder).args(["--format", "json"]).args(more).output().unwrap();
     (serde_json::from_slice(&output.stdout).unwrap(), output.status.success())
 }
 
-/// Reads the records of a log or a copy on disk.
 fn stored(folder: &Path) -> Vec<motherlode_log::Record> {
     motherlode_log::scan(folder).unwrap().map(Result::unwrap).collect()
 }
@@ -284,7 +274,6 @@ async fn pl_30_copies_are_what_the_log_is_after_kills_of_followers_and_service()
     for (shown, to) in [("platform", &whole), ("acme", &own)] {
         assert!(follower(process.address, shown, to, true).status().unwrap().success());
     }
-    // A copy belongs to one operator and has one follower.
     assert!(!follower(process.address, "other", &own, true).status().unwrap().success());
     assert_eq!(process.terminate().await, Some(0));
 

@@ -75,7 +75,6 @@ async fn pl_02_pl_06_pl_09_pl_30_every_game_plays_with_all_choices_over_a_restar
     }
 }
 
-/// Returns the values of a player's collection.
 async fn collection(client: &mut Client, account: &Account, game: &str, scope: &str) -> BTreeMap<String, i64> {
     let request = ListCollectionsRequest { account: Some(account.clone()), game: game.to_owned() };
     let found = client.ledger.list_collections(request).await.unwrap().into_inner().collections;
@@ -90,7 +89,6 @@ async fn dm_14_dm_16_crystals_are_those_that_landed_and_survive_a_restart() {
     let colours = ["green", "yellow", "blue", "red"];
     let data = tempfile::tempdir().unwrap();
     let mut account = None;
-    // A new player gets three red crystals at the first play.
     let mut expected = BTreeMap::from([("red", 3)]);
     for half in 0..2 {
         let server = start(data.path()).await;
@@ -214,7 +212,6 @@ async fn me_18_a_bought_feature_costs_70_bets_and_holds_six_bonuses() {
         let mut bet = stake_on(game, &format!("b{number}"), &account, smallest(game));
         bet.stake.as_mut().unwrap().buy_feature = true;
         let steps = play(&mut client, game, bet, 3).await;
-        // Ten lines of 0.01 EUR: 0.10 EUR.
         assert_eq!(steps[0].bet.as_ref().unwrap().amount_minor, 70 * 10);
         let first = &steps[0].outcome.as_ref().unwrap().spins[0];
         let bonuses = [MarkKind::Bonus, MarkKind::Mystery, MarkKind::Multiplier];
@@ -251,7 +248,6 @@ async fn me_14_me_15_me_16_a_gamble_doubles_loses_and_halves() {
                     assert_eq!(before - after, turn.risked_minor.cast_signed());
                     wrong += 1;
                 }
-                // Securing half changes no total.
                 None if step.outcome.as_ref().unwrap().awaiting() == Awaiting::Double && before > 0 => {
                     halves += i32::from(before == after);
                 }
@@ -264,7 +260,6 @@ async fn me_14_me_15_me_16_a_gamble_doubles_loses_and_halves() {
     checked(data.path());
 }
 
-/// Returns an open gamble, in cents, of a bought feature with 70 bets of 0.10.
 async fn gambling(client: &mut Client, account: &Account, id: &str) -> Played {
     let game = latest("mystery-elves").unwrap();
     let stake = Some(Stake { coin_value: "0.01".into(), lines: 10, coins_per_line: 1, buy_feature: true });
@@ -300,7 +295,6 @@ async fn me_16_halve_credits_half_at_once_the_settlement_the_rest_and_a_void_tak
         assert_eq!((halved.state(), minor(halved.win.as_ref())), (RoundState::Open, win));
         assert_eq!(minor(halved.balance.as_ref()), before - bet + half);
         assert_eq!(client.balance(&account).await, before - bet + half);
-        // A repetition has the same answer and no second effect (PL-11).
         let again = client.choose(&format!("{id}.2"), &won.round_id, halve(), None).await.unwrap();
         assert_eq!((again, client.balance(&account).await), (halved, before - bet + half));
         let mut taken = half;
@@ -483,7 +477,6 @@ async fn dm_12_the_mean_coin_value_is_stated_in_answers_and_in_history() {
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("dora", EUR, DEPOSIT).await;
     let micros = |value: &str| (value.parse::<f64>().unwrap() * 1e6).round();
-    // The first word of a crystal's name is its colour.
     let colour = |symbol: u32| game.info().symbols[symbol as usize].name.to_lowercase();
     let mut landed = BTreeMap::<String, Vec<f64>>::new();
     let mut gifts = 3;
@@ -507,7 +500,6 @@ async fn dm_12_the_mean_coin_value_is_stated_in_answers_and_in_history() {
             assert_eq!(outcome.mean_coin_value.is_some(), collection.is_some());
             let (Some(mean), Some(spin)) = (&outcome.mean_coin_value, collection) else { continue };
             let won = colour(spin.collection_symbol);
-            // "Ruby Dwarf" belongs to the red crystals, and so on.
             let of = [("emerald", "green"), ("topaz", "yellow"), ("sapphire", "blue"), ("ruby", "red")];
             let crystal = of.iter().find(|(jewel, _)| won.contains(jewel)).map_or("", |(_, crystal)| crystal);
             let key = landed.keys().find(|name| name.contains(crystal)).unwrap().clone();

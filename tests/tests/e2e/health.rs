@@ -20,7 +20,6 @@ async fn a_probe_asks_by_the_certificates_name_and_looks_at_the_exit_code() {
     let tls = Config::parse(&Certificates::section(data.path())).unwrap().tls;
     let config = Config { tls, ..config(data.path()) };
     let server = start_on(&config, motherlode_server::open_stores(&config).unwrap()).await;
-    // The certificate is for localhost.
     let target = format!("https://{}", server.address());
     let root = data.path().join("root.pem").display().to_string();
     let named = ["--target", &target, "--ca", &root, "--server-name", "localhost"];
@@ -54,7 +53,6 @@ async fn at_a5_a_background_task_that_ends_fails_health_and_ends_the_process_or_
     let here: BTreeSet<_> = Kind::ALL.iter().copied().filter(|kind| !elsewhere.contains(kind)).collect();
     assert_eq!(server.task_kinds(), here);
 
-    // Without those of this very call.
     for kind in here.into_iter().filter(|kind| *kind != Kind::Calls && !kind.ends_process()) {
         assert_eq!(server.end_tasks(kind), 1);
         tasks.wait_for(|tasks| tasks.ended.get(&kind) == Some(&1)).await.unwrap();

@@ -57,7 +57,6 @@ async fn pl_05_pages_of_a_games_history_neither_repeat_nor_skip_whatever_is_play
             break;
         }
         token = next;
-        // More rounds, voids of a listed and an unlisted round, and a restart.
         for game in latest_games().iter().copied() {
             let bet = stake_on(game, &format!("{}-more-{pages}", game.name()), &account, smallest(game));
             play(&mut client, game, bet, 3).await;
@@ -169,7 +168,6 @@ async fn pl_19_pl_21_a_round_of_every_game_keeps_everything_that_it_must() {
                     outcome.unopened.clear();
                 }
                 assert_eq!((Some(&outcome), &kept.win), (answered.outcome.as_ref(), &answered.win));
-                // PL-05: balances before and after each step.
                 let earlier =
                     (number as usize).checked_sub(2).map(|earlier| minor(&round.steps[earlier].balance_after));
                 assert_eq!(minor(&kept.balance_before), earlier.unwrap_or(before));

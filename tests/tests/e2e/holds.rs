@@ -15,7 +15,6 @@ use std::{collections::BTreeSet, net::SocketAddr, path::Path};
 use tonic::{Code, Status, transport::Channel};
 use tonic_types::StatusExt;
 
-/// Starts a spin process with some partitions.
 async fn spin(installation: &Installation, data: &Path, holds: &[u32]) -> Server {
     let mut config = installation.configs[0].clone();
     (config.role, config.data) = (Role::Spin, data.to_owned());
@@ -39,7 +38,6 @@ async fn channel(address: SocketAddr) -> Channel {
 async fn pl_09_pl_12_a_process_serves_the_partitions_that_it_holds_and_names_those_that_it_does_not() {
     let data = tempfile::tempdir().unwrap();
     let (mut installation, [at_a, at_b]) = Installation::new(data.path());
-    // It writes partition 1 and does not need 2.
     installation.configs[1].ledger.holds = [1].into();
     let (a, b) = tokio::join!(installation.start(0, at_a), installation.start(1, at_b));
     let mut wallets = [Client::connect(a.address()).await, Client::connect(b.address()).await];
@@ -67,7 +65,6 @@ async fn pl_09_pl_12_a_process_serves_the_partitions_that_it_holds_and_names_tho
             }
         }
     }
-    // The refusal had no effect: the request id is still free.
     let account = account(&living_in(2), EUR);
     at[1].spin(bet("r1", &account, "0.05"), None).await.unwrap();
 

@@ -75,7 +75,6 @@ fn indexes(data: &Path) -> Vec<PathBuf> {
     (0..config(data).partitions).map(|partition| index_folder(data, partition)).collect()
 }
 
-/// Copies the indexes of all partitions.
 fn saved(data: &Path) -> TempDir {
     let kept = tempfile::tempdir().unwrap();
     for (from, to) in indexes(data).iter().zip(indexes(kept.path())) {
@@ -95,7 +94,6 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A log with three stops, its indexes at each, and those of another log.
 struct Logs {
     data: TempDir,
     oldest: TempDir,
@@ -139,7 +137,6 @@ impl Logs {
             let kept = Index::open(&index_folder(self.newest.path(), partition)).unwrap();
             let expected = kept.balances().count() as u64;
             kept.close().unwrap();
-            // A log on JetStream has no folder.
             if options.log.exists() {
                 let report = motherlode_audit::audit(&options).unwrap();
                 assert_eq!(report.divergence, None, "{what}");

@@ -26,7 +26,6 @@ use tonic::{Code, Status};
 
 const HOUR: i64 = 3_600_000;
 
-/// A service with a clock that continues across restarts.
 struct Timed {
     config: Config,
     clock: Arc<AtomicI64>,
@@ -68,12 +67,10 @@ impl Timed {
         self.server.sweeper().sweep().await;
     }
 
-    /// Plays until a round awaits the wished choice.
     async fn wait(&mut self, game: &str, account: &Account, wish: Awaiting) -> Played {
         let force = match wish {
             Awaiting::Pick => Force::Pick,
             Awaiting::FreeSpins => Force::FreeSpins,
-            // A feature's win can be gambled.
             Awaiting::Feature | Awaiting::Double => Force::Feature,
             other => panic!("no round of {game} is made to await {other:?}"),
         };
@@ -117,14 +114,12 @@ impl Timed {
         }
     }
 
-    /// Opens a session as a reload does, and returns the open round.
     async fn load(&mut self, request_id: &str, account: &Account, game: &str) -> Option<Round> {
         let (account, game) = (Some(account.clone()), game.to_owned());
         let request = OpenSessionRequest { request_id: request_id.to_owned(), account, game, ..Default::default() };
         self.client.spin.open_session(request).await.unwrap().into_inner().open_round
     }
 
-    /// Stops the service and audits the log.
     async fn audited(self) {
         self.server.stop().await.unwrap();
         checked(&self.config.data);
@@ -223,7 +218,6 @@ async fn dm_21_pl_03_after_24_hours_the_round_is_resolved_and_paid_and_shown_no_
     let win = round.win.unwrap().amount_minor;
     assert_eq!(timed.client.balance(&alice).await, before + win);
     assert_eq!(timed.load("o1", &alice, "dwarf-mine").await, None);
-    // After that session the game can be played again.
     timed.pass(HOUR);
     timed.client.spin(bet("dwarf-mine", "again", &alice), None).await.unwrap();
     timed.audited().await;
@@ -245,7 +239,6 @@ async fn me_20_an_incomplete_game_is_resolved_after_120_hours_over_a_restart_and
     let mut timed = timed.restart().await;
     timed.pass(1);
     timed.sweep().await;
-    // Each has its own 120 hours.
     let round = timed.round(&feature.round_id).await;
     assert_eq!(causes(&round), [None, Some(Cause::TimeOver), Some(Cause::TimeOver)]);
     assert_eq!(round.state(), RoundState::Settled);
@@ -315,7 +308,6 @@ async fn pl_20_open_rounds_are_listed_the_oldest_first_and_closed_by_the_operato
     }
     let game = GetGameRequest { game: "mystery-elves".into(), ..Default::default() };
     assert_eq!(timed.client.spin.get_game(game).await.unwrap().into_inner().interruption_hours, 120);
-    // By partition.
     rounds.sort_by_key(|round| timed.server.ledger_of(round.round_id.split('/').nth(1).unwrap()).partition());
     let listed = timed.open_rounds("").await;
     let names: Vec<_> = listed.iter().map(|open| open.round.as_ref().unwrap().round_id.clone()).collect();
@@ -325,7 +317,6 @@ async fn pl_20_open_rounds_are_listed_the_oldest_first_and_closed_by_the_operato
         assert_eq!(resolve.seconds - round.start_time.unwrap().seconds, 120 * 3600);
         assert!(round.steps.iter().all(|step| step.seed.is_empty()), "what is hidden stays hidden");
     }
-    // A new round of that game is refused while one is open.
     let again = bet("mystery-elves", "again", &motherlode_tests::account("carl", EUR));
     expect(timed.client.spin(again, None).await, Code::FailedPrecondition, "ROUND_IN_PROGRESS");
 
@@ -359,7 +350,6 @@ async fn pl_20_open_rounds_are_listed_the_oldest_first_and_closed_by_the_operato
     timed.audited().await;
 }
 
-/// A round that is voided while open is not resolved later.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_03_pl_04_a_voided_round_is_not_resolved() {
     let data = tempfile::tempdir().unwrap();
@@ -389,7 +379,6 @@ async fn pl_03_pl_04_a_round_that_was_resolved_for_the_player_can_be_voided() {
     let data = tempfile::tempdir().unwrap();
     let mut timed = Timed::start(data.path()).await;
     let alice = timed.client.fund("alice", EUR, 100_000_000).await;
-    // The void of Dwarf Mine's round takes back its crystals, too.
     for game in ["mystery-elves", "dwarf-mine"] {
         let awaiting = if game == "dwarf-mine" { Awaiting::FreeSpins } else { Awaiting::Feature };
         let open = timed.wait(game, &alice, awaiting).await;
@@ -421,7 +410,6 @@ async fn wf_20_after_a_disconnection_the_last_round_that_reached_the_server_is_s
     let alice = timed.client.fund("alice", EUR, 100_000_000).await;
     let reached = timed.client.play_out(bet("witch-feature", "first", &alice)).await.unwrap();
     let last = reached.last().unwrap();
-    // This request does not reach the server.
     let lost = bet("witch-feature", "second", &alice);
     let mut timed = timed.restart().await;
     let list = ListRoundsRequest { account: Some(alice.clone()), game: "witch-feature".into(), ..Default::default() };
@@ -430,7 +418,6 @@ async fn wf_20_after_a_disconnection_the_last_round_that_reached_the_server_is_s
     assert_eq!((&shown[0].round_id, shown[0].state()), (&last.round_id, RoundState::Settled));
     assert_eq!(shown[0].steps.last().unwrap().outcome, last.outcome);
     assert_eq!(timed.client.balance(&alice).await, last.balance.as_ref().unwrap().amount_minor);
-    // Its answer is lost; a repetition does not play again.
     let answer = timed.client.spin(lost.clone(), None).await.unwrap();
     let mut timed = timed.restart().await;
     let shown = timed.client.ledger.list_rounds(list).await.unwrap().into_inner().rounds;

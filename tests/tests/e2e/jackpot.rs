@@ -6,7 +6,6 @@ use motherlode_tests::{
 };
 use std::time::Duration;
 
-/// Plays one round that hits the jackpot.
 async fn hit(client: &mut Client, player: &str, coin: &str) -> motherlode_proto::spin::v1::Played {
     let account = client.fund(player, EUR, 100_000_000).await;
     let mut request = bet("hit", &account, coin);
@@ -16,7 +15,6 @@ async fn hit(client: &mut Client, player: &str, coin: &str) -> motherlode_proto:
     client.choose("hit.1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap()
 }
 
-/// Waits until all is pooled and sums the contributions, in 1e-9 EUR.
 async fn contributed(server: &Server) -> i128 {
     settled(server.ledgers()).await;
     server.ledger().books(|books| books.pool("bewitched").unwrap().contributions.0)
@@ -47,7 +45,6 @@ async fn bw_20_a_suspended_pool_takes_and_gives_nothing() {
     client.play_out(bet("after", &account, "1.00")).await.unwrap();
     let pool = client.jackpot.get_pool(GetPoolRequest { pool_id: "bewitched".into() }).await.unwrap().into_inner().pool;
     assert_eq!(pool.unwrap().cycle, 1, "the same figures go on");
-    // 0.5 % of 15 EUR.
     assert_eq!(contributed(&server).await - before, 75_000_000);
     server.stop().await.unwrap();
 }
@@ -105,7 +102,6 @@ async fn bw_11_contributions_of_concurrent_bets_are_pooled_exactly() {
         task.await.unwrap();
     }
     settled(server.ledgers()).await;
-    // 0.5 % of 320 rounds of 0.75 EUR and 16 of 30 EUR.
     assert_eq!(pool_model(server.ledgers(), 16).contributed, (320 * 75 + 16 * 3_000) * 50_000);
     server.stop().await.unwrap();
     checked(data.path());

@@ -33,7 +33,6 @@ use std::{
 };
 
 const SEED: i128 = 20_000 * 1_000_000_000;
-/// Currencies of the player's accounts.
 const CURRENCIES: [&str; 2] = ["EUR", "SEK"];
 /// Coin values in EUR and in 1e-6.
 const COINS: [(&str, i128); 4] = [("0.01", 10_000), ("0.10", 100_000), ("0.20", 200_000), ("1", 1_000_000)];
@@ -49,7 +48,6 @@ struct Pool {
     house: i128,
     paid: i128,
     cycle: u32,
-    /// Logged time of the latest hit.
     hit_ms: Option<i64>,
     /// Counts of hits, second hits within a refresh, and voids that exceed the contributions.
     met: [u32; 3],
@@ -85,14 +83,12 @@ impl Pool {
     }
 }
 
-/// Settled round that is not voided.
 struct Round {
     at: usize,
     bet: i64,
     win: i64,
     contributed: i128,
     cycle: u32,
-    /// Minute of the bet.
     minute: i64,
 }
 
@@ -106,14 +102,11 @@ struct World {
     krona: i128,
     suspended: bool,
     pool: Pool,
-    /// Contributions less returned ones (BW-18).
     contributed: i128,
     rounds: BTreeMap<String, Round>,
-    /// Voided rounds with contributions not yet returned.
     voided: Vec<Round>,
     /// Incidents as half-open intervals of minutes.
     incidents: Vec<(i64, i64)>,
-    /// Whether a return of contributions is due.
     returning: bool,
 }
 
@@ -168,14 +161,12 @@ impl World {
         self.krona = krona;
     }
 
-    /// Plays a round to its end; `hit` forces a hit.
     async fn play(&mut self, at: usize, id: &str, x: u64, hit: bool) {
         let (coin, micros) = COINS[usize::try_from(x % 4).unwrap()];
         let mut request: SpinRequest = bet(id, &account("ann", CURRENCIES[at]), coin);
         let coins = if hit { 10 } else { u32::try_from(x / 4 % 10).unwrap() + 1 };
         request.stake.as_mut().unwrap().coins_per_line = coins;
         let bet = i64::try_from(15 * i128::from(coins) * micros / 10_000).unwrap();
-        // A minor unit in 1e-9 EUR at this bet's rate.
         let minor = if at == 0 { 10_000_000 } else { self.krona * 1_000 };
         let contributed = if self.suspended { 0 } else { i128::from(bet) * minor / 200 };
         self.balances[at] -= bet;
@@ -198,7 +189,6 @@ impl World {
         self.rounds.insert(played.round_id, Round { at, bet, win, contributed, cycle, minute });
     }
 
-    /// Checks a step's award, if any.
     fn paid(&mut self, played: &Played, at: usize, (micros, minor): (i128, i128)) {
         let Some(won) = &played.jackpot else { return };
         assert_eq!(won.state(), jackpot_win::State::Paid);
@@ -223,7 +213,6 @@ impl World {
         self.give_back();
     }
 
-    /// Declares an incident of recent minutes.
     async fn incident(&mut self, id: &str, x: u64) {
         let now_ms = self.clock.load(Ordering::SeqCst);
         let mut incident = incident(id, "acme", now_ms);
@@ -239,7 +228,6 @@ impl World {
         self.give_back();
     }
 
-    /// Returns contributions of voided rounds within incidents.
     fn give_back(&mut self) {
         for (first, end) in self.incidents.clone() {
             let due: Vec<_> = self.voided.extract_if(.., |round| (first..end).contains(&round.minute)).collect();
@@ -265,7 +253,6 @@ impl World {
         self.suspended ^= true;
     }
 
-    /// Compares all figures once the pool has processed the voids.
     async fn agree(&mut self, after: &str) {
         let returning = std::mem::take(&mut self.returning);
         let decided = async {
@@ -294,7 +281,6 @@ impl World {
     }
 }
 
-/// Checks whether hits, voids or awards of a partition are pending.
 fn waits(ledger: &Handle) -> bool {
     ledger.books(|books| books.pending_decisions(POOL).next().is_some() || books.unpaid_awards().next().is_some())
 }
@@ -303,7 +289,6 @@ async fn history(ops: &[Op]) -> [u32; 3] {
     let mut world = World::new().await;
     for (number, (kind, at, x)) in ops.iter().copied().enumerate() {
         let id = format!("op-{number}");
-        // Some operations fall within one refresh.
         world.clock.fetch_add(i64::try_from(x % 2_500).unwrap(), Ordering::SeqCst);
         match kind {
             0..=5 => world.play(at, &id, x, false).await,
@@ -330,7 +315,6 @@ fn bw_16_bw_17_a_simple_model_agrees_at_every_step_of_any_history() {
         cases: 6,
         rng_seed: RngSeed::Fixed(16),
         failure_persistence: None,
-        // Shrinking would take too long.
         max_shrink_iters: 0,
         ..Config::default()
     };

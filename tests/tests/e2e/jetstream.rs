@@ -20,10 +20,8 @@ use tokio::{task::JoinHandle, time::sleep};
 use tonic::{Status, transport::Channel};
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
-/// Pause before a refused call is retried.
 const RETRY_AFTER: Duration = Duration::from_millis(50);
 
-/// Writes a configuration with this store, and with draw keys outside of the process's folder.
 fn configure(folder: &Path, store: &Store) -> PathBuf {
     let file = folder.join("motherlode.toml");
     let text = format!("{}[draws]\nkey_file = {:?}\n", toml(store), folder.join("draws"));
@@ -110,7 +108,6 @@ async fn pl_30_play_goes_on_through_kills_of_each_of_three_servers() {
         while let Err(status) = player.play_rounds(&mut client, 10).await {
             let of_a_fault = ["OUTCOME_UNKNOWN", "NOT_THE_WRITER", "NOT_CURRENT", "LOG_UNAVAILABLE", ""];
             assert!(of_a_fault.contains(&&*reason(&status)), "{status:?}");
-            // As callers do after a refusal.
             sleep(RETRY_AFTER).await;
         }
         node.restart();
@@ -135,7 +132,6 @@ async fn a_second_service_takes_the_log_over_and_the_first_acknowledges_nothing_
     let refused = player.play_rounds(&mut at_first, 1).await.unwrap_err();
     // It noticed the takeover earlier, or by this append, or closed the connection.
     assert!(matches!(&*reason(&refused), "OUTCOME_UNKNOWN" | "NOT_THE_WRITER" | ""), "{refused:?}");
-    // From then on it serves nothing, not even reads.
     let stands_by = async {
         loop {
             let channel = Channel::from_shared(format!("http://{}", first.address)).unwrap().connect().await.unwrap();

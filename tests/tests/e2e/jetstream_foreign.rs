@@ -28,7 +28,6 @@ impl Attacker {
         Self(BufReader::new(stream))
     }
 
-    /// Publishes a message and waits for its acknowledgement.
     fn publish(&mut self, subject: &str, epoch: Option<u64>, payload: &[u8]) -> String {
         let epoch = epoch.map(|epoch| format!("Motherlode-Epoch: {epoch}\r\n")).unwrap_or_default();
         let headers = format!("NATS/1.0\r\n{epoch}\r\n");
@@ -66,7 +65,6 @@ fn run(arguments: &[&str], config: &Path) -> Output {
     Command::new(PROGRAM).args(arguments).arg("--config").arg(config).output().unwrap()
 }
 
-/// Returns the log's end and head as read with the key.
 fn end(store: &Store) -> (Position, [u8; 32]) {
     let last = LogLocation::Stream(store.clone()).existing(0).unwrap().last().unwrap().unwrap();
     (last.position, hash(&last.bytes))
@@ -103,7 +101,6 @@ async fn mf_e4_a_service_goes_on_through_junk_forged_blocks_and_epochs_and_repor
     }
     until("a significant event", async || foreign_messages_reported(&client).await).await;
     player.check(&mut client).await;
-    // A takeover with an empty disk needs the key and finds the same log.
     process.kill();
     attacker.publish("S_0.block", None, b"junk");
     let data = folder.path().join("no-key");
@@ -127,7 +124,6 @@ async fn mf_e4_a_service_goes_on_through_junk_forged_blocks_and_epochs_and_repor
     let printed = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && printed.contains("there is no stream key"), "{printed}");
 
-    // A former writer does not create a deleted stream again.
     attacker.publish("$JS.API.STREAM.DELETE.S_0", None, b"");
     let data = folder.path().join("empty");
     let refused = run(&["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()], &config);

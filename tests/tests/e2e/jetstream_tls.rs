@@ -12,7 +12,6 @@ use std::{
     process::Command,
 };
 
-/// Returns a signed NATS token.
 fn signed(by: &KeyPair, who: &KeyPair, kind: &str, more: Value) -> String {
     let part = |value: Value| BASE64URL_NOPAD.encode(value.to_string().as_bytes());
     let mut nats = more;
@@ -52,12 +51,10 @@ impl Accounts {
         Self { settings, account }
     }
 
-    /// Writes the credentials of a user, signed by another account if `signer` is given.
     fn user(&self, file: &Path, signer: Option<&KeyPair>) -> PathBuf {
         self.user_with(file, signer, json!({ "pub": {}, "sub": {} }))
     }
 
-    /// Like `user`, with permissions.
     fn user_with(&self, file: &Path, signer: Option<&KeyPair>, permissions: Value) -> PathBuf {
         let user = KeyPair::new_user();
         let mut claims = permissions;
@@ -98,7 +95,6 @@ impl Protected {
         Self { folder, node, accounts }
     }
 
-    /// Writes a configuration with these lines of `[store]`.
     fn configure(&self, name: &str, lines: &[String]) -> PathBuf {
         // The certificate is for a name.
         let (url, monitor) = (self.node.url().replace("127.0.0.1", "localhost"), self.node.monitor());
@@ -121,7 +117,6 @@ impl Protected {
         format!("credentials = {:?}", self.accounts.user(&self.folder.path().join(name), signer))
     }
 
-    /// Writes the credentials of a user with the shipped permissions of this name.
     fn shipped_user(&self, name: &str) -> String {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../deploy/nats/{name}.json"));
         let permissions = fs::read_to_string(file).unwrap().replace("MOTHERLODE_", "S_");
@@ -179,7 +174,6 @@ fn a_server_that_does_not_let_us_in_is_told_by_what_is_wrong() {
     }
 }
 
-/// The shipped permissions suffice for a writer, a standby that takes over, and an auditor.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e6_the_shipped_nats_permissions_are_enough() {
     let server = Protected::start();

@@ -41,7 +41,6 @@ pub async fn serve(data: &Path, clock: &Arc<AtomicI64>) -> (Server, Client) {
     (server, client)
 }
 
-/// Reads all pages of transactions.
 async fn transactions(client: &mut Client, player: &str, date: &str, page_size: i32) -> Vec<Transaction> {
     let (mut all, mut page_token) = (vec![], String::new());
     loop {
@@ -77,7 +76,6 @@ async fn revenue(client: &mut Client, from: &str, to: &str, page_size: i32) -> V
     }
 }
 
-/// Plays paid and free rounds of three players in two currencies over three days, with voids and a jackpot.
 pub async fn play(server: &Server, client: &mut Client, clock: &AtomicI64) {
     let rate = SetExchangeRateRequest {
         request_id: "rate".into(),

@@ -87,5 +87,4 @@ mod voids;
 mod wallet;
 mod wire;
 
-/// The service as a process, with the tests' dealer.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_motherlode-under-test");

@@ -50,7 +50,6 @@ struct Model {
     balances: BTreeMap<AccountKey, i64>,
     rounds: BTreeMap<String, Round>,
     open: BTreeMap<(&'static str, &'static str), Played>,
-    /// Balance with contributions due, in 1e-9 EUR.
     pool: i128,
     suspended: bool,
     /// One krona in 1e-4 EUR.
@@ -63,21 +62,17 @@ struct Model {
     campaigns: BTreeMap<(AccountKey, String), Campaign>,
 }
 
-/// Rounds left of a player's campaign.
 struct Campaign {
     game: &'static dyn Game,
     stake: Stake,
     left: u32,
 }
 
-/// Started round that is not voided.
 #[derive(Clone)]
 struct Round {
     key: AccountKey,
-    /// Amount paid by the player.
     bet: i64,
     campaign: String,
-    /// Settled win; `None` while open.
     win: Option<i64>,
     /// Amount credited by HALVE (ME-16).
     credited: i64,
@@ -87,7 +82,6 @@ struct Round {
 }
 
 impl Model {
-    /// Applies an accepted bet.
     fn bet(&mut self, key: AccountKey, game: &'static dyn Game, request: &SpinRequest, played: &Played) {
         let stake = request.stake.as_ref().unwrap();
         let coins = i128::from(stake.lines * stake.coins_per_line) * if stake.buy_feature { 70 } else { 1 };
@@ -125,7 +119,6 @@ impl Model {
         self.answered(key, game, played);
     }
 
-    /// Collects symbols of the paid spin's windows.
     fn collect(&mut self, game: &dyn Game, shelf: &Shelf, round: &str, micros: i64, played: &Played) {
         let spins = &played.outcome.as_ref().unwrap().spins;
         let marks = spins.iter().flat_map(|spin| &spin.marks);
@@ -175,7 +168,6 @@ impl Model {
         }
     }
 
-    /// Returns the values of a collection other than 0, by the service's names.
     fn figures(&self, shelf: &Shelf) -> BTreeMap<String, i64> {
         let mut figures = vec![];
         if let Some((crystals, given)) = self.crystals.get(shelf) {
@@ -194,7 +186,6 @@ impl Model {
         figures.into_iter().filter(|(_, figure)| *figure != 0).collect()
     }
 
-    /// Applies an answer.
     fn answered(&mut self, key: AccountKey, game: &'static dyn Game, played: &Played) {
         assert!(played.jackpot.is_none(), "the cases win no jackpot");
         let round = self.rounds.get_mut(&played.round_id).unwrap();
@@ -268,7 +259,6 @@ impl Model {
     }
 }
 
-/// The service under test, and the model.
 struct World {
     data: tempfile::TempDir,
     server: Server,
@@ -371,7 +361,6 @@ impl World {
         self.model.campaigns.insert((key, id.to_owned()), Campaign { game, stake, left: rounds });
     }
 
-    /// Plays a free round of a campaign, which may be used up.
     async fn free_spin(&mut self, key: AccountKey, id: &str, x: u64) {
         let mine = self.model.campaigns.iter().filter(|((of, _), _)| *of == key);
         let count = mine.clone().count().max(1);
@@ -407,7 +396,6 @@ impl World {
                 let key = self.model.rounds[&open.round_id].key;
                 self.model.answered(key, game, &played);
             }
-            // Halving is not always offered.
             Err(status) => assert!(gamble && x % 4 == 2, "{status:?}"),
         }
     }
@@ -451,7 +439,6 @@ impl World {
         self.model.suspended ^= true;
     }
 
-    /// Repeats an old request, which must get its old answer.
     async fn ask_again(&mut self, x: u64) {
         let count = u64::try_from(self.model.answers.len().max(1)).unwrap();
         if let Some((request, played)) = self.model.answers.get(usize::try_from(x % count).unwrap()).cloned() {
@@ -465,7 +452,6 @@ impl World {
         figures.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
     }
 
-    /// Compares the service with the model.
     fn agree(&self, after: &str) {
         let model = &self.model;
         for ledger in self.server.ledgers().all() {
@@ -493,11 +479,9 @@ async fn history(ops: &[Op]) {
     for (number, (kind, who, x)) in ops.iter().copied().enumerate() {
         let (id, name) = (format!("op-{number}"), PLAYERS[who]);
         let key = (name, CURRENCIES[usize::from(x / 15 % 3 == 2)]);
-        // A quarter of the bets are play money.
         let bets_in = if x / 45 % 4 == 3 { (name, PLAY) } else { key };
         match kind {
             0..=9 => {
-                // Collections fill slowly.
                 let game = latest_games()[usize::try_from(x).unwrap() % latest_games().len()];
                 let rounds = if game.carries().keys.is_empty() { 1 } else { 25 };
                 for round in 0..rounds {
@@ -540,7 +524,6 @@ fn pl_17_pl_18_a_simple_model_agrees_at_every_step_of_any_history() {
         cases: 6,
         rng_seed: RngSeed::Fixed(21),
         failure_persistence: None,
-        // Shrinking would take too long.
         max_shrink_iters: 0,
         ..Config::default()
     };

@@ -21,7 +21,6 @@ async fn log(process: &Process) -> Log {
     LogServiceClient::connect(format!("http://{}", process.address)).await.unwrap()
 }
 
-/// Opens an account with a reference of `bytes` bytes.
 fn proposal(ticket: u64, bytes: usize) -> Proposal {
     let events = [
         Event::AccountOpened { currency: Currency::EUR },
@@ -37,7 +36,6 @@ fn proposal(ticket: u64, bytes: usize) -> Proposal {
     }
 }
 
-/// Proposes on one stream, one proposal per message.
 async fn propose(mut log: Log, tickets: Vec<u64>, bytes: usize) -> Result<Vec<Verdict>, Status> {
     let messages = tokio_stream::iter(
         tickets
@@ -62,14 +60,11 @@ async fn mf_e5_long_proposals_of_other_processes_are_refused_and_take_a_bounded_
     propose(log.clone(), vec![1], 10).await.unwrap();
     let before = process.memory_peak();
 
-    // 60 events of 3.9 MB at once.
     let attack: Vec<_> = (0..60).map(|ticket| tokio::spawn(propose(log.clone(), vec![ticket], 3_900_000))).collect();
     for refused in attack {
         let status = refused.await.unwrap().unwrap_err();
         match (status.code(), &*reason(&status)) {
-            // Too long for any call.
             (Code::OutOfRange, "MESSAGE_TOO_LONG") => {}
-            // Too many at once.
             (Code::ResourceExhausted, "BUFFERS_FULL") => {
                 assert!(status.get_error_details().retry_info().is_some(), "{status:?}");
             }
@@ -77,7 +72,6 @@ async fn mf_e5_long_proposals_of_other_processes_are_refused_and_take_a_bounded_
         }
     }
 
-    // 1,200 proposals of 1 MB.
     let streams = (0..4).map(|stream| (stream * 300..(stream + 1) * 300).collect());
     let attack: Vec<_> = streams.map(|tickets| tokio::spawn(propose(log.clone(), tickets, 1_000_000))).collect();
     for refused in attack {

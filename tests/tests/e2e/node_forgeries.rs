@@ -36,7 +36,6 @@ const OPERATOR: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 pub(crate) struct Service {
     pub(crate) ledger: Server,
     pub(crate) spin: Server,
-    /// Configuration of the ledger.
     pub(crate) config: Config,
     _data: tempfile::TempDir,
 }
@@ -68,7 +67,6 @@ impl Service {
         StreamId::player("acme", "alice")
     }
 
-    /// Returns a funded player who has played a round.
     pub(crate) async fn player(&self) -> Account {
         let account = client(&self.ledger, "acme").await.fund("alice", EUR, 100_000).await;
         client(&self.spin, "acme").await.play_out(bet("first", &account, "0.01")).await.unwrap();
@@ -102,7 +100,6 @@ impl Service {
         }
     }
 
-    /// Proposes; the writer must accept.
     pub(crate) async fn accepted(&self, shown: &str, stream: &StreamId, events: Vec<Event>) {
         let version = self.ledger.ledger().books_of(stream, |books| books.head(stream).version).unwrap();
         let outcome = self.propose(shown, 0, stream, "forged", Some(version), &events).await;
@@ -178,7 +175,6 @@ pub(crate) fn terms() -> PoolTerms {
     }
 }
 
-/// Returns a change of a pool proposed by an actor.
 fn proposed(actor: &str) -> Vec<Event> {
     let change = Box::new(Event::PoolTermsChanged { terms: terms() }.as_proposed());
     let (stream, lapses_ms) = (StreamId::pool("bewitched"), i64::MAX);
@@ -367,7 +363,6 @@ async fn mf_e2_the_writer_refuses_parts_of_a_cancelled_series() {
     let before = service.ledger.ledger().durable();
     let refused = service.propose("spin", 0, &alice, "series.3", None, &part("series")).await;
     assert_eq!(refused, Some(Verdict::CancelledRequestId("series".to_owned())));
-    // The id of another request.
     let refused = service.propose("spin", 0, &alice, "first.1", None, &part("first")).await;
     assert_eq!(refused, Some(Verdict::ReusedRequestId("first".to_owned())));
     assert_eq!(service.ledger.ledger().durable(), before);

@@ -16,7 +16,6 @@ use motherlode_tests::{bet, dealer, reason};
 use prost::Message as _;
 use tonic::Code;
 
-/// Id of the forged request.
 const REQUEST: &str = "forged";
 
 impl Service {
@@ -24,7 +23,6 @@ impl Service {
         self.ledger.ledger().player(&self.stream()).unwrap().unwrap()
     }
 
-    /// Returns a copy of the player's last bet.
     fn bet(&self) -> RoundStarted {
         let records = self.ledger.ledger().records(1, usize::MAX, usize::MAX).unwrap();
         let events = records.iter().flat_map(|stored| record::decode(&stored.bytes).unwrap().commit.events);
@@ -112,7 +110,6 @@ async fn mf_e3_a_win_against_the_outcome_is_refused_by_the_writer() {
     assert_eq!(service.refused("spin", &alice, credited).await, "OUTCOME_DIFFERS");
     let blind = service.played(dealer().keys());
     assert_eq!(service.refused_at("spin", &alice, REQUEST, None, blind).await, "VERSION_MISSING");
-    // The unforged round is accepted.
     service.accepted("spin", &alice, service.played(dealer().keys())).await;
     service.stop().await;
 }
@@ -139,7 +136,6 @@ async fn mf_e1_seals_that_the_draw_keys_do_not_give_are_refused() {
     assert_eq!(service.refused("spin", &alice, sealed(lost, seal)).await, "DRAW_KEY_PRESENT");
     assert_eq!(service.refused("spin", &alice, sealed(lost, chosen)).await, "DRAW_KEY_PRESENT");
     assert_eq!(service.refused("spin", &alice, sealed(SealReason::Unsealed, chosen)).await, "SEAL_FORGED");
-    // An unknown generation.
     let later = |step: &mut StepResolved| step.draw.iter_mut().for_each(|draw| draw.next_generation = 7);
     assert_eq!(service.forged(later).await, "SEAL_FORGED");
     let named = vec![Event::GeneratorReseeded { key: Some([9; 4]) }];

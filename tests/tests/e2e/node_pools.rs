@@ -109,7 +109,6 @@ async fn mf_e1_forged_awards_and_steps_of_a_pool_are_refused() {
         assert_eq!(service.refused("spin", stream, vec![event.clone()]).await, "KIND_NOT_ALLOWED", "{event:?}");
         assert_eq!(service.refused("jackpot", stream, vec![event.clone()]).await, code, "{event:?}");
     }
-    // A correct report is accepted.
     let steps = service.ledger.ledger().books(|books| books.pool_step(POOL)).unwrap().unwrap();
     service.accepted("jackpot", &pool, steps).await;
     service.stop().await;
@@ -206,7 +205,6 @@ async fn mf_e2_reports_mirrors_and_copies_follow_from_the_other_partitions_log()
     let event = Event::PoolMirrored(Box::new(honest));
     assert_eq!(service.code(1, &pool, "honest", &event).await, "TAKEN");
 
-    // Copies of home's rates.
     let rate = |mantissa| Event::RateSet {
         currency: Currency::SEK,
         rate: FxRate::new(mantissa, -2).unwrap(),

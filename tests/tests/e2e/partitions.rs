@@ -34,7 +34,6 @@ use std::{
 };
 use tonic::Code;
 
-/// Enough players for each of four partitions.
 const PLAYERS: usize = 12;
 
 fn of(data: &Path, partitions: u32) -> Config {
@@ -119,7 +118,6 @@ async fn pl_20_open_rounds_of_all_partitions_are_listed_page_by_page() {
     let data = tempfile::tempdir().unwrap();
     let (server, mut client) = serve(data.path(), 3).await;
     for account in fund_all(&mut client).await {
-        // A bought feature awaits its start.
         let mut request = stake_on(latest("mystery-elves").unwrap(), "open", &account, CoinValue(10_000));
         request.stake.as_mut().unwrap().buy_feature = true;
         client.spin(request, None).await.unwrap();
@@ -200,7 +198,6 @@ async fn bw_11_pl_25_rates_and_switches_hold_in_all_partitions_when_they_are_ans
         let refused = client.spin(bet("again", account, "1.00"), None).await.unwrap_err();
         assert_eq!(reason(&refused), "GAME_DISABLED");
     }
-    // Each copy once, in home's order.
     for ledger in server.ledgers().all() {
         let decides = |event: &&Event| matches!(event, Event::RateSet { .. } | Event::SwitchSet { .. });
         let decided: usize = commits(ledger, 1).map(|logged| logged.commit.events.iter().filter(decides).count()).sum();
@@ -337,7 +334,6 @@ async fn pl_30_each_partition_is_followed_by_itself() {
 async fn another_number_of_partitions_than_the_log_was_made_with_is_refused() {
     let data = tempfile::tempdir().unwrap();
     let refused = |partitions| open_stores(&of(data.path(), partitions)).err().map(|error| error.to_string());
-    // An interrupted first start can be continued.
     drop(open_stores(&of(data.path(), 3)).unwrap());
     if of(data.path(), 3).store.url.is_none() {
         std::fs::remove_dir_all(data.path().join("log/0")).unwrap();

@@ -19,7 +19,6 @@ use std::{
 };
 
 const PARTITIONS: u32 = 3;
-/// Enough players for each partition.
 const PLAYERS: usize = 9;
 
 async fn serve(data: &Path) -> (Config, Server) {
@@ -40,7 +39,6 @@ fn run(arguments: &[&str]) -> Output {
     Command::new(PROGRAM).args(arguments).output().unwrap()
 }
 
-/// Runs a command, which must succeed, and returns its output.
 fn printed(arguments: &[&str]) -> String {
     let output = run(arguments);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -68,7 +66,6 @@ async fn pl_30_a_copy_of_partitions_that_are_written_audits() {
     let mut ends = [0; PARTITIONS as usize];
     for _ in 0..8 {
         let (from, to) = (folder(&data), folder(&backup));
-        // One more commit per partition than the last copy has.
         for ledger in server.ledgers().all() {
             let (mut head, known) = (ledger.head(), ends[ledger.partition() as usize]);
             let more = head.wait_for(|head| head.position > known);
@@ -99,7 +96,6 @@ async fn pl_30_a_copy_of_partitions_that_are_written_audits() {
     });
     assert_eq!((verified[0].len(), &verified[0]), (PARTITIONS as usize, &verified[1]));
 
-    // A service continues from the backup.
     let (_, server) = serve(&backup).await;
     let mut client = Client::connect(server.address()).await;
     Player::join(&mut client, "late", "0.05").await.play_rounds(&mut client, 3).await.unwrap();
@@ -148,7 +144,6 @@ async fn pl_06_the_tools_look_into_every_partition() {
         assert!(first.starts_with("       1  "), "{first}");
     }
 
-    // A missing partition, and a damaged one.
     assert_eq!(run(&["log", "tail", place, "--partition", "3"]).status.code(), Some(2));
     fs::rename(data.join("log/2"), at.path().join("two")).unwrap();
     assert_eq!(run(&["audit", place]).status.code(), Some(1));

@@ -33,7 +33,6 @@ async fn serve(data: &Path, partitions: u32) -> (Server, Client) {
     (server, client)
 }
 
-/// Plays one round that hits the jackpot.
 async fn hit(client: &mut Client, player: &str, coin: &str) -> Played {
     let account = client.fund(player, EUR, 100_000_000).await;
     let mut request = bet("hit", &account, coin);
@@ -83,7 +82,6 @@ async fn bw_16_bw_17_sixty_four_concurrent_hits_over_all_partitions_are_paid_in_
         assert!(answered.iter().all(|(hit, amount)| paid[hit] == *amount), "what players were told is what was paid");
         server.stop().await.unwrap();
 
-        // Another start has nothing to do.
         let (server, _) = serve(data.path(), partitions).await;
         assert_eq!(paid_once(&server, 64).await, paid);
         server.stop().await.unwrap();
@@ -140,7 +138,6 @@ async fn bw_16_hits_of_all_partitions_without_their_awards_at_a_crash_are_awarde
     }
 }
 
-/// Waits for `count` awards in the list, whose index follows the log.
 async fn awards(client: &mut Client, count: usize) -> Vec<Award> {
     let listed = async {
         loop {
@@ -159,7 +156,6 @@ async fn pl_38_the_contribution_of_a_voided_hit_of_any_partition_is_returned_for
 {
     let data = tempfile::tempdir().unwrap();
     let (server, mut client) = serve(data.path(), 3).await;
-    // One per partition.
     for player in ["p0", "p2", "p6"] {
         let played = hit(&mut client, player, "0.20").await;
         let (round_id, reason, actor) = (played.round_id, "stuck".into(), "ann".into());

@@ -21,7 +21,6 @@ use std::{
 };
 
 const PARTITIONS: u32 = 3;
-/// One player per partition, in order.
 const PLAYERS: [&str; 3] = ["ann", "ben", "alice"];
 
 async fn join(client: &mut Client) -> Vec<Player> {
@@ -49,7 +48,6 @@ fn audited(place: &str, store: &Store) -> Value {
     report
 }
 
-/// Plays until the service fails.
 fn plays(mut player: Player, process: &Process, answers: &Arc<AtomicU64>) -> tokio::task::JoinHandle<Player> {
     let (address, answers) = (process.address, Arc::clone(answers));
     tokio::spawn(async move {
@@ -110,7 +108,6 @@ fn copied(from: &LogLocation, to: &LogLocation) -> Vec<Copied> {
     copy(from, to, false, &AtomicBool::new(false), &AtomicU64::new(0)).map_err(|error| error.to_string()).unwrap()
 }
 
-/// Reads the records of each partition.
 fn records(place: &LogLocation) -> Vec<Vec<Record>> {
     let of = |partition| place.existing(partition).unwrap().map(Result::unwrap).collect();
     (0..PARTITIONS).map(of).collect()
@@ -150,7 +147,6 @@ async fn pl_30_a_log_of_several_partitions_moves_to_streams_and_back_with_the_sa
     assert_eq!(records(&streams), before);
     assert_eq!(audited(&url, &store), audited(old.to_str().unwrap(), &store));
 
-    // Switch to the streams and back.
     let server = serve(&at.path().join("new"), store.clone()).await;
     let mut client = Client::connect(server.address()).await;
     for player in &mut players {

@@ -9,7 +9,6 @@ use std::{
 };
 use tonic::Code;
 
-/// Plays until the disk stops, cuts the power, and checks the remains.
 async fn cut(operation: u64, seed: u64) {
     let disk = SimDisk::new();
     let data = tempfile::tempdir().unwrap();
@@ -35,7 +34,6 @@ async fn cut(operation: u64, seed: u64) {
     for task in tasks {
         players.push(task.await.unwrap());
     }
-    // Reads continue while writes fail.
     players[0].balance_is_served(&mut client).await;
     server.stop().await.unwrap();
 

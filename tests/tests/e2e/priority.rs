@@ -22,7 +22,6 @@ fn priorities(process: u32) -> Vec<(i32, u32)> {
 
 #[test]
 fn uf_03_a_command_that_runs_long_stands_behind_a_service_unless_told_otherwise() {
-    // Threads of this process have the default priority.
     let own = priorities(std::process::id())[0];
     // Policy 5 is SCHED_IDLE of sched(7).
     for (more, expected) in [(None, (19, 5)), (Some("--full-speed"), own)] {

@@ -24,10 +24,8 @@ use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
 const MINUTE: i64 = 60_000;
-/// 15 coins of 0.01 in cents.
 const BET: i64 = 15;
 
-/// Service with jurisdictions and a controlled clock.
 struct Timed {
     server: motherlode_tests::Server,
     clock: Arc<AtomicI64>,
@@ -36,7 +34,6 @@ struct Timed {
 }
 
 impl Timed {
-    /// Starts with a section `[jurisdictions]` of the configuration.
     async fn start(data: &Path, jurisdictions: &str) -> Self {
         let parsed = Config::parse(&format!("[jurisdictions]\n{jurisdictions}")).unwrap();
         let config = Config { jurisdictions: parsed.jurisdictions, ..config(data) };
@@ -58,7 +55,6 @@ impl Timed {
         self.client.spin(spin, None).await
     }
 
-    /// Plays a round to its end and returns its win.
     async fn round(&mut self, request_id: &str, session: &str) -> Result<i64, Status> {
         let mut played = self.spin(request_id, session).await?;
         while let Some(kind) = next_choice(&played) {
@@ -134,7 +130,6 @@ async fn pl_26_rounds_are_the_seconds_of_the_jurisdiction_apart() {
     }
 }
 
-/// Returns a bet in a game without a jackpot.
 fn neptune(request_id: &str, account: &Account, coin: &str, lines: u32) -> SpinRequest {
     let stake = Some(Stake { coin_value: coin.into(), lines, coins_per_line: 1, buy_feature: false });
     SpinRequest { game: "neptune".into(), stake, witch: 0, ..bet(request_id, account, coin) }
@@ -172,7 +167,6 @@ async fn pl_26_a_round_costs_at_most_what_the_strictest_of_jurisdiction_operator
     let mut young = String::new();
     // Lines, coin, account, session, and the limit if the bet exceeds it.
     for (number, (lines, coin, account, session, limit)) in [
-        // 1 EUR in Germany.
         (10, "0.1", &timed.alice.clone(), "", None),
         (11, "0.1", &timed.alice.clone(), "", Some(100)),
         // 12.50 SEK at 0.08 EUR.
@@ -324,7 +318,6 @@ async fn pl_26_a_session_ends_betting_at_its_time_and_an_open_round_goes_on() {
 async fn pl_26_no_bet_is_taken_that_could_go_past_the_loss_limit_of_the_session() {
     let data = tempfile::tempdir().unwrap();
     let mut timed = Timed::start(data.path(), "operators.acme = { limits = { loss_eur_max = 2 } }").await;
-    // Losses add up across sessions; the stricter limit of the day applies in both.
     let mut net = 0;
     for (name, own, limit) in [("one", 500, 200), ("two", 100, 100), ("three", 500, 100)] {
         let limits = SessionLimits { loss_max_minor: Some(own), ..SessionLimits::default() };

@@ -12,7 +12,6 @@ use tonic::Request;
 
 const DEPOSIT: i64 = 1_000_000;
 
-/// Plays a round whose first step sets a value of the collection.
 async fn collecting(client: &mut Client, bet: SpinRequest, figure: &str) -> Vec<Played> {
     let id = bet.request_id.clone();
     let mut request = Request::new(bet);
@@ -73,7 +72,6 @@ async fn mf_d2_pl_36_the_liability_of_free_rounds_covers_collections_of_higher_c
     let mut all = 0;
     for (number, colour) in ["green", "yellow", "blue"].into_iter().enumerate() {
         let bet = free_round(game, &format!("free-{number}"), &dora, "small");
-        // An earlier round may have completed another collection.
         let figure = match server.player("dora").collection("dwarf-mine", EUR).and_then(|of| of.get(colour).copied()) {
             Some(4) => format!("{colour}=0"),
             has => format!("{colour}={}", has.unwrap_or(0) + 1),
@@ -92,7 +90,6 @@ async fn mf_d2_pl_36_the_liability_of_free_rounds_covers_collections_of_higher_c
     assert!(all as f64 > 10.0 * long_run, "{all} of {liability:?}");
     assert!((all as f64) < highest && expected > 10.0 * long_run, "{all} of {liability:?}");
     assert_eq!(liability.exceeded_probability_at_most, "0");
-    // Each round can win what the game states at this coin value.
     let told = described(&mut client, "dwarf-mine").await;
     let euro = told.currencies.iter().find(|of| of.currency_code == EUR).unwrap();
     assert_eq!(euro.coins[0].coin_value, "0.004");
@@ -127,7 +124,6 @@ async fn mf_d1_wf_04_every_game_states_the_highest_win_over_all_stakes() {
                 let gambled: f64 = coin.win_up_to_gambled_minor.parse().unwrap();
                 let bet = offer.bet_max_minor as f64 * coin.coin_value.parse::<f64>().unwrap()
                     / offer.coins.last().unwrap().coin_value.parse::<f64>().unwrap();
-                // No stake at this coin value exceeds the overall highest win.
                 assert!(highest <= (bets + 1.0) * bet + 1.0, "{} {coin:?}", game.name());
                 assert!(gambled >= highest && coins_per_line > 0, "{} {coin:?}", game.name());
                 // Play money and currencies with a rate have a limit of the gamble.
@@ -145,7 +141,6 @@ async fn mf_d1_wf_04_every_game_states_the_highest_win_over_all_stakes() {
     let mine = described(&mut client, "dwarf-mine").await.win_up_to.unwrap();
     assert_eq!((&*mine.currency_code, &*mine.coin_value), ("SEK", "0.004"));
     assert!(mine.bets.parse::<u64>().unwrap() > 4_000 * 20_000, "{mine:?}");
-    // A single line is the best one: more bets than with fifteen.
     for name in ["bewitched", "neptune"] {
         assert_eq!(described(&mut client, name).await.win_up_to.unwrap().lines, 1, "{name}");
     }
@@ -156,7 +151,6 @@ async fn mf_d1_wf_04_every_game_states_the_highest_win_over_all_stakes() {
     server.stop().await.unwrap();
 }
 
-/// A doubled win is within the liability.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_d2_gambles_of_free_rounds_are_in_the_liability() {
     let data = tempfile::tempdir().unwrap();

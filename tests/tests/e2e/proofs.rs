@@ -47,7 +47,6 @@ pub(crate) async fn proof_of(proofs: &mut Proofs, round: &str) -> (String, Verif
     (answer.proof, answer.verifier_key.parse().unwrap())
 }
 
-/// Returns a round's proof in its short form, without derivable parts.
 async fn brief(proofs: &mut Proofs, round: &str) -> Proof {
     let request = GetRoundProofRequest { round_id: round.to_owned(), brief: true, ..Default::default() };
     proofs.get_round_proof(request).await.unwrap().into_inner().proof.parse().unwrap()
@@ -71,7 +70,6 @@ pub(crate) fn signed_in(data: &Path) -> Checkpoint {
     Files::checkpoint(&proofs_folder(data, HOME), &key_in(data, HOME)).unwrap().unwrap().0
 }
 
-/// Writes a log with rounds of one player and stops the service.
 pub(crate) async fn played(config: &Config, rounds: usize) {
     let server = started(config).await.unwrap();
     let mut client = Client::connect(server.address()).await;
@@ -110,7 +108,6 @@ async fn pl_06_a_round_of_every_game_is_proven_by_its_file_and_a_key_and_nothing
             let extra = RoundRecords::decode(&*proof.extra).unwrap();
             assert!(extra.records.iter().chain(&extra.sealing).all(|record| record.path.is_empty()), "{round}");
             assert_eq!(proven.named.len(), proven.positions.len() - 1 + extra.sealing.len(), "{round}");
-            // Long outcomes make proofs longer.
             let (bytes, whole) = (bytes_at_ten_million(&proof), older_form(&proof, round).1.concat().len());
             println!(
                 "{round} of {}: {} records, with seals {whole} bytes: {bytes}",
@@ -166,7 +163,6 @@ fn forged(files: &[(Proof, VerifierKey)]) {
                 (extra.records, extra.sealing) = (other.records, other.sealing);
                 proof.extra = extra.encode_to_vec();
             }
-            // A missing record.
             3 => {
                 extra.records.remove(roll(extra.records.len()));
                 proof.extra = extra.encode_to_vec();
@@ -210,7 +206,6 @@ fn forged(files: &[(Proof, VerifierKey)]) {
     assert!(same < 100, "{same} of 10,000 changed nothing");
 }
 
-/// Returns the size of a proof's file in a log with 10 million records.
 fn bytes_at_ten_million(proof: &Proof) -> usize {
     let (mut proof, mut extra) = (proof.clone(), RoundRecords::decode(&*proof.extra).unwrap());
     (proof.index, proof.path) = (9_999_999, vec![[0; 32]; 24]);
@@ -220,7 +215,6 @@ fn bytes_at_ten_million(proof: &Proof) -> usize {
     proof.to_string().len()
 }
 
-/// Returns a proof's records in the form before records were copied from each other, and the records.
 fn older_form(proof: &Proof, round: &str) -> (RoundRecords, Vec<Vec<u8>>) {
     let mut extra = RoundRecords::decode(&*proof.extra).unwrap();
     (extra.round, extra.round_id) = (0, round.to_owned());
@@ -244,7 +238,6 @@ async fn pl_06_a_proof_without_seals_is_short_and_older_ones_say_that_they_show_
     let mut rounds = vec![];
     for spin in 0..2 {
         let played = client.spin(bet(&format!("spin-{spin}"), &account, "0.01"), Some(Force::Loss)).await.unwrap();
-        // Commits between the rounds have no draw.
         client.fund("ann", "GBP", 1_000).await;
         rounds.push(played.round_id);
     }
@@ -276,7 +269,6 @@ async fn pl_06_a_proof_without_seals_is_short_and_older_ones_say_that_they_show_
         assert!(without <= 2_000 && with <= 2_500, "{without} and {with} bytes");
     }
     server.stop().await.unwrap();
-    // A proof from the log equals that of the service.
     checked(data.path());
 }
 
@@ -339,10 +331,8 @@ async fn pl_30_a_stop_signs_what_there_is_and_a_tree_that_is_missing_or_damaged_
         server.stop().await.unwrap();
         let again = signed_in(data.path());
         assert!(again.size >= first.size, "{what}");
-        // The audit compares the log with checkpoint and files.
         checked(data.path());
     }
-    // The grown log continues the first checkpoint.
     let server = started(&config).await.unwrap();
     let mut proofs = Proofs::connect(format!("http://{}", server.address())).await.unwrap();
     let request = GetConsistencyRequest { partition: 0, old_size: first.size };
@@ -404,7 +394,6 @@ async fn pl_30_a_log_that_is_not_the_one_that_was_signed_is_refused_with_place_a
     };
     assert_eq!(audited(), None);
 
-    // Every record in turn, with a rebuilt chain.
     for at in 0..end {
         lay_instead(data.path(), &rewritten(&records, at));
         let found = audited().expect("a divergence");
@@ -459,7 +448,6 @@ async fn pl_30_logs_of_earlier_versions_get_a_tree_too() {
     }
 }
 
-/// Returns status and body of a file.
 pub(crate) async fn get(address: SocketAddr, method: &str, path: &str) -> (u16, Vec<u8>) {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let request = format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");

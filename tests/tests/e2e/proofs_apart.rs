@@ -18,7 +18,6 @@ async fn proofs_at(address: SocketAddr) -> Proofs {
     Proofs::connect(format!("http://{address}")).await.unwrap()
 }
 
-/// Returns the last checkpoint of a partition, verified with its log's key, and its text.
 async fn checkpoint(proofs: &mut Proofs, key: &VerifierKey) -> (Checkpoint, String) {
     let answer = proofs.get_checkpoint(GetCheckpointRequest { partition: 0 }).await.unwrap().into_inner();
     assert_eq!(answer.verifier_key, key.to_string());
@@ -26,7 +25,6 @@ async fn checkpoint(proofs: &mut Proofs, key: &VerifierKey) -> (Checkpoint, Stri
     (Checkpoint::open(&note, key).unwrap(), answer.checkpoint)
 }
 
-/// Checks that the current log continues a kept checkpoint.
 async fn continues(proofs: &mut Proofs, kept: &Checkpoint, key: &VerifierKey) -> Checkpoint {
     let request = GetConsistencyRequest { partition: 0, old_size: kept.size };
     let answer = proofs.get_consistency(request).await.unwrap().into_inner();
@@ -38,7 +36,6 @@ async fn continues(proofs: &mut Proofs, kept: &Checkpoint, key: &VerifierKey) ->
     new
 }
 
-/// Plays some rounds to their ends; returns the last one's id.
 async fn play(client: &mut Client, name: &str) -> String {
     let mut last = String::new();
     for round in 0..5 {
@@ -46,7 +43,6 @@ async fn play(client: &mut Client, name: &str) -> String {
         last = loop {
             match client.play_out(request.clone()).await {
                 Ok(played) => break played.last().unwrap().round_id.clone(),
-                // During a takeover the request is repeated.
                 Err(status) => {
                     let known = matches!(&*reason(&status), "OUTCOME_UNKNOWN" | "NOT_CURRENT" | "NOT_THE_WRITER");
                     assert!(known, "{status:?}");
@@ -103,7 +99,6 @@ async fn pl_30_a_standby_continues_the_tree_of_a_log_on_jetstream_under_its_name
             let new = continues(&mut at_standby, kept, &key).await;
             assert!(new.size >= kept.size);
         }
-        // Both processes prove old and new rounds.
         for round in &rounds {
             let (file, _) = proof_of(&mut at_standby, round).await;
             let proven = verify(&file.parse::<Proof>().unwrap(), &key, None).unwrap();

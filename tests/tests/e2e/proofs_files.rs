@@ -7,17 +7,14 @@ use tokio::{
     net::{TcpSocket, TcpStream},
 };
 
-/// Maximum connections per address.
 const PER_PEER: usize = 32;
 
-/// Connects from one of the loopback addresses.
 async fn connect_from(from: Ipv4Addr, to: SocketAddr) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind((IpAddr::V4(from), 0).into()).unwrap();
     socket.connect(to).await.unwrap()
 }
 
-/// Checks whether a request on the connection is answered.
 async fn is_served(stream: &mut TcpStream) -> bool {
     let asked = stream.write_all(b"GET /log/0/checkpoint HTTP/1.1\r\nHost: x\r\n\r\n").await;
     let mut status = [0; 12];
@@ -51,7 +48,6 @@ async fn pl_26_one_address_keeps_nobody_else_from_the_files_of_the_log() {
     // Another connection replaces the oldest of its address.
     let mut more = connect_from(greedy, at).await;
     assert!(is_served(&mut more).await);
-    // Other addresses are served.
     for _ in 0..3 {
         let (status, tile) = get(at, "GET", "/log/0/tile/0/000").await;
         assert_eq!((status, tile.len()), (200, 256 * 32));

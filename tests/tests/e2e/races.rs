@@ -24,17 +24,14 @@ use std::{
 use tokio::{sync::watch, task::JoinHandle};
 use tonic::{Code, Status};
 
-/// A ledger and two spin processes, each behind a link that can be cut.
 struct Installation {
     folder: tempfile::TempDir,
     config: PathBuf,
-    /// Current addresses of the spin processes.
     at: [watch::Sender<SocketAddr>; 2],
     at_ledger: watch::Sender<SocketAddr>,
     ledger: Option<Process>,
     spins: [Option<Process>; 2],
     links: Vec<Cable>,
-    /// Arguments of each start.
     more: &'static [&'static str],
 }
 
@@ -74,7 +71,6 @@ impl Installation {
         self.folder.path().join("data")
     }
 
-    /// Kills the ledger, if it runs, and restarts it.
     fn restart_ledger(&mut self) {
         self.ledger.take().into_iter().for_each(Process::kill);
         let ledger =
@@ -88,7 +84,6 @@ impl Installation {
         self.spins[spin].take().into_iter().for_each(Process::kill);
     }
 
-    /// Kills a spin process, if it runs, and restarts it.
     fn restart(&mut self, spin: usize) {
         self.kill(spin);
         let target = format!("http://{}", self.links[spin].address);
@@ -99,7 +94,6 @@ impl Installation {
         self.spins[spin] = Some(process);
     }
 
-    /// Stops all processes in order.
     async fn stop(self) -> tempfile::TempDir {
         for process in self.spins.into_iter().chain([self.ledger]).flatten() {
             assert_eq!(process.terminate().await, Some(0));
@@ -108,7 +102,6 @@ impl Installation {
     }
 }
 
-/// Plays the player's rounds at one process and keeps all answers.
 struct Racer {
     account: Account,
     /// Prefix of request ids; racers with the same name send the same requests.
@@ -119,7 +112,6 @@ struct Racer {
     answers: BTreeMap<String, Played>,
 }
 
-/// Reasons for a request without an answer.
 enum Ended {
     /// The outcome is unknown; the request is repeated.
     Unknown,
@@ -128,7 +120,6 @@ enum Ended {
 }
 
 impl Racer {
-    /// Plays until the end of the race, across all faults.
     async fn race(mut self, ending: Arc<AtomicBool>, answered: Arc<AtomicU64>) -> Self {
         while !ending.load(Ordering::Acquire) {
             let (spin, ledger) = (*self.spin.borrow_and_update(), *self.ledger.borrow_and_update());
@@ -144,7 +135,6 @@ impl Racer {
         self
     }
 
-    /// Plays one round from its start; repeats answered requests.
     async fn play(&mut self, spin: &mut Client, ledger: &mut Client, answered: &AtomicU64) -> Result<(), Ended> {
         let id = format!("{}{}", self.name, self.round);
         let client_seed = format!("{id} of the caller").into_bytes();
@@ -182,7 +172,6 @@ impl Racer {
         Ok(())
     }
 
-    /// Keeps an answer and checks that a repeated one is equal.
     fn note(&mut self, id: &str, played: Played, answered: &AtomicU64) -> Played {
         answered.fetch_add(1, Ordering::Relaxed);
         let kept = Played { jackpot: None, ..played.clone() };
@@ -242,7 +231,6 @@ impl Race {
         Self { tasks: racers.into_iter().map(task).collect(), ending, answered }
     }
 
-    /// Waits for `answers` more answers.
     async fn goes_on(&self, answers: u64) {
         let wanted = self.answered.load(Ordering::Relaxed) + answers;
         until("an answer", async || {
@@ -252,7 +240,6 @@ impl Race {
         .await;
     }
 
-    /// Ends the race and returns all answers by request id, checking that racers agree.
     async fn end(self) -> BTreeMap<String, Played> {
         self.ending.store(true, Ordering::Release);
         let mut answers = BTreeMap::<String, Played>::new();
@@ -311,7 +298,6 @@ fn draws_are_used_once(data: &Path, answers: &BTreeMap<String, Played>) -> usize
     lost
 }
 
-/// Repeats every answered request at both processes.
 async fn answered_again(all: &Installation, account: &Account, answers: &BTreeMap<String, Played>) {
     for at in &all.at {
         let mut client = Client::connect(*at.borrow()).await;

@@ -20,7 +20,6 @@ use tonic::{Response, Status};
 
 const GBP: &str = "GBP";
 
-/// One request of each kind in pounds, with its answer.
 #[derive(Default)]
 struct Asked(Vec<(&'static str, Result<String, Status>)>);
 
@@ -34,7 +33,6 @@ impl Asked {
         played.ok()
     }
 
-    /// Creates a funded account with a withdrawal.
     async fn wallet(&mut self, client: &mut Client, player: &str) -> Account {
         let account = account(player, GBP);
         let open = OpenAccountRequest { request_id: "open".to_owned(), account: Some(account.clone()) };
@@ -90,7 +88,6 @@ impl Asked {
         self.answer("Autospin", answers);
     }
 
-    /// Rounds with bought features, each continued differently.
     async fn bought(&mut self, client: &mut Client) {
         let elves = latest("mystery-elves").unwrap();
         for player in ["chooses", "skips", "closes"] {
@@ -172,7 +169,6 @@ async fn pl_11_pl_35_a_repeated_request_is_answered_as_before_whatever_is_offere
             assert_eq!(before.as_ref().unwrap(), again, "{call}");
         }
         assert_eq!(server.ends(), ends, "nothing was logged");
-        // New requests are refused.
         let ann = account("ann", GBP);
         let neptune = latest("neptune").unwrap();
         let refused = client.spin(stake_on(neptune, "new", &ann, "0.02".parse().unwrap()), None).await.unwrap_err();

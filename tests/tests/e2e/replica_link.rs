@@ -25,7 +25,6 @@ use tonic::{Request, Response, Status, Streaming, transport::Server, transport::
 struct Breaking {
     inner: LogApi,
     first: Arc<AtomicBool>,
-    /// The replica's head, once it exists.
     replica: watch::Receiver<Option<watch::Receiver<Held>>>,
 }
 

@@ -14,7 +14,6 @@ use motherlode_tests::{Client, EUR, Process, bet, config, reason};
 use std::{fs, path::Path, process::Command, time::Duration};
 use tonic::Code;
 
-/// Timeout of any wait, so that a failure does not hang the run.
 const NEVER: Duration = Duration::from_secs(120);
 /// For a replica that must not stop because the log is shorter.
 const PATIENT: Duration = Duration::from_secs(3_600);
@@ -41,7 +40,6 @@ fn target(server: &Server) -> String {
     format!("http://{}", server.address())
 }
 
-/// Backs up a closed log.
 fn backup(config: &Config, data: &Path) -> Config {
     let (from, to) = (log_folder(&config.data, 0), log_folder(data, 0));
     fs::create_dir_all(&to).unwrap();
@@ -51,7 +49,6 @@ fn backup(config: &Config, data: &Path) -> Config {
     Config { data: data.to_owned(), ..config.clone() }
 }
 
-/// Plays a round once possible; returns the position of its last commit.
 async fn play(client: &mut Client, round: &str, account: &Account) -> u64 {
     let playing = async {
         loop {

@@ -47,12 +47,10 @@ async fn events(reports: &mut Reports, kinds: &[Kind]) -> Vec<SignificantEvent> 
     reports.list_significant_events(request).await.unwrap().into_inner().events
 }
 
-/// Returns an event's content without place and time.
 fn content(event: &SignificantEvent) -> [&str; 5] {
     [&event.subject, &event.before, &event.after, &event.actor, &event.reason].map(String::as_str)
 }
 
-/// Causes one significant event of each kind except a large win.
 async fn do_everything(client: &mut Client) -> String {
     // An operator must exist before it can be switched.
     client.fund("ann", EUR, 1_000).await;
@@ -124,7 +122,6 @@ async fn pl_22_significant_events_say_before_after_actor_and_reason_and_survive_
     server.stop().await.unwrap();
 }
 
-/// Lists all significant events by pages.
 async fn all_events(reports: &mut Reports, page_size: i32) -> Vec<SignificantEvent> {
     let (mut all, mut page_token) = (vec![], String::new());
     loop {
@@ -138,7 +135,6 @@ async fn all_events(reports: &mut Reports, page_size: i32) -> Vec<SignificantEve
     }
 }
 
-/// Most of them are in files by then.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_22_thousands_of_significant_events_are_listed_and_streamed_as_a_few_are() {
     const RATES: usize = 2_600;
@@ -300,7 +296,6 @@ async fn pl_23_dm_19_a_return_is_held_against_the_cash_return_of_its_currency_an
     assert!(levels[0].3 < levels[1].3 && levels[0].3 == levels[2].3 && levels[1].3 == levels[3].3, "{levels:?}");
     let stake: Vec<_> = found.totals.iter().filter(|of| of.stake.is_none()).map(theory).collect();
     assert_eq!(stake.len(), 4);
-    // Weighted by stake: 10 and 25 cents, 10 and 25 yen.
     let mean = (10.0 * levels[0].2.parse::<f64>().unwrap() + 25.0 * levels[1].2.parse::<f64>().unwrap()) / 35.0;
     assert!((stake[0].3.parse::<f64>().unwrap() - mean).abs() < 2e-6, "{stake:?}");
     server.stop().await.unwrap();
@@ -383,7 +378,6 @@ async fn pl_23_a_return_out_of_its_band_is_an_alert() {
     server.stop().await.unwrap();
 }
 
-/// Starts a service with a clock that the test moves.
 async fn timed(data: &Path) -> (motherlode_tests::Server, Arc<AtomicI64>) {
     let clock = Arc::new(AtomicI64::new(NOON));
     let time = Arc::clone(&clock);
@@ -397,7 +391,6 @@ async fn statement(reports: &mut Reports, date: &str) -> GetPoolStatementRespons
     reports.get_pool_statement(request).await.unwrap().into_inner()
 }
 
-/// Converts a figure in EUR to 1e-9 EUR.
 fn nano(figure: &str) -> i128 {
     figure.parse::<motherlode_books::Nano>().unwrap().0
 }
@@ -415,7 +408,6 @@ async fn pl_24_a_statement_has_the_meters_of_both_ends_of_its_day_and_reconciles
             client.play_out(bet(&format!("d{day}.{number}"), &alice, "0.10")).await.unwrap();
             bets[day] += 150;
         }
-        // All bets of a day are pooled before the next day.
         settled(server.ledgers()).await;
         if day == 0 {
             clock.fetch_add(DAY_MS, Ordering::SeqCst);

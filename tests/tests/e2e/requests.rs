@@ -44,7 +44,6 @@ async fn pl_11_fifty_concurrent_calls_with_one_id_have_one_effect_and_one_answer
     let last = client.play_out(bet("same", &account, "0.10")).await.unwrap().pop().unwrap();
     server.stop().await.unwrap();
 
-    // Also after a restart, and after the index is lost.
     for lose_index in [false, true] {
         if lose_index {
             std::fs::remove_dir_all(data.path().join("index")).unwrap();
@@ -101,7 +100,6 @@ async fn pl_33_a_request_whose_answer_was_lost_is_found_or_never_applied() {
     let played = client.play_out(bet("played", &alice, "0.10")).await.unwrap().pop().unwrap();
     let deposit = DepositRequest { request_id: "in".into(), account: Some(alice.clone()), amount_minor: 5 };
     let booked = client.ledger.deposit(deposit).await.unwrap().into_inner().transaction.unwrap();
-    // A refused request has no effect.
     let poor = WithdrawRequest { request_id: "poor".into(), account: Some(alice.clone()), amount_minor: 1 << 40 };
     client.ledger.withdraw(poor).await.unwrap_err();
     let before = position(&mut client).await;
@@ -116,7 +114,6 @@ async fn pl_33_a_request_whose_answer_was_lost_is_found_or_never_applied() {
     assert!(never.position > before);
     server.stop().await.unwrap();
 
-    // Also after a restart, and after the index is lost.
     for lose_index in [false, true] {
         if lose_index {
             std::fs::remove_dir_all(data.path().join("index")).unwrap();
@@ -206,7 +203,6 @@ async fn pl_33_of_a_bet_and_its_cancellation_exactly_one_comes_true() {
     checked(data.path());
 }
 
-/// Every error of a caller has its status, and nothing is logged.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_12_refusals_say_why_and_change_nothing() {
     let data = tempfile::tempdir().unwrap();

@@ -27,7 +27,6 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tonic::Code;
 
-/// Rounds per continuation.
 const ROUNDS: u32 = 100;
 const PLAYERS: [&str; 4] = ["ann", "ben", "cat", "dan"];
 
@@ -42,7 +41,6 @@ fn on(data: &Path, machine: &TempDir) -> Config {
     config
 }
 
-/// Starts with the draw keys in their file, as a process does.
 async fn started(config: &Config) -> Result<Server, ServeError> {
     let keys = DrawKeys::open(&config.draw_key_file().unwrap())?;
     Server::start(config, open_stores(config)?, Options::default(), scripted(Dealer::of(keys))).await
@@ -60,7 +58,6 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// Plays rounds with all players and returns the revealed values.
 async fn continued(server: &Server, tag: &str) -> BTreeSet<Vec<u8>> {
     let mut client = Client::connect(server.address()).await;
     let mut revealed = BTreeSet::new();
@@ -69,7 +66,6 @@ async fn continued(server: &Server, tag: &str) -> BTreeSet<Vec<u8>> {
         let request = bet(&format!("{tag}-{round}"), &player, "0.05");
         let played = match client.spin(request, Some(Force::Loss)).await {
             Ok(played) => played,
-            // The open round stays open.
             Err(status) if reason(&status) == "ROUND_IN_PROGRESS" => continue,
             Err(status) => panic!("{status}"),
         };
@@ -78,7 +74,6 @@ async fn continued(server: &Server, tag: &str) -> BTreeSet<Vec<u8>> {
     revealed
 }
 
-/// Serves a new log with four players, and returns an open round.
 async fn prepared(config: &Config) -> (Server, Played) {
     let server = started(config).await.unwrap();
     let mut client = Client::connect(server.address()).await;
@@ -91,7 +86,6 @@ async fn prepared(config: &Config) -> (Server, Played) {
     (server, open)
 }
 
-/// Returns the generations in a folder's log.
 fn begun(data: &Path) -> Vec<GenerationBegun> {
     let records = motherlode_log::scan(&log_folder(data, 0)).unwrap();
     let events = records.flat_map(|record| decode(&record.unwrap().bytes).unwrap().commit.events);
@@ -147,7 +141,6 @@ async fn mf_a1_a_copied_folder_deals_nothing_that_the_original_revealed() {
         server.stop().await.unwrap();
         assert!(original.len() > 70, "{}", original.len());
 
-        // On the same machine the page proves the loss.
         let error = refused(&on(&kept, &home)).await;
         for part in ["was acknowledged, and the log, which ends at position", "serve --restored"] {
             assert!(error.contains(part), "{error}");
@@ -194,7 +187,6 @@ async fn mf_a8_two_copies_that_are_served_at_once_share_no_dealt_value() {
     second.stop().await.unwrap();
 }
 
-/// The target of `copy`, with the draw keys.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a8_a_copied_log_that_is_served_deals_nothing_that_the_original_revealed() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
@@ -236,7 +228,6 @@ async fn mf_a6_lost_or_damaged_draw_keys_are_refused_with_the_draws_that_depend_
     let mut wrong = whole.clone();
     wrong[digit] = if wrong[digit] == b'0' { b'1' } else { b'0' };
     let mut older = String::from_utf8(whole.clone()).unwrap();
-    // The format of older programs, without a checksum.
     older.truncate(older.trim_end().rfind(' ').unwrap());
     let mut wrong_older = older.clone().into_bytes();
     let last = wrong_older.len() - 1;
@@ -271,7 +262,6 @@ async fn mf_a6_lost_or_damaged_draw_keys_are_refused_with_the_draws_that_depend_
     server.stop().await.unwrap();
     let last = begun(data.path()).pop().unwrap();
     assert_eq!((last.keys_lost.len(), last.keys_added.len()), (1, 1));
-    // Accepted once.
     started(&config).await.unwrap().stop().await.unwrap();
 }
 
@@ -298,13 +288,11 @@ async fn mf_a5_a_damaged_or_older_mark_is_no_evidence() {
         let again = continued(&server, "same").await;
         server.stop().await.unwrap();
         assert!(again.is_disjoint(&original), "{damage}");
-        // The mark was rewritten.
         let text = fs::read_to_string(&mark).unwrap();
         assert!(text.contains(" stopped ") && text.starts_with('0'), "{text}");
     }
 }
 
-/// A mark of a longer log refuses the start, even without a page.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a1_keys_that_know_of_a_longer_log_refuse_a_shorter_one() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
@@ -316,7 +304,6 @@ async fn mf_a1_keys_that_know_of_a_longer_log_refuse_a_shorter_one() {
     continued(&server, "same").await;
     server.stop().await.unwrap();
     let signed = signed_in(&data).size;
-    // The log is restored, the keys are not.
     fs::remove_dir_all(kept.join("keys")).unwrap();
     copy_folder(&data.join("keys"), &kept.join("keys"));
     let error = refused(&on(&kept, &elsewhere)).await;
@@ -375,7 +362,6 @@ async fn mf_a8_a_partition_that_is_restored_alone_deals_nothing_that_was_reveale
         copy_folder(&log_folder(&kept, partition), &log_folder(&restored, partition));
         let error = refused(&with(&restored, &home)).await;
         assert!(error.contains(&format!("partition {partition}: a record at position")), "{error}");
-        // Neither page nor mark.
         fs::remove_file(in_folder(&restored).draw_key_file().unwrap().with_file_name(format!("draws.log-{partition}")))
             .unwrap();
         let mut config = with(&restored, &elsewhere);
@@ -421,12 +407,10 @@ async fn mf_a7_a_stream_without_its_last_records_deals_nothing_that_was_revealed
     fs::remove_dir_all(&streams).unwrap();
     copy_folder(&kept, &streams);
     node.restart();
-    // By the page, and by the mark.
     for (data, machine) in [("by-page", &home), ("by-mark", &elsewhere)] {
         let error = refused(&with(data, &keys, machine)).await;
         assert!(error.contains("serve --restored"), "{error}");
     }
-    // Without either the seals are discarded.
     let server = started(&with("unsure", &older_keys, &elsewhere)).await.unwrap();
     let generations = server.ledger().generations();
     assert!(!generations.is_usable(generations.current().number - 1));
@@ -465,7 +449,6 @@ async fn mf_a3_a_log_that_is_shorter_than_a_witness_has_seen_takes_no_rounds() {
     let error = refused(&with(&kept, &elsewhere)).await;
     assert!(error.contains("was acknowledged, and the log, which ends at position"), "{error}");
 
-    // Without a checkpoint at the start, the first one is compared.
     let server = started(&with(&other, &elsewhere)).await.unwrap();
     let Standing::Damaged(why) = server.ledger().failed().await else { panic!("it is fenced") };
     assert!(why.contains("has cosigned"), "{why}");
@@ -478,7 +461,6 @@ async fn mf_a3_a_log_that_is_shorter_than_a_witness_has_seen_takes_no_rounds() {
     serving.await.unwrap();
 }
 
-/// Returns the number of records cosigned by a witness.
 fn seen(folder: &Path) -> u64 {
     let texts = fs::read_dir(folder).unwrap().filter_map(|entry| fs::read_to_string(entry.unwrap().path()).ok());
     let notes = texts.filter_map(|text| text.parse::<Note>().ok());

@@ -24,7 +24,6 @@ const LEDGER: &str = "motherlode.ledger.v1.LedgerService";
 const JACKPOT: &str = "motherlode.jackpot.v1.JackpotService";
 const LOG: &str = "motherlode.log.v1.LogService";
 
-/// Timeout of any wait, so that a failure does not hang the run.
 const NEVER: Duration = Duration::from_secs(120);
 
 fn dealer() -> Dealer {
@@ -50,7 +49,6 @@ async fn at_a7_a_spin_process_that_is_older_than_the_draw_keys_joins_their_write
     let older = open();
     let written = Config { role: Role::Ledger, ..config(&data) };
     let stores = whole(&written, Box::new(MemoryStore::new(0)));
-    // The start creates the first key.
     let ledger = Server::start(&written, stores, Options::default(), open()).await.unwrap();
     let mut joined = Config { role: Role::Spin, data: spin, ..written };
     joined.ledger.targets = vec![format!("http://{}", ledger.address())];
@@ -124,7 +122,6 @@ async fn pl_30_play_goes_on_over_restarts_of_the_ledger_and_each_request_has_one
     for _ in 0..3 {
         let playing = tokio::spawn(async move {
             while let Err(status) = player.play_rounds(&mut at_spin, 50).await {
-                // The log did not answer in time, or the replica may be outdated.
                 assert!(matches!(&*reason(&status), "OUTCOME_UNKNOWN" | "NOT_CURRENT"), "{status:?}");
             }
             (player, at_spin)
@@ -134,7 +131,6 @@ async fn pl_30_play_goes_on_over_restarts_of_the_ledger_and_each_request_has_one
         ledger = ledger_on(&config, store).await;
         (player, at_spin) = tokio::time::timeout(NEVER, playing).await.expect("play goes on").unwrap();
     }
-    // At the process with the log, answers are repeated, and the balance is their sum.
     let mut at_both = Client::connect(ledger.address()).await;
     at_both.spin = at_spin.spin.clone();
     player.check(&mut at_both).await;
@@ -269,7 +265,6 @@ async fn pl_30_the_log_is_read_record_by_record_and_what_is_not_there_is_refused
     assert_eq!(motherlode_log::hash(all.last().unwrap()).to_vec(), head.hash);
     assert_eq!(log.read_records(read(3, 2)).await.unwrap().into_inner().records, all[2..4]);
     assert!(log.read_records(read(end + 1, 0)).await.unwrap().into_inner().records.is_empty());
-    // Existing records come first, then new ones.
     let mut follow =
         log.follow_records(FollowRecordsRequest { partition: 0, after_position: end - 2 }).await.unwrap().into_inner();
     client.fund("late", EUR, 100).await;

@@ -41,7 +41,6 @@ fn bytes32(bytes: &[u8]) -> [u8; 32] {
     bytes.try_into().unwrap()
 }
 
-/// Checks a round as a player does, from the seals received and the values revealed.
 fn check(round: &Round, seals: &[Vec<u8>], client_seeds: &[&[u8]]) {
     assert_eq!(round.steps.len(), seals.len());
     for ((step, seal), client_seed) in round.steps.iter().zip(seals).zip(client_seeds) {
@@ -72,7 +71,6 @@ async fn pl_06_a_player_checks_each_draw_from_its_seal_before_the_request_to_the
     };
     client.ledger.deposit(deposit).await.unwrap();
 
-    // A round of one step with the seal and a client seed of the caller.
     let spin = SpinRequest {
         client_seed: b"drawn by the aggregator".to_vec(),
         seal: opened.seal.clone(),
@@ -112,7 +110,6 @@ async fn pl_06_a_player_checks_each_draw_from_its_seal_before_the_request_to_the
     let now = SpinRequest { seal: second.seal.clone(), ..stale };
     let third = client.spin(now, Some(Force::Loss)).await.unwrap();
 
-    // A round of several steps reveals nothing until it is over, then everything.
     let (mut seals, mut seeds) = (vec![third.seal.clone()], vec![]);
     let buy = stake_on(latest("mystery-elves").unwrap(), "many", &alice, "0.02".parse().unwrap());
     let stake = buy.stake.clone().map(|stake| motherlode_proto::round::v1::Stake { buy_feature: true, ..stake });
@@ -189,7 +186,6 @@ fn unhex(digits: &[u8]) -> Vec<u8> {
     digits.chunks(2).map(pair).collect()
 }
 
-/// Draw of an open round.
 struct Sealed {
     stream: StreamId,
     number: u64,
@@ -205,7 +201,6 @@ async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
     const KEY: [u8; 32] = *b"a key that no reader of it knows";
     let config = Config { store: motherlode_runtime::config::Store::default(), ..config(data.path()) };
     for start in 0..2 {
-        // Two starts, so that there is a snapshot.
         let stores = open_stores(&config).unwrap();
         let server =
             start_dealt(&config, stores, Options::default(), motherlode_tests::scripted(Dealer::from_master(KEY)))
@@ -283,7 +278,6 @@ fn names(reader: &Reader) -> Vec<&String> {
     reader.0.iter().map(|(name, _)| name).collect()
 }
 
-/// Returns the draws of a round from the log, each with its step and client seed.
 fn draws_of(config: &Config, stream: &StreamId, round_id: &str) -> Vec<((u64, u32), Vec<u8>)> {
     let number: u64 = round_id.rsplit('/').next().unwrap().parse().unwrap();
     let mut draws = vec![];
@@ -306,7 +300,6 @@ fn draws_of(config: &Config, stream: &StreamId, round_id: &str) -> Vec<((u64, u3
     draws
 }
 
-/// Collects every answer about rounds, and the log as followers receive it.
 async fn everything(client: &mut Client, server: &Server, open: &[Played], reader: &mut Reader) {
     for played in open {
         reader.has("Played", played.encode_to_vec());
@@ -406,7 +399,6 @@ async fn pl_28_a_lost_key_is_in_the_books_draw_by_draw() {
     assert_eq!(reasons.len(), 2);
 }
 
-/// Returns the seal of the value that a one-step round revealed.
 fn seal_used(played: &Played) -> Vec<u8> {
     draw::seal(&bytes32(&played.dealt[0])).to_vec()
 }

@@ -54,7 +54,6 @@ async fn open(client: &mut Client, request_id: &str, account: &Account) -> Resul
     Ok(client.spin.open_session(request).await?.into_inner())
 }
 
-/// Keeps a session alive, and waits for the first answer.
 async fn keep(client: &mut Client, session_id: &str) -> Result<Streaming<KeepSessionResponse>, Status> {
     let request = KeepSessionRequest { session_id: session_id.to_owned() };
     let mut kept = client.spin.keep_session(request).await?.into_inner();
@@ -71,7 +70,6 @@ fn bet_in(session_id: &str, request_id: &str, account: &Account) -> SpinRequest 
     SpinRequest { session_id: session_id.to_owned(), ..bet(request_id, account, "0.01") }
 }
 
-/// Plays until a round awaits a choice.
 async fn open_round(client: &mut Client, session_id: &str, account: &Account) -> Played {
     client.spin(bet_in(session_id, "r", account), Some(Force::Open)).await.unwrap()
 }
@@ -165,7 +163,6 @@ async fn bw_27_after_a_dropped_connection_the_session_is_held_for_30_seconds_and
     let held = expect::<()>(Err(held.await.expect("it notices")), Code::FailedPrecondition, "SESSION_HELD");
     let left = |status: &Status| status.get_error_details().retry_info().unwrap().retry_delay.unwrap();
     assert_eq!(left(&held), Duration::from_secs(30));
-    // The log must have it before the test's clock moves.
     while timed
         .server
         .player("alice")

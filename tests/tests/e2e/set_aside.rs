@@ -25,7 +25,6 @@ async fn significant(client: &mut Client, kind: Kind) -> Vec<SignificantEvent> {
     events
 }
 
-/// Plays until a round awaits the choice that will hit the jackpot.
 async fn waiting(client: &mut Client, player: &str) -> (Account, String) {
     let account = client.fund(player, EUR, 1_000_000).await;
     let mut request = bet("hit", &account, "0.20");
@@ -45,7 +44,6 @@ async fn jackpot(client: &mut Client, round_id: &str) -> JackpotWin {
     round.jackpots[0].clone()
 }
 
-/// Waits until a player's jackpot has a state.
 async fn until(client: &mut Client, round_id: &str, state: State) -> JackpotWin {
     let stands = async {
         loop {
@@ -120,7 +118,6 @@ async fn uf_01_a_start_on_a_log_with_an_award_that_cannot_be_paid_serves() {
     server.stop().await.unwrap();
     deposit_of_old(data.path(), &StreamId::player("acme", "alice"), room);
 
-    // Without a steward the hit is not priced.
     let settings = config(data.path());
     let stores = motherlode_server::open_stores(&settings).unwrap();
     let index = tempfile::tempdir().unwrap();

@@ -39,7 +39,6 @@ fn account_of(operator: &str, player: &str, currency: &str) -> Account {
     Account { operator_id: operator.into(), player_id: player.into(), currency_code: currency.into() }
 }
 
-/// Opens a session in demo mode and returns its id.
 async fn demo(client: &mut Client, operator: &str, player: &str) -> Result<String, Status> {
     let open = OpenSessionRequest {
         request_id: "s".into(),
@@ -78,7 +77,6 @@ async fn uf_05_sessions_of_one_operator_leave_the_others_their_own() {
     server.stop().await.unwrap();
 }
 
-/// Returns the events of all commits with an actor, with actor and reference.
 fn acted(server: &Server) -> Vec<(Event, String, String)> {
     let all = server.ledgers().all().flat_map(|ledger| commits(ledger, 1));
     let named = all.filter_map(|logged| match logged.commit.events.as_slice() {
@@ -278,14 +276,12 @@ async fn at_b3_open_rounds_of_an_operator_are_bounded_and_those_of_others_are_no
     }
     let refused = acme.spin(bet("open", &players[3], "0.01"), open).await.unwrap_err();
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "OPEN_ROUNDS_FULL"));
-    // A settled bet is not open, and a repetition is answered.
     acme.spin(bet("over", &players[4], "0.01"), Some(Force::Loss)).await.unwrap();
     acme.spin(bet("open", &players[0], "0.01"), open).await.unwrap();
     let mut other = client(&server, "other").await;
     let theirs = account_of("other", "a", EUR);
     other.fund_account(&theirs, 10_000).await;
     other.spin(bet("open", &theirs, "0.01"), open).await.unwrap();
-    // A finished round frees its place.
     acme.play_out(bet("open", &players[1], "0.01")).await.unwrap();
     acme.spin(bet("open", &players[3], "0.01"), open).await.unwrap();
     server.stop().await.unwrap();

@@ -18,7 +18,6 @@ use std::{
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
-/// Timeout of any wait, so that a failure does not hang the run.
 const NEVER: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -26,13 +25,11 @@ const LOOK: Duration = Duration::from_millis(50);
 const HELD: &str = "the log is held";
 const TAKEN_OVER: &str = "the log is taken over";
 
-/// A NATS server, and the settings of the processes.
 struct Installation {
     folder: TempDir,
     node: Node,
     store: Store,
     partitions: u32,
-    /// More lines of the configuration.
     more: String,
 }
 
@@ -44,7 +41,6 @@ impl Installation {
         Self { folder, node, store, partitions, more: String::new() }
     }
 
-    /// Starts a process that reaches the server at an address.
     fn start_at(&self, nats: &str, name: &str, role: &str, more: &[&str]) -> Process {
         let data = self.folder.path().join(name);
         let text = format!(
@@ -62,7 +58,6 @@ impl Installation {
         self.start_at(self.node.url(), name, role, more)
     }
 
-    /// Starts a spin process that uses the writing one of these ledgers.
     fn spin(&self, ledgers: [&Process; 2]) -> Process {
         let [a, b] = ledgers.map(|ledger| ledger.address);
         self.start("spin", "spin", &["--ledger", &format!("http://{a},http://{b}")])
@@ -91,18 +86,15 @@ async fn wait_for_line(process: &Process, words: &str) -> String {
     timeout(NEVER, saying).await.unwrap_or_else(|_| panic!("it never says that {words}"))
 }
 
-/// Parses a number in a log line.
 fn number(line: &str, field: &str) -> u64 {
     let number = line.split_once(&format!(" {field}=")).unwrap().1.split(' ').next();
     number.unwrap().parse().unwrap()
 }
 
-/// Returns a client that plays at one process and reads money at another.
 async fn client(spin: SocketAddr, ledger: SocketAddr) -> Client {
     Client { spin: Client::connect(spin).await.spin, ..Client::connect(ledger).await }
 }
 
-/// Plays at least `rounds` rounds and retries across takeovers.
 async fn play(player: &mut Player, client: &mut Client, rounds: usize) {
     let playing = async {
         while let Err(status) = player.play_rounds(client, rounds).await {
@@ -146,7 +138,6 @@ async fn pl_30_a_standby_takes_over_what_it_holds_and_reads_only_what_came_since
     }
 }
 
-/// Returns each reader of the writer's partitions with its lag in records.
 async fn readers(writer: &Process) -> BTreeMap<(String, u32), u64> {
     let mut client = Client::connect(writer.address).await;
     let told = client.report.get_vitals(GetVitalsRequest {}).await.unwrap().into_inner();
@@ -183,7 +174,6 @@ async fn pl_30_a_writer_lists_standbys_that_read_jetstream_and_processes_that_fo
     .await;
     play(&mut player, &mut Client::connect(a.address).await, 20).await;
     wait_for_readers(&a, |all| (0..2).all(|partition| standby(all, &b, partition) == Some(0))).await;
-    // A suspended process falls behind.
     b.hold();
     play(&mut player, &mut Client::connect(a.address).await, 20).await;
     wait_for_readers(&a, |all| (0..2).any(|partition| standby(all, &b, partition) > Some(0))).await;
@@ -250,7 +240,6 @@ async fn pl_30_a_standby_from_before_the_log_holds_it_and_so_does_a_writer_that_
 
 const LACKS: &str = "the log names draw keys";
 
-/// Waits until a standby serves, without a restart.
 async fn wait_for_takeover(standby: &Process) {
     until("a takeover", async || serving(standby.address).await || standby.log_line(LACKS).is_some()).await;
     assert_eq!(standby.log_line(LACKS), None);

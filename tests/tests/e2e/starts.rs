@@ -16,7 +16,6 @@ use std::{
 };
 use tokio::{process::Command, task::spawn_blocking, time::timeout};
 
-/// Opens home's log with small segments.
 pub fn open(config: &Config) -> Box<SegmentStore> {
     let options = Options { segment_bytes: 16 << 10, zero_bytes: 4 << 10 };
     Box::new(SegmentStore::open_by_outlines(&log_folder(&config.data, 0), 0, options).unwrap())
@@ -29,7 +28,6 @@ pub fn segments(config: &Config) -> Vec<PathBuf> {
     segments
 }
 
-/// Writes a log of several segments, with rounds in the first, and stops the service.
 pub async fn written(config: &Config) {
     let server = start_on(config, open(config)).await;
     let mut client = Client::connect(server.address()).await;

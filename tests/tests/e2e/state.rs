@@ -22,7 +22,6 @@ async fn start(config: &Config) -> Server {
     start_on(config, open_stores(config).unwrap()).await
 }
 
-/// Writes a data folder with rounds, a switch with a reason, and a snapshot.
 async fn written(config: &Config) {
     let server = start(config).await;
     let mut client = Client::connect(server.address()).await;

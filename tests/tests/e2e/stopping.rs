@@ -15,7 +15,6 @@ use tokio::{
     time::timeout,
 };
 
-/// Timeout of any wait.
 const NEVER: Duration = Duration::from_secs(30);
 
 #[tokio::test(flavor = "multi_thread")]

@@ -45,7 +45,6 @@ async fn mf_d3_pl_41_a_superseded_version_takes_no_new_bets_and_finishes_what_it
     server.stop().await.unwrap();
 
     let (server, mut client) = again(&config(data.path())).await;
-    // A repetition gets its answer, an open round can be finished.
     assert_eq!(client.spin(bet("first"), None).await.unwrap().round_id, first.round_id);
     let mut last = open;
     for step in 1.. {
@@ -75,7 +74,6 @@ async fn mf_d3_pl_41_a_superseded_version_takes_no_new_bets_and_finishes_what_it
     };
     assert!(refused.contains("SUPERSEDED") || refused.contains("superseded"), "{refused}");
     assert_eq!(server.ends(), ends, "nothing is logged");
-    // Free rounds of a granted campaign are played.
     client.spin.grant_campaign(campaign(neptune, "free", &nemo, 2)).await.unwrap();
     let free = of_old(free_round(neptune, "free-1", &nemo, "free"));
     client.play_out(free).await.unwrap();
@@ -110,7 +108,6 @@ async fn mf_d3_dm_14_an_older_version_gives_no_second_gift() {
     let coin = smallest(old);
     play(&mut client, old, of_old(stake_on(newest, "euro", &euro, coin)), 1).await;
     assert_eq!(gifted(&server, EUR), 3);
-    // The old version in another currency, then the newest in a third one.
     play(&mut client, old, of_old(stake_on(newest, "krona", &krona, coin)), 1).await;
     play(&mut client, newest, stake_on(newest, "dollar", &dollar, coin), 1).await;
     play(&mut client, old, of_old(stake_on(newest, "krona-2", &krona, coin)), 1).await;

@@ -50,7 +50,6 @@ fn expect<T: std::fmt::Debug>(result: Result<T, Status>, code: Code, why: &str) 
     status
 }
 
-/// Plays until a round of Bewitched awaits a choice.
 async fn open_round(client: &mut Client, account: &Account) -> Played {
     client.spin(bet("r", account, "0.01"), Some(Force::Open)).await.unwrap()
 }
@@ -140,7 +139,6 @@ async fn pl_25_service_operator_game_and_version_are_switched_and_the_refusal_sa
     server.stop().await.unwrap();
 }
 
-/// Returns why a bet on PlayStream is refused; `None` if accepted.
 async fn streamed(client: &mut Client, spin: SpinRequest) -> Option<String> {
     let call = PlayStreamRequest { tag: 1, call: Some(Call::Spin(spin)) };
     let mut answers = client.spin.play_stream(tokio_stream::iter([call])).await.unwrap().into_inner();
@@ -150,7 +148,6 @@ async fn streamed(client: &mut Client, spin: SpinRequest) -> Option<String> {
     }
 }
 
-/// Returns why the first spin of a series is refused; `None` if accepted.
 async fn of_series(client: &mut Client, spin: SpinRequest) -> Option<String> {
     let SpinRequest { request_id, account, game, stake, .. } = spin;
     let series = AutospinRequest { request_id, account, game, stake, spins: 1, ..AutospinRequest::default() };
@@ -165,7 +162,6 @@ fn why(error: &tonic_types::pb::Status) -> String {
     reason(&Status::with_details(Code::from_i32(error.code), error.message.as_str(), details))
 }
 
-/// Finishes the player's open rounds.
 async fn finish(client: &mut Client, account: &Account) {
     use motherlode_proto::ledger::v1::{GetAccountRequest, GetRoundRequest};
     loop {

@@ -36,7 +36,6 @@ use tokio::{
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status, transport::Server};
 
-/// Collector that forwards received metrics.
 struct Collector(mpsc::UnboundedSender<Vec<Metric>>);
 
 #[tonic::async_trait]
@@ -46,13 +45,11 @@ impl MetricsService for Collector {
         request: Request<ExportMetricsServiceRequest>,
     ) -> Result<Response<ExportMetricsServiceResponse>, Status> {
         let scopes = request.into_inner().resource_metrics.into_iter().flat_map(|resource| resource.scope_metrics);
-        // The test may have ended.
         let _ = self.0.send(scopes.flat_map(|scope| scope.metrics).collect());
         Ok(Response::new(ExportMetricsServiceResponse::default()))
     }
 }
 
-/// Sums the points of a counter or gauge that have all these attributes.
 pub fn counted(metric: &Metric, having: &[(&str, &str)]) -> i64 {
     let points: &[NumberDataPoint] = match metric.data.as_ref().unwrap() {
         Data::Sum(sum) => &sum.data_points,
@@ -68,7 +65,6 @@ pub fn counted(metric: &Metric, having: &[(&str, &str)]) -> i64 {
     points.map(|point| if let Some(Number::AsInt(number)) = point.value { number } else { 0 }).sum()
 }
 
-/// Returns the value of a gauge with one point.
 fn seconds(metric: &Metric) -> Option<f64> {
     match metric.data.as_ref()? {
         Data::Gauge(gauge) => match gauge.data_points.as_slice() {
@@ -95,7 +91,6 @@ pub fn prometheus(metric: &Metric) -> String {
     format!("{name}{unit}{total}")
 }
 
-/// Returns a counter's or gauge's integer points by an attribute's value.
 pub fn points(metric: &Metric, key: &str) -> BTreeMap<String, i64> {
     let points: &[NumberDataPoint] = match metric.data.as_ref().unwrap() {
         Data::Sum(sum) => &sum.data_points,
@@ -116,10 +111,8 @@ pub fn points(metric: &Metric, key: &str) -> BTreeMap<String, i64> {
     points.iter().map(|point| (attribute(point).unwrap_or_default(), number(point))).collect()
 }
 
-/// Prefix of metrics that only operators with seamless wallets have.
 pub const OF_WALLETS: &str = "motherlode_wallet_";
 
-/// Returns the names of metrics in a text.
 pub fn asked(text: &str) -> Vec<String> {
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     let named = words.filter(|word| word.starts_with("motherlode_") || word.starts_with("rpc_server_"));
@@ -130,7 +123,6 @@ pub fn asked(text: &str) -> Vec<String> {
     named.map(base).collect()
 }
 
-/// Starts a collector; returns its address and the received metrics.
 pub async fn collector() -> (String, mpsc::UnboundedReceiver<Vec<Metric>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
@@ -226,7 +218,6 @@ async fn uf_02_tls_handshakes_are_counted_by_how_they_end() {
     let target = Target::tls(service.address, &certificates.root);
     let mut stranger = target.tcp().await.unwrap();
     stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
-    // A TLS alert or nothing, then the end.
     let _ = stranger.read_to_end(&mut vec![]).await;
     drop(target.wire().await.unwrap());
     let mut ended = BTreeMap::new();
@@ -252,7 +243,6 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     let service = Process::start(PROGRAM, &data.path().join("data"), Some(&config));
     let mut client = Client::connect(service.address).await;
     let account = client.fund("alice", EUR, 1_000_000).await;
-    // The age of a copy needs a copy.
     let follow = FollowLogRequest { after_position: 0, partition: 0 };
     let mut copy = client.ledger.follow_log(follow).await.unwrap().into_inner();
     while copy.message().await.unwrap().unwrap().sent_position == 0 {}
@@ -271,7 +261,6 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     assert!(latest["motherlode_log_position"].data.is_some());
     assert!(latest.contains_key("motherlode_refusals_total"), "before the first of them");
     assert_eq!(points(&latest["motherlode_log_writable"], "partition").into_values().collect::<Vec<_>>(), [1]);
-    // The opening of the pool.
     let significant = points(&latest["motherlode_significant_events_total"], "kind");
     assert_eq!(significant["parameter_changed"], 1);
     // Alarms compute increases, so a counter must be present at 0.
@@ -294,7 +283,6 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     assert_eq!(service.terminate().await, Some(0));
 }
 
-/// Metrics of copies, checkpoints and the disk, which alarms use.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_e_readers_checkpoints_and_the_disk_are_measured() {
     let (endpoint, mut exports) = collector().await;
@@ -328,15 +316,12 @@ async fn at_e_readers_checkpoints_and_the_disk_are_measured() {
     let found = wait(&|found| copies(found) == 1 && only(&found["motherlode_log_copied"]) >= 5).await;
     assert!(only(&found["motherlode_log_position"]) >= only(&found["motherlode_log_copied"]));
     drop(copy);
-    // The copied position remains after the copy ends.
     let found = wait(&|found| copies(found) == 0).await;
     assert!(only(&found["motherlode_log_copied"]) >= 5);
-    // Everything is signed once the log is idle.
     wait(&|found| only(&found["motherlode_proofs_position"]) == only(&found["motherlode_log_position"])).await;
     assert_eq!(service.terminate().await, Some(0));
 }
 
-/// The ages that alarms need; tests of the ledger check their reference points.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_e_appends_copies_trees_and_checkpoints_have_ages_in_seconds() {
     let (endpoint, mut exports) = collector().await;
@@ -356,7 +341,6 @@ async fn at_e_appends_copies_trees_and_checkpoints_have_ages_in_seconds() {
         }
     };
     while exported().await.0 != [Some(0.0), None, Some(0.0), Some(0.0)] {}
-    // A complete copy, then a record after its end.
     let follow = FollowLogRequest { after_position: 0, partition: 0 };
     let mut copy = client.ledger.follow_log(follow).await.unwrap().into_inner();
     let end = client.ledger.get_log_status(GetLogStatusRequest {}).await.unwrap().into_inner().partitions[0].position;

@@ -18,7 +18,6 @@ use tonic::{Request, Response, Status, transport::Server};
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CALLER: &str = "00f067aa0ba902b7";
 
-/// Collector that forwards received spans.
 struct Collector(mpsc::UnboundedSender<Span>);
 
 #[tonic::async_trait]
@@ -35,7 +34,6 @@ impl TraceService for Collector {
     }
 }
 
-/// Process of a role with its collector.
 struct Traced {
     process: Process,
     spans: mpsc::UnboundedReceiver<Span>,
@@ -57,7 +55,6 @@ impl Traced {
         Self { process, spans }
     }
 
-    /// Stops the process, which exports the rest, and returns all spans.
     async fn stop(mut self) -> Vec<Span> {
         assert_eq!(self.process.terminate().await, Some(0));
         let mut spans = vec![];
@@ -72,7 +69,6 @@ fn hex(bytes: &[u8]) -> String {
     data_encoding::HEXLOWER.encode(bytes)
 }
 
-/// Returns the only span with this name in the caller's trace.
 fn only<'a>(spans: &'a [Span], name: &str) -> &'a Span {
     let mut found = spans.iter().filter(|span| span.name == name && hex(&span.trace_id) == TRACE);
     let only = found.next().unwrap_or_else(|| panic!("no {name} in {spans:?}"));
@@ -88,7 +84,6 @@ async fn a_round_is_one_trace_over_the_processes_that_resolve_and_write_it() {
     let spin = Traced::start(&folder.path().join("spin"), &["--role", "spin", "--ledger", &at]).await;
     let account = Client::connect(ledger.process.address).await.fund("alice", EUR, 10_000).await;
     let mut client = Client::connect(spin.process.address).await;
-    // One call without a trace, and one with it.
     client.play_out(bet("untraced", &account, "0.10")).await.unwrap();
     let mut request = Request::new(bet("traced", &account, "0.10"));
     request.metadata_mut().insert("traceparent", format!("00-{TRACE}-{CALLER}-01").parse().unwrap());

@@ -43,7 +43,6 @@ pub const LOGS: [(&str, &[&str]); 5] = [
     ("linked", &[include_str!("../../golden/linked.hex")]),
 ];
 
-/// Returns the records of each partition.
 pub fn all_records(golden: &[&str]) -> Vec<Vec<Bytes>> {
     golden.iter().map(|golden| records(golden)).collect()
 }
@@ -78,7 +77,6 @@ pub fn here(data: &Path, partitions: usize) -> Config {
 struct LogFigures {
     /// Each player's balances in minor units, from the last record.
     balances: BTreeMap<(String, Currency), i64>,
-    /// Finished rounds by id.
     rounds: BTreeMap<String, RoundState>,
 }
 
@@ -129,7 +127,6 @@ async fn pl_01_pl_30_a_log_of_every_earlier_version_is_served_and_gone_on_with()
             assert!(!round.steps.is_empty());
         }
 
-        // The open round is finished, and a new player plays.
         let request = ListOpenRoundsRequest { operator_id: "demo".to_owned(), ..ListOpenRoundsRequest::default() };
         let open = client.spin.list_open_rounds(request).await.unwrap().into_inner().rounds;
         assert_eq!(open.len(), 1, "{name}");
@@ -155,7 +152,6 @@ fn run(arguments: &[&str]) -> Output {
     Command::new(PROGRAM).args(arguments).output().unwrap()
 }
 
-/// Returns a next record with an event that this version does not know.
 fn of_a_later_version(records: &[Bytes]) -> Bytes {
     let last = records.last().unwrap();
     let mut commit = Commit::decode(last.clone()).unwrap();

@@ -49,7 +49,6 @@ struct Service {
 }
 
 impl Service {
-    /// Starts a service with two operators and two actors of the platform.
     async fn start(data: &Path) -> Self {
         let operators = operator("acme", &[("acme", ALL)])
             + &operator("other", &[("other", ALL)])
@@ -92,7 +91,6 @@ async fn settled(service: &Service) {
     until("the pool settles", async || is_settled(service.server.ledgers())).await;
 }
 
-/// Plays until a round awaits the choice that will hit the jackpot.
 async fn waiting(client: &mut Client, player: &str) -> (Account, String) {
     let account = client.fund(player, EUR, DEPOSIT).await;
     let mut request = bet("hit", &account, "0.20");
@@ -116,7 +114,6 @@ async fn suspend(client: &mut Client) {
     client.jackpot.suspend_pool(request).await.unwrap();
 }
 
-/// Proposes with the first actor, approves with the second.
 async fn resume(first: &mut Client, second: &mut Client) {
     let (request_id, pool_id) = ("resume".to_owned(), POOL.to_owned());
     let request = ResumePoolRequest { request_id, pool_id, actor: String::new() };
@@ -212,7 +209,6 @@ async fn mf_b1_pl_04_a_void_carries_the_facts_of_its_settled_round() {
     checked(data.path());
 }
 
-/// PL-38 (b): with operators, the writer refuses unapproved voids by "(anyone)".
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_38_b_a_void_by_anyone_is_not_admitted_with_operators() {
     let data = tempfile::tempdir().unwrap();
@@ -291,7 +287,6 @@ async fn mf_b1_pl_38_b_an_unpaid_award_is_held_and_the_approved_void_reverses_it
     checked(data.path());
 }
 
-/// Checks that the significant event of the void names its proposer and approver.
 async fn bob_sees(service: &Service, round: &str) {
     let mut bob = service.client("bob").await;
     let kinds = vec![Kind::Void.into(), Kind::VoidProposed.into()];

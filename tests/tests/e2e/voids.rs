@@ -58,7 +58,6 @@ async fn round(client: &mut Client, round_id: &str) -> Round {
     client.ledger.get_round(request).await.unwrap().into_inner().round.unwrap()
 }
 
-/// Returns the contribution of a round in 1e-9 EUR.
 fn contribution(round: &Round) -> i128 {
     match round.contribution_eur.as_str() {
         "" => 0,
@@ -77,7 +76,6 @@ fn bet(game: &dyn Game, number: usize, account: &Account) -> SpinRequest {
     bet
 }
 
-/// Classifies a round.
 fn kinds(bet: &SpinRequest, steps: &[Played], before: &Holdings, after: &Holdings) -> Vec<&'static str> {
     let outcomes = || steps.iter().filter_map(|step| step.outcome.as_ref());
     let spins = || outcomes().flat_map(|outcome| &outcome.spins);
@@ -154,7 +152,6 @@ async fn pl_04_bw_19_dm_22_a_void_brings_back_what_was_there_without_the_round()
     checked(data.path());
 }
 
-/// Returns the numbers below `count`, shuffled.
 fn shuffled(count: usize) -> Vec<usize> {
     let mut order: Vec<_> = (0..count).collect();
     order.sort_by_key(|number| (number + 1) * 7_919 % 104_729);
@@ -177,7 +174,6 @@ async fn pl_04_bw_19_voids_in_any_order_undo_money_and_pool_exactly_and_leave_wh
         let voided = void(&mut client, round_id).await.unwrap();
         assert_eq!(voided.win_taken_back, was.win);
         let now = holdings(&server, "vera");
-        // The change by the round alone.
         let changed = was.win.unwrap().amount_minor - was.bet.unwrap().amount_minor;
         expected.balance -= changed;
         expected.house += i128::from(changed) * 10_000_000;
@@ -191,7 +187,6 @@ async fn pl_04_bw_19_voids_in_any_order_undo_money_and_pool_exactly_and_leave_wh
             };
             assert!((1..=most).contains(value), "{game} {key}: {value}");
         }
-        // Play continues with the remaining collection.
         if count.is_multiple_of(10) {
             let game = latest_games()[count / 10 % latest_games().len()];
             let steps = play(&mut client, game, bet(game, 1_000 + count, &account), 3).await;
@@ -211,7 +206,6 @@ async fn pl_04_bw_19_voids_in_any_order_undo_money_and_pool_exactly_and_leave_wh
     checked(data.path());
 }
 
-/// Plays a settled round that won more than its bet; returns it with its answer.
 async fn winner(client: &mut Client, account: &Account) -> Played {
     let game = latest("neptune").unwrap();
     for number in 0..1_000 {

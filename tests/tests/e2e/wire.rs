@@ -31,7 +31,6 @@ use tonic_types::pb;
 const SERVICES: [&str; 3] =
     ["motherlode.jackpot.v1.JackpotService", "motherlode.ledger.v1.LedgerService", "motherlode.spin.v1.SpinService"];
 
-/// Timeout of any wait, so that a failure does not hang the run.
 const NEVER: Duration = Duration::from_secs(20);
 
 async fn channel(server: &motherlode_tests::Server) -> Channel {
@@ -100,7 +99,6 @@ async fn pl_12_a_message_above_the_limit_is_refused_and_one_at_the_limit_is_read
     assert_eq!(reason(&client.spin(request.clone(), None).await.unwrap_err()), "INVALID_FIELD", "it's read");
     request.game.push('x');
     assert_eq!(client.spin(request, None).await.unwrap_err().code(), Code::OutOfRange);
-    // The connection stays usable.
     assert_eq!(client.balance(&account).await, 100);
     assert_eq!(server.ends(), position, "nothing was logged");
     server.stop().await.unwrap();
@@ -114,7 +112,6 @@ type Latch = Arc<(Mutex<Shut>, Condvar)>;
 #[derive(Default)]
 struct Shut {
     shut: bool,
-    /// Whether an append has blocked since it was shut.
     waits: bool,
 }
 
@@ -123,13 +120,11 @@ fn set(latch: &Latch, shut: bool) {
     latch.1.notify_all();
 }
 
-/// Waits until an append blocks.
 fn waits(latch: &Latch) {
     let waiting = latch.1.wait_timeout_while(latch.0.lock().unwrap(), NEVER, |shut| !shut.waits).unwrap();
     assert!(!waiting.1.timed_out(), "nothing is appended");
 }
 
-/// Returns stores of all partitions on one such disk.
 fn gated(config: &Config, latch: &Latch) -> Stores {
     let gate = |partition| Box::new(Gate(MemoryStore::new(partition), Arc::clone(latch)));
     let stores: Vec<_> = (0..config.partitions).map(|partition| gate(partition) as Box<dyn Store>).collect();
@@ -201,7 +196,6 @@ async fn pl_11_a_call_out_of_time_and_its_repetition_have_one_effect() {
     server.stop().await.unwrap();
 }
 
-/// Sends calls on PlayStream one by one.
 struct Play {
     calls: mpsc::Sender<PlayStreamRequest>,
     answers: tonic::Streaming<motherlode_proto::spin::v1::PlayStreamResponse>,
@@ -305,7 +299,6 @@ async fn pl_11_bets_of_one_player_on_one_stream_have_one_effect_each() {
 async fn pl_11_a_streams_call_out_of_time_and_its_repetition_have_one_effect() {
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
-    // Long enough for an answer on a busy machine.
     config.limits.request_ms_max = 2_000;
     let latch = Latch::default();
     let server = start_on(&config, gated(&config, &latch)).await;
@@ -327,7 +320,6 @@ async fn pl_11_a_streams_call_out_of_time_and_its_repetition_have_one_effect() {
     server.stop().await.unwrap();
 }
 
-/// Returns code, message and metadata of a status.
 fn facts(status: &pb::Status) -> (i32, String, BTreeMap<String, String>, Vec<Vec<u8>>) {
     let (info, others): (Vec<_>, Vec<_>) =
         status.details.iter().partition(|detail| detail.type_url.ends_with("ErrorInfo"));
@@ -353,7 +345,6 @@ async fn pl_30_a_stop_ends_a_stream_after_answering_what_it_took() {
     play.send(100, Some(Call::Spin(bet("first", &accounts[0], "0.01")))).await;
     let (_, first) = play.next().await.unwrap();
     first.unwrap();
-    // The next append is a bet.
     settled(&ledgers).await;
     // With the disk shut, calls are accepted but not answered; the stop begins, then the disk responds.
     set(&latch, true);
@@ -375,7 +366,6 @@ async fn pl_30_a_stop_ends_a_stream_after_answering_what_it_took() {
     assert_eq!(bets, answered.len(), "every bet that was logged was answered");
 }
 
-/// Watches a pool's counters.
 async fn watch(client: &Client, pool: &str, coins: &[&str]) -> tonic::Streaming<WatchCountersResponse> {
     let coin_values = coins.iter().map(|coin| (*coin).to_owned()).collect();
     let request = WatchCountersRequest { pool_id: pool.to_owned(), coin_values, currency_code: String::new() };
@@ -483,7 +473,6 @@ async fn bw_20_retiring_a_pool_moves_its_increments_and_reserve() {
         ledger.books(|books| assert!(books.trial_balance().is_empty()));
     }
     client.jackpot.retire_pool(retire).await.expect("the same request has its one effect");
-    // Without a pool the game continues without contributions.
     let played = client.play_out(bet("after", &account, "1.00")).await.unwrap().pop().unwrap();
     let round = motherlode_proto::ledger::v1::GetRoundRequest { round_id: played.round_id };
     let round = client.ledger.get_round(round).await.unwrap().into_inner().round.unwrap();

@@ -5,14 +5,12 @@ use motherlode_tests::Process;
 use std::time::{Duration, Instant};
 use tokio::{task::JoinHandle, time::timeout};
 
-/// Number of calm parts and of attacks.
 pub const TURNS: u32 = 5;
 /// Pause before each calm part, in which the service completes the attack's calls.
 const REST: Duration = Duration::from_secs(1);
 /// Maximum time for an attack's tasks to end.
 const ENDS: Duration = Duration::from_secs(30);
 
-/// Plays for some time; returns the figures of each honest caller with its name.
 pub trait Play: AsyncFn(Duration) -> Vec<(&'static str, Rounds)> {}
 
 impl<F: AsyncFn(Duration) -> Vec<(&'static str, Rounds)>> Play for F {}

@@ -31,9 +31,7 @@ use tokio::{
 };
 use tonic::{Code, Status};
 
-/// Maximum connections kept open per kind of attack.
 const KEPT: usize = 200;
-/// Timeout of an answer.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 /// Maximum deposit in EUR cents, and one from before the ceiling.
 const DEPOSIT_MAX: i64 = 10_000_000_000_000;
@@ -42,7 +40,6 @@ const GREAT: i64 = 1_000_000_000_000_000;
 const LEDGER: &str = "/motherlode.ledger.v1.LedgerService/";
 const SPIN: &str = "/motherlode.spin.v1.SpinService/";
 
-/// Counts of results by attack.
 #[derive(Clone, Default)]
 pub struct Tally(Arc<Mutex<BTreeMap<(&'static str, String), u64>>>);
 
@@ -92,7 +89,6 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Names of the attacks.
 const ATTACKS: [&str; 14] = [
     "silence",
     "half a greeting",
@@ -110,7 +106,6 @@ const ATTACKS: [&str; 14] = [
     "bad tokens",
 ];
 
-/// One attacker.
 #[derive(Clone)]
 pub struct Attack {
     /// Tokens of both hostile operators and of the platform.
@@ -122,7 +117,6 @@ pub struct Attack {
 }
 
 impl Attack {
-    /// Opens the attackers' accounts before the attack.
     pub async fn prepare(target: &Target) {
         for (operator, player, money) in
             [("mallory", "alice", 1_000_000_000), ("marvin", "alice", 1_000_000), ("marvin", "rich", DEPOSIT_MAX)]
@@ -133,7 +127,6 @@ impl Attack {
         }
     }
 
-    /// Starts all attacks.
     pub fn all(target: &Target, tally: &Tally, until: Instant) -> Vec<JoinHandle<()>> {
         let with = |token| target.with(token);
         let (mallory, marvin, platform) = (with("mallory"), with("marvin"), with("first"));
@@ -162,7 +155,6 @@ impl Attack {
         Instant::now() < self.until
     }
 
-    /// Connects; `None` if the service refuses.
     async fn client(&self, target: &Target) -> Option<Client> {
         let (url, credentials) = target.honest();
         connect(&url, &credentials, Some(ANSWER_MAX)).await.ok().map(Client::on)
@@ -189,7 +181,6 @@ impl Attack {
             let opened = self.mallory.from(1 + number).tcp().await;
             self.tally.count("silence", if opened.is_ok() { "opened" } else { "refused" });
             kept.extend(opened.ok());
-            // More than one address may have.
             while kept.len() > 2 * KEPT {
                 kept.pop_front();
             }
@@ -206,7 +197,6 @@ impl Attack {
                 kept.push_back(wire);
             }
             if let Ok(mut stream) = self.marvin.from(8).tcp().await {
-                // Success does not matter.
                 let _ = stream.write_all(&[0x16, 3, 1, 2, 0, 1]).await;
                 kept.push_back(Box::new(stream));
             }

@@ -38,7 +38,6 @@ const PLAYERS: u64 = 16;
 const APART: Duration = Duration::from_millis(40);
 const KINDS: [&str; 6] = ["series", "spin", "grant", "grants", "session", "deposit"];
 
-/// A cancelled request, and its answer.
 struct Cancelled {
     kind: &'static str,
     /// The player's stream; the system's for campaigns of many players.
@@ -62,7 +61,6 @@ fn account(player: &str, currency: &str) -> Account {
     Account { operator_id: "mallory".into(), player_id: player.into(), currency_code: currency.into() }
 }
 
-/// Plays a series to its end and finishes its open rounds.
 async fn series(mut client: Client, id: String, account: Account) {
     let SpinRequest { account, game, stake, witch, .. } = bet("", &account, "0.01");
     let request =
@@ -99,7 +97,6 @@ fn campaign(id: &str, players: [&str; 2]) -> GrantCampaignsRequest {
     }
 }
 
-/// Makes a request and ignores its result.
 async fn act(mut client: Client, kind: &'static str, player: String, id: String) {
     let money = account(&player, "EUR");
     match kind {
@@ -165,7 +162,6 @@ fn next(random: &mut u64) -> u64 {
     *random
 }
 
-/// Makes a player's requests and cancellations for some time.
 async fn attack(client: Client, player: u64, until: Instant, all: Arc<Mutex<Vec<Cancelled>>>) {
     let name = format!("v-{player}");
     let mut random = 0x9e37_79b9_7f4a_7c15 ^ (player + 1);
@@ -196,12 +192,10 @@ async fn attack(client: Client, player: u64, until: Instant, all: Arc<Mutex<Vec<
             }
         );
         all.lock().unwrap().push(cancelled);
-        // Repeats the request: if it was cancelled, it is refused.
         act(client.clone(), kind, name.clone(), id).await;
     }
 }
 
-/// Reads the commits of a closed log.
 fn commits(data: &Path) -> Vec<Commit> {
     let config = Config { data: data.to_owned(), ..Config::default() };
     let stores = motherlode_server::open_stores(&config).unwrap();
@@ -257,7 +251,6 @@ impl Effects {
         self.0.get(&(stream.clone(), request_id.to_owned())).map_or(&[], Vec::as_slice)
     }
 
-    /// Compares an answer with the log.
     fn check(&self, cancelled: &Cancelled) {
         let Cancelled { kind, stream, request_id, outcome } = cancelled;
         let what = format!("{kind} {request_id} of {stream}: {outcome:?}");

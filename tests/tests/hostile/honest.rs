@@ -20,12 +20,10 @@ use tonic::{Code, Request, Status};
 
 /// Deadline of a round's bet, and of each choice.
 const DEADLINE: Duration = Duration::from_secs(2);
-/// Pause before a retry.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Enough players for each round to end before the player's next one is due.
 const PLAYERS: u64 = 400;
 
-/// The operator.
 #[derive(Clone)]
 pub struct Honest {
     client: Client,
@@ -34,14 +32,11 @@ pub struct Honest {
     run: u128,
 }
 
-/// Results of its rounds.
 #[derive(Default)]
 pub struct Rounds {
-    /// Sorted durations.
     took: Vec<Duration>,
     /// Reasons of rounds without an answer by the deadline.
     pub failed: Vec<String>,
-    /// Number of retries.
     again: u64,
 }
 
@@ -112,7 +107,6 @@ impl Honest {
         balances
     }
 
-    /// Plays for some time, and waits for the last round.
     pub async fn play(&self, time: Duration) -> Rounds {
         let (begun, every) = (Instant::now(), Duration::from_secs(1) / self.rate);
         let mut playing = JoinSet::new();

@@ -49,7 +49,6 @@ const CALLS_A_SECOND: u32 = 200;
 const CALLS_AT_ONCE: u32 = 1_000;
 /// Niceness of attackers (sched(7)); some threads of the service have 10.
 const NICER: i32 = 19;
-/// Maximum memory of the service.
 const BYTES_MAX: u64 = 1 << 30;
 
 fn asked(variable: &str, default: u64) -> u64 {
@@ -61,7 +60,6 @@ fn configure(folder: &Path) -> (String, Target) {
     let certificates = Certificates::make(folder);
     let rate = format!("calls_per_second_max = {CALLS_A_SECOND}\ncalls_burst_max = {CALLS_AT_ONCE}\n");
     let operators = ["mallory", "marvin", "honest"].map(|id| {
-        // The operator's settings precede its credentials.
         operator(id, &[(id, ALL)]).replacen(
             "[[operators.credentials]]",
             &(rate.clone() + "[[operators.credentials]]"),

@@ -19,7 +19,6 @@ const TURNS: u32 = 10;
 /// Connections with HTTP/2's preface and no call, and their addresses.
 const IDLE: usize = 1_000;
 const ADDRESSES: u8 = 10;
-/// Connections with unread streams.
 const UNREAD: u8 = 60;
 const STREAMS: usize = 10;
 /// Maximum time from SIGTERM to the next process's first answer to a bet.

@@ -32,7 +32,6 @@ use tokio::{sync::mpsc, task::JoinHandle, time::sleep};
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::Status;
 
-/// Callers with one request at a time: of reads, of bets and series, and of bets that leave a round open.
 const READERS: u64 = 32;
 const BETTORS: u64 = 32;
 const OPENERS: u64 = 16;
@@ -41,19 +40,15 @@ const STREAMS: u64 = 2;
 const STREAM_PLAYERS: u64 = 512;
 /// More callers on one connection.
 const ON_ONE: u64 = 8;
-/// Maximum open rounds of an operator.
 const OPEN_MAX: u64 = 2_000;
-/// Pause after a refusal.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The greedy operator.
 #[derive(Clone)]
 struct Greedy {
     client: Client,
     until: Instant,
     /// Answers by kind and status.
     counts: Arc<Mutex<BTreeMap<(&'static str, String), u64>>>,
-    /// Next number of a player or request.
     next: Arc<AtomicU64>,
 }
 
@@ -191,7 +186,6 @@ impl Greedy {
                 ..SpinRequest::default()
             };
             let bought = self.client.spin(bought, None).await;
-            // Some settle at once.
             let is_open = bought.as_ref().map_or(true, |played| played.state() == RoundState::Open);
             self.counted(if is_open { "open rounds" } else { "rounds over at once" }, &bought).await;
         }

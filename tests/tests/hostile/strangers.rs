@@ -36,32 +36,24 @@ const SILENT: std::ops::Range<u8> = 2..11;
 const WATCHES: std::ops::Range<u8> = 11..19;
 /// Pause before an attacker reopens a closed connection.
 const REOPEN: Duration = Duration::from_millis(250);
-/// Connections kept by the gateway.
 const KEPT: usize = 100;
 /// Calls of the gateway, and honest calls on new connections, per second.
 const GATEWAY_RATE: u32 = 50;
 const FRESH_RATE: u32 = 20;
-/// Deadline of an honest call.
 const DEADLINE: Duration = Duration::from_secs(2);
-/// Flooding connections, and bytes per second on each.
 const FLOODS: usize = 2;
 const FLOOD_RATE: u32 = 25 << 20;
-/// Bytes per write.
 const FLOOD_BYTES: usize = 64 << 10;
-/// Maximum new connections per second.
 const FLOODS_OPENED: u32 = 50;
 
-/// Attack time of a test.
 pub fn seconds() -> Duration {
     Duration::from_secs(asked("MOTHERLODE_STRANGERS_SECONDS", 60).max(5))
 }
 
-/// Rounds per second of the honest operator.
 pub fn rate() -> u32 {
     u32::try_from(asked("MOTHERLODE_HOSTILE_RATE", 50)).unwrap()
 }
 
-/// Writes a configuration with TLS, the console and two operators.
 pub fn configure(folder: &Path, limits: &str) -> (PathBuf, Target) {
     let certificates = Certificates::make(folder);
     let operators = ["mallory", "honest"].map(|id| operator(id, &[(id, ALL)])).concat();
@@ -123,7 +115,6 @@ impl Gateway {
         let mut kept = vec![];
         for _ in 0..KEPT {
             let mut wire = gateway.wire().await.unwrap();
-            // A repetition has the same answer.
             answered(&mut wire, &open).await.unwrap();
             kept.push(Arc::new(Mutex::new(wire)));
         }
@@ -177,7 +168,6 @@ fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Reads until the connection or the time ends.
 async fn hold(wire: &mut (impl AsyncReadExt + Unpin), until: Instant, counts: &Counts) {
     let read = async {
         let mut bytes = [0; 1_024];
@@ -188,7 +178,6 @@ async fn hold(wire: &mut (impl AsyncReadExt + Unpin), until: Instant, counts: &C
     }
 }
 
-/// Keeps one silent connection.
 async fn silence(target: Target, first: Duration, until: Instant, counts: Arc<Counts>) {
     sleep(first).await;
     while Instant::now() < until {
@@ -272,7 +261,6 @@ fn frames() -> [(&'static str, Vec<u8>); 4] {
     ]
 }
 
-/// Bytes sent, and connections ended by the service.
 #[derive(Default)]
 struct Flooded {
     bytes: AtomicU64,

@@ -34,14 +34,11 @@ use std::{
 use tonic::Status;
 
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
-/// Number of calm parts and of attacks.
 const TURNS: u32 = 5;
 /// Maximum voided bets per second, and flooding players.
 const FLOOD: u32 = 1_500;
 const FLOODING: u64 = 32;
-/// The honest operator's hits per attack.
 const HITS: u32 = 6;
-/// Rounds of the bulk void.
 const BULK: usize = 1_000;
 /// Maximum time until the next start listens.
 const LISTENS: Duration = Duration::from_secs(2);
@@ -89,7 +86,6 @@ async fn hit(client: &mut Client, account: &Account, id: &str) -> Result<(String
     Ok((spun.round_id, chosen.jackpot.map_or(State::Unspecified, |won| won.state())))
 }
 
-/// Counts of the attack.
 #[derive(Default)]
 struct Flood {
     voided: AtomicU64,
@@ -125,7 +121,6 @@ async fn flood(target: Target, player: u64, turn: u32, until: Instant, flood: Ar
     }
 }
 
-/// Hits with the attacker's player and voids at once; returns the rounds of the proposals.
 async fn own_hits(mut client: Client, turn: u32) -> Vec<String> {
     let own = account("mallory", "own");
     let mut rounds = vec![];

@@ -13,7 +13,6 @@ const FLOORS: [(&str, &[&str]); 2] = [
     ("engine/books", &["values", "events", "statement", "play", "state", "fold"]),
 ];
 
-/// Returns the folders of all shipped crates.
 fn crates() -> Vec<String> {
     let mut found = vec!["proto".to_owned()];
     for folder in ["engine", "services"] {
@@ -89,7 +88,6 @@ fn no_floor_imports_one_above_it() {
     }
 }
 
-/// Returns the circles of a small example crate as text.
 fn of(files: &[(&str, &str)]) -> Vec<String> {
     let circles = circles(&imports(files.iter().copied()));
     circles.iter().map(|circle| circle.iter().map(in_words).collect::<Vec<_>>().join(" ")).collect()

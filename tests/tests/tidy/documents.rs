@@ -12,7 +12,6 @@ const FILES: [&str; 5] = [".rs", ".py", ".proto", ".toml", ".md"];
 /// Generated folders, and files of other projects.
 const ELSEWHERE: [&str; 4] = ["target/", "tests/.venv/", "fuzz/corpus/", "fuzz/artifacts/"];
 
-/// Returns all files and folders, relative to the root.
 pub(crate) fn paths() -> Vec<PathBuf> {
     fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {

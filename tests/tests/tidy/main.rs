@@ -63,7 +63,6 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// Returns path and text of every source file with one of these endings.
 fn sources(endings: &[&str]) -> Vec<(PathBuf, String)> {
     fn walk(folder: &Path, endings: &[&str], found: &mut Vec<(PathBuf, String)>) {
         for entry in fs::read_dir(folder).unwrap() {

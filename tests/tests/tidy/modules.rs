@@ -131,7 +131,6 @@ fn tokens(text: &str) -> Vec<String> {
 fn paths(module: &Module, tokens: &[String], child: impl Fn(&str) -> bool) -> Vec<Module> {
     let token = |place: usize| tokens.get(place).map_or("", String::as_str);
     let mut found = vec![];
-    // Inline modules with the depth of their braces.
     let (mut within, mut depth): (Vec<(String, usize)>, usize) = (vec![], 0);
     let mut place = 0;
     while place < tokens.len() {

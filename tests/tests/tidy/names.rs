@@ -9,7 +9,6 @@ use crate::{root, sources};
 /// Folders that may name games: the games with their list, and the example that writes their data.
 const THEIRS: [&str; 2] = ["engine/slots/src/games", "engine/slots/examples"];
 
-/// Returns the names of all games, as in requests, code and documents.
 fn names() -> BTreeSet<String> {
     let forms = |game: &str, title: &str| {
         [game.to_owned(), game.replace('-', "_"), game.replace('-', ""), title.to_lowercase()]

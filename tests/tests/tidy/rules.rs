@@ -12,7 +12,6 @@ const FILES: [&str; 12] = ["css", "html", "js", "md", "mjs", "proto", "py", "rs"
 /// Precedes the reason why no test carries a rule's number.
 const NOT_IMPLEMENTED: &str = " **Not implemented**: ";
 
-/// Entry of the reference.
 #[derive(Debug, PartialEq, Eq)]
 struct Rule {
     number: String,

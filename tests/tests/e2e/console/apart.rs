@@ -16,7 +16,6 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// A console; stopped when dropped.
 struct Apart {
     address: SocketAddr,
     _stop: oneshot::Sender<()>,

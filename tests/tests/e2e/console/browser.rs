@@ -19,7 +19,6 @@ impl Page {
         found.map_or("", |(_, value)| value)
     }
 
-    /// Returns a hidden field of the form with this action.
     pub(crate) fn hidden(&self, action: &str, name: &str) -> Option<String> {
         let form = self.body.split("<form").find(|form| form.contains(&format!("action=\"{action}\"")))?;
         let field = form.split("<input").find(|field| field.contains(&format!("name=\"{name}\"")))?;
@@ -38,7 +37,6 @@ impl Browser {
         Self { address, cookie: None }
     }
 
-    /// Logs in with a token.
     pub(crate) async fn logged_in(address: SocketAddr, token: &str) -> Self {
         let mut browser = Self::new(address);
         let page = browser.post("/login", &[("token", token)]).await;
@@ -54,7 +52,6 @@ impl Browser {
         self.ask("POST", path, &[("content-type", "application/x-www-form-urlencoded")], &encoded(fields)).await
     }
 
-    /// Submits the page's form with this action.
     pub(crate) async fn submit(&mut self, page: &Page, action: &str, fields: &[(&str, &str)]) -> Page {
         let word = page.hidden(action, "word").unwrap_or_else(|| panic!("a form for {action} in {}", page.body));
         let id = page.hidden(action, "request").unwrap_or_default();
@@ -63,7 +60,6 @@ impl Browser {
         self.post(action, &fields).await
     }
 
-    /// Sends a request with additional headers; `host` replaces the default one.
     pub(crate) async fn ask(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Page {
         let mut all = BTreeMap::from([("host", self.address.to_string()), ("connection", "close".to_owned())]);
         all.extend(self.cookie.iter().map(|cookie| ("cookie", cookie.clone())));
@@ -104,7 +100,6 @@ fn read(answer: &str) -> Page {
     Page { status, headers, body: body.to_owned() }
 }
 
-/// Elements without an end tag.
 const VOID: [&str; 8] = ["area", "br", "col", "hr", "img", "input", "link", "meta"];
 
 /// Checks that elements are nested correctly and ids are unique.
@@ -119,7 +114,6 @@ pub(crate) fn assert_well_formed(page: &str) {
         }
         let name: String = tag.chars().take_while(|letter| letter.is_ascii_alphanumeric()).collect();
         assert!(!name.is_empty(), "markup that is none: {part}");
-        // Skips quoted values.
         let attributes: String = tag.split('"').step_by(2).collect();
         assert!(
             !attributes.contains(" style=") && !attributes.contains(" on"),

@@ -17,7 +17,6 @@ fn told(page: &Page) -> Value {
     serde_json::from_str(&page.body).unwrap_or_else(|error| panic!("{error}: {}", page.body))
 }
 
-/// Returns the lines of a chunked answer.
 fn lines(page: &Page) -> Vec<Value> {
     let lines = page.body.lines().filter(|line| line.starts_with('{'));
     lines.map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -59,7 +58,6 @@ async fn a_call_with_many_answers_answers_lines_and_says_in_the_last_why_it_ende
     assert_eq!((page.status, page.header("content-type")), (200, "application/jsonl"), "{}", page.body);
     let answers = lines(&page);
     assert!(!answers.is_empty() && answers.iter().all(|line| line["result"].is_object()), "{}", page.body);
-    // An endless stream ends with the credential.
     let bewitched = json!({ "poolId": "bewitched" });
     let watching = call(&service, "acme-all", "/v1/JackpotService/WatchCounters", &bewitched);
     let expiring = async {

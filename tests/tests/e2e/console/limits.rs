@@ -10,12 +10,9 @@ use tokio::{
     time::timeout,
 };
 
-/// Timeout of any wait.
 const NEVER: Duration = Duration::from_secs(30);
-/// Message of a watch.
 const WATCH: &str = r#"{"poolId": "bewitched"}"#;
 
-/// Starts a service with two operators, the first with two credentials.
 async fn service(data: &Path, change: impl FnOnce(&mut Config)) -> Server {
     let text =
         operator("acme", &[("acme", ALL), ("acme-support", r#"["support"]"#)]) + &operator("bravo", &[("bravo", ALL)]);
@@ -31,13 +28,11 @@ async fn ask(stream: &mut TcpStream, request: &str) -> Option<String> {
     stream.write_all(request.as_bytes()).await.ok()?;
     let mut status = [0; 12];
     timeout(NEVER, stream.read_exact(&mut status)).await.expect("an answer, or the end").ok()?;
-    // Drains the rest of a short answer.
     let mut rest = [0; 8_192];
     timeout(NEVER, stream.read(&mut rest)).await.expect("the rest of the answer").ok()?;
     Some(String::from_utf8_lossy(&status[9..]).into_owned())
 }
 
-/// Makes an operator's call on a new connection.
 async fn asks(target: &Target, token: &str) -> Option<String> {
     ask(&mut target.tcp().await.unwrap(), &target.with(token).json("ReportService/GetIdentity", "{}")).await
 }
@@ -187,7 +182,6 @@ async fn at_b1_half_requests_and_idle_connections_are_closed_in_time() {
             let mut stream = TcpStream::connect(address).await.unwrap();
             stream.write_all(begun.as_bytes()).await.unwrap();
             let mut read = vec![];
-            // A reset is an end, too.
             let _ = timeout(NEVER, stream.read_to_end(&mut read)).await.expect("the connection is closed");
             assert_eq!(read.starts_with(b"HTTP/1.1 "), begun.ends_with("\r\n\r\n"), "{begun}");
         }

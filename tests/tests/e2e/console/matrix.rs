@@ -5,16 +5,11 @@ use motherlode_proto::round::v1::RoundState;
 use motherlode_tests::operators::Service;
 use std::collections::BTreeSet;
 
-/// Permission for a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Who {
-    /// With or without log-in.
     Anybody,
-    /// Any credential of an operator.
     Any,
-    /// One of these roles of an operator.
     Roles(&'static [&'static str]),
-    /// Only the platform.
     Platform,
 }
 
@@ -25,7 +20,6 @@ struct Row {
     path: &'static str,
     who: Who,
     form: Option<&'static [(&'static str, &'static str)]>,
-    /// The route is about one operator's data: others get the answer for unknown data.
     own: bool,
 }
 
@@ -131,7 +125,6 @@ const ROWS: &[Row] = &[
     own("/log/{partition}/{position}", "/log/{record}", AUDIT),
     page("/login", "/login", Who::Anybody),
     act("/logout", "/logout", Who::Any, false, &[]),
-    // The matrix of calls covers these.
     act("/v1/{service}/{method}", "", Who::Anybody, false, &[]),
     page("/live/now", "/live/now", Who::Any),
     page("/live/jackpots", "/live/jackpots", Who::Any),
@@ -146,7 +139,6 @@ const ROWS: &[Row] = &[
     page("/icon.svg", "/icon.svg", Who::Anybody),
 ];
 
-/// Values of the names in rows.
 struct Names {
     over: String,
     open: String,
@@ -169,7 +161,6 @@ impl Names {
     }
 }
 
-/// Requests a row's route; a form has the session's word.
 async fn ask(browser: &mut Browser, row: &Row, path: &str, word: &str) -> Page {
     match row.form {
         None => browser.get(path).await,
@@ -207,7 +198,6 @@ async fn pl_27_every_page_and_every_action_is_for_its_roles() {
                 Who::Roles(roles) => roles.contains(&role),
                 Who::Platform => false,
             };
-            // Other tests cover the effects of permitted forms.
             if row.form.is_some() && may {
                 continue;
             }
@@ -280,14 +270,12 @@ async fn pl_27_another_operators_things_are_to_every_page_and_action_what_is_not
         let nothing = ask(&mut bravo, row, &nobodys.path(row.path).replace("acme/alice", "acme/nobody"), &word).await;
         assert_eq!(there.status, 404, "{}: {}", row.route, there.body);
         assert_eq!((there.status, text(&there)), (nothing.status, text(&nothing)), "{}", row.route);
-        // A word of acme's session is invalid in bravo's.
         if row.form.is_some() {
             let mut acme = Browser::logged_in(service.server.console(), "acme-all").await;
             let word = acme.get("/find").await.hidden("/logout", "word").unwrap();
             assert_eq!(ask(&mut bravo, row, &names.path(row.path), &word).await.status, 403, "{}", row.route);
         }
     }
-    // Paths without an id: bravo's pages show nothing of acme's.
     for row in ROWS.iter().filter(|row| !row.own && row.form.is_none() && row.who != Who::Platform) {
         let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
         let page = bravo.get(&names.path(row.path)).await;

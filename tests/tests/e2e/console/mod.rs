@@ -51,7 +51,6 @@ async fn service() -> Service {
     Service::start(&(of("acme") + &of("bravo") + &of("platform") + CONSOLE)).await
 }
 
-/// Plays a finished and an open round of one of acme's players.
 async fn rounds(service: &Service) -> (Account, String, String) {
     let mut client = service.client("acme-all").await;
     let alice = client.fund("alice", EUR, 1_000_000).await;
@@ -66,13 +65,11 @@ async fn round(service: &Service, round_id: &str) -> Round {
     client.ledger.get_round(request).await.unwrap().into_inner().round.unwrap()
 }
 
-/// Returns a page's text without request ids and session words.
 fn text(page: &Page) -> String {
     let body = page.body.split("<main").nth(1).unwrap_or(&page.body);
     body.split('<').filter(|part| !part.starts_with("input")).collect::<Vec<_>>().join("<")
 }
 
-/// Returns the bytes of a round's page outside its steps: head, navigation, forms.
 fn around_steps(page: &str) -> usize {
     let (before, rest) = page.split_once("<section class=\"part").unwrap();
     let (_, last) = rest.rsplit_once("<section class=\"part").unwrap();
@@ -161,7 +158,6 @@ async fn pl_19_pages_are_well_formed_small_and_load_nothing() {
                 }
             }
             let refused = token != "acme-all" && (path.starts_with("/round") || path.starts_with("/player"));
-            // The first record opens a pool, which belongs to no operator.
             let refused = refused || (token == "acme-all" && path == "/log/0/1");
             let wanted = if refused || path == "/nothing" { 404 } else { 200 };
             assert_eq!(page.status, wanted, "{path} as {token}: {}", page.body);
@@ -201,7 +197,6 @@ async fn pl_27_what_is_anothers_is_refused_like_what_is_not_there() {
         assert_eq!(same(&theirs), same(&none));
         assert!(!theirs.body.contains("10,000.00"), "no balance is told: {}", theirs.body);
     }
-    // With a word of bravo's session, and with one of acme's.
     let bravos = bravo.get("/find").await.hidden("/logout", "word").unwrap();
     for path in [void.as_str(), &format!("/round/{open}/close")] {
         let fields = [("request", "x1"), ("reason", "none"), ("actor", "")];
@@ -218,7 +213,6 @@ async fn pl_27_what_is_anothers_is_refused_like_what_is_not_there() {
     client.ledger.set_exchange_rate(rate).await.unwrap();
     let log = bravo.get("/log").await;
     assert!(!log.body.contains("alice") && log.status == 200, "{}", log.body);
-    // Her records are in one partition.
     let mut found = false;
     for partition in 0..8 {
         found |= own.get(&format!("/log?partition={partition}")).await.body.contains("/player/acme/alice");
@@ -249,7 +243,6 @@ async fn pl_27_a_session_begins_with_a_known_token_and_ends_with_log_out_or_rest
     assert_eq!(cookie.split([';', '=']).nth(1).unwrap().len(), 64, "256 bits in hexadecimal digits");
     let page = browser.get("/find").await;
     assert!(page.body.contains("acme · c4") && !page.body.contains("acme-support"), "the token is not shown");
-    // A new log-in has another id and ends the old session.
     let before = browser.clone();
     browser.post("/login", &[("token", "acme-support")]).await;
     assert_ne!(before.cookie, browser.cookie);
@@ -476,7 +469,6 @@ async fn pl_20_support_finds_a_round_that_waits_and_closes_it_on_its_page() {
     }
     let found = browser.get("/find?q=acme%2Falice+deposit-EUR&currency=EUR").await;
     assert!(found.body.contains("10,000.00 EUR") && found.body.contains("deposit"), "{}", found.body);
-    // Found by the request id of its bet.
     let found = browser.get("/find?q=acme%2Falice+b").await;
     assert!(found.body.contains(&format!("href=\"{path}#step-1\"")), "{}", found.body);
     assert!(browser.get("/find?q=acme%2Falice+none").await.body.contains("The log has nothing of it."));
@@ -553,7 +545,6 @@ async fn at_b4_pl_27_over_tls_the_cookie_is_for_tls_alone_and_plain_http_gets_no
     );
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
-    // Any end of the connection is accepted.
     let _ = stream.read_to_string(&mut answer).await;
     assert!(answer.starts_with("HTTP/1.1 303 "), "{answer}");
     let (_, cookie) = answer.split_once("set-cookie: ").unwrap();

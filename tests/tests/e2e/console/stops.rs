@@ -28,7 +28,6 @@ async fn switched_off(client: &mut Client) -> Vec<SwitchedOff> {
     client.ledger.list_switches(ListSwitchesRequest {}).await.unwrap().into_inner().switched_off
 }
 
-/// Returns the banner of a page.
 fn banner(page: &Page) -> Option<&str> {
     Some(page.body.split_once("<div class=\"banner\"")?.1.split_once("</div>")?.0)
 }
@@ -37,12 +36,10 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     text.split_once(before).and_then(|(_, rest)| rest.split_once(after)).map_or("", |(found, _)| found)
 }
 
-/// Returns the section of a page with a heading.
 fn section<'a>(page: &'a Page, heading: &str) -> &'a str {
     between(&page.body, &format!("<h2>{heading}</h2>"), "</section>")
 }
 
-/// Returns a page of every kind.
 fn pages(round: &str, record: &str) -> Vec<String> {
     let round = format!("/round/{round}");
     let more = ["", "?frame=1", "/check"].map(|more| format!("{round}{more}"));
@@ -124,7 +121,6 @@ async fn at_d2_a_part_is_chosen_and_switched_off_after_a_page_that_says_what_is_
     assert!(["", "*", "acme", "bravo", "bewitched", "neptune"].iter().all(|option| options.contains(option)), "{form}");
     assert!(!options.contains("platform"), "it has no players");
 
-    // Empty fields select nothing; the first form, or a form without its page, switches nothing.
     for nothing in ["", "?operator=&game=", "?operator=*", "?game=*"] {
         assert_eq!(browser.get(&format!("/switches{nothing}")).await.status, 400, "{nothing}");
     }
@@ -143,7 +139,6 @@ async fn at_d2_a_part_is_chosen_and_switched_off_after_a_page_that_says_what_is_
     }
     assert_eq!(switched_off(&mut client).await, []);
 
-    // Service and page refuse an unknown operator.
     assert_eq!(browser.get("/switches?operator=acmee&game=*").await.status, 404);
     let refused = client.ledger.set_switch(off("mistyped", "acmee", "")).await.unwrap_err();
     assert_eq!((refused.code(), &*reason(&refused)), (Code::NotFound, "OPERATOR_UNKNOWN"));
@@ -164,7 +159,6 @@ async fn at_d2_a_part_is_chosen_and_switched_off_after_a_page_that_says_what_is_
     let parts: Vec<_> = off.iter().map(|of| of.switch.clone().unwrap()).map(|of| (of.operator_id, of.game)).collect();
     assert_eq!(parts, [("acme".into(), "neptune".into()), ("bravo".into(), "neptune".into())]);
 
-    // An operator's admin can only choose that operator.
     let mut acme = Browser::logged_in(service.server.console(), "acme-admin").await;
     let trust = acme.get("/trust").await;
     let form = between(&trust.body, "action=\"/switches\"", "</form>");
@@ -195,7 +189,6 @@ fn declare(request_id: &str, operator: &str, game: &str, until_ms: i64) -> Decla
     }
 }
 
-/// Other calls that take an operator's name and write to the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_d2_incidents_and_cancellations_are_refused_for_an_operator_or_a_game_that_does_not_exist() {
     let refused = |status: &Status| (status.code(), reason(status));
@@ -219,7 +212,6 @@ async fn at_d2_incidents_and_cancellations_are_refused_for_an_operator_or_a_game
     client.ledger.get_request(get).await.unwrap();
     server.stop().await.unwrap();
 
-    // A configured operator exists without players.
     let service = service().await;
     let now_ms = service.server.ledger().now_ms();
     let mut platform = service.client("platform-all").await;
@@ -232,13 +224,11 @@ async fn at_d2_incidents_and_cancellations_are_refused_for_an_operator_or_a_game
     service.server.stop().await.unwrap();
 }
 
-/// Returns all actors' references in the log.
 fn references(service: &Service) -> BTreeSet<String> {
     let commits = service.server.ledgers().all().flat_map(|ledger| commits(ledger, 1));
     commits.filter_map(|logged| Some(logged.commit.acted_by()?.1.to_owned())).collect()
 }
 
-/// Returns the pending change on a page, from a form's path.
 fn change(page: &Page, end: &str) -> String {
     let mut actions = page.body.split("action=\"").map(|part| part.split('"').next().unwrap());
     actions.find(|action| action.ends_with(end)).unwrap().to_owned()
@@ -289,7 +279,6 @@ async fn at_d3_a_ticket_is_kept_by_whatever_form_it_was_typed_in() {
     done(ann.submit(&page, &format!("{pool}/incident"), &filled).await, "T-incident");
     let kept = references(&service);
     assert_eq!(tickets.difference(&kept).collect::<Vec<_>>(), Vec::<&String>::new(), "{kept:?}");
-    // Reports show the tickets of proposer and approver.
     let events = ann.get("/reports").await;
     for ticket in ["T-resume", "T-approve"] {
         assert!(events.body.contains(ticket), "{ticket}");
@@ -368,7 +357,6 @@ async fn at_d3_a_record_of_a_switch_says_off_and_on() {
     let exported = exported.await.unwrap();
     let states: Vec<_> = exported
         .lines()
-        // Other partitions have copies.
         .filter(|line| line.contains("switch_set") && line.contains("\"partition\":0,"))
         .map(|line| (line.contains("\"on\":false"), line.contains("\"on\":true")))
         .collect();
@@ -376,7 +364,6 @@ async fn at_d3_a_record_of_a_switch_says_off_and_on() {
     server.stop().await.unwrap();
 }
 
-/// Returns the titles of a page's first table.
 fn titles(page: &Page) -> Vec<&str> {
     let head = between(&page.body, "<thead>", "</thead>");
     head.split("<th scope=\"col\">").skip(1).map(|rest| rest.split('<').next().unwrap()).collect()

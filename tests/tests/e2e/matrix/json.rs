@@ -28,12 +28,10 @@ fn method(path: &str) -> MethodDescriptor {
     service.methods().find(|method| method.name() == name).unwrap()
 }
 
-/// Converts a call's message to JSON.
 pub fn body(path: &str, message: &[u8]) -> Vec<u8> {
     serde_json::to_vec(&DynamicMessage::decode(method(path).input(), message).unwrap()).unwrap()
 }
 
-/// Calls a method and returns its answer, or the first line of a stream.
 pub async fn call(address: SocketAddr, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Answered {
     let method = method(path);
     let url = format!("http://{address}/v1/{}/{}", method.parent_service().name(), method.name());

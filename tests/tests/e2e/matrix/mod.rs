@@ -38,11 +38,9 @@ const ROLES: [&str; 6] = ["play", "wallet", "support", "audit", "admin", "node"]
 /// Prefix of the rows' request ids.
 const REQUEST: &str = "good-";
 
-/// Protocol of the calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Face {
     Grpc,
-    /// `POST /v1/...` at the console's address.
     Json,
 }
 
@@ -78,7 +76,6 @@ impl Service {
         Self { server, connections, face, _data: data }
     }
 
-    /// Returns the rows of the calls that this protocol has.
     fn rows(&self) -> impl Iterator<Item = (usize, &'static Row)> {
         let all = ROWS.iter().enumerate();
         let face = self.face;
@@ -93,7 +90,6 @@ impl Service {
         self.send(caller, row, body).await
     }
 
-    /// Sends bytes as a message.
     async fn send(&self, caller: &str, row: &Row, body: Vec<u8>) -> Answered {
         match self.face {
             Face::Grpc => call(&self.connections[caller], row.path, body).await,
@@ -105,7 +101,6 @@ impl Service {
         }
     }
 
-    /// Makes a call whose deadline has passed on arrival.
     async fn expired(&self, caller: &str, row: &Row, message: &[u8]) -> Answered {
         match self.face {
             Face::Grpc => expired(self.server.address(), caller, row.path, message).await.unwrap(),
@@ -117,7 +112,6 @@ impl Service {
         }
     }
 
-    /// Sends bytes that must be refused without a commit.
     async fn refused_bytes(&self, caller: &str, row: &Row, body: Vec<u8>) -> Answered {
         let before = self.server.ledger().durable();
         let answered = self.send(caller, row, body).await;
@@ -184,7 +178,6 @@ impl Service {
         tokio::time::timeout(Duration::from_secs(30), signed).await.expect("a checkpoint");
     }
 
-    /// Approves a change of the platform's first actor as its second.
     async fn approve(&self, change_id: u64) {
         let mut second = Client::on(self.connections["second"].clone());
         let request =
@@ -197,7 +190,6 @@ impl Service {
         let mut client = Client::on(self.connections["acme"].clone());
         let player = format!("p{number}");
         for currency in ["EUR", "SEK"] {
-            // The request ids match those of `Client::fund`.
             client.fund(&player, currency, 1_000_000).await;
         }
         let account = account("acme", &player);
@@ -222,7 +214,6 @@ impl Service {
         let neptune = motherlode_slots::latest("neptune").unwrap();
         client.spin.grant_campaign(campaign(neptune, "spring", &account, 3)).await.unwrap();
         if row.path.ends_with("GetRoundProof") {
-            // Only finished rounds have proofs.
             let (request_id, why) = ("closed".to_owned(), "test".to_owned());
             let close = CloseRoundRequest { request_id, round_id: round.clone(), reason: why.clone(), actor: why };
             client.spin.close_round(close).await.unwrap();
@@ -271,7 +262,6 @@ impl Service {
 }
 
 impl Service {
-    /// Returns the hash of the last record of one of acme's players.
     fn record_of(&self, player: &str) -> Vec<u8> {
         let stream = StreamId::player("acme", player);
         let ledger = self.server.ledgers().of(&stream).unwrap();
@@ -294,7 +284,6 @@ fn account(operator: &str, player: &str) -> Account {
     Account { operator_id: operator.into(), player_id: player.into(), currency_code: "EUR".into() }
 }
 
-/// Returns names of things that do not exist.
 fn nobody(operator: &str, names: &Names) -> Names {
     Names {
         operator: operator.to_owned(),
@@ -309,7 +298,6 @@ fn nobody(operator: &str, names: &Names) -> Names {
     }
 }
 
-/// Returns invalid names.
 fn malformed(names: &Names) -> Names {
     let bad = || "a b".to_owned();
     let record = vec![7];
@@ -336,7 +324,6 @@ fn served() -> BTreeMap<String, bool> {
         }
     }
     let mut served = BTreeMap::new();
-    // The service calls the operator's wallet and does not serve it.
     for file in files.iter().filter(|file| file.package() != "motherlode.wallet.v1") {
         for service in &file.service {
             for method in &service.method {
@@ -351,7 +338,6 @@ fn served() -> BTreeMap<String, bool> {
     served
 }
 
-/// Returns the pending changes proposed by the platform's first actor.
 async fn waiting(service: &Service) -> Vec<u64> {
     let mut platform = Client::on(service.connections["platform"].clone());
     let listed = platform.ledger.list_changes(ListChangesRequest {}).await.unwrap().into_inner().changes;
@@ -362,7 +348,6 @@ fn listed(row: &Row) -> &'static Call {
     CALLS.iter().find(|call| call.path == row.path).expect("the call has its roles")
 }
 
-/// Returns the caller with all roles for a row's call.
 fn owner(row: &Row) -> &'static str {
     if listed(row).platform { "platform" } else { "acme" }
 }
@@ -427,7 +412,6 @@ async fn refuses(service: Service) {
         // Proposals of other processes may be longer than callers' messages.
         let of_nodes = path.starts_with("/motherlode.log.");
         let limit = if of_nodes { PROPOSAL_BYTES_MAX } else { Config::default().limits.message_bytes_max };
-        // A message above the limit, and malformed bytes.
         let answered = service.refused_bytes(owner, row, vec![b' '; limit + 1]).await;
         assert_eq!(refusal(&answered), (Code::OutOfRange, "MESSAGE_TOO_LONG".into()), "{path}");
         let answered = service.refused_bytes(owner, row, vec![0xff]).await;

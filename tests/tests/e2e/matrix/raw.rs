@@ -1,5 +1,3 @@
-//! Calls by path and bytes, without generated clients.
-
 use motherlode_proto::spin::v1::{AutospinResponse, PlayStreamResponse, play_stream_response::Answer};
 use motherlode_runtime::connect::Connection;
 use prost::{
@@ -15,7 +13,6 @@ use tonic::{
 };
 use tonic_types::{StatusExt, pb};
 
-/// Codec of raw messages.
 #[derive(Debug, Default)]
 struct Bytes;
 
@@ -53,7 +50,6 @@ impl Decoder for Bytes {
     }
 }
 
-/// A call's first message, or its status.
 pub type Answered = Result<Vec<u8>, Status>;
 
 /// Calls a method with one message and returns its first answer; then drops the stream.
@@ -105,7 +101,6 @@ fn from_message(status: &pb::Status) -> Status {
     Status::with_details(Code::from(status.code), status.message.clone(), status.encode_to_vec().into())
 }
 
-/// Returns code and reason; the reason is empty without details.
 pub fn refusal(answered: &Answered) -> (Code, String) {
     match answered {
         Ok(_) => (Code::Ok, String::new()),
@@ -113,7 +108,6 @@ pub fn refusal(answered: &Answered) -> (Code, String) {
     }
 }
 
-/// Returns an answer as text, with the given names replaced.
 pub fn normalized(answered: &Answered, names: &[&str]) -> String {
     let text = match answered {
         Ok(message) => format!("{:?}", String::from_utf8_lossy(message)),

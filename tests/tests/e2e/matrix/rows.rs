@@ -23,17 +23,13 @@ pub struct Names {
     pub round: String,
     /// Live session of the player at neptune. The player also has the campaign "spring" there.
     pub session: String,
-    /// Request id.
     pub request: String,
-    /// Deposit that funded the account.
     pub deposit: String,
-    /// Pool or game.
     pub pool: String,
     pub game: String,
     /// Two changes pending the caller's approval.
     pub changes: [u64; 2],
     pub currency: &'static str,
-    /// Hash of a record of the player.
     pub record: Vec<u8>,
     /// Requests other content with the same request id.
     pub other: bool,
@@ -45,7 +41,6 @@ pub struct Row {
     pub request: fn(&Names) -> Vec<u8>,
     /// Refusal of unknown names; `None` if the call names nothing, or creates the name.
     pub unknown: Option<(Code, &'static str)>,
-    /// Whether a field can be malformed.
     pub fields: bool,
 }
 
@@ -53,7 +48,6 @@ const fn row(path: &'static str, unknown: Option<(Code, &'static str)>, request:
     Row { path, request, unknown, fields: true }
 }
 
-/// Returns the row of a call without a field that can be malformed.
 const fn plain(path: &'static str, unknown: Option<(Code, &'static str)>, request: fn(&Names) -> Vec<u8>) -> Row {
     Row { path, request, unknown, fields: false }
 }
@@ -371,7 +365,6 @@ pub const ROWS: &[Row] = &[
     }),
 ];
 
-/// Returns a text that depends on `other`.
 fn content(it: &Names) -> String {
     if it.other { "other" } else { "one" }.to_owned()
 }
@@ -391,18 +384,15 @@ fn account(it: &Names) -> Option<Account> {
     Some(Account { operator_id, player_id, currency_code: currency_code.to_owned() })
 }
 
-/// Returns an account that does not exist yet.
 fn fresh(it: &Names) -> Option<Account> {
     let currency_code = if it.other { "KWD" } else { "JPY" }.to_owned();
     account(it).map(|account| Account { currency_code, ..account })
 }
 
-/// Returns the change, or another with `other`.
 fn change(it: &Names) -> u64 {
     it.changes[usize::from(it.other)]
 }
 
-/// Returns the round, or another with `other`.
 fn round(it: &Names) -> String {
     if it.other { format!("{}7", it.round) } else { it.round.clone() }
 }

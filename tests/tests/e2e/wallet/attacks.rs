@@ -23,7 +23,6 @@ use std::{
 };
 use tonic::{Code, Status};
 
-/// Plays a round with a forced first step to its end and returns the last answer.
 async fn played(client: &mut Client, request: SpinRequest, force: Force) -> Played {
     let id = request.request_id.clone();
     let mut last = client.spin(request, Some(force)).await.unwrap();
@@ -64,7 +63,6 @@ async fn pl_31_a_wallet_that_hangs_is_left_alone_however_little_time_callers_bri
             players.push(world.player(&mut client, name, 1_000).await);
         }
         world.wallet.always(Fault::Hangs);
-        // Each caller's deadline ends before the wallet's.
         let mut asked = 0;
         for account in players.iter().cycle() {
             let refused = bet_within(&mut client, bet("r", account, "0.10"), 300).await.unwrap_err();
@@ -90,7 +88,6 @@ async fn pl_31_a_player_whose_calls_have_no_answer_closes_the_wallet_to_no_other
             let bob = world.player(&mut client, "bob", 1_000).await;
             world.wallet.books().of.insert("alice".into(), fault);
             let calls = world.wallet.books().calls;
-            // Ten concurrent callers of one bet cause one wallet call at a time.
             let mut asking = vec![];
             for _ in 0..10 {
                 let (mut client, account) = (client.clone(), alice.clone());

@@ -29,7 +29,6 @@ use std::{
     sync::atomic::Ordering,
 };
 
-/// Account, amount, and balance after it.
 type Row = ((String, String), i64, i64);
 
 /// Checks that the rows' balances are chains from 0, per account, and returns each end.
@@ -125,7 +124,6 @@ async fn void(client: &mut Client, round_id: &str) {
     client.ledger.void_round(void).await.unwrap();
 }
 
-/// Plays losses, wins, voids of open and settled rounds, and a jackpot.
 async fn mixed(world: &World, client: &mut Client, account: &Account, of: &str) {
     let mut rounds = vec![];
     for number in 0..6 {
@@ -156,7 +154,6 @@ async fn history(world: World) -> World {
     let withdraw = WithdrawRequest { request_id: "out".into(), account: Some(carol.clone()), amount_minor: 777 };
     other.ledger.withdraw(withdraw).await.unwrap();
     mixed(&world, &mut other, &carol, "first").await;
-    // Credits are paid.
     mixed(&world, &mut acme, &alice, "first").await;
     mixed(&world, &mut acme, &bob, "first").await;
     world.settled(&["alice", "bob"]).await;
@@ -166,7 +163,6 @@ async fn history(world: World) -> World {
     world.wallet.script(&[]);
     world.clock.fetch_add(super::DEBIT_MS + 1, Ordering::SeqCst);
     world.settled(&["alice"]).await;
-    // Credits are paid late, then stay unpaid.
     world.wallet.books().credits_unsure = true;
     mixed(&world, &mut acme, &alice, "second").await;
     mixed(&world, &mut acme, &bob, "second").await;
@@ -179,7 +175,6 @@ async fn history(world: World) -> World {
     world
 }
 
-/// Sorts rows by player, in their order.
 fn by_player(rows: &[Row]) -> Vec<Row> {
     let mut rows = rows.to_vec();
     rows.sort_by(|(one, ..), (other, ..)| one.cmp(other));
@@ -233,14 +228,12 @@ fn of_old(config: &Config) -> Vec<(Logged, Hash)> {
     logged(config).into_iter().map(old).collect()
 }
 
-/// Returns the commits of a log, each with the hash of its record.
 fn logged(config: &Config) -> Vec<(Logged, Hash)> {
     let records = LogLocation::of(config).existing(0).unwrap();
     let read = |record: Record| (record::decode(&record.bytes).unwrap(), hash(&record.bytes));
     records.map(|record| read(record.unwrap())).collect()
 }
 
-/// Encodes commits as the records of a log.
 fn records(commits: Vec<(Logged, Hash)>) -> Vec<Bytes> {
     let (mut head, mut hashes) = (genesis(0), BTreeMap::new());
     let chain = |(mut logged, before): (Logged, Hash)| {
@@ -315,7 +308,6 @@ async fn mf_c4_the_audit_finds_credits_due_that_are_not_those_of_the_books() {
     assert!(!is_sound && said.contains("PL-31: the credits due that are stated"), "{said}");
 }
 
-/// Appends pairs of a requested and a refused debit to a player's commits.
 fn refused_debits(log: &mut Vec<(Logged, Hash)>, stream: &StreamId, times: usize) {
     for number in 0..times {
         let (id, fingerprint) = (format!("poor-{number}"), [7; 16]);

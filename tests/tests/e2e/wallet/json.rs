@@ -30,10 +30,8 @@ use tokio_rustls::TlsAcceptor;
 use tonic::Status;
 use wallet_service_server::WalletService;
 
-/// The operator's key.
 pub const KEY: &str = "a-key-that-only-these-two-know-0123456789";
 
-/// Maximum age of a request, ms.
 const WINDOW_MS: u128 = 30_000;
 
 static SERVICE: LazyLock<ServiceDescriptor> = LazyLock::new(|| {
@@ -41,7 +39,6 @@ static SERVICE: LazyLock<ServiceDescriptor> = LazyLock::new(|| {
     contract.get_service_by_name("motherlode.wallet.v1.WalletService").unwrap()
 });
 
-/// Returns the settings of a JSON wallet.
 pub fn settings(url: &str) -> String {
     format!("url = \"{url}/operator\", protocol = \"json\", signing_key_file = \"KEY_FILE\"")
 }
@@ -56,7 +53,6 @@ pub async fn serve(wallet: &Wallet, tls: Option<(&str, &str)>) -> SocketAddr {
     address
 }
 
-/// Serves on a listener.
 pub fn serve_on(listener: TcpListener, wallet: &Wallet, tls: Option<TlsAcceptor>) -> JoinHandle<()> {
     let (wallet, nonces) = (wallet.clone(), Nonces::default());
     tokio::spawn(async move {
@@ -65,7 +61,6 @@ pub fn serve_on(listener: TcpListener, wallet: &Wallet, tls: Option<TlsAcceptor>
             tokio::spawn(async move {
                 match tls {
                     None => connection(stream, wallet, nonces).await,
-                    // Clients that do not trust the certificate disconnect.
                     Some(tls) => {
                         if let Ok(stream) = tls.accept(stream).await {
                             connection(stream, wallet, nonces).await;
@@ -123,7 +118,6 @@ fn genuine(method: &Method, path: &str, headers: &HeaderMap, body: &[u8], nonces
     if nonces.lock().unwrap().insert(nonce.to_owned()) { Ok(()) } else { Err("it came before") }
 }
 
-/// Makes a call of the contract with messages in JSON.
 async fn called(wallet: &Wallet, path: &str, body: &[u8]) -> Result<String, Status> {
     let name = path.strip_prefix("/operator/v1/WalletService/").ok_or_else(|| Status::not_found("no call"))?;
     let call = SERVICE.methods().find(|call| call.name() == name).ok_or_else(|| Status::not_found("no call"))?;

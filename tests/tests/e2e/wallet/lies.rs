@@ -59,7 +59,6 @@ async fn pl_31_pl_32_a_wallet_that_lies_about_balances_changes_no_round_and_no_m
     }
 }
 
-/// A refusal with a sufficient balance is still a refusal.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_refusal_with_a_balance_that_would_do_is_a_refusal() {
     for world in World::both().await {
@@ -74,7 +73,6 @@ async fn pl_31_a_refusal_with_a_balance_that_would_do_is_a_refusal() {
     }
 }
 
-/// Worlds with a timeout longer than the slowest wallet.
 async fn patient() -> [World; 2] {
     let (grpc, in_json) = (Wallet::default(), Wallet::default());
     let (address, _) = grpc.serve().await;

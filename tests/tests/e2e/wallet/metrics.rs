@@ -59,7 +59,6 @@ async fn pl_31_pl_32_calls_to_a_wallet_are_counted_by_how_they_end_and_what_is_o
         || gauge(&latest, "motherlode_wallet_players_under_way").unwrap_or_default() < 1
         || gauge(&latest, "motherlode_wallet_players_overdue").unwrap_or_default() < 1
         || gauge(&latest, "motherlode_wallet_contradictions_total").unwrap_or_default() < 1
-        // The caller has timed out.
         || gauge(&latest, "motherlode_wallet_bets_waiting") != Some(0)
     {
         let metrics = tokio::time::timeout(Duration::from_secs(60), exports.recv()).await.unwrap().unwrap();

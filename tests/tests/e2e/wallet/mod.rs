@@ -74,7 +74,6 @@ async fn pl_31_each_bet_is_debited_and_each_win_credited_by_the_operators_wallet
             won += last.win.as_ref().unwrap().amount_minor;
         }
         assert!(won > 0, "something was won");
-        // The same on a stream.
         let calls = (0..20_u64).map(|tag| PlayStreamRequest {
             tag,
             call: Some(Call::Spin(SpinRequest { offer_double: false, ..bet(&format!("s{tag}"), &alice, "0.10") })),
@@ -178,7 +177,6 @@ async fn pl_31_lost_doubled_and_unsure_answers_have_one_effect() {
             let name = format!("p{number}");
             let account = world.player(&mut client, &name, 1_000).await;
             world.wallet.script(&[fault]);
-            // An open round with a win, which a later call credits.
             let last = client.spin(bet("r", &account, "0.10"), Some(Force::Open)).await.unwrap();
             assert_eq!(world.wallet.end(&format!("debit/acme/{name}/r")), Some(End::Applied), "{fault:?}");
             let mut last = last;
@@ -288,7 +286,6 @@ async fn pl_31_a_debit_whose_bet_does_not_come_in_time_is_rolled_back_until_that
             world.wallet.always(fault);
             bet_within(&mut client, bet("r", &account, "0.10"), 400).await.unwrap_err();
             world.clock.fetch_add(DEBIT_MS, Ordering::SeqCst);
-            // The rollback fails for a while, too.
             let (calls, rollback) = (world.wallet.books().calls, format!("debit/acme/{name}/r"));
             until(|| world.wallet.books().calls > calls + 1, "it's rolled back again and again").await;
             assert_eq!(looked_up(&mut client, &account, "r").await.state(), State::Pending);
@@ -328,7 +325,6 @@ async fn pl_31_a_restart_takes_up_what_was_under_way() {
         world.settled(&["winner"]).await;
         let (staked, won) = (last.bet.unwrap().amount_minor, last.win.unwrap().amount_minor);
         assert_eq!(world.wallet.balance("winner"), 1_000 - staked + won);
-        // The first of a bet and the rollback decides.
         world.clock.fetch_add(DEBIT_MS, Ordering::SeqCst);
         world.settled(&["debited"]).await;
         assert_eq!(world.wallet.balance("debited"), 1_000);

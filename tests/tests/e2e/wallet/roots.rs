@@ -11,7 +11,6 @@ use motherlode_tests::{
 };
 use std::{fs, path::Path, process::Command};
 
-/// Returns a configuration whose operator acme has a wallet on localhost.
 fn config(folder: &Path, port: u16, in_json: bool) -> String {
     let url = format!("https://localhost:{port}");
     let of_wallet = match in_json {

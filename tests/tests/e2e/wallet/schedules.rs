@@ -33,11 +33,9 @@ const ROUNDS: usize = 6;
 const KILLS: usize = 3;
 const FUNDS: i64 = 1_000;
 
-/// Wallet that can be killed like a process: its connections end, its books stay.
 struct Killable {
     wallet: Wallet,
     address: SocketAddr,
-    /// Serves JSON.
     json: bool,
     life: Option<Runtime>,
 }
@@ -80,7 +78,6 @@ impl Drop for Killable {
     }
 }
 
-/// Plays rounds at the service's current address; repeats unanswered requests.
 async fn play(name: String, at: Arc<Mutex<SocketAddr>>) {
     let account: Account = account(&name, "EUR");
     let mut client: Option<Client> = None;

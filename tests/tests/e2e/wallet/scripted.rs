@@ -21,10 +21,8 @@ use tonic::{
     transport::{Identity, Server, ServerTlsConfig},
 };
 
-/// Behaviour of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Correct.
     None,
     /// The call is lost: nothing is applied.
     LostCall,
@@ -65,7 +63,6 @@ impl Fault {
     }
 }
 
-/// Outcome of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
     Applied,
@@ -73,7 +70,6 @@ pub enum End {
     RolledBack,
 }
 
-/// A transaction: account, amount and outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub player: String,
@@ -81,12 +77,10 @@ pub struct Entry {
     pub end: End,
 }
 
-/// The wallet's books.
 #[derive(Debug, Default)]
 pub struct Books {
     pub balances: BTreeMap<String, i64>,
     pub transactions: BTreeMap<String, Entry>,
-    /// Ids in the order of their first effect.
     pub order: Vec<String>,
     /// Faults of the next calls; then `always` applies.
     pub script: VecDeque<Fault>,
@@ -100,16 +94,13 @@ pub struct Books {
     pub calls: usize,
     /// Calls that hang now, and the maximum so far.
     pub hanging: (usize, usize),
-    /// Tokens of the calls.
     pub tokens: BTreeSet<String>,
 }
 
-/// The wallet; clones share it.
 #[derive(Clone, Default)]
 pub struct Wallet(Arc<Mutex<Books>>, Arc<Notify>);
 
 impl Wallet {
-    /// Serves at any port.
     pub async fn serve(&self) -> (SocketAddr, JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -124,7 +115,6 @@ impl Wallet {
         })
     }
 
-    /// Serves with TLS at any port.
     pub async fn serve_by_tls(&self, certificate: &str, key: &str) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -152,20 +142,17 @@ impl Wallet {
         self.books().balances[player]
     }
 
-    /// Sets the faults of the next calls; later ones are correct.
     pub fn script(&self, faults: &[Fault]) {
         let mut books = self.books();
         (books.script, books.always, books.random) = (faults.iter().copied().collect(), None, None);
         books.of.clear();
     }
 
-    /// Sets the fault of all later calls.
     pub fn always(&self, fault: Fault) {
         let mut books = self.books();
         (books.script, books.always) = (VecDeque::new(), Some(fault));
     }
 
-    /// Sums a player's applied transactions.
     pub fn applied(&self, player: &str) -> i64 {
         let books = self.books();
         let of = |entry: &&Entry| entry.player == player && entry.end == End::Applied;
@@ -232,7 +219,6 @@ impl Wallet {
     }
 }
 
-/// A call that hangs until its caller ends it.
 struct Hangs(Wallet);
 
 impl Hangs {

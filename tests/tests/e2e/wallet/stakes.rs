@@ -13,7 +13,6 @@ use motherlode_slots::latest;
 use motherlode_tests::{Client, Force, bet, next_choice, play, reason, smallest, stake_on};
 use tonic::Code;
 
-/// Maximum rounds until a gamble is offered.
 const TRIES: usize = 100;
 
 /// A bought feature of Mystery Elves on ten lines of a cent: 70 bets of 0.10 EUR.
@@ -49,7 +48,6 @@ async fn pl_31_me_18_a_bought_feature_is_one_debit_of_its_whole_price() {
 async fn pl_31_me_18_a_feature_that_the_wallet_does_not_pay_for_or_does_not_answer_for_is_not_played() {
     let world = World::start().await;
     let mut client = world.client("acme").await;
-    // Enough for a bet, but not for 70.
     let poor = world.player(&mut client, "poor", PRICE - 1).await;
     let status = client.spin(bought("b", &poor), None).await.unwrap_err();
     assert_eq!((status.code(), reason(&status).as_str()), (Code::FailedPrecondition, "INSUFFICIENT_FUNDS"));

@@ -32,9 +32,7 @@ pub struct World {
     pub wallet: Wallet,
     pub clock: Arc<AtomicI64>,
     pub config: Config,
-    /// Folder of the log.
     pub log: PathBuf,
-    /// Removed at the end.
     pub data: tempfile::TempDir,
 }
 
@@ -45,7 +43,6 @@ impl World {
         Self::with(wallet, &format!("url = \"http://{address}\"")).await
     }
 
-    /// Starts with a JSON wallet.
     pub async fn start_json() -> Self {
         let wallet = Wallet::default();
         let address = json::serve(&wallet, None).await;
@@ -91,7 +88,6 @@ impl World {
         Self { server, wallet, clock, config, log: data.path().to_owned(), data }
     }
 
-    /// Stops the service and restarts it on the same log.
     pub async fn restart(self) -> Self {
         self.server.stop().await.unwrap();
         let server = serve(&self.config, &self.clock).await;
@@ -103,7 +99,6 @@ impl World {
         Client::on(connect(&target, &token(of), None).await.unwrap())
     }
 
-    /// Returns a player of acme with an amount in the wallet.
     pub async fn player(&self, client: &mut Client, name: &str, amount: i64) -> Account {
         let account = motherlode_tests::account(name, "EUR");
         self.wallet.fund(name, amount);
@@ -112,7 +107,6 @@ impl World {
         account
     }
 
-    /// Waits until no transfer is pending.
     pub async fn settled(&self, players: &[&str]) {
         let busy = || {
             let players = players.iter().map(|name| StreamId::player("acme", *name));
@@ -178,7 +172,6 @@ pub async fn serve(config: &Config, clock: &Arc<AtomicI64>) -> Server {
     start_with(config, open_stores(config).unwrap(), options).await
 }
 
-/// Waits until a condition holds.
 pub async fn until(done: impl Fn() -> bool, what: &str) {
     let wait = async {
         while !done() {

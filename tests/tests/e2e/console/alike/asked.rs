@@ -50,22 +50,18 @@ pub const NOT_PLAYED: &[(&str, &str)] = &[
     ),
 ];
 
-/// A bet or choice for all paths.
 #[derive(Clone)]
 pub enum Asked {
     Spin(SpinRequest),
     Choose(ChooseRequest),
-    /// Malformed messages: in gRPC, and in JSON.
     Bytes(Vec<u8>, String),
 }
 
-/// A provoked refusal.
 pub struct Case<'a> {
     pub reason: &'a str,
     pub token: &'a str,
     pub headers: &'a [(&'a str, &'a str)],
     pub asked: Asked,
-    /// Whether a stream refuses it, too; a refusal before the message is read ends the whole stream.
     pub streamed: bool,
     /// Whether its figures include times, which differ between paths.
     pub moving: bool,
@@ -124,7 +120,6 @@ impl Asked {
         }
     }
 
-    /// Returns a stream's message; `None` if there is none.
     pub fn call(&self) -> Option<Call> {
         match self {
             Self::Spin(spin) => Some(Call::Spin(spin.clone())),
@@ -152,7 +147,6 @@ pub fn of(operator: &str, player: &str, currency: &str) -> Account {
     Account { operator_id: operator.to_owned(), ..account(player, currency) }
 }
 
-/// Returns the bet at another game.
 pub fn at(game: &str, lines: u32, coins_per_line: u32, spin: SpinRequest) -> SpinRequest {
     let stake = Stake { coin_value: "0.01".to_owned(), lines, coins_per_line, buy_feature: false };
     SpinRequest { game: game.to_owned(), stake: Some(stake), ..spin }

@@ -37,7 +37,6 @@ fn seen(status: &Status, case: &Case<'_>) -> String {
     let info = details.error_info().unwrap_or_else(|| panic!("{}: {status:?}", case.reason));
     let metadata: BTreeMap<_, _> = info.metadata.iter().collect();
     let fields = details.bad_request().map(|request| &request.field_violations);
-    // Messages about malformed input depend on its format.
     let message = if let Asked::Bytes(..) = case.asked { "" } else { status.message() };
     let text = format!(
         "{:?} {} {message} {metadata:?} {fields:?} {:?}",
@@ -48,7 +47,6 @@ fn seen(status: &Status, case: &Case<'_>) -> String {
     if case.moving { masked(&text) } else { text }
 }
 
-/// Masks each number with its unit of time.
 fn masked(text: &str) -> String {
     let digits = text.replace(|letter: char| letter.is_ascii_digit() || letter == '.', "#");
     let mut short = digits.replace("##", "#");
@@ -58,10 +56,8 @@ fn masked(text: &str) -> String {
     short.replace("#ms", "#s")
 }
 
-/// A process with its addresses.
 struct Service {
     process: Process,
-    /// Number of refusals so far, by reason.
     refused: BTreeMap<String, i64>,
 }
 
@@ -89,7 +85,6 @@ impl Service {
         let (answer, mut body) = client.ready().await.unwrap().send_request(request.body(()).unwrap(), false).unwrap();
         let message = case.asked.bytes();
         let length = u32::try_from(message.len()).unwrap().to_be_bytes();
-        // The service may answer before it has read all.
         let _ = body.send_data([&[0], &length[..], &message].concat().into(), true);
         let answer = answer.await.unwrap();
         let refused = match Status::from_header_map(answer.headers()) {
@@ -141,7 +136,6 @@ impl Service {
             if path == "streamed" && !case.streamed {
                 continue;
             }
-            // Rate limits may admit a call again.
             for _ in 0..10 {
                 let status = match path {
                     "direct" => self.direct(case).await,
@@ -172,7 +166,6 @@ impl Service {
     }
 }
 
-/// Returns a line without its time, its method and, for a malformed message, its detail.
 fn comparable(line: &str, case: &Case<'_>) -> String {
     let at = line.find("a call was refused").unwrap_or_else(|| panic!("{line}"));
     let level = if line[..at].contains("WARN") { "WARN" } else { "INFO" };
@@ -218,7 +211,6 @@ async fn switch(client: &mut Client, request_id: &str, switch: Switch) {
     client.ledger.set_switch(request).await.unwrap();
 }
 
-/// Sections of the configuration without operators.
 const MORE: &str = "
 [limits]
 open_rounds_per_operator_max = 2
@@ -308,7 +300,6 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
     for id in ["timed", "checked"] {
         let client = players.get_mut(id).unwrap();
         let opened = session(client, &of(id, "ann", "EUR"), None).await;
-        // The first is in time, later ones are not.
         let mut number = 0;
         loop {
             number += 1;
@@ -385,12 +376,7 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
             SpinRequest { rules_version: "1.0".to_owned(), ..at("neptune", 15, 1, alice("old")) },
         ),
         case("ROUND_IN_PROGRESS", "acme", SpinRequest { request_id: "progress".to_owned(), ..open }),
-        case(
-            "OPEN_ROUNDS_FULL",
-            "busy",
-            // Its round always awaits the feature's start.
-            bought(elves("full", "busy", "cat")),
-        ),
+        case("OPEN_ROUNDS_FULL", "busy", bought(elves("full", "busy", "cat"))),
         case("WITCH_NOT_PICKED", "acme", at("bewitched", 15, 1, alice("witch"))),
         case("CHOICE_NOT_AWAITED", "acme", choose("not-awaited", &waiting, collect())),
         case("ALREADY_SETTLED", "acme", choose("settled", &over, free_spins())),
@@ -435,7 +421,6 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
         service.play(case).await;
     }
 
-    // Switches, the narrowest first.
     let mut platform = service.client("platform").await;
     let neptune = latest("neptune").unwrap().rules_version().to_owned();
     let part = |operator_id: &str, game: &str, rules_version: &str| Switch {
@@ -456,13 +441,11 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
         played.push(reason);
     }
 
-    // Each reason is played or excluded with a cause.
     let left: Vec<_> = NOT_PLAYED.iter().flat_map(|(_, names)| names.split_whitespace()).collect();
     for reason in Reason::all().map(Reason::name) {
         assert!(played.contains(&reason) != left.contains(&reason), "{reason} is played, or has a cause why not");
     }
 
-    // The counter has each refusal once per path.
     let mut counted = BTreeMap::new();
     let mut exported = 0;
     while counted != service.refused {
