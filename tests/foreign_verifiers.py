@@ -72,10 +72,8 @@ def main(rounds):
             prefix = said["checkpoints and tiles as files"].removesuffix("/checkpoint")
             played = [BINARY, "loadtest", "--target", f"http://{address}", "--rounds", str(rounds), "--players", "10000", "--stream"]
             subprocess.run(played, check=True, stdout=subprocess.DEVNULL)
-            # Each round has at least one record; the checkpoint is up to a second behind.
             while reader.TilesReader(backend.make_backend(prefix)).get_checkpoint().size < rounds:
                 time.sleep(0.1)
-            # Both run concurrently.
             go = by_go(prefix, vkey, folder)
             try:
                 by_tlog_scales(prefix, vkey)

@@ -19,7 +19,6 @@ WHATS, FORMATS = ["rounds", "transactions", "revenue", "events"], ["csv", "jsonl
 
 
 def exported(motherlode, log, what, form, out):
-    """Returns an export's peak memory in megabytes, and the bytes written."""
     command = [motherlode, "export", log, "--what", what, "--format", form, "--out", out]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)

@@ -1,11 +1,3 @@
-"""Measures the sizes of round proofs per game for a log of ten million records.
-
-    python3 tests/proof_sizes.py MOTHERLODE [ROUNDS]
-
-Plays ROUNDS of each game (default 1,000) with the binary MOTHERLODE and proves them. The log is short, so the sizes are
-increased by the longer path of ten million records, 45 bytes per line.
-"""
-
 import json
 import subprocess
 import sys
@@ -15,14 +7,12 @@ from contextlib import contextmanager
 
 GAMES = ("bewitched", "dwarf-mine", "mystery-elves", "neptune", "witch-feature")
 SIZE = 10_000_000
-# Bytes of a hash in base64 with a line break.
 LINE = 45
 AIM = 2_500
 
 
 @contextmanager
 def serving(motherlode, data):
-    """Starts a service on a folder; yields its address and its console's."""
     command = [motherlode, "serve", "--listen", "127.0.0.1:0", "--console", "127.0.0.1:0", "--data", data]
     service = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     console = ""
@@ -40,7 +30,6 @@ def serving(motherlode, data):
 
 
 def proof_of(console, round_id, brief):
-    """Returns a proof's text from the JSON call."""
     body = json.dumps({"roundId": round_id, "brief": brief}).encode()
     request = urllib.request.Request(
         f"{console}/v1/ProofService/GetRoundProof", body, {"content-type": "application/json"}

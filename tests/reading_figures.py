@@ -52,7 +52,6 @@ EQUAL = os.environ.get("FIGURES_READERS") == "equal"
 
 @contextmanager
 def serving(motherlode, data):
-    """Starts a service; yields its address and its console's."""
     command = [motherlode, "serve", "--listen", "127.0.0.1:0", "--console", "127.0.0.1:0", "--data", data]
     quiet = {**os.environ, "RUST_LOG": "warn"}
     service = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=quiet)
@@ -72,8 +71,6 @@ def serving(motherlode, data):
 
 
 class Console:
-    """Client of the console with one connection."""
-
     def __init__(self, console):
         self.connection = http.client.HTTPConnection(console)
         self.cookie = ""
@@ -89,7 +86,6 @@ class Console:
 
 
 def timed(calls):
-    """Returns the median and the maximum duration of some calls in milliseconds."""
     times = []
     for call in calls:
         begun = time.perf_counter()
@@ -133,7 +129,6 @@ def found(motherlode, long_log, rounds):
         subprocess.run([long_log, str(rounds), str(PLAYERS), data], check=True)
         with serving(motherlode, data) as (address, console):
             client, somebody = Client(address), Console(console)
-            # The tree is built in the background after the start.
             deadline = time.monotonic() + 3_600
             end = client.position()
             while tree_size(data) < end:
@@ -160,7 +155,6 @@ def found(motherlode, long_log, rounds):
 
 
 def record(client, position):
-    """Returns the stored bytes of a record of partition 0."""
     request = ledger_pb2.FollowLogRequest(after_position=position - 1)
     stream = client.ledger.FollowLog(request)
     for answer in stream:
@@ -172,7 +166,6 @@ def record(client, position):
 
 
 def tree_size(data):
-    """Returns the size of the last signed checkpoint."""
     try:
         return int(Path(data, "proofs/0/checkpoint").read_text().split("\n")[1])
     except (OSError, IndexError, ValueError):
@@ -243,13 +236,11 @@ def readers(motherlode, address, console):
             with urllib.request.urlopen(request) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as refused:
-            # Reads beyond the limit are refused and retried.
             if refused.code != 429:
                 raise
             return {}
 
     def audits():
-        """Runs one audit job after the other."""
         while not over.is_set():
             call("JobService/StartJob", {"requestId": f"audit-{time.time_ns()}", "audit": {}})
             while not over.wait(0.5):

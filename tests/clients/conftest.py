@@ -42,7 +42,6 @@ def pytest_unconfigure(config):
 
 @pytest.fixture(scope="session")
 def built(pytestconfig):
-    """Returns the folder with `dist` and `site`."""
     return Path(pytestconfig.built.name)
 
 
@@ -71,7 +70,6 @@ class Service:
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory):
-    """Service shared by the tests, each with another player."""
     service = Service(tmp_path_factory.mktemp("shared"))
     yield service
     service.end()

@@ -18,7 +18,6 @@ PATIENT = Policy(total_s=120.0, attempt_s=60.0, first_wait_s=0.01)
 
 @pytest.fixture
 def account(service):
-    """Returns a new player's funded account."""
     account = Account(operator_id="demo", player_id=f"player-{next(PLAYERS)}", currency_code="EUR")
     with Client(plain(service.address), PATIENT) as client:
         client.ledger.OpenAccount(OpenAccountRequest(account=account))

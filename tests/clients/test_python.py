@@ -127,7 +127,6 @@ def test_pl_33_what_is_unknown_at_the_deadline_can_be_looked_up(service, account
     with between(service, *[SILENT] * 100) as proxy:
         with pytest.raises(OutcomeUnknown) as raised:
             ask(plain(proxy.address), Policy(attempt_s=0.5), lambda client: client.spin.Spin(bet(account), timeout=1.5))
-        # The service has answered, before or after the deadline.
         proxy.lost.get(timeout=60)
     look_up = GetRequestRequest(account=account, request_id=raised.value.request_id)
     known = ask(plain(service.address), PATIENT, lambda client: client.ledger.GetRequest(look_up)).outcome

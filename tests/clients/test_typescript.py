@@ -42,14 +42,12 @@ def npm(folder, *command):
 
 @pytest.fixture(scope="session")
 def tarball(tmp_path_factory):
-    """Packs a copy of the package with its locked dependencies."""
     for needed in ["node", "npm"]:
         if not shutil.which(needed):
             pytest.skip(f"no {needed} here")
     version = subprocess.run(["node", "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     if int(version.lstrip("v").split(".")[0]) < NODE:
         pytest.skip(f"node here is {version}: it needs {NODE}")
-    # Relative links still resolve.
     root = tmp_path_factory.mktemp("typescript")
     for linked in ["LICENSE-APACHE", "LICENSE-MIT", "proto"]:
         (root / linked).symlink_to(ROOT / linked)
@@ -81,8 +79,6 @@ def user(tarball):
 
 
 class Thrown(Exception):
-    """Error of a call as reported by the driver."""
-
     def __init__(self, told):
         super().__init__(str(told))
         self.kinds, self.request_id, self.reason = told["kinds"], told.get("requestId"), told.get("reason")
@@ -90,8 +86,6 @@ class Thrown(Exception):
 
 
 class Driver:
-    """Node process with the package."""
-
     def __init__(self, folder):
         self.process = subprocess.Popen(["node", "driver.mjs"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
@@ -128,7 +122,6 @@ def driver(user):
     driver = Driver(user)
     yield driver
     driver.process.stdin.close()
-    # A closed client keeps no connection open.
     assert driver.process.wait(timeout=60) == 0
     driver.process.stdout.close()
 
@@ -245,7 +238,6 @@ def test_pl_33_what_is_unknown_at_the_deadline_can_be_looked_up(service, account
     with between(service, *[SILENT] * 100) as proxy:
         with pytest.raises(Thrown) as thrown:
             driver.spin(proxy.address, bet(account), policy={"attemptMs": 500}, timeout_ms=1_500)
-        # The service has answered, before or after the deadline.
         proxy.lost.get(timeout=60)
     assert (thrown.value.kinds[0], thrown.value.told["cause"]) == ("OutcomeUnknown", "Unavailable")
     look_up = GetRequestRequest(account=account, request_id=thrown.value.request_id)

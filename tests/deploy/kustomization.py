@@ -9,9 +9,7 @@ from pathlib import Path
 import yaml
 
 FIELDS = {"apiVersion", "kind", "namespace", "resources", "images", "labels", "patches", "replicas"}
-# Kinds without a namespace.
 CLUSTER_WIDE = {"Namespace"}
-# Merge keys of lists.
 KEYS = {"containers": "name", "volumes": "name", "volumeMounts": "mountPath", "ports": "containerPort", "env": "name"}
 
 
@@ -43,12 +41,10 @@ def render(folder: Path) -> list[dict]:
 
 
 def containers(found: dict) -> list[dict]:
-    """Returns the containers of an object that creates pods."""
     return pod(found).get("containers", [])
 
 
 def pod(found: dict) -> dict:
-    """Returns the pod specification of an object, or an empty one."""
     return found.get("spec", {}).get("template", {}).get("spec", {})
 
 

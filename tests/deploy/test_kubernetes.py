@@ -11,7 +11,6 @@ from conftest import DEPLOY, ROOT
 from kustomization import containers, pod, render
 
 KUBERNETES = DEPLOY / "kubernetes"
-# Oldest and newest supported version.
 VERSIONS = ["1.30", "1.37"]
 FOLDERS = sorted(path.parent.name for path in KUBERNETES.glob("*/kustomization.yaml"))
 

@@ -40,7 +40,6 @@ def listens(host, port):
 
 
 def wait_until(state, log):
-    """Waits for a true state and returns it."""
     until = time.monotonic() + SECONDS_MAX
     while not (found := state()):
         assert time.monotonic() < until, log.read_text()
@@ -82,7 +81,6 @@ class Node:
 
 @pytest.fixture
 def nats(tmp_path):
-    """Starts a single server and yields its address."""
     file, host = tmp_path / "nats.conf", address(0)
     file.write_text(
         f'listen: "{host}:4222"\nhttp: "{host}:8222"\nmax_payload: 8MB\n'

@@ -28,7 +28,6 @@ def test_the_program_takes_its_command(takes):
 
 @needs_systemd
 def test_systemd_understands_every_line(tmp_path):
-    """Unchanged except for the program's path."""
     unit = tmp_path / UNIT.name
     unit.write_text(UNIT.read_text().replace("ExecStart=/usr/local/bin/motherlode", f"ExecStart={BINARY}"))
     assert verify(unit) == (0, "")

@@ -12,8 +12,6 @@ ROWS = 3
 
 
 class Bewitched:
-    """The game's file, and data that every round needs."""
-
     NAME = "bewitched"
     # Kinds of figures without influence on others.
     DECIDES_NOTHING = ()
@@ -62,7 +60,6 @@ class Round(rounds.Round):
         self.risked = 0
 
     def resolve(self, choice, shown):
-        """Returns the step's outcome from its draws."""
         match choice[0]:
             case "spin":
                 return self.paid_spin(shown)

@@ -23,12 +23,10 @@ def minor_micros(currency):
 
 
 def coin(currency, value):
-    """Converts a coin value from a decimal of the major unit to minor units."""
     return Fraction(value) * 1_000_000 / minor_micros(currency)
 
 
 def rounded(coins, worth):
-    """Returns the change by rounding a win of some coins, in minor units, half to even."""
     return round(coins * worth) - coins * worth
 
 
@@ -132,7 +130,6 @@ def packed(figures):
 
 
 def unpacked(figures, place):
-    """Returns one of the packed figures."""
     figure = figures >> BITS * place
     return POWERS[figure & 3] if figure & RUN else 0
 

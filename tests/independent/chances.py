@@ -15,7 +15,6 @@ def mean_of_cells(strips, value):
 
 
 def count_chances(strips, symbols, rows):
-    """Returns the probability of each count of these symbols in the window."""
     chances = {0: Fraction(1)}
     for strip in strips:
         stops = range(len(strip))

@@ -24,7 +24,6 @@ def deal(key: bytes, stream: str, number: int) -> bytes:
 
 
 def seal(dealt: bytes) -> bytes:
-    """Returns the seal of a dealt value."""
     return sha256("motherlode/seal/v1", dealt)
 
 

@@ -15,14 +15,11 @@ from wins import at_stops, count, minor, ways_wins
 
 REELS, ROWS, FREE_ROWS = 5, 4, 7
 BET = 25
-# Residues of wins by odds.
 RESIDUES = {}
 COLOURS = ("green", "yellow", "blue", "red")
 
 
 class DwarfMine:
-    """The game's file, and data that every round needs."""
-
     NAME = "dwarf-mine"
     # Kinds of figures without influence on others: drawn cells that win nothing.
     DECIDES_NOTHING = ("spins[].cells[]",)
@@ -100,7 +97,6 @@ class DwarfMine:
                 yield chance, reels, sum(shows)
 
     def spins(self):
-        """Returns the expected free spins of a paid spin, and the long-run Collection Free Spins of one colour."""
         free = crystals = Fraction(0)
         for chance, _, grown in self.windows():
             landed = self.cells.drawn(REELS * grown, 0, None).items()
@@ -111,7 +107,6 @@ class DwarfMine:
         return free, crystals / len(self.crystals) / collection["needs"] * collection["spins"]
 
     def mean_win(self, reels, grown=0):
-        """Returns the mean win of windows of these columns and `grown` drawn rows."""
         wins = (mean_ways_win(reels, s, partial(self.file.pays, s), self.cells, grown) for s in self.paying)
         return sum(wins)
 
@@ -134,7 +129,6 @@ class Round(rounds.Round):
         self.series = []
 
     def resolve(self, choice, shown):
-        """Returns the step's outcome from its draws."""
         return self.paid_spin(shown) if choice[0] == "spin" else self.free_series(shown)
 
     def paid_spin(self, shown):

@@ -12,7 +12,6 @@ PARTS = (*ALWAYS, "high_symbols", "random_wilds", "multiplier", "mega_wild", "ex
 
 
 def first_spins(game):
-    """Returns the returns of the first spins, and the mean spins and bets until each unlocking."""
     means, data, parts = Means(game), game.file.data, returns(game)
     features = [
         means.line(means.high),

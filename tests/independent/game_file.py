@@ -9,13 +9,11 @@ GAMES = Path(__file__).resolve().parents[2] / "engine/slots/games"
 
 
 def ladders(game):
-    """Returns a game's coin values by currency, from the ladders file."""
     of_game = tomllib.loads((GAMES / "ladders.toml").read_text())[game]
     return {currency: ladder["coin_values"].split() for currency, ladder in of_game.items()}
 
 
 def micros(values):
-    """Converts decimals of the major unit to 1e-6."""
     return [Fraction(text) * 1_000_000 for text in values]
 
 
@@ -44,10 +42,8 @@ class GameFile:
         return number
 
     def pays(self, symbol, count, key="pays"):
-        """Returns the payment for a count of a symbol, or 0."""
         row = self.symbols[symbol].get(key, [])
         return row[count - 1] if 0 < count <= len(row) else 0
 
     def strips(self, texts):
-        """Converts strips of codes to numbers."""
         return [[self.codes.index(code) for code in text.split()] for text in texts]

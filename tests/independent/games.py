@@ -1,5 +1,3 @@
-"""The independently implemented games, in all their rules versions."""
-
 from functools import cache, partial
 
 from bewitched import Bewitched
@@ -22,5 +20,4 @@ LATEST = {f"{game.NAME} {all[-1]}" for game, all in VERSIONS.items()}
 
 @cache
 def returns(name):
-    """Returns the exact return by part, cached."""
     return GAMES[name]().returns()

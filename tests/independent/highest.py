@@ -4,7 +4,6 @@ from wins import at_stops
 
 
 def columns(strips, rows):
-    """Returns for each reel the columns that its stops show."""
     return [[at_stops([strip], [stop], rows)[0] for stop in range(len(strip))] for strip in strips]
 
 

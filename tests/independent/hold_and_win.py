@@ -10,13 +10,10 @@ MIDDLE, OUTER, RESPINS = 3, 12, 3
 
 
 def mean(weighted):
-    """Returns the weighted mean of values."""
     return Fraction(sum(value * weight for value, weight in weighted), sum(weight for _, weight in weighted))
 
 
 class HoldAndWin:
-    """The feature by its data file."""
-
     def __init__(self, data):
         strip = data["feature"]["strip"].split()
         self.lands = Fraction(strip.count("Bo"), len(strip))
@@ -39,7 +36,6 @@ class HoldAndWin:
         return sum(chance * self.from_here(*held, RESPINS) for held, chance in chances.items() if sum(held) >= 6)
 
     def from_here(self, outer, middle, left):
-        """Returns the mean payment with these held symbols and respins left."""
         if not left or (outer, middle) == (OUTER, MIDDLE):
             return self.ended(outer, middle)
         paid = Fraction(0)
@@ -49,11 +45,9 @@ class HoldAndWin:
         return paid
 
     def landing(self, of, number):
-        """Returns the probability that Bonus symbols land on `number` of `of` positions."""
         return comb(of, number) * self.lands**number * (1 - self.lands) ** (of - number)
 
     def ended(self, outer, middle):
-        """Returns the mean payment of these Bonus symbols."""
         paid = Fraction(0)
         for multiplying in range(middle + 1):
             chance = comb(middle, multiplying) * self.multiplying**multiplying

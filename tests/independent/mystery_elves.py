@@ -20,8 +20,6 @@ TURNS_MAX = 10
 
 
 class MysteryElves:
-    """The game's file, and data that every round needs."""
-
     NAME = "mystery-elves"
     # Kinds of figures without influence on others: a card's face beyond its colour (ME-17), symbols that are not held,
     # and Bonus symbols without the feature.
@@ -66,12 +64,10 @@ class Round(rounds.Round):
 
     def __init__(self, game, stake, terms):
         super().__init__(game, stake, terms)
-        # Kind and value of held Bonus symbols by cell.
         self.held = {}
         self.risked = None
 
     def resolve(self, choice, shown):
-        """Returns the step's outcome from its draws."""
         match choice[0]:
             case "spin":
                 return self.paid_spin(shown)
@@ -121,7 +117,6 @@ class Round(rounds.Round):
         return {cell: held.get(cell, mark) for cell, mark in marks.items()}
 
     def marks(self):
-        """Returns the held marks in reading order."""
         return [[self.held[cell][0], cell, self.held[cell][1]] for cell in READING_ORDER if cell in self.held]
 
     def hold_and_win(self, shown):
@@ -146,7 +141,6 @@ class Round(rounds.Round):
         return self.outcome({"hold_and_win": coins}, spins=spins, prize=["coins", bets, coins])
 
     def held_window(self, spin):
-        """Checks a window of the feature, which has no wins of its symbols."""
         cells = spin["cells"]
         expect(len(cells) == CELLS and set(cells) <= set(self.game.feature_strip), "symbols of the feature's reels")
         window = [cells[reel * ROWS : (reel + 1) * ROWS] for reel in range(REELS)]

@@ -12,10 +12,7 @@ TREASURES = 3
 
 
 class Neptune:
-    """The game's file, and data that every round needs."""
-
     NAME = "neptune"
-    # Kinds of figures without influence on others.
     DECIDES_NOTHING = ()
 
     def __init__(self, version):
@@ -56,12 +53,10 @@ class Round(rounds.Round):
 
     def __init__(self, game, stake, terms):
         super().__init__(game, stake, terms)
-        # Lengths of pending runs of treasures, and the lines where they were won.
         self.treasures = []
         self.treasure_part = None
 
     def resolve(self, choice, shown):
-        """Returns the step's outcome from its draws."""
         match choice[0]:
             case "spin":
                 return self.paid_spin(shown)

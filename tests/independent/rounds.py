@@ -33,7 +33,6 @@ class Disagreement(AssertionError):
 
 
 def expect(holds, what):
-    """Checks that a draw is possible."""
     if not holds:
         raise Disagreement(what)
 
@@ -49,7 +48,6 @@ def played(game, rounds, seed):
 
 
 def differences(expected, shown, at="outcome"):
-    """Returns the differences of two values as lines of text."""
     if expected == shown:
         return []
     if isinstance(expected, dict) and isinstance(shown, dict) and expected.keys() == shown.keys():
@@ -75,7 +73,6 @@ class Round:
         self.strip = []
 
     def minor(self, coins):
-        """Converts coins of this stake to minor units."""
         return minor(coins, self.stake["coin_value_micros"], self.terms["minor_micros"])
 
     def spin(self, kind, window, wins, shown, **more):
@@ -98,7 +95,6 @@ class Round:
         }
 
     def add(self, *spins):
-        """Adds windows' wins to the round's win."""
         self.won_coins += sum(spin["win_coins"] for spin in spins)
         self.won_minor += sum(spin["win_minor"] for spin in spins)
 
@@ -137,7 +133,6 @@ class Round:
         expect(self.stake["coins"] == self.bet * price, "coins of the stake")
 
     def offers(self, choice):
-        """Checks whether the round accepts the choice now."""
         return choice[0] in CHOICES[self.awaiting]
 
     def judge(self, steps):

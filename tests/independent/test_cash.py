@@ -22,7 +22,6 @@ APART = Fraction(5, 10_000)
 # Tolerance for the engine's floating point sums.
 WITHIN = Fraction(1, 10**10)
 PLAY_MONEY = "XTS"
-# Returns of other bets or states.
 OTHERS = {"buy_feature", "unlocked_1", "unlocked_2", "unlocked_3"}
 
 
@@ -45,7 +44,6 @@ def in_cash(name, game):
 
 @pytest.fixture(scope="module")
 def counted():
-    """Returns a game and its cash return, cached."""
     games = {}
 
     def of(name):
@@ -58,7 +56,6 @@ def counted():
 
 
 def stated(fraction, places):
-    """Formats a fraction as the service does."""
     exactly = Decimal(fraction.numerator) / Decimal(fraction.denominator)
     return str(exactly.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN))
 

@@ -19,7 +19,6 @@ each_game = pytest.mark.parametrize("name", GAMES)
 
 
 def judge(game, steps):
-    """Recomputes a round."""
     game.round(steps[0]["stake"], steps[0]["terms"]).judge(steps)
 
 
@@ -51,14 +50,13 @@ def test_every_kind_of_figure_is_noticed_when_it_is_another(name):
                 try:
                     judge(game, changed)
                     unnoticed[kind] += 1
-                except Exception:  # Any exception detects the change.
+                except Exception:
                     noticed[kind] += 1
     assert set(noticed) == set(places)
     assert set(unnoticed) <= set(game.DECIDES_NOTHING), unnoticed
 
 
 def varied(game):
-    """Returns some rounds of every sequence of choices and kinds of windows."""
     rounds = played(game, SEARCHED, seed=2)
     next(rounds)
     taken = defaultdict(list)

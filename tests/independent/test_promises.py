@@ -13,7 +13,6 @@ from witch_feature import WitchFeature
 
 
 def named(game):
-    """Returns all rules versions of a game."""
     return [name for name in GAMES if name.startswith(game.NAME)]
 
 

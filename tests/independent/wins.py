@@ -17,12 +17,10 @@ def at_stops(strips, stops, rows):
 
 
 def flat(window):
-    """Returns the cells reel by reel, as in outcomes."""
     return [symbol for reel in window for symbol in reel]
 
 
 def count(window, symbols):
-    """Counts these symbols in the window."""
     return sum(symbol in symbols for symbol in flat(window))
 
 
@@ -43,7 +41,6 @@ class Lines:
         self.best = cache(self.best)
 
     def best(self, cells):
-        """Returns the highest payment of these cells from the left, and every (symbol, count) with it."""
         found = {}
         for symbol in self.paying:
             length = 0
@@ -69,7 +66,6 @@ class Lines:
 
 
 def scatter_wins(file, window, symbol, coins):
-    """Returns the payment of a scatter for a total bet in coins."""
     shown = count(window, [symbol])
     pays = file.pays(symbol, shown)
     return [["scatter", 0, symbol, shown, pays * coins]] if pays else []

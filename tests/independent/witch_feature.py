@@ -18,8 +18,6 @@ FEATURES = {
 
 
 class WitchFeature:
-    """The game's file, and data that every round needs."""
-
     NAME = "witch-feature"
     # Kinds of figures without influence on others: a drawn cell that wins nothing; a Potion's place, and its colour in
     # a combination without a feature; the multiplier of a respin that wins nothing.
@@ -63,7 +61,6 @@ class Round(rounds.Round):
         self.until_win = None
 
     def resolve(self, choice, shown):
-        """Returns the step's outcome from its draws."""
         self.left = list(shown["spins"])
         self.spins, self.parts, carried = [], {}, None
         if choice[0] == "spin":
@@ -168,7 +165,6 @@ class Round(rounds.Round):
         self.respins()
 
     def respins(self):
-        """Plays respins until one wins or the step is full."""
         while self.until_win and len(self.spins) < WINDOWS_MAX:
             spin = self.left.pop(0)
             window = at_stops(self.game.respin_strips, spin["stops"], ROWS)
@@ -202,7 +198,6 @@ class Round(rounds.Round):
 
 
 def square(corner, side):
-    """Returns the cells, by reel and row, of a square Wild (WF-10)."""
     reel, row = divmod(corner, ROWS)
     expect(reel + side <= REELS and row + side <= ROWS, "a Wild within the window")
     return [(reel + right, row + down) for right in range(side) for down in range(side)]

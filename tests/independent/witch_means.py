@@ -12,18 +12,14 @@ REELS, ROWS, FEATURES = 5, 4, 4
 
 
 def mean(weighted):
-    """Returns the weighted mean of values."""
     return Fraction(sum(value * weight for value, weight in weighted), sum(weight for _, weight in weighted))
 
 
 def chance(figures):
-    """Returns a probability of the file."""
     return Fraction(figures["times"], figures["of"])
 
 
 class Means:
-    """Mean wins of a line in each kind of window."""
-
     def __init__(self, game):
         self.game, self.data = game, game.file.data
         high = self.data["high_symbols"]["symbols"]
@@ -32,7 +28,6 @@ class Means:
         self.respin = self.line(game.respin_strips)
 
     def line(self, strips):
-        """Returns the mean of a line on these strips."""
         return mean_of_cells(strips, lambda cells: self.game.lines.best(cells)[0])
 
     def replaced(self, strips, by):
@@ -47,7 +42,6 @@ class Means:
         return Fraction(ways, comb(REELS * ROWS, number))
 
     def scattered_any(self, means, counts):
-        """Returns the mean of a line for a random number of replaced cells."""
         return mean([(self.scattered(means, number), weight) for number, weight in counts])
 
     def mega_wild(self):
@@ -59,7 +53,6 @@ class Means:
         return mean([(sum(means) / len(means), weight) for means, weight in kinds])
 
     def laid(self, wilds):
-        """Returns the mean of a line with Wilds on these cells."""
         lines = self.game.file.lines
         on = [tuple(reel for reel, row in enumerate(line) if (reel, row) in wilds) for line in lines]
         return sum(self.of_wilds[cells] for cells in on) / len(lines)
@@ -81,7 +74,6 @@ class Means:
 
 
 def squares(side):
-    """Returns the cells of a square Wild at every place."""
     corners = product(range(REELS - side + 1), range(ROWS - side + 1))
     return [frozenset((x + right, y + down) for right in range(side) for down in range(side)) for x, y in corners]
 

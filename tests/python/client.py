@@ -33,7 +33,6 @@ class Refused:
 
 
 def read_details(code, status):
-    """Returns the details of a google.rpc.Status."""
     refused = Refused(code=code, message=status.message)
     for packed in status.details:
         info, request, retry = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest(), error_details_pb2.RetryInfo()
@@ -67,7 +66,6 @@ def account(player, currency="EUR"):
 
 
 def bet(request_id, account, coin_value="0.01", lines=15, coins_per_line=1, **more):
-    """Returns a bet on Bewitched."""
     stake = round_pb2.Stake(coin_value=coin_value, lines=lines, coins_per_line=coins_per_line)
     request = {"game": "bewitched", "witch": round_pb2.WITCH_WHITE, "stake": stake, **more}
     return spin_pb2.SpinRequest(request_id=request_id, account=account, **request)
@@ -88,8 +86,6 @@ def choice_for(awaiting, guess=None):
 
 
 class Client:
-    """Connection to the service; without TLS if there are no credentials."""
-
     def __init__(self, address, credentials=None):
         if credentials:
             self.channel = grpc.secure_channel(address, credentials)
@@ -130,7 +126,6 @@ class Client:
         return self.ledger.GetRound(ledger_pb2.GetRoundRequest(round_id=round_id)).round
 
     def play_out(self, request, guess=None):
-        """Plays a round to its end; returns every step."""
         steps = [self.spin(request)]
         while choice := choice_for(steps[-1].outcome.awaiting, guess):
             steps.append(self.choose(f"{request.request_id}.{len(steps)}", steps[0].round_id, choice))
@@ -177,7 +172,6 @@ class Stream:
         return tag
 
     def played(self, **call):
-        """Makes a call and returns its answer, which must not be an error."""
         tag = self.send(**call)
         answer = next(self.answers)
         assert answer.tag == tag

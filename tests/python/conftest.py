@@ -67,7 +67,6 @@ class Service:
     def __init__(self, data, config="", binary=BINARY):
         give_draw_key(data)
         command = [binary, "serve", "--listen", "127.0.0.1:0", "--data", data]
-        # Location of the log, and the tools' arguments for it.
         self.place = data
         self.log_arguments = [data]
         if STORE:
@@ -112,7 +111,6 @@ class Service:
             self.process.send_signal(signal.SIGCONT)
 
     def terminate(self):
-        """Sends SIGTERM; returns the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=20)
 
@@ -139,7 +137,6 @@ def start(tmp_path):
 
 @pytest.fixture(scope="module")
 def start_once(tmp_path_factory):
-    """Starts services for all tests of a file."""
     started = []
 
     def start(config="", binary=BINARY):
@@ -168,7 +165,6 @@ def client(service):
 
 @pytest.fixture
 def player(request):
-    """Returns a player's name that no other test has."""
     name = re.sub(r"[^A-Za-z0-9._~-]+", "-", request.node.name.removeprefix("test_"))
     # Long names are cut, so a number makes them unique.
     return f"{name[:40]}.{next(PLAYERS)}"

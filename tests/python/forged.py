@@ -17,7 +17,6 @@ PROVEN, PARTLY, REFUSED = "proven", "partly", "refused"
 
 
 def written(proof):
-    """Returns the extra part of a round's proof as written."""
     extra = proof.partition("\nextra ")[2].partition("\n")[0]
     return proof_pb2.RoundRecords.FromString(base64.b64decode(extra))
 
@@ -40,7 +39,6 @@ def proven(proof):
 
 
 def with_records(lines, records):
-    """Returns the head of a proof with other records."""
     return "\n".join([lines[0], "extra " + base64.b64encode(records.SerializeToString()).decode(), *lines[2:]])
 
 
@@ -92,7 +90,6 @@ def path(leaves, index):
 
 
 def changed(record, change):
-    """Changes the commit of a record."""
     commit = log_pb2.Commit.FromString(record.record)
     change(commit)
     record.record = commit.SerializeToString()
@@ -140,13 +137,11 @@ def forged(proof, other, key):
         return log_of(key, records, named)
 
     def rewritten(change):
-        """Changes a part of the proof as written."""
         records = written(proof)
         change(records)
         return with_records(lines, records) + "\n\n" + note, key
 
     def events(of, change):
-        """Changes the events of a record of a round's proof."""
         return lambda records: changed(of(records), lambda commit: [change(commit, event) for event in list(commit.events)])
 
     def first(records):
@@ -226,7 +221,6 @@ def forged(proof, other, key):
     yield "of an older log, with no links and a path for each record", *signed(unnamed), PROVEN
     yield "of an older program, with each record whole, positions and the round's name", *beside(lambda _: None), PROVEN
     yield "without the record that sealed", *beside(lambda records: records.ClearField("sealing")), PARTLY
-    # Records of another round.
     yield "another round called this one", otherwise, key, REFUSED
     yield "another round's records", *signed(others), REFUSED
     yield "no records", *beside(lambda records: records.ClearField("records")), REFUSED
@@ -245,7 +239,6 @@ def forged(proof, other, key):
         REFUSED,
     )
     yield "of another position than it says", *beside(lambda records: setattr(first(records), "position", 1)), REFUSED
-    # Copied runs.
     copying = [record for record in [*written(proof).sealing, *written(proof).records] if record.copied]
     assert copying, "what records repeat is there once"
     for name, change in {
@@ -263,7 +256,6 @@ def forged(proof, other, key):
     yield "the record is missing that is copied from", *rewritten(lambda records: records.ClearField("sealing")), REFUSED
     yield "another round's number", *rewritten(lambda records: setattr(records, "round", number + 1)), REFUSED
     yield "no round's number", *rewritten(lambda records: records.ClearField("round")), REFUSED
-    # Records that are not in the log.
     for name, of in {"the record that sealed": sealing, "the first record": first, "the last record": last}.items():
         yield f"a bit of {name}", *beside(lambda records, of=of: setattr(of(records), "record", flip(of(records).record, -20))), REFUSED
         yield f"a path too many at {name}", *beside(lambda records, of=of: of(records).path.append(bytes(32))), REFUSED
@@ -281,13 +273,11 @@ def forged(proof, other, key):
     yield "a seal is another, and the step names its record", *signed(events(sealing, resealed), relink=True), REFUSED
     yield "a step names another record", *signed(events(first, named_otherwise)), REFUSED
     yield "a draw is sealed twice", *signed(sealed_twice), REFUSED
-    # Checkpoints not signed by the key.
     yield "a false signature", proof.replace(note.rstrip("\n").splitlines()[-1].rpartition(" ")[2], false), key, REFUSED
     yield "a larger log", head + "\n\n" + note.replace(f"\n{size}\n", f"\n{int(size) + 1}\n"), key, REFUSED
     yield "no signature", head + "\n\n" + note.partition("\n\n")[0] + "\n\n", key, REFUSED
     yield "another key", proof, log_of(key, proven(proof))[1], REFUSED
     yield "another log's key", proof, key.replace("/log/", "/logs/"), REFUSED
-    # Malformed proofs.
     yield "nothing", "nothing", key, REFUSED
     yield "another format", proof.replace("@v1", "@v2"), key, REFUSED
     yield "no base64", proof.replace("extra ", "extra *"), key, REFUSED

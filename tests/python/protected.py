@@ -43,7 +43,6 @@ class Protected:
 
 
 def certify(certificate, key):
-    """Writes a self-signed certificate for localhost and its key, in PEM."""
     private = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]

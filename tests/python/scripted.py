@@ -25,7 +25,6 @@ class Script:
     then: tuple = ()
     # Earlier bets, skipped to their ends, that collect crystals and Potions.
     before: tuple = ()
-    # Words of its page.
     shows: tuple = ()
     coin: str = ""
     coins: int = 0
@@ -187,7 +186,6 @@ def kinds_of(who):
 
 
 def all_kinds():
-    """Returns every kind of the contract that a round can have."""
 
     def of(what, enum, prefix):
         return {f"{what} {name.removeprefix(prefix)}" for name in enum.keys() if not name.endswith("UNSPECIFIED")}
@@ -329,7 +327,6 @@ def bet(client, player, game, script, request_id, wish):
 
 
 def chosen(choice, outcome):
-    """Returns the choice for a word, at the round's current state."""
     Choice = round_pb2.Choice
     match choice:
         case "pick":
@@ -350,7 +347,6 @@ def chosen(choice, outcome):
 
 
 def end(client, played, name, how):
-    """Ends a round, if it awaits a choice."""
     if played.state != round_pb2.ROUND_STATE_OPEN or how == LEAVE:
         return
     if how == CLOSE:

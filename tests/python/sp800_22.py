@@ -13,7 +13,6 @@ from scipy.special import erfc, gammaincc, ndtr
 
 
 def chi_square_p(counts, expected, freedom=None):
-    """Upper tail of chi-square for counts; by default one degree of freedom less than cells."""
     chi_square = np.sum((counts - expected) ** 2 / expected, axis=-1)
     return gammaincc((np.shape(counts)[-1] - 1 if freedom is None else freedom) / 2, chi_square / 2)
 
@@ -28,7 +27,6 @@ def words(bits, width):
 
 
 def longest_runs(blocks):
-    """Returns the longest run of ones in each row."""
     rows, width = blocks.shape
     edges = np.diff(np.pad(blocks.astype(np.int8), ((0, 0), (1, 1))).ravel())
     starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)

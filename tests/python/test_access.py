@@ -25,7 +25,6 @@ def protected(tmp_path_factory):
 
 @pytest.fixture
 def connect(start, protected):
-    """Connects to a new protected service with the token of that name, or with another."""
     service = start(config=protected.config)
     clients = []
 

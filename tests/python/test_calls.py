@@ -25,7 +25,6 @@ class Caller:
         self.registry = Registry().with_resource("urn:openapi", DRAFT202012.create_resource(self.document))
 
     def check(self, value, *place):
-        """Checks a value against the schema at a place of the document."""
         pointer = "/".join(part.replace("~", "~0").replace("/", "~1") for part in place)
         validator = Draft202012Validator({"$ref": f"urn:openapi#/{pointer}"}, registry=self.registry)
         errors = [f"{error.json_path}: {error.message}" for error in validator.iter_errors(value)]

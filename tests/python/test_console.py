@@ -16,7 +16,6 @@ pytestmark = needs_chromium
 
 @pytest.fixture
 def console(start):
-    """Starts a service with a round of each game; yields the console's address and the rounds' ids."""
     service = start(CONSOLE)
     client = service.client()
     alice = client.fund("alice")
@@ -53,7 +52,6 @@ def test_pl_19_pages_fit_and_axe_finds_nothing(browser, console):
 
 
 def version(page, address):
-    """Returns the newest version of a game from the list of games."""
     page.goto(address + "games")
     return re.search(r"games/neptune/([0-9.]+)", page.content()).group(1)
 
@@ -129,7 +127,6 @@ def test_pl_28_a_proof_that_was_changed_is_refused_with_what_fails(browser, cons
     for name in rounds:
         page.goto(f"{address}round/{name}/check")
         shown[name] = page.get_by_label("The proof").input_value()
-    # The round with several records comes last.
     several = max(rounds[1:], key=lambda name: len(proven(shown[name]).records))
     page.goto(f"{address}round/{several}/check")
     key, proof, other = page.get_by_label("public key").input_value(), shown[several], shown[rounds[0]]

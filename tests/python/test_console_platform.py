@@ -28,7 +28,6 @@ def void(client, round_id):
 
 @pytest.fixture(scope="module")
 def played(start_once):
-    """Starts a service with a round of each of these; returns it and the rounds by kind."""
     service = start_once(CONSOLE, SCRIPTED)
     client = service.client()
     rounds = {
@@ -150,7 +149,6 @@ def set_aside(start, client_of, config):
     client = client_of(service)
     round_id = play(client, "full", "bewitched", Script("BW-16", "pick", coins=10, end=LEAVE))
     opened = client.round(round_id)
-    # The bet's own win is paid before the award.
     due = sum(step.win.amount_minor for step in opened.steps)
     room = 2**63 - 1 - opened.balance_after.amount_minor - due
     client.close()

@@ -24,7 +24,6 @@ WANTED = [("dwarf-mine", "free-spins"), ("dwarf-mine", "collection-red"), ("bewi
 
 @pytest.fixture(scope="module")
 def featured(start_once):
-    """Starts a service with some rounds; yields the console's address and the rounds' ids."""
     service = start_once(CONSOLE, SCRIPTED)
     client = service.client()
     rounds = {f"{game}-{name}": play(client, f"{game}-{name}", game, SCRIPTS[game][name]) for game, name in WANTED}
@@ -78,7 +77,6 @@ def test_pl_19_a_round_plays_and_is_stepped_through_without_javascript(browser, 
     page.get_by_role("link", name="All at once").click()
     page.get_by_role("heading", name="The bet").wait_for()
     page.get_by_role("link", name="Play it").click()
-    # Any later frame.
     page.wait_for_url(re.compile(r"frame=[1-9]\d*&play=on$"))
     page.get_by_role("link", name="Stop").click()
     page.wait_for_url(re.compile(r"frame=[1-9]\d*$"))
@@ -94,7 +92,6 @@ def test_bw_14_figures_count_and_the_logs_end_goes_on_by_themselves(browser, sta
     page = enter(context, service.console)
     page.goto(f"{service.console}log")
     page.get_by_role("region", name="Records, the latest first").wait_for()
-    # The page updates without a reload.
     client.fund("bob-who-came-later")
     page.get_by_text("bob-who-came-later").first.wait_for()
     page.goto(f"{service.console}jackpots/bewitched")
@@ -134,7 +131,6 @@ ROLES = ["play", "wallet", "support", "audit", "admin"]
 
 @pytest.fixture
 def protected(start, tmp_path):
-    """Starts a service with TLS and a credential per role; yields it and its tokens."""
     protected = Protected(tmp_path, {f"acme/{role}": [role] for role in ROLES} | {"platform/all": ROLES})
     return start(protected.config + CONSOLE), protected.tokens
 
@@ -167,7 +163,6 @@ def test_pl_27_each_role_logs_in_and_sees_its_pages(browser, protected):
 
 @contextmanager
 def another_site(content):
-    """Serves a page of another origin."""
 
     class Site(http.server.BaseHTTPRequestHandler):
         def do_GET(self):

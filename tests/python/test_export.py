@@ -23,7 +23,6 @@ def export(log, what, *more):
 
 
 def play(client):
-    """Plays wins of two players, voids of settled rounds, and a withdrawal."""
     for name in ["alice", "bob"]:
         account = client.fund(name)
         for number in range(12):
@@ -68,7 +67,6 @@ def rows_of(log, what, folder):
 
 
 def minor(cash, digits=2):
-    """Converts the audit's "12.34 EUR" to minor units."""
     return int(Decimal(cash.split()[0]).scaleb(digits))
 
 

@@ -8,7 +8,6 @@ from motherlode.spin.v1 import spin_pb2
 
 
 def waiting(client, player):
-    """Plays a round of Mystery Elves whose bought feature awaits its start, and then a gamble."""
     alice = client.fund(player)
     stake = round_pb2.Stake(coin_value="0.01", lines=10, coins_per_line=1, buy_feature=True)
     bought = {"game": "mystery-elves", "stake": stake, "offer_double": True}
@@ -19,7 +18,6 @@ def waiting(client, player):
 
 
 def causes(client, played):
-    """Returns each step's automatic cause; 0 for the player's choices."""
     return [step.automatic.cause for step in client.round(played.round_id).steps]
 
 

@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-# Tools of the scripts themselves, which every machine has.
 SHELL = ["bash", "dirname", "env"]
 
 
 @pytest.fixture
 def machine(tmp_path):
-    """Runs a script with only these tools on the path."""
 
     def ran(script, *tools):
         tools = [*SHELL, *tools]

@@ -21,7 +21,6 @@ STAKES = {
 
 
 def page_of(client, round_id):
-    """Returns the page's text and its drawings."""
     answer = client.reports.GetRoundPage(report_pb2.GetRoundPageRequest(round_id=round_id))
     assert answer.media_type == "text/html; charset=utf-8"
     written = answer.content.decode("utf-8")

@@ -26,7 +26,6 @@ def par(game, *arguments):
 
 @pytest.fixture(scope="module", params=GAMES)
 def sheet(request):
-    """Returns the sheet as JSON, the page, and the page's text with single spaces."""
     written = par(request.param, "--format", "html", "--rounds", str(ROUNDS))
     page = ElementTree.fromstring(written.removeprefix("<!DOCTYPE html>"))
     text = " ".join(" ".join(page.find("body").itertext()).split())

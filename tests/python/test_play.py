@@ -12,7 +12,6 @@ CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
 def effect(steps):
-    """Returns the change of the balance by a settled round."""
     jackpots = sum(step.jackpot.amount.amount_minor for step in steps)
     return steps[-1].win.amount_minor + jackpots - steps[0].bet.amount_minor
 
@@ -217,7 +216,6 @@ def test_pl_11_a_stream_answers_by_tag_as_the_unary_calls_do(client, player):
         assert answers.keys() == requests.keys()
         for tag, request in requests.items():
             assert client.spin(request) == answers[tag]
-        # On the stream, refusals have the same details as on a unary call.
         assert stream.played(spin=requests[1]) == answers[1]
         for call, code, reason in [
             ({"spin": bet("s", players[0], lines=2)}, grpc.StatusCode.ALREADY_EXISTS, "REQUEST_ID_REUSED"),

@@ -33,7 +33,6 @@ def motherlode(*arguments, code=0):
 
 
 def prefix(service):
-    """Returns the address of the service's checkpoints and tiles."""
     return service.tiles.removesuffix("/checkpoint")
 
 
@@ -47,7 +46,6 @@ def round_proof(client, round_id):
 
 @contextmanager
 def witness(folder, log):
-    """Starts a witness of a log; yields its address and public key."""
     key = folder / "witness.key"
     vkey = motherlode("key", "new", "witness.example/w1", "--witness", "--out", key).strip()
     command = [BINARY, "witness", "--listen", "127.0.0.1:0", "--key", key, "--log", log, "--data", folder / "seen"]
@@ -63,7 +61,6 @@ def witness(folder, log):
 
 @pytest.fixture
 def signed(tmp_path, start):
-    """Starts a service with tiles, a witness, and rounds in its log; returns it, a client, both keys and the rounds."""
     key = tmp_path / "log.key"
     vkey = motherlode("key", "new", "example.com/motherlode", "--out", key).strip()
     assert motherlode("key", "show", key).strip() == vkey
@@ -87,7 +84,6 @@ def test_pl_30_a_foreign_verifier_checks_signature_inclusion_and_consistency_of_
         records.update(found)
     log = reader.TilesReader(backend.make_backend(prefix(service)))
     checkpoint = log.get_checkpoint()
-    # A checkpoint follows the last round within a second.
     position = client.position()
     while checkpoint.size < position:
         checkpoint = log.get_checkpoint()
@@ -131,7 +127,6 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
     assert len(short) < len(file.read_text())
     _, _, _, drawn = verify_round.verify(short, vkey)
     assert [(str(draw), where) for draw, _, where in drawn] == [(sealed[1], None)]
-    # The tool derives the omitted parts from the game's rules.
     brief = motherlode("proof", rounds[7], "--brief", "--target", f"http://{service.address}")
     assert len(brief) < len(file.read_text())
     (tmp_path / "brief").write_text(brief)

@@ -89,7 +89,6 @@ def test_bw_05_a_witch_is_picked_before_the_first_spin_and_remembered(client, pl
         client.spin(unpicked)
     assert said.metadata == {"game": "bewitched"}
     client.play_out(bet("two", alice, witch=round_pb2.WITCH_DARK))
-    # A refused request does not use its id.
     assert client.play_out(unpicked)[-1].state == round_pb2.ROUND_STATE_SETTLED
 
 
@@ -104,7 +103,6 @@ def test_bw_29_pl_10_a_bet_above_the_balance_names_the_minimum_bet(client, playe
         "currency_code": "EUR",
     }
     assert client.balance(alice) == 100 and not client.rounds(alice).rounds
-    # The suggested bet is accepted.
     assert client.spin(bet("y", alice, lines=1)).bet.amount_minor == 1
 
 
@@ -178,7 +176,6 @@ def test_pl_12_a_full_queue_says_when_to_try_again(start):
     service = start(config="[limits]\nqueue_length_max = 1\nbatch_commits_max = 1\n")
     client = service.client()
     accounts = [client.fund(f"p{number}") for number in range(32)]
-    # 32 calls for a queue of one: some are refused.
     busy = []
     for attempt in range(50):
         calls = [client.spins.Spin.future(bet(f"r{attempt}", of)) for of in accounts]

@@ -99,7 +99,6 @@ def test_pl_28_without_a_count_it_writes_until_nobody_reads():
         assert (process.stderr.read(), process.wait(timeout=20)) == (b"", 0)
 
 
-# Sequences per bad generator.
 
 BAD_SEQUENCES = 20
 

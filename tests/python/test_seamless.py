@@ -35,7 +35,6 @@ FAULTS = ["--lose-answer", "6", "--lose-call", "8", "--double", "4", "--fail", "
 
 
 def postgres_program(name):
-    """Returns a program of PostgreSQL from the path or Debian's folder, or None."""
     found = [shutil.which(name), *sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))]
     return next(filter(None, found), None)
 
@@ -70,7 +69,6 @@ def postgres():
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database(request, tmp_path):
-    """Returns an empty database for a wallet's books."""
     if request.param == "sqlite":
         return str(tmp_path / "wallet.sqlite")
     url = request.getfixturevalue("postgres")
@@ -80,7 +78,6 @@ def database(request, tmp_path):
 
 
 def read(database, query):
-    """Returns rows of a database."""
     if database.startswith("postgresql:"):
         with psycopg.connect(database) as connection:
             return connection.execute(query).fetchall()
@@ -93,7 +90,6 @@ def read(database, query):
 
 @pytest.fixture
 def wallet(tmp_path, database):
-    """Starts reference wallets on one database, and kills the remaining ones at the end."""
     started = []
 
     def start(*more, listen="127.0.0.1:0"):
@@ -177,7 +173,6 @@ def test_pl_31_rounds_on_the_reference_wallet_come_out_to_the_cent_whatever_is_l
     for number in range(30):
         net += played(client, alice, number)
         if number == 15:
-            # The wallet is killed and restarted with the same database.
             kept.kill()
             kept.wait()
             kept = wallet(*FAULTS, *face, listen=kept.address)
@@ -212,7 +207,6 @@ def test_pl_31_pl_32_a_wallet_that_is_killed_under_load_again_and_again_agrees_t
     with ThreadPoolExecutor(len(players)) as pool:
         playing = {player: pool.submit(play, player) for player in players}
         for _ in range(kills):
-            # A random number of rounds before each kill.
             for _ in range(len(players) * rounds // (kills + 1)):
                 assert over.acquire(timeout=60)
             kept.kill()
@@ -265,10 +259,8 @@ def test_pl_31_a_request_that_is_old_changed_repeated_or_anothers_moves_no_money
     status, answer = sent(kept.address, path, body, nonce=nonce)
     assert (status, answer["result"]) == (200, {"outcome": "OUTCOME_DONE", "balanceMinor": "900"})
     assert sent(kept.address, path, body, nonce=nonce)[0] == 401, "the same request again"
-    # A repeated call has a new signature and one effect.
     status, answer = sent(kept.address, path, body, nonce="5" * 32)
     assert (status, answer["result"]) == (200, {"outcome": "OUTCOME_DONE_BEFORE", "balanceMinor": "900"})
-    # Nonces survive a restart.
     kept.kill()
     kept.wait()
     kept = wallet("--json", listen=kept.address)
@@ -287,7 +279,6 @@ def test_uf_02_a_wallet_in_json_has_places_for_so_many_connections(wallet):
         return connection
 
     def answer(connection):
-        """Returns the first bytes of the answer, or nothing if the connection was refused."""
         try:
             return connection.recv(12)
         except ConnectionError:
@@ -297,7 +288,6 @@ def test_uf_02_a_wallet_in_json_has_places_for_so_many_connections(wallet):
     assert answer(first) == answer(second) == b"HTTP/1.1 401"
     third = connect()
     assert answer(third) == b""
-    # A closed connection frees its place.
     first.close()
     deadline, again = time.monotonic() + 60, b""
     while not again and time.monotonic() < deadline:

@@ -41,7 +41,7 @@ def test_the_health_of_an_unknown_service_is_not_found(client):
 def test_pl_13_games_describe_themselves(client):
     listed = client.spins.ListGames(spin_pb2.ListGamesRequest()).games
     games = {}
-    for game in listed: # Newest version first.
+    for game in listed:  # Newest version first.
         games.setdefault(game.game, game)
     assert sorted(games) == ["bewitched", "dwarf-mine", "mystery-elves", "neptune", "witch-feature"]
     for name in games:

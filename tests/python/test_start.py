@@ -38,7 +38,6 @@ def works(command, folder, environment):
         ran = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
         assert ran.returncode == 0, f"{command}\n{ran.stdout}{ran.stderr}"
         return
-    # It runs until stopped.
     watching = subprocess.Popen(["sh", "-c", f"exec {command}"], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
     try:
         seen = next(line for line in watching.stdout if line.strip())
