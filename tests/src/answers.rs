@@ -1,5 +1,4 @@
-//! Answers of a service about players, rounds and the pool. Tests compare them with the answers of a service rebuilt
-//! from the same log.
+//! Answers of a service about players, rounds and the pool, to compare services rebuilt from the same log.
 
 use crate::Client;
 use motherlode_proto::{
@@ -50,7 +49,7 @@ pub async fn of_players(client: &mut Client, accounts: &[Account]) -> Answers {
     answers
 }
 
-/// Reads everything about a pool and the games: figures, awards, the statement of a day (YYYY-MM-DD, UTC), returns.
+/// Reads everything about a pool and the games: figures, awards, a day's statement (YYYY-MM-DD, UTC), returns.
 pub async fn of_house(client: &mut Client, pool_id: &str, date: &str) -> Answers {
     let pool = || pool_id.to_owned();
     let mut answers = Answers::new();

@@ -139,7 +139,6 @@ pub fn audited_parts(local: &LocalLog) -> Vec<Options> {
     (0..local.partitions()).map(of).collect()
 }
 
-/// Adds each partition's last checkpoint, if the folder has the log's key.
 fn signed(data: &Path, parts: &mut [Options]) {
     let Ok(key) = motherlode_proofs::load(&data.join("proofs.key")) else { return };
     for part in parts {

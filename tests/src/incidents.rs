@@ -24,8 +24,8 @@ pub fn incident(id: &str, operator: &str, until_ms: i64) -> Incident {
     }
 }
 
-/// Declares an incident of the operator acme and waits up to a minute until the contributions of all voided rounds are
-/// returned. Without configured operators no second actor must approve.
+/// Declares an incident of acme and waits until the contributions of all voided rounds are returned. Needs open mode,
+/// since no second actor approves.
 pub async fn give_back(server: &Server, client: &mut Client, id: &str) {
     let incident = Some(incident(id, "acme", server.ledger().now_ms()));
     let request_id = format!("incident-{id}");
@@ -39,7 +39,6 @@ pub async fn give_back(server: &Server, client: &mut Client, id: &str) {
     tokio::time::timeout(Duration::from_secs(60), returned).await.expect("contributions are returned");
 }
 
-/// Checks that the pool returned the contributions of all voids, and that all partitions received this.
 fn is_returned(server: &Server) -> bool {
     let home = server.ledgers().home();
     let is_returned = home.books(|books| {

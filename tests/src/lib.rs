@@ -61,8 +61,7 @@ fn partitions() -> u32 {
     wanted.map_or(1, |wanted| wanted.parse().expect("MOTHERLODE_TESTS_PARTITIONS is a number"))
 }
 
-/// Location of a service's log: the data folder, or a stream on the server at `MOTHERLODE_TESTS_STORE` (`tests/run
-/// jetstream`).
+/// Location of a service's log: the data folder, or a stream at `MOTHERLODE_TESTS_STORE` (`tests/run jetstream`).
 fn store(data: &Path) -> config::Store {
     let Ok(url) = env::var("MOTHERLODE_TESTS_STORE") else { return config::Store::default() };
     let name = data.to_string_lossy().replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
@@ -78,7 +77,7 @@ pub async fn start(data: &Path) -> Server {
     start_on(&config, stores).await
 }
 
-/// Returns an empty log for a service that a test starts only once: in memory or on the tests' server.
+/// Returns an empty log, in memory or on the tests' server, for a service that is not restarted.
 #[must_use]
 pub fn fresh(config: &Config) -> Box<dyn Store> {
     match config.store.url {
@@ -97,8 +96,8 @@ pub async fn start_on(config: &Config, stores: impl Into<Stores>) -> Server {
     start_with(config, stores, Options::default()).await
 }
 
-/// Starts a service in this process on stores, with options of the ledger such as a clock. Opens the configured stores
-/// of the other partitions.
+/// Starts a service in this process on stores, with options of the ledger. Opens the configured stores of other
+/// partitions.
 pub async fn start_with(config: &Config, stores: impl Into<Stores>, options: Options) -> Server {
     Server::start(config, whole(config, stores), options, dealer()).await
 }
@@ -117,8 +116,7 @@ pub fn whole(config: &Config, stores: impl Into<Stores>) -> Stores {
     stores
 }
 
-/// Returns a dealer with a constant key, so that failures are reproducible. A seed follows from the key, the player,
-/// the number of the draw and the client seed or request id.
+/// Returns a dealer with a constant key, so that failures are reproducible.
 #[must_use]
 pub fn dealer() -> Dealer {
     scripted(Dealer::from_master(*b"the same for all tests, for good"))

@@ -53,13 +53,12 @@ impl Service {
     }
 }
 
-/// Adds operators, TLS and console of a configuration text to the tests' configuration.
 fn known(data: &Path, text: &str) -> Config {
     let Config { operators, tls, console, .. } = Config::parse(text).expect("a configuration");
     Config { operators, tls, console, ..config(data) }
 }
 
-/// Returns an operator's entry in a configuration file, with one credential per token and its roles.
+/// Returns an operator's entry in a configuration file, with one credential per token.
 #[must_use]
 pub fn operator(id: &str, tokens: &[(&str, &str)]) -> String {
     let mut text = format!("[[operators]]\nid = \"{id}\"\n");

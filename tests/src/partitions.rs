@@ -36,8 +36,8 @@ pub fn is_settled(ledgers: &Ledgers) -> bool {
         && ledgers.all().all(paid)
 }
 
-/// Checks settled partitions: the sums of each are zero, debts between partitions are zero, and the pool has all logged
-/// contributions except those returned for voided rounds.
+/// Checks settled partitions: each one's sums and the debts between them are zero, and the pool has all logged
+/// contributions not yet returned.
 pub fn balanced(ledgers: &Ledgers) {
     let (mut contributed, mut between) = (0, 0);
     for ledger in ledgers.all() {
@@ -54,7 +54,6 @@ pub fn balanced(ledgers: &Ledgers) {
     assert_eq!(pooled, Some(Nano(contributed)));
 }
 
-/// Sums the contributions of a partition's rounds from its log.
 fn contributions(ledger: &Handle) -> i128 {
     let (mut rounds, mut returned) = (BTreeMap::new(), 0);
     for logged in commits(ledger, 1) {

@@ -26,7 +26,6 @@ pub struct Player {
     jackpots: BTreeMap<u64, JackpotWin>,
 }
 
-/// In minor units.
 const DEPOSIT: i64 = 100_000_000;
 
 impl Player {

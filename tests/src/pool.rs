@@ -1,6 +1,5 @@
-//! Independent model of the jackpot pool over the logs of all partitions, in EUR only, so a coin's share is coin / 10.
-//!
-//! Takes the order of hits and bets from the pool's stream at home (BW-16), and computes the sums and awards.
+//! Independent model of the jackpot pool over all partitions' logs, in EUR only, so a coin's share is coin / 10. Takes
+//! the order of hits and bets from the pool's stream at home (BW-16), and computes sums and awards.
 
 use crate::commits;
 use motherlode_books::{Books, CoinValue, Commit, Event, Nano, PoolState, StreamId};
@@ -36,13 +35,10 @@ pub struct Model {
 
 #[derive(Default)]
 struct Partition {
-    /// Contributions by position.
     left: BTreeMap<u64, i128>,
     /// Hits without an award: position, logged time, coin in 1e-6.
     hits: VecDeque<(u64, i64, i128)>,
-    /// Last pooled position.
     pooled_to: u64,
-    /// Coins of rounds.
     coins: BTreeMap<(StreamId, u64), CoinValue>,
 }
 
@@ -108,8 +104,8 @@ impl Model {
     }
 }
 
-/// Replays the logs and checks that every award and payment is exactly the model's, and that the books balance at every
-/// position (PL-09). `hits` is the minimum number of hits; all must have their awards.
+/// Replays the logs and checks that every award and payment is the model's, and that the books balance at every
+/// position (PL-09). There must be at least `hits` hits, all with awards.
 pub fn pool_model(ledgers: &Ledgers, hits: usize) -> Model {
     let mut model = Model::default();
     let (mut steps, mut awarded, mut paid) = (vec![], vec![], BTreeMap::<Hit, Vec<i128>>::new());

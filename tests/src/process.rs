@@ -158,7 +158,6 @@ impl Process {
     }
 
     fn end(&mut self) {
-        // Both fail only if the process has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,5 +1,5 @@
 //! Script of the tests' dealer. A request's metadata `motherlode-force` names an outcome, and client seeds are tried
-//! until the step has it. The sealed draw is not changed, so rounds reveal, replay and audit as usual.
+//! until the step has it. The sealed draw is unchanged, so rounds replay and audit as usual.
 //!
 //! A wish is a word such as `open`, or a word and a value, see [`figured`]; several are joined by `, ` and must all
 //! hold in this step. The call fails if a wish is unknown or no seed fulfils it.
@@ -43,7 +43,6 @@ impl Script for Wishes {
     }
 }
 
-/// Checks whether an outcome fulfils a wish.
 type Wanted<'a> = Box<dyn Fn(&Proposal, &Outcome) -> bool + 'a>;
 
 fn wanted(wish: &str) -> Result<Wanted<'_>, String> {
@@ -142,7 +141,6 @@ fn of_spins<'a>(wanted: impl Fn(&SpinResult) -> bool + 'a) -> Wanted<'a> {
     Box::new(move |_, outcome| outcome.spins.iter().any(&wanted))
 }
 
-/// Checks whether an event sets a value of a collection.
 fn carries(event: &Event, key: &str, value: i64) -> bool {
     match event {
         Event::CollectionChanged { changes, .. } => changes.iter().any(|(of, now)| of == key && *now == value),
@@ -150,7 +148,6 @@ fn carries(event: &Event, key: &str, value: i64) -> bool {
     }
 }
 
-/// Parses a wish of one word.
 fn worded(wish: &str) -> Option<fn(&Proposal, &Outcome) -> bool> {
     Some(match wish {
         "open" => |_, outcome| outcome.awaiting() != Awaiting::Nothing,

@@ -1,8 +1,6 @@
-//! Seamless wallets for the usual tests. If `MOTHERLODE_TESTS_WALLET` is `seamless` (`tests/run seamless`), each
-//! operator of a service in this process has a wallet in this process. The tests' client deposits there and reads
-//! balances from there.
-//!
-//! There is one wallet per process, so each test needs a process (nextest).
+//! If `MOTHERLODE_TESTS_WALLET` is `seamless` (`tests/run seamless`), each operator of a service in this process has a
+//! wallet in this process, and the tests' client deposits there. There is one wallet per process, so each test needs a
+//! process (nextest).
 
 use motherlode_books::{StreamId, Wallet as UnderWay};
 use motherlode_ledger::Ledgers;
@@ -132,14 +130,12 @@ fn wallet() -> &'static Wallet {
     WALLET.get_or_init(Wallet::serve)
 }
 
-/// The wallet; clones share it.
 #[derive(Clone)]
 struct Wallet {
     address: SocketAddr,
     books: Arc<Mutex<Books>>,
 }
 
-/// Operator, player and currency.
 type Key = (String, String, String);
 
 #[derive(Default)]

@@ -58,7 +58,6 @@ impl Split {
         Self { ledger, spin, jackpot, address, gateway, runtime: Some(runtime) }
     }
 
-    /// Stops the servers, the ledger's last.
     pub(crate) async fn stop(mut self) -> Result<(), motherlode_server::ServeError> {
         let stopped = [self.spin.stop().await, self.jackpot.stop().await];
         let Some(runtime) = self.runtime.take() else { return Ok(()) };
@@ -98,7 +97,6 @@ fn admit(operators: &mut Vec<Operator>, roles: Roles, name: &str) {
 const POOL_CHANGES: [&str; 7] =
     ["OpenPool", "ChangePoolTerms", "SuspendPool", "ResumePool", "RetirePool", "ReleaseHits", "DeclareIncident"];
 
-/// Routes calls to spin, jackpot or, by default, the ledger.
 async fn gateway(listener: TcpListener, targets: [SocketAddr; 3]) {
     let mut connector = HttpConnector::new();
     // Nagle's algorithm with delayed acknowledgements would add 40 ms per call.

@@ -21,7 +21,6 @@ pub struct ArchivingStore {
 struct ArchivingReader {
     records: Arc<dyn Reader>,
     first: AtomicU64,
-    /// Whether reads of archived records return nothing, which violates the contract.
     is_silent: AtomicBool,
 }
 

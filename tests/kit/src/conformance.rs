@@ -1,7 +1,4 @@
-//! Contract of [`Store`] and [`Reader`], as tests that every store runs.
-//!
-//! Each function panics if the store breaks a requirement. Features of single stores, such as damaged files or a full
-//! disk, are tested in their crates.
+//! Contract of [`Store`] and [`Reader`], as tests that every store runs. Each function panics on a violation.
 
 use std::{sync::Arc, thread};
 
@@ -24,7 +21,7 @@ pub fn suite(make: Make<'_>) {
     readers_see_whole_appends_while_the_writer_appends(make);
 }
 
-/// Checks a log whose older records were archived; `kept` are the records from its start to its end.
+/// Checks a log with archived records; `kept` are the records that it still has.
 pub fn a_log_that_starts_later(store: &mut dyn Store, kept: &[Bytes]) {
     let LogStart { first, previous } = store.start();
     assert!(first > 1, "the log starts later");
@@ -48,7 +45,7 @@ pub fn a_log_that_starts_later(store: &mut dyn Store, kept: &[Bytes]) {
     assert!(reader.read(end + 3, 10, 1000).expect("past the end").is_empty());
 }
 
-/// Returns name and bytes of the file that records the start of a partition's log, by the documented format.
+/// Returns name and documented content of the file with the start of a partition's log.
 #[must_use]
 pub fn start_file(partition: u32, start: LogStart) -> (&'static str, Vec<u8>) {
     let LogStart { first, previous } = start;
@@ -203,8 +200,8 @@ fn long_records_and_zeros_survive(make: Make<'_>) {
     assert_eq!(read_all(&*store.reader(), 1), all);
 }
 
-/// Appends one to five records at a time while two readers follow. Each reader gets every record once, in order and
-/// chained, and never a part of an append as the end.
+/// Two readers follow appends of one to five records. Each gets every record once, in order and chained, and never a
+/// part of an append as the end.
 fn readers_see_whole_appends_while_the_writer_appends(make: Make<'_>) {
     const APPENDS: u64 = 60;
     let ends: Vec<Position> =

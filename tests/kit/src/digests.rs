@@ -1,12 +1,12 @@
-//! Digests of derived state, with the version of that state: one text file per kind of state in `tests/golden`.
+//! Digests of derived state with its version, in one text file per kind of state in `tests/golden`:
 //!
 //! ```text
 //! version 3
 //! five-games 5d41402abc4b2a76...
 //! ```
 //!
-//! A test folds the [logs](crate::logs) and compares the digests of the serialized result. It fails if a digest changes
-//! and the version does not: the service would load files of earlier builds.
+//! A test compares them with the serialized folds of the [logs](crate::logs). If a digest changes without a new
+//! version, the service would load incompatible files of earlier builds.
 
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
@@ -26,8 +26,8 @@ pub fn digest(state: &[u8]) -> String {
     })
 }
 
-/// Compares digests with a file of `tests/golden`, and panics if they differ; `constant` is the name of the version in
-/// the sources. If `MOTHERLODE_WRITE_DIGESTS` is set and the version was raised, writes the file instead.
+/// Compares digests with a file of `tests/golden` and panics if they differ; `constant` names the version in the
+/// sources. With `MOTHERLODE_WRITE_DIGESTS` and a new version, writes the file instead.
 pub fn check(file: &str, constant: &str, version: u32, digests: &Digests) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden").join(file);
     let text = fs::read_to_string(&path).unwrap_or_default();
@@ -52,11 +52,8 @@ pub fn check(file: &str, constant: &str, version: u32, digests: &Digests) {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Difference {
-    /// The version was raised, or a log was added.
     Allowed,
-    /// The digests of these logs changed without a new version.
     Changed(String),
-    /// The file has a later version.
     Older { held: u32 },
 }
 

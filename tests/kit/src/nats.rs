@@ -1,5 +1,4 @@
-//! NATS servers for tests: real `nats-server` processes on loopback, at ports chosen by the system. Functions panic if
-//! a test cannot continue.
+//! `nats-server` processes on loopback, at ports chosen by the system. Functions panic if a test cannot continue.
 
 use motherlode_runtime::config::{AllowUnsafe, Store as Config};
 use std::{
@@ -14,16 +13,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Attempts to start a cluster; another process can take a port in between.
 const STARTS_MAX: usize = 5;
 /// Timeout for the election of a leader that every server follows.
 const FORMING_MAX: Duration = Duration::from_secs(60);
-/// Pause between health checks.
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
 /// Attempts to restart a server at its ports.
 const RESTARTS_MAX: usize = 50;
 const RESTART_PAUSE: Duration = Duration::from_millis(200);
-/// File of the stream key in a server's folder.
 const KEY_FILE: &str = "stream.key";
 
 /// Returns the path of `nats-server`: `MOTHERLODE_NATS_SERVER`, or where `tests/run` installs it.
@@ -121,8 +117,8 @@ impl Node {
         panic!("nats-server does not start again: {why}");
     }
 
-    /// Waits until the server has caught up with its streams. If the next server is stopped earlier, the streams lose
-    /// their quorum, possibly for good.
+    /// Waits until the server has caught up with its streams. Stopping the next server earlier could lose their quorum
+    /// for good.
     pub fn catch_up(&self) {
         let until = Instant::now() + FORMING_MAX;
         while let Err(not) = self.healthy("/healthz") {
@@ -131,7 +127,6 @@ impl Node {
         }
     }
 
-    /// Checks a health page; the error is its text.
     fn healthy(&self, page: &str) -> Result<(), String> {
         let ask = || {
             let mut connection = TcpStream::connect(self.monitor.trim_start_matches("http://"))?;
@@ -143,7 +138,7 @@ impl Node {
         if answer.lines().next().is_some_and(|status| status.contains(" 200 ")) { Ok(()) } else { Err(answer) }
     }
 
-    /// Sends a request on a connection opened for it and returns the answer's text.
+    /// Sends a request on a new connection and returns the answer's text.
     #[must_use]
     pub fn ask(&self, subject: &str, body: &str) -> String {
         let ask = || -> std::io::Result<String> {
@@ -177,7 +172,7 @@ impl Node {
         self.folder.join(KEY_FILE)
     }
 
-    /// Returns the configuration of a log with one replica, with the override that it needs.
+    /// Returns the configuration of a log with one replica, including the override.
     #[must_use]
     pub fn config(&self, stream: &str) -> Config {
         let allow_unsafe = AllowUnsafe { replicas: true, ..AllowUnsafe::default() };
@@ -204,7 +199,7 @@ impl Cluster {
     /// Starts three servers with their data in a folder.
     #[must_use]
     pub fn start(folder: &Path) -> Self {
-        // A route's port is chosen before its server starts, so another process may take it.
+        // A route's port is chosen before its server starts, so another process may take it in between.
         let mut why = String::new();
         for attempt in 0..STARTS_MAX {
             match Self::start_once(&folder.join(attempt.to_string())) {
@@ -270,7 +265,6 @@ pub fn toml(store: &Config) -> String {
     )
 }
 
-/// Starts a server, waits until it is ready and returns its addresses.
 fn spawn(folder: &Path, settings: &str) -> Result<(Child, String, String), String> {
     let file = folder.join("server.conf");
     fs::write(&file, settings).expect("the test's folder can be written");

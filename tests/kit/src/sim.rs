@@ -1,10 +1,10 @@
-//! Simulated in-memory disk with kills, power cuts, failures and limited space.
+//! Simulated in-memory disk with kills, power cuts, failures and limited space. All choices follow from a seed.
 //!
-//! The disk keeps written and synced bytes separately and can stop at any operation: `create`, `rename`, `sync` of a
-//! folder, and `write_at`, `set_len`, `sync` of a file. After a kill, all completed writes are there, and a prefix of
-//! the interrupted one. After a power cut, the synced bytes are there, any subset of the other 512-byte sectors, and a
-//! prefix of the changes of names. A failed sync drops some or all of its sectors, as on Linux: later syncs succeed
-//! without them. A failed write has written some whole sectors or none. All choices follow from a seed.
+//! The disk can stop at any operation: `create`, `rename`, `sync` of a folder, and `write_at`, `set_len`, `sync` of a
+//! file. After a kill, completed writes and a prefix of the interrupted one are there. After a power cut, the synced
+//! bytes, any subset of the other 512-byte sectors, and a prefix of the name changes are there. A failed sync drops
+//! some or all of its sectors, as on Linux, and later syncs succeed. A failed write has written some whole sectors or
+//! none.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,8 +18,8 @@ use parking_lot::Mutex;
 use motherlode_log::{Access, Disk, File, Folder, LockGuard};
 
 const SECTOR: usize = 512;
-/// Granularity of a write that a kill interrupts, bytes. With 1, a block without its last byte would look like one
-/// whose last byte was changed.
+/// Granularity of an interrupted write, bytes. With 1, a block without its last byte would look like one with a wrong
+/// last byte.
 const WRITE_GRAIN: usize = 2;
 
 /// The disk; clones are the same disk.
@@ -29,7 +29,6 @@ pub struct SimDisk(Arc<Mutex<State>>);
 #[derive(Debug, Default)]
 struct State {
     names: BTreeMap<PathBuf, usize>,
-    /// Names as of the last `sync_dir`.
     synced_names: BTreeMap<PathBuf, usize>,
     unsynced: Vec<Naming>,
     contents: Vec<Content>,
@@ -44,7 +43,6 @@ struct State {
     bytes_read: u64,
 }
 
-/// Random failures.
 #[derive(Debug)]
 struct Faults {
     percent: usize,
@@ -61,9 +59,8 @@ enum Naming {
 struct Content {
     live: Vec<u8>,
     synced: Vec<u8>,
-    /// Sectors written since the last sync.
     dirty: BTreeSet<usize>,
-    /// Sector within which a kill interrupted a write. A power cut drops it, since the kernel writes whole pages.
+    /// Sector within which a kill interrupted a write; lost in a power cut, since the kernel writes whole pages.
     torn: Option<usize>,
 }
 
@@ -113,8 +110,8 @@ impl SimDisk {
         self.0.lock().no_descriptors = none;
     }
 
-    /// Makes `percent` of the operations fail by a seed, with a full disk, too many open files or an I/O error. A
-    /// failed operation may be done in part or whole.
+    /// Makes `percent` of the operations fail by a seed: a full disk, too many open files, an I/O error. They may be
+    /// done in part or whole.
     pub fn set_faults(&self, percent: usize, seed: u64) {
         self.0.lock().faults = (percent > 0).then_some(Faults { percent, chance: Chance(seed) });
     }
@@ -178,10 +175,8 @@ impl SimDisk {
     }
 }
 
-/// Whether an operation is done.
 enum Go {
     On,
-    /// The process ends here.
     Stop,
 }
 
@@ -196,7 +191,7 @@ impl State {
         }
     }
 
-    /// Returns the error of a failing operation, and a number below `bound` for the part of it that is done.
+    /// Returns the error of a failing operation, and how much of it is done, below `bound`.
     fn fault(&mut self, bound: usize) -> Option<(io::Error, usize)> {
         let Faults { percent, chance } = self.faults.as_mut()?;
         let fails = chance.below(100) < *percent;
@@ -289,7 +284,6 @@ impl Content {
         }
     }
 
-    /// Copies a live sector to the synced bytes, up to their length.
     fn settle(&mut self, sector: usize) {
         let start = sector * SECTOR;
         let end = (start + SECTOR).min(self.live.len()).min(self.synced.len());
@@ -298,7 +292,7 @@ impl Content {
         }
     }
 
-    /// Keeps no unsynced sector, all of them, or a random choice: single ones, or those before or after one.
+    /// Keeps no unsynced sector, all of them, or a random choice.
     fn after_power_cut(&self, manner: u64, chance: &mut Chance) -> Self {
         let mut after = self.clone();
         let (old, new) = (self.synced.len(), self.live.len());

@@ -1,10 +1,9 @@
-//! JSON calls by HTTP/1.1 on single connections, which a client library would open and close by its policy.
+//! JSON calls over single HTTP/1.1 connections; a client library would pool them.
 
 use super::{Target, Wire};
 use std::io::{self, ErrorKind};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// Maximum bytes of an answer's head.
 const HEAD_MAX: usize = 16 << 10;
 
 impl Target {
@@ -43,7 +42,6 @@ pub async fn begin(wire: &mut Wire, call: &str) -> io::Result<u16> {
     Ok(status(&head(wire).await?.0))
 }
 
-/// Reads the head of an answer, and the first bytes of its body.
 async fn head(wire: &mut Wire) -> io::Result<(String, Vec<u8>)> {
     let mut read = vec![];
     loop {

@@ -147,7 +147,7 @@ impl Target {
         head.body(()).expect("a request")
     }
 
-    /// Makes one call with `bytes` as message on a new connection. A broken connection is UNAVAILABLE.
+    /// Makes one call on a new connection. A broken connection is UNAVAILABLE.
     pub async fn call(&self, path: &str, bytes: Bytes) -> Result<(), Status> {
         self.call_in_pieces(path, vec![bytes]).await
     }
@@ -196,7 +196,6 @@ pub fn frame(bytes: &[u8]) -> Bytes {
     framed.freeze()
 }
 
-/// Reads a call's answer to its end and returns its status.
 async fn status(response: ResponseFuture) -> Result<Status, h2::Error> {
     let (head, body) = response.await?.into_parts();
     let of = |headers: &HeaderMap| Status::from_header_map(headers);

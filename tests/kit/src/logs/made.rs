@@ -1,7 +1,5 @@
-//! Logs built in code, with the events missing from the golden logs. Each ends with pending work, so that no part of
-//! the state is empty.
-//!
-//! These logs never change, or their digests would. New events go into new logs.
+//! Logs with the events missing from the golden logs. Each ends with pending work, so that no part of the state is
+//! empty. They never change, or their digests would: new events go into new logs.
 
 use super::{
     Log,
@@ -97,7 +95,6 @@ fn play() -> World {
     sessions(&mut world);
     campaigns(&mut world);
     draws(&mut world);
-    // An open round with logged seeds, credited in part.
     world.open("eve", EUR, 1_000_000);
     let started = world.bet("eve", "medusa", EUR, 400);
     let started = RoundStarted { stake: LoggedTerms::Unreadable(vec![1, 2, 3]), ..started };
@@ -219,7 +216,6 @@ fn draws(world: &mut World) {
     world.seal("dora", SealReason::SealsEnded);
     world.seal("dora", SealReason::KeyLost);
     world.seal("dirk", SealReason::SealsEnded);
-    // A void without draw keys, and an open round.
     let (round, started) = bet(world, "dirk");
     world.drawn("dirk", vec![started], (round, 1, 0), vec![]);
     let void = world.void("dirk", round, "acme/ops", VoidedJackpot::Kept);
@@ -319,7 +315,6 @@ fn pool() -> World {
     world.settle_pools();
     proposals(&mut world);
     incidents(&mut world);
-    // A released hit of a suspended pool, and an award that exceeds the account's limit.
     let started = world.bet("ben", POOL, EUR, 300);
     let number = started.round;
     world.write(player("ben"), vec![Event::RoundStarted(started.into()), step(number, 1, 0)]);
@@ -342,7 +337,6 @@ fn pool() -> World {
     };
     world.write(player("ben"), vec![aside]);
     world.write(bewitched(), vec![Event::PoolResumed { actor: "ops".into() }]);
-    // The third pool ends in the heir.
     round(&mut world, "ann", "third");
     world.settle_pools();
     world.write(StreamId::pool("third"), vec![suspended()]);
@@ -364,7 +358,6 @@ fn pool() -> World {
     world
 }
 
-/// Proposed voids of hits: approved, rejected and pending.
 fn proposals(world: &mut World) {
     let propose = |world: &mut World, round: u64| {
         let proposed = Event::VoidProposed { round, reason: "stuck".into(), actor: "acme/ops".into() };
@@ -385,7 +378,6 @@ fn proposals(world: &mut World) {
     world.settle_pools();
 }
 
-/// Voids of two minutes with returned contributions, and one without.
 fn incidents(world: &mut World) {
     for _ in 0..2 {
         void_of_a_bet(world, "ann");
@@ -402,7 +394,6 @@ fn incidents(world: &mut World) {
     world.settle_pools();
 }
 
-/// Returns an incident of the last ten minutes.
 pub(super) fn incident(world: &World, id: &str, rules_version: &str) -> Event {
     let until_ms = world.now_ms / 60_000 * 60_000;
     let incident = Incident {
@@ -455,7 +446,6 @@ fn partitions() -> [World; 2] {
     home.now_ms = home.now_ms.max(other.now_ms) + 120_000;
     incidents(home);
     exchange(&mut worlds);
-    // The mirror has a suspension and a retirement; at the end contributions and a hit are pending.
     let [home, _] = &mut worlds;
     home.write(StreamId::pool(POOL), vec![Event::PoolSuspended { reason: "check".into(), actor: "ops".into() }]);
     mirror(&mut worlds);
@@ -481,7 +471,6 @@ fn retire(worlds: &mut [World; 2]) {
     exchange(worlds);
 }
 
-/// Writes reports, steps and mirrors until none is due.
 pub(super) fn exchange(worlds: &mut [World; 2]) {
     loop {
         let before = worlds[0].records.len() + worlds[1].records.len();

@@ -49,14 +49,14 @@ pub fn golden() -> Vec<Log> {
         .collect()
 }
 
-/// Returns the golden and the made logs. Together they contain every kind of event and every variant of the state.
+/// Returns the golden and the made logs, which together have every kind of event and every variant of the state.
 #[must_use]
 pub fn all() -> Vec<Log> {
     golden().into_iter().chain(made::all()).chain(more::all()).collect()
 }
 
-/// Lists the variants of an enumeration. A new variant does not compile until it is listed; then [`missing`] requires
-/// it in a log.
+/// Lists the variants of an enumeration. A new variant does not compile until it is listed, and fails [`missing`] until
+/// a log has it.
 macro_rules! variants {
     ($names:ident, $of:ident, $type:ident: $($variant:ident),+ $(,)?) => {
         const $names: &[&str] = &[$(concat!(stringify!($type), "::", stringify!($variant))),+];

@@ -16,7 +16,6 @@ const START_MS: i64 = 1_700_000_000_000;
 /// Key of the sealed draws.
 const KEY: [u8; 32] = [42; 32];
 
-/// Books of a partition, and the records of its log.
 pub(super) struct World {
     pub books: Books,
     pub records: Vec<Bytes>,
