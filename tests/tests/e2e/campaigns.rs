@@ -327,7 +327,7 @@ async fn pl_18_a_campaign_is_taken_back_only_before_its_first_round() {
     checked(data.path());
 }
 
-/// PL-18: campaigns are listed by page in order of their grants, for the account's currency; new ones come last.
+/// Campaigns are listed by page in order of their grants, for the account's currency; new ones come last.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_campaigns_are_listed_by_page() {
     let data = tempfile::tempdir().unwrap();

@@ -407,7 +407,7 @@ async fn uf_05_pl_25_an_operator_stops_its_own_games_and_two_of_its_actors_start
     assert!(whole.partitions.iter().all(|report| report.books.switched_off().count() == 0));
 }
 
-/// PL-11: a repeated rejection gets its answer even after the operators were removed from the configuration.
+/// A repeated rejection gets its answer even after the operators were removed from the configuration.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_pl_27_a_rejection_is_answered_again_without_operators() {
     let data = tempfile::tempdir().unwrap();

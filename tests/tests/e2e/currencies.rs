@@ -134,8 +134,8 @@ async fn pl_35_a_currency_that_is_not_enabled_takes_nothing_new_and_gives_back_w
     server.stop().await.unwrap();
 }
 
-/// BW-21: the return with the jackpot depends on the coin's value in EUR at the current rate. It is absent for coins
-/// above the pool's highest, without a rate, and for play money.
+/// The return with the jackpot depends on the coin's value in EUR at the current rate. It is absent for coins above the
+/// pool's highest, without a rate, and for play money.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_21_the_jackpots_returns_are_of_the_coin_values_of_the_currency() {
     let data = tempfile::tempdir().unwrap();
@@ -171,7 +171,7 @@ async fn bw_21_the_jackpots_returns_are_of_the_coin_values_of_the_currency() {
     server.stop().await.unwrap();
 }
 
-/// BW-13: each selectable coin value of a currency has its figure.
+/// Each selectable coin value of a currency has its figure.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_13_the_counters_of_a_currency_are_those_of_its_coin_values() {
     let data = tempfile::tempdir().unwrap();

@@ -47,8 +47,8 @@ fn refused(status: &Status) -> (Code, String) {
     (status.code(), reason(status))
 }
 
-/// PL-17: demo play has its own account, open rounds and collections, and changes no balance of pool, house or player
-/// in real money.
+/// Demo play has its own account, open rounds and collections, and changes no balance of pool, house or player in real
+/// money.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_17_demo_play_has_its_own_books_and_leaves_real_money_alone() {
     let data = tempfile::tempdir().unwrap();

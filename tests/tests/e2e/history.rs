@@ -26,8 +26,8 @@ async fn page(client: &mut Client, account: &Account, game: &str, token: &str) -
     (page.rounds, page.next_page_token)
 }
 
-/// PL-05: while rounds are played and voided and the service restarts, each round of the first page's time is shown
-/// once, newest first.
+/// While rounds are played and voided and the service restarts, each round of the first page's time is shown once,
+/// newest first.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_05_pages_of_a_games_history_neither_repeat_nor_skip_whatever_is_played_meanwhile() {
     let data = tempfile::tempdir().unwrap();
@@ -78,8 +78,7 @@ async fn pl_05_pages_of_a_games_history_neither_repeat_nor_skip_whatever_is_play
     server.stop().await.unwrap();
 }
 
-/// UF-03, PL-05: a game's or currency's rounds are on the first page even behind 1,000 later ones, also after a
-/// restart.
+/// A game's or currency's rounds are on the first page even behind 1,000 later ones, also after a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_03_pl_05_a_games_rounds_are_found_behind_a_thousand_of_another() {
     let data = tempfile::tempdir().unwrap();
@@ -122,8 +121,8 @@ async fn uf_03_pl_05_a_games_rounds_are_found_behind_a_thousand_of_another() {
     server.stop().await.unwrap();
 }
 
-/// PL-21, PL-19: a round of every game keeps time, game, rules version, model hash, bet, denomination, balances, every
-/// step, the gamble's turns, contribution and status.
+/// A round of every game keeps time, game, rules version, model hash, bet, denomination, balances, every step, the
+/// gamble's turns, contribution and status.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_19_pl_21_a_round_of_every_game_keeps_everything_that_it_must() {
     let data = tempfile::tempdir().unwrap();
@@ -181,7 +180,7 @@ async fn pl_19_pl_21_a_round_of_every_game_keeps_everything_that_it_must() {
     server.stop().await.unwrap();
 }
 
-/// BW-05: each round keeps the name of its witch.
+/// Each round keeps the name of its witch.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_05_pl_19_a_round_names_the_witch_as_she_was_then() {
     let data = tempfile::tempdir().unwrap();
@@ -203,7 +202,7 @@ async fn bw_05_pl_19_a_round_names_the_witch_as_she_was_then() {
     server.stop().await.unwrap();
 }
 
-/// NP-12: unopened objects are shown only after the round is over.
+/// Unopened objects are shown only after the round is over.
 #[tokio::test(flavor = "multi_thread")]
 async fn np_12_pl_19_unopened_objects_are_shown_once_the_round_is_over() {
     let data = tempfile::tempdir().unwrap();

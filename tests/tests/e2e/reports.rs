@@ -262,7 +262,7 @@ async fn pl_23_returns_are_counted_by_bet_level_and_a_sound_game_is_in_its_band_
     server.stop().await.unwrap();
 }
 
-/// PL-23, DM-19: a live return is compared with the exact cash return of the played currency and coin value.
+/// A live return is compared with the exact cash return of the played currency and coin value.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_23_dm_19_a_return_is_held_against_the_cash_return_of_its_currency_and_coin_value() {
     let game = motherlode_slots::latest("dwarf-mine").unwrap();

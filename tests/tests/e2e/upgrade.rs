@@ -101,7 +101,7 @@ fn figures(partitions: &[Vec<Bytes>]) -> LogFigures {
     LogFigures { balances, rounds }
 }
 
-/// PL-01, PL-30: each golden log is served, audited and continued, and its bytes stay.
+/// Each golden log is served, audited and continued, and its bytes stay.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_01_pl_30_a_log_of_every_earlier_version_is_served_and_gone_on_with() {
     for (name, golden) in LOGS {
@@ -169,7 +169,7 @@ fn of_a_later_version(records: &[Bytes]) -> Bytes {
     bytes.into()
 }
 
-/// PL-01, PL-12: a version after a rollback refuses unknown events with their position and writes nothing.
+/// A version after a rollback refuses unknown events with their position and writes nothing.
 #[test]
 fn pl_01_pl_12_a_log_of_a_later_version_is_refused_by_its_position_and_left_as_it_is() {
     let data = tempfile::tempdir().unwrap();

@@ -238,8 +238,8 @@ async fn mf_b1_pl_38_b_a_void_by_anyone_is_not_admitted_with_operators() {
     service.server.stop().await.unwrap();
 }
 
-/// PL-38 (b): a held award is neither paid nor resolved; an approved void takes it out of the pool and refunds the
-/// round, across a restart and in the audit.
+/// A held award is neither paid nor resolved; an approved void takes it out of the pool and refunds the round, across a
+/// restart and in the audit.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_38_b_an_unpaid_award_is_held_and_the_approved_void_reverses_it() {
     let data = tempfile::tempdir().unwrap();
@@ -298,8 +298,8 @@ async fn bob_sees(service: &Service, round: &str) {
     assert_eq!(events[0].actor, "acme/c0");
 }
 
-/// PL-38 (b): a proposal that is rejected, or not approved within 72 hours of logged time, releases the award, and the
-/// void cannot hold it again.
+/// A proposal that is rejected, or not approved within 72 hours of logged time, releases the award, and the void cannot
+/// hold it again.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_38_b_a_rejected_or_lapsed_proposal_has_the_award_paid() {
     for lapses in [false, true] {
@@ -334,7 +334,7 @@ async fn pl_38_b_a_rejected_or_lapsed_proposal_has_the_award_paid() {
     }
 }
 
-/// PL-38 (c): the player keeps a paid award; the platform decides who bears it.
+/// The player keeps a paid award; the platform decides who bears it.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_38_c_a_paid_award_is_charged_to_the_operator_or_the_platforms_loss() {
     let data = tempfile::tempdir().unwrap();
@@ -365,8 +365,8 @@ async fn pl_38_c_a_paid_award_is_charged_to_the_operator_or_the_platforms_loss()
     checked(data.path());
 }
 
-/// PL-38 (a): one support actor can void any number of rounds. The contributions stay in the pool until two actors of
-/// the platform declare an incident; then that operator's are returned exactly, by one event per partition.
+/// One support actor can void any number of rounds. The contributions stay in the pool until two actors of the platform
+/// declare an incident; then that operator's are returned exactly, by one event per partition.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_38_a_contributions_of_voids_stay_in_the_pool_until_the_platform_declares_an_incident() {
     let data = tempfile::tempdir().unwrap();
@@ -467,8 +467,8 @@ async fn mf_b3_pl_38_d_an_operator_bears_the_seeds_that_its_own_players_win_by_t
     service.server.stop().await.unwrap();
 }
 
-/// BW-20: a hit by a round from before the suspension waits for the platform's decision or the pool's resumption, and
-/// blocks its retirement. Rounds from after the suspension win nothing.
+/// A hit by a round from before the suspension waits for the platform's decision or the pool's resumption, and blocks
+/// its retirement. Rounds from after the suspension win nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_20_a_hit_of_a_suspended_pool_waits_for_the_platform_or_for_the_resumption() {
     for release in [true, false] {

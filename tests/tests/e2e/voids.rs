@@ -118,8 +118,7 @@ async fn rounds(server: &Server, name: &str, account: &Account, each: usize) -> 
     (played, holdings(server, name))
 }
 
-/// PL-04, BW-19, DM-22: rounds voided in reverse order each restore the state before them, across a restart. The audit
-/// checks every void.
+/// Rounds voided in reverse order each restore the state before them, across a restart. The audit checks every void.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_bw_19_dm_22_a_void_brings_back_what_was_there_without_the_round() {
     let data = tempfile::tempdir().unwrap();
@@ -269,7 +268,7 @@ async fn pl_04_pl_09_a_spent_win_is_taken_back_as_far_as_it_goes_and_nothing_is_
     assert!(replayed.matches() && replayed.view.voided.is_some());
 }
 
-/// PL-04, DM-16: no void changes the collection with which an open round was started.
+/// No void changes the collection with which an open round was started.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_dm_16_no_void_changes_the_collection_that_an_open_round_plays_with() {
     let game = latest("dwarf-mine").unwrap();
@@ -300,7 +299,7 @@ async fn pl_04_dm_16_no_void_changes_the_collection_that_an_open_round_plays_wit
     panic!("no round of 100 players waits before the gift is used up");
 }
 
-/// PL-38 (c): the player of a voided round keeps a paid jackpot.
+/// The player of a voided round keeps a paid jackpot.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_38_c_a_paid_jackpot_of_a_voided_round_stays_with_the_player() {
     use motherlode_tests::vials;

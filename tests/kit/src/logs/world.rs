@@ -13,7 +13,6 @@ pub(super) const POOL: &str = "bewitched";
 pub(super) const EUR: Currency = Currency::EUR;
 /// Time of the first commit, Unix ms.
 const START_MS: i64 = 1_700_000_000_000;
-/// Key of the sealed draws.
 const KEY: [u8; 32] = [42; 32];
 
 pub(super) struct World {
@@ -37,7 +36,6 @@ impl World {
         self.write_named(stream, &request_id, events)
     }
 
-    /// Writes a commit with a request id.
     pub fn write_named(&mut self, stream: StreamId, request_id: &str, events: Vec<Event>) -> u64 {
         self.now_ms += 250;
         let (head, position) = (self.books.head(&stream), self.books.end(self.partition).position + 1);
@@ -75,13 +73,11 @@ impl World {
         SettledRound::recall(round, self.commits.iter().filter(|earlier| earlier.stream == commit.stream))
     }
 
-    /// Opens a player's account and deposits into it.
     pub fn open(&mut self, name: &str, currency: Currency, amount: i64) {
         let amount = Minor(amount);
         self.write(player(name), vec![Event::AccountOpened { currency }, Event::Deposited { currency, amount }]);
     }
 
-    /// Returns a player's next bet.
     pub fn bet(&self, name: &str, game: &str, currency: Currency, bet: i64) -> RoundStarted {
         let rounds = self.books.player(&player(name)).map_or(0, |state| state.rounds_started);
         let rate = self.books.rate(currency).unwrap_or(FxRate::ONE);
@@ -108,7 +104,6 @@ impl World {
         }
     }
 
-    /// Plays a whole round and returns its number.
     pub fn play(&mut self, name: &str, started: RoundStarted, win: i64) -> u64 {
         let round = started.round;
         self.write(player(name), vec![Event::RoundStarted(started.into()), step(round, 1, win), settled(round, win)]);
@@ -150,7 +145,6 @@ impl World {
         self.write(stream, before.into_iter().chain([step]).chain(after).collect());
     }
 
-    /// Seals a player's next draw.
     pub fn seal(&mut self, name: &str, reason: SealReason) {
         let next = self.books.player(&player(name)).and_then(|player| player.draw);
         let number = next.map_or(1, |next| next.number + 1);
@@ -178,7 +172,6 @@ impl World {
         awards
     }
 
-    /// Pays every unpaid award.
     pub fn pay_awards(&mut self) {
         let unpaid: Vec<_> = self.books.unpaid_awards().map(|(_, hit, award)| (hit, award.clone())).collect();
         for (hit, award) in unpaid {
