@@ -1,5 +1,4 @@
-//! Health and answers to bets while a process is frozen, dead or cut off (PL-30). The bounds are the documented ones,
-//! with some time for a busy machine.
+//! Health and answers to bets while a process is frozen, dead or cut off (PL-30), within the documented bounds.
 
 use super::{LOOK, NEVER, PROGRAM, client};
 use motherlode_proto::ledger::v1::{DepositRequest, GetAccountRequest};
@@ -71,8 +70,7 @@ impl Installation {
         self.play(spin).await.1.unwrap();
     }
 
-    /// Plays a round, or continues the failed one, with a timeout of 10 s per call. Returns the duration and the
-    /// result.
+    /// Plays a round, or continues the failed one, with 10 s per call. Returns the duration and the result.
     async fn play(&mut self, spin: &Process) -> (Duration, Result<(), Status>) {
         let player = self.player.as_mut().unwrap();
         let (begun, channel) = (Instant::now(), connect(spin.address).await.expect("it listens"));
@@ -133,7 +131,7 @@ fn check_refused((took, refused): (Duration, Result<(), Status>)) {
     println!("  a bet is refused after {} ms: {}", took.as_millis(), reason(&status));
 }
 
-/// Checks that after a fault each bet is answered in time, the dependent processes become NOT_SERVING, and all recover.
+/// After a fault, each bet is answered in time, dependent processes become NOT_SERVING, and all recover.
 async fn check_silence(
     installation: &mut Installation,
     fault: &str,

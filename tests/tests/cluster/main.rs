@@ -1,6 +1,5 @@
-//! An installation beyond one machine, on loopback: three JetStream servers, two ledgers, two spin processes, one
-//! jackpot process. Under load, each process is killed and restarted and links are cut; acknowledged answers must
-//! survive exactly once.
+//! A distributed installation on loopback: three JetStream servers, two ledgers, two spin processes, one jackpot
+//! process. Processes are killed and links are cut under load; acknowledged answers survive exactly once.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

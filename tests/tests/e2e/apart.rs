@@ -35,7 +35,7 @@ use tonic_health::{
 const NEVER: Duration = Duration::from_secs(120);
 pub(crate) const PARTITIONS: u32 = 3;
 
-/// Returns the stream key of the processes, at the default path of tools that read the whole log.
+/// Returns the stream key, at the default path of tools.
 pub fn shared_stream_key(data: &Path) -> PathBuf {
     let key = data.join("keys").join("stream");
     fs::create_dir_all(key.parent().unwrap()).unwrap();

@@ -1,5 +1,5 @@
-//! Archived records for callers (PL-37): the writer's process and its replicas refuse with ARCHIVED and do not apply a
-//! repetition of an archived request.
+//! Archived records (PL-37): writer and replicas refuse with ARCHIVED, and do not apply a repetition of an archived
+//! request.
 
 use motherlode_books::{Currency, Event, StreamId};
 use motherlode_ledger::{Options, Proposal};

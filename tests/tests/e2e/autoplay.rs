@@ -11,7 +11,7 @@ use motherlode_tests::{Client, EUR, Force, config, next_choice, start, start_fre
 
 const DEPOSIT: i64 = 100_000_000;
 
-/// Returns a bet with the game's largest coin below 1 EUR, in whole cents, with a gamble if the game has one.
+/// Returns a bet with the largest coin below 1 EUR, and a gamble if the game has one.
 fn spin(game: &dyn Game, id: &str, account: &Account) -> SpinRequest {
     let limits = &game.info().limits;
     let whole = limits.coin_values_micros.iter().filter(|micros| micros.is_multiple_of(10_000));
@@ -37,7 +37,7 @@ fn series(game: &dyn Game, id: &str, account: &Account, spins: u32) -> AutospinR
     AutospinRequest { request_id: id.to_owned(), account, game, stake, witch, spins, ..AutospinRequest::default() }
 }
 
-/// Plays a series to its end and finishes the rounds that await a choice. Returns its answers and rounds.
+/// Plays a series to its end, finishing open rounds. Returns its answers and rounds.
 async fn play(client: &mut Client, request: AutospinRequest) -> (Vec<AutospinResponse>, Vec<Round>) {
     let mut stream = client.autospin(request, None).await.unwrap();
     let (mut answers, mut rounds) = (vec![], vec![]);
@@ -177,8 +177,7 @@ async fn dm_22_me_22_np_14_wf_22_a_malfunction_voids_the_round_and_refunds_the_b
     server.stop().await.unwrap();
 }
 
-/// A player who returns after a restart sees the balance and state of the last request, and can continue an open
-/// feature.
+/// After a restart the player sees balance and state of the last request, and can continue an open feature.
 #[tokio::test(flavor = "multi_thread")]
 async fn wf_20_pl_02_on_return_the_final_state_is_shown_and_features_go_on() {
     let data = tempfile::tempdir().unwrap();

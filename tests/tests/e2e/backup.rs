@@ -1,5 +1,4 @@
-//! Backups (PL-30): a copy made while a service runs restores the state at the copy's end, from segment files and from
-//! JetStream, and a restore never overwrites.
+//! Backups (PL-30): a copy made while a service runs restores the state at its end, and a restore never overwrites.
 
 use motherlode_books::{Currency, HOME, StreamId};
 use motherlode_log::Record;
@@ -69,7 +68,7 @@ async fn answered(answers: &AtomicU64, more: u64) {
     }
 }
 
-/// Takes a backup under load, restores it and compares the answers with the log. `played` answers are given before.
+/// Takes a backup under load, restores it and compares the answers with the log.
 async fn restores(at: &Path, config: Config, played: u64, take: impl Fn(&LogLocation, &Path) + Send + 'static) {
     let server = serve(&config).await;
     let mut client = Client::connect(server.address()).await;

@@ -91,8 +91,8 @@ fn refused(status: &Status) -> (Code, String) {
     (status.code(), reason(status))
 }
 
-/// PL-18, PL-21: free rounds cost the player and the pools nothing and pay wins; every view of the round names the
-/// campaign, and collections grow as usual.
+/// PL-21: free rounds cost player and pools nothing and pay wins; all views of the round name the campaign, and
+/// collections grow as usual.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_free_rounds_of_every_game_cost_nothing_and_pay_real_money() {
     let data = tempfile::tempdir().unwrap();
@@ -147,7 +147,7 @@ async fn pl_18_free_rounds_of_every_game_cost_nothing_and_pay_real_money() {
     assert_eq!(replayed.view.balance_before.0, 0);
 }
 
-/// PL-11, PL-18: a grant, a free round and a revocation are idempotent, without a time limit.
+/// PL-11: a grant, a free round and a revocation are idempotent.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_requests_about_campaigns_have_one_effect_and_one_answer() {
     let data = tempfile::tempdir().unwrap();
@@ -257,8 +257,7 @@ async fn timed(data: &Path, clock: &Arc<AtomicI64>) -> (Server, Client) {
     (server, client)
 }
 
-/// PL-18, PL-02: rounds are not played after the campaign's expiry, not even one that a void returned; an open round
-/// can be completed.
+/// PL-02: no round is played after the campaign's expiry, not even a voided one; an open round can be completed.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_a_campaign_expires_and_a_round_begun_before_goes_on() {
     let data = tempfile::tempdir().unwrap();
@@ -359,8 +358,7 @@ async fn pl_18_campaigns_are_listed_by_page() {
     server.stop().await.unwrap();
 }
 
-/// PL-18, PL-04: the win is taken back as far as the balance allows, the bet returns to the promotion, and the round to
-/// the campaign.
+/// PL-04: the win is taken back up to the balance, the bet returns to the promotion, and the round to the campaign.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_a_voided_free_round_is_played_again() {
     let data = tempfile::tempdir().unwrap();
@@ -395,8 +393,8 @@ async fn pl_18_a_voided_free_round_is_played_again() {
     checked(data.path());
 }
 
-/// PL-18, PL-07, PL-16: on a stream, in a series, and in a session whose loss limit is below one bet; concurrent calls
-/// never play too many rounds.
+/// PL-07, PL-16: on a stream, in a series, and in a session with a loss limit below one bet; concurrent calls never
+/// exceed the campaign.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_free_rounds_are_played_every_way_and_never_one_too_many() {
     let data = tempfile::tempdir().unwrap();

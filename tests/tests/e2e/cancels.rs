@@ -1,5 +1,4 @@
-//! A cancelled request of any kind has no effect after its `RequestCancelled` in the log, whichever process proposes it
-//! (PL-42).
+//! A cancelled request has no effect after its `RequestCancelled` in the log, whichever process proposes it (PL-42).
 
 use crate::node_forgeries::{self, client};
 use motherlode_books::{Autospin, Event, LiabilityReserved, Nano, StreamId};
@@ -156,8 +155,7 @@ async fn pl_42_mf_c1_a_series_that_is_cancelled_before_it_begins_plays_nothing()
     server.stop().await.unwrap();
 }
 
-/// A part of a request is proposed together with its cancellation; the order of the log decides, including staged
-/// commits.
+/// A part and the cancellation are proposed together; the order of the log decides, including staged commits.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_42_mf_c1_the_writer_refuses_a_part_behind_a_cancellation_that_is_not_durable_yet() {
     let data = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Changes of pools and switches with operators: one actor can stop play at once; other changes need an approval by a
-//! second actor (PL-25, PL-27).
+//! Changes of pools and switches with operators: one actor can stop play at once, other changes need a second actor
+//! (PL-25, PL-27).
 
 use motherlode_ledger::Options;
 use motherlode_proto::{

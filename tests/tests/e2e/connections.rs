@@ -281,8 +281,7 @@ async fn client_hello(root: &str) -> Vec<u8> {
     [&head[..], &hello].concat()
 }
 
-/// Handshakes without an end from one address are answered up to the limit. Other addresses are admitted at once, and
-/// freed places go to waiting handshakes.
+/// The service answers a limited number of one address's unfinished handshakes, and admits other addresses at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_02_a_stranger_who_begins_many_tls_handshakes_takes_no_place_from_others() {
     let folder = tempfile::tempdir().unwrap();

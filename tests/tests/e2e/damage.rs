@@ -1,5 +1,5 @@
-//! Damage found in the log of a running service: every write is refused with its place, the next start verifies the
-//! whole log, and a backup repairs it.
+//! Damage found in a running service's log: writes are refused, the next start verifies the whole log, and a backup
+//! repairs it.
 
 use crate::{
     PROGRAM,

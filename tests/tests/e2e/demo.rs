@@ -224,8 +224,8 @@ async fn pl_17_no_call_mixes_money_and_play_money() {
     server.stop().await.unwrap();
 }
 
-/// PL-17, PL-20: a game can have an open round in demo and for real money, each with its session; autoplay works in
-/// demo, and a large win in play money is no significant event.
+/// PL-20: a game can have an open round in demo and for real money, each with its session. A large win in play money is
+/// no significant event.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_17_demo_and_real_rounds_of_a_game_are_open_side_by_side() {
     let data = tempfile::tempdir().unwrap();

@@ -1,5 +1,4 @@
-//! Descriptions of games (PL-13), compared with their rules and rounds: a description suffices to compute the win of a
-//! window.
+//! Descriptions of games (PL-13), compared with their rules and rounds.
 
 use motherlode_proto::{
     round::v1::{RoundState, SpinKind, SpinResult},

@@ -57,8 +57,7 @@ async fn deposit_all(client: &mut Client, account: &Account) -> (usize, Status) 
     panic!("none is refused");
 }
 
-/// While the disk is full, writes are refused with LOG_FULL, repetitions are answered and health is NOT_SERVING. With
-/// free space the service recovers without a call.
+/// While the disk is full, writes are refused with LOG_FULL, repetitions are answered and health is NOT_SERVING.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_a_full_disk_refuses_what_is_new_answers_what_was_done_and_heals() {
     let disk = SimDisk::new();
@@ -90,8 +89,7 @@ async fn uf_10_a_full_disk_refuses_what_is_new_answers_what_was_done_and_heals()
     server.stop().await.unwrap();
 }
 
-/// Processes without the log report the writer's full disk, and recover without a call, also after another process took
-/// the log over.
+/// Processes without the log report the writer's full disk, and recover without a call, even after a takeover.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_a_spin_process_does_not_serve_while_the_ledgers_disk_is_full_and_heals() {
     let disk = SimDisk::new();
@@ -327,7 +325,7 @@ async fn uf_10_the_mark_of_an_older_index_is_still_read() {
     assert!(refused.contains(&*index.to_string_lossy()), "it names what is to be deleted: {refused}");
 }
 
-/// A start refused because the index is ahead of the log changes no byte of the log, not even its torn tail.
+/// A start refused for an index ahead of the log changes no byte of the log, not even its torn tail.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     let data = tempfile::tempdir().unwrap();

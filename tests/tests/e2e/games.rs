@@ -1,4 +1,4 @@
-//! Every registered game from bet to settlement over gRPC, with all its choices, across a restart, and audited.
+//! Every game from bet to settlement over gRPC, with all its choices, across a restart, and audited.
 
 use motherlode_books::CoinValue;
 use motherlode_proto::{
@@ -82,7 +82,7 @@ async fn collection(client: &mut Client, account: &Account, game: &str, scope: &
     mine.into_iter().flat_map(|of| of.figures).map(|figure| (figure.key, figure.value)).collect()
 }
 
-/// DM-14, DM-15, DM-16: crystals are counted from the visible marks, at mixed coin values, and survive a restart.
+/// DM-15: crystals are counted from the visible marks, at mixed coin values, and survive a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_14_dm_16_crystals_are_those_that_landed_and_survive_a_restart() {
     let game = latest("dwarf-mine").unwrap();

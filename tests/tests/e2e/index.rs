@@ -16,7 +16,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Plays rounds of two games, an open one, and a jackpot; stops the service, so that the index is complete.
+/// Plays some rounds, one of them left open, and a jackpot; stops the service, so that the index is complete.
 async fn play(data: &Path, name: &str, rounds: usize) {
     let server = start(data).await;
     let mut client = Client::connect(server.address()).await;

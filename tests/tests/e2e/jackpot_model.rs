@@ -1,8 +1,6 @@
 //! Random bets, hits, voids, suspensions, rates and restarts, compared with a model of the pool's rules after every
-//! operation (BW-11 to BW-19, PL-38).
-//!
-//! The model shares no code with the service and computes in 1e-9 EUR. Cases, seeds and the clock are fixed, so
-//! failures are reproducible.
+//! operation (BW-11 to BW-19, PL-38). The model shares no code with the service. Cases, seeds and the clock are fixed,
+//! so failures are reproducible.
 
 use motherlode_books::{Account as Books, Currency};
 use motherlode_ledger::{Handle, Options};

@@ -1,5 +1,5 @@
-//! Write access to NATS without the stream key (PL-44): a service continues despite foreign messages, reports them, and
-//! starts no second log.
+//! Foreign messages by a NATS user without the stream key (PL-44): a service continues, reports them, and starts no
+//! second log.
 
 use crate::PROGRAM;
 use motherlode_jetstream::exists;

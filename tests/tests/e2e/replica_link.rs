@@ -20,8 +20,8 @@ use std::{
 use tokio::{net::TcpListener, sync::watch};
 use tonic::{Request, Response, Status, Streaming, transport::Server, transport::server::TcpIncoming};
 
-/// Log service of a ledger. On the first link it sends a proposal's verdict, withholds the record and breaks the link;
-/// later it sends verdicts only once the replica has the record.
+/// Log service of a ledger. Its first link breaks between a proposal's verdict and the record; later ones send verdicts
+/// only after the record.
 struct Breaking {
     inner: LogApi,
     first: Arc<AtomicBool>,

@@ -1,5 +1,5 @@
-//! No restore deals a revealed draw again (PL-40): each test serves two continuations of one log, with the same players
-//! and open rounds, and compares the revealed values.
+//! No restore deals a revealed draw again (PL-40): each test compares the values revealed by two continuations of one
+//! log.
 
 use crate::{
     PROGRAM,

@@ -1,5 +1,5 @@
-//! Sealed draws end to end: what a player can verify, what a reader of all data cannot compute before a round is over,
-//! and the handling of a lost draw key.
+//! Sealed draws: a player can verify them, no reader can compute them before a round is over, and a lost draw key is
+//! handled.
 
 use motherlode_books::{Event, SealReason, StreamId, draw};
 use motherlode_ledger::Options;

@@ -112,8 +112,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The background verification finds damage, stops new rounds with a significant event, and reads continue. A start
-/// that verifies everything first, and an audit, refuse the log.
+/// The background verification finds the damage and stops new rounds; reads continue. A start that verifies everything
+/// first, and an audit, refuse the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_damage_in_a_full_segment_stops_new_rounds_with_a_significant_event() {
     let data = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Logs of earlier versions (PL-01, PL-30): this service loads, serves and continues them. A log of a later version is
-//! refused with position and reason, and not changed.
+//! Logs of earlier versions are loaded and continued; a log of a later version is refused with position and reason
+//! (PL-01, PL-30).
 
 use crate::PROGRAM;
 use bytes::Bytes;
@@ -22,8 +22,8 @@ use std::{
     process::{Command, Output},
 };
 
-/// Golden logs of earlier versions: one line per record, one file per partition, each with a round that awaits a guess.
-/// A version that extends the log adds one; none is ever changed.
+/// Golden logs of earlier versions, one record per line, each with a round that awaits a guess. A version that extends
+/// the log adds one; existing ones never change.
 pub const LOGS: [(&str, &[&str]); 5] = [
     // The first with five games, before reports, voids and switches: commit 6ba7d5f.
     ("five-games", &[include_str!("../../golden/five-games.hex")]),

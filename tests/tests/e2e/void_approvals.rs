@@ -1,5 +1,5 @@
-//! Voids of rounds that contributed to or hit a pool, with operators (PL-38): the operator proposes, the platform
-//! approves, and no voided hit is paid. Hits of a suspended pool wait (BW-20).
+//! Voids of rounds with a pool, with operators (PL-38): the operator proposes, the platform approves, and no voided hit
+//! is paid. Hits of a suspended pool wait (BW-20).
 
 use motherlode_books::{
     ANYONE, Account as Books, Currency, Event, Minor, Nano, Refused, StreamId, VOID_HOLD_MS, VoidedJackpot,

@@ -157,8 +157,8 @@ fn shuffled(count: usize) -> Vec<usize> {
     order
 }
 
-/// PL-04, DM-15: with voids in any order and rounds between them, money and pool are exact, and each collection is one
-/// that can be collected.
+/// DM-15: with voids in any order and rounds between them, money and pool are exact, and each collection is a possible
+/// one.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_bw_19_voids_in_any_order_undo_money_and_pool_exactly_and_leave_what_can_be_collected() {
     let data = tempfile::tempdir().unwrap();
@@ -217,8 +217,8 @@ async fn winner(client: &mut Client, account: &Account) -> Played {
     panic!("no such win in 1,000 rounds");
 }
 
-/// PL-04, PL-09, PL-11, PL-21: a spent win is taken back up to the balance, the rest is the house's loss. The round
-/// keeps its steps, and has the void's reason and actor.
+/// PL-21: a spent win is taken back up to the balance, the rest is the house's loss. The round keeps its steps, and has
+/// the void's reason and actor.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_pl_09_a_spent_win_is_taken_back_as_far_as_it_goes_and_nothing_is_erased() {
     let data = tempfile::tempdir().unwrap();

@@ -166,8 +166,7 @@ impl Store for Gate {
     }
 }
 
-/// The disk blocks a bet beyond the caller's or the service's deadline; the call times out, and the repeated request
-/// gets its answer once the disk responds.
+/// The disk blocks a bet beyond a deadline: the call times out, and the repeated request gets its answer later.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_a_call_out_of_time_and_its_repetition_have_one_effect() {
     let data = tempfile::tempdir().unwrap();
@@ -390,8 +389,8 @@ fn millis(counters: &WatchCountersResponse) -> i64 {
     time.seconds * 1000 + i64::from(time.nanos) / 1_000_000
 }
 
-/// BW-14 with a refresh of 100 ms: a first counter at once, then one at every multiple. The stream outlives the timeout
-/// of calls.
+/// With a refresh of 100 ms: a first counter at once, then one at every multiple. The stream outlives the timeout of
+/// calls.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_14_counters_come_at_once_and_at_the_multiples_of_the_refresh() {
     use motherlode_proto::jackpot::v1::{OpenPoolRequest, PoolTerms};

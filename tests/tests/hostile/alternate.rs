@@ -15,9 +15,8 @@ pub trait Play: AsyncFn(Duration) -> Vec<(&'static str, Rounds)> {}
 
 impl<F: AsyncFn(Duration) -> Vec<(&'static str, Rounds)>> Play for F {}
 
-/// Alternates between calm and attack, half of the time each. Attack tasks run on low-priority threads until the given
-/// time. Panics if an honest call failed, or if p99 under attack is more than [`SLOWER_MAX`] times that of the calm
-/// part before.
+/// Alternates between calm and attack, with attack tasks on low-priority threads. Panics if an honest call fails, or if
+/// p99 under attack exceeds [`SLOWER_MAX`] times that of the calm part before.
 pub async fn alternate(
     process: &Process,
     all: Duration,

@@ -1,5 +1,5 @@
-//! Cancellations as an attack (PL-42): requests of every kind, each cancelled at a random moment before, during or
-//! after it. In the log, no commit of a request may follow its cancellation, and the answers must match.
+//! Cancellations as an attack (PL-42): requests of every kind, cancelled before, during or after them. No commit of a
+//! request may follow its cancellation, and the answers must match the log.
 //!
 //! - `MOTHERLODE_CANCELS_SECONDS`: seconds of the attack, 30 by default.
 

@@ -1,13 +1,9 @@
-//! Two hostile operators make all attacks at once, while an honest one plays at a constant rate. Run by `tests/run
-//! hostile`, on loopback, with bounded time, rates and memory.
+//! Two hostile operators make all attacks at once, while an honest one plays at a constant rate (`tests/run hostile`).
+//! Other tests alternate calm and one attack, or restart the service.
 //!
 //! Attackers run on threads with the lowest priority (nice 19), so that on a small machine their own cost does not
-//! delay the service. Each operator has a rate limit above the attacks' average rate.
-//!
-//! Honest rounds start at fixed times (open loop) and are measured from then. Unanswered requests are repeated with the
-//! same id until their deadline.
-//!
-//! The other tests alternate calm and one attack, or restart the service. All measure, so they run one after another
+//! delay the service. Honest rounds start at fixed times (open loop) and are measured from then; unanswered requests
+//! are repeated with the same id until their deadline. All tests measure, so they run one after another
 //! (`--test-threads=1`).
 //!
 //! - `MOTHERLODE_HOSTILE_SECONDS`: duration, 600 by default.

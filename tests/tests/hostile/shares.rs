@@ -1,7 +1,5 @@
-//! One operator takes as much as it can of the resources that operators share: calls, log bytes and open rounds. Its
-//! callers send the next request once the previous one is answered.
-//!
-//! The duration is `MOTHERLODE_STRANGERS_SECONDS`.
+//! One operator takes as much as it can of shared resources: calls, log bytes and open rounds. The duration is
+//! `MOTHERLODE_STRANGERS_SECONDS`.
 
 use crate::{
     BYTES_MAX, PROGRAM,

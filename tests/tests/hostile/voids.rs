@@ -1,5 +1,5 @@
 //! Voids as an attack (PL-38): one operator bets and voids at the highest rate, including its jackpot hits, while
-//! another plays and hits at a constant rate.
+//! another plays and hits.
 //!
 //! - `MOTHERLODE_VOIDS_SECONDS`: seconds of the attack, 60 by default; in five parts, with a calm one before each.
 

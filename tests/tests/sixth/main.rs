@@ -1,5 +1,5 @@
-//! A sixth game, defined in a test folder, through the whole service: bets, jackpot, collection, gamble, void, page,
-//! replay, audit. It is a separate program because it extends the list of games.
+//! A sixth game, defined in a test folder, through the whole service. A separate program, because it extends the list
+//! of games.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,7 +1,5 @@
-//! Parses which module of a crate imports which: `use` items and paths in code.
-//!
-//! Supports comments, literals, inline modules and paths that begin with `crate`, `self`, `super` or a child module;
-//! does not expand macros.
+//! Parses which module of a crate imports which: `use` items, and paths that begin with `crate`, `self`, `super` or a
+//! child module. Does not expand macros.
 
 use std::collections::{BTreeMap, BTreeSet};
 

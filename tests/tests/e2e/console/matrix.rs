@@ -13,8 +13,7 @@ enum Who {
     Platform,
 }
 
-/// A route of the console, its request, and its permission. `{round}` and `{open}` stand for acme's finished and open
-/// round; a POST sends `form` with its session's word.
+/// A route, its request, and its permission. `{round}` and `{open}` stand for acme's finished and open round.
 struct Row {
     route: &'static str,
     path: &'static str,

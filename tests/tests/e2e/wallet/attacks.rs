@@ -367,8 +367,7 @@ async fn pl_31_pl_32_after_a_day_without_its_wallet_all_comes_to_one_end() {
     world.reconciled(&["debited", "winner"]).await;
 }
 
-/// A bet and its concurrent cancellation have one outcome. The debit of a cancelled bet is never called, or it is
-/// rolled back.
+/// The debit of a cancelled bet is never called, or it is rolled back.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_33_pl_42_a_bet_that_is_cancelled_never_reaches_the_wallet_or_is_rolled_back() {
     let world = World::start().await;
@@ -401,8 +400,8 @@ async fn pl_33_pl_42_a_bet_that_is_cancelled_never_reaches_the_wallet_or_is_roll
     world.reconciled(&["alice"]).await;
 }
 
-/// Damage of the log is found during a debit that the wallet confirms: the bet is neither played nor refused. A new bet
-/// is refused before the wallet is called.
+/// The wallet confirms a debit while damage of the log is found: the bet is neither played nor refused. New bets are
+/// refused before the wallet is called.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_a3_a_debit_in_progress_when_damage_is_found_has_an_unknown_outcome() {
     let world = World::start().await;

@@ -1,5 +1,5 @@
-//! Balances of transactions (PL-34, PL-31): each is the previous one plus the amount, for wallets of both kinds and for
-//! every way to read the rows.
+//! Balances of transactions (PL-34, PL-31): each is the previous one plus the amount, for both kinds of wallet and all
+//! ways to read.
 
 use super::{
     bet_within,
@@ -221,8 +221,8 @@ async fn balances_of(partitions: u32) {
     assert_eq!((by_player(&found["acme"]), by_player(&found["other"])), (by_player(&acme), by_player(&other)));
 }
 
-/// Returns the commits of a log as older versions wrote them, without `due_after`, each with the hash of its original
-/// record.
+/// Returns the commits of a log in the form of older versions, without `due_after`, each with its original record's
+/// hash.
 fn of_old(config: &Config) -> Vec<(Logged, Hash)> {
     let old = |(logged, hash)| (Logged { due_after: vec![], ..logged }, hash);
     logged(config).into_iter().map(old).collect()

@@ -30,8 +30,8 @@ use world::{World, until};
 /// Maximum age of a debit before its bet, in ms of the test's clock.
 const DEBIT_MS: i64 = 15_000;
 
-/// Bets with a deadline. On a busy machine the client's deadline may pass before the service's refusal arrives; then
-/// repeats the request to get the reason.
+/// Bets with a deadline. If the client times out before the service's refusal arrives, repeats the request to get the
+/// reason.
 async fn bet_within(client: &mut Client, request: SpinRequest, ms: u64) -> Result<u32, Status> {
     let mut more = 0..10;
     loop {

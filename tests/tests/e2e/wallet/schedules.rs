@@ -1,8 +1,6 @@
 //! Random fault schedules over processes (PL-31, PL-32): service and wallet are killed under load, and calls are lost,
-//! doubled or unanswered. Wallet and log must agree exactly at the end.
-//!
-//! Half of the schedules use gRPC wallets, the others JSON. A seed determines the faults, kills and plays, but not the
-//! timing of threads, so a failing seed may need several runs.
+//! doubled or unanswered. Wallet and log must agree exactly at the end. A seed does not determine the timing of
+//! threads, so a failure may need several runs.
 
 use super::{
     json,
