@@ -35,7 +35,6 @@ use tonic_health::{
 const NEVER: Duration = Duration::from_secs(120);
 pub(crate) const PARTITIONS: u32 = 3;
 
-/// Returns the stream key, at the default path of tools.
 pub fn shared_stream_key(data: &Path) -> PathBuf {
     let key = data.join("keys").join("stream");
     fs::create_dir_all(key.parent().unwrap()).unwrap();
@@ -49,7 +48,6 @@ pub(crate) struct Installation {
 }
 
 impl Installation {
-    /// Binds both addresses before the start, since each process is configured with the other's.
     pub(crate) fn new(data: &Path) -> (Self, [TcpListener; 2]) {
         let key = shared_stream_key(data);
         let of = |folder: &str, writes: &[u32]| {
@@ -166,7 +164,6 @@ async fn pl_09_pl_11_partitions_of_two_processes_are_one_log_to_whoever_calls() 
         at_spin.play_out(bet("on-again", &account, "0.05")).await.unwrap();
     }
 
-    // 15 bets of 0.75 EUR, 0.5 % of each, are in one pool in the books of both processes.
     for server in [&a, &b] {
         settled(server.ledgers()).await;
         balanced(server.ledgers());

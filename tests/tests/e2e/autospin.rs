@@ -57,7 +57,6 @@ fn won(round: &Round) -> i64 {
     round.win.as_ref().unwrap().amount_minor + jackpots.sum::<i64>()
 }
 
-/// Computes a series' stop and number of rounds by the rule's text.
 fn expected(rounds: &[Round], request: &AutospinRequest) -> (usize, AutospinStop) {
     let mut balance = 0;
     for (played, round) in (1..).zip(rounds) {
@@ -190,7 +189,6 @@ async fn pl_07_pl_11_a_series_that_was_cancelled_goes_on_where_it_was() {
 
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
-    // Credits to a seamless wallet may still be pending.
     until("every credit", async || alice(&server).wallet().is_none_or(|wallet| wallet.dues.is_empty())).await;
     let before = alice(&server);
     assert_eq!(play(&mut client, request.clone()).await, answers);
@@ -335,7 +333,6 @@ mod forced {
         for stop_on_jackpot in [false, true] {
             let mut request =
                 AutospinRequest { stop_on_jackpot, ..series(&format!("s{stop_on_jackpot}"), &account, 9) };
-            // Ten coins per line make the jackpot likely enough.
             request.stake.as_mut().unwrap().coins_per_line = 10;
             let mut stream = client.autospin(request, Some(Force::Pick)).await.unwrap();
             let open = stream.message().await.unwrap().unwrap().played.unwrap();

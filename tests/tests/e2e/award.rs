@@ -58,7 +58,6 @@ async fn pl_21_a_round_keeps_its_contribution_its_jackpot_and_its_session() {
     let mut client = Client::connect(server.address()).await;
     let (session, round) = hit_in_a_session(&mut client).await;
     let euro = |text: &str| text.parse::<Nano>().unwrap();
-    // 15 lines of 10 coins of 0.20 EUR, and 0.5 % of it.
     assert_eq!((round.bet.as_ref().unwrap().amount_minor, euro(&round.contribution_eur)), (3_000, euro("0.15")));
     assert_eq!(round.jackpots.len(), 1);
     let won = &round.jackpots[0];
@@ -84,7 +83,6 @@ async fn pl_24_a_days_statement_has_its_hit_with_its_sources_and_reconciles() {
     let hit = &statement.hits[0];
     assert_eq!((hit.round_id.as_str(), hit.hit_position), (&*round.round_id, round.jackpots[0].hit_position));
     assert_eq!((&hit.amount, hit.cycle, hit.collision), (&round.jackpots[0].amount, 1, false));
-    // A fiftieth of 0.15 EUR is 0.003 EUR, less than a cent, and stays in the pool.
     let sources = [&hit.increments_eur, &hit.seed_from_reserve_eur, &hit.seed_from_house_eur, &hit.to_reserve_eur];
     assert_eq!(sources.map(|figure| euro(figure)), ["0.003", "0", "400", "0.15"].map(euro));
     let closing = statement.closing.unwrap();

@@ -68,7 +68,6 @@ async fn answered(answers: &AtomicU64, more: u64) {
     }
 }
 
-/// Takes a backup under load, restores it and compares the answers with the log.
 async fn restores(at: &Path, config: Config, played: u64, take: impl Fn(&LogLocation, &Path) + Send + 'static) {
     let server = serve(&config).await;
     let mut client = Client::connect(server.address()).await;

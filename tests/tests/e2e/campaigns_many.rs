@@ -58,7 +58,6 @@ async fn grant(client: &mut Client, request: GrantCampaignsRequest) -> Result<Gr
     Ok(client.spin.grant_campaigns(request).await?.into_inner())
 }
 
-/// Returns the exact expected and highest win of one round in cents, from the game's math.
 fn of_one_round() -> (Exact, Exact) {
     let game = latest("neptune").unwrap();
     let stake = Staked { coin_value_micros: 10_000, lines: 15, coins_per_line: 1, buy_feature: false };
@@ -137,7 +136,6 @@ async fn pl_36_what_can_not_be_granted_to_all_is_refused_before_anything_is_logg
     server.stop().await.unwrap();
 }
 
-/// The cap covers two of these campaigns.
 fn capped() -> (String, Vec<String>) {
     let players = names(4);
     let (_, highest) = of_one_round();

@@ -270,7 +270,6 @@ async fn pl_42_mf_c1_campaigns_for_many_players_are_cancelled_by_their_operator(
         accounts.push(client.fund(player, EUR, 100).await);
     }
 
-    // Cancelled before it begins, by the operator or a player: no effect.
     assert_eq!(cancel_of(&mut client, "acme", "g1").await.unwrap().state(), State::Cancelled);
     assert_eq!(cancel(&mut client, &accounts[2], "g2").await.state(), State::Cancelled);
     let ends = server.ends();
@@ -281,7 +280,6 @@ async fn pl_42_mf_c1_campaigns_for_many_players_are_cancelled_by_their_operator(
     assert_eq!(server.ends(), ends, "nothing was logged");
     assert_eq!(reservations(server.ledger()), 0);
 
-    // Interrupted after the reservation and the first grant: the rest is not applied.
     let request = autumn("g3", &players);
     let reserved = LiabilityReserved {
         operator: "acme".into(),

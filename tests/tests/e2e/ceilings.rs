@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-/// Ceiling of a balance and of an amount in EUR, in cents, as documented.
 const BALANCE_MAX: i64 = 1_000_000_000_000_000;
 const AMOUNT_MAX: i64 = 10_000_000_000_000;
 

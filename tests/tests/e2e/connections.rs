@@ -119,7 +119,6 @@ async fn uf_02_silent_connections_keep_nobody_out_however_many_they_are() {
     for number in 0..40_u8 {
         silent.push(target.from(2 + number % 20).tcp().await.unwrap());
         if number % 10 == 9 {
-            // Another address: with a second connection the first address would have the most.
             let path = "/motherlode.spin.v1.SpinService/ListGames";
             target.from(100 + number).call(path, Bytes::from_static(&[0; 5])).await.unwrap();
             first.play_out(bet(&format!("first-{number}"), &alice, "0.01")).await.unwrap();
@@ -137,7 +136,6 @@ async fn uf_02_who_opens_and_resets_calls_without_end_loses_the_connection_and_n
     let target = Target::plain(server.address());
     let (mut send, connection) = target.http().await.unwrap();
     let ended = tokio::spawn(connection);
-    // The client closes most before the service has read them.
     for _ in 0..100_000 {
         let Ok(ready) = send.ready().await else { break };
         send = ready;
@@ -206,7 +204,6 @@ async fn pl_11_a_bet_that_arrives_in_pieces_is_the_one_that_arrives_whole() {
         accounts.push(client.fund(&format!("p{player}"), EUR, 10_000).await);
     }
     let whole = |player: usize| framed(&bet("r", &accounts[player], "0.01"));
-    // The steward's commits extend the log, too.
     let commits = |player: usize| server.player(&accounts[player].player_id).head.version;
     let length = whole(0).len();
     // Cuts: nothing, a part of the length, all of it, a part of the message, all but a byte, all.
@@ -313,9 +310,7 @@ async fn uf_02_a_stranger_who_begins_many_tls_handshakes_takes_no_place_from_oth
     }
     begun.retain(waits);
     let took = 100 - begun.len();
-    // Each of the three honest ones used a place in between.
     assert!((1..=7).contains(&took), "{took} of 100 handshakes were computed");
-    // All places are taken, so another connection from that address waits.
     let stranger = target.from(2);
     let mut waiting = pin!(stranger.wire());
     assert!(timeout(Duration::from_millis(1), &mut waiting).await.is_err());
@@ -336,7 +331,6 @@ async fn at_b2_a_connection_with_too_many_frames_without_a_call_is_told_to_calm_
         let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
         [&length[1..], &[kind, flags, 0, 0, 0, stream], payload].concat()
     };
-    // An unknown setting has no effect; the last frame has an undefined type.
     let kinds = [
         ("WINDOW_UPDATE", frame(8, 0, 0, &[0, 0, 0, 1])),
         ("PRIORITY", frame(2, 0, 1, &[0, 0, 0, 0, 16])),
@@ -346,7 +340,6 @@ async fn at_b2_a_connection_with_too_many_frames_without_a_call_is_told_to_calm_
     ];
     for (number, (kind, frame)) in kinds.iter().enumerate() {
         let mut wire = open(&target, GREETING).await;
-        // They fit into the sockets' buffers, or the connection ends before all are written.
         let _ = wire.write_all(&frame.repeat(20_000)).await;
         let told = rest(wire).await;
         // GOAWAY is 7, with the last stream and ENHANCE_YOUR_CALM, 11 (RFC 9113, 6.8 and 7).
@@ -354,7 +347,6 @@ async fn at_b2_a_connection_with_too_many_frames_without_a_call_is_told_to_calm_
         assert!(told.windows(17).any(|bytes| bytes == goaway), "{kind} is told why: {} bytes", told.len());
         client.play_out(bet(&format!("b{number}"), &alice, "0.01")).await.unwrap();
     }
-    // Frames within a call's allowance are accepted at any time.
     let (mut send, mut connection) = target.http().await.unwrap();
     let mut pings = connection.ping_pong().unwrap();
     let driver = tokio::spawn(connection);

@@ -135,7 +135,6 @@ async fn the_tools_look_into_a_stream_as_into_a_folder() {
             let output = run(&all);
             assert!(output.status.success(), "{all:?}: {}", String::from_utf8_lossy(&output.stderr));
             let printed = String::from_utf8(output.stdout).unwrap();
-            // Only the place's name and the folder's index may differ.
             printed
                 .lines()
                 .filter(|line| !line.contains("position ") || !line.contains(": sound"))

@@ -64,10 +64,8 @@ async fn pl_30_nothing_acknowledged_is_lost_or_doubled_in_a_hundred_kills() {
     process.kill();
     for kill in 0..100 {
         let process = Process::start(PROGRAM, data.path(), None);
-        // The kills hit different moments of a group commit.
         players = play_until(players, process, 1 + kill * 7 % 100, |process| async { process.kill() }).await;
     }
-    // The index is rebuilt from the log.
     std::fs::remove_dir_all(data.path().join("index")).unwrap();
     let process = Process::start(PROGRAM, data.path(), None);
     let mut client = Client::connect(process.address).await;
@@ -188,7 +186,6 @@ async fn bw_16_an_award_comes_once_when_all_roles_are_killed_between_it_and_the_
         let log = ledger();
         let pools = join("jackpot", &log);
         let spin = join("spin", &log);
-        // Some awards are paid: the kill comes when the pool is served or soon after.
         pools.kill();
         let mut at_spin = Client::connect(spin.address).await;
         let mut at_ledger = Client::connect(log.address).await;

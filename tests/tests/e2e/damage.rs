@@ -114,7 +114,6 @@ async fn at_a3_after_damage_each_write_is_refused_with_its_place_and_has_no_effe
     let refused = refused.await.err().expect("the damage is still there").to_string();
     assert!(refused.contains(&segment.display().to_string()) && refused.contains("Repair a damaged log"), "{refused}");
     fs::write(&segment, sound).unwrap();
-    // A repaired log is verified before it is served, and the verification is logged.
     let server = start_on(&config, open(&config)).await;
     assert_eq!(server.ledger().verification().borrow().unread, 0, "nothing is left to be verified behind the service");
     let mut client = Client::connect(server.address()).await;
@@ -219,7 +218,6 @@ async fn at_a3_a_damaged_log_is_refused_in_split_roles_and_repaired_from_a_backu
     assert_eq!(refused.status.code(), Some(1), "{said}");
     assert!(said.contains(&files[0].display().to_string()) && said.contains("Repair a damaged log"), "{said}");
 
-    // The documented repair; a copy without the backup stops at the damage.
     assert!(!copy(true, &data, &at.path().join("alone")).status.success());
     let copied = copy(false, &backup, &repaired);
     assert!(copied.status.success(), "{}", text(&copied));

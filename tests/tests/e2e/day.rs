@@ -57,7 +57,6 @@ impl Timed {
         self.ticks.fetch_add(ms, SeqCst);
     }
 
-    /// Changes only the clock.
     fn set(&self, by_ms: i64) {
         self.clock.fetch_add(by_ms, SeqCst);
     }
@@ -212,7 +211,6 @@ async fn pl_16_pl_26_a_players_day_is_told_with_its_limits_and_sessions() {
     let [session] = &told.sessions[..] else { panic!("{:?}", told.sessions) };
     assert_eq!((&session.session_name, session.game.as_str()), (&opened.session_name, "neptune"));
     assert_eq!((session.held_ms, session.open_time.unwrap().seconds), (0, 10 * DAY / 1_000));
-    // Acknowledged time still counts as played; after the close, the day's limits still apply.
     let acknowledgement = AcknowledgeRealityCheckRequest { session_id: opened.session_id.clone() };
     timed.client.spin.acknowledge_reality_check(acknowledgement).await.unwrap();
     timed.close(&opened.session_id).await;
@@ -324,7 +322,6 @@ async fn uf_07_pl_22_a_clock_that_was_a_day_ahead_keeps_nobody_waiting_and_is_to
     let session = timed.open("o", "", SessionLimits::default()).await.unwrap().session_id;
     timed.pass(2_500);
     timed.round("d", &session).await.unwrap();
-    // Jumps of the clock, and a log ahead of it at the start, are significant events.
     timed.server().self_check().clock().await;
     let kinds = vec![i32::from(SignificantKind::ClockSkewed)];
     let request = ListSignificantEventsRequest { kinds, page_size: 10, ..Default::default() };

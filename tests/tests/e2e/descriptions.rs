@@ -31,7 +31,6 @@ fn of_role(game: &GetGameResponse, role: SymbolRole) -> BTreeSet<u32> {
     (0..).zip(&game.symbols).filter(|(_, symbol)| symbol.role() == role).map(|(index, _)| index).collect()
 }
 
-/// Checks whether the rules text has a statement, across line breaks.
 fn says(game: &GetGameResponse, statement: &str) -> bool {
     let words = |text: &str| text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ");
     words(&game.rules_text).contains(&words(statement))

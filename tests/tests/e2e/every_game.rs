@@ -14,7 +14,6 @@ use motherlode_slots::{
 use motherlode_tests::{Client, EUR, config, play, smallest, stake_on, start_fresh};
 use std::time::Duration;
 
-/// Accepted deviation of a figure in standard errors.
 const SIGMAS: f64 = 5.0;
 const ROUNDS: u64 = 50_000;
 
@@ -104,7 +103,6 @@ fn pl_43_mf_d7_every_conditional_return_is_played() {
                     let one = |player| rounds(game, None, spins.into(), player).iter().sum::<f64>();
                     let played = (players * u64::from(spins)) as f64;
                     let won: f64 = (0..players).map(one).sum();
-                    // Rounds of one player are correlated, those of different players are not.
                     (won / played, 2.0 * par.std_dev / played.sqrt())
                 }
                 Condition::Held { key, value } => {

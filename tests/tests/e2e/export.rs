@@ -96,7 +96,6 @@ async fn pl_34_a_service_and_its_log_export_the_same_and_it_adds_up_to_the_log()
         .sum();
     assert_eq!(sum(&transactions, "amount_minor"), balances);
 
-    // CSV has the same figures, and single days add up to the whole.
     for (what, lines) in [("transactions", transactions), ("rounds", rounds)] {
         let csv = of_log(data.path(), what, &[]);
         assert_eq!(csv.split("\r\n").filter(|line| !line.is_empty()).count(), lines.len() + 1);

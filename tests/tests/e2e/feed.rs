@@ -46,7 +46,6 @@ async fn pl_34_a_feed_that_is_killed_goes_on_without_a_gap_and_without_a_line_tw
         accounts.push(client.fund(player, EUR, 1_000_000).await);
     }
     let address = server.address();
-    // Killed after a number of lines, or within one.
     let (mut lines, mut after) = (vec![], BTreeMap::new());
     for kill_after in [1, 2, 3, 4] {
         for (number, account) in accounts.iter().enumerate() {
@@ -162,7 +161,6 @@ async fn pl_34_a_feed_on_nats_has_each_position_once_and_in_order_whoever_is_kil
         accounts.push(client.fund(player, EUR, 1_000_000).await);
     }
     let address = server.address();
-    // Two feeds publish at once; one, both, or the server is killed.
     for turn in 0..6_u64 {
         let running = [publish(address, &node, &[]).spawn().unwrap(), publish(address, &node, &[]).spawn().unwrap()];
         let wanted = messages(&node) + 1 + turn % 3;

@@ -86,7 +86,6 @@ async fn switch_off(platform: &mut Client, operator_id: &str) {
     assert_eq!(platform.ledger.set_switch(request).await.unwrap().into_inner().change_id, 0);
 }
 
-/// Checks whether an operator may read a record, by the documented contract.
 fn is_for(record: &LogRecord, operator: &str) -> bool {
     let commit = Commit::decode(record.record.as_slice()).unwrap();
     let switched = |kind: &Kind| match kind {

@@ -57,7 +57,6 @@ async fn pl_02_pl_06_pl_09_pl_30_every_game_plays_with_all_choices_over_a_restar
             }
             assert_eq!(client.balance(account).await, *expected, "{name}");
         }
-        // BW-11, BW-15: only the game with the jackpot contributes to a pool.
         for game in latest_games() {
             let pooled = server.ledger().books(|books| books.pool(game.name()).is_some());
             assert_eq!(pooled, game.info().jackpot, "{}", game.name());

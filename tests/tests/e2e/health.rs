@@ -43,12 +43,10 @@ async fn at_a5_a_background_task_that_ends_fails_health_and_ends_the_process_or_
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
     config.proofs.listen = Some(([127, 0, 0, 1], 0).into());
-    // One process, even if the other tests use split roles.
     let stores = motherlode_server::open_stores(&config).unwrap();
     let server = Server::start(&config, stores, Options::default(), Dealer::of(DrawKeys::none())).await.unwrap();
     let mut tasks = server.tasks();
     let target = format!("http://{}", server.address());
-    // Kinds that a service on one machine without seamless wallets and witnesses lacks.
     let elsewhere = [Kind::Payers, Kind::Witnesses, Kind::Standbys, Kind::ForeignMessages];
     let here: BTreeSet<_> = Kind::ALL.iter().copied().filter(|kind| !elsewhere.contains(kind)).collect();
     assert_eq!(server.task_kinds(), here);

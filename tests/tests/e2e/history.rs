@@ -161,7 +161,6 @@ async fn pl_19_pl_21_a_round_of_every_game_keeps_everything_that_it_must() {
             for ((kept, answered), number) in round.steps.iter().zip(&steps).zip(1..) {
                 assert_eq!((kept.number, kept.position, answered.step), (number, answered.position, number));
                 assert_eq!((kept.seed.len(), time(&kept.time)), (32, time(&round.start_time)));
-                // NP-12: unopened objects are first shown in the last answer.
                 let mut outcome = kept.outcome.clone().unwrap();
                 if number < last.step {
                     outcome.unopened.clear();

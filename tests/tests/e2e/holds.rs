@@ -45,7 +45,6 @@ async fn pl_09_pl_12_a_process_serves_the_partitions_that_it_holds_and_names_tho
     let spins = [spin(&installation, &folders[0], &[1]).await, spin(&installation, &folders[1], &[2]).await];
     let mut at = [Client::connect(spins[0].address()).await, Client::connect(spins[1].address()).await];
 
-    // Besides home, each process has only its partitions in memory and on disk.
     for (server, folder, held, not) in
         [(&spins[0], &folders[0], 1, 2), (&spins[1], &folders[1], 2, 1), (&b, &installation.configs[1].data, 1, 2)]
     {

@@ -16,7 +16,6 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Plays some rounds, one of them left open, and a jackpot; stops the service, so that the index is complete.
 async fn play(data: &Path, name: &str, rounds: usize) {
     let server = start(data).await;
     let mut client = Client::connect(server.address()).await;
@@ -38,7 +37,6 @@ async fn play(data: &Path, name: &str, rounds: usize) {
     server.stop().await.unwrap();
 }
 
-/// Reads every page of the lists that use the index: rounds by game, all rounds, awards.
 async fn lists(data: &Path) -> (Vec<Round>, Vec<Award>) {
     let server = start(data).await;
     let mut client = Client::connect(server.address()).await;
@@ -125,7 +123,6 @@ impl Logs {
         }
     }
 
-    /// Checks the index: the audit compares each balance with the log.
     fn check(&self, what: &str) {
         for partition in 0..config(self.data.path()).partitions {
             let options = motherlode_audit::Options {

@@ -126,7 +126,6 @@ impl Timed {
     }
 }
 
-/// Returns a bet; on Mystery Elves it buys the feature, which awaits its start and then the gamble.
 fn bet(game: &str, request_id: &str, account: &Account) -> SpinRequest {
     let info = latest(game).unwrap().info();
     SpinRequest {

@@ -60,7 +60,6 @@ async fn bw_22_bw_24_a_line_win_can_be_doubled_five_times() {
     request.offer_double = true;
     let spun = client.spin(request, Some(Force::Double)).await.unwrap();
     assert_eq!(spun.state(), RoundState::Open);
-    // Coins of a cent. Scatter wins are not at risk (BW-23).
     let wins = spun.outcome.as_ref().unwrap().spins[0].wins.iter();
     let mut at_risk: i64 = wins.filter(|win| win.line > 0).map(|win| i64::try_from(win.coins).unwrap()).sum();
     let rest = spun.win.unwrap().amount_minor - at_risk;

@@ -32,10 +32,8 @@ use std::{
 
 const SEED: i128 = 20_000 * 1_000_000_000;
 const CURRENCIES: [&str; 2] = ["EUR", "SEK"];
-/// Coin values in EUR and in 1e-6.
 const COINS: [(&str, i128); 4] = [("0.01", 10_000), ("0.10", 100_000), ("0.20", 200_000), ("1", 1_000_000)];
 
-/// Random operation; the meaning of the third value depends on the kind.
 type Op = (u8, usize, u64);
 
 /// Model of the pool; amounts in 1e-9 EUR except balances.
@@ -47,14 +45,12 @@ struct Pool {
     paid: i128,
     cycle: u32,
     hit_ms: Option<i64>,
-    /// Counts of hits, second hits within a refresh, and voids that exceed the contributions.
     met: [u32; 3],
 }
 
 impl Pool {
     /// Computes the award of a hit by BW-16 and BW-17 in minor units; `minor` is the value of one in 1e-9 EUR.
     fn hit(&mut self, coin_micros: i128, minor: i128, now_ms: i64) -> i128 {
-        // Share of 10 EUR at the bet's rate; a unit of the currency has 100 minor units.
         let part = |whole: i128| whole * coin_micros * minor / 10_i128.pow(14);
         let close = self.hit_ms.is_some_and(|last| last / 3_000 == now_ms / 3_000);
         self.met[0] += 1;
@@ -103,7 +99,6 @@ struct World {
     contributed: i128,
     rounds: BTreeMap<String, Round>,
     voided: Vec<Round>,
-    /// Incidents as half-open intervals of minutes.
     incidents: Vec<(i64, i64)>,
     returning: bool,
 }
@@ -206,7 +201,6 @@ impl World {
         let balance = &mut self.balances[round.at];
         *balance += round.bet;
         *balance -= round.win.min(*balance);
-        // PL-38: the operator bears the contribution unless an incident covers the round.
         self.voided.push(round);
         self.give_back();
     }

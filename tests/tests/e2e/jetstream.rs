@@ -72,7 +72,6 @@ async fn pl_30_a_log_on_jetstream_outlives_kills_of_the_service_on_empty_disks_t
     }
     process.kill();
     for kill in 0..8 {
-        // Alternately with the previous index and without one.
         let process = Process::start(PROGRAM, &data(kill), Some(&config));
         let answers = Arc::default();
         let tasks: Vec<_> = players.drain(..).map(|player| playing(player, &process, &answers)).collect();
@@ -155,7 +154,6 @@ async fn a_second_service_takes_the_log_over_and_the_first_acknowledges_nothing_
     assert_eq!(reason(&refused), "NOT_THE_WRITER");
     let mut at_second = Client::connect(second.address).await;
     player.check(&mut at_second).await;
-    // The data folder is locked by the running service.
     let (data, config) = (folder.path().join("second"), config.to_str().unwrap().to_owned());
     let output = run(&["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap(), "--config", &config]);
     assert_eq!(output.status.code(), Some(1));

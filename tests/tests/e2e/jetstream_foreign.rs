@@ -82,7 +82,6 @@ async fn foreign_messages_reported(client: &Client) -> bool {
 async fn mf_e4_a_service_goes_on_through_junk_forged_blocks_and_epochs_and_reports_them() {
     let folder = tempfile::tempdir().unwrap();
     let node = Node::start(&folder.path().join("nats"), "");
-    // The first start creates the key.
     let (data, without_key) = (folder.path().join("data"), configure(folder.path(), &node, None));
     let key = data.join("keys").join("stream");
     let store = Store { key_file: Some(key.clone()), ..node.config("S") };

@@ -23,7 +23,6 @@ fn signed(by: &KeyPair, who: &KeyPair, kind: &str, more: Value) -> String {
     format!("{text}.{signature}")
 }
 
-/// Operator with one JetStream account for a server's configuration; creates users.
 struct Accounts {
     settings: String,
     account: KeyPair,
@@ -72,7 +71,6 @@ impl Accounts {
     }
 }
 
-/// Server that requires TLS, with a private root certificate, and users of an operator's account.
 struct Protected {
     folder: tempfile::TempDir,
     node: Node,
@@ -125,7 +123,6 @@ impl Protected {
         format!("credentials = {:?}", self.accounts.user_with(&file, None, permissions))
     }
 
-    /// Runs a `serve` that cannot connect, and returns its standard error.
     fn refused(&self, name: &str, lines: &[String]) -> String {
         let (data, config) = (self.folder.path().join("never"), self.configure(name, lines));
         let mut serve = Command::new(PROGRAM);

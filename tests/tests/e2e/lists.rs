@@ -118,7 +118,6 @@ pub async fn play(server: &Server, client: &mut Client, clock: &AtomicI64) {
         }
         clock.fetch_add(if day < 2 { DAY_MS } else { 0 }, Ordering::SeqCst);
     }
-    // More than the recent commits that are searched before the index.
     void(client, &first[0]).await;
     void(client, &first[70]).await;
     let (request_id, account) = ("out".into(), Some(bob));
@@ -132,7 +131,6 @@ async fn void(client: &mut Client, round_id: &str) {
     client.ledger.void_round(request).await.unwrap();
 }
 
-/// Counts bets, wins, jackpots, refunds and wins taken back by day, game and currency from the log's events.
 pub fn counted(server: &Server) -> BTreeMap<(i64, String, String), [i128; 5]> {
     let (mut rounds, mut sums) = (BTreeMap::new(), BTreeMap::<_, [i128; 5]>::new());
     for ledger in server.ledgers().all() {

@@ -25,7 +25,6 @@ const PLAYERS: [&str; 2] = ["ann", "ben"];
 const CURRENCIES: [&str; 2] = ["EUR", "SEK"];
 const PLAY: &str = "XTS";
 
-/// Random operation; the meaning of the third value depends on the kind.
 type Op = (u8, usize, u64);
 
 type AccountKey = (&'static str, &'static str);
@@ -39,7 +38,6 @@ fn purse((name, currency): AccountKey) -> &'static str {
     }
 }
 
-/// Crystal or potion: its round, and its coin value (0 for a gift) or number.
 type Piece = (String, i64);
 
 /// Player, game and scope of a collection.
@@ -54,9 +52,7 @@ struct Model {
     suspended: bool,
     /// One krona in 1e-4 EUR.
     krona: i128,
-    /// By colour; and whether the gift was given.
     crystals: BTreeMap<Shelf, ([Vec<Piece>; 4], bool)>,
-    /// Potions, and unlocked features.
     potions: BTreeMap<Shelf, (Vec<Piece>, i64)>,
     answers: Vec<(SpinRequest, Played)>,
     campaigns: BTreeMap<(AccountKey, String), Campaign>,
@@ -76,7 +72,6 @@ struct Round {
     win: Option<i64>,
     /// Amount credited by HALVE (ME-16).
     credited: i64,
-    /// The round's collection, and its values before and after.
     shelf: Option<Shelf>,
     figures: [BTreeMap<String, i64>; 2],
 }
@@ -213,7 +208,6 @@ impl Model {
         if let Some(campaign) = self.campaigns.get_mut(&(round.key, round.campaign.clone())) {
             campaign.left += 1;
         }
-        // Its contribution stays in the pool unless an incident covers it (PL-38).
         let Some(shelf) = round.shelf else { return };
         let exact = self.figures(&shelf) == round.figures[1];
         if exact {

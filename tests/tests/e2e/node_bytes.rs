@@ -12,7 +12,6 @@ use motherlode_tests::{Process, reason};
 use tonic::{Code, Status, transport::Channel};
 use tonic_types::StatusExt;
 
-/// Bound of the writer's peak memory growth under all attacks, bytes.
 const GROWTH_MAX: u64 = 256 << 20;
 
 type Log = LogServiceClient<Channel>;

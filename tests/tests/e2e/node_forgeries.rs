@@ -32,7 +32,6 @@ use tonic::Code;
 
 const OPERATOR: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
-/// Service in split roles with operators: a ledger and a spin process.
 pub(crate) struct Service {
     pub(crate) ledger: Server,
     pub(crate) spin: Server,
@@ -45,7 +44,6 @@ impl Service {
         Self::start_with(1, "").await
     }
 
-    /// Starts with several partitions, all written by the ledger; `of_acme` is added to the operator's entry.
     pub(crate) async fn start_with(partitions: u32, of_acme: &str) -> Self {
         let data = tempfile::tempdir().unwrap();
         let nodes = [("spin", r#"["node-spin"]"#), ("jackpot", r#"["node-jackpot"]"#), ("peer", r#"["node-ledger"]"#)];

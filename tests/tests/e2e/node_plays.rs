@@ -33,7 +33,6 @@ impl Service {
         RoundStarted { round: self.alice().rounds_started + 1, ..bets.last().unwrap() }
     }
 
-    /// Returns a round as an honest spin process with these keys plays it.
     fn played(&self, keys: &DrawKeys) -> Vec<Event> {
         let (stream, player, started) = (self.stream(), self.alice(), self.bet());
         let next = player.draw.unwrap();

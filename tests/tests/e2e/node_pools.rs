@@ -168,7 +168,6 @@ async fn mf_e2_reports_mirrors_and_copies_follow_from_the_other_partitions_log()
     service.hit(&player).await;
     let pool = StreamId::pool(POOL);
 
-    // Reports to home: bets and hit of partition 1.
     let honest = service.report();
     let StretchEnd::Decision(decision) = &honest.end else { panic!("{honest:?}") };
     let mut other = honest.clone();
@@ -185,7 +184,6 @@ async fn mf_e2_reports_mirrors_and_copies_follow_from_the_other_partitions_log()
     let event = Event::PartitionReported(Box::new(honest));
     assert_eq!(service.code(0, &pool, "honest", &event).await, "TAKEN");
 
-    // Home prices the hit; its mirror is the award of partition 1.
     let steps = service.ledger.ledger().books(|books| books.pool_step(POOL)).unwrap().unwrap();
     assert!(steps.iter().any(|event| matches!(event, Event::JackpotAwarded(_))));
     service.accepted("jackpot", &pool, steps).await;
@@ -264,7 +262,6 @@ async fn mf_e2_pl_36_the_writer_refuses_campaigns_without_a_reservation() {
     let granted = service.ledger.ledger().player(&alice).unwrap().unwrap().campaigns().next().unwrap().campaign.clone();
     let expires_ms = granted.expires_ms;
     let grant = |campaign: Campaign| vec![Event::CampaignGranted(campaign), acted("acme/c0")];
-    // No reservation, or one for another player or campaign.
     let other = Campaign { id: "gift".into(), rounds: 10_000, ..granted.clone() };
     assert_eq!(service.refused("spin", &alice, grant(other)).await, "CAMPAIGN_UNRESERVED");
     for name in [&request.request_id, "alice/free"] {
@@ -322,11 +319,9 @@ async fn mf_e2_pl_36_the_writer_refuses_campaigns_that_cost_more_than_was_reserv
     };
     let grant = |campaign: &Campaign| [Event::CampaignGranted(campaign.clone()), acted("acme/c0")].to_vec();
     let (bob, carol) = (StreamId::player("acme", "bob"), StreamId::player("acme", "carol"));
-    // 1e-9 EUR too little, and other terms than reserved.
     reserve("bob", Nano(honest.highest.0 - 1)).await;
     assert_eq!(service.refused("spin", &bob, grant(&granted)).await, "RESERVATION_TOO_LOW");
     reserve("carol", honest.highest).await;
-    // The rate of the reservation counts, even after a change.
     platform.ledger.set_exchange_rate(set_rate("high", "0.1")).await.unwrap();
     let more = Campaign { rounds: granted.rounds + 1, ..granted.clone() };
     assert_eq!(service.refused("spin", &carol, grant(&more)).await, "RESERVATION_TOO_LOW");

@@ -88,7 +88,6 @@ async fn pl_09_pl_11_players_of_all_partitions_play_and_are_told_the_same_after_
             }
         }
         assert_eq!(inhabited, (0..partitions).collect());
-        // 0.5 % of 60 bets of 0.75 EUR.
         let pooled = server.ledger().books(|books| books.pool(POOL).unwrap().contributions);
         assert_eq!(pooled, "0.225".parse::<Nano>().unwrap());
         let mut balances = vec![];
@@ -186,7 +185,6 @@ async fn bw_11_pl_25_rates_and_switches_hold_in_all_partitions_when_they_are_ans
         switch(&mut client, &format!("on-{round}"), State::On).await;
     }
     switch(&mut client, "off", State::Off).await;
-    // 0.5 % of 15 SEK from each of 12 players at each rate.
     settled(server.ledgers()).await;
     balanced(server.ledgers());
     let pooled = server.ledger().books(|books| books.pool(POOL).unwrap().contributions);
@@ -282,7 +280,6 @@ async fn pl_38_pl_22_voids_of_all_partitions_are_returned_for_an_incident_and_to
         events.iter().map(|event| (event.subject.clone(), (event.partition, event.position))).collect();
     assert_eq!(listed, voided);
 
-    // A follower that has the first event of each partition receives the others.
     let first =
         |of: u32| voided.values().filter(|(partition, _)| *partition == of).map(|(_, position)| *position).min();
     let after_positions = vec![first(1).unwrap(), first(2).unwrap()];

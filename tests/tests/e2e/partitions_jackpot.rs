@@ -36,7 +36,6 @@ async fn serve(data: &Path, partitions: u32) -> (Server, Client) {
 async fn hit(client: &mut Client, player: &str, coin: &str) -> Played {
     let account = client.fund(player, EUR, 100_000_000).await;
     let mut request = bet("hit", &account, coin);
-    // Ten coins per line make the jackpot likely enough.
     request.stake.as_mut().unwrap().coins_per_line = 10;
     let spun = client.spin(request, Some(Force::Pick)).await.unwrap();
     client.choose("hit.1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap()

@@ -32,7 +32,6 @@ async fn join(client: &mut Client) -> Vec<Player> {
     players
 }
 
-/// Returns a clean audit of streams or a folder, without index and tree, which only a folder has.
 fn audited(place: &str, store: &Store) -> Value {
     let key = store.key_file.as_ref().unwrap();
     let audit = ["audit", place, "--format", "json", "--stream-key", key.to_str().unwrap()];

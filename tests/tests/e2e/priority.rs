@@ -28,7 +28,6 @@ fn uf_03_a_command_that_runs_long_stands_behind_a_service_unless_told_otherwise(
         let mut command = Command::new(PROGRAM);
         command.args(["simulate", "neptune", "--rounds", "10_000_000_000", "--threads", "2"]).args(more);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // The message precedes the start of other threads.
         let found = loop {
             let found = priorities(child.id());
             if found.len() > 1 || child.try_wait().unwrap().is_some() {

@@ -165,11 +165,9 @@ async fn pl_26_a_round_costs_at_most_what_the_strictest_of_jurisdiction_operator
     let rate = SetExchangeRateRequest { request_id: "rate".into(), currency_code, eur_per_unit, source: "test".into() };
     timed.client.ledger.set_exchange_rate(rate).await.unwrap();
     let mut young = String::new();
-    // Lines, coin, account, session, and the limit if the bet exceeds it.
     for (number, (lines, coin, account, session, limit)) in [
         (10, "0.1", &timed.alice.clone(), "", None),
         (11, "0.1", &timed.alice.clone(), "", Some(100)),
-        // 12.50 SEK at 0.08 EUR.
         (12, "1", &kronor, "", None),
         (13, "1", &kronor, "", Some(1_250)),
         // 20 cents for this player, although Germany has 1 EUR, the United Kingdom 5 and the operator 4.
@@ -397,7 +395,6 @@ async fn pl_07_pl_26_a_series_waits_for_the_seconds_of_its_jurisdiction() {
         .filter(|logged| logged.commit.events.iter().any(|event| matches!(event, Event::RoundStarted(_))));
     let times: Vec<_> = bets.map(|logged| logged.commit.time_ms).collect();
     assert_eq!(times.len(), 8);
-    // Times are whole milliseconds, rounded down.
     assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= 49), "{times:?}");
     server.stop().await.unwrap();
 }

@@ -126,7 +126,6 @@ async fn mf_d1_wf_04_every_game_states_the_highest_win_over_all_stakes() {
                     / offer.coins.last().unwrap().coin_value.parse::<f64>().unwrap();
                 assert!(highest <= (bets + 1.0) * bet + 1.0, "{} {coin:?}", game.name());
                 assert!(gambled >= highest && coins_per_line > 0, "{} {coin:?}", game.name());
-                // Play money and currencies with a rate have a limit of the gamble.
                 let has_rate = [EUR, "SEK", "JPY"].contains(&offer.currency_code.as_str());
                 if has_rate && game.info().doubles_max > 0 && highest < 1_000_000.0 {
                     assert!(gambled > highest, "{} {} {coin:?}", game.name(), offer.currency_code);

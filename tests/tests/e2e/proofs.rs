@@ -52,7 +52,6 @@ async fn brief(proofs: &mut Proofs, round: &str) -> Proof {
     proofs.get_round_proof(request).await.unwrap().into_inner().proof.parse().unwrap()
 }
 
-/// Returns the configuration of one partition in segment files, whatever store the other tests use.
 pub(crate) fn in_folder(data: &Path) -> Config {
     Config { store: config::Store::default(), partitions: 1, ..motherlode_tests::config(data) }
 }
@@ -147,12 +146,10 @@ fn forged(files: &[(Proof, VerifierKey)]) {
         let mut proof = honest.clone();
         let mut extra = RoundRecords::decode(&*proof.extra).unwrap();
         match attempt % 8 {
-            // A bit outside the proof: records, copied runs, paths, the round's number.
             0 | 1 => {
                 let at = roll(proof.extra.len());
                 proof.extra[at] ^= 1 << roll(8);
             }
-            // A record of another round, with its inclusion proof.
             2 => {
                 let of = roll(files.len());
                 // Each round has two proofs: with and without outcomes.
@@ -167,7 +164,6 @@ fn forged(files: &[(Proof, VerifierKey)]) {
                 extra.records.remove(roll(extra.records.len()));
                 proof.extra = extra.encode_to_vec();
             }
-            // A run with another source or length.
             7 => {
                 let all = extra.records.iter_mut().chain(&mut extra.sealing);
                 let mut copying: Vec<_> = all.filter(|record| !record.copied.is_empty()).collect();
@@ -344,7 +340,6 @@ async fn pl_30_a_stop_signs_what_there_is_and_a_tree_that_is_missing_or_damaged_
     server.stop().await.unwrap();
 }
 
-/// Rewrites one record and rebuilds the chain after it.
 fn rewritten(records: &[Bytes], at: usize) -> Vec<Bytes> {
     let (mut head, mut sealed_by) = (genesis(HOME), BTreeMap::new());
     let anew = records.iter().enumerate().map(|(index, bytes)| {
@@ -410,7 +405,6 @@ async fn pl_30_a_log_that_is_not_the_one_that_was_signed_is_refused_with_place_a
     let refused = started(&config).await.err().expect("a refusal").to_string();
     assert!(refused.contains(&format!("the log ends at {}", end - 1)), "{refused}");
 
-    // Without the tree's files, the rewrite is found when they are rebuilt: signing stops, with an alert.
     lay_instead(data.path(), &rewritten(&records, 3));
     fs::remove_file(proofs_folder(data.path(), HOME).join("entries")).unwrap();
     let server = started(&config).await.unwrap();

@@ -85,7 +85,6 @@ async fn pl_30_a_standby_continues_the_tree_of_a_log_on_jetstream_under_its_name
         assert_eq!(said, key);
         verify(&file.parse::<Proof>().unwrap(), &key, None).unwrap();
         kept.push(checkpoint(&mut at_writer, &key).await);
-        // Standbys and processes without a log refuse proofs.
         let asked = || GetCheckpointRequest { partition: 0 };
         let refused = proofs_at(standby.address).await.get_checkpoint(asked()).await.unwrap_err();
         assert_eq!((refused.code(), reason(&refused)), (Code::Unavailable, "NOT_THE_WRITER".into()));

@@ -40,12 +40,10 @@ async fn pl_26_one_address_keeps_nobody_else_from_the_files_of_the_log() {
         assert!(is_served(&mut stream).await, "{number}");
         held.push(stream);
     }
-    // Requests more than the buffers hold, on each connection, and never reads.
     let tile = b"GET /log/0/tile/0/000 HTTP/1.1\r\nHost: x\r\n\r\n".repeat(400);
     for stream in &mut held {
         let _ = stream.try_write(&tile);
     }
-    // Another connection replaces the oldest of its address.
     let mut more = connect_from(greedy, at).await;
     assert!(is_served(&mut more).await);
     for _ in 0..3 {

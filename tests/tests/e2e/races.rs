@@ -104,7 +104,6 @@ impl Installation {
 
 struct Racer {
     account: Account,
-    /// Prefix of request ids; racers with the same name send the same requests.
     name: &'static str,
     round: u64,
     spin: watch::Receiver<SocketAddr>,
@@ -113,9 +112,7 @@ struct Racer {
 }
 
 enum Ended {
-    /// The outcome is unknown; the request is repeated.
     Unknown,
-    /// Another racer ended the round.
     Over,
 }
 
@@ -217,7 +214,6 @@ fn racers(all: &Installation, account: &Account) -> Vec<Racer> {
     [("same-", 0), ("same-", 1), ("a-", 0), ("b-", 1)].map(racer).into()
 }
 
-/// A race: its participants and the number of answers.
 struct Race {
     tasks: Vec<JoinHandle<Racer>>,
     ending: Arc<AtomicBool>,
@@ -316,12 +312,10 @@ async fn pl_30_two_spinning_processes_race_for_a_player_and_are_killed_and_each_
     let account = Client::connect(*all.at_ledger.borrow()).await.fund("ann", EUR, 100_000_000).await;
     let race = Race::start(racers(&all, &account));
     for turn in 0..8 {
-        // Kills hit any moment of a step: before the decision, during the proposal, before the answer.
         race.goes_on(1 + turn * 7 % 23).await;
         match turn % 4 {
             0 => all.restart(0),
             1 => all.restart_ledger(),
-            // The proposal, or the log's answer, is lost.
             2 => {
                 all.links[1].cut();
                 all.kill(1 - usize::from(turn > 4));

@@ -188,7 +188,6 @@ async fn pl_11_pl_08_a_series_goes_no_further_than_it_was_played_where_autoplay_
     let neptune = latest("neptune").unwrap();
     let SpinRequest { account, game, stake, .. } = stake_on(neptune, "", &ann, "0.01".parse().unwrap());
     let request_id = "series".to_owned();
-    // The reader stops, so the rest is not played.
     let series = AutospinRequest {
         request_id,
         account,

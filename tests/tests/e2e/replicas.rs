@@ -15,14 +15,12 @@ use std::{fs, path::Path, process::Command, time::Duration};
 use tonic::Code;
 
 const NEVER: Duration = Duration::from_secs(120);
-/// For a replica that must not stop because the log is shorter.
 const PATIENT: Duration = Duration::from_secs(3_600);
 
 fn dealer() -> Dealer {
     Dealer::from_master([9; 32])
 }
 
-/// Serves a log in a folder, whatever store the other tests use, at a constant address.
 async fn ledger(config: &mut Config) -> Server {
     (config.role, config.store) = (Role::Ledger, Store::default());
     let server = Server::start(config, open_stores(config).unwrap(), Options::default(), dealer()).await.unwrap();

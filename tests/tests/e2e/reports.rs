@@ -52,7 +52,6 @@ fn content(event: &SignificantEvent) -> [&str; 5] {
 }
 
 async fn do_everything(client: &mut Client) -> String {
-    // An operator must exist before it can be switched.
     client.fund("ann", EUR, 1_000).await;
     for (number, state) in [(1, State::Off), (2, State::On)] {
         let switch = Some(Switch { operator_id: "acme".into(), game: "neptune".into(), rules_version: String::new() });
@@ -416,7 +415,6 @@ async fn pl_24_a_statement_has_the_meters_of_both_ends_of_its_day_and_reconciles
     let (first, second) = (statement(&mut reports, "2026-11-20").await, statement(&mut reports, "").await);
     assert_eq!(second.date, "2026-11-21");
     assert_eq!(first.closing, second.opening, "a day begins as the one before ended");
-    // 0.5 % of a cent is 50,000e-9 EUR.
     for (statement, bets) in [(&first, bets[0]), (&second, bets[1])] {
         let (opening, closing) = (statement.opening.as_ref().unwrap(), statement.closing.as_ref().unwrap());
         assert_eq!(nano(&closing.contributions_eur) - nano(&opening.contributions_eur), bets * 50_000);
@@ -476,7 +474,6 @@ async fn pl_29_a_program_that_was_replaced_is_found_by_the_first_check_and_by_la
         }
         std::fs::write(folder.path().join("other"), "another program").unwrap();
         std::fs::rename(folder.path().join("other"), &program).unwrap();
-        // The start's check may be running; its findings are then the answer.
         let mut failures = vec![];
         for _ in 0..2 {
             failures = reports.run_self_check(RunSelfCheckRequest {}).await.unwrap().into_inner().failures;
@@ -517,7 +514,6 @@ async fn pl_22_pl_27_an_operator_sees_its_own_significant_events_and_those_that_
     let on = async |secret: &str| Client::on(connect(&target, &token(secret), None).await.unwrap());
     let (mut acme, mut other) = (on("a").await, on("b").await);
     let alice = acme.fund("alice", EUR, 10_000).await;
-    // With a threshold of 0 EUR every win is large.
     acme.play_out(bet("one", &alice, "0.01")).await.unwrap();
     for (client, of_acme) in [(&mut acme, true), (&mut other, false)] {
         let request = ListSignificantEventsRequest::default();

@@ -158,7 +158,6 @@ async fn pl_33_of_a_bet_and_its_cancellation_exactly_one_comes_true() {
         let cancel = async move {
             loop {
                 let outcome = cancelled(&mut cancels, &account, &id).await;
-                // A seamless wallet may have the bet; its answer decides which request wins.
                 if outcome.state() != State::Pending {
                     return outcome;
                 }
@@ -175,7 +174,6 @@ async fn pl_33_of_a_bet_and_its_cancellation_exactly_one_comes_true() {
         };
         match cancel.state() {
             State::Applied => assert_eq!(cancel.round.as_ref().unwrap().round_id, bet.as_ref().unwrap().round_id),
-            // Or the cancellation started the rollback of the pending debit.
             _ => {
                 let reason = reason(bet.as_ref().unwrap_err());
                 assert!(["REQUEST_CANCELLED", "DEBIT_ROLLED_BACK"].contains(&&*reason), "{reason}");
@@ -376,7 +374,6 @@ async fn bw_13_bw_16_rates_of_five_currencies_price_contributions() {
         };
         client.ledger.set_exchange_rate(request).await.unwrap();
     }
-    // 0.5 % of 15 coins of 1 in EUR.
     let expected = [("EUR", "0.075"), ("USD", "0.069"), ("SEK", "0.0065625"), ("JPY", "0.0004575"), ("KWD", "0.22575")];
     let mut rates = BTreeSet::new();
     for (currency, contribution) in expected {

@@ -151,7 +151,6 @@ async fn mf_a1_a_copied_folder_deals_nothing_that_the_original_revealed() {
         let there = at.path().join("there");
         copy_folder(&kept, &there);
 
-        // Once with the loss accepted, once on another machine, where evidence is missing.
         for (config, expected) in
             [(accepted, StartEvidence::Restored), (on(&there, &elsewhere), StartEvidence::Missing)]
         {
@@ -199,7 +198,6 @@ async fn mf_a8_a_copied_log_that_is_served_deals_nothing_that_the_original_revea
     server.stop().await.unwrap();
     assert!(refused(&on(&target, &home)).await.contains("serve --restored"));
     let server = started(&on(&target, &elsewhere)).await;
-    // The mark may be older than the copy, or newer, which refuses the start.
     let server = match server {
         Ok(server) => server,
         Err(error) => {
@@ -365,7 +363,6 @@ async fn mf_a8_a_partition_that_is_restored_alone_deals_nothing_that_was_reveale
         fs::remove_file(in_folder(&restored).draw_key_file().unwrap().with_file_name(format!("draws.log-{partition}")))
             .unwrap();
         let mut config = with(&restored, &elsewhere);
-        // The other partition may refer to lost records of this one.
         let server = match started(&config).await {
             Ok(server) => server,
             Err(error) => {
@@ -374,7 +371,6 @@ async fn mf_a8_a_partition_that_is_restored_alone_deals_nothing_that_was_reveale
                 started(&config).await.unwrap()
             }
         };
-        // New request ids: the other partition has answers to the old ones.
         let again = continued(&server, "again").await;
         server.stop().await.unwrap();
         assert!(again.is_disjoint(&original), "partition {partition}");

@@ -90,7 +90,6 @@ async fn pl_30_what_one_process_acknowledged_is_true_at_every_other_at_once() {
             at_ledger.ledger.deposit(request).await.unwrap();
         }
     }
-    // A steward without a log pooled every bet.
     let pooled = || ledger.ledger().books(|books| books.pending_contributions("bewitched", 0, u64::MAX).0 == 0);
     let mut head = ledger.ledger().head();
     tokio::time::timeout(NEVER, async {

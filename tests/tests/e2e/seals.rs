@@ -80,7 +80,6 @@ async fn pl_06_a_player_checks_each_draw_from_its_seal_before_the_request_to_the
     assert_eq!((first.state(), first.dealt.len(), first.seal.len()), (RoundState::Settled, 1, 32));
     assert_eq!(draw::seal(&bytes32(&first.dealt[0])).as_slice(), opened.seal);
     assert_eq!(seal(&mut client, &alice).await, first.seal);
-    // The script chose this client seed; without it, it is the caller's.
     let played = SpinRequest { request_id: "two".to_owned(), seal: first.seal.clone(), ..spin.clone() };
     let second = client.spin(played.clone(), None).await.unwrap();
     assert_eq!(draw::seal(&bytes32(&second.dealt.first().cloned().unwrap_or_default())).as_slice(), first.seal);
@@ -215,7 +214,6 @@ async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
                 let account = client.fund(game.name(), EUR, 100_000_000).await;
                 let mut last =
                     client.spin(stake_on(game, "hides", &account, smallest(game)), Some(Force::Open)).await.unwrap();
-                // Neptune hides its treasures from the step before the pick.
                 while game.name() == "neptune" && last.outcome.as_ref().unwrap().awaiting() != Awaiting::Pick {
                     let choice = next_choice(&last).unwrap();
                     let id = format!("on-{}", last.step);
@@ -236,7 +234,6 @@ async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
     reader.has_files(&data.path().join("proofs"));
     let to = LogLocation::Folder { data: kept.path().to_owned(), segment_bytes: 1 << 20 };
     copy(&LogLocation::of(&config), &to, false, &AtomicBool::new(false), &AtomicU64::new(0)).unwrap();
-    // A replica with its own folds, index and snapshot has no key.
     let replica = Config { data: kept.path().to_owned(), ..config.clone() };
     let server =
         start_dealt(&replica, open_stores(&replica).unwrap(), Options::default(), Dealer::new().unwrap()).await;

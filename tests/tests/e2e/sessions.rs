@@ -315,7 +315,6 @@ async fn bw_25_bw_26_a_series_plays_in_its_session_and_ends_with_it() {
     let first = series.message().await.unwrap().unwrap();
     assert!(first.played.is_some());
     drop(series);
-    // The spin restarted the idle time, so the session ends in the second half hour.
     timed.pass(29 * MINUTE);
     keep(&mut client, &session_id).await.unwrap();
     close(&mut client, &session_id).await;

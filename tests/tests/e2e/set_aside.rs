@@ -33,7 +33,6 @@ async fn waiting(client: &mut Client, player: &str) -> (Account, String) {
     (account, spun.round_id)
 }
 
-/// Returns the account's remaining room within 64 bits.
 fn fill(server: &Server, player: &str) -> i64 {
     i64::MAX - server.player(player).balance(Currency::EUR).unwrap().0
 }
@@ -72,7 +71,6 @@ async fn uf_01_an_award_that_cannot_be_paid_is_set_aside_blocks_no_other_and_is_
     let mut client = Client::connect(server.address()).await;
     let played = client.choose("hit.1", &round, vials(), Some(Force::Jackpot)).await.unwrap();
     let won = played.jackpot.unwrap();
-    // A fiftieth of 20,000 EUR and of the contributions.
     assert_eq!((won.state(), won.amount.as_ref().unwrap().amount_minor), (State::SetAside, 40_000));
     assert_eq!(until(&mut client, &round, State::SetAside).await.amount, won.amount);
     let others = client.choose("hit.1", &bobs, vials(), Some(Force::Jackpot)).await.unwrap();
@@ -91,7 +89,6 @@ async fn uf_01_an_award_that_cannot_be_paid_is_set_aside_blocks_no_other_and_is_
     assert_eq!(reason(&refused_bet.unwrap_err()), "BALANCE_ABOVE_LIMIT");
     server.stop().await.unwrap();
 
-    // The award survives a restart and is paid once there is room.
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
     assert_eq!(until(&mut client, &round, State::SetAside).await.amount, won.amount);

@@ -116,7 +116,6 @@ async fn uf_08_pl_22_rates_voids_closings_and_campaigns_keep_the_credentials_nam
     let void = VoidRoundRequest { request_id: "v".into(), round_id, reason: reason.clone(), actor: actor.clone() };
     acme.ledger.void_round(void).await.unwrap();
     let round_id = acme.spin(bought("b2"), None).await.unwrap().round_id;
-    // The credential suffices as actor.
     let close = CloseRoundRequest { request_id: "c".into(), round_id, reason: reason.clone(), actor: String::new() };
     acme.spin.close_round(close).await.unwrap();
     let neptune = motherlode_slots::latest("neptune").unwrap();

@@ -124,7 +124,6 @@ async fn pl_30_a_standby_takes_over_what_it_holds_and_reads_only_what_came_since
         a.kill();
         play(&mut player, &mut at_spin, 10).await;
 
-        // Records read before the takeover are not read again.
         for (partition, held) in held.into_iter().enumerate() {
             let taken_over = wait_for_line(&b, &format!("{TAKEN_OVER} partition={partition}")).await;
             let [from, to, applied] = ["held", "position", "applied"].map(|field| number(&taken_over, field));
@@ -166,7 +165,6 @@ async fn pl_30_a_writer_lists_standbys_that_read_jetstream_and_processes_that_fo
     let standby = |readers: &BTreeMap<(String, u32), u64>, process: &Process, partition| {
         readers.get(&(format!("standby {}", process.address), partition)).copied()
     };
-    // Both have both partitions: the standby by JetStream, the other from the writer.
     wait_for_readers(&a, |all| {
         (0..2).all(|partition| standby(all, &b, partition) == Some(0))
             && all.keys().filter(|(name, _)| !name.starts_with("standby ")).count() == 2
@@ -250,7 +248,6 @@ async fn at_a7_a_standby_that_is_older_than_the_draw_keys_takes_over_at_once() {
     let mut installation = Installation::new(1);
     let keys = installation.folder.path().join("draws");
     installation.more = format!("[draws]\nkey_file = {keys:?}\n");
-    // It starts before the first writer creates the keys.
     let b = installation.start("b", "ledger", &[]);
     let a = installation.start("a", "all", &[]);
     let mut player = Player::join(&mut Client::connect(a.address).await, "p", "0.05").await;
@@ -282,7 +279,6 @@ async fn at_a7_a_standby_reads_draw_keys_that_were_renewed_since_its_start() {
     let a = installation.start("a", "all", &[]);
     let mut player = Player::join(&mut Client::connect(a.address).await, "p", "0.05").await;
     play(&mut player, &mut Client::connect(a.address).await, 5).await;
-    // The other takes the log and rotates the keys.
     write_key_of_yesterday(&keys_c);
     let c = installation.start("c", "all", &[]);
     play(&mut player, &mut Client::connect(c.address).await, 5).await;

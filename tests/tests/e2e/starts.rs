@@ -98,7 +98,6 @@ async fn pl_30_what_came_after_the_last_checkpoint_is_verified_before_the_first_
     let why = "what came after the checkpoint can't be verified";
     assert!(said.contains(why) && said.contains(&segment.display().to_string()), "{said}");
 
-    // The refusal leaves no trace once the damage is repaired.
     fs::write(&segment, sound).unwrap();
     let server = start_on(&config, open(&config)).await;
     assert_eq!(verified(&server).await.failure, None);
@@ -162,7 +161,6 @@ async fn pl_30_a_signal_ends_a_start_that_still_reads() {
     let mut serve = Command::new(PROGRAM);
     serve.args(["serve", "--listen", "127.0.0.1:0", "--no-console", "--data"]).arg(data.path());
     let mut serving = serve.kill_on_drop(true).stdout(Stdio::null()).spawn().unwrap();
-    // The pipe opens once the process reads it.
     let opened = spawn_blocking(move || fs::File::options().write(true).open(snapshot));
     let _endless = opened.await.unwrap().unwrap();
     let stop = format!("kill -TERM {}", serving.id().unwrap());

@@ -41,7 +41,6 @@ async fn written(config: &Config) {
     server.stop().await.unwrap();
 }
 
-/// Changes the snapshot's program, and replaces bytes.
 fn of_another_build(data: &Path, replaced: &[u8], by: &[u8]) {
     let mut bytes = fs::read(snapshot(data)).unwrap();
     assert_eq!(bytes[PROGRAM..PROGRAM + 32], program::digest().unwrap());
@@ -63,7 +62,6 @@ async fn mf_34_1_a_snapshot_of_another_build_is_checked_once_behind_the_service(
     assert!(server.ledger().rests_on().position > 0, "the log is not replayed");
     let mut client = Client::connect(server.address()).await;
     client.spin(bet("more", &account("alice", EUR), "0.01"), None).await.unwrap();
-    // If the service stops before the check ends, the next start checks.
     let of_this = || fs::read(snapshot(data.path())).unwrap()[PROGRAM..PROGRAM + 32] == program::digest().unwrap();
     server.stop().await.unwrap();
     for _ in 0..100 {

@@ -21,12 +21,10 @@ const NEVER: Duration = Duration::from_secs(30);
 async fn at_a6_a_stop_waits_for_no_connection_without_a_call_and_for_no_unread_stream() {
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
-    // A stop waits this long for calls in progress.
     config.limits.request_ms_max = 600_000;
     let server = start_fresh(&config).await;
     let target = Target::plain(server.address());
     let mut client = Client::connect(server.address()).await;
-    // The log exceeds the buffers of a follower's call.
     for player in 0..300 {
         client.fund(&format!("p{player}"), EUR, 10_000).await;
     }

@@ -110,7 +110,6 @@ async fn pl_25_service_operator_game_and_version_are_switched_and_the_refusal_sa
     let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let alice = client.fund("alice", EUR, 1_000_000).await;
-    // An operator must exist before it can be switched.
     client.fund_account(&Account { operator_id: "other".into(), ..alice.clone() }, 1).await;
     let version = motherlode_slots::latest("neptune").unwrap().rules_version();
     let cases = [

@@ -196,7 +196,6 @@ async fn at_c1_each_refused_call_has_one_line_with_reason_operator_and_request()
             assert!(line.contains(part), "{part}: {line}");
         }
     }
-    // Repeated refusals log a bounded number of lines.
     for number in 0..50 {
         client.spin(asked(&format!("many-{number}")), None).await.unwrap_err();
     }
@@ -236,7 +235,6 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     let data = tempfile::tempdir().unwrap();
     let config = data.path().join("config.toml");
     let telemetry = format!("[telemetry]\notlp_endpoint = \"{endpoint}\"\nsample_percent = 0\nmetrics_seconds = 1\n");
-    // The counters of an unreachable witness start at 0.
     let key = make(&data.path().join("witness"), Some("w1"), KeyKind::Witness).unwrap().verifier().to_string();
     let witness = format!("[[proofs.witnesses]]\nurl = \"http://127.0.0.1:9\"\nkey = \"{key}\"\n");
     fs::write(&config, telemetry + &witness).unwrap();

@@ -48,7 +48,6 @@ impl Traced {
         tokio::spawn(collector.serve_with_incoming(TcpListenerStream::new(listener)));
         fs::create_dir(folder).unwrap();
         let config = folder.join("config.toml");
-        // Exported once an hour: this collector takes no metrics.
         let telemetry = format!("[telemetry]\notlp_endpoint = \"http://{endpoint}\"\nmetrics_seconds = 3600\n");
         fs::write(&config, telemetry).unwrap();
         let process = Process::start_as(PROGRAM, &folder.join("data"), Some(&config), arguments);
@@ -96,7 +95,6 @@ async fn a_round_is_one_trace_over_the_processes_that_resolve_and_write_it() {
     assert_eq!(resolved.parent_span_id, call.span_id);
     let appended = only(&at_ledger, "append");
     assert_eq!(appended.parent_span_id, resolved.span_id, "in the other process");
-    // The call without one has a new trace, so the spans above are not in the caller's by chance.
     let spins: Vec<_> = at_spin.iter().filter(|span| span.name == "spin").collect();
     assert_eq!(spins.len(), 2);
     assert_ne!(spins[0].trace_id, spins[1].trace_id);

@@ -52,7 +52,6 @@ fn records(golden: &str) -> Vec<Bytes> {
     golden.lines().map(|line| line.as_bytes().chunks(2).map(byte).collect::<Vec<_>>().into()).collect()
 }
 
-/// Writes a data folder with a log of these records, in several appends.
 pub fn lay(data: &Path, partitions: &[Vec<Bytes>]) {
     for (partition, records) in (0..).zip(partitions) {
         let mut store = SegmentStore::open(&log_folder(data, partition), partition, Options::default()).unwrap();
@@ -72,10 +71,8 @@ pub fn here(data: &Path, partitions: usize) -> Config {
     Config { store: config::Store::default(), partitions, ..motherlode_tests::config(data) }
 }
 
-/// Figures from a log alone.
 #[derive(Default)]
 struct LogFigures {
-    /// Each player's balances in minor units, from the last record.
     balances: BTreeMap<(String, Currency), i64>,
     rounds: BTreeMap<String, RoundState>,
 }

@@ -154,7 +154,6 @@ fn expect<T: std::fmt::Debug>(result: Result<T, Status>, code: Code, why: &str) 
     assert_eq!((status.code(), reason(&status).as_str()), (code, why), "{status}");
 }
 
-/// Plays a hit whose priced award is held by a proposed void; returns account, round and change.
 async fn held(service: &Service, player: &str) -> (Account, String, u64) {
     let [mut acme, mut ann, mut bob] = service.all().await;
     let (account, round) = waiting(&mut acme, player).await;
@@ -461,7 +460,6 @@ async fn mf_b3_pl_38_d_an_operator_bears_the_seeds_that_its_own_players_win_by_t
     let (closing, paid) = (statement.closing.unwrap(), service.pool(|pool| pool.paid));
     assert_eq!((part.operator_id.as_str(), eur(&part.won_eur)), ("acme", paid));
     assert_eq!(part.seed_charge_eur, closing.house_funding_eur, "its turnover is all there is");
-    // With the charge it has paid its players' wins and the pool's remaining balance.
     let held = service.pool(|pool| Nano(pool.increments.0 + pool.reserve.0));
     assert_eq!(eur(&part.contributed_eur).0 + eur(&part.seed_charge_eur).0, paid.0 + held.0, "nothing is gained");
     service.server.stop().await.unwrap();
@@ -483,7 +481,6 @@ async fn bw_20_a_hit_of_a_suspended_pool_waits_for_the_platform_or_for_the_resum
         let (request_id, pool_id, into_pool_id) = ("retire".to_owned(), POOL.to_owned(), POOL.to_owned());
         let retire = RetirePoolRequest { request_id, pool_id, into_pool_id, actor: String::new() };
         assert!(ann.jackpot.retire_pool(retire).await.is_err());
-        // New bets contribute nothing and cannot hit.
         let other = acme.fund("late", EUR, DEPOSIT).await;
         let late = acme.play_out(bet("late", &other, "0.20")).await.unwrap();
         assert!(late.iter().all(|step| step.jackpot.is_none()));

@@ -21,7 +21,6 @@ const DEPOSIT: i64 = 1_000_000_000;
 struct Holdings {
     balance: i64,
     house: i128,
-    /// Contributions due and pooled; reserve; seeds paid by the house.
     pool: [i128; 3],
     collections: BTreeMap<(String, String, String), i64>,
 }
@@ -65,7 +64,6 @@ fn contribution(round: &Round) -> i128 {
     }
 }
 
-/// Returns the `number`th bet on a game; coins alternate, and the feature is sometimes bought.
 fn bet(game: &dyn Game, number: usize, account: &Account) -> SpinRequest {
     let coins = &game.info().limits.coin_values_micros;
     let id = format!("{}-{number}", game.name());
@@ -249,7 +247,6 @@ async fn pl_04_pl_09_a_spent_win_is_taken_back_as_far_as_it_goes_and_nothing_is_
     );
     assert_eq!((&shown.steps, &shown.win, &shown.bet), (&played.steps, &played.win, &played.bet), "nothing is erased");
 
-    // A repetition gets the same answer, another request is refused, also after a restart.
     server.stop().await.unwrap();
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
@@ -279,7 +276,6 @@ async fn pl_04_dm_16_no_void_changes_the_collection_that_an_open_round_plays_wit
     for number in 0..100 {
         let name = format!("dora{number}");
         let account = client.fund(&name, EUR, DEPOSIT).await;
-        // The first round has the gift, so its void changes the collection.
         let first = play(&mut client, game, stake_on(game, "first", &account, smallest(game)), 3).await;
         let bet = stake_on(game, "open", &account, smallest(game));
         let open = client.spin(bet, Some(Force::Open)).await.unwrap().round_id;

@@ -171,7 +171,6 @@ impl Store for Gate {
 async fn pl_11_a_call_out_of_time_and_its_repetition_have_one_effect() {
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
-    // Long enough for an answer on a busy machine.
     config.limits.request_ms_max = 2_000;
     let latch = Latch::default();
     let server = start_on(&config, gated(&config, &latch)).await;
@@ -252,7 +251,6 @@ async fn pl_11_pl_12_a_stream_answers_by_tag_with_what_the_unary_call_says() {
         play.send(tag as u64, Some(Call::Spin(request))).await;
         let (answered, streamed) = play.next().await.unwrap();
         assert_eq!(answered, tag as u64);
-        // The details have maps, whose order on the wire is not fixed.
         assert_eq!(facts(&streamed.unwrap_err()), facts(&pb::Status::decode(unary.details()).unwrap()));
     }
     play.send(9, None).await;
@@ -281,7 +279,6 @@ async fn pl_11_bets_of_one_player_on_one_stream_have_one_effect_each() {
                 assert!(steps.insert(answer.position), "a commit of its own for each bet");
                 assert!(played.insert(tag, answer).is_none());
             }
-            // A round that awaits a choice blocks later ones.
             (_, Err(status)) => assert_eq!(facts(&status).2["reason"], "ROUND_IN_PROGRESS"),
         }
     }
@@ -451,7 +448,6 @@ async fn bw_20_retiring_a_pool_moves_its_increments_and_reserve() {
     let of = |name: &str| server.ledger().books(|books| books.pool(name).unwrap().clone());
     settled(server.ledgers()).await;
     let before = of("bewitched");
-    // A win of this round would have taken the increments.
     assert!(before.contributions.0 == 75_000_000 && (before.cycle > 1 || before.increments.0 == 75_000_000));
     let retire = RetirePoolRequest {
         request_id: "t".into(),
@@ -530,7 +526,6 @@ async fn bw_20_new_terms_wait_for_the_next_cycle() {
     spin.stake.as_mut().unwrap().coins_per_line = 10;
     let spun = client.spin(spin, Some(Force::Pick)).await.unwrap();
     let hit = client.choose("hit.1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap();
-    // Plays the free spins that the step may have won.
     let mut last = hit.clone();
     for step in 2.. {
         let Some(choice) = motherlode_tests::next_choice(&last) else { break };
@@ -545,7 +540,6 @@ async fn bw_20_new_terms_wait_for_the_next_cycle() {
     let after = client.play_out(bet("after", &account, "1.00")).await.unwrap().pop().unwrap();
     let round = client.ledger.get_round(contribution(after.round_id)).await.unwrap().into_inner().round.unwrap();
     assert_eq!(round.contribution_eur, "0.0375", "0.25 % of 15");
-    // BW-21: the returns follow from the current terms.
     let request = motherlode_proto::spin::v1::GetGameRequest { game: "bewitched".into(), ..Default::default() };
     let game = client.spin.get_game(request).await.unwrap().into_inner();
     let returns = game.jackpot_returns.unwrap();

@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::{task::JoinHandle, time::timeout};
 
 pub const TURNS: u32 = 5;
-/// Pause before each calm part, in which the service completes the attack's calls.
 const REST: Duration = Duration::from_secs(1);
-/// Maximum time for an attack's tasks to end.
 const ENDS: Duration = Duration::from_secs(30);
 
 pub trait Play: AsyncFn(Duration) -> Vec<(&'static str, Rounds)> {}

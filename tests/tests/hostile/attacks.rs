@@ -72,7 +72,6 @@ impl Tally {
         assert!(taken.is_empty(), "superseded versions took bets: {taken:?}");
         let refused = count("superseded rules", "FailedPrecondition RULES_VERSION_SUPERSEDED");
         assert!(refused > 0, "no superseded version refused a bet");
-        // Each refusal has a reason.
         let silent: Vec<_> =
             tally.iter().filter(|((what, how), _)| *what == "odd names" && how.ends_with(' ')).collect();
         assert!(silent.is_empty(), "{silent:?}");
@@ -149,7 +148,6 @@ impl Attack {
         ]
     }
 
-    /// Waits for the next turn; false at the end.
     async fn again(&self, a_second: u32) -> bool {
         sleep(Duration::from_secs(1) / a_second).await;
         Instant::now() < self.until
@@ -160,7 +158,6 @@ impl Attack {
         connect(&url, &credentials, Some(ANSWER_MAX)).await.ok().map(Client::on)
     }
 
-    /// Connects with retries; `None` at the end.
     async fn connected(&self, target: &Target) -> Option<Client> {
         loop {
             if let Some(client) = self.client(target).await {
@@ -224,7 +221,6 @@ impl Attack {
         }
     }
 
-    /// Streams and pages that are not read.
     async fn unread(self) {
         let account = Some(account("mallory", "alice", "EUR"));
         let list = ListRoundsRequest { account, page_size: 100, ..ListRoundsRequest::default() };
@@ -295,7 +291,6 @@ impl Attack {
         }
     }
 
-    /// Self-checks, 50 at a time.
     async fn self_checks(self) {
         let Some(client) = self.connected(&self.platform).await else { return };
         loop {
@@ -333,7 +328,6 @@ impl Attack {
         }
     }
 
-    /// Changes of one actor without approvals.
     async fn proposals(self) {
         let Some(mut client) = self.connected(&self.platform).await else { return };
         let mut number = 0;
@@ -397,7 +391,6 @@ impl Attack {
             if number.is_multiple_of(40) {
                 let forced = |force| Some(force);
                 let hit = format!("hit-{number}");
-                // A larger bet needs fewer seeds for a jackpot.
                 let mut great = bet(&hit, &rich, "0.20");
                 if let Some(stake) = &mut great.stake {
                     stake.coins_per_line = 10;

@@ -32,9 +32,7 @@ use std::{
 };
 
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
-/// Players with one request and its cancellation at a time.
 const PLAYERS: u64 = 16;
-/// Maximum time between a request and its cancellation, in either order.
 const APART: Duration = Duration::from_millis(40);
 const KINDS: [&str; 6] = ["series", "spin", "grant", "grants", "session", "deposit"];
 
@@ -48,7 +46,6 @@ struct Cancelled {
 
 fn configure(folder: &Path) -> (String, Target) {
     let certificates = Certificates::make(folder);
-    // With a cap, grants need reservations.
     let cap = "[[operators]]\ncampaign_liability_eur_max = 1000000000\n";
     let operators = operator("mallory", &[("mallory", ALL)]).replacen("[[operators]]\n", cap, 1);
     let platform = operator("platform", &[("first", ALL), ("second", ALL)]);
@@ -170,7 +167,6 @@ async fn attack(client: Client, player: u64, until: Instant, all: Arc<Mutex<Vec<
             return;
         }
         let id = match *kind {
-            // The same id for all players of the operator.
             "grants" => format!("{kind}-{player}-{number}"),
             _ => format!("{kind}-{number}"),
         };
@@ -210,12 +206,10 @@ fn commits(data: &Path) -> Vec<Commit> {
     }
 }
 
-/// Returns the requests with an effect in a commit, by their ids.
 fn requests(commit: &Commit) -> Vec<(StreamId, String)> {
     let (stream, id) = (commit.stream.clone(), commit.request_id.to_string());
     let parts: Vec<_> = id.split('/').collect();
     let mut all = match parts[..] {
-        // Reservations of many grants, and of one.
         ["campaign", operator, many] => vec![(StreamId::System, format!("of/{operator}/{many}"))],
         ["open-session", request] => vec![(stream.clone(), request.to_owned())],
         ["campaign", operator, player, one] => vec![(StreamId::player(operator, player), one.to_owned())],

@@ -18,7 +18,6 @@ use std::{
 use tokio::{task::JoinSet, time::sleep};
 use tonic::{Code, Request, Status};
 
-/// Deadline of a round's bet, and of each choice.
 const DEADLINE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(50);
 /// Enough players for each round to end before the player's next one is due.
@@ -35,13 +34,11 @@ pub struct Honest {
 #[derive(Default)]
 pub struct Rounds {
     took: Vec<Duration>,
-    /// Reasons of rounds without an answer by the deadline.
     pub failed: Vec<String>,
     again: u64,
 }
 
 impl Rounds {
-    /// Waits for all rounds: the time or failure of each, and its retries.
     pub async fn collect(mut playing: JoinSet<(Result<Duration, String>, u64)>) -> Self {
         let mut rounds = Self::default();
         while let Some(played) = playing.join_next().await {
@@ -124,7 +121,6 @@ impl Honest {
         Rounds::collect(playing).await
     }
 
-    /// Plays a round to its end; returns the time from its due moment to the answer of its bet.
     async fn round(&self, number: u64, due: Instant) -> (Result<Duration, Status>, u64) {
         let mut again = 0;
         let request_id = format!("{}-{number}", self.run);

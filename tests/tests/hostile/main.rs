@@ -70,7 +70,6 @@ fn configure(folder: &Path) -> (String, Target) {
     (file.display().to_string(), Target::tls(nowhere, &certificates.root))
 }
 
-/// Returns a runtime with low-priority threads.
 fn threads() -> Runtime {
     let mut threads = tokio::runtime::Builder::new_multi_thread();
     let nicer = || {

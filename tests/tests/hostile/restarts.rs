@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
 
 const TURNS: u32 = 10;
-/// Connections with HTTP/2's preface and no call, and their addresses.
 const IDLE: usize = 1_000;
 const ADDRESSES: u8 = 10;
 const UNREAD: u8 = 60;
@@ -34,7 +33,6 @@ async fn idle(target: &Target) -> Wire {
 #[tokio::test(flavor = "multi_thread")]
 async fn at_a6_restarts_with_idle_and_unread_connections_leave_no_more_than_a_second_without_service() {
     let folder = tempfile::tempdir().unwrap();
-    // No connection is closed for another.
     let (file, target) = configure(folder.path(), "connections_max = 2048");
     let data = folder.path().join("data");
     let mut process = Process::start(PROGRAM, &data, Some(&file));
@@ -43,7 +41,6 @@ async fn at_a6_restarts_with_idle_and_unread_connections_leave_no_more_than_a_se
         let at = target.at(process.address);
         let honest = Honest::connect(&at.with("honest"), rate()).await;
         if turn == 0 {
-            // The log exceeds the buffers of a follower's call.
             honest.fund().await;
         }
         let addresses: Vec<_> = (0..ADDRESSES).map(|number| at.from(2 + number)).collect();

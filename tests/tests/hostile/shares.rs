@@ -33,10 +33,8 @@ use tonic::Status;
 const READERS: u64 = 32;
 const BETTORS: u64 = 32;
 const OPENERS: u64 = 16;
-/// Streams on separate connections, and players per stream with one call at a time.
 const STREAMS: u64 = 2;
 const STREAM_PLAYERS: u64 = 512;
-/// More callers on one connection.
 const ON_ONE: u64 = 8;
 const OPEN_MAX: u64 = 2_000;
 const PAUSE: Duration = Duration::from_millis(10);
@@ -45,7 +43,6 @@ const PAUSE: Duration = Duration::from_millis(10);
 struct Greedy {
     client: Client,
     until: Instant,
-    /// Answers by kind and status.
     counts: Arc<Mutex<BTreeMap<(&'static str, String), u64>>>,
     next: Arc<AtomicU64>,
 }
@@ -76,7 +73,6 @@ impl Greedy {
         }
     }
 
-    /// Alternates bets and series of 200 bets.
     async fn bet(mut self, player: u64) {
         let account = account(&format!("bettor-{player}"));
         while !self.is_over() {
@@ -165,7 +161,6 @@ impl Greedy {
         }
     }
 
-    /// Bets of new players that each leave a round open.
     async fn open(mut self) {
         while !self.is_over() {
             let account = account(&format!("opener-{}", self.id()));

@@ -31,13 +31,10 @@ use tokio::{
 
 /// Connections per address of an attacker.
 const PER_ADDRESS: u8 = 64;
-/// Last bytes of the addresses with silent connections, and of those with watches.
 const SILENT: std::ops::Range<u8> = 2..11;
 const WATCHES: std::ops::Range<u8> = 11..19;
-/// Pause before an attacker reopens a closed connection.
 const REOPEN: Duration = Duration::from_millis(250);
 const KEPT: usize = 100;
-/// Calls of the gateway, and honest calls on new connections, per second.
 const GATEWAY_RATE: u32 = 50;
 const FRESH_RATE: u32 = 20;
 const DEADLINE: Duration = Duration::from_secs(2);
@@ -131,7 +128,6 @@ impl Gateway {
         .await
     }
 
-    /// Deposits with a new connection per call, retried until the deadline.
     async fn play_fresh(&self, time: Duration) -> Rounds {
         at_rate(FRESH_RATE, time, |due| {
             let (target, number) = (self.fresh.clone(), self.number.fetch_add(1, Ordering::Relaxed));
@@ -189,7 +185,6 @@ async fn silence(target: Target, first: Duration, until: Instant, counts: Arc<Co
     }
 }
 
-/// Keeps one connection with a watch in JSON, even a refused one.
 async fn watch(target: Target, first: Duration, until: Instant, counts: Arc<Counts>) {
     sleep(first).await;
     let call = target.json("JackpotService/WatchCounters", r#"{"poolId": "bewitched"}"#);
@@ -224,7 +219,6 @@ async fn at_b1_silent_connections_and_watches_refuse_and_delay_no_honest_caller(
     let attack = |until| {
         let mut attackers = vec![];
         for number in 0..PER_ADDRESS {
-            // All are open within two seconds.
             let first = Duration::from_millis(25) * number.into();
             for address in SILENT {
                 let target = json.from(address);

@@ -35,14 +35,11 @@ use tonic::Status;
 
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 const TURNS: u32 = 5;
-/// Maximum voided bets per second, and flooding players.
 const FLOOD: u32 = 1_500;
 const FLOODING: u64 = 32;
 const HITS: u32 = 6;
 const BULK: usize = 1_000;
-/// Maximum time until the next start listens.
 const LISTENS: Duration = Duration::from_secs(2);
-/// Contribution of a bet of a cent, in 1e-9 EUR.
 const CENT: i128 = 50_000;
 
 fn configure(folder: &Path) -> (String, Target) {
@@ -77,7 +74,6 @@ async fn hit(client: &mut Client, account: &Account, id: &str) -> Result<(String
     }
     let spun = client.spin(request, Some(Force::Pick)).await?;
     let chosen = client.choose(&format!("{id}.1"), &spun.round_id, vials(), Some(Force::Jackpot)).await?;
-    // The step may also have won free spins.
     if chosen.state() == RoundState::Open {
         let request =
             SkipRoundRequest { request_id: format!("{id}.2"), round_id: spun.round_id.clone(), ..Default::default() };
@@ -92,7 +88,6 @@ struct Flood {
     refused: AtomicU64,
 }
 
-/// Bets a cent and voids it, for some time, with one flooding player.
 async fn flood(target: Target, player: u64, turn: u32, until: Instant, flood: Arc<Flood>) {
     let mut client = client(&target, "mallory").await;
     let account = account("mallory", &format!("flood-{player}"));
@@ -113,7 +108,6 @@ async fn flood(target: Target, player: u64, turn: u32, until: Instant, flood: Ar
             flood.refused.fetch_add(1, Ordering::Relaxed);
             continue;
         };
-        // A round that awaits a choice can be voided.
         match void(&mut client, format!("{id}-v"), &played.round_id).await {
             Ok(voided) if voided.change_id == 0 => flood.voided.fetch_add(1, Ordering::Relaxed),
             _ => flood.refused.fetch_add(1, Ordering::Relaxed),
@@ -195,7 +189,6 @@ async fn bulk(honest: &mut Client, first: &mut Client, second: &mut Client) {
         sum.is_some_and(|sum| eur(&sum.contributions_eur) == contributed)
     })
     .await;
-    // Rounded up to cover the last second.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 1;
     let time = |seconds: u64| Some(prost_types::Timestamp { seconds: seconds.try_into().unwrap(), nanos: 0 });
     let incident = Incident {
@@ -280,7 +273,6 @@ async fn mf_b1_mf_b2_voids_do_not_pay_and_delay_no_other_operator() {
     let waiting = first.ledger.list_changes(ListChangesRequest {}).await.unwrap().into_inner().changes;
     assert_eq!(waiting.len(), own.len(), "each hit waits for the platform");
     for (change, number) in waiting.iter().zip(0..) {
-        // Awards paid before the proposal are charged to the proposer.
         let (request_id, award_cost) = (format!("own-{number}"), 1);
         let request =
             ApproveChangeRequest { request_id, change_id: change.change_id, award_cost, actor: String::new() };
@@ -296,7 +288,6 @@ async fn mf_b1_mf_b2_voids_do_not_pay_and_delay_no_other_operator() {
     }
     bulk(&mut honest, &mut first, &mut second).await;
 
-    // The next start listens at once, however much is pending.
     assert_eq!(process.terminate().await, Some(0));
     let begun = Instant::now();
     let process = start();

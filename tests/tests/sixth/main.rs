@@ -63,7 +63,6 @@ async fn pl_02_pl_04_pl_06_a_sixth_game_is_served_with_its_jackpot_and_its_colle
         assert_eq!(played.state(), RoundState::Settled);
         let lines: u64 = played.outcome.as_ref().unwrap().spins[0].wins.iter().map(|win| win.coins).sum();
         let (bet, win) = (minor(played.bet.as_ref()), minor(played.win.as_ref()));
-        // A coin is a cent, and the bet is one coin.
         let mut due = i64::try_from(lines).unwrap();
         own += i32::try_from(lines).unwrap();
         if due > 0 {

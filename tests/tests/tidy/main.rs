@@ -15,7 +15,6 @@ use std::{
     process::Command,
 };
 
-/// Maximum lines of a file.
 const LINES_MAX: usize = 600;
 
 /// Direct dependencies allowed in the engine: arithmetic, data, hashing, signatures, a seeded generator.
@@ -28,7 +27,6 @@ const ENGINE_MAY_USE: [&str; 12] = [
     "rand_chacha",
     "serde",
     "sha2",
-    // Inline vectors and names.
     "smallvec",
     "smol_str",
     "thiserror",
@@ -192,7 +190,6 @@ fn pl_09_no_floating_point_near_money() {
         for (number, line) in text.lines().enumerate() {
             let code = line.split("//").next().unwrap_or_default();
             let mut words = code.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-            // A type, or a literal's suffix as in 1_f64.
             let float = |word: &str| {
                 let number = word.trim_end_matches("f32").trim_end_matches("f64");
                 number != word && number.chars().all(|letter| letter.is_ascii_digit() || letter == '_')

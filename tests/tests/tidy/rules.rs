@@ -6,10 +6,8 @@ use std::{collections::BTreeSet, fs};
 /// Prefixes of rule numbers in the order of the reference.
 const PREFIXES: [&str; 7] = ["DM", "ME", "NP", "BW", "WF", "PL", "UF"];
 
-/// Endings of the files that are searched for rule numbers.
 const FILES: [&str; 12] = ["css", "html", "js", "md", "mjs", "proto", "py", "rs", "sh", "toml", "ts", "yaml"];
 
-/// Precedes the reason why no test carries a rule's number.
 const NOT_IMPLEMENTED: &str = " **Not implemented**: ";
 
 #[derive(Debug, PartialEq, Eq)]

@@ -23,7 +23,6 @@ async fn service(data: &Path, change: impl FnOnce(&mut Config)) -> Server {
     start_fresh(&config).await
 }
 
-/// Sends a request and returns the status of its answer, or `None` if the connection ends.
 async fn ask(stream: &mut TcpStream, request: &str) -> Option<String> {
     stream.write_all(request.as_bytes()).await.ok()?;
     let mut status = [0; 12];
@@ -73,7 +72,6 @@ async fn at_b1_watches_of_one_token_leave_room_for_the_operators_other_credentia
         let mut stream = json.from(2 + number % 8).tcp().await.unwrap();
         stream.write_all(watch.as_bytes()).await.unwrap();
         let mut status = [0; 12];
-        // The operator's share is full after 16.
         let answered = timeout(NEVER, stream.read_exact(&mut status)).await.expect("an answer, or the end").is_ok();
         let wanted = if number < 16 { b"200" } else { b"429" };
         assert!(answered && status[9..] == *wanted, "{number}: {}", String::from_utf8_lossy(&status));

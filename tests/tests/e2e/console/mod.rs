@@ -163,7 +163,6 @@ async fn pl_19_pages_are_well_formed_small_and_load_nothing() {
             assert_eq!(page.status, wanted, "{path} as {token}: {}", page.body);
             assert!(page.body.len() <= 100_000, "{path}: {} bytes", page.body.len());
             if path.starts_with("/round/") && page.status == 200 && !path.contains('?') {
-                // A test of the console makes the largest steps and leaves this much for the rest.
                 assert!(around_steps(&page.body) <= 6_700, "{path}: {} bytes", around_steps(&page.body));
             }
             assert_well_formed(&page.body);
@@ -206,7 +205,6 @@ async fn pl_27_what_is_anothers_is_refused_like_what_is_not_there() {
     }
     assert_eq!(round(&service, &over).await.state(), RoundState::Settled);
     assert_eq!(round(&service, &open).await.state(), RoundState::Open);
-    // The platform sees no rounds, and an operator's log has no records of others.
     let mut client = service.client("platform-all").await;
     let (currency_code, eur_per_unit, source) = ("SEK".to_owned(), "0.09".to_owned(), "ECB".to_owned());
     let rate = SetExchangeRateRequest { request_id: "r".into(), currency_code, eur_per_unit, source };

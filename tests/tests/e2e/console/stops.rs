@@ -85,7 +85,6 @@ async fn at_d1_every_page_says_what_is_stopped_and_now_has_it_among_its_alerts()
         actor: String::new(),
     };
     platform.jackpot.suspend_pool(suspend).await.unwrap();
-    // Banners are cached for a second per permission.
     let stops = ["New rounds of the whole service are switched off", "a fault", "is suspended"];
     let shown = async |browser: &mut Browser, path: &str| loop {
         let page = browser.get(path).await;
@@ -298,7 +297,6 @@ async fn at_d3_the_platform_is_led_to_records_and_not_told_that_no_round_waits()
     let mut auditor = Browser::logged_in(service.server.console(), "platform-audit").await;
     let page = auditor.get("/open/acme").await;
     assert!(!page.body.contains("None waits") && page.body.contains("shown to its own credentials"), "{}", page.body);
-    // Other operators get the same pages for an existing and an unknown operator.
     let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
     let [there, not] = [bravo.get("/open/acme").await, bravo.get("/open/nobody").await];
     assert_eq!(super::text(&there).replace("acme", "nobody"), super::text(&not));

@@ -13,7 +13,6 @@ use tonic::{Code, Status};
 
 static CONTRACT: LazyLock<DescriptorPool> = LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap());
 
-/// Returns why a call is gRPC only: calls of nodes, and those with several request messages.
 pub fn refused_by_name(path: &str) -> Option<&'static str> {
     match path.rsplit('/').next() {
         Some("PlayStream") => Some("METHOD_NEEDS_GRPC"),

@@ -35,7 +35,6 @@ use tonic_types::StatusExt;
 
 const ROLES: [&str; 6] = ["play", "wallet", "support", "audit", "admin", "node"];
 
-/// Prefix of the rows' request ids.
 const REQUEST: &str = "good-";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +118,6 @@ impl Service {
         answered
     }
 
-    /// Makes a call that must be refused without a commit.
     async fn refused(&self, caller: &str, row: &Row, message: Vec<u8>) -> Answered {
         let before = self.server.ledger().durable();
         let answered = self.call(caller, row, message).await;
@@ -146,8 +144,6 @@ impl Service {
         .await;
     }
 
-    /// Stops one of acme's games, or its latest version, and proposes its start, pending approval by acme's first
-    /// actor.
     async fn propose(&self, game: &str, by_version: bool) -> u64 {
         let version = motherlode_slots::latest(game).unwrap().rules_version();
         let rules_version = if by_version { version.to_owned() } else { String::new() };
@@ -313,7 +309,6 @@ fn malformed(names: &Names) -> Names {
     }
 }
 
-/// Returns every served method, and whether its request id makes it idempotent.
 fn served() -> BTreeMap<String, bool> {
     let files = prost_types::FileDescriptorSet::decode(FILE_DESCRIPTOR_SET).unwrap().file;
     let mut messages = BTreeMap::new();
@@ -439,7 +434,6 @@ async fn refuses(service: Service) {
         if path.ends_with("KeepSession") {
             service.has_ended_session(&names.player).await;
         }
-        // Approves changes of a pool, which the next row needs.
         for change in waiting(&service).await {
             service.approve(change).await;
         }

@@ -52,7 +52,6 @@ impl Decoder for Bytes {
 
 pub type Answered = Result<Vec<u8>, Status>;
 
-/// Calls a method with one message and returns its first answer; then drops the stream.
 pub async fn call(connection: &Connection, path: &str, message: Vec<u8>) -> Answered {
     let mut client = Grpc::new(connection.clone());
     client.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
@@ -84,7 +83,6 @@ pub async fn expired(address: SocketAddr, token: &str, path: &str, message: &[u8
     })
 }
 
-/// Returns the status of streams that send it in a message.
 pub(super) fn within(path: &str, message: Vec<u8>) -> Answered {
     let refused = match path.rsplit('/').next() {
         Some("PlayStream") => match PlayStreamResponse::decode(&*message).expect("a PlayStreamResponse").answer {

@@ -19,7 +19,6 @@ use tonic::Code::{self, FailedPrecondition, NotFound, Ok as Fine};
 pub struct Names {
     pub operator: String,
     pub player: String,
-    /// Open round of the player at mystery-elves, before the feature's start.
     pub round: String,
     /// Live session of the player at neptune. The player also has the campaign "spring" there.
     pub session: String,
@@ -27,7 +26,6 @@ pub struct Names {
     pub deposit: String,
     pub pool: String,
     pub game: String,
-    /// Two changes pending the caller's approval.
     pub changes: [u64; 2],
     pub currency: &'static str,
     pub record: Vec<u8>,
@@ -35,7 +33,6 @@ pub struct Names {
     pub other: bool,
 }
 
-/// A call and its expected answer.
 pub struct Row {
     pub path: &'static str,
     pub request: fn(&Names) -> Vec<u8>,
@@ -277,7 +274,6 @@ pub const ROWS: &[Row] = &[
             operator_id: it.operator.clone(),
             game: "bewitched".into(),
             rules_version: String::new(),
-            // Equal at each repetition within the test.
             from_time: time(now / 86_400 * 86_400 - 86_400),
             until_time: time(now / 86_400 * 86_400),
             reason: content(it),
@@ -373,7 +369,6 @@ fn amount(it: &Names) -> i64 {
     if it.other { 8 } else { 7 }
 }
 
-/// Returns a token that is valid if the names are.
 fn token(it: &Names) -> String {
     if it.request.contains(' ') { it.request.clone() } else { String::new() }
 }

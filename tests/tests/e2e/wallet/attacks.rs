@@ -129,7 +129,6 @@ async fn pl_31_answers_that_are_too_long_or_empty_are_none_and_have_one_effect()
     }
 }
 
-/// Starts a server that answers every request with endless noise.
 fn noise() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -197,7 +196,6 @@ async fn pl_31_players_that_are_credited_at_once_are_bounded() {
             last = client.choose(&format!("c{}", last.step), &last.round_id, kind, None).await.unwrap();
         }
     }
-    // Retries begin: the first two calls timed out, and others had their turn.
     let calls = world.wallet.books().calls;
     until(|| world.wallet.books().calls > calls + 3, "credits are asked").await;
     // The wallet notices the end of an abandoned call late, so two more may hang.
@@ -321,7 +319,6 @@ async fn pl_31_a_void_of_a_round_that_won_takes_back_no_more_than_what_is_still_
     };
     client.ledger.void_round(void).await.unwrap();
     world.settled(&["alice"]).await;
-    // The refund is offset against the win that was paid; the wallet is asked for nothing back.
     let refund = (staked - won).max(0);
     assert_eq!(world.wallet.balance("alice"), 1_000 - staked + won + refund);
     world.reconciled(&["alice"]).await;

@@ -31,7 +31,6 @@ use std::{
 
 type Row = ((String, String), i64, i64);
 
-/// Checks that the rows' balances are chains from 0, per account, and returns each end.
 fn chained(rows: &[Row]) -> BTreeMap<(String, String), i64> {
     let mut balances = BTreeMap::new();
     for (number, (account, amount, balance)) in rows.iter().enumerate() {
@@ -41,7 +40,6 @@ fn chained(rows: &[Row]) -> BTreeMap<(String, String), i64> {
     balances
 }
 
-/// Lists all rows of an operator or player in the log's order, by pages of a size.
 async fn listed(client: &mut Client, operator: &str, player: &str, page_size: i32) -> Vec<Transaction> {
     let (mut all, mut page_token) = (vec![], String::new());
     loop {
@@ -68,7 +66,6 @@ fn row(of: &Transaction) -> Row {
     ((account.player_id, account.currency_code), amount.amount_minor, balance.amount_minor)
 }
 
-/// Returns the rows of each operator from an `export` of the log.
 fn exported(data: &Path) -> BTreeMap<String, Vec<Row>> {
     let output = Command::new(PROGRAM)
         .args(["export", data.to_str().unwrap(), "--what", "transactions", "--format", "jsonl"])
@@ -86,7 +83,6 @@ fn exported(data: &Path) -> BTreeMap<String, Vec<Row>> {
     found
 }
 
-/// Checks that every page size gives the same rows, per operator and per player, with chained balances.
 async fn same_by_every_page(world: &World, operator: &str) -> Vec<Row> {
     let mut client = world.client(operator).await;
     let whole: Vec<_> = listed(&mut client, operator, "", 100).await.iter().map(row).collect();
@@ -157,7 +153,6 @@ async fn history(world: World) -> World {
     mixed(&world, &mut acme, &alice, "first").await;
     mixed(&world, &mut acme, &bob, "first").await;
     world.settled(&["alice", "bob"]).await;
-    // A debit with an unknown outcome is rolled back.
     world.wallet.always(Fault::LostAnswer);
     bet_within(&mut acme, bet("lost", &alice, "0.10"), 400).await.unwrap_err();
     world.wallet.script(&[]);
@@ -199,7 +194,6 @@ async fn balances_of(partitions: u32) {
     let acme = same_by_every_page(&world, "acme").await;
     let other = same_by_every_page(&world, "other").await;
     assert!(acme.len() > 200 && other.len() > 40, "{} and {}", acme.len(), other.len());
-    // A seamless player's balance is the credits due.
     for ((player, _), balance) in chained(&acme) {
         assert!(balance > 0 && balance == due(&world, &player), "{player}");
     }
@@ -356,7 +350,6 @@ async fn mf_c4_a_balance_that_takes_too_many_records_of_older_versions_is_not_st
         assert_eq!(listed.len(), 6);
         assert!(listed.iter().all(|of| of.balance.is_none() && of.amount.is_some()), "{player}, pages of {size}");
     }
-    // Later transactions state a balance again.
     played(&mut client, "l3", &alice, Some(Force::Loss)).await;
     let listed = listed(&mut client, "acme", "alice", 100).await;
     let stated: Vec<_> = listed[6..].iter().map(|of| of.balance.as_ref().unwrap().amount_minor).collect();

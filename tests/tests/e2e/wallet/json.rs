@@ -43,7 +43,6 @@ pub fn settings(url: &str) -> String {
     format!("url = \"{url}/operator\", protocol = \"json\", signing_key_file = \"KEY_FILE\"")
 }
 
-/// Serves a wallet in JSON below `/operator`, with TLS if a certificate and its key are given.
 pub async fn serve(wallet: &Wallet, tls: Option<(&str, &str)>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -79,7 +78,6 @@ async fn connection(stream: impl AsyncRead + AsyncWrite + Unpin, wallet: Wallet,
         let (wallet, nonces) = (wallet.clone(), nonces.clone());
         async move { Ok::<_, Infallible>(answer(request, &wallet, &nonces).await) }
     });
-    // A caller that times out closes the connection.
     drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await);
 }
 

@@ -49,7 +49,6 @@ async fn pl_31_pl_32_a_wallet_that_lies_about_balances_changes_no_round_and_no_m
             assert_eq!(client.balance(&account).await, 0, "nothing of a lie is in the books");
             (all_staked, all_won) = (all_staked + staked, all_won + won);
         }
-        // Revenue is computed from rounds, accounts from confirmed transactions.
         let rows = client.report.list_revenue(ListRevenueRequest::default()).await.unwrap().into_inner().rows;
         let sum = |of: fn(&Revenue) -> &String| rows.iter().map(|row| of(row).parse::<i64>().unwrap()).sum::<i64>();
         assert_eq!((sum(|row| &row.bets_minor), sum(|row| &row.wins_minor)), (all_staked, all_won));

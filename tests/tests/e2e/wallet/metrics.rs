@@ -41,7 +41,6 @@ async fn pl_31_pl_32_calls_to_a_wallet_are_counted_by_how_they_end_and_what_is_o
     }
     let refused = client.spin(bet("r", &players[0], "0.10"), None).await.unwrap_err();
     assert_eq!(reason(&refused), "INSUFFICIENT_FUNDS");
-    // A negative balance after a confirmed bet.
     wallet.books().of.insert("rich".into(), Fault::Lies(-1));
     client.spin(bet("r", &players[1], "0.10"), None).await.unwrap();
     wallet.books().of.insert("lost".into(), Fault::LostCall);
@@ -54,7 +53,6 @@ async fn pl_31_pl_32_calls_to_a_wallet_are_counted_by_how_they_end_and_what_is_o
     };
     let gauge = |latest: &BTreeMap<String, _>, name: &str| Some(counted(latest.get(name)?, &[("operator", "acme")]));
     let mut latest = BTreeMap::new();
-    // The debit stays pending: it is retried or rolled back until the wallet answers.
     while debits(&latest, "unknown").unwrap_or_default() < 1
         || gauge(&latest, "motherlode_wallet_players_under_way").unwrap_or_default() < 1
         || gauge(&latest, "motherlode_wallet_players_overdue").unwrap_or_default() < 1

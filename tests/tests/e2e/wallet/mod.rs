@@ -209,7 +209,6 @@ async fn pl_31_a_bet_without_an_answer_draws_nothing_and_is_found_out_by_asking_
             assert_eq!(reason(&other), "DEBIT_OPEN");
             assert_eq!(rounds(&mut client, &alice).await, before, "no outcome before a confirmed debit");
             world.wallet.script(&[]);
-            // After many failed calls, the wallet's circuit is open for a while.
             let mut played = bet_within(&mut client, bet(request, &alice, "0.10"), 5_000).await;
             while played.as_ref().is_err_and(|status| status.code() == Code::Unavailable) {
                 played = bet_within(&mut client, bet(request, &alice, "0.10"), 5_000).await;
@@ -308,7 +307,6 @@ async fn pl_31_a_debit_whose_bet_does_not_come_in_time_is_rolled_back_until_that
 async fn pl_31_a_restart_takes_up_what_was_under_way() {
     for mut world in World::both().await {
         let mut client = world.client("acme").await;
-        // One debit was applied without an answer, one win is due.
         let debited = world.player(&mut client, "debited", 1_000).await;
         let winner = world.player(&mut client, "winner", 1_000).await;
         let mut last = client.spin(bet("r", &winner, "0.10"), Some(Force::Open)).await.unwrap();

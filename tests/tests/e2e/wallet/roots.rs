@@ -81,7 +81,6 @@ fn pl_31_a_service_that_can_trust_no_wallet_says_so_and_does_not_start() {
             .arg(at("data"))
             .arg("--config")
             .arg(at("config.toml"));
-        // The folder would be searched, too.
         serve.env("SSL_CERT_FILE", at("none.pem")).env_remove("SSL_CERT_DIR");
         let ended = serve.output().unwrap();
         assert!(!ended.status.success());

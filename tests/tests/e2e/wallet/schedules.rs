@@ -44,7 +44,6 @@ impl Killable {
         let serving = wallet.clone();
         let (bound, listens) = std::sync::mpsc::channel();
         life.spawn(async move {
-            // The port may still be in use.
             let listener = loop {
                 match TcpListener::bind(address).await {
                     Ok(listener) => break listener,
@@ -157,7 +156,6 @@ async fn schedule(seed: u64) {
     }
     process.kill();
     wallet.script(&[]);
-    // A service in this process finishes the rest an hour later and compares it with the wallet.
     let operators = Config::parse(&text).unwrap().operators;
     let base = config(&log);
     let config = Config { operators, partitions: 1, store: Default::default(), ..base };

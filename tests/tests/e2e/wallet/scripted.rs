@@ -40,9 +40,7 @@ pub enum Fault {
     Late,
     /// Applied at once, answered on [`Wallet::catch_up`].
     AnswersLate,
-    /// Applied, with an answer that is too long.
     Huge,
-    /// Applied, with an empty answer.
     Empty,
 }
 
@@ -85,9 +83,7 @@ pub struct Books {
     /// Faults of the next calls; then `always` applies.
     pub script: VecDeque<Fault>,
     pub always: Option<Fault>,
-    /// Faults by player.
     pub of: BTreeMap<String, Fault>,
-    /// Whether credits are answered with UNKNOWN and not applied.
     pub credits_unsure: bool,
     /// Percentage of calls with a random fault.
     pub random: Option<(usize, Chance)>,

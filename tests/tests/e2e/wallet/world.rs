@@ -49,7 +49,6 @@ impl World {
         Self::with(wallet, &json::settings(&format!("http://{address}"))).await
     }
 
-    /// Starts one world per interface of the wallet.
     pub async fn both() -> [Self; 2] {
         [Self::start().await, Self::start_json().await]
     }
@@ -72,7 +71,6 @@ impl World {
         let key = data.path().join("wallet.key");
         fs::write(&key, format!("{}\n", json::KEY)).unwrap();
         let of_wallet = of_wallet.replace("KEY_FILE", &key.display().to_string());
-        // Long for a wallet that answers, short for a test of one that does not.
         let answer_max = if of_wallet.contains("answer_ms_max") { "" } else { "answer_ms_max = 200, " };
         let seamless = format!(
             "wallet = \"seamless\"\nseamless = {{ {answer_max}debit_ms_max = {DEBIT_MS}, overdue_ms = 60000, \
@@ -119,7 +117,6 @@ impl World {
         until(|| !busy(), "all is paid").await;
     }
 
-    /// Stops, audits, and compares each transaction of the wallet with the player's commits.
     pub async fn reconciled(self, players: &[&str]) {
         self.settled(players).await;
         for name in players {

@@ -12,7 +12,6 @@ use std::sync::LazyLock;
 
 pub static CONTRACT: LazyLock<DescriptorPool> = LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap());
 
-/// Reasons that a bet or choice cannot cause on every path, with the cause.
 pub const NOT_PLAYED: &[(&str, &str)] = &[
     ("the console's listener takes no client certificates", "CERTIFICATE_UNKNOWN CERTIFICATE_EXPIRED"),
     ("it depends on the connections and buffers in use, not on the bet", "TOO_MANY_CONNECTIONS BUFFERS_FULL"),

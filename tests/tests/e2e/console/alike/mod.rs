@@ -31,7 +31,6 @@ use tokio::net::TcpStream;
 use tonic::{Code, Status};
 use tonic_types::{StatusExt, pb};
 
-/// Returns the caller's view of a refusal, with masked figures if they include times.
 fn seen(status: &Status, case: &Case<'_>) -> String {
     let details = status.get_error_details();
     let info = details.error_info().unwrap_or_else(|| panic!("{}: {status:?}", case.reason));
@@ -158,7 +157,6 @@ impl Service {
         let reason = format!("reason=\"{}\"", case.reason);
         let id = format!("request_id=\"{}\"", case.asked.request_id());
         let lines = self.process.log_lines(&reason);
-        // A request that was not read has no id in its line.
         let named = |line: &&String| line.contains(&id) || (!case.streamed && line.contains("request_id=\"\""));
         let lines: Vec<_> = lines.iter().filter(named).map(|line| comparable(line, case)).collect();
         assert_eq!(lines.len(), wanted, "{}: {lines:#?}", case.reason);
