@@ -49,7 +49,7 @@ pub fn balanced(ledgers: &Ledgers) {
         });
         contributed += contributions(ledger);
     }
-    assert_eq!(between, 0, "nothing is under way");
+    assert_eq!(between, 0, "nothing is pending");
     let pooled = ledgers.home().books(|books| books.pool(POOL).map(|pool| pool.contributions));
     assert_eq!(pooled, Some(Nano(contributed)));
 }

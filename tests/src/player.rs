@@ -89,7 +89,7 @@ impl Player {
         // Completes the interrupted round, so that none is open.
         for round in 0..=rounds {
             self.round = round;
-            self.play_round(client, &answers).await.expect("what was played is answered again");
+            self.play_round(client, &answers).await.expect("a repetition is answered");
         }
         self.round = rounds + 1;
         let settled = self.answers.values().filter(|answer| answer.state() == RoundState::Settled);

@@ -69,7 +69,7 @@ impl Model {
                 assert_eq!(*from, view.pooled_to + 1, "stretches are dense");
                 view.pooled_to = *to;
                 let sum: i128 = view.left.range(from..=to).map(|(_, left)| left).sum();
-                assert_eq!(amount.0, sum, "BW-11: what the bets of the stretch left");
+                assert_eq!(amount.0, sum, "BW-11: the contributions of the range");
                 self.pooled += sum;
                 self.increments += sum;
             }
@@ -142,7 +142,7 @@ pub fn pool_model(ledgers: &Ledgers, hits: usize) -> Model {
     }
     steps.iter().for_each(|event| model.step(event));
     assert!(model.expected.len() >= hits && model.partitions.values().all(|view| view.hits.is_empty()));
-    assert_eq!(awarded, model.expected, "what was awarded");
+    assert_eq!(awarded, model.expected, "the award");
     let once: BTreeMap<_, _> = model.expected.iter().map(|(hit, cents)| (*hit, vec![*cents])).collect();
     assert_eq!(paid, once, "each award is paid once");
     ledgers.home().books(|books| {

@@ -86,7 +86,7 @@ impl Process {
             let address = line.strip_prefix("motherlode listens on ")?.split(',').next()?;
             address.parse().ok()
         });
-        Self { child, log, address: address.expect("it says where it listens"), console }
+        Self { child, log, address: address.expect("it prints its address"), console }
     }
 
     /// Returns the last line on standard error that contains `words`.

@@ -141,7 +141,7 @@ fn reads_keep_their_limits(make: Make<'_>) {
     let size = all[0].len();
     let reader = store.reader();
     let count = |from, records, bytes| reader.read(from, records, bytes).expect("readable").len();
-    assert_eq!(count(1, 0, 10_000), 0, "no records asked for");
+    assert_eq!(count(1, 0, 10_000), 0, "no records requested");
     assert_eq!(count(1, 3, 100_000), 3);
     assert_eq!(count(1, 10, 2 * size), 2);
     assert_eq!(count(1, 10, 2 * size - 1), 1);

@@ -156,7 +156,7 @@ impl Target {
     pub async fn call_in_pieces(&self, path: &str, pieces: Vec<Bytes>) -> Result<(), Status> {
         let gone = |error: h2::Error| Status::unavailable(error.to_string());
         let (send, mut connection) = self.http().await.map_err(gone)?;
-        let mut pings = connection.ping_pong().expect("nobody has taken it");
+        let mut pings = connection.ping_pong().expect("no other user");
         let driver = tokio::spawn(connection);
         let answered = async {
             let (response, mut body) = send.ready().await?.send_request(self.head(path), false)?;
@@ -224,7 +224,7 @@ pub struct Unread {
 /// Starts `calls` calls on one connection, and stops reading once the service received them.
 pub async fn unread(target: &Target, path: &str, message: &Bytes, calls: usize) -> Result<Unread, h2::Error> {
     let (send, mut connection) = target.http().await?;
-    let mut pings = connection.ping_pong().expect("nobody else pings");
+    let mut pings = connection.ping_pong().expect("no other user");
     let beginning = async {
         let (mut send, mut begun) = (send, vec![]);
         for _ in 0..calls {

@@ -211,7 +211,7 @@ async fn at_a1_while_a_standby_takes_over_processes_go_on_serving_and_bets_wait(
     a.hold();
     check_takeover(&mut installation, "the writer is frozen", [&spin, &jackpot]).await;
     a.release();
-    until("the frozen writer stands by", async || held(&a).await).await;
+    until("the frozen writer is a standby", async || held(&a).await).await;
     b.kill();
     check_takeover(&mut installation, "the writer is killed", [&spin, &jackpot]).await;
     let mut player = installation.player.unwrap();
@@ -276,7 +276,7 @@ async fn at_a2_a_writer_that_was_frozen_answers_no_read_from_its_old_state() {
                 Err(status) => assert_eq!(status.code(), Code::Unavailable, "{status:?}"),
             }
         }
-        until("the frozen writer stands by", async || !serving(writer.address).await).await;
+        until("the frozen writer is a standby", async || !serving(writer.address).await).await;
         std::mem::swap(&mut writer, &mut standby);
     }
     println!("{old} of {} reads were answered from old state", TRIES * READS);

@@ -349,6 +349,6 @@ async fn pl_27_without_operators_a_service_is_open_and_only_on_loopback() {
     client.ledger.get_account(GetAccountRequest { account: Some(account("alice", EUR)) }).await.unwrap();
     server.stop().await.unwrap();
     let exposed = Config { listen: ([0, 0, 0, 0], 0).into(), ..config(data.path()) };
-    let Err(error) = start(&exposed).await else { panic!("it serves whoever comes") };
+    let Err(error) = start(&exposed).await else { panic!("it serves all callers") };
     assert!(matches!(error, ServeError::Config(ConfigError::Exposed { .. })), "{error}");
 }

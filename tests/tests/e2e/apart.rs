@@ -71,7 +71,7 @@ impl Installation {
         let config = &self.configs[which];
         let stores = open_stores(config).unwrap();
         let starting = Server::start_on(listener, config, stores, Options::default(), dealer());
-        tokio::time::timeout(NEVER, starting).await.expect("each serves the other what it waits for").unwrap()
+        tokio::time::timeout(NEVER, starting).await.expect("each serves the other's missing partitions").unwrap()
     }
 
     pub(crate) async fn join(&self, role: Role, data: &Path) -> Server {
@@ -211,7 +211,7 @@ async fn pl_11_while_a_partition_has_no_writer_nothing_is_lost_or_doubled() {
         b = installation.start(1, listener).await;
         players = vec![];
         for playing in playing {
-            players.push(tokio::time::timeout(NEVER, playing).await.expect("play goes on").unwrap());
+            players.push(tokio::time::timeout(NEVER, playing).await.expect("play continues").unwrap());
         }
     }
     for (player, client) in &mut players {
@@ -258,12 +258,12 @@ async fn a_process_that_lacks_a_partition_and_knows_of_no_other_process_is_refus
     let config = Config { partitions: PARTITIONS, ..config(data.path()) };
     let store = Box::new(MemoryStore::new(0));
     let starting = Server::start(&config, store, Options::default(), dealer());
-    let refused = tokio::time::timeout(NEVER, starting).await.expect("it waits for nobody").err().unwrap().to_string();
+    let refused = tokio::time::timeout(NEVER, starting).await.expect("it does not wait").err().unwrap().to_string();
     assert!(refused.contains("partitions [0] are here"), "{refused}");
     let origin = Origin { targets: vec![], credentials: Credentials::default(), partitions: PARTITIONS };
     let index = data.path().join("index");
     let joining = motherlode_ledger::join(origin, 1, &index, Options::default());
-    let refused = tokio::time::timeout(NEVER, joining).await.expect("it waits for nobody").err().unwrap().to_string();
+    let refused = tokio::time::timeout(NEVER, joining).await.expect("it does not wait").err().unwrap().to_string();
     assert!(refused.contains("no process is named"), "{refused}");
 }
 

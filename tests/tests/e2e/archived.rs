@@ -88,7 +88,7 @@ async fn pl_37_calls_for_archived_records_are_refused_and_apply_nothing() {
 
     assert_eq!((writer.balance(&account).await, log.end() + 1), (before, first), "nothing was applied");
     player.play_out(bet("r2", &account, "0.01")).await.unwrap();
-    assert!(log.end() >= first, "play goes on");
+    assert!(log.end() >= first, "play continues");
     replica.stop().await.unwrap();
     server.stop().await.unwrap();
 }

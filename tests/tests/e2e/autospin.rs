@@ -108,7 +108,7 @@ async fn bw_25_a_series_ends_where_the_rule_ends_it() {
         assert_eq!((rounds.len(), last.stop()), expected(&rounds, &request), "{request:?}");
         assert_eq!(last.spins_left as usize, 100 - rounds.len());
         assert!(earlier.iter().all(|answer| answer.stop() == AutospinStop::Unspecified));
-        assert_eq!(started(&server) - played_before, rounds.len() as u64, "nothing was played that was not answered");
+        assert_eq!(started(&server) - played_before, rounds.len() as u64, "every played spin was answered");
         let total = |money: &Option<motherlode_proto::round::v1::Money>| money.as_ref().unwrap().amount_minor;
         assert_eq!(total(&last.total_bet), rounds.iter().map(|_| BET).sum::<i64>());
         assert_eq!(total(&last.total_win), rounds.iter().map(won).sum::<i64>());
@@ -346,7 +346,7 @@ mod forced {
             let win = hit.win.unwrap().amount_minor;
             assert_eq!(counted.total_win.unwrap().amount_minor, win + jackpot);
             if !stop_on_jackpot {
-                let next = stream.message().await.unwrap().unwrap().played.expect("it goes on");
+                let next = stream.message().await.unwrap().unwrap().played.expect("it continues");
                 drop(stream);
                 finish(&mut client, &next).await;
             }

@@ -93,7 +93,7 @@ async fn restores(at: &Path, config: Config, played: u64, take: impl Fn(&LogLoca
     let restored = on(&at.join("restored"), Store::default());
     copied(&folder(&backup), &folder(&restored.data)).unwrap();
     let (all, held) = (records(&from), records(&folder(&restored.data)));
-    assert!(held.len() as u64 >= durable, "what was answered before is in it");
+    assert!(held.len() as u64 >= durable, "it has the earlier answers");
     assert!(all.len() > held.len() && all.starts_with(&held), "it is the log's beginning");
     checked(&restored.data);
     let second = serve(&restored).await;

@@ -125,7 +125,7 @@ async fn pl_18_free_rounds_of_every_game_cost_nothing_and_pay_real_money() {
         assert_eq!(refused(&over), (Code::FailedPrecondition, "CAMPAIGN_USED_UP".into()));
     }
     assert_eq!(client.balance(&fred).await, balance);
-    assert!(balance > 0, "somebody has won something in 150 rounds");
+    assert!(balance > 0, "there is a win in 150 rounds");
     assert_eq!(pooled(&server), 0);
     assert_eq!(server.holding(Books::Promotion("acme"), Currency::EUR), -promoted * 10_000_000);
     let house = server.holding(Books::House("acme"), Currency::EUR);
@@ -385,7 +385,7 @@ async fn pl_18_a_voided_free_round_is_played_again() {
         assert_eq!((balance, standing(&mut client, &fred).await), (0, (CampaignState::Active, 20)));
         let request = ListCollectionsRequest { account: Some(fred.clone()), game: game.name().into() };
         let collections = client.ledger.list_collections(request).await.unwrap().into_inner().collections;
-        assert!(collections.iter().all(|of| of.scope.is_empty()), "what was collected is gone: {collections:?}");
+        assert!(collections.iter().all(|of| of.scope.is_empty()), "the collection is lost: {collections:?}");
         play(&mut client, game, free_round(game, "again", &fred, "spring"), 0).await;
         assert_eq!(standing(&mut client, &fred).await, (CampaignState::Active, 19));
     }

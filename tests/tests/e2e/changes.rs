@@ -231,7 +231,7 @@ async fn pl_27_every_change_of_a_pool_but_its_stop_takes_two_actors_and_is_check
     let second = ann.jackpot.resume_pool(resume("r2")).await.unwrap().into_inner().change_id;
     approve(&mut bob, "r1", first).await.unwrap();
     expect(approve(&mut bob, "r2", second).await, Code::FailedPrecondition, "POOL_STATUS");
-    assert_eq!(waiting(&mut ann).await.len(), 1, "what was refused still waits");
+    assert_eq!(waiting(&mut ann).await.len(), 1, "a refused change is still pending");
 
     ann.jackpot.suspend_pool(suspend("s3")).await.unwrap();
     let retire = |request_id: &str| RetirePoolRequest {
@@ -297,7 +297,7 @@ async fn pl_22_pl_27_significant_events_name_both_actors_and_proposals_are_for_t
     assert_eq!(seen(&mut ann).await.iter().map(content).collect::<Vec<_>>(), expected);
     let acme = seen(&mut service.client("acme").await).await;
     let switched: Vec<_> = expected.into_iter().filter(|(kind, _)| *kind == Kind::Switched).collect();
-    assert_eq!(acme.iter().map(content).collect::<Vec<_>>(), switched, "an operator sees what was switched");
+    assert_eq!(acme.iter().map(content).collect::<Vec<_>>(), switched, "an operator sees the switch");
     service.server.stop().await.unwrap();
 }
 
@@ -313,7 +313,11 @@ async fn pl_27_without_operators_a_change_is_made_at_once_and_none_can_be_approv
     let service = Service::start_as(data.path(), "").await;
     let mut anyone = Client::connect(service.server.address()).await;
     expect(approve(&mut anyone, "a", change).await, Code::FailedPrecondition, "NO_ACTORS");
-    assert_eq!(propose(&mut anyone, on("s", "neptune")).await, change, "a request has one effect, whoever repeats it");
+    assert_eq!(
+        propose(&mut anyone, on("s", "neptune")).await,
+        change,
+        "a request has one effect, also repeated by another actor"
+    );
     assert_eq!(switched_off(&mut anyone).await, 1);
     let switched = anyone.ledger.set_switch(on("t", "neptune")).await.unwrap().into_inner();
     assert_eq!((switched.change_id, switched.position), (0, service.server.ledger().durable()));

@@ -65,7 +65,7 @@ async fn uf_02_a_connection_that_never_ends_its_handshakes_is_dropped_in_the_cle
         for ended in join_all(wires.map(rest)).await {
             assert!(ended.len() < 200, "no more than the service's own greeting: {}", ended.len());
         }
-        assert!(timeout(Duration::from_millis(1), rest(honest)).await.is_err(), "it has said what it must");
+        assert!(timeout(Duration::from_millis(1), rest(honest)).await.is_err(), "the preface is complete");
         server.stop().await.unwrap();
 
         let data = tempfile::tempdir().unwrap();
@@ -77,7 +77,7 @@ async fn uf_02_a_connection_that_never_ends_its_handshakes_is_dropped_in_the_cle
         .await;
         let target = target.at(server.address());
         let silent = [open(&plain.at(server.address()), &[]).await, open(&target, &GREETING[..12]).await];
-        timeout(NEVER, server.stop()).await.expect("it waits for nobody").unwrap();
+        timeout(NEVER, server.stop()).await.expect("it does not wait").unwrap();
         drop(silent);
     }
 }
@@ -95,7 +95,7 @@ async fn uf_02_a_connection_without_calls_or_answers_to_pings_is_closed() {
         let length = usize::from(*a) << 16 | usize::from(*b) << 8 | usize::from(*c);
         frames = &rest[5 + length..];
     }
-    assert!(types.contains(&7), "it's told: {types:?}");
+    assert!(types.contains(&7), "there is a GOAWAY: {types:?}");
     idle.stop().await.unwrap();
 
     let data = tempfile::tempdir().unwrap();
@@ -344,7 +344,7 @@ async fn at_b2_a_connection_with_too_many_frames_without_a_call_is_told_to_calm_
         let told = rest(wire).await;
         // GOAWAY is 7, with the last stream and ENHANCE_YOUR_CALM, 11 (RFC 9113, 6.8 and 7).
         let goaway = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11];
-        assert!(told.windows(17).any(|bytes| bytes == goaway), "{kind} is told why: {} bytes", told.len());
+        assert!(told.windows(17).any(|bytes| bytes == goaway), "{kind} ends with GOAWAY, not {} bytes", told.len());
         client.play_out(bet(&format!("b{number}"), &alice, "0.01")).await.unwrap();
     }
     let (mut send, mut connection) = target.http().await.unwrap();

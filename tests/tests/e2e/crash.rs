@@ -31,7 +31,7 @@ async fn play_until<F: Future<Output = ()>>(
         })
         .collect();
     while counted.load(Ordering::Relaxed) < answers {
-        assert!(!tasks.iter().all(|task| task.is_finished()), "the service ended by itself");
+        assert!(!tasks.iter().all(|task| task.is_finished()), "the service ended unexpectedly");
         tokio::task::yield_now().await;
     }
     end(process).await;
@@ -107,7 +107,7 @@ fn a_second_service_on_the_same_log_is_refused() {
     let second = Command::new(PROGRAM).args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data.path()).output();
     let second = second.unwrap();
     assert_eq!(second.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&second.stderr).contains("the log in"), "it says what is wrong");
+    assert!(String::from_utf8_lossy(&second.stderr).contains("the log in"), "the error names the cause");
     first.kill();
 }
 

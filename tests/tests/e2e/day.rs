@@ -271,7 +271,7 @@ async fn uf_06_a_session_that_a_restart_ended_still_needs_another_one_until_it_w
     let second = timed.open("p", "", SessionLimits::default()).await.unwrap().session_id;
     timed.round("c", &second).await.unwrap();
     timed.pass(30 * MINUTE);
-    timed.round("d", "").await.expect("idle for so long, it's over");
+    timed.round("d", "").await.expect("an idle session is over");
     timed.stop().await;
 }
 

@@ -157,7 +157,7 @@ async fn pl_17_a_demo_session_fills_the_account_once_a_request() {
     let again = open(&mut client, "first", &dan, "neptune").await.unwrap();
     let mut opened = position;
     opened[dans] += 1;
-    assert_eq!((client.balance(&dan).await, server.ends()), (left, opened), "only that it was opened is logged");
+    assert_eq!((client.balance(&dan).await, server.ends()), (left, opened), "only the opening is logged");
     let in_use = open(&mut client, "second", &dan, "neptune").await.unwrap_err();
     assert_eq!((reason(&in_use).as_str(), client.balance(&dan).await), ("SESSION_IN_USE", left));
     close(&mut client, &again.session_id).await;

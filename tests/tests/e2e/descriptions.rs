@@ -98,7 +98,7 @@ async fn pl_13_pl_01_every_game_describes_itself_whole() {
         let round = game.win_up_to.as_ref().unwrap();
         assert!(round.bets.parse::<u64>().unwrap() as f64 > window.0 && !round.says.is_empty(), "{name}: {round:?}");
         assert!((0.0..1e-12).contains(&number(&round.probability_at_most)), "{name}: {round:?}");
-        assert!(game.reel_sets.is_empty(), "only where they are asked for");
+        assert!(game.reel_sets.is_empty(), "only on request");
         assert_eq!(
             (game.jackpot, game.jackpot_returns.is_some()),
             (summary.game == "bewitched", game.jackpot),

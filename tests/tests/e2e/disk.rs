@@ -54,7 +54,7 @@ async fn deposit_all(client: &mut Client, account: &Account) -> (usize, Status) 
             return (number, status);
         }
     }
-    panic!("none is refused");
+    panic!("no deposit is refused");
 }
 
 /// While the disk is full, writes are refused with LOG_FULL, repetitions are answered and health is NOT_SERVING.
@@ -79,7 +79,7 @@ async fn uf_10_a_full_disk_refuses_what_is_new_answers_what_was_done_and_heals()
     let spun = client.spin(bet("spin", &account, "0.01"), None).await.unwrap_err();
     assert_eq!(refused(&spun), (Code::Unavailable, "LOG_FULL".to_owned()));
     let first = deposit(&mut client, &account, "d0").await.unwrap();
-    assert_eq!(deposit(&mut client, &account, "d0").await.unwrap(), first, "what was done is answered");
+    assert_eq!(deposit(&mut client, &account, "d0").await.unwrap(), first, "earlier requests are answered");
     assert_eq!(client.balance(&account).await, 1_000_000 + 100 * i64::try_from(taken).unwrap());
 
     disk.set_room(None);
@@ -254,7 +254,7 @@ async fn uf_10_the_index_never_stops_the_log_and_catches_up() {
     let meanwhile = played(&mut client, 40).await;
     until("the index falls behind", async || indexed.ledger.index_behind() > 0).await;
     assert!(indexed.ledger.writable(), "the index never stops the log");
-    assert_eq!(list(&indexed.api, &account, game.name()).await.unwrap(), meanwhile[..10], "what is near is found");
+    assert_eq!(list(&indexed.api, &account, game.name()).await.unwrap(), meanwhile[..10], "recent rounds are found");
 
     fs::remove_dir(folder.join("held.next")).unwrap();
     until("the index catches up", async || indexed.ledger.index_behind() == 0).await;
@@ -322,7 +322,7 @@ async fn uf_10_the_mark_of_an_older_index_is_still_read() {
     let refused = refused.err().unwrap().to_string();
     assert!(refused.contains("were acknowledged"), "{refused}");
     let index = index_folder(data.path(), 0);
-    assert!(refused.contains(&*index.to_string_lossy()), "it names what is to be deleted: {refused}");
+    assert!(refused.contains(&*index.to_string_lossy()), "it names the files to delete: {refused}");
 }
 
 /// A start refused for an index ahead of the log changes no byte of the log, not even its torn tail.

@@ -177,7 +177,7 @@ async fn pl_34_a_feed_on_nats_has_each_position_once_and_in_order_whoever_is_kil
             while messages(&node) < wanted && std::time::Instant::now() < until {}
             messages(&node)
         });
-        assert!(published >= wanted, "turn {turn}: the feed goes on, {published} of {wanted}");
+        assert!(published >= wanted, "turn {turn}: the feed continues, {published} of {wanted}");
         running.into_iter().for_each(kill);
     }
     let ends = server.ends();
@@ -191,7 +191,7 @@ async fn pl_34_a_feed_on_nats_has_each_position_once_and_in_order_whoever_is_kil
         let before = positions.insert(partition, position).unwrap_or_default();
         assert_eq!(position, before + 1, "message {number}, partition {partition}");
         let all: Vec<_> = positions.iter().map(|(partition, position)| format!("{partition}:{position}")).collect();
-        assert_eq!(said, all.join(","), "message {number} says where to go on");
+        assert_eq!(said, all.join(","), "message {number} has a position to resume at");
         let ledger = server.ledgers().partition(u32::try_from(partition).unwrap()).unwrap();
         assert_eq!(line["request_id"], ledger.fetch(position).unwrap().commit.request_id.as_str());
     }
@@ -263,7 +263,7 @@ async fn pl_34_a_feed_goes_on_from_its_own_log_alone() {
     let sha256 = line["sha256"].as_str().unwrap();
     let lines = String::from_utf8(resumed(&server, sha256).stdout).unwrap();
     let first = lines.lines().map(|line| serde_json::from_str(line).unwrap()).find(|line| place(line).0 == partition);
-    assert!(first.is_none_or(|line| place(&line).1 == position + 1), "it goes on after it");
+    assert!(first.is_none_or(|line| place(&line).1 == position + 1), "it continues after it");
     server.stop().await.unwrap();
 
     let (other, mut client) = serve(&data.path().join("two")).await;
@@ -276,7 +276,7 @@ async fn pl_34_a_feed_goes_on_from_its_own_log_alone() {
         assert_eq!(refused.status.code(), Some(2), "{said}");
         assert!(said.contains("another log"), "{said}");
     }
-    assert_eq!(messages(&node), told, "nothing of it was told");
+    assert_eq!(messages(&node), told, "nothing was published");
     other.stop().await.unwrap();
 
     let (server, mut client) = serve(&data.path().join("one")).await;

@@ -489,7 +489,7 @@ async fn dm_12_the_mean_coin_value_is_stated_in_answers_and_in_history() {
         let steps = play(&mut client, game, stake_on(game, &format!("d{number}"), &account, coin), 3).await;
         let shown = round(&mut client, &steps[0].round_id).await;
         for (answered, kept) in steps.iter().zip(&shown.steps) {
-            assert_eq!(answered.outcome, kept.outcome, "history says what the answer said");
+            assert_eq!(answered.outcome, kept.outcome, "history equals the answer");
             let outcome = answered.outcome.as_ref().unwrap();
             let marks = outcome.spins.iter().flat_map(|spin| &spin.marks);
             for mark in marks.filter(|mark| mark.kind() == MarkKind::Crystal) {

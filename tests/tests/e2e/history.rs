@@ -49,7 +49,7 @@ async fn pl_05_pages_of_a_games_history_neither_repeat_nor_skip_whatever_is_play
         let (rounds, next) = page(&mut client, &account, "neptune", &token).await;
         let (again, same) = page(&mut client, &account, "neptune", &token).await;
         if pages > 0 {
-            assert_eq!((&rounds, &next), (&again, &same), "a page stays what it was");
+            assert_eq!((&rounds, &next), (&again, &same), "a page does not change");
         }
         listed.extend(rounds.into_iter().map(|round| round.round_id));
         pages += 1;

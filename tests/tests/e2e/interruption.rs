@@ -251,7 +251,7 @@ async fn me_20_an_incomplete_game_is_resolved_after_120_hours_over_a_restart_and
     let round = timed.round(&gamble.round_id).await;
     assert_eq!(causes(&round), [None, None, Some(Cause::TimeOver)]);
     assert_eq!(round.steps[2].choice.clone().unwrap().kind, Some(choice::Kind::Collect(choice::Collect {})));
-    assert_eq!(round.win.unwrap().amount_minor, won(&gamble), "what was won is paid");
+    assert_eq!(round.win.unwrap().amount_minor, won(&gamble), "the win is paid");
     assert_eq!(timed.client.balance(&bob).await, before[1] + won(&gamble));
     assert_eq!(timed.open_rounds("").await, []);
     timed.audited().await;
@@ -314,7 +314,7 @@ async fn pl_20_open_rounds_are_listed_the_oldest_first_and_closed_by_the_operato
     for open in &listed {
         let (round, resolve) = (open.round.as_ref().unwrap(), open.resolve_time.unwrap());
         assert_eq!(resolve.seconds - round.start_time.unwrap().seconds, 120 * 3600);
-        assert!(round.steps.iter().all(|step| step.seed.is_empty()), "what is hidden stays hidden");
+        assert!(round.steps.iter().all(|step| step.seed.is_empty()), "hidden objects stay hidden");
     }
     let again = bet("mystery-elves", "again", &motherlode_tests::account("carl", EUR));
     expect(timed.client.spin(again, None).await, Code::FailedPrecondition, "ROUND_IN_PROGRESS");

@@ -44,7 +44,7 @@ async fn bw_20_a_suspended_pool_takes_and_gives_nothing() {
     client.jackpot.resume_pool(resume).await.unwrap();
     client.play_out(bet("after", &account, "1.00")).await.unwrap();
     let pool = client.jackpot.get_pool(GetPoolRequest { pool_id: "bewitched".into() }).await.unwrap().into_inner().pool;
-    assert_eq!(pool.unwrap().cycle, 1, "the same figures go on");
+    assert_eq!(pool.unwrap().cycle, 1, "the figures continue");
     assert_eq!(contributed(&server).await - before, 75_000_000);
     server.stop().await.unwrap();
 }

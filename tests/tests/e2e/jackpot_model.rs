@@ -319,5 +319,5 @@ fn bw_16_bw_17_a_simple_model_agrees_at_every_step_of_any_history() {
         Ok(())
     });
     run.unwrap_or_else(|failure| panic!("{failure}"));
-    assert!(met.get().into_iter().all(|times| times > 3), "{met:?}: the histories meet what they are for");
+    assert!(met.get().into_iter().all(|times| times > 3), "{met:?}: the histories cover each case");
 }

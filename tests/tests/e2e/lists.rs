@@ -192,7 +192,7 @@ async fn pl_34_transactions_and_revenue_add_up_to_the_log_page_by_page_and_after
         for date in DATES.iter().rev() {
             by_day.extend(transactions(&mut client, player, date, 0).await);
         }
-        assert_eq!(by_day, own, "days by themselves are the whole");
+        assert_eq!(by_day, own, "single days add up to the whole");
         players.extend(own);
     }
     assert_eq!(players.len(), all.len());

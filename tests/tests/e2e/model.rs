@@ -211,7 +211,7 @@ impl Model {
         let Some(shelf) = round.shelf else { return };
         let exact = self.figures(&shelf) == round.figures[1];
         if exact {
-            assert_eq!(*now, round.figures[0], "{id}: what was there before it");
+            assert_eq!(*now, round.figures[0], "{id}: the collection before it");
         }
         self.taken(&shelf, id, now);
     }

@@ -258,7 +258,7 @@ async fn pl_38_pl_22_voids_of_all_partitions_are_returned_for_an_incident_and_to
     settled(server.ledgers()).await;
     balanced(server.ledgers());
     let pooled = || server.ledger().books(|books| books.pool(POOL).unwrap().contributions);
-    assert_eq!(pooled(), contributed, "the operator bears what was contributed (PL-38)");
+    assert_eq!(pooled(), contributed, "the operator bears the contributions (PL-38)");
 
     let (mut events, mut page_token) = (vec![], String::new());
     loop {
@@ -377,7 +377,7 @@ async fn pl_30_nothing_acknowledged_is_lost_or_doubled_by_kills_with_three_parti
             })
             .collect();
         while answers.load(Ordering::Relaxed) < 1 + kill * 17 % 150 {
-            assert!(!tasks.iter().all(|task| task.is_finished()), "the service ended by itself");
+            assert!(!tasks.iter().all(|task| task.is_finished()), "the service ended unexpectedly");
             tokio::task::yield_now().await;
         }
         process.kill();

@@ -78,7 +78,7 @@ async fn bw_16_bw_17_sixty_four_concurrent_hits_over_all_partitions_are_paid_in_
         }
         let paid = paid_once(&server, 64).await;
         assert_eq!(partitions_of(&paid), (0..partitions).collect());
-        assert!(answered.iter().all(|(hit, amount)| paid[hit] == *amount), "what players were told is what was paid");
+        assert!(answered.iter().all(|(hit, amount)| paid[hit] == *amount), "answers equal payments");
         server.stop().await.unwrap();
 
         let (server, _) = serve(data.path(), partitions).await;
@@ -164,7 +164,7 @@ async fn pl_38_the_contribution_of_a_voided_hit_of_any_partition_is_returned_for
     settled(server.ledgers()).await;
     balanced(server.ledgers());
     let contributed = || server.ledger().books(|books| books.pool(POOL).unwrap().contributions);
-    assert!(contributed() > Nano::ZERO, "the operator bears what was contributed");
+    assert!(contributed() > Nano::ZERO, "the operator bears the contributions");
     give_back(&server, &mut client, "i-1").await;
     balanced(server.ledgers());
     assert_eq!(contributed(), Nano::ZERO, "all is returned");

@@ -120,8 +120,8 @@ async fn pl_26_rounds_are_the_seconds_of_the_jurisdiction_apart() {
         let witch = SpinRequest { game: "witch-feature".into(), ..neptune("w", &timed.alice, "0.01", 50) };
         let other = timed.client.spin(witch, None).await;
         expect(other, Code::FailedPrecondition, "ROUND_TOO_SOON");
-        assert_eq!(timed.rounds_started(), 1, "what is refused changes nothing");
-        timed.client.spin(a, None).await.expect("PL-11: what was played is answered at any time");
+        assert_eq!(timed.rounds_started(), 1, "a refusal has no effect");
+        timed.client.spin(a, None).await.expect("PL-11: a played request is answered at any time");
         timed.pass(1);
         let played = timed.client.spin(b, None).await.unwrap();
         let shown = timed.client.ledger.get_round(GetRoundRequest { round_id: played.round_id }).await.unwrap();
@@ -202,10 +202,10 @@ async fn pl_26_a_round_costs_at_most_what_the_strictest_of_jurisdiction_operator
     assert_eq!(
         details.error_info().unwrap().metadata["limit_minor"],
         "20",
-        "uf_06: what a session has asked for holds for the day"
+        "uf_06: a session's limits hold for the day"
     );
     assert_eq!(refused.get_error_details().error_info().unwrap().metadata["bet_minor"], "700", "the feature's price");
-    assert_eq!(timed.rounds_started(), 3, "what is refused changes nothing");
+    assert_eq!(timed.rounds_started(), 3, "a refusal has no effect");
     timed.server.stop().await.unwrap();
 }
 

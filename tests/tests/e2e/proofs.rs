@@ -120,7 +120,7 @@ async fn pl_06_a_round_of_every_game_is_proven_by_its_file_and_a_key_and_nothing
             let length = bytes_at_ten_million(&brief);
             assert!(length < bytes, "{round}: {length} bytes in brief, {bytes} whole");
             let records = RoundRecords::decode(&*brief.extra).unwrap().records;
-            assert!(records.iter().any(|record| record.brief), "{round}: what follows is left out");
+            assert!(records.iter().any(|record| record.brief), "{round}: derivable parts are omitted");
             files.push((brief, key.clone()));
             several += usize::from(proven.positions.len() > 1);
             files.push((proof, key));
@@ -414,7 +414,7 @@ async fn pl_30_a_log_that_is_not_the_one_that_was_signed_is_refused_with_place_a
     let home = server.ledger().clone();
     let told = |event: &Event| matches!(event, Event::IntegrityFailed { check, .. } if check == "proofs");
     let logged = async || commits(&home, end as u64 + 1).any(|logged| logged.commit.events.iter().any(told));
-    until("a significant event says so", logged).await;
+    until("a significant event reports it", logged).await;
     server.stop().await.unwrap();
     assert_eq!(signed_in(data.path()), signed, "nothing was signed since");
 
@@ -548,7 +548,7 @@ async fn a_witness_cosigns_one_history_of_a_log_and_remembers_it() {
     unwitnessed.proofs.witnesses.clear();
     let split = started(&unwitnessed).await.unwrap();
     let shown = round(&split).await;
-    assert!(verify(&shown, &log, None).is_ok(), "without a witness nobody sees it");
+    assert!(verify(&shown, &log, None).is_ok(), "without a witness it is not detected");
     let refused = verify(&shown, &log, Some(&policy)).unwrap_err();
     assert!(matches!(refused, Unproven::Witnesses { found: 0, known: 1 }), "{refused}");
     split.stop().await.unwrap();

@@ -56,7 +56,7 @@ async fn play(client: &mut Client, round: &str, account: &Account) -> u64 {
             }
         }
     };
-    tokio::time::timeout(NEVER, playing).await.expect("play goes on")
+    tokio::time::timeout(NEVER, playing).await.expect("play continues")
 }
 
 async fn follows(replica: &Server, position: u64) {

@@ -83,7 +83,7 @@ async fn pl_30_what_one_process_acknowledged_is_true_at_every_other_at_once() {
             last = at_spins[(round + step) % 2].choose(&id, &last.round_id, choice, None).await.unwrap();
         }
         let balance = at_ledger.balance(&account).await;
-        assert_eq!(last.balance.unwrap().amount_minor, balance, "the ledger has what the round left");
+        assert_eq!(last.balance.unwrap().amount_minor, balance, "the ledger has the round's balance");
         if balance < 15 {
             let request_id = format!("d{round}");
             let request = DepositRequest { request_id, account: Some(account.clone()), amount_minor: 15 - balance };
@@ -128,7 +128,7 @@ async fn pl_30_play_goes_on_over_restarts_of_the_ledger_and_each_request_has_one
         ledger.stop().await.unwrap();
         let store = motherlode_server::open_stores(&config).unwrap();
         ledger = ledger_on(&config, store).await;
-        (player, at_spin) = tokio::time::timeout(NEVER, playing).await.expect("play goes on").unwrap();
+        (player, at_spin) = tokio::time::timeout(NEVER, playing).await.expect("play continues").unwrap();
     }
     let mut at_both = Client::connect(ledger.address()).await;
     at_both.spin = at_spin.spin.clone();
@@ -215,7 +215,7 @@ async fn pl_30_a_replica_that_was_cut_off_takes_up_what_it_missed() {
             assert!(!matches!(*standing.borrow(), Standing::Failed(_)), "the replica has stopped");
         }
     };
-    tokio::time::timeout(NEVER, playing).await.expect("it goes on");
+    tokio::time::timeout(NEVER, playing).await.expect("it continues");
     for server in [cut_off, spin, jackpot, ledger] {
         server.stop().await.unwrap();
     }

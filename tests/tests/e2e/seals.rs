@@ -347,11 +347,7 @@ async fn pl_28_a_lost_key_is_in_the_books_draw_by_draw() {
     let refused = client.choose("choice", &open.round_id, choice, None).await.unwrap_err();
     assert_eq!(reason(&refused), "DRAW_KEY_LOST");
     let repeated = client.spin(bet("pick", &alice, "0.05"), None).await.unwrap();
-    assert_eq!(
-        (&repeated.round_id, &repeated.seal),
-        (&open.round_id, &open.seal),
-        "what was answered is answered again"
-    );
+    assert_eq!((&repeated.round_id, &repeated.seal), (&open.round_id, &open.seal), "a repetition is answered");
     // A request for a revoked seal is refused with the next seal.
     let for_that = SpinRequest { seal: before.clone(), ..bet("two", &bob, "0.05") };
     let refused = client.spin(for_that, None).await.unwrap_err();
@@ -375,7 +371,7 @@ async fn pl_28_a_lost_key_is_in_the_books_draw_by_draw() {
     check(&told, &[seal_used(&again)], &[&client_seed]);
     let kinds = vec![SignificantKind::DrawKeyLost.into()];
     let told = ListSignificantEventsRequest { kinds, ..ListSignificantEventsRequest::default() };
-    motherlode_tests::until("both draws and the round are told", async || {
+    motherlode_tests::until("both draws and the round are reported", async || {
         let told = client.report.clone().list_significant_events(told.clone()).await.unwrap().into_inner();
         told.events.len() == 3
     })

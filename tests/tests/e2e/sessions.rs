@@ -57,7 +57,7 @@ async fn open(client: &mut Client, request_id: &str, account: &Account) -> Resul
 async fn keep(client: &mut Client, session_id: &str) -> Result<Streaming<KeepSessionResponse>, Status> {
     let request = KeepSessionRequest { session_id: session_id.to_owned() };
     let mut kept = client.spin.keep_session(request).await?.into_inner();
-    kept.message().await?.expect("it says so first");
+    kept.message().await?.expect("a first answer");
     Ok(kept)
 }
 
@@ -185,7 +185,7 @@ async fn bw_27_after_a_dropped_connection_the_session_is_held_for_30_seconds_and
     assert_eq!(left(&held), Duration::from_millis(1));
     timed.pass(1);
     let again = open(&mut client, "o2", &alice).await.unwrap();
-    assert_eq!(again.open_round.expect("it goes on where it was").round_id, round.round_id);
+    assert_eq!(again.open_round.expect("it continues").round_id, round.round_id);
     choose_in(&mut client, &again.session_id, &round).await.unwrap();
     timed.server.stop().await.unwrap();
 }

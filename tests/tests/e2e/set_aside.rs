@@ -140,7 +140,7 @@ async fn uf_01_a_start_on_a_log_with_an_award_that_cannot_be_paid_serves() {
     let mut client = Client::connect(server.address()).await;
     until(&mut client, &round, State::SetAside).await;
     let bob = client.fund("bob", EUR, 1_000).await;
-    client.play_out(bet("b", &bob, "0.01")).await.expect("all else goes on");
+    client.play_out(bet("b", &bob, "0.01")).await.expect("all else continues");
     server.stop().await.unwrap();
     checked(data.path());
 }

@@ -83,7 +83,7 @@ async fn wait_for_line(process: &Process, words: &str) -> String {
             }
         }
     };
-    timeout(NEVER, saying).await.unwrap_or_else(|_| panic!("it never says that {words}"))
+    timeout(NEVER, saying).await.unwrap_or_else(|_| panic!("no log line with: {words}"))
 }
 
 fn number(line: &str, field: &str) -> u64 {
@@ -102,7 +102,7 @@ async fn play(player: &mut Player, client: &mut Client, rounds: usize) {
             assert!(known, "{status:?}");
         }
     };
-    timeout(NEVER, playing).await.expect("play goes on");
+    timeout(NEVER, playing).await.expect("play continues");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -117,7 +117,7 @@ async fn pl_30_a_standby_takes_over_what_it_holds_and_reads_only_what_came_since
         for partition in 0..partitions {
             held.push(number(&wait_for_line(&b, &format!("{HELD} partition={partition}")).await, "position"));
         }
-        assert!(held.iter().sum::<u64>() > 50, "one commit a round at the least, and those before: {held:?}");
+        assert!(held.iter().sum::<u64>() > 50, "at least one commit per round, and the earlier ones: {held:?}");
         let spin = installation.spin([&a, &b]);
         let mut at_spin = client(spin.address, a.address).await;
         play(&mut player, &mut at_spin, 10).await;

@@ -131,7 +131,7 @@ async fn pl_30_damage_in_a_full_segment_stops_new_rounds_with_a_significant_even
     let mut client = Client::connect(server.address()).await;
     let account = motherlode_tests::account("alice", EUR);
     client.spin(bet("third", &account, "0.01"), None).await.unwrap_err();
-    assert!(client.balance(&account).await > 0, "reads go on");
+    assert!(client.balance(&account).await > 0, "reads continue");
     let told = Event::IntegrityFailed { check: "log".to_owned(), finding: failure };
     let last = server.ledger().fetch(server.ledger().durable()).unwrap();
     assert_eq!(last.commit.events, [told]);

@@ -72,7 +72,7 @@ async fn mf_34_1_a_snapshot_of_another_build_is_checked_once_behind_the_service(
         assert_eq!(*server.ledger().state_difference().borrow(), None);
         server.stop().await.unwrap();
     }
-    assert!(of_this(), "the snapshot names the build that has checked it");
+    assert!(of_this(), "the snapshot names the build after the check");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -89,7 +89,7 @@ async fn mf_34_1_a_state_that_this_build_does_not_fold_stops_new_rounds_until_th
     let mut client = Client::connect(server.address()).await;
     let account = account("alice", EUR);
     client.spin(bet("more", &account, "0.01"), None).await.unwrap_err();
-    assert!(client.balance(&account).await > 0, "reads go on");
+    assert!(client.balance(&account).await > 0, "reads continue");
     let last = server.ledger().fetch(server.ledger().durable()).unwrap();
     assert_eq!(last.commit.events, [Event::IntegrityFailed { check: "state".to_owned(), finding }]);
     server.stop().await.unwrap();

@@ -40,7 +40,7 @@ async fn at_a6_a_stop_waits_for_no_connection_without_a_call_and_for_no_unread_s
     for number in 0..6 {
         followers.push(unread(&target.from(100 + number), path, &follow, 10).await.unwrap());
     }
-    timeout(NEVER, server.stop()).await.expect("a stop waits for none of them").unwrap();
+    timeout(NEVER, server.stop()).await.expect("a stop does not wait for them").unwrap();
     drop((idle, followers));
 }
 

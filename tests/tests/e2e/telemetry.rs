@@ -164,7 +164,7 @@ async fn uf_08_failed_log_ins_are_counted_and_said_without_what_was_shown() {
         line.contains("a call was refused") && line.contains("GetLogStatus") && line.contains("127.0.0.1"),
         "{line}"
     );
-    assert_eq!(service.log_line(secret), None, "nothing of what was shown");
+    assert_eq!(service.log_line(secret), None, "the token is not logged");
     assert_eq!(service.terminate().await, Some(0));
 }
 
@@ -272,10 +272,10 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/observability");
     for file in ["rules.yaml", "dashboard.json"] {
         let names = asked(&fs::read_to_string(folder.join(file)).unwrap());
-        assert!(names.len() > 8, "{file} asks for something");
+        assert!(names.len() > 8, "{file} uses metrics");
         // Metrics of seamless wallets are tested in wallet/metrics.rs.
         for name in names.into_iter().filter(|name| !name.starts_with(OF_WALLETS)) {
-            assert!(latest.contains_key(&name), "{file} asks for {name}; there are {:?}", latest.keys());
+            assert!(latest.contains_key(&name), "{file} uses {name}; there are {:?}", latest.keys());
         }
     }
     assert_eq!(service.terminate().await, Some(0));

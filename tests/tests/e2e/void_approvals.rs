@@ -278,7 +278,7 @@ async fn mf_b1_pl_38_b_an_unpaid_award_is_held_and_the_approved_void_reverses_it
     assert_eq!(jackpot(&mut acme, &round).await, (RoundState::Voided, State::Voided, None));
     assert_eq!((service.pool(|pool| pool.paid), service.pool(|pool| pool.house_funding)), (Nano::ZERO, Nano::ZERO));
     let contributed = service.pool(|pool| pool.contributions);
-    assert_eq!(contributed, Nano(150_000_000), "what it contributed stays in the pool");
+    assert_eq!(contributed, Nano(150_000_000), "its contribution stays in the pool");
     assert_eq!(service.pool(|pool| pool.reserve), contributed, "the increments' share goes to the reserve");
     assert_eq!(service.house("acme"), -contributed.0, "at the operator's cost");
     bob_sees(&service, &round).await;
@@ -419,7 +419,7 @@ async fn mf_b1_pl_38_a_contributions_of_voids_stay_in_the_pool_until_the_platfor
     .await;
     settled(&service).await;
     assert_eq!(service.house("acme"), 0, "what acme bore is returned");
-    assert_eq!(service.house("other"), -40 * 15 * 50_000, "what others bear is not");
+    assert_eq!(service.house("other"), -40 * 15 * 50_000, "other operators' shares are not");
     assert_eq!(pooled.0 - service.pool(|pool| pool.contributions).0, 40 * 15 * 50_000);
     // PL-38 (d): 40 voids of 40 rounds raise an alarm; the pool's statement has acme's contributions and returns.
     let shares = ListVoidSharesRequest::default();

@@ -198,7 +198,7 @@ async fn pl_04_bw_19_voids_in_any_order_undo_money_and_pool_exactly_and_leave_wh
     }
     give_back(&server, &mut client, "i-1").await;
     let end = holdings(&server, "vera");
-    assert_eq!((end.balance, end.house, end.pool), (DEPOSIT, 0, [0; 3]), "what the operator bore is returned");
+    assert_eq!((end.balance, end.house, end.pool), (DEPOSIT, 0, [0; 3]), "the operator's cost is returned");
     server.stop().await.unwrap();
     checked(data.path());
 }

@@ -257,7 +257,7 @@ async fn pl_11_pl_12_a_stream_answers_by_tag_with_what_the_unary_call_says() {
     assert_eq!(play.next().await.unwrap().1.unwrap_err().code, i32::from(Code::InvalidArgument));
     let Play { calls, mut answers } = play;
     drop(calls);
-    assert_eq!(answers.message().await.unwrap(), None, "it ends when the caller says no more");
+    assert_eq!(answers.message().await.unwrap(), None, "it ends after the caller's last message");
     server.stop().await.unwrap();
 }
 
@@ -276,7 +276,7 @@ async fn pl_11_bets_of_one_player_on_one_stream_have_one_effect_each() {
     for _ in 0..40 {
         match play.next().await.unwrap() {
             (tag, Ok(answer)) => {
-                assert!(steps.insert(answer.position), "a commit of its own for each bet");
+                assert!(steps.insert(answer.position), "one commit per bet");
                 assert!(played.insert(tag, answer).is_none());
             }
             (_, Err(status)) => assert_eq!(facts(&status).2["reason"], "ROUND_IN_PROGRESS"),
@@ -359,7 +359,7 @@ async fn pl_30_a_stop_ends_a_stream_after_answering_what_it_took() {
     let logged = ledgers.all().flat_map(|ledger| commits(ledger, 1));
     let bets = logged.filter(|logged| logged.commit.request_id == "s").count();
     assert!(bets > 0, "the first of them waited for the disk");
-    assert_eq!(bets, answered.len(), "every bet that was logged was answered");
+    assert_eq!(bets, answered.len(), "every logged bet was answered");
 }
 
 async fn watch(client: &Client, pool: &str, coins: &[&str]) -> tonic::Streaming<WatchCountersResponse> {
@@ -409,7 +409,7 @@ async fn bw_14_counters_come_at_once_and_at_the_multiples_of_the_refresh() {
     let mut times = vec![];
     let mut position = 0;
     for _ in 0..7 {
-        let update = counters.message().await.unwrap().expect("the stream goes on");
+        let update = counters.message().await.unwrap().expect("the stream continues");
         let figures: Vec<Nano> = update.counters.iter().map(|counter| counter.figure.parse().unwrap()).collect();
         assert_eq!(figures, [Nano(5_000_000_000), Nano(1_000_000_000_000)]);
         assert!(update.position >= position, "the position never falls");

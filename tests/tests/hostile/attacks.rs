@@ -373,7 +373,7 @@ impl Attack {
             let spin = SpinRequest { game, ..bet("odd", &account("marvin", "alice", "EUR"), "0.01") };
             let refused = client.spin(spin, None).await;
             self.tally.answer("odd names", &refused);
-            assert!(refused.is_err_and(|status| status.message().len() < 1_000), "what was sent is not sent back");
+            assert!(refused.is_err_and(|status| status.message().len() < 1_000), "input is not echoed");
         }
     }
 

@@ -67,7 +67,7 @@ impl fmt::Display for Rounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (p50, p99, most) = (self.at(50), self.at(99), self.at(100));
         write!(f, "{} rounds, p50 {p50:.1?}, p99 {p99:.1?}, most {most:.1?}", self.took.len())?;
-        write!(f, ", {} asked again, {} failed", self.again, self.failed.len())
+        write!(f, ", {} repeated, {} failed", self.again, self.failed.len())
     }
 }
 

@@ -113,7 +113,7 @@ async fn uf_01_to_uf_10_two_operators_mean_harm_and_a_third_one_plays() {
     let before = (worked(process.id()), worked(std::process::id()));
     let attacked = honest.play(all * 5 / 6).await;
     let memory = figure(&process, "VmHWM:");
-    println!("attacked: {attacked}; {} MB at the most, {} descriptors", memory >> 20, descriptors(&process));
+    println!("attacked: {attacked}; at most {} MB, {} descriptors", memory >> 20, descriptors(&process));
     let (service, callers) = (worked(process.id()) - before.0, worked(std::process::id()) - before.1);
     println!("          processor time: {service:.0} s the service, {callers:.0} s the callers");
     for attack in harm {

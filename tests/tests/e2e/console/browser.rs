@@ -113,7 +113,7 @@ pub(crate) fn assert_well_formed(page: &str) {
             continue;
         }
         let name: String = tag.chars().take_while(|letter| letter.is_ascii_alphanumeric()).collect();
-        assert!(!name.is_empty(), "markup that is none: {part}");
+        assert!(!name.is_empty(), "invalid markup: {part}");
         let attributes: String = tag.split('"').step_by(2).collect();
         assert!(
             !attributes.contains(" style=") && !attributes.contains(" on"),

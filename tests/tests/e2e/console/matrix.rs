@@ -187,7 +187,7 @@ async fn pl_27_every_page_and_every_action_is_for_its_roles() {
             Who::Anybody => assert_eq!(page.status, 200, "{path} to nobody"),
             _ if path.starts_with("/live/") => {
                 assert_eq!((page.status, page.header("hx-redirect")), (200, "/login"), "{path} to nobody");
-                assert!(page.body.is_empty(), "{path} tells nobody nothing");
+                assert!(page.body.is_empty(), "{path} shows nothing without a log-in");
             }
             _ => assert_eq!(page.status, 303, "{path} to nobody"),
         }
@@ -253,7 +253,7 @@ async fn pl_27_a_part_that_is_shared_is_for_those_with_the_same_rights_and_a_tok
     let word = same.get("/find").await.hidden("/logout", "word").unwrap();
     assert_eq!(same.post("/logout", &[("word", &word)]).await.status, 303);
     let page = same.get(path).await;
-    assert_eq!((page.header("hx-redirect"), page.body.as_str()), ("/login", ""), "who has logged out sees none of it");
+    assert_eq!((page.header("hx-redirect"), page.body.as_str()), ("/login", ""), "a logged-out browser sees nothing");
     service.server.stop().await.unwrap();
 }
 

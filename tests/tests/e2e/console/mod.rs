@@ -194,7 +194,7 @@ async fn pl_27_what_is_anothers_is_refused_like_what_is_not_there() {
         let same =
             |page: &Page| text(page).replace("nobody", "alice").replace("alice/99", "alice/1").replace("XXX", "EUR");
         assert_eq!(same(&theirs), same(&none));
-        assert!(!theirs.body.contains("10,000.00"), "no balance is told: {}", theirs.body);
+        assert!(!theirs.body.contains("10,000.00"), "no balance is shown: {}", theirs.body);
     }
     let bravos = bravo.get("/find").await.hidden("/logout", "word").unwrap();
     for path in [void.as_str(), &format!("/round/{open}/close")] {
@@ -299,7 +299,7 @@ async fn pl_27_a_form_changes_nothing_unless_it_comes_from_a_page_of_the_session
     assert_eq!((page.status, page.header("location")), (303, "/login"), "no cookie");
     let mut cross = Browser::new(service.server.console());
     let page = cross.ask("POST", "/login", &[("origin", "http://evil.example")], "token=acme-support").await;
-    assert_eq!((page.status, page.header("set-cookie")), (403, ""), "nobody is logged in by another page");
+    assert_eq!((page.status, page.header("set-cookie")), (403, ""), "another page cannot log in");
     assert_eq!(round(&service, &over).await.state(), RoundState::Settled);
     let page = browser.get(&page_of).await;
     let own = [("reason", "reel 3 stuck"), ("actor", "T-7")];

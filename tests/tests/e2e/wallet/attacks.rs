@@ -45,7 +45,7 @@ async fn pl_31_a_wallet_that_does_not_know_of_one_player_is_there_for_the_others
         world.wallet.books().of.insert("alice".into(), Fault::Unsure);
         let status = bet_within(&mut client, bet("r", &alice, "0.10"), 1_500).await.unwrap_err();
         assert_eq!(reason(&status), "OUTCOME_UNKNOWN");
-        assert!(world.wallet.books().calls > 5, "it was asked more often than a silent wallet is");
+        assert!(world.wallet.books().calls > 5, "it was called more often than a silent wallet");
         client.play_out(bet("r", &bob, "0.10")).await.unwrap();
         world.wallet.script(&[]);
         client.play_out(bet("r", &alice, "0.10")).await.unwrap();
@@ -95,7 +95,7 @@ async fn pl_31_a_player_whose_calls_have_no_answer_closes_the_wallet_to_no_other
                     async move { bet_within(&mut client, bet("r", &account, "0.10"), 3_000).await },
                 ));
             }
-            until(|| world.wallet.books().calls > calls + 5, "the wallet is asked again").await;
+            until(|| world.wallet.books().calls > calls + 5, "the wallet is called again").await;
             // One at a time, and a few whose end the wallet has not noticed.
             assert!(world.wallet.books().hanging.1 < 5);
             for number in 0..5 {
@@ -120,7 +120,7 @@ async fn pl_31_answers_that_are_too_long_or_empty_are_none_and_have_one_effect()
             world.wallet.always(fault);
             let status = bet_within(&mut client, bet("r", &account, "0.10"), 400).await.unwrap_err();
             assert_eq!(reason(&status), "OUTCOME_UNKNOWN", "{fault:?}");
-            assert!(status.message().len() < 1_000, "no more of an answer is told than a line");
+            assert!(status.message().len() < 1_000, "at most a line of an answer is quoted");
             assert_eq!(rounds(&mut client, &account).await, 0, "no outcome before a confirmed debit");
             world.wallet.script(&[]);
             client.play_out(bet("r", &account, "0.10")).await.unwrap();
@@ -197,7 +197,7 @@ async fn pl_31_players_that_are_credited_at_once_are_bounded() {
         }
     }
     let calls = world.wallet.books().calls;
-    until(|| world.wallet.books().calls > calls + 3, "credits are asked").await;
+    until(|| world.wallet.books().calls > calls + 3, "credits are sent").await;
     // The wallet notices the end of an abandoned call late, so two more may hang.
     assert!((1..=4 * world.config.partitions as usize).contains(&world.wallet.books().hanging.1));
     world.wallet.script(&[]);
@@ -298,7 +298,7 @@ async fn pl_31_each_spin_of_a_series_is_debited_and_the_series_ends_where_the_wa
     assert_eq!(debits, 5);
     let poor = world.player(&mut client, "poor", 100).await;
     let refused = series(&mut client, "s", &poor, 5).await;
-    assert!(refused.as_ref().map_or(true, Vec::is_empty), "nothing is played that is not paid: {refused:?}");
+    assert!(refused.as_ref().map_or(true, Vec::is_empty), "an unpaid round is not played: {refused:?}");
     assert_eq!(rounds(&mut client, &poor).await, 0);
     world.reconciled(&["alice", "poor"]).await;
 }
@@ -357,7 +357,7 @@ async fn pl_31_pl_32_after_a_day_without_its_wallet_all_comes_to_one_end() {
     }
     let due: i128 = world.server.holding(Books::Transit("acme"), Currency::EUR);
     let won = last.win.as_ref().unwrap().amount_minor;
-    assert_eq!(due, i128::from(won) * 10_000_000, "what is due is on its way, to the last unit");
+    assert_eq!(due, i128::from(won) * 10_000_000, "the exact amount due is being paid");
     world.wallet.script(&[]);
     world.settled(&["debited", "winner"]).await;
     assert_eq!((world.wallet.balance("debited"), world.wallet.balance("winner")), (1_000, 1_000 + net(&last)));
@@ -409,7 +409,7 @@ async fn at_a3_a_debit_in_progress_when_damage_is_found_has_an_unknown_outcome()
     let calls = world.wallet.books().calls;
     let (mut other, account) = (client.clone(), alice.clone());
     let asked = tokio::spawn(async move { bet_within(&mut other, bet("r", &account, "0.10"), 9_000).await });
-    until(|| world.wallet.books().calls > calls + 1, "the wallet is asked").await;
+    until(|| world.wallet.books().calls > calls + 1, "the wallet is called").await;
     world.server.ledger_of("alice").distrust_log("partition 0: a test");
     world.server.ledger_of("bob").distrust_log("partition 0: a test");
     world.wallet.script(&[]);

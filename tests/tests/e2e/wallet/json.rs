@@ -187,7 +187,7 @@ async fn pl_31_only_a_whole_answer_of_the_contract_with_status_200_is_one() {
         let alice = world.player(&mut client, "alice", 1_000).await;
         let status = bet_within(&mut client, bet("r", &alice, "0.10"), 500).await.unwrap_err();
         assert_eq!(reason(&status), "OUTCOME_UNKNOWN", "{what}");
-        assert!(status.message().len() < 1_000, "{what}: no more is told than a line");
+        assert!(status.message().len() < 1_000, "{what}: at most a line is quoted");
         assert_eq!(looked_up(&mut client, &alice, "r").await.state(), State::Pending, "{what}");
         assert_eq!(rounds(&mut client, &alice).await, 0, "{what}: no outcome before a confirmed debit");
         world.server.stop().await.unwrap();

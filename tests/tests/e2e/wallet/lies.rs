@@ -45,7 +45,7 @@ async fn pl_31_pl_32_a_wallet_that_lies_about_balances_changes_no_round_and_no_m
             }
             world.settled(&[name]).await;
             assert_eq!(rounds(&mut client, &account).await, 3, "each is decided");
-            assert_eq!(world.wallet.balance(name), FUNDS - staked + won, "the wallet moved what it confirmed");
+            assert_eq!(world.wallet.balance(name), FUNDS - staked + won, "the wallet moved the confirmed amount");
             assert_eq!(client.balance(&account).await, 0, "nothing of a lie is in the books");
             (all_staked, all_won) = (all_staked + staked, all_won + won);
         }

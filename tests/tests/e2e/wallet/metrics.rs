@@ -71,7 +71,7 @@ async fn pl_31_pl_32_calls_to_a_wallet_are_counted_by_how_they_end_and_what_is_o
     asked.retain(|name| name.starts_with(OF_WALLETS));
     assert!(asked.len() > 2, "there are alarms of wallets");
     for name in asked {
-        assert!(latest.contains_key(&name), "an alarm asks for {name}");
+        assert!(latest.contains_key(&name), "an alarm uses {name}");
     }
     assert_eq!(service.terminate().await, Some(0));
 }

@@ -66,7 +66,7 @@ async fn pl_31_each_bet_is_debited_and_each_win_credited_by_the_operators_wallet
             let mut last = client.spin(bet(&format!("r{number}"), &alice, "0.10"), force).await.unwrap();
             staked += last.bet.as_ref().unwrap().amount_minor;
             let told = last.balance.as_ref().unwrap().amount_minor;
-            assert!(told <= 100_000 - staked + won, "the balance is the wallet's, before what is due");
+            assert!(told <= 100_000 - staked + won, "the balance is the wallet's, without credits due");
             while let Some(kind) = next_choice(&last) {
                 let request = format!("r{number}.{}", last.step);
                 last = client.choose(&request, &last.round_id, kind, None).await.unwrap();
@@ -260,7 +260,7 @@ async fn pl_42_mf_c3_no_debit_is_called_after_its_rollback_is_logged() {
         world.wallet.always(Fault::Unsure);
         let betting = bet_within(&mut client, bet("r", &alice, "0.10"), 9_000);
         let cancelling = async {
-            until(|| world.wallet.books().calls > 1, "the debit is asked again").await;
+            until(|| world.wallet.books().calls > 1, "the debit is sent again").await;
             let answer = cancelled(&mut other, &alice, "r").await;
             world.wallet.script(&[]);
             world.settled(&["alice"]).await;

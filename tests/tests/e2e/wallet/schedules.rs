@@ -152,7 +152,7 @@ async fn schedule(seed: u64) {
         }
     }
     for player in players {
-        tokio::time::timeout(Duration::from_secs(600), player).await.expect("everybody comes to an end").unwrap();
+        tokio::time::timeout(Duration::from_secs(600), player).await.expect("all players finish").unwrap();
     }
     process.kill();
     wallet.script(&[]);

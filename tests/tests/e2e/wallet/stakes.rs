@@ -90,7 +90,7 @@ async fn pl_31_bw_22_a_gamble_asks_the_wallet_for_nothing_and_its_end_is_credite
             let named = format!("{id}.{turn}");
             last = client.choose(&named, &last.round_id, guess, Some(Force::Right)).await.unwrap();
             if last.state() == RoundState::Open {
-                assert_eq!(world.wallet.books().calls, calls, "the wallet is asked for nothing");
+                assert_eq!(world.wallet.books().calls, calls, "the wallet gets no call");
             }
         }
         while let Some(kind) = next_choice(&last) {
