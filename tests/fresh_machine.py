@@ -95,20 +95,20 @@ def inside(root, line, stop=None, **more):
         deepest = int(children[0])
     os.kill(deepest, signal.SIGINT)
     process.stdout.read()
-    assert process.wait(timeout=60) == 0, "it does not stop well"
+    assert process.wait(timeout=60) == 0, "it exits with an error"
     return process
 
 
 def main():
     parser = argparse.ArgumentParser(description="Runs the README's two commands on a plain Debian.")
-    parser.add_argument("--keep", type=Path, help="make the root in this folder, or use the one that is there, and leave it")
-    parser.add_argument("--environment", action="store_true", help="run only what needs no build")
-    parser.add_argument("command", nargs="?", help="run this instead")
+    parser.add_argument("--keep", type=Path, help="create or reuse the root in this folder, and keep it")
+    parser.add_argument("--environment", action="store_true", help="run only the steps before the first build")
+    parser.add_argument("command", nargs="?", help="run this shell command instead")
     arguments = parser.parse_args()
     if os.geteuid() != 0:
-        sys.exit("it makes a root and namespaces: run it as root")
+        sys.exit("this creates a root and namespaces: run it as root")
     if not shutil.which("debootstrap"):
-        sys.exit("it needs debootstrap: apt-get install debootstrap")
+        sys.exit("debootstrap is missing: apt-get install debootstrap")
     packages, commands = named()
     work = arguments.keep or Path(tempfile.mkdtemp())
     root = work.resolve() / "root"
@@ -126,7 +126,7 @@ def main():
         else:
             inside(root, commands[0], stop="Try, in another terminal")
             inside(root, commands[1])
-        say("done: what the README names is enough")
+        say("done: the README's packages suffice")
     finally:
         if not arguments.keep:
             shutil.rmtree(work)

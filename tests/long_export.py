@@ -65,7 +65,7 @@ def main(motherlode, *lengths):
             wrong = max(peak for peak, _ in of) > BOUND or of[-1][0] > of[0][0] + MORE
             failed |= wrong
             figures = "  ".join(f"{peak:6.1f} ({size / 2**20:6.1f})" for peak, size in of)
-            print(f"{what:13} {form:8} {figures}{'  above the bound, or it grows' if wrong else ''}")
+            print(f"{what:13} {form:8} {figures}{'  above the bound, or growing' if wrong else ''}")
     return 1 if failed else 0
 
 

@@ -177,7 +177,7 @@ def bets_beside(motherlode, share, who, beside):
     with tempfile.TemporaryDirectory(dir=os.environ.get("FIGURES_DATA")) as data, serving(motherlode, data) as (address, console):
         most = highest_rate(motherlode, address)
         rate = int(most * share)
-        print(f"bets at {rate} a second, {share:.0%} of the {most:.0f} that are held, {rate * SECONDS} in each half of {TURNS} turns:", flush=True)
+        print(f"bets at {rate} per second, {share:.0%} of the highest rate {most:.0f}, {rate * SECONDS} in each half of {TURNS} turns:", flush=True)
         ratios, all_p99, all_p50 = [], {False: [], True: []}, {False: [], True: []}
         for turn in range(TURNS):
             order = [False, True] if turn % 2 else [True, False]
@@ -189,16 +189,16 @@ def bets_beside(motherlode, share, who, beside):
                 all_p99[watched].append(taken["p99"])
                 all_p50[watched].append(taken["p50"])
             ratios.append(p99[True] / p99[False])
-            print(f"  turn {turn + 1}: p99 {p99[True]:.2f} ms beside {who}, {p99[False]:.2f} ms without: {ratios[-1]:.2f}", flush=True)
+            print(f"  turn {turn + 1}: p99 {p99[True]:.2f} ms with {who}, {p99[False]:.2f} ms without: {ratios[-1]:.2f}", flush=True)
         for told, all_of in [("p50", all_p50), ("p99", all_p99)]:
             within, without = (statistics.median(all_of[watched]) for watched in [True, False])
-            print(f"  {told}, median of the turns: {within:.2f} ms beside {who}, {without:.2f} ms without: {within / without:.2f}")
+            print(f"  {told}, median of the turns: {within:.2f} ms with {who}, {without:.2f} ms without: {within / without:.2f}")
         # Noise: how p99 changes between halves without other load. Smaller ratios are not significant.
         noise = [max(pair) / min(pair) for pair in zip(all_p99[False], all_p99[False][1:])]
         median, quarters = statistics.median(ratios), statistics.quantiles(ratios, n=4) if len(ratios) > 1 else [ratios[0]] * 3
         print(f"  ratio: median {median:.2f}, half of the turns {quarters[0]:.2f} to {quarters[2]:.2f}, all {min(ratios):.2f} to {max(ratios):.2f}")
         if noise:
-            print(f"  two halves with nobody beside differ by {statistics.median(noise):.2f} in the median, {max(noise):.2f} at the most")
+            print(f"  noise: halves without other load differ by {statistics.median(noise):.2f} in the median, at most {max(noise):.2f}")
         print(f"  {'within' if median <= RATIO_MAX else 'ABOVE'} {RATIO_MAX} in the median")
 
 
@@ -208,7 +208,7 @@ def by_length(motherlode, folders):
         opened = [services.enter_context(serving(motherlode, folder)) for folder in folders]
         lengths = [Client(address).position() for address, _ in opened]
         rate = int(min(load(motherlode, address, 20_000, 0)["rate"] for address, _ in opened) * 0.3)
-        print(f"bets at {rate} a second, {rate * SECONDS} on each log of {TURNS} turns:", flush=True)
+        print(f"bets at {rate} per second, {rate * SECONDS} on each log, {TURNS} turns:", flush=True)
         p99 = [[] for _ in opened]
         for turn in range(TURNS):
             for nth in range(len(opened)):

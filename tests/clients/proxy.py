@@ -46,7 +46,7 @@ class Proxy(grpc.GenericRpcHandler):
                 self.seen.append(message)
                 act = self.acts.pop(0) if self.acts else PASS
         if act == DOWN:
-            context.abort(grpc.StatusCode.UNAVAILABLE, "nobody is there")
+            context.abort(grpc.StatusCode.UNAVAILABLE, "no service")
         if act == BUSY:
             self.refuse_for_now(context)
         try:

@@ -21,5 +21,5 @@ def takes():
 
     takes(["serve"])
     refused = subprocess.run([BINARY, "serve", "--no-such-flag", "--help"], capture_output=True, timeout=60)
-    assert refused.returncode != 0, "a flag that there is not is told"
+    assert refused.returncode != 0, "an unknown flag is refused"
     return takes

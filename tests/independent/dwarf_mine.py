@@ -158,7 +158,7 @@ class Round(rounds.Round):
         cells = spin["cells"][reel * rows + ROWS : (reel + 1) * rows]
         expect(
             len(cells) == grown and set(cells) <= {*self.game.cells.symbols, *self.game.crystals},
-            "what the expanded rows can show",
+            "possible symbols of the expanded rows",
         )
         return cells
 

@@ -160,7 +160,7 @@ class Round(rounds.Round):
             self.held[cell] = kind, value
         factors = [value for kind, value in self.held.values() if kind == "multiplier"]
         grand = ("mystery", max(self.game.mysteries.values())) in self.held.values()
-        expect(not grand or max(factors, default=2) <= 2, "GRAND beside a factor above 2 (ME-07)")
+        expect(not grand or max(factors, default=2) <= 2, "GRAND with a factor above 2 (ME-07)")
         paid = sum(value for kind, value in self.held.values() if kind != "multiplier") * prod(factors)
         spins.append({**self.held_window(spin), "cells": cells})
         spin = next(windows)

@@ -130,7 +130,7 @@ class Round(rounds.Round):
         spin = self.left.pop(0)
         cells = [cell for _, cell, _ in spin["marks"]]
         expect(all(kind == "question" for kind, _, _ in spin["marks"]), "Question marks")
-        expect(len(set(cells)) == len(cells) in self.game.counts["explosion"], "so many Question marks")
+        expect(len(set(cells)) == len(cells) in self.game.counts["explosion"], "number of Question marks")
         exploded = [list(reel) for reel in window]
         for _, cell, symbol in spin["marks"]:
             expect(symbol in self.game.high, "a Question mark's symbol")

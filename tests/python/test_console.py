@@ -108,7 +108,7 @@ def test_pl_28_a_proof_is_checked_in_the_browser(browser, console, width, scheme
         page.locator("#check button:enabled").wait_for()
         del asked[:]
         assert verdict(page) == "All of it holds.", name
-        assert asked == [], "the browser does it by itself"
+        assert asked == [], "the page makes no request"
         told = page.locator("#results li").all_inner_texts()
         assert told[0].startswith("Signature: "), told
         assert any(line.startswith("Inclusion: ") for line in told), told

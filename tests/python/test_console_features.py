@@ -43,7 +43,7 @@ def test_pl_19_the_page_of_every_feature_shows_all_of_it_fits_and_axe_finds_noth
     rounds = {name: client.round(play(client, name, game, script)) for name, script in SCRIPTS[game].items()}
     described = client.spins.GetGame(spin_pb2.GetGameRequest(game=game))
     shown = set().union(*(shown_by(described, round) for round in rounds.values()))
-    assert declared(described) - shown == set(), "what the game declares has no scripted round"
+    assert declared(described) - shown == set(), "a declared feature has no scripted round"
     assert kinds_of(game) - shown == set(), "nor have these"
     context = patient(browser)
     page = enter(context, service.console)
@@ -77,4 +77,4 @@ def holds(page, name, game, script, round):
     for won in round.jackpots:
         assert cash(won.amount) in text, name
     if round.state == round_pb2.ROUND_STATE_OPEN:
-        assert page.get_by_text("shown when the round is over").count() == len(round.steps), "nothing hidden is told (NP-12)"
+        assert page.get_by_text("shown when the round is over").count() == len(round.steps), "hidden objects are not shown (NP-12)"

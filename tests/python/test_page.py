@@ -64,7 +64,7 @@ def test_pl_19_the_page_of_a_round_says_what_the_round_says(client, player, game
         waits = step.outcome.awaiting != round_pb2.AWAITING_NOTHING
         standing = "waits for" if waits else "The round wins" if step.outcome.round_win_coins else "No win."
         assert standing in drawn
-    assert "│" in drawings[0], "the window that was bet on stands in a frame"
+    assert "│" in drawings[0], "the paid window has a frame"
     assert ("the player skips" in text) == (len(round.steps) > 1)
 
 

@@ -228,7 +228,7 @@ def test_pl_11_a_stream_answers_by_tag_as_the_unary_calls_do(client, player):
             answer = next(stream.answers)
             said = read_details(CODES[answer.error.code], answer.error)
             assert (answer.tag, said.code, said.reason) == (tag, code, reason)
-    assert list(stream.answers) == [], "the stream ends when the caller says no more"
+    assert list(stream.answers) == [], "the stream ends after the caller's last message"
 
 
 def fields(message):

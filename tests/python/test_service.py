@@ -189,7 +189,7 @@ def test_pl_30_a_stop_ends_streams_and_answers_what_was_taken(start):
     service = start()
     client = service.client()
     for tag, played in told.items():
-        assert client.spin(bet("r", accounts[tag])) == played, "what was told is what happened"
+        assert client.spin(bet("r", accounts[tag])) == played, "the answer is repeated"
     for of in accounts:
         played = client.spin(bet("r", of))
         assert len(client.rounds(of).rounds) == 1

@@ -27,7 +27,7 @@ pub fn digest(state: &[u8]) -> String {
 }
 
 /// Compares digests with a file of `tests/golden` and panics if they differ; `constant` names the version in the
-/// sources. With `MOTHERLODE_WRITE_DIGESTS` and a new version, writes the file instead.
+/// sources. If `MOTHERLODE_WRITE_DIGESTS` is set, and the version was raised or a log added, writes the file instead.
 pub fn check(file: &str, constant: &str, version: u32, digests: &Digests) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden").join(file);
     let text = fs::read_to_string(&path).unwrap_or_default();
@@ -37,15 +37,15 @@ pub fn check(file: &str, constant: &str, version: u32, digests: &Digests) {
         None => {}
         Some(Difference::Allowed) if writes => fs::write(&path, format(version, digests)).expect("the file is written"),
         Some(Difference::Allowed) => panic!(
-            "tests/golden/{file} lacks the digests of {constant} {version}, or of a new log: write them by running this test with {WRITE}=1"
+            "tests/golden/{file} lacks the digests of {constant} {version} or of a new log: run this test with {WRITE}=1 to write them"
         ),
         Some(Difference::Changed(logs)) => panic!(
-            "the state that is folded from {logs} is serialized as other bytes than in tests/golden/{file}, and {constant} is still \
-             {version}: files that an earlier build wrote would be used as if they were of this one. Raise {constant}, then write the new \
-             digests by running this test with {WRITE}=1. If the change was not meant, undo it. No log of the list may change: add a new one"
+            "the serialized state of {logs} differs from tests/golden/{file}, but {constant} is still {version}: the service would load \
+             incompatible files of earlier builds. Raise {constant} and run this test with {WRITE}=1 to write the new digests, or undo \
+             an unintended change. Existing logs never change: add a new one"
         ),
         Some(Difference::Older { held }) => panic!(
-            "{constant} is {version}, and the digests in tests/golden/{file} are of {held}: a version is never taken back or used twice"
+            "{constant} is {version}, but the digests in tests/golden/{file} are of {held}: versions only increase"
         ),
     }
 }
