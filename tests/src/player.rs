@@ -86,7 +86,7 @@ impl Player {
     /// Checks that each answer is repeated unchanged and the balance is their sum.
     pub async fn check(&mut self, client: &mut Client) {
         let (rounds, answers) = (self.round, Arc::default());
-        // Completes the interrupted round, so that none is open.
+        // Completes the interrupted round.
         for round in 0..=rounds {
             self.round = round;
             self.play_round(client, &answers).await.expect("a repetition is answered");

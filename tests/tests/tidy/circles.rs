@@ -7,7 +7,7 @@ use crate::{
     root,
 };
 
-/// Layers of crates, lowest first: folders that import none of the later ones.
+/// Layers of crates, lowest first: a folder imports only earlier ones.
 const FLOORS: [(&str, &[&str]); 2] = [
     ("engine/slots", &["contract", "parts", "math", "games"]),
     ("engine/books", &["values", "events", "statement", "play", "state", "fold"]),

@@ -33,8 +33,7 @@ const ENGINE_MAY_USE: [&str; 12] = [
     "toml",
 ];
 
-/// Direct dependencies allowed in `rounds`. Through the messages it also depends on gRPC crates, but names none of
-/// their items.
+/// Direct dependencies allowed in `rounds`, which reaches gRPC crates only through the messages.
 const ROUNDS_MAY_USE: [&str; 6] =
     ["motherlode-books", "motherlode-proto", "motherlode-slots", "prost", "prost-types", "thiserror"];
 

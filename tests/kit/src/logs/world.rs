@@ -153,7 +153,7 @@ impl World {
         self.write(player(name), vec![Event::DrawSealed(DrawSealed { number, epoch, generation, seal, reason })]);
     }
 
-    /// Writes steps of the pools until none is due, and returns the awards.
+    /// Writes all due steps of the pools and returns the awards.
     pub fn settle_pools(&mut self) -> Vec<Award> {
         let (mut awards, mut steps) = (vec![], true);
         while std::mem::take(&mut steps) {
