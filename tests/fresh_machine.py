@@ -3,12 +3,10 @@
 
     tests/fresh_machine.py [--keep FOLDER] [--environment] [COMMAND]
 
-Needs root on Debian and debootstrap. Uses this machine's Rust toolchain and the sources at HEAD. The first command must
-serve until SIGINT; the second must succeed. --environment only runs the steps of tests/run before its first build.
-COMMAND is run by the root's shell in the sources instead. --keep keeps the root for the next time, since a clean build
-is slow.
-
-The root uses this machine's network: its resolver, certificates, pip settings and cargo registry.
+Needs root on Debian, debootstrap, and this machine's Rust toolchain, network and cargo registry; builds the sources at
+HEAD. The first command must serve until SIGINT; the second must succeed. --environment only runs the steps of tests/run
+before its first build. COMMAND is run by the root's shell in the sources instead. --keep keeps the root, since a clean
+build is slow.
 """
 
 import argparse
@@ -37,7 +35,6 @@ def say(text):
 
 
 def named():
-    """Returns the README's packages and its two commands."""
     readme = (ROOT / "README.md").read_text()
     section = re.search(r"^## Two commands$(.*?)^## ", readme, re.MULTILINE | re.DOTALL).group(1)
     packages = re.search(r"^# apt-get install (.*)$", section, re.MULTILINE).group(1).split()

@@ -283,7 +283,6 @@ def readers(motherlode, address, console):
 
 @contextmanager
 def spinning(_motherlode, _address, _console):
-    """Runs two busy processes of the lowest priority."""
     count = "import os\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\nprint(flush=True)\nwhile True: pass"
     counting = [subprocess.Popen([sys.executable, "-c", count], stdout=subprocess.PIPE) for _ in range(2)]
     [one.stdout.readline() for one in counting]

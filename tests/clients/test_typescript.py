@@ -62,7 +62,6 @@ def tarball(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def user(tarball):
-    """Returns a program's folder with the package and its locked dependencies."""
     folder = tarball.parent / "user"
     installed = folder / "node_modules/motherlode-client"
     installed.mkdir(parents=True)
@@ -133,7 +132,6 @@ def node(folder, *command):
 
 
 def compiled(folder, **sources):
-    """Compiles programs with the package's types and compiler options; returns the compiler's output."""
     for name, source in sources.items():
         (folder / f"{name}.ts").write_text(source)
     options = {**json.loads((TYPESCRIPT / "tsconfig.json").read_text())["compilerOptions"], "rootDir": ".", "outDir": "made", "declaration": False}

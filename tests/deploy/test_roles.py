@@ -1,8 +1,8 @@
-"""deploy/kubernetes/distributed in operation: the containers' commands and probes, run as processes on loopback.
+"""deploy/kubernetes/distributed in operation: runs the containers' commands and probes as processes on loopback, and
+checks readiness and liveness before and after the writer's death.
 
-Only addresses and paths differ, and the log is on one NATS server without TLS and credentials, which
-tests/tests/e2e/jetstream_tls.rs covers. Checks readiness and liveness of each process before and after the writer's
-death.
+Only addresses and paths differ. The log is on one NATS server without TLS and credentials, which
+tests/tests/e2e/jetstream_tls.rs covers.
 """
 
 import hashlib
@@ -61,7 +61,6 @@ class Node:
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
 
     def passes(self, probe):
-        """Runs a probe as the kubelet does."""
         told = self.container[f"{probe}Probe"]
         if "tcpSocket" in told:
             return listens(self.address, 50051)
@@ -96,7 +95,6 @@ def nats(tmp_path):
 
 
 def configure(folder, nats):
-    """Writes the manifests' configuration and a folder of secrets per role, with local files and addresses."""
     for role in ROLES:
         (folder / role).mkdir()
         files = ["-keyout", folder / role / "tls.key", "-out", folder / role / "tls.crt"]
@@ -130,7 +128,6 @@ def configure(folder, nats):
 
 @pytest.fixture
 def nodes(tmp_path, nats):
-    """Starts a process for each ledger and each other role, by the name of its pod."""
     configure(tmp_path, nats)
     made = {found["metadata"]["name"]: found for found in render(FOLDER) if pod(found)}
     count = made["ledger"]["spec"]["replicas"]
@@ -166,15 +163,13 @@ def test_one_ledger_is_ready_the_other_lives_and_takes_over(nodes, tmp_path):
     def writers():
         """Returns the ready ledger, if any; two at the same time fail the test.
 
-        All are probed twice in the same order. A takeover between two probes, as happens under load, makes the old
-        writer fail its second probe. Two ledgers with both probes passed were ready at the same time.
+        All are probed twice in the same order: a takeover between two probes makes the old writer fail its second one.
         """
         found = ready(ready(ledgers))
         assert len(found) <= 1, log.read_text()
         return found
 
     def writes():
-        """Returns the ready ledger once the other roles are ready, else None."""
         found = writers()
         return found[0] if found and ready(others) == others else None
 

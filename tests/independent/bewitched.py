@@ -25,8 +25,8 @@ class Bewitched:
         self.multiplier = self.file.data["free_spins"]["multiplier"]
 
     def returns(self):
-        """Returns the exact return by part, in bets; all lines are alike. The jackpot's part is its seed at the file's
-        probability; contributions to the pool are returned in addition."""
+        """Returns the exact return by part, in bets. The jackpot's part is its seed; contributions to the pool are
+        returned in addition."""
         line = mean_of_cells(self.strips, lambda cells: self.lines.best(cells)[0])
         scatters = count_chances(self.strips, [self.scatter], ROWS).items()
         scatter = sum(chance * self.file.pays(self.scatter, number) for number, chance in scatters)
@@ -48,8 +48,6 @@ class Bewitched:
 
 
 class Round(rounds.Round):
-    """A round: the paid spin, bonuses and free spins, then the double."""
-
     PARTS = ("base_lines", "scatter", "bonus", "free_spins")
     TURNS_MAX = 5
 

@@ -1,7 +1,7 @@
 """Computes exactly how rounding to minor units changes the return of a ways game (DM-17, DM-19).
 
 A coin of n fifths of a minor unit rounds a win by the residue of its coins modulo 5; there are no halves. So all
-windows are counted by the residue of their wins, reel by reel, merging equal states. All numbers are integers.
+windows are counted by residue, reel by reel, merging equal states. All numbers are integers.
 """
 
 from collections import Counter, defaultdict
@@ -135,7 +135,6 @@ def unpacked(figures, place):
 
 
 def contents_of(columns, symbols, drawn):
-    """Counts a reel's combinations of symbols by crystals on it."""
     of_strip = Counter(tuple(map(column.count, symbols)) for column in columns)
     contents = []
     for cells in drawn.shown if drawn else [{(0,) * len(symbols): 1}]:

@@ -118,8 +118,6 @@ class DwarfMine:
 
 
 class Round(rounds.Round):
-    """A round: the paid spin, then its series, one per step."""
-
     PARTS = ("base_ways", "free_spins", "collections")
 
     def __init__(self, game, stake, terms):
@@ -189,7 +187,6 @@ class Round(rounds.Round):
         return marks
 
     def free_series(self, shown):
-        """Plays a whole series of free spins on seven rows."""
         kind, number, strips, coin_micros = self.series.pop(0)
         expect(len(shown["spins"]) == number, f"{len(shown['spins'])} free spins of {number}")
         spins = []

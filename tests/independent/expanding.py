@@ -9,7 +9,6 @@ CRYSTALS = 4
 
 
 def windows_of(strip, rows):
-    """Returns a reel's column at each stop."""
     return [[strip[(stop + row) % len(strip)] for row in range(rows)] for stop in range(len(strip))]
 
 

@@ -47,8 +47,6 @@ class Neptune:
 
 
 class Round(rounds.Round):
-    """A round: the paid spin, then Treasure bonuses and free spins."""
-
     PARTS = ("base_lines", "scatter", "treasure", "free_spins")
 
     def __init__(self, game, stake, terms):

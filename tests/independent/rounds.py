@@ -1,8 +1,5 @@
-"""Base of the games' rounds: recomputes rounds that the engine played.
-
-A game computes each step's outcome and takes only draws from the engine's: reel stops, prizes, cards. Both outcomes
-must be equal.
-"""
+"""Base of the games' rounds: recomputes each step's outcome and compares it with the engine's. A game takes only draws
+from the engine's outcome: reel stops, prizes, cards."""
 
 import json
 import os
@@ -76,7 +73,6 @@ class Round:
         return minor(coins, self.stake["coin_value_micros"], self.terms["minor_micros"])
 
     def spin(self, kind, window, wins, shown, **more):
-        """Returns a window's outcome; `more` has parts beyond the regular wins."""
         coins = total(wins)
         return {
             "kind": kind,
@@ -99,7 +95,6 @@ class Round:
         self.won_minor += sum(spin["win_minor"] for spin in spins)
 
     def outcome(self, parts, **more):
-        """Returns the step's outcome in the round's current state."""
         return {
             "spins": [],
             "prize": None,

@@ -1,5 +1,5 @@
-"""Recomputes every step of 20,000 rounds per game, and of 4,000 per older version, from the published data file, and
-checks that any changed figure is detected. `tests/run games` uses five times as many rounds."""
+"""Recomputes every step of 20,000 rounds per game, and of 4,000 per older version, from the data file, and checks that
+any changed figure is detected. `tests/run games` uses more rounds."""
 
 import os
 from collections import Counter, defaultdict

@@ -10,7 +10,6 @@ from operator import itemgetter
 
 
 def at_stops(strips, stops, rows):
-    """Returns the window with each strip's stop in the top row."""
     return [
         [strip[(stop + row) % len(strip)] for row in range(rows)] for strip, stop in zip(strips, stops, strict=True)
     ]

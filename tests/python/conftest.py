@@ -123,7 +123,6 @@ class Service:
 
 @pytest.fixture
 def start(tmp_path):
-    """Starts services for one test, and kills the remaining ones at its end."""
     started = []
 
     def start(config="", binary=BINARY):

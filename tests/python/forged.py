@@ -1,8 +1,5 @@
-"""List of honest and forged proofs of rounds, with the expected verdict of each.
-
-`motherlode verify`, examples/verify_round.py and the console's page are tested with it (test_proofs, test_console). The
-forger can sign with a key for the log's name.
-"""
+"""Honest and forged proofs of rounds with their verdicts, for `motherlode verify`, examples/verify_round.py and the
+console's page. The forger can sign with a key for the log's name."""
 
 import base64
 import hashlib
@@ -115,8 +112,7 @@ def linked(records):
 
 
 def forged(proof, other, key):
-    """Yields the case, the proof, the key and the verdict, for a round of several records and another round of the
-    player."""
+    """Yields case, proof, key and verdict, for a round of several records and another round of the player."""
     assert len(proven(proof).records) > 1 and len(proven(proof).sealing) == 1, "a round of several steps"
     head, note = proof.split("\n\n", 1)
     lines = head.split("\n")

@@ -1,8 +1,8 @@
-"""Rounds made by the scripted dealer: one for each feature of each game, with its expected display.
+"""Rounds of the scripted dealer: one for each feature of each game, with its expected display.
 
-`SCRIPTS` is complete: `declared` reads a game's description, `shown_by` reads a round, and a feature without a round
-fails the test. `KINDS` assigns the contract's kinds (of spins, marks, choices, cards, states) to the games and the
-platform, and must have all of them.
+`SCRIPTS` is complete: a feature in a game's description (`declared`) without a round (`shown_by`) fails the test.
+`KINDS` assigns the contract's kinds (of spins, marks, choices, cards, states) to the games and the platform, and must
+have all of them.
 """
 
 from dataclasses import dataclass
@@ -208,7 +208,6 @@ def all_kinds():
 
 
 def shown_by(game, round):
-    """Returns the game's features and the contract's kinds in a round."""
     shown = {f"state {round_pb2.RoundState.Name(round.state).removeprefix('ROUND_STATE_')}"}
     if round.witch:
         shown.add(f"witch {round_pb2.Witch.Name(round.witch).removeprefix('WITCH_')}")
@@ -261,7 +260,6 @@ def of_spin(game, spin):
 
 
 def declared(game):
-    """Returns the features in a game's description."""
     Role = description_pb2.SymbolRole
     shown = {"a win on a line"} if game.lines else {"a win on ways"}
     shown |= {f"{rows} rows" for rows in range(game.rows, game.rows_max + 1)}
@@ -286,7 +284,6 @@ def declared(game):
 
 
 def play(client, name, game, script):
-    """Plays a script with a new player; returns the round's id."""
     player = client.fund(name, amount=100_000_000)
     for number, wish in enumerate(script.before):
         played = bet(client, player, game, script, f"before-{number}", wish)

@@ -197,7 +197,6 @@ def pattern_counts(bits, width):
 
 
 def shorter(counts):
-    """Returns the counts of the patterns that are one bit shorter."""
     return counts.reshape(-1, 2).sum(axis=1)
 
 

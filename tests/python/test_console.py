@@ -86,7 +86,6 @@ def test_pl_20_support_works_by_keyboard_and_without_javascript(browser, console
 
 
 def verdict(page):
-    """Checks the shown proof on the page; returns the verdict."""
     page.get_by_role("button", name="Check it here").click()
     page.locator("#verdict.good, #verdict.bad, #verdict.part").wait_for()
     return page.locator("#verdict").inner_text()

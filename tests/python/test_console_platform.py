@@ -45,7 +45,6 @@ def played(start_once):
 
 
 def of_a_session(client, player, mode):
-    """Plays a round in a session; demo play opens and fills the account of play money."""
     opened = client.spins.OpenSession(
         spin_pb2.OpenSessionRequest(request_id="session", account=player, game="neptune", jurisdiction="uk", mode=mode)
     )
@@ -144,7 +143,6 @@ def test_bw_16_an_award_that_is_pending_and_then_paid_says_so(browser, tmp_path)
 
 
 def set_aside(start, client_of, config):
-    """Starts a service with a hit whose award is set aside, since the account has no room for it."""
     service = start(config + CONSOLE, SCRIPTED)
     client = client_of(service)
     round_id = play(client, "full", "bewitched", Script("BW-16", "pick", coins=10, end=LEAVE))

@@ -37,7 +37,6 @@ def play(client):
 
 
 def rows_of(log, what, folder):
-    """Returns a table's rows, which must be equal in each format."""
     file = folder / f"{what}.parquet"
     export(log, what, "--format", "parquet", "--out", file)
     table = pyarrow.parquet.read_table(file)

@@ -1,7 +1,7 @@
 """PL-28: tests the exports of `motherlode rng` with NIST SP 800-22 and tests of scaled numbers.
 
-Exports have fixed seeds, so runs are reproducible. Each of some 500 verdicts has a significance of one in a million: a
-perfect generator would fail for about one choice of seeds in 2,000. Known bad generators must fail.
+Exports have fixed seeds, so runs are reproducible. Each of some 500 verdicts has a significance of one in a million.
+Known bad generators must fail.
 """
 
 import subprocess

@@ -41,7 +41,6 @@ def postgres_program(name):
 
 @pytest.fixture(scope="session")
 def postgres():
-    """Starts a PostgreSQL server on a socket in a folder; yields its URL."""
     if not (postgres_program("initdb") and postgres_program("postgres")):
         pytest.skip("no PostgreSQL (Debian: apt-get install postgresql): the wallet's books are tested in SQLite alone")
     # PostgreSQL refuses to run as root.
@@ -125,7 +124,6 @@ def patient(call):
 
 
 def played(client, account, number):
-    """Plays a round to its end with retries; returns the player's net result."""
     request = bet(f"r{number}", account, coin_value="0.10")
     steps = [patient(lambda: client.spin(request))]
     while choice := choice_for(steps[-1].outcome.awaiting):

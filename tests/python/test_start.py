@@ -97,12 +97,10 @@ def test_uf_09_a_start_after_a_kill_tells_of_no_other_log_and_the_first_of_a_new
 
 
 def canonical(settings):
-    """Computes the canonical form from its documentation."""
     return (json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n").encode()
 
 
 def merged(defaults, given):
-    """Merges a file's settings over the defaults."""
     if not isinstance(defaults, dict) or not isinstance(given, dict):
         return given
     return defaults | {key: merged(defaults.get(key), value) for key, value in given.items()}
