@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Returns an incident of an operator that covers the hour before `until_ms`, Unix ms.
 #[must_use]
 pub fn incident(id: &str, operator: &str, until_ms: i64) -> Incident {
-    // Whole seconds would lose up to a second of the last minute.
+    // Cut to whole seconds, a time in the first second of a minute would exclude that minute.
     let time = |ms: i64| {
         let nanos = i32::try_from(ms.rem_euclid(1_000) * 1_000_000).unwrap_or_default();
         Some(prost_types::Timestamp { seconds: ms.div_euclid(1_000), nanos })
