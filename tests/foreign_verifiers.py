@@ -1,7 +1,7 @@
-"""A long log, served by the running service and checked record by record by those who share no code with it.
+"""Checks a long log of a running service with programs that share no code with it.
 
-Has so many rounds played (`loadtest`), and then tlog-scales, and Go's sumdb/note and sumdb/tlog where Go is at hand, check over HTTP
-the checkpoint's signature, and of every record its inclusion and that the tree up to it is the beginning of the whole.
+Plays ROUNDS rounds with `loadtest`. Then tlog-scales, and Go's sumdb if Go is installed, check over HTTP the
+checkpoint's signature, and for each record its inclusion and that the tree up to it is a prefix of the whole.
 
     foreign_verifiers.py ROUNDS        with MOTHERLODE_BIN, as `tests/run proofs` does
 """
@@ -19,7 +19,7 @@ from tlog_scales import backend, reader, signing
 from tlog_scales.tiles import leaf_hash
 
 HERE = Path(__file__).parent
-# Where Debian has the sources of packages in Go: golang-go and golang-golang-x-mod-dev.
+# Debian's Go sources: golang-go and golang-golang-x-mod-dev.
 GO_PATH = Path("/usr/share/gocode")
 BINARY = os.environ["MOTHERLODE_BIN"]
 
@@ -30,7 +30,7 @@ def by_tlog_scales(prefix, vkey):
     checkpoint = log.get_checkpoint()
     checkpoint.verify(signing.Vkey.from_string(vkey))
     size, root = checkpoint.size, checkpoint.root_hash
-    # Subtrees are the same for many records: each is computed once.
+    # Many records share subtrees: each is computed once.
     log.mth = functools.lru_cache(1 << 16)(log.mth)
     assert log.calculate_root_hash() == root
     for index in range(size):
@@ -72,10 +72,8 @@ def main(rounds):
             prefix = said["checkpoints and tiles as files"].removesuffix("/checkpoint")
             played = [BINARY, "loadtest", "--target", f"http://{address}", "--rounds", str(rounds), "--players", "10000", "--stream"]
             subprocess.run(played, check=True, stdout=subprocess.DEVNULL)
-            # Each round is a record at the least, and a checkpoint is a second behind.
             while reader.TilesReader(backend.make_backend(prefix)).get_checkpoint().size < rounds:
                 time.sleep(0.1)
-            # The two at the same time: neither knows of the other.
             go = by_go(prefix, vkey, folder)
             try:
                 by_tlog_scales(prefix, vkey)

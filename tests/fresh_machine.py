@@ -1,15 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the README's two commands on a machine that has nothing but what the README names: a plain root of Debian's.
+"""Runs the README's two commands in a plain Debian root with only the packages that the README names.
 
     tests/fresh_machine.py [--keep FOLDER] [--environment] [COMMAND]
 
-As root on Debian, with debootstrap. The packages are those of the README's apt-get line, no other; the Rust toolchain is this
-machine's, the sources what git has at HEAD. The first command serves, is seen to, and is stopped by SIGINT; the second must end
-well. With --environment neither is run: only what tests/run makes before the first build. With a COMMAND that is run instead,
-by the root's shell, in the sources. A build from nothing takes long: --keep leaves the root for the next time.
-
-Of this machine it uses the network: its resolver, its certificates and pip's settings are lent to the root, and cargo's
-registry, so that nothing is fetched twice.
+Needs root on Debian, debootstrap, and this machine's Rust toolchain, network and cargo registry; builds the sources at
+HEAD. The first command must serve until SIGINT; the second must succeed. --environment only runs the steps of tests/run
+before its first build. COMMAND is run by the root's shell in the sources instead. --keep keeps the root, since a clean
+build is slow.
 """
 
 import argparse
@@ -25,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SUITE = "bookworm"
 SOURCES = "root/motherlode"
-# What tests/run does before it builds anything: the check of what is there, nats-server, and Python's packages.
+# Steps of tests/run before its first build: requirements, nats-server, Python packages.
 ENVIRONMENT = "tests/run -h && tests/run nats && source <(sed -n '/^python_packages()/,/^}/p' tests/run) && python_packages && $python -c 'import grpc, pytest'"
 
 
@@ -38,7 +35,6 @@ def say(text):
 
 
 def named():
-    """What the README asks for, and its two commands."""
     readme = (ROOT / "README.md").read_text()
     section = re.search(r"^## Two commands$(.*?)^## ", readme, re.MULTILINE | re.DOTALL).group(1)
     packages = re.search(r"^# apt-get install (.*)$", section, re.MULTILINE).group(1).split()
@@ -51,20 +47,19 @@ def lay_down(root, packages):
     say(f"Debian {SUITE}, and {' '.join(packages)}")
     run("debootstrap", "--variant=minbase", SUITE, root, stdout=subprocess.DEVNULL)
     lend(root)
-    # As somebody would install them; what Debian recommends beside them is not needed.
     install = ["apt-get", "install", "--yes", "--quiet", "--no-install-recommends", *packages]
     inside(root, " ".join(install), stdout=subprocess.DEVNULL)
 
 
 def lend(root):
-    """What this machine's network needs."""
+    """Copies the settings of this machine's network."""
     for file in ("etc/resolv.conf", "etc/hosts", "etc/pip.conf"):
         if Path("/", file).exists():
             (root / file).write_bytes(Path("/", file).read_bytes())
 
 
 def inside(root, line, stop=None, **more):
-    """Runs a line of a shell in the root, in namespaces of its own; until `stop` is said, if that is given."""
+    """Runs a shell line in the root in separate namespaces; if `stop` is given, until the output contains it."""
     toolchain = run("rustc", "--print", "sysroot", cwd=ROOT, capture_output=True, text=True).stdout.strip()
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     certificates, wheels = Path("/etc/ssl/certs"), Path(os.environ.get("PIP_FIND_LINKS", "/nowhere"))
@@ -91,26 +86,26 @@ def inside(root, line, stop=None, **more):
             break
     else:
         sys.exit(f"it ended without saying {stop!r}")
-    # To the program, as Ctrl-C would: it is the deepest of the children.
+    # Signals the deepest child, the program, as Ctrl-C does.
     deepest = process.pid
     while children := Path(f"/proc/{deepest}/task/{deepest}/children").read_text().split():
         deepest = int(children[0])
     os.kill(deepest, signal.SIGINT)
     process.stdout.read()
-    assert process.wait(timeout=60) == 0, "it does not stop well"
+    assert process.wait(timeout=60) == 0, "it exits with an error"
     return process
 
 
 def main():
     parser = argparse.ArgumentParser(description="Runs the README's two commands on a plain Debian.")
-    parser.add_argument("--keep", type=Path, help="make the root in this folder, or use the one that is there, and leave it")
-    parser.add_argument("--environment", action="store_true", help="run only what needs no build")
-    parser.add_argument("command", nargs="?", help="run this instead")
+    parser.add_argument("--keep", type=Path, help="create or reuse the root in this folder, and keep it")
+    parser.add_argument("--environment", action="store_true", help="run only the steps before the first build")
+    parser.add_argument("command", nargs="?", help="run this shell command instead")
     arguments = parser.parse_args()
     if os.geteuid() != 0:
-        sys.exit("it makes a root and namespaces: run it as root")
+        sys.exit("this creates a root and namespaces: run it as root")
     if not shutil.which("debootstrap"):
-        sys.exit("it needs debootstrap: apt-get install debootstrap")
+        sys.exit("debootstrap is missing: apt-get install debootstrap")
     packages, commands = named()
     work = arguments.keep or Path(tempfile.mkdtemp())
     root = work.resolve() / "root"
@@ -128,7 +123,7 @@ def main():
         else:
             inside(root, commands[0], stop="Try, in another terminal")
             inside(root, commands[1])
-        say("done: what the README names is enough")
+        say("done: the README's packages suffice")
     finally:
         if not arguments.keep:
             shutil.rmtree(work)

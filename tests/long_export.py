@@ -1,9 +1,9 @@
-"""Memory of exports of long logs: the peak doesn't grow with the log (PL-34).
+"""Checks that the memory of an export does not grow with the log (PL-34).
 
     python3 tests/long_export.py MOTHERLODE [ROUNDS ...]
 
-Rounds are played by `loadtest` until the log has so many. Then each table is exported in each format by a process of its own, whose peak is
-the kernel's account of it. Fails where one is above the bound, or grows from the shortest log to the longest.
+For each length, plays rounds with `loadtest` and exports each table in each format by a new process, whose peak the
+kernel reports. Fails if a peak is above the bound, or grows from the shortest log to the longest.
 """
 
 import os
@@ -12,13 +12,13 @@ import sys
 import tempfile
 
 PLAYERS = 5_000
-# Megabytes that any export may take. Peaks differ by a little from run to run, and the shorter log doesn't fill a row group of Parquet.
+# Limits of an export's peak and of its growth, megabytes. Peaks vary between runs, and the shorter log does not fill a
+# row group of Parquet.
 BOUND, MORE = 128, 16
 WHATS, FORMATS = ["rounds", "transactions", "revenue", "events"], ["csv", "jsonl", "parquet"]
 
 
 def exported(motherlode, log, what, form, out):
-    """The peak of an export in megabytes, and the bytes that it wrote."""
     command = [motherlode, "export", log, "--what", what, "--format", form, "--out", out]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
@@ -30,7 +30,6 @@ def exported(motherlode, log, what, form, out):
 
 
 def play(motherlode, data, rounds):
-    """Goes on with a log by so many rounds."""
     serve = [motherlode, "serve", "--listen", "127.0.0.1:0", "--no-console", "--data", data]
     quiet = {**os.environ, "RUST_LOG": "warn"}
     service = subprocess.Popen(serve, stdout=subprocess.PIPE, text=True, env=quiet)
@@ -66,7 +65,7 @@ def main(motherlode, *lengths):
             wrong = max(peak for peak, _ in of) > BOUND or of[-1][0] > of[0][0] + MORE
             failed |= wrong
             figures = "  ".join(f"{peak:6.1f} ({size / 2**20:6.1f})" for peak, size in of)
-            print(f"{what:13} {form:8} {figures}{'  above the bound, or it grows' if wrong else ''}")
+            print(f"{what:13} {form:8} {figures}{'  above the bound, or growing' if wrong else ''}")
     return 1 if failed else 0
 
 

@@ -1,11 +1,3 @@
-"""How large the proofs of rounds are, by game, as they would be in a log of ten million records.
-
-    python3 tests/proof_sizes.py MOTHERLODE [ROUNDS]
-
-MOTHERLODE is the service's binary; so many ROUNDS of each game, 1,000 by default, are played on it with its own dealer and proven. Its log is
-short, so each proof's path is: what is said has the lines that a path of ten million records has more, 45 bytes each.
-"""
-
 import json
 import subprocess
 import sys
@@ -15,14 +7,12 @@ from contextlib import contextmanager
 
 GAMES = ("bewitched", "dwarf-mine", "mystery-elves", "neptune", "witch-feature")
 SIZE = 10_000_000
-# A hash in base64, and its line's end.
 LINE = 45
 AIM = 2_500
 
 
 @contextmanager
 def serving(motherlode, data):
-    """A service on a folder; gives its address and its console's."""
     command = [motherlode, "serve", "--listen", "127.0.0.1:0", "--console", "127.0.0.1:0", "--data", data]
     service = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     console = ""
@@ -40,7 +30,6 @@ def serving(motherlode, data):
 
 
 def proof_of(console, round_id, brief):
-    """The proof's text, by the call in JSON."""
     body = json.dumps({"roundId": round_id, "brief": brief}).encode()
     request = urllib.request.Request(
         f"{console}/v1/ProofService/GetRoundProof", body, {"content-type": "application/json"}
@@ -50,7 +39,7 @@ def proof_of(console, round_id, brief):
 
 
 def at_ten_million(proof):
-    """A proof's bytes in a log of ten million records, at the place that takes the longest path."""
+    """Returns a proof's bytes in a log of ten million records, for the longest path."""
     lines = proof[: proof.index("\n\n")].split("\n")
     path = len([line for line in lines if line.endswith("=") and " " not in line])
     return len(proof) + LINE * (SIZE.bit_length() - path)

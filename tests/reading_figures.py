@@ -1,15 +1,19 @@
-"""What reading costs, in ratios: a page of 60 free spins, what Find takes in a long log, bets beside fifty consoles, bets beside all
-kinds of readers, and bets by the log's length.
+"""Measures the cost of reads as ratios: a page of 60 free spins, Find in a long log, bets with fifty consoles, bets
+with all kinds of readers, and bets by the log's length.
 
     python3 tests/reading_figures.py MOTHERLODE SCRIPTED LONG_LOG [ROUNDS] [page|bets|readers|spinning|find|lengths ...]
 
-MOTHERLODE and SCRIPTED are the service and the one with the tests' dealer, LONG_LOG the example of services/audit that writes logs; all of
-the same build. ROUNDS is the length of the log for Find, 10,000,000 by default; what comes after it are the figures to take, all but `spinning` and
-`lengths` by default. `spinning` is the control of `readers`: in their place are two processes of the lowest priority that do nothing but count, so it says what
-a machine of two cores can show at all. Those who read are clients that stand for other machines: they have what bets, and the service, leave (SCHED_IDLE), unless
-FIGURES_READERS is `equal`. `lengths` plays on logs that are in the folders of FIGURES_LOGS, divided by colons, the shortest first. FIGURES_TURNS is how many turns
-the bets have, 9 by default, and FIGURES_SECONDS how long each part of a turn is, 40 by default: p99 is that of all bets of a part, so that a pause of the machine's is one part of it and not its verdict. It needs the packages of tests/python and its generated
-stubs (tests/run python makes both): run it by tests/.venv/bin/python.
+MOTHERLODE is the service, SCRIPTED the one with the tests' dealer, LONG_LOG the example of services/audit that writes
+logs, all of one build. ROUNDS is the length of Find's log, 10,000,000 by default. The rest selects figures; by default
+all but `spinning` and `lengths`.
+
+`spinning` is the control of `readers`, with two busy processes of the lowest priority instead: it shows the resolution
+of a machine with two cores. Readers simulate other machines and run with SCHED_IDLE unless FIGURES_READERS is `equal`.
+`lengths` plays on the logs in the folders of FIGURES_LOGS, separated by colons, shortest first. FIGURES_TURNS sets the
+number of turns (default 9) and FIGURES_SECONDS the seconds per part of a turn (default 40). p99 covers all bets of a
+part, so that a pause of the machine affects one part.
+
+Needs the packages and stubs of `tests/run python`; run it with tests/.venv/bin/python.
 """
 
 import hashlib
@@ -40,15 +44,14 @@ PLAYERS = 5_000
 CONSOLES = 50
 TURNS = int(os.environ.get("FIGURES_TURNS", 9))
 SECONDS = int(os.environ.get("FIGURES_SECONDS", 40))
-# The most that bets may be slower at their 99th percentile beside others: by the median of the turns.
+# Highest accepted ratio of p99, median of the turns.
 RATIO_MAX = 1.2
-# Whether the clients that read have as much of the processors as all others.
+# Whether readers have the same priority as bets.
 EQUAL = os.environ.get("FIGURES_READERS") == "equal"
 
 
 @contextmanager
 def serving(motherlode, data):
-    """A service; gives its address and its console's."""
     command = [motherlode, "serve", "--listen", "127.0.0.1:0", "--console", "127.0.0.1:0", "--data", data]
     quiet = {**os.environ, "RUST_LOG": "warn"}
     service = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=quiet)
@@ -68,8 +71,6 @@ def serving(motherlode, data):
 
 
 class Console:
-    """Somebody at the console, on one connection."""
-
     def __init__(self, console):
         self.connection = http.client.HTTPConnection(console)
         self.cookie = ""
@@ -85,7 +86,6 @@ class Console:
 
 
 def timed(calls):
-    """The median of some calls in milliseconds, and the longest."""
     times = []
     for call in calls:
         begun = time.perf_counter()
@@ -99,7 +99,7 @@ def told(what, of, median, longest, base):
 
 
 def page_of_sixty(scripted):
-    """The page of a round with 60 free spins, beside the call that it's made of."""
+    """Times the page of a round with 60 free spins, and the call that it is made of."""
     with tempfile.TemporaryDirectory() as data, serving(scripted, data) as (address, console):
         client = Client(address)
         alice = client.fund("alice")
@@ -124,12 +124,11 @@ def page_of_sixty(scripted):
 
 
 def found(motherlode, long_log, rounds):
-    """Find by each kind of name, beside a point read, in a long log."""
+    """Times Find by each kind of name, and a point read, in a long log."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("FIGURES_DATA")) as data:
         subprocess.run([long_log, str(rounds), str(PLAYERS), data], check=True)
         with serving(motherlode, data) as (address, console):
             client, somebody = Client(address), Console(console)
-            # The tree and its sorted runs are made behind the start.
             deadline = time.monotonic() + 3_600
             end = client.position()
             while tree_size(data) < end:
@@ -156,7 +155,6 @@ def found(motherlode, long_log, rounds):
 
 
 def record(client, position):
-    """A record of partition 0, as it's stored."""
     request = ledger_pb2.FollowLogRequest(after_position=position - 1)
     stream = client.ledger.FollowLog(request)
     for answer in stream:
@@ -168,7 +166,6 @@ def record(client, position):
 
 
 def tree_size(data):
-    """The size of the last signed checkpoint."""
     try:
         return int(Path(data, "proofs/0/checkpoint").read_text().split("\n")[1])
     except (OSError, IndexError, ValueError):
@@ -176,11 +173,11 @@ def tree_size(data):
 
 
 def bets_beside(motherlode, share, who, beside):
-    """Bets' p99 at a share of the most that there can be, beside somebody and without, in turns."""
+    """Compares bets' p99 with and without other load, in turns, at a share of the highest rate."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("FIGURES_DATA")) as data, serving(motherlode, data) as (address, console):
         most = highest_rate(motherlode, address)
         rate = int(most * share)
-        print(f"bets at {rate} a second, {share:.0%} of the {most:.0f} that are held, {rate * SECONDS} in each half of {TURNS} turns:", flush=True)
+        print(f"bets at {rate} per second, {share:.0%} of the highest rate {most:.0f}, {rate * SECONDS} in each half of {TURNS} turns:", flush=True)
         ratios, all_p99, all_p50 = [], {False: [], True: []}, {False: [], True: []}
         for turn in range(TURNS):
             order = [False, True] if turn % 2 else [True, False]
@@ -192,26 +189,26 @@ def bets_beside(motherlode, share, who, beside):
                 all_p99[watched].append(taken["p99"])
                 all_p50[watched].append(taken["p50"])
             ratios.append(p99[True] / p99[False])
-            print(f"  turn {turn + 1}: p99 {p99[True]:.2f} ms beside {who}, {p99[False]:.2f} ms without: {ratios[-1]:.2f}", flush=True)
+            print(f"  turn {turn + 1}: p99 {p99[True]:.2f} ms with {who}, {p99[False]:.2f} ms without: {ratios[-1]:.2f}", flush=True)
         for told, all_of in [("p50", all_p50), ("p99", all_p99)]:
             within, without = (statistics.median(all_of[watched]) for watched in [True, False])
-            print(f"  {told}, median of the turns: {within:.2f} ms beside {who}, {without:.2f} ms without: {within / without:.2f}")
-        # What the machine itself does to p99 from one half to the next with nobody beside: no ratio says less.
+            print(f"  {told}, median of the turns: {within:.2f} ms with {who}, {without:.2f} ms without: {within / without:.2f}")
+        # Noise: how p99 changes between halves without other load. Smaller ratios are not significant.
         noise = [max(pair) / min(pair) for pair in zip(all_p99[False], all_p99[False][1:])]
         median, quarters = statistics.median(ratios), statistics.quantiles(ratios, n=4) if len(ratios) > 1 else [ratios[0]] * 3
         print(f"  ratio: median {median:.2f}, half of the turns {quarters[0]:.2f} to {quarters[2]:.2f}, all {min(ratios):.2f} to {max(ratios):.2f}")
         if noise:
-            print(f"  two halves with nobody beside differ by {statistics.median(noise):.2f} in the median, {max(noise):.2f} at the most")
+            print(f"  noise: halves without other load differ by {statistics.median(noise):.2f} in the median, at most {max(noise):.2f}")
         print(f"  {'within' if median <= RATIO_MAX else 'ABOVE'} {RATIO_MAX} in the median")
 
 
 def by_length(motherlode, folders):
-    """Bets' p99 at one rate on logs of different lengths, in turns, as ratios to the first."""
+    """Compares bets' p99 at one rate on logs of different lengths, in turns, with the shortest."""
     with ExitStack() as services:
         opened = [services.enter_context(serving(motherlode, folder)) for folder in folders]
         lengths = [Client(address).position() for address, _ in opened]
         rate = int(min(load(motherlode, address, 20_000, 0)["rate"] for address, _ in opened) * 0.3)
-        print(f"bets at {rate} a second, {rate * SECONDS} on each log of {TURNS} turns:", flush=True)
+        print(f"bets at {rate} per second, {rate * SECONDS} on each log, {TURNS} turns:", flush=True)
         p99 = [[] for _ in opened]
         for turn in range(TURNS):
             for nth in range(len(opened)):
@@ -224,11 +221,11 @@ def by_length(motherlode, folders):
 
 @contextmanager
 def readers(motherlode, address, console):
-    """Everybody who reads, at once: an audit, a copy that follows, four who page through histories, reports."""
+    """Runs all readers at once: an audit, a copy that follows, four clients that page through histories, reports."""
     over = threading.Event()
 
     def stand_behind():
-        """Of the calling thread; the follower does so by itself."""
+        """Lowers the calling thread's priority; the follower lowers its own."""
         if not EQUAL:
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
@@ -239,13 +236,11 @@ def readers(motherlode, address, console):
             with urllib.request.urlopen(request) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as refused:
-            # Places for readers are bounded: whoever finds none comes again.
             if refused.code != 429:
                 raise
             return {}
 
     def audits():
-        """One after the other, by the service's own job."""
         while not over.is_set():
             call("JobService/StartJob", {"requestId": f"audit-{time.time_ns()}", "audit": {}})
             while not over.wait(0.5):
@@ -288,7 +283,6 @@ def readers(motherlode, address, console):
 
 @contextmanager
 def spinning(_motherlode, _address, _console):
-    """Two of the lowest priority that do nothing but count."""
     count = "import os\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\nprint(flush=True)\nwhile True: pass"
     counting = [subprocess.Popen([sys.executable, "-c", count], stdout=subprocess.PIPE) for _ in range(2)]
     [one.stdout.readline() for one in counting]
@@ -301,7 +295,7 @@ def spinning(_motherlode, _address, _console):
 
 @contextmanager
 def consoles(_motherlode, _address, console):
-    """Fifty pages that count, each asking every three seconds, as a browser does."""
+    """Loads fifty counter pages, each polling every three seconds as a browser does."""
     over = threading.Event()
 
     def watch(number):
@@ -321,19 +315,20 @@ def consoles(_motherlode, _address, console):
 
 
 def highest_rate(motherlode, address):
-    """The highest constant rate that is held. What a closed loop comes to is another: it waits for answers, and so makes larger groups."""
+    """Returns the highest sustained constant rate. A closed loop would measure another: it waits for answers, and so
+    makes larger groups."""
     load(motherlode, address, 20_000, 0)
     low, high = 0, load(motherlode, address, 20_000, 0)["rate"]
     for _ in range(6):
         rate = (low + high) / 2
-        # Five seconds' rounds are over by then, or they'll never be.
+        # Rounds of five seconds must be over by then.
         held = load(motherlode, address, int(rate * 5) + 1, rate)["rate"] >= rate * 0.97
         low, high = (rate, high) if held else (low, rate)
     return low
 
 
 def load(motherlode, address, rounds, rate):
-    """Rounds by unary calls; gives the rate in rounds a second and p99 in milliseconds."""
+    """Plays rounds by unary calls; returns the rate in rounds per second and p99 in milliseconds."""
     command = [motherlode, "loadtest", "--target", f"http://{address}", "--rounds", str(rounds), "--concurrency", "32"]
     command += ["--players", "500", "--format", "json", *(["--rate", str(rate)] if rate else [])]
     said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

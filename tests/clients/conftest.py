@@ -1,4 +1,4 @@
-"""Builds the clients as they would be published, and starts services for them."""
+"""Builds the clients as published, and starts services for them."""
 
 import os
 import secrets
@@ -17,9 +17,9 @@ BINARY = Path(os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlod
 
 
 def build(folder):
-    """A source distribution, the wheel that it makes, and the wheel's content where it can be imported from."""
+    """Builds a source distribution and its wheel, and unpacks the wheel."""
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder / "dist", folder / "source"]
-    # A copy, since setuptools leaves files beside what it builds; links become what they lead to.
+    # A copy, since setuptools writes to its folder; links are resolved.
     subprocess.run(["cp", "-rL", PYTHON, folder / "source"], check=True)
     for stale in ["build", "src/motherlode_client.egg-info"]:
         subprocess.run(["rm", "-rf", folder / "source" / stale], check=True)
@@ -42,13 +42,10 @@ def pytest_unconfigure(config):
 
 @pytest.fixture(scope="session")
 def built(pytestconfig):
-    """The folder with `dist` and `site`."""
     return Path(pytestconfig.built.name)
 
 
 class Service:
-    """A running service of the test's own."""
-
     def __init__(self, folder, config=""):
         folder.mkdir(exist_ok=True)
         (folder / "config.toml").write_text(config)
@@ -62,7 +59,7 @@ class Service:
             if line.startswith("motherlode listens on "):
                 self.address = line.removeprefix("motherlode listens on ").split(",")[0].strip()
                 break
-        assert self.address, f"it does not say where it listens: {''.join(self.log)}"
+        assert self.address, f"it prints no address: {''.join(self.log)}"
 
     def end(self):
         self.process.kill()
@@ -73,7 +70,6 @@ class Service:
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory):
-    """One service that the tests share, each with a player of its own."""
     service = Service(tmp_path_factory.mktemp("shared"))
     yield service
     service.end()

@@ -1,4 +1,4 @@
-// Makes the calls that a test asks for, by the package as it is published: one in JSON a line, and its end in JSON a line.
+// Makes a test's calls with the published package: a call in JSON per line, its result in JSON per line.
 import { createInterface } from "node:readline";
 
 import { fromJson, toJson } from "@bufbuild/protobuf";
@@ -12,7 +12,7 @@ const parents = (thrown) => {
   for (let kind = Object.getPrototypeOf(thrown); kind !== null; kind = Object.getPrototypeOf(kind)) names.push(kind.constructor.name);
   return names;
 };
-// The call under way, to be ended.
+// Pending call, for cancellation.
 let underWay;
 
 async function call({ target, policy, service, method, request, timeoutMs }) {
@@ -31,7 +31,7 @@ async function call({ target, policy, service, method, request, timeoutMs }) {
     for await (const first of client[service][method](message, options)) return { answer: toJson(described.output, first) };
   } catch (thrown) {
     const { requestId, code, reason, fields, metadata, cause } = thrown;
-    // What a stream throws is Connect's.
+    // Errors of streams are Connect's.
     const streamed = described.methodKind === "unary" ? undefined : refusalOf(thrown).reason;
     return { thrown: { kinds: parents(thrown), requestId, code, reason, fields, metadata, cause: cause?.constructor?.name, streamed } };
   } finally {

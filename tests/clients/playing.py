@@ -1,4 +1,4 @@
-"""Players, bets and lost answers, for the tests of each client."""
+"""Players, bets and lost answers for the tests of each client."""
 
 from contextlib import contextmanager
 from itertools import count
@@ -12,13 +12,12 @@ from motherlode.round.v1.round_pb2 import Account, Stake
 from motherlode.spin.v1.spin_pb2 import SpinRequest
 
 PLAYERS = count(1)
-# The tests' own: an unoptimised service beside others may take its time.
+# Long timeouts for an unoptimised service on a busy machine.
 PATIENT = Policy(total_s=120.0, attempt_s=60.0, first_wait_s=0.01)
 
 
 @pytest.fixture
 def account(service):
-    """The account of a player of the test's own, with money."""
     account = Account(operator_id="demo", player_id=f"player-{next(PLAYERS)}", currency_code="EUR")
     with Client(plain(service.address), PATIENT) as client:
         client.ledger.OpenAccount(OpenAccountRequest(account=account))

@@ -1,4 +1,4 @@
-"""Proxies that lose answers after the service has made them: one call by call, one by connections that break."""
+"""Proxies that lose answers of the service: one by calls, one by broken connections."""
 
 import queue
 import socket
@@ -11,20 +11,21 @@ from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2, status_pb2
 
 PASS = "pass"
-# The service has answered, and so committed; the caller is told UNAVAILABLE, or nothing until it gives up.
+# The service has committed, but the caller gets UNAVAILABLE, or nothing.
 LOSE, SILENT = "lose", "silent"
-# The service isn't asked: UNAVAILABLE, or RESOURCE_EXHAUSTED with RetryInfo.
+# The service is not called: UNAVAILABLE, or RESOURCE_EXHAUSTED with RetryInfo.
 DOWN, BUSY = "down", "busy"
 BUSY_S = 0.2
 
 
 class Proxy(grpc.GenericRpcHandler):
-    """Does to the next calls of a method what it is told, and passes all others on. `seen` has each call's message, as it came."""
+    """Applies the scripted faults to the next calls of a method, and forwards all others. `seen` has each call's
+    message."""
 
     def __init__(self, target, method, *acts):
         self.method, self.acts, self.seen = method, list(acts), []
         self.lock = threading.Lock()
-        # One entry for each answer that the service made and the caller doesn't get.
+        # One entry per answer withheld from the caller.
         self.lost = queue.Queue()
         self.ended = threading.Event()
         self.channel = grpc.insecure_channel(target, [("grpc.use_local_subchannel_pool", 1)])
@@ -45,7 +46,7 @@ class Proxy(grpc.GenericRpcHandler):
                 self.seen.append(message)
                 act = self.acts.pop(0) if self.acts else PASS
         if act == DOWN:
-            context.abort(grpc.StatusCode.UNAVAILABLE, "nobody is there")
+            context.abort(grpc.StatusCode.UNAVAILABLE, "no service")
         if act == BUSY:
             self.refuse_for_now(context)
         try:
@@ -81,9 +82,9 @@ def bearer(context):
 
 
 class Breaking:
-    """Passes connections on, and resets the first ones at the first answer that comes back on them. `connections` counts all."""
+    """Forwards connections, and resets the first ones at their first answer. `connections` counts all."""
 
-    # What HTTP/2 says before an answer is shorter, and an answer that has a round longer.
+    # HTTP/2's first frames are shorter, an answer with a round is longer.
     GREETING_BYTES = 200
 
     def __init__(self, target, breaks):
@@ -106,19 +107,19 @@ class Breaking:
             threading.Thread(target=pass_on, args=(service, caller, bytes_max), daemon=True).start()
 
     def close(self):
-        # Closed alone, it would still be waited on.
+        # Closing alone would not end the accept.
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
 
 
 def pass_on(source, drain, bytes_max=float("inf")):
-    """Passes on what comes, up to as much; then both are reset."""
+    """Forwards at most `bytes_max` bytes, then resets both connections."""
     passed = 0
     try:
         while (came := source.recv(65536)) and (passed := passed + len(came)) <= bytes_max:
             drain.sendall(came)
     except OSError:
-        # The other direction has closed them.
+        # The other direction closed them.
         pass
     for end in [drain, source]:
         try:

@@ -1,4 +1,4 @@
-"""The package for Python, built and imported as a user has it, against real services (PL-11, PL-33)."""
+"""The Python package, built and imported as by a user, with real services (PL-11, PL-33)."""
 
 import asyncio
 import os
@@ -35,7 +35,6 @@ def synchronously(target, policy, call):
 
 @pytest.fixture(params=["threads", "asyncio"])
 def ask(request):
-    """Makes one call by either client."""
     if request.param == "threads":
         return synchronously
     return lambda *given: asyncio.run(asynchronously(*given))
@@ -64,7 +63,7 @@ def test_the_examples_and_the_package_are_typed(built, tmp_path):
 
 
 def test_it_is_ready_to_publish(built, pytestconfig):
-    # That Python is told to write no bytecode is the machine's matter.
+    # Warnings about bytecode depend on the machine.
     warnings = [line for line in pytestconfig.said.splitlines() if re.search("warning|deprecat", line, re.I)]
     assert [line for line in warnings if "byte-compiling is disabled" not in line] == []
     (wheel,), (source,) = (built / "dist").glob("*.whl"), (built / "dist").glob("*.tar.gz")
@@ -82,7 +81,7 @@ def test_it_is_ready_to_publish(built, pytestconfig):
 
 @pytest.mark.parametrize("act", [LOSE, SILENT])
 def test_pl_11_a_bet_whose_answer_was_lost_is_one_round_however_often_it_is_sent(service, account, ask, act):
-    # Silent ones are given up soon; the last attempt may take as long as it needs.
+    # Short timeouts for lost answers; the last attempt may take as long as it needs.
     policy = Policy(total_s=120.0, attempt_s=0.5, attempts_max=200, first_wait_s=0.01)
     with between(service, act, act) as proxy:
         played = ask(plain(proxy.address), policy, lambda client: client.spin.Spin(bet(account))).played
@@ -128,7 +127,6 @@ def test_pl_33_what_is_unknown_at_the_deadline_can_be_looked_up(service, account
     with between(service, *[SILENT] * 100) as proxy:
         with pytest.raises(OutcomeUnknown) as raised:
             ask(plain(proxy.address), Policy(attempt_s=0.5), lambda client: client.spin.Spin(bet(account), timeout=1.5))
-        # The service has it, whether or not that was before the deadline.
         proxy.lost.get(timeout=60)
     look_up = GetRequestRequest(account=account, request_id=raised.value.request_id)
     known = ask(plain(service.address), PATIENT, lambda client: client.ledger.GetRequest(look_up)).outcome

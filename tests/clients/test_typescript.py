@@ -1,4 +1,4 @@
-"""The package for TypeScript, packed and imported as a user has it, against real services (PL-11, PL-33)."""
+"""The TypeScript package, packed and imported as by a user, with real services (PL-11, PL-33)."""
 
 import json
 import re
@@ -22,16 +22,16 @@ from motherlode.spin.v1.spin_pb2 import SpinResponse
 TYPESCRIPT = ROOT / "deploy/clients/typescript"
 HERE = Path(__file__).parent
 NODE = 20
-# The tests' own: an unoptimised service beside others may take its time.
+# Long timeouts for an unoptimised service on a busy machine.
 PATIENT = {"totalMs": 120_000, "attemptMs": 60_000, "firstWaitMs": 10}
 EXAMPLES = re.findall(r"```ts\n(.*?)```", (TYPESCRIPT / "README.md").read_text(), re.S)
-# npm's names for a registry that isn't there, or doesn't have everything.
+# npm's errors if the registry is unreachable or incomplete.
 UNREACHABLE = re.compile(r"\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|E40[34]|E50\d|ETARGET)\b")
 
 
 def npm(folder, *command):
-    """Runs npm; skips the test where it can't fetch packages."""
-    # One attempt and one more: without a network it should be said soon.
+    """Runs npm; skips the test if packages cannot be fetched."""
+    # One retry, so that the test is skipped soon without a network.
     told = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--prefer-offline", "--no-audit", "--no-fund"]
     ran = subprocess.run(["npm", *command, *told], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if ran.returncode != 0 and (unreachable := UNREACHABLE.search(ran.stdout)):
@@ -42,14 +42,12 @@ def npm(folder, *command):
 
 @pytest.fixture(scope="session")
 def tarball(tmp_path_factory):
-    """What `npm pack` makes of a copy of the package, beside its locked packages."""
     for needed in ["node", "npm"]:
         if not shutil.which(needed):
             pytest.skip(f"no {needed} here")
     version = subprocess.run(["node", "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     if int(version.lstrip("v").split(".")[0]) < NODE:
         pytest.skip(f"node here is {version}: it needs {NODE}")
-    # Its links lead to the same places.
     root = tmp_path_factory.mktemp("typescript")
     for linked in ["LICENSE-APACHE", "LICENSE-MIT", "proto"]:
         (root / linked).symlink_to(ROOT / linked)
@@ -64,13 +62,12 @@ def tarball(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def user(tarball):
-    """A program's folder that has the package installed, with what the package asks for as it is locked."""
     folder = tarball.parent / "user"
     installed = folder / "node_modules/motherlode-client"
     installed.mkdir(parents=True)
     with tarfile.open(tarball) as files:
         files.extractall(installed, filter="data")
-    # Node and the compiler look for its packages in the folders above.
+    # Node and the compiler search the parent folders for its packages.
     installed.joinpath("package").rename(folder / "unpacked")
     installed.rmdir()
     (folder / "unpacked").rename(installed)
@@ -81,8 +78,6 @@ def user(tarball):
 
 
 class Thrown(Exception):
-    """What a call threw, as the driver tells it."""
-
     def __init__(self, told):
         super().__init__(str(told))
         self.kinds, self.request_id, self.reason = told["kinds"], told.get("requestId"), told.get("reason")
@@ -90,8 +85,6 @@ class Thrown(Exception):
 
 
 class Driver:
-    """A process of Node with the package."""
-
     def __init__(self, folder):
         self.process = subprocess.Popen(["node", "driver.mjs"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
@@ -128,7 +121,6 @@ def driver(user):
     driver = Driver(user)
     yield driver
     driver.process.stdin.close()
-    # It ends by itself: no connection of a closed client keeps it.
     assert driver.process.wait(timeout=60) == 0
     driver.process.stdout.close()
 
@@ -140,7 +132,6 @@ def node(folder, *command):
 
 
 def compiled(folder, **sources):
-    """Compiles programs with the package's types, as strictly as it is compiled itself; answers what the compiler says."""
     for name, source in sources.items():
         (folder / f"{name}.ts").write_text(source)
     options = {**json.loads((TYPESCRIPT / "tsconfig.json").read_text())["compilerOptions"], "rootDir": ".", "outDir": "made", "declaration": False}
@@ -168,7 +159,7 @@ def test_it_is_ready_to_publish(tarball):
     for name in ["index.js", "index.d.ts", "retry.js", "gen/motherlode/spin/v1/spin_pb.js", "gen/motherlode/spin/v1/spin_pb.d.ts"]:
         assert f"dist/{name}" in names
     assert {"README.md", "package.json", "dist/LICENSE-MIT", "dist/LICENSE-APACHE"} <= names
-    # What isn't named would be what nobody meant to publish.
+    # No other file is published.
     assert {name.split("/")[0] for name in names} == {"README.md", "package.json", "dist"}
     assert not any(str(tarball.parent).encode() in text for text in texts)
 
@@ -187,7 +178,7 @@ def test_the_rules_of_asking_again_alone(user):
 
 @pytest.mark.parametrize("act", [LOSE, SILENT])
 def test_pl_11_a_bet_whose_answer_was_lost_is_one_round_however_often_it_is_sent(service, account, driver, act):
-    # Silent ones are given up soon; the last attempt may take as long as it needs.
+    # Short timeouts for lost answers; the last attempt may take as long as it needs.
     policy = {"totalMs": 120_000, "attemptMs": 500, "attemptsMax": 200, "firstWaitMs": 10}
     with between(service, act, act) as proxy:
         played = driver.spin(proxy.address, bet(account), policy=policy)
@@ -245,7 +236,6 @@ def test_pl_33_what_is_unknown_at_the_deadline_can_be_looked_up(service, account
     with between(service, *[SILENT] * 100) as proxy:
         with pytest.raises(Thrown) as thrown:
             driver.spin(proxy.address, bet(account), policy={"attemptMs": 500}, timeout_ms=1_500)
-        # The service has it, whether or not that was before the deadline.
         proxy.lost.get(timeout=60)
     assert (thrown.value.kinds[0], thrown.value.told["cause"]) == ("OutcomeUnknown", "Unavailable")
     look_up = GetRequestRequest(account=account, request_id=thrown.value.request_id)
@@ -269,7 +259,7 @@ def test_pl_33_a_call_that_its_caller_ends_asks_no_more_and_says_that_it_does_no
 @pytest.mark.parametrize("end", ["abort", "close"])
 def test_a_call_that_waits_to_ask_again_is_ended_too(service, account, driver, end):
     with between(service, LOSE) as proxy:
-        # It draws a wait that the test would not outlive.
+        # The wait exceeds the test's timeout.
         driver.begin(proxy.address, "spin", bet(account, "r-1"), {"totalMs": 8e7, "firstWaitMs": 6e7, "waitMsMax": 6e7})
         proxy.lost.get(timeout=60)
         driver.tell(end=end)
@@ -286,7 +276,7 @@ def test_pl_27_over_tls_with_a_token(protected, driver):
     with pytest.raises(Thrown) as thrown:
         driver.ask(OpenAccountResponse(), {**right, "token": "another"}, "openAccount", opening, service="ledger")
     assert (thrown.value.kinds[0], thrown.value.reason) == ("Unauthenticated", "TOKEN_UNKNOWN")
-    # One that isn't the service's certificate is no answer.
+    # An untrusted certificate is not retried.
     untrusted = {key: value for key, value in right.items() if key != "ca"}
     with pytest.raises(Thrown) as thrown:
         driver.ask(OpenAccountResponse(), untrusted, "openAccount", opening, policy={"attemptsMax": 2}, service="ledger")

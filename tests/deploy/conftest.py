@@ -1,4 +1,4 @@
-"""Where things are, and the program whose flags deploy/ names."""
+"""Paths, and the program whose flags deploy/ uses."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ BINARY = Path(os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlod
 
 @pytest.fixture
 def takes():
-    """Whether the program knows a command with its flags: with `--help` at the end it does nothing else."""
+    """Returns a check whether the program accepts a command; `--help` at its end prevents any effect."""
 
     def takes(arguments):
         asked = subprocess.run([BINARY, *arguments, "--help"], capture_output=True, text=True, timeout=60)
@@ -21,5 +21,5 @@ def takes():
 
     takes(["serve"])
     refused = subprocess.run([BINARY, "serve", "--no-such-flag", "--help"], capture_output=True, timeout=60)
-    assert refused.returncode != 0, "a flag that there is not is told"
+    assert refused.returncode != 0, "an unknown flag is refused"
     return takes

@@ -1,7 +1,6 @@
-"""Renders the kustomizations of deploy/kubernetes, for machines without kubectl: as much of kustomize as they use.
+"""Renders the kustomizations of deploy/kubernetes without kubectl, with the features of kustomize that they use.
 
-A field that this does not know is an error, never ignored; where kubectl is there, a test holds both renderings
-against each other.
+An unknown field is an error. If kubectl is installed, a test compares both renderings.
 """
 
 import copy
@@ -10,14 +9,12 @@ from pathlib import Path
 import yaml
 
 FIELDS = {"apiVersion", "kind", "namespace", "resources", "images", "labels", "patches", "replicas"}
-# What kustomize puts into no namespace.
 CLUSTER_WIDE = {"Namespace"}
-# Lists whose entries a patch tells apart by a key.
 KEYS = {"containers": "name", "volumes": "name", "volumeMounts": "mountPath", "ports": "containerPort", "env": "name"}
 
 
 def render(folder: Path) -> list[dict]:
-    """All objects of a kustomization, changed as it says."""
+    """Returns all objects of a kustomization with its changes."""
     told = yaml.safe_load((folder / "kustomization.yaml").read_text())
     assert not told.keys() - FIELDS, f"{folder}: {told.keys() - FIELDS} is unknown here"
     objects = []
@@ -44,24 +41,22 @@ def render(folder: Path) -> list[dict]:
 
 
 def containers(found: dict) -> list[dict]:
-    """The containers of what makes pods."""
     return pod(found).get("containers", [])
 
 
 def pod(found: dict) -> dict:
-    """The specification of the pods that an object makes; empty where it makes none."""
     return found.get("spec", {}).get("template", {}).get("spec", {})
 
 
 def merge(into: dict, patch: dict, named: bool = False):
-    """A strategic merge. `named`: the patch's own name is no matter, its target was chosen by kind."""
+    """Applies a strategic merge. `named`: the patch's name is ignored, since its target was chosen by kind."""
     for key, value in patch.items():
         if named and key in ("apiVersion", "kind", "metadata"):
             continue
         if isinstance(value, dict):
             merge(into.setdefault(key, {}), value)
         elif key in KEYS and key in into:
-            # As kustomize does: entries that are there are changed in place, new ones come first.
+            # As in kustomize, existing entries are changed in place, new ones come first.
             new = []
             for entry in value:
                 same = [found for found in into[key] if found[KEYS[key]] == entry[KEYS[key]]]

@@ -1,4 +1,4 @@
-"""deploy/kubernetes: against the schemas of Kubernetes, and what a schema cannot say."""
+"""deploy/kubernetes: checked with the schemas of Kubernetes, and for rules that a schema cannot express."""
 
 import re
 import shutil
@@ -11,7 +11,6 @@ from conftest import DEPLOY, ROOT
 from kustomization import containers, pod, render
 
 KUBERNETES = DEPLOY / "kubernetes"
-# The oldest and the newest version that the manifests are for.
 VERSIONS = ["1.30", "1.37"]
 FOLDERS = sorted(path.parent.name for path in KUBERNETES.glob("*/kustomization.yaml"))
 
@@ -97,7 +96,7 @@ def test_a_services_ports_are_its_pods_ports(objects):
 
 
 def test_every_pod_is_restricted(objects):
-    """Pod Security Standards, `restricted`: the namespace enforces it, so a pod that isn't would not start."""
+    """The namespace enforces Pod Security Standards, `restricted`: other pods would not start."""
     makers = [found for found in objects if pod(found)]
     assert makers
     for found in makers:
@@ -121,7 +120,6 @@ def test_what_a_container_mounts_is_there(objects):
 
 
 def test_the_program_takes_every_command(objects, takes):
-    """Flags are those that this build has; the image begins with `serve`."""
     dockerfile = (DEPLOY / "container/Dockerfile").read_text()
     assert 'ENTRYPOINT ["/usr/local/bin/motherlode", "serve"' in dockerfile
     for found in objects:
@@ -137,7 +135,7 @@ def test_the_program_takes_every_command(objects, takes):
 
 
 def test_uf_10_nothing_is_restarted_because_the_log_cannot_be_written(objects):
-    """The process as a whole, spin and wallet do not serve then, and heal without a restart."""
+    """Spin and wallet services do not serve then, and recover without a restart."""
     every = [container for found in objects for container in containers(found)]
     probes = [container["livenessProbe"] for container in every if "livenessProbe" in container]
     for probe in probes:

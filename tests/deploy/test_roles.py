@@ -1,8 +1,8 @@
-"""deploy/kubernetes/distributed as it would run: the containers' own commands and probes, as processes on loopback.
+"""deploy/kubernetes/distributed in operation: runs the containers' commands and probes as processes on loopback, and
+checks readiness and liveness before and after the writer's death.
 
-Only addresses, paths and the servers of the log are others: one NATS server by itself, without TLS and credentials,
-which tests/tests/e2e/jetstream_tls.rs has. What is tested is who is ready and who is let live, before and after the writer
-dies.
+Only addresses and paths differ. The log is on one NATS server without TLS and credentials, which
+tests/tests/e2e/jetstream_tls.rs covers.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(not SERVER.is_file(), reason="no nats-server (te
 
 
 def address(number):
-    """An address of loopback that no other test run has, so that ports need not be looked for: one of eight."""
+    """Returns one of eight loopback addresses that no other test run uses, so that default ports are free."""
     pid = os.getpid()
     return f"127.{64 + pid // 8192 % 128}.{pid // 32 % 256}.{pid % 32 * 8 + number}"
 
@@ -40,7 +40,6 @@ def listens(host, port):
 
 
 def wait_until(state, log):
-    """Waits for a true state and returns it."""
     until = time.monotonic() + SECONDS_MAX
     while not (found := state()):
         assert time.monotonic() < until, log.read_text()
@@ -62,7 +61,6 @@ class Node:
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
 
     def passes(self, probe):
-        """Asks what the kubelet would ask."""
         told = self.container[f"{probe}Probe"]
         if "tcpSocket" in told:
             return listens(self.address, 50051)
@@ -70,7 +68,7 @@ class Node:
         return subprocess.run([BINARY, *words], capture_output=True, timeout=30).returncode == 0
 
     def kept(self):
-        """Starts it again if it has ended, as a kubelet does; itself."""
+        """Restarts the process if it has ended, as a kubelet does; returns the node."""
         if self.process.poll() is not None:
             self.start()
         return self
@@ -82,7 +80,6 @@ class Node:
 
 @pytest.fixture
 def nats(tmp_path):
-    """A server by itself; gives its address."""
     file, host = tmp_path / "nats.conf", address(0)
     file.write_text(
         f'listen: "{host}:4222"\nhttp: "{host}:8222"\nmax_payload: 8MB\n'
@@ -90,7 +87,7 @@ def nats(tmp_path):
     )
     with (tmp_path / "nats.log").open("w") as log:
         server = subprocess.Popen([SERVER, "-c", file], stdout=log, stderr=log)
-        # A ledger that cannot reach it at its first start ends; a kubelet would start it again.
+        # A ledger exits if NATS is unreachable at its start.
         wait_until(lambda: listens(host, 4222) and listens(host, 8222), tmp_path / "nats.log")
         yield host
         server.kill()
@@ -98,14 +95,13 @@ def nats(tmp_path):
 
 
 def configure(folder, nats):
-    """The manifests' configuration and a folder of secrets per role, with local files and addresses."""
     for role in ROLES:
         (folder / role).mkdir()
         files = ["-keyout", folder / role / "tls.key", "-out", folder / role / "tls.crt"]
         more = ["-addext", "basicConstraints=critical,CA:FALSE"]
         command = ["openssl", *CERTIFICATE.format(role).split(), *more, *files]
         subprocess.run(command, check=True, capture_output=True)
-    # Each is its own root.
+    # Each certificate is its own root.
     roots = "".join((folder / role / "tls.crt").read_text() for role in ROLES)
     tokens = {role: f"a token of {role}" for role in ("spin", "jackpot")}
     for role, token in tokens.items():
@@ -132,7 +128,6 @@ def configure(folder, nats):
 
 @pytest.fixture
 def nodes(tmp_path, nats):
-    """A process for each ledger, and one for each of the other roles, by the name of its pod."""
     configure(tmp_path, nats)
     made = {found["metadata"]["name"]: found for found in render(FOLDER) if pod(found)}
     count = made["ledger"]["spec"]["replicas"]
@@ -166,17 +161,15 @@ def test_one_ledger_is_ready_the_other_lives_and_takes_over(nodes, tmp_path):
         return [node for node in among if node.kept().passes("readiness")]
 
     def writers():
-        """The ready ledger, if there is one; two at the same time fail the test.
+        """Returns the ready ledger, if any; two at the same time fail the test.
 
-        All are probed twice in the same order. A takeover between two probes, as happens under load, makes the old writer
-        fail its second probe. Two ledgers with both probes passed were ready at the same time.
+        All are probed twice in the same order: a takeover between two probes makes the old writer fail its second one.
         """
         found = ready(ready(ledgers))
         assert len(found) <= 1, log.read_text()
         return found
 
     def writes():
-        """The ready ledger once the other roles are ready; None until then."""
         found = writers()
         return found[0] if found and ready(others) == others else None
 
@@ -190,7 +183,7 @@ def test_one_ledger_is_ready_the_other_lives_and_takes_over(nodes, tmp_path):
     standby = [node for node in ledgers if node is not writer]
     assert not writer.passes("liveness") and not writer.passes("readiness")
     wait_until(lambda: ready(standby) == standby, log)
-    # The one that died comes back and lives; then again one is ready, and all are let live.
+    # The killed process restarts; then one is ready again, and all are live.
     wait_until(lambda: writer.kept().passes("liveness"), log)
     wait_until(writes, log)
     assert all(node.passes("liveness") for node in nodes.values()), "standing by is no reason to be killed"

@@ -1,4 +1,4 @@
-"""deploy/systemd: systemd's own opinion of the unit, where there is systemd."""
+"""deploy/systemd: checks the unit with systemd's tools, if installed."""
 
 import shlex
 import shutil
@@ -8,7 +8,7 @@ import pytest
 from conftest import BINARY, DEPLOY
 
 UNIT = DEPLOY / "systemd/motherlode.service"
-# systemd-analyze's tenths: 0 is sealed, 100 is open. A unit that says nothing has 96.
+# In tenths, from 0 (sealed) to 100; a unit without hardening has 96.
 EXPOSURE_MAX = 15
 NO_SYSTEMD = "no systemd-analyze: the unit is not verified"
 needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason=NO_SYSTEMD)
@@ -28,7 +28,6 @@ def test_the_program_takes_its_command(takes):
 
 @needs_systemd
 def test_systemd_understands_every_line(tmp_path):
-    """As it stands, but for the program's place, which is another before it is installed."""
     unit = tmp_path / UNIT.name
     unit.write_text(UNIT.read_text().replace("ExecStart=/usr/local/bin/motherlode", f"ExecStart={BINARY}"))
     assert verify(unit) == (0, "")

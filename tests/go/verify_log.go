@@ -1,5 +1,5 @@
-// Verify_log checks a tile log over HTTP with the code that checks Go's own checksum database, and with nothing of Motherlode's:
-// the checkpoint's signature, and of every record its inclusion and that the tree up to it is the beginning of the whole.
+// Verify_log checks a tile log over HTTP with the code that checks Go's checksum database, and no code of Motherlode:
+// the checkpoint's signature, and for each record its inclusion and that the tree up to it is a prefix of the whole.
 //
 //	verify_log http://127.0.0.1:PORT/log/0 VERIFIER-KEY
 package main
@@ -31,7 +31,7 @@ func (l *log) SaveTiles([]tlog.Tile, [][]byte) {}
 func (l *log) ReadTiles(tiles []tlog.Tile) ([][]byte, error) {
 	var all [][]byte
 	for _, tile := range tiles {
-		// The height of tiles is no part of their paths there.
+		// The paths omit the height of tiles.
 		data, err := l.get("tile/" + strings.TrimPrefix(tile.Path(), "tile/8/"))
 		if err != nil {
 			return nil, err
@@ -60,8 +60,8 @@ func (l *log) get(path string) ([]byte, error) {
 	return data, err
 }
 
-// A remembered hash was read through tlog.TileHashReader, which holds tiles against the root each time that it's asked: so
-// each hash of the tree is asked for once, many together.
+// A remembered hash was verified by tlog.TileHashReader, which verifies tiles at each read: so each hash is read once,
+// many together.
 type remembered struct {
 	hashes []tlog.Hash
 }
@@ -95,7 +95,7 @@ func remember(tree tlog.Tree, tiles tlog.TileReader) (*remembered, error) {
 	return r, nil
 }
 
-// Entries are 32 bytes each, behind their length.
+// Entries are 32 bytes each, after their length.
 func (l *log) entries(from, size int64) ([][]byte, error) {
 	tile := tlog.Tile{H: 8, L: 0, N: from / 256, W: 256}
 	if size-from < 256 {

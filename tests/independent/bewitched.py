@@ -12,10 +12,8 @@ ROWS = 3
 
 
 class Bewitched:
-    """The game: its file, and what every round of it needs."""
-
     NAME = "bewitched"
-    # Kinds of figures that may decide nothing else.
+    # Kinds of figures without influence on others.
     DECIDES_NOTHING = ()
 
     def __init__(self, version):
@@ -27,8 +25,8 @@ class Bewitched:
         self.multiplier = self.file.data["free_spins"]["multiplier"]
 
     def returns(self):
-        """The exact return by part, in bets; all lines are alike. Of the jackpot it has the seed, as the file promises its
-        chance: what bets add to the pool comes back besides."""
+        """Returns the exact return by part, in bets. The jackpot's part is its seed; contributions to the pool are
+        returned in addition."""
         line = mean_of_cells(self.strips, lambda cells: self.lines.best(cells)[0])
         scatters = count_chances(self.strips, [self.scatter], ROWS).items()
         scatter = sum(chance * self.file.pays(self.scatter, number) for number, chance in scatters)
@@ -39,20 +37,17 @@ class Bewitched:
         weight = sum(prize["weight"] for prize in prizes)
         money = bonus * sum(prize.get("multiple", 0) * prize["weight"] for prize in prizes) / weight
         bonus_spins = bonus * sum(prize.get("free_spins", 0) * prize["weight"] for prize in prizes) / weight
-        # A spin of either kind wins so many free spins, each of which wins as many again (BW-09).
+        # Each spin of either kind wins free spins, each of which wins more (BW-09).
         spins = scatter_spins + bonus_spins
         free = spins / (1 - spins) * (self.multiplier * line + scatter + money)
         seed = Fraction(self.file.data["jackpot"]["seed_coins"], self.file.data["jackpot"]["odds"])
         return {"base_lines": line, "scatter": scatter, "bonus": money, "free_spins": free, "jackpot_seed": seed}
 
     def round(self, stake, terms):
-        """A new round."""
         return Round(self, stake, terms)
 
 
 class Round(rounds.Round):
-    """A round: the paid spin, bonuses and free spins while they last, then the double."""
-
     PARTS = ("base_lines", "scatter", "bonus", "free_spins")
     TURNS_MAX = 5
 
@@ -63,7 +58,6 @@ class Round(rounds.Round):
         self.risked = 0
 
     def resolve(self, choice, shown):
-        """The step's outcome, given what was drawn."""
         match choice[0]:
             case "spin":
                 return self.paid_spin(shown)
@@ -78,7 +72,7 @@ class Round(rounds.Round):
                 return self.outcome({})
 
     def window(self, kind, multiplier, shown):
-        """One window, its line wins multiplied, its scatters not (BW-07), and what it starts."""
+        """Adds a window with multiplied line wins, unmultiplied scatters (BW-07), and the features that it starts."""
         window = at_stops(self.game.strips, shown["stops"], ROWS)
         stake = self.stake
         lines = self.game.lines.wins(window, stake["lines"], stake["coins_per_line"] * multiplier, shown["wins"])
@@ -93,7 +87,6 @@ class Round(rounds.Round):
         return spin, total(lines), total(scatters)
 
     def paid_spin(self, shown):
-        """The spin that the bet pays."""
         expect(len(shown["spins"]) == 1, "one window")
         spin, lines, scatters = self.window(["base"], 1, shown["spins"][0])
         self.line_coins = lines
@@ -101,7 +94,7 @@ class Round(rounds.Round):
         return self.outcome({"base_lines": lines, "scatter": scatters}, spins=[spin])
 
     def series(self, shown):
-        """Free spins: until none is left, a bonus interrupts them (BW-06), or the step is full."""
+        """Plays free spins until the last, until a bonus (BW-06), or until the step is full."""
         spins, bonus = [], False
         for window in shown["spins"]:
             expect(self.free_spins > 0 and not bonus, "a free spin too many")
@@ -114,7 +107,7 @@ class Round(rounds.Round):
         return self.outcome({"free_spins": sum(spin["win_coins"] for spin in spins)}, spins=spins)
 
     def vials(self, objects, shown):
-        """The bonus: three different vials, and a prize of the wheel (BW-06)."""
+        """Plays the bonus: three different vials, and a prize of the wheel (BW-06)."""
         expect(len(set(objects)) == 3 and set(objects) <= set(range(self.file.data["bonus"]["vials"])), "vials")
         bonus_in, prizes = self.bonus_in, self.file.data["wheel"]["prizes"]
         prize, coins = shown["prize"], 0
@@ -135,7 +128,7 @@ class Round(rounds.Round):
         return self.outcome({part: coins}, prize=prize, jackpot=prize == ["jackpot"])
 
     def go_on(self, bonus_in):
-        """What comes next: a bonus just won, free spins, the double of the paid spin's line win (BW-23), the end."""
+        """Determines the next step: a bonus, free spins, the double of the paid spin's line win (BW-23), or the end."""
         self.pick = None
         if bonus_in:
             self.awaiting, self.bonus_in = "pick", bonus_in
@@ -148,7 +141,7 @@ class Round(rounds.Round):
             self.awaiting = "nothing"
 
     def double(self, guess, shown):
-        """A card: twice the risk if it's the one guessed, else the risk is lost; five at most (BW-22)."""
+        """Plays a card: a right guess doubles the win at risk, a wrong one loses it; at most five cards (BW-22)."""
         card = shown["card"]["card"]
         expect({guess, card} <= {"red heart", "black spade"}, f"{guess}, {card}")
         won, risked = guess == card, self.risked

@@ -1,8 +1,7 @@
-"""What rounding to whole minor units adds to the return of a ways game, exactly (DM-17, DM-19).
+"""Computes exactly how rounding to minor units changes the return of a ways game (DM-17, DM-19).
 
-A coin worth so many fifths of a minor unit rounds a win by what its coins leave modulo 5; there are no halves. So all windows
-are counted by what their wins leave: reel after reel, those that the same can still come of counted as one. All is in whole
-numbers.
+A coin of n fifths of a minor unit rounds a win by the residue of its coins modulo 5; there are no halves. So all
+windows are counted by residue, reel by reel, merging equal states. All numbers are integers.
 """
 
 from collections import Counter, defaultdict
@@ -12,45 +11,42 @@ from math import factorial, lcm, prod
 
 from expanding import CRYSTALS
 
-# Residues are those of fifths of a minor unit.
+# Residues count fifths of a minor unit.
 FIFTHS = 5
-# Digits of the currencies that coin ladders are in, where they aren't 2 (ISO 4217).
+# Decimals of currencies with a coin ladder, if not 2 (ISO 4217).
 DIGITS = {"JPY": 0, "KWD": 3}
 
 
 def minor_micros(currency):
-    """Millionths of the major unit that a minor unit is worth."""
+    """Returns the value of a minor unit in 1e-6 of the major unit."""
     return 10 ** (6 - DIGITS.get(currency, 2))
 
 
 def coin(currency, value):
-    """A coin value, as a decimal of the major unit, in minor units."""
     return Fraction(value) * 1_000_000 / minor_micros(currency)
 
 
 def rounded(coins, worth):
-    """What rounding adds to so many coins, in minor units: halves to the even one."""
     return round(coins * worth) - coins * worth
 
 
 class Drawn:
-    """So many cells of a reel that are drawn one by one (DM-08, DM-09): how many crystals land on them, and what the others
-    show."""
+    """Cells of a reel that are drawn singly (DM-08, DM-09): how many crystals land on them, and their other symbols."""
 
     def __init__(self, cells, number, symbols):
         self.number, self.all = number, sum(cells.symbols.values())
-        # By crystals that landed before and crystals that land here, the chance: over one denominator.
+        # Probability by crystals landed before and here, with a common denominator.
         chances = [self.landing(cells, before) for before in range(CRYSTALS + 1)]
         self.of = lcm(*(chance.denominator for row in chances for chance in row)) * self.all**number
         self.landed = [
             [int(chance * self.of / self.all ** (number - n)) for n, chance in enumerate(row)] for row in chances
         ]
-        # By crystals, what the others show of these symbols, and in how many ways.
+        # By crystals: ways to show these symbols on the other cells.
         weights = [cells.symbols.get(symbol, 0) for symbol in symbols]
         self.shown = [shown(number - crystals, weights, self.all - sum(weights)) for crystals in range(number + 1)]
 
     def landing(self, cells, before):
-        """The chances that 0, 1, ... crystals land after so many that did."""
+        """Returns the probabilities of 0, 1, ... crystals, given the number landed before."""
         chances = {0: Fraction(1)}
         for _ in range(self.number):
             after = Counter()
@@ -63,7 +59,7 @@ class Drawn:
 
 
 def shown(cells, weights, others):
-    """What so many cells show of symbols of these weights, and in how many ways; others weigh the rest together."""
+    """Counts the ways to show symbols of these weights on some cells; `others` is the weight of the rest."""
     ways = {}
     for counts in product(range(cells + 1), repeat=len(weights)):
         rest = cells - sum(counts)
@@ -76,20 +72,20 @@ def shown(cells, weights, others):
 
 
 def residues(reels, pays, cells=None, grown=0):
-    """The chance of each residue of a window's win modulo 5: each reel one of its columns, all equally likely, and so many
-    drawn cells below. `pays` has for each symbol what 0, 1, ... reels of it pay on one way."""
+    """Returns the probability of each residue modulo 5 of a window's win. Each reel shows one of its equally likely
+    columns, and `grown` drawn cells below. `pays` has for each symbol the payment of 0, 1, ... reels on one way."""
     pays = {symbol: [pay % FIFTHS for pay in row] for symbol, row in pays.items()}
     symbols = [symbol for symbol, row in pays.items() if any(row)]
     rows = [pays[symbol] for symbol in symbols]
     drawn = Drawn(cells, grown, symbols) if grown else None
-    # How often, by crystals landed, what others have won, and what the symbols that run have come to.
+    # Counts by crystals landed, win so far, and products of the running symbols.
     states = {(0, 0, packed([1] * len(symbols))): 1}
     number = 1
     for length, columns in enumerate(reels):
         contents, seen = contents_of(columns, symbols, drawn), {}
         number *= len(columns) * (drawn.of if drawn else 1)
         after = defaultdict(int)
-        # What pays when it ends here, and what can still pay further on.
+        # Runs that pay when they end here, and runs that can still pay.
         ends = [(place, row[length]) for place, row in enumerate(rows) if row[length]]
         goes_on = packed([1 if any(row[length + 1 :]) else 0 for row in rows]) & RUNS
         for (landed, won, ways), times in states.items():
@@ -118,8 +114,8 @@ def residues(reels, pays, cells=None, grown=0):
     return [Fraction(ways, number) for ways in left]
 
 
-# Four bits a symbol: whether it runs, room for a carry, and what it has come to. Modulo 5 all but 0 are powers of 2, and a
-# product is a sum of exponents modulo 4. What has come to 0 is done: it wins nothing that leaves a trace.
+# Four bits per symbol: a running flag, a carry bit, and an exponent. Modulo 5 every number but 0 is a power of 2, so a
+# product is a sum of exponents modulo 4. A product of 0 adds no residue.
 POWERS = [1, 2, 4, 3]
 BITS, RUN, SYMBOLS = 4, 8, 8
 RUNS = sum(RUN << BITS * place for place in range(SYMBOLS))
@@ -127,20 +123,18 @@ EXPONENTS = sum(3 << BITS * place for place in range(SYMBOLS))
 
 
 def packed(figures):
-    """Figures modulo 5, four bits each; those that are 0 don't run."""
+    """Packs figures modulo 5 into four bits each; 0 means that the symbol's run has ended."""
     assert len(figures) <= SYMBOLS
     places = ((place, figure % FIFTHS) for place, figure in enumerate(figures))
     return sum((RUN | POWERS.index(figure)) << BITS * place for place, figure in places if figure)
 
 
 def unpacked(figures, place):
-    """One of them."""
     figure = figures >> BITS * place
     return POWERS[figure & 3] if figure & RUN else 0
 
 
 def contents_of(columns, symbols, drawn):
-    """What a reel shows of the symbols, and in how many ways, by crystals on it: the counts, and which aren't 0."""
     of_strip = Counter(tuple(map(column.count, symbols)) for column in columns)
     contents = []
     for cells in drawn.shown if drawn else [{(0,) * len(symbols): 1}]:
@@ -153,7 +147,7 @@ def contents_of(columns, symbols, drawn):
 
 
 def projected(contents, runs, goes_on):
-    """The same of the symbols that run alone: counts of those that go on."""
+    """Restricts the contents of a reel to the symbols that still run."""
     on, seen = runs & goes_on, Counter()
     on |= on >> 2 | on >> 3
     for (counts, shown), times in contents.items():

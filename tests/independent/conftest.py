@@ -1,4 +1,4 @@
-"""What is worked out once for all versions of a game is worked out by one process: its tests of exact returns go there together."""
+"""Runs a game's tests of exact returns in one process, so that shared results are computed once."""
 
 import pytest
 from games import VERSIONS

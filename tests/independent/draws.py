@@ -1,6 +1,6 @@
-"""Sealed draws, written from log.proto and round.proto alone, with Python's own hashes.
+"""Sealed draws, written from log.proto and round.proto with Python's hashes.
 
-`python3 draws.py` prints the known answers that engine/books/tests/integration/draw_rules.rs holds.
+`python3 draws.py` prints the known answers in engine/books/tests/integration/draw_rules.rs.
 """
 
 import hashlib
@@ -8,28 +8,27 @@ import hmac
 
 
 def sha256(*lines) -> bytes:
-    """The SHA-256 of lines of text, each with its line feed; bytes as lower-case hexadecimal digits."""
+    """Returns the SHA-256 of lines of text, each with its line feed; bytes are lower-case hex."""
     text = "".join(f"{line.hex() if isinstance(line, bytes) else line}\n" for line in lines)
     return hashlib.sha256(text.encode()).digest()
 
 
 def epoch(key: bytes) -> bytes:
-    """The name of a draw key."""
+    """Returns the name of a draw key."""
     return sha256("motherlode/epoch/v1", key)[:4]
 
 
 def deal(key: bytes, stream: str, number: int) -> bytes:
-    """The dealt value of a player's draw; the stream is player/operator/player."""
+    """Returns the dealt value of a player's draw; the stream is player/operator/player."""
     return hmac.digest(key, f"motherlode/deal/v1\n{stream}\n{number}\n".encode(), "sha256")
 
 
 def seal(dealt: bytes) -> bytes:
-    """The seal of a dealt value."""
     return sha256("motherlode/seal/v1", dealt)
 
 
 def seed(dealt: bytes, client_seed: bytes, round_id: str, step: int) -> bytes:
-    """The seed of a step; the round is operator/player/number."""
+    """Returns the seed of a step; the round is operator/player/number."""
     return sha256("motherlode/seed/v1", dealt, client_seed, round_id, step)
 
 

@@ -15,16 +15,13 @@ from wins import at_stops, count, minor, ways_wins
 
 REELS, ROWS, FREE_ROWS = 5, 4, 7
 BET = 25
-# What wins leave modulo 5, by the odds that it follows from.
 RESIDUES = {}
 COLOURS = ("green", "yellow", "blue", "red")
 
 
 class DwarfMine:
-    """The game: its file, and what every round of it needs."""
-
     NAME = "dwarf-mine"
-    # Kinds of figures that may decide nothing else: what a drawn cell shows, where it wins nothing.
+    # Kinds of figures without influence on others: drawn cells that win nothing.
     DECIDES_NOTHING = ("spins[].cells[]",)
 
     def __init__(self, version):
@@ -38,16 +35,16 @@ class DwarfMine:
         expansion = self.file.data["expansion"]
         weights = {self.file.codes.index(each["code"]): each["weight"] for each in expansion["symbols"]}
         self.cells = Cells(weights, expansion["crystal"])
-        # What wins of free spins had beyond whole minor units, and how often.
+        # Fractions of minor units in wins of free spins, with their counts.
         self.fractions = Counter()
 
     def free(self, super_high=None):
-        """The reels of free spins: with this symbol where the file marks a place for one, or without those places."""
+        """Returns the reels of free spins, with this symbol at the marked places, or without those places."""
         mark, symbol = "*", "" if super_high is None else self.file.codes[super_high]
         return self.file.strips(text.replace(mark, symbol) for text in self.file.data["reels"]["free"])
 
     def returns(self):
-        """The exact return by part, in bets of 25 coins, in the long run: every fifth crystal of a colour completes a
+        """Returns the exact long-run return by part, in bets of 25 coins: every fifth crystal of a colour completes a
         collection."""
         base = sum(chance * self.mean_win(reels, grown) for chance, reels, grown in self.windows())
         free, collection = self.spins()
@@ -55,8 +52,8 @@ class DwarfMine:
         return dict(zip(Round.PARTS, (of / BET for of in won), strict=True))
 
     def rounding(self):
-        """A function that says what rounding to whole minor units adds to the return by part, in bets, where a coin is worth
-        so many fifths of a minor unit: the player keeps to the coin value."""
+        """Returns a function from a coin's fifths of a minor unit to the change of the return by rounding, by part, in
+        bets, for a constant coin value."""
         paid, free, collected = self.residues()
 
         def added(worth):
@@ -72,8 +69,8 @@ class DwarfMine:
         return added
 
     def residues(self):
-        """What the wins of a paid spin, of a free spin and of a Collection Free Spin of each colour leave modulo 5. Counted
-        once for all versions of the same odds: it takes a quarter of a minute."""
+        """Returns the residues modulo 5 of the wins of a paid spin, of a free spin and of a Collection Free Spin per
+        colour. Cached across versions with the same odds, since it takes 15 seconds."""
         pays = {s: [self.file.pays(s, length) for length in range(REELS + 1)] for s in self.paying}
         odds = repr((self.base, self.free(), vars(self.cells), pays))
         if odds not in RESIDUES:
@@ -89,8 +86,7 @@ class DwarfMine:
         return RESIDUES[odds]
 
     def windows(self):
-        """What the paid spin can show, by the reels with a Bonus symbol: the chance, each reel's columns, and the new
-        rows."""
+        """Yields the paid spin's windows by reels with a Bonus symbol: probability, each reel's columns, and new rows."""
         columns = [windows_of(strip, ROWS) for strip in self.base]
         for shows in product((True, False), repeat=REELS):
             reels = [
@@ -101,7 +97,6 @@ class DwarfMine:
                 yield chance, reels, sum(shows)
 
     def spins(self):
-        """Free spins of a paid spin, and Collection Free Spins of one colour, in the long run."""
         free = crystals = Fraction(0)
         for chance, _, grown in self.windows():
             landed = self.cells.drawn(REELS * grown, 0, None).items()
@@ -112,36 +107,30 @@ class DwarfMine:
         return free, crystals / len(self.crystals) / collection["needs"] * collection["spins"]
 
     def mean_win(self, reels, grown=0):
-        """The mean win of windows of these columns and so many drawn rows."""
         wins = (mean_ways_win(reels, s, partial(self.file.pays, s), self.cells, grown) for s in self.paying)
         return sum(wins)
 
     def mean_free_win(self, super_high=None):
-        """The mean win of a free spin."""
         return self.mean_win([windows_of(strip, FREE_ROWS) for strip in self.free(super_high)])
 
     def round(self, stake, terms):
-        """A new round."""
         return Round(self, stake, terms)
 
 
 class Round(rounds.Round):
-    """A round: the paid spin, then the series that it awards, one a step."""
-
     PARTS = ("base_ways", "free_spins", "collections")
 
     def __init__(self, game, stake, terms):
         super().__init__(game, stake, terms)
         self.carried = dict(terms["carried"])
-        # Series to come: the kind of their windows, how many, the reels, and what a coin is worth in them.
+        # Pending series: kind of windows, number, reels, and coin value.
         self.series = []
 
     def resolve(self, choice, shown):
-        """The step's outcome, given what was drawn."""
         return self.paid_spin(shown) if choice[0] == "spin" else self.free_series(shown)
 
     def paid_spin(self, shown):
-        """The spin that the bet pays, on as many rows as its Bonus symbols make (DM-07)."""
+        """Plays the paid spin, with the rows that its Bonus symbols add (DM-07)."""
         (spin,) = shown["spins"]
         window = at_stops(self.game.base, spin["stops"], ROWS)
         bonuses = [reel.count(self.game.bonus) for reel in window]
@@ -162,17 +151,17 @@ class Round(rounds.Round):
         return self.outcome({"base_ways": spin["win_coins"]}, spins=[spin], carried=carried)
 
     def drawn(self, spin, reel, grown):
-        """The cells of a reel that were drawn one by one, beneath those of its strip (DM-08)."""
+        """Returns the drawn cells of a reel, below those of its strip (DM-08)."""
         rows = ROWS + grown
         cells = spin["cells"][reel * rows + ROWS : (reel + 1) * rows]
         expect(
             len(cells) == grown and set(cells) <= {*self.game.cells.symbols, *self.game.crystals},
-            "what the expanded rows can show",
+            "possible symbols of the expanded rows",
         )
         return cells
 
     def collect(self, window):
-        """Collects the window's crystals (DM-11 to DM-15); where they were."""
+        """Collects the window's crystals (DM-11 to DM-15) and returns their places."""
         carried = self.carried
         if not carried["given"]:
             carried["given"] = 1
@@ -198,7 +187,6 @@ class Round(rounds.Round):
         return marks
 
     def free_series(self, shown):
-        """One whole series of free spins on seven rows."""
         kind, number, strips, coin_micros = self.series.pop(0)
         expect(len(shown["spins"]) == number, f"{len(shown['spins'])} free spins of {number}")
         spins = []
@@ -215,6 +203,6 @@ class Round(rounds.Round):
         return self.outcome({part: sum(spin["win_coins"] for spin in spins)}, spins=spins)
 
     def go_on(self):
-        """What comes next (DM-13)."""
+        """Determines the next step (DM-13)."""
         self.free_spins = self.series[0][1] if self.series else 0
         self.awaiting = "free spins" if self.series else "nothing"

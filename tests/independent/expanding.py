@@ -1,6 +1,5 @@
-"""The exact mean win on ways of windows whose reels grow by cells drawn one by one, among them crystals each of which
-lands once at most (DM-03, DM-07 to DM-09): reel after reel, by the crystals landed so far.
-"""
+"""Exact mean win on ways of windows whose reels grow by drawn cells, among them crystals that land at most once each
+(DM-03, DM-07 to DM-09), by reel and landed crystals."""
 
 from collections import Counter
 from fractions import Fraction
@@ -10,18 +9,17 @@ CRYSTALS = 4
 
 
 def windows_of(strip, rows):
-    """What a reel shows at each of its stops."""
     return [[strip[(stop + row) % len(strip)] for row in range(rows)] for stop in range(len(strip))]
 
 
 class Cells:
-    """The cells that are drawn: each a symbol by weight, or a crystal that hasn't landed."""
+    """Drawn cells: each a symbol by weight, or a crystal that has not landed."""
 
     def __init__(self, symbols, crystal):
         self.symbols, self.crystal = symbols, crystal
 
     def drawn(self, number, landed, symbol):
-        """Chances of (crystals landed, how many of the symbol) after so many more cells."""
+        """Returns the probabilities of (crystals landed, count of the symbol) after `number` more cells."""
         chances = {(landed, 0): Fraction(1)}
         for _ in range(number):
             after = Counter()
@@ -36,8 +34,8 @@ class Cells:
 
 
 def mean_ways_win(reels, symbol, pays, cells=None, grown=0):
-    """The mean of the symbol's win: each reel one of its columns, all equally likely, and so many drawn cells below."""
-    running = {0: Fraction(1)}  # The mean product of counts so far, by crystals landed.
+    """Returns the symbol's mean win: each reel shows one of its equally likely columns, and `grown` drawn cells below."""
+    running = {0: Fraction(1)}  # Mean product of counts by crystals landed.
     won = Fraction(0)
     for length in range(len(reels) + 1):
         if length == len(reels):

@@ -1,4 +1,4 @@
-"""A game's published data file, read as it stands: names for its symbols, and nothing worked out."""
+"""Reads a game's published data file without further computation."""
 
 import hashlib
 import tomllib
@@ -9,18 +9,16 @@ GAMES = Path(__file__).resolve().parents[2] / "engine/slots/games"
 
 
 def ladders(game):
-    """The coin values that a game offers, by currency, as they stand beside the games."""
     of_game = tomllib.loads((GAMES / "ladders.toml").read_text())[game]
     return {currency: ladder["coin_values"].split() for currency, ladder in of_game.items()}
 
 
 def micros(values):
-    """Decimals of the major unit in millionths."""
     return [Fraction(text) * 1_000_000 for text in values]
 
 
 class GameFile:
-    """One game's data. Symbols are numbered in the order of the file, as the outcomes number them."""
+    """A game's data. Symbols are numbered in the order of the file, as in outcomes."""
 
     def __init__(self, name, version):
         content = (GAMES / name / f"{version}.toml").read_bytes()
@@ -30,26 +28,22 @@ class GameFile:
         self.symbols = self.data["symbols"]
         self.codes = [symbol["code"] for symbol in self.symbols]
         stake = self.data["stake"]
-        # Coin values by currency: those of the ladders beside the games, or the file's own, the same in all.
+        # Coin values by currency: of the ladders, or the file's, for every currency.
         offered = ladders(stake.get("ladders", name))
         own = {currency: stake["coin_values"] for currency in offered} if "coin_values" in stake else offered
         self.coin_micros = {currency: micros(values) for currency, values in own.items()}
         self.lines = [[int(row) for row in rows] for rows in self.data.get("lines", {}).get("rows", [])]
 
     def numbered(self, role):
-        """The symbols of a role."""
         return [number for number, symbol in enumerate(self.symbols) if symbol["role"] == role]
 
     def only(self, role):
-        """The one symbol of a role."""
         (number,) = self.numbered(role)
         return number
 
     def pays(self, symbol, count, key="pays"):
-        """What so many of a symbol pay; nothing where the file says nothing."""
         row = self.symbols[symbol].get(key, [])
         return row[count - 1] if 0 < count <= len(row) else 0
 
     def strips(self, texts):
-        """Strips written as codes, as numbers."""
         return [[self.codes.index(code) for code in text.split()] for text in texts]

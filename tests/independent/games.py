@@ -1,5 +1,3 @@
-"""The games that are implemented a second time, in all their rules versions."""
-
 from functools import cache, partial
 
 from bewitched import Bewitched
@@ -15,12 +13,11 @@ VERSIONS = {
     Neptune: ["1.0", "1.0.1"],
     WitchFeature: ["1.0", "1.0.1"],
 }
-# Makes a game of each version; the name is for people.
+# Constructors of each game and version, by name.
 GAMES = {f"{game.NAME} {version}": partial(game, version) for game, all in VERSIONS.items() for version in all}
 LATEST = {f"{game.NAME} {all[-1]}" for game, all in VERSIONS.items()}
 
 
 @cache
 def returns(name):
-    """The exact return by part, worked out once for all tests."""
     return GAMES[name]().returns()

@@ -1,17 +1,15 @@
-"""The highest windows of a game, searched on its strips: no reel is tried further once even the best of the others can't
-pass what was found.
-"""
+"""Branch-and-bound search of a game's highest windows on its strips."""
 
 from wins import at_stops
 
 
 def columns(strips, rows):
-    """For each reel the columns that its stops show."""
     return [[at_stops([strip], [stop], rows)[0] for stop in range(len(strip))] for strip in strips]
 
 
 def highest_lines(lines, columns, wild):
-    """The most that all lines of a window win together. Lines whose end is not known yet count as if Wilds followed."""
+    """Returns the highest sum of all line wins of a window. The bound of an unfinished line counts Wilds on its other
+    reels."""
     best = 0
     reels = len(columns)
     rows = lines.file.lines
@@ -38,14 +36,14 @@ def highest_lines(lines, columns, wild):
 
 
 def highest_ways(pays, columns):
-    """The most that a window wins on ways: for each symbol what its longest run pays, times its numbers on the reels."""
+    """Returns the highest win of a window on ways: each symbol's longest run pays, times its counts on the reels."""
     symbols = list(pays)
     counts = [sorted({tuple(column.count(symbol) for symbol in symbols) for column in reel}) for reel in columns]
     most = [[max(of[place] for of in reel) for place in range(len(symbols))] for reel in counts]
     reels, best = len(counts), 0
 
     def reach(reel, runs):
-        """What each symbol can still come to, at the most."""
+        """Bounds the win that each symbol can still reach."""
         total = 0
         for place, symbol in enumerate(symbols):
             ways, won, running = runs[place]
@@ -68,7 +66,7 @@ def highest_ways(pays, columns):
             for place, symbol in enumerate(symbols):
                 ways, won, running = runs[place]
                 running = running and column[place] > 0
-                # The longest run is paid, which never pays less than a shorter one.
+                # A longer run never pays less than a shorter one.
                 longer.append((ways * column[place], ways * column[place] * pays[symbol][reel + 1], True) if running
                               else (ways, won, False))
             tried.append((reach(reel + 1, longer), longer))

@@ -1,4 +1,4 @@
-"""The exact value of Mystery Elves' Hold and Win, in bets: every way that respins can go (ME-04 to ME-12)."""
+"""Exact value of Mystery Elves' Hold and Win in bets, over all sequences of respins (ME-04 to ME-12)."""
 
 from fractions import Fraction
 from functools import cache
@@ -10,13 +10,10 @@ MIDDLE, OUTER, RESPINS = 3, 12, 3
 
 
 def mean(weighted):
-    """The mean of values with weights."""
     return Fraction(sum(value * weight for value, weight in weighted), sum(weight for _, weight in weighted))
 
 
 class HoldAndWin:
-    """The feature as the file has it."""
-
     def __init__(self, data):
         strip = data["feature"]["strip"].split()
         self.lands = Fraction(strip.count("Bo"), len(strip))
@@ -34,11 +31,11 @@ class HoldAndWin:
         self.from_here = cache(self.from_here)
 
     def starting(self, chances):
-        """The mean of what a spin's feature pays, by the chances of (outer, middle) Bonus symbols in its window."""
+        """Returns the mean payment per spin; `chances` has the probabilities of (outer, middle) Bonus symbols in its
+        window."""
         return sum(chance * self.from_here(*held, RESPINS) for held, chance in chances.items() if sum(held) >= 6)
 
     def from_here(self, outer, middle, left):
-        """The mean of what the feature pays with so many held and so many respins left."""
         if not left or (outer, middle) == (OUTER, MIDDLE):
             return self.ended(outer, middle)
         paid = Fraction(0)
@@ -48,11 +45,9 @@ class HoldAndWin:
         return paid
 
     def landing(self, of, number):
-        """The chance that a Bonus symbol lands on so many of so many positions."""
         return comb(of, number) * self.lands**number * (1 - self.lands) ** (of - number)
 
     def ended(self, outer, middle):
-        """The mean of what so many Bonus symbols pay."""
         paid = Fraction(0)
         for multiplying in range(middle + 1):
             chance = comb(middle, multiplying) * self.multiplying**multiplying
@@ -61,8 +56,8 @@ class HoldAndWin:
         return paid * 2 if (outer, middle) == (OUTER, MIDDLE) else paid
 
     def functions(self, others, multiplying):
-        """The mean of what Bonus symbols pay of which so many multiply: those that don't, times every factor, which is
-        2 at most beside a GRAND; and what all functions turn into."""
+        """Returns the mean payment of Bonus symbols of which some multiply: the others' sum times every factor, which
+        is at most 2 with a GRAND, plus the values into which all functions turn."""
         each = (1 - self.mystery) * self.value + self.mystery * self.special
         no_grand = others * (each - self.grand * self.grand_bets) * (1 - self.grand) ** (others - 1)
         beside_grand = others * each - no_grand

@@ -20,11 +20,9 @@ TURNS_MAX = 10
 
 
 class MysteryElves:
-    """The game: its file, and what every round of it needs."""
-
     NAME = "mystery-elves"
-    # A card's face beyond its colour (ME-17), what a symbol that isn't held shows in the feature, and what Bonus
-    # symbols carry where the feature doesn't start.
+    # Kinds of figures without influence on others: a card's face beyond its colour (ME-17), symbols that are not held,
+    # and Bonus symbols without the feature.
     DECIDES_NOTHING = ("card.card", "spins[].cells[]", "spins[].marks[][2]")
 
     def __init__(self, version):
@@ -37,16 +35,16 @@ class MysteryElves:
         self.bonus = self.file.only("bonus")
         self.mysteries = {special["name"]: special["bets"] for special in data["mysteries"]}
         self.factors = [factor["times"] for factor in data["factors"]]
-        # As in version 1.0 where the file says nothing.
+        # Defaults: rules of version 1.0.
         self.gamble = data.get("gamble", {"limit_on": "result", "half": "kept"})
 
     def returns(self):
-        """The exact return by part, in bets, and the bought feature's in parts of its price; all lines are alike."""
+        """Returns the exact return by part, in bets; the bought feature's in parts of its price. All lines are alike."""
         bought = sum(self.spin_returns(self.bought_strips).values()) / self.file.data["buy"]["bets"]
         return {**self.spin_returns(self.strips), "buy_feature": bought}
 
     def spin_returns(self, strips):
-        """What a spin of these reels returns by part: its lines, and the feature that it may start."""
+        """Returns the return by part of a spin on these reels: its lines, and the feature."""
         middle = count_chances(strips[2:3], [self.bonus], ROWS)
         outer = count_chances(strips[:2] + strips[3:], [self.bonus], ROWS)
         held = {(a, b): outer[a] * middle[b] for a, b in product(outer, middle)}
@@ -56,7 +54,6 @@ class MysteryElves:
         }
 
     def round(self, stake, terms):
-        """A new round."""
         return Round(self, stake, terms)
 
 
@@ -67,12 +64,10 @@ class Round(rounds.Round):
 
     def __init__(self, game, stake, terms):
         super().__init__(game, stake, terms)
-        # Bonus symbols held: by cell, the kind of mark and its value.
         self.held = {}
         self.risked = None
 
     def resolve(self, choice, shown):
-        """The step's outcome, given what was drawn."""
         match choice[0]:
             case "spin":
                 return self.paid_spin(shown)
@@ -90,7 +85,7 @@ class Round(rounds.Round):
                 return self.outcome({})
 
     def paid_spin(self, shown):
-        """The spin that the bet pays, or that comes with the bought feature (ME-18)."""
+        """Plays the paid spin, or the spin of the bought feature (ME-18)."""
         (spin,) = shown["spins"]
         bought = self.stake["buy_feature"]
         window = at_stops(self.game.bought_strips if bought else self.game.strips, spin["stops"], ROWS)
@@ -107,7 +102,7 @@ class Round(rounds.Round):
         return self.outcome({"base_lines": spin["win_coins"]}, spins=[spin])
 
     def landed(self, spin, held):
-        """What the Bonus symbols of a window carry: those held as they were, each new one what it was drawn (ME-04)."""
+        """Returns the marks of a window's Bonus symbols: held ones keep theirs, new ones are drawn (ME-04)."""
         marks = {cell: (kind, value) for kind, cell, value in spin["marks"]}
         bonuses = [cell for cell, symbol in enumerate(spin["cells"]) if symbol == self.game.bonus]
         expect(
@@ -122,11 +117,10 @@ class Round(rounds.Round):
         return {cell: held.get(cell, mark) for cell, mark in marks.items()}
 
     def marks(self):
-        """The marks of the Bonus symbols held, as they are read."""
         return [[self.held[cell][0], cell, self.held[cell][1]] for cell in READING_ORDER if cell in self.held]
 
     def hold_and_win(self, shown):
-        """The whole feature (ME-10 to ME-13)."""
+        """Plays the whole feature (ME-10 to ME-13)."""
         spins, left = [], 3
         windows = iter(shown["spins"])
         while left and len(self.held) < CELLS:
@@ -137,7 +131,7 @@ class Round(rounds.Round):
             spins.append(self.held_window(spin))
         bets = self.functions(windows, spins)
         expect(next(windows, None) is None, "a window too many")
-        # A full screen pays twice; the last window says so (ME-12).
+        # A full screen pays twice, shown by the last window (ME-12).
         spins[-1]["multiplier"] = 2 if len(self.held) == CELLS else 1
         bets *= spins[-1]["multiplier"]
         coins = bets * self.bet
@@ -147,15 +141,14 @@ class Round(rounds.Round):
         return self.outcome({"hold_and_win": coins}, spins=spins, prize=["coins", bets, coins])
 
     def held_window(self, spin):
-        """A window of the feature as it must be shown: nothing in it wins by itself."""
         cells = spin["cells"]
         expect(len(cells) == CELLS and set(cells) <= set(self.game.feature_strip), "symbols of the feature's reels")
         window = [cells[reel * ROWS : (reel + 1) * ROWS] for reel in range(REELS)]
         return self.spin(["hold and win"], window, [], spin, stops=[], marks=self.marks())
 
     def functions(self, windows, spins):
-        """At the end all Mysteries reveal, then all Multiplying ones multiply every other, then each turns into a value
-        that is paid too (ME-05 to ME-08). What the Bonus symbols pay, in bets."""
+        """Applies the functions at the end: Mysteries are revealed, Multiplying symbols multiply every other one, then
+        each turns into a paid value (ME-05 to ME-08). Returns the payment in bets."""
         acting = [cell for cell in READING_ORDER if cell in self.held and self.held[cell][0] != "bonus"]
         if not acting:
             return sum(value for _, value in self.held.values())
@@ -167,7 +160,7 @@ class Round(rounds.Round):
             self.held[cell] = kind, value
         factors = [value for kind, value in self.held.values() if kind == "multiplier"]
         grand = ("mystery", max(self.game.mysteries.values())) in self.held.values()
-        expect(not grand or max(factors, default=2) <= 2, "GRAND beside a factor above 2 (ME-07)")
+        expect(not grand or max(factors, default=2) <= 2, "GRAND with a factor above 2 (ME-07)")
         paid = sum(value for kind, value in self.held.values() if kind != "multiplier") * prod(factors)
         spins.append({**self.held_window(spin), "cells": cells})
         spin = next(windows)
@@ -179,25 +172,26 @@ class Round(rounds.Round):
         return paid + sum(turned[cell] for cell in acting)
 
     def offer_gamble(self):
-        """The gamble of what was won, or of what a halve left at risk, if that's within the limit (ME-14)."""
+        """Offers to gamble the win, or the rest after HALVE, within the limit (ME-14)."""
         if self.risked is None:
             self.risked = self.won_minor
         within = 0 < self.risked <= self.terms["gamble_max_minor"]
         self.awaiting = "double" if self.terms["double"] and within else "nothing"
 
     def offers(self, choice):
-        """A double must not pass the limit (ME-15); the least amount has no half to go on with (ME-16)."""
+        """A double must not exceed the limit (ME-15); the smallest amount cannot be halved (ME-16)."""
         without = {"double": self.passes, "halve": lambda: self.risked < 2}.get(choice[0])
         return super().offers(choice) and not (without and without())
 
     def passes(self):
-        """Whether the next card is past the limit: the win that it risks, or in version 1.0 what it could make of it."""
+        """Checks whether the next card exceeds the limit: by the win at risk, or in version 1.0 by the possible
+        result."""
         counts = {"win": self.risked, "result": 2 * self.risked}[self.game.gamble["limit_on"]]
         return counts > self.terms["gamble_max_minor"]
 
     def double(self, guess, shown):
-        """A card: twice the risk or nothing; a Joker is shown only where the guess is right (ME-17). At most ten, and
-        the gamble ends where the next would pass the limit (ME-15)."""
+        """Plays a card: double or nothing. A Joker is only shown for a right guess (ME-17). The gamble ends after ten
+        cards, or if the next would exceed the limit (ME-15)."""
         card, won = shown["card"]["card"], shown["card"]["won"]
         right = [face for face, colour in COLOURS.items() if colour == COLOURS[guess]]
         expect(

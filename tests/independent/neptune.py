@@ -12,10 +12,7 @@ TREASURES = 3
 
 
 class Neptune:
-    """The game: its file, and what every round of it needs."""
-
     NAME = "neptune"
-    # Kinds of figures that may decide nothing else.
     DECIDES_NOTHING = ()
 
     def __init__(self, version):
@@ -27,12 +24,13 @@ class Neptune:
         self.multiplier = self.file.data["free_spins"]["multiplier"]
 
     def run(self, cells):
-        """Treasures from the first reel on, if they start a bonus: nothing stands for them."""
+        """Returns the length of a run of treasures from the first reel if it starts a bonus; no symbol substitutes for
+        them."""
         length = next((reel for reel, symbol in enumerate(cells) if symbol != self.treasure), len(cells))
         return length if length >= TREASURES else 0
 
     def returns(self):
-        """The exact return by part, in bets; all lines are alike, and so is a treasure on any of them."""
+        """Returns the exact return by part, in bets; all lines are alike, for treasures, too."""
         line = mean_of_cells(self.strips, lambda cells: self.lines.best(cells)[0])
         mermaids = count_chances(self.strips, [self.mermaid], ROWS).items()
         scatter = sum(chance * self.file.pays(self.mermaid, number) for number, chance in mermaids)
@@ -45,23 +43,18 @@ class Neptune:
         return {"base_lines": line, "scatter": scatter, "treasure": treasure, "free_spins": free}
 
     def round(self, stake, terms):
-        """A new round."""
         return Round(self, stake, terms)
 
 
 class Round(rounds.Round):
-    """A round: the paid spin, then Treasure bonuses and free spins while they last."""
-
     PARTS = ("base_lines", "scatter", "treasure", "free_spins")
 
     def __init__(self, game, stake, terms):
         super().__init__(game, stake, terms)
-        # Lengths of the runs of treasures that wait for a pick each, and where they were won.
         self.treasures = []
         self.treasure_part = None
 
     def resolve(self, choice, shown):
-        """The step's outcome, given what was drawn."""
         match choice[0]:
             case "spin":
                 return self.paid_spin(shown)
@@ -71,7 +64,7 @@ class Round(rounds.Round):
                 return self.series(shown)
 
     def window(self, kind, multiplier, shown):
-        """One window, its line wins multiplied, its scatters not (NP-07), and what it starts."""
+        """Adds a window with multiplied line wins, unmultiplied scatters (NP-07), and the features that it starts."""
         window = at_stops(self.game.strips, shown["stops"], ROWS)
         stake, cells = self.stake, flat(window)
         lines = self.game.lines.wins(window, stake["lines"], stake["coins_per_line"] * multiplier, shown["wins"])
@@ -93,7 +86,6 @@ class Round(rounds.Round):
         return spin, total(lines), total(scatters)
 
     def paid_spin(self, shown):
-        """The spin that the bet pays."""
         expect(len(shown["spins"]) == 1, "one window")
         spin, lines, scatters = self.window(["base"], 1, shown["spins"][0])
         self.treasure_part = "treasure"
@@ -101,7 +93,7 @@ class Round(rounds.Round):
         return self.outcome({"base_lines": lines, "scatter": scatters}, spins=[spin])
 
     def series(self, shown):
-        """Free spins: until none is left, treasures interrupt them, or the step is full."""
+        """Plays free spins until the last, until treasures, or until the step is full."""
         spins = []
         for window in shown["spins"]:
             expect(self.free_spins > 0 and not self.treasures, "a free spin too many")
@@ -114,7 +106,7 @@ class Round(rounds.Round):
         return self.outcome({"free_spins": sum(spin["win_coins"] for spin in spins)}, spins=spins)
 
     def objects(self, objects, shown):
-        """A pick of the first line that waits for one: an amount for each object (NP-10, NP-11)."""
+        """Plays a pick of the first pending line: an amount for each object (NP-10, NP-11)."""
         run, data, coins = self.treasures.pop(0), self.file.data["treasure"], self.stake["coins_per_line"]
         expect(len(set(objects)) == run and set(objects) <= set(range(data["objects"])), f"objects {objects}")
         amounts = [coins_shown for _, coins_shown in shown["reveals"]]
@@ -128,6 +120,6 @@ class Round(rounds.Round):
         return self.outcome({self.treasure_part: won}, reveals=reveals)
 
     def go_on(self):
-        """What comes next: a pick for each line of treasures, free spins, the end."""
+        """Determines the next step: a pick for each line of treasures, free spins, or the end."""
         self.pick = [self.treasures[0], self.file.data["treasure"]["objects"]] if self.treasures else None
         self.awaiting = "pick" if self.treasures else "free spins" if self.free_spins else "nothing"

@@ -1,8 +1,5 @@
-"""Rounds as the engine played them, and what any round must be whatever the game: the frame that games fill in.
-
-A game works out every step's whole outcome anew and takes from the engine's only what was drawn: where the reels
-stopped, what a prize was, which card was turned. The two must then be the same in everything.
-"""
+"""Base of the games' rounds: recomputes each step's outcome and compares it with the engine's. A game takes only draws
+from the engine's outcome: reel stops, prizes, cards."""
 
 import json
 import os
@@ -15,7 +12,7 @@ from wins import flat, minor, total
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAYER = Path(os.environ.get("MOTHERLODE_EXAMPLES") or ROOT / "target/debug/examples") / "outcomes"
-# Most windows of a series that a step shows.
+# Maximum windows per step.
 WINDOWS_MAX = 100
 
 CHOICES = {
@@ -33,13 +30,12 @@ class Disagreement(AssertionError):
 
 
 def expect(holds, what):
-    """That something drawn is something that can be drawn."""
     if not holds:
         raise Disagreement(what)
 
 
 def played(game, rounds, seed):
-    """What the engine says of the game, and an iterator over the rounds that it plays: each a list of steps."""
+    """Returns the engine's information about the game, and an iterator of its rounds, each a list of steps."""
     command = [PLAYER, game.NAME, game.file.version, str(rounds), str(seed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         yield json.loads(process.stdout.readline())
@@ -49,7 +45,6 @@ def played(game, rounds, seed):
 
 
 def differences(expected, shown, at="outcome"):
-    """Where two values differ, as lines of text."""
     if expected == shown:
         return []
     if isinstance(expected, dict) and isinstance(shown, dict) and expected.keys() == shown.keys():
@@ -61,7 +56,7 @@ def differences(expected, shown, at="outcome"):
 
 
 class Round:
-    """A round of one game, played again. A game says in `resolve` what each step's outcome is."""
+    """A round of one game, recomputed. Each game's `resolve` computes a step's outcome."""
 
     PARTS = ()
 
@@ -75,11 +70,9 @@ class Round:
         self.strip = []
 
     def minor(self, coins):
-        """Coins of this stake in minor units."""
         return minor(coins, self.stake["coin_value_micros"], self.terms["minor_micros"])
 
     def spin(self, kind, window, wins, shown, **more):
-        """A window's outcome; what is more than its regular wins is named."""
         coins = total(wins)
         return {
             "kind": kind,
@@ -98,12 +91,10 @@ class Round:
         }
 
     def add(self, *spins):
-        """Adds what windows won to the round's win."""
         self.won_coins += sum(spin["win_coins"] for spin in spins)
         self.won_minor += sum(spin["win_minor"] for spin in spins)
 
     def outcome(self, parts, **more):
-        """A step's outcome as the round now stands; what else it has is named."""
         return {
             "spins": [],
             "prize": None,
@@ -123,7 +114,7 @@ class Round:
         }
 
     def check_stake(self):
-        """That the stake is one that the file offers; the coins of the bet itself."""
+        """Checks that the file offers the stake; returns the coins of the bet."""
         value, lines, coins = (self.stake[key] for key in ("coin_value_micros", "lines", "coins_per_line"))
         currency = self.terms["currency"]
         expect(self.terms["minor_micros"] == minor_micros(currency), "the worth of a minor unit")
@@ -137,11 +128,10 @@ class Round:
         expect(self.stake["coins"] == self.bet * price, "coins of the stake")
 
     def offers(self, choice):
-        """Whether the round takes the choice now."""
         return choice[0] in CHOICES[self.awaiting]
 
     def judge(self, steps):
-        """Plays the steps again; raises at the first that differs."""
+        """Recomputes the steps; raises at the first difference."""
         self.check_stake()
         for step in steps:
             expect(not any(map(self.offers, step["refused"])), f"{step['refused']} are offered")

@@ -1,7 +1,7 @@
-"""The exact return in cash of every coin value that every game offers in every currency, worked out from the data files
-alone, and compared with what the engine's mathematics, and the PAR sheet, say (DM-19, PL-13, PL-35).
+"""The exact cash return of every coin value of every game and currency, computed from the data files and compared with
+the engine's and the PAR sheet's (DM-19, PL-13, PL-35).
 
-Wins of whole coins are never rounded where a coin is whole minor units. Elsewhere it's worked out what rounding adds.
+Coins of whole minor units need no rounding; for the others its effect is computed.
 """
 
 import json
@@ -17,18 +17,16 @@ from games import GAMES, LATEST, returns
 from rounds import ROOT, played
 
 BINARY = os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlode"
-# How far the return in cash may be from the published one (DM-19).
+# Maximum deviation of the cash return from the published one (DM-19).
 APART = Fraction(5, 10_000)
-# How far the engine may be from the truth: it adds floats up.
+# Tolerance for the engine's floating point sums.
 WITHIN = Fraction(1, 10**10)
-# Code of play money.
 PLAY_MONEY = "XTS"
-# Returns of something else than a paid round with everything unlocked.
 OTHERS = {"buy_feature", "unlocked_1", "unlocked_2", "unlocked_3"}
 
 
 def in_cash(name, game):
-    """The return in coins by part, and a function that says what rounding adds at a coin's worth."""
+    """Returns the return in coins by part, and a function of a coin's value to the change by rounding."""
     parts = {part: rtp for part, rtp in returns(name).items() if part not in OTHERS}
     known = {}
 
@@ -46,7 +44,6 @@ def in_cash(name, game):
 
 @pytest.fixture(scope="module")
 def counted():
-    """A game and its return in cash, worked out once."""
     games = {}
 
     def of(name):
@@ -59,7 +56,6 @@ def counted():
 
 
 def stated(fraction, places):
-    """A fraction as the service states it."""
     exactly = Decimal(fraction.numerator) / Decimal(fraction.denominator)
     return str(exactly.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN))
 
@@ -79,7 +75,7 @@ def test_dm_19_pl_35_the_exact_cash_return_of_every_coin_value_is_the_engines(co
         assert abs(in_coins + adds(worth) - published) <= APART, (currency, value)
 
     def holds(currency, value):
-        """Whether an older file's coin holds what all must. One of twenty-fifths never does, which isn't worked out here."""
+        """Checks whether an older file's coin satisfies today's rules. Coins of twenty-fifths never do."""
         worth = value / minor_micros(currency)
         whole_bets = hasattr(game, "rounding") and worth.denominator == 5
         return worth.denominator == 1 or whole_bets and abs(in_coins + adds(worth) - published) <= APART
@@ -102,7 +98,7 @@ def test_dm_19_pl_13_the_par_sheet_states_the_exact_cash_returns(counted, name):
     for currency, values in sorted(ladders(game.NAME).items()):
         for value in values:
             worth = coin(currency, value)
-            # Play money takes no part in a jackpot (PL-17).
+            # Play money has no jackpot (PL-17).
             jackpot = parts.get("jackpot_seed", 0) if currency == PLAY_MONEY else 0
             expected.append((currency, value, stated(rtp - jackpot + adds(worth), places), worth.denominator > 1))
     assert sorted(said) == sorted(expected)

@@ -1,4 +1,4 @@
-"""The known answers of sealed draws in the engine's tests are those of this implementation."""
+"""The engine's known answers of sealed draws equal this implementation's."""
 
 import pathlib
 

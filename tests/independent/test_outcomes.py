@@ -1,6 +1,5 @@
-"""Every step of 20,000 rounds a game, and of 4,000 by its older rules, worked out a second time from the published data
-file alone; and that whatever figure of an outcome were another, it would be noticed. `tests/run games` takes five times as many.
-"""
+"""Recomputes every step of 20,000 rounds per game, and of 4,000 per older version, from the data file, and checks that
+any changed figure is detected. `tests/run games` uses more rounds."""
 
 import os
 from collections import Counter, defaultdict
@@ -13,14 +12,13 @@ from rounds import played
 
 ROUNDS = int(os.environ.get("MOTHERLODE_TESTS_ROUNDS", "20000"))
 ROUNDS_OF_OLD = ROUNDS // 5
-# Rounds that are searched for figures to change, rounds taken of each course, and changes of each kind of figure.
+# Rounds searched for figures to change, rounds per sequence, and changes per kind of figure.
 SEARCHED, TAKEN, CHANGED = 20_000, 2, 10
 
 each_game = pytest.mark.parametrize("name", GAMES)
 
 
 def judge(game, steps):
-    """Plays a round again."""
     game.round(steps[0]["stake"], steps[0]["terms"]).judge(steps)
 
 
@@ -52,14 +50,13 @@ def test_every_kind_of_figure_is_noticed_when_it_is_another(name):
                 try:
                     judge(game, changed)
                     unnoticed[kind] += 1
-                except Exception:  # However it's noticed.
+                except Exception:
                     noticed[kind] += 1
     assert set(noticed) == set(places)
     assert set(unnoticed) <= set(game.DECIDES_NOTHING), unnoticed
 
 
 def varied(game):
-    """A few rounds of every course that rounds take: the choices made and the kinds of windows shown."""
     rounds = played(game, SEARCHED, seed=2)
     next(rounds)
     taken = defaultdict(list)
@@ -72,7 +69,7 @@ def varied(game):
 
 
 def figures(rounds):
-    """Where each kind of figure stands, and some of its values."""
+    """Returns the places of each kind of figure, and some of its values."""
     places, seen = defaultdict(list), defaultdict(list)
 
     def walk(steps, number, value, path, kind):
@@ -85,7 +82,7 @@ def figures(rounds):
                 walk(steps, number, inner, (*path, key), f"{kind}.{key}" if kind else key)
         if isinstance(value, list):
             for place, inner in enumerate(value):
-                # The spins of a step are alike, the figures of a win are not.
+                # Spins of a step have the same kind, figures of a win do not.
                 walk(steps, number, inner, (*path, place), f"{kind}[{'' if isinstance(path[-1], str) else place}]")
 
     for steps in rounds:
@@ -95,15 +92,14 @@ def figures(rounds):
 
 
 def at(value, path):
-    """What stands there."""
     for key in path:
         value = value[key]
     return value
 
 
 def others(value, seen, random):
-    """Other values that could stand there: one that stands elsewhere, if any does, and the next to it. No whole window
-    for another: that could be one that was drawn."""
+    """Yields other values for a place: one from elsewhere, and the next number. Whole windows are excluded, since
+    another one could be drawn."""
     elsewhere = [
         other for other in seen if other != value and not (isinstance(value, dict) and isinstance(other, dict))
     ]

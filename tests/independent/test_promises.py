@@ -1,6 +1,5 @@
-"""What a game promises (WF-04, WF-21, PL-43), worked out another way from the published data file: the highest windows by a
-search of the strips, a new player's first spins by playing every Potion.
-"""
+"""Published promises of games (WF-04, WF-21, PL-43), recomputed from the data file: the highest windows by search, a
+new player's first spins with every Potion."""
 
 from fractions import Fraction
 
@@ -14,7 +13,6 @@ from witch_feature import WitchFeature
 
 
 def named(game):
-    """All rules versions of a game."""
     return [name for name in GAMES if name.startswith(game.NAME)]
 
 
@@ -24,7 +22,7 @@ def test_the_highest_round_of_witch_feature_is_the_engines(name):
     (header,) = played(game, 0, seed=1)
 
     def most(strips, shows):
-        """With a Free Spins symbol on both outer reels, or on none."""
+        """Selects strips with a Free Spins symbol on both outer reels, or on none."""
         reels = columns(strips, 4)
         outer = {reel: [of for of in reels[reel] if (game.free_spins in of) == shows] for reel in (0, 4)}
         return highest_lines(game.lines, [outer.get(reel, of) for reel, of in enumerate(reels)], game.wild)

@@ -1,6 +1,4 @@
-"""The exact return of the game, part by part, counted from the published data file in the simplest way, and compared
-with what the engine's mathematics says.
-"""
+"""The exact return of each game by part, counted from the published data file and compared with the engine's."""
 
 from fractions import Fraction
 

@@ -7,8 +7,7 @@ from wins import Lines, at_stops
 from witch_means import returns
 
 REELS, ROWS = 5, 4
-# Potions by the number that the collection keeps, and the features by their three, in the order of unlocking (WF-07 to
-# WF-11).
+# Potions by the number that the collection keeps, and their features in the order of unlocking (WF-07 to WF-11).
 RED, BLUE, GREEN = 1, 2, 3
 FEATURES = {
     "high symbols": [RED, BLUE, GREEN],
@@ -19,12 +18,9 @@ FEATURES = {
 
 
 class WitchFeature:
-    """The game: its file, and what every round of it needs."""
-
     NAME = "witch-feature"
-    # Kinds of figures that may decide nothing else: a cell drawn by itself that wins nothing; the place of a Potion,
-    # and its colour in a combination that triggers nothing either way, so its mark too; the multiplier of a
-    # respin that wins nothing.
+    # Kinds of figures without influence on others: a drawn cell that wins nothing; a Potion's place, and its colour in
+    # a combination without a feature; the multiplier of a respin that wins nothing.
     DECIDES_NOTHING = ("spins[].cells[]", "spins[].marks[]", "spins[].marks[][1]", "spins[].marks[][2]",
                        "spins[].multiplier")
 
@@ -44,16 +40,15 @@ class WitchFeature:
         }
 
     def returns(self):
-        """The exact return by part and by how many features are unlocked, in bets."""
+        """Returns the exact return by part and by number of unlocked features, in bets."""
         return returns(self)
 
     def round(self, stake, terms):
-        """A new round."""
         return Round(self, stake, terms)
 
 
 class Round(rounds.Round):
-    """A round: the paid spin and what its third Potion triggers; then the free spins with what comes in them."""
+    """A round: the paid spin and the feature of its third Potion; then free spins with their features."""
 
     PARTS = ("base_lines", "high_symbols", "random_wilds", "multiplier", "mega_wild", "explosion", "free_spins")
 
@@ -62,11 +57,10 @@ class Round(rounds.Round):
         carried = terms["carried"]
         self.collected = [potion for potion in (carried["potion_1"], carried["potion_2"]) if potion]
         self.unlocked = max(carried["unlocked"], 1)
-        # The multiplier of respins that go on until a win.
+        # Multiplier of pending respins.
         self.until_win = None
 
     def resolve(self, choice, shown):
-        """The step's outcome, given what was drawn."""
         self.left = list(shown["spins"])
         self.spins, self.parts, carried = [], {}, None
         if choice[0] == "spin":
@@ -78,7 +72,7 @@ class Round(rounds.Round):
         return self.outcome(self.parts, spins=self.spins, carried=carried)
 
     def window(self, kind, window, shown, part, **more):
-        """Adds a window to the step and its win to a part of the return; the wins."""
+        """Adds a window to the step and its win to a part of the return; returns the wins."""
         multiplier = more.get("multiplier", 1)
         coins = self.stake["coins_per_line"] * multiplier
         wins = self.game.lines.wins(window, self.stake["lines"], coins, shown["wins"])
@@ -89,7 +83,7 @@ class Round(rounds.Round):
         return wins
 
     def paid_spin(self):
-        """The spin that the bet pays, its Potions, and what they trigger; what is carried on, if it changed."""
+        """Plays the paid spin, its Potions, and their feature; returns the changed collection."""
         spin = self.left.pop(0)
         window = at_stops(self.game.strips, spin["stops"], ROWS)
         both = all(self.game.free_spins in reel for reel in (window[0], window[-1]))
@@ -113,7 +107,7 @@ class Round(rounds.Round):
         return {"potion_1": first, "potion_2": second, "unlocked": self.unlocked}
 
     def collect(self, potions):
-        """Collects Potions; what the combination triggers that they complete (WF-06, WF-11, WF-13)."""
+        """Collects Potions; returns the feature that a completed combination triggers (WF-06, WF-11, WF-13)."""
         triggered = None
         for potion in potions:
             self.collected.append(potion)
@@ -130,13 +124,13 @@ class Round(rounds.Round):
         return triggered
 
     def explosion(self, window):
-        """An Explosion, which may follow: Question marks become symbols on the window just paid (WF-13)."""
+        """Plays a possible Explosion: Question marks become symbols on the paid window (WF-13)."""
         if not self.left:
             return
         spin = self.left.pop(0)
         cells = [cell for _, cell, _ in spin["marks"]]
         expect(all(kind == "question" for kind, _, _ in spin["marks"]), "Question marks")
-        expect(len(set(cells)) == len(cells) in self.game.counts["explosion"], "so many Question marks")
+        expect(len(set(cells)) == len(cells) in self.game.counts["explosion"], "number of Question marks")
         exploded = [list(reel) for reel in window]
         for _, cell, symbol in spin["marks"]:
             expect(symbol in self.game.high, "a Question mark's symbol")
@@ -144,7 +138,7 @@ class Round(rounds.Round):
         self.window("explosion", exploded, spin, "explosion", stops=self.spins[0]["stops"], marks=spin["marks"])
 
     def respin(self, kind, part, multiplier):
-        """A single respin (WF-07, WF-08, WF-10)."""
+        """Plays a single respin (WF-07, WF-08, WF-10)."""
         spin = self.left.pop(0)
         marks = [] if kind == "high symbols" else spin["marks"]
         if kind == "high symbols":
@@ -165,13 +159,12 @@ class Round(rounds.Round):
         self.window(kind, window, spin, part, multiplier=multiplier, marks=marks)
 
     def start_respins(self, part):
-        """The Multiplier: respins until one wins, and whose part of the return they are (WF-09)."""
+        """Starts the Multiplier: respins until one wins, counted in `part` of the return (WF-09)."""
         self.until_win, self.respins_part = self.left[0]["multiplier"], part
         expect(self.until_win in self.game.counts["multiplier"], "a multiplier")
         self.respins()
 
     def respins(self):
-        """Respins until one wins or the step is full."""
         while self.until_win and len(self.spins) < WINDOWS_MAX:
             spin = self.left.pop(0)
             window = at_stops(self.game.respin_strips, spin["stops"], ROWS)
@@ -179,14 +172,14 @@ class Round(rounds.Round):
                 self.until_win = None
 
     def go_on(self, choice):
-        """Respins left over; then free spins, each with the feature that may follow it, until the step is full."""
+        """Continues with pending respins, then free spins with their features, until the step is full."""
         expect(choice == "feature" or not self.until_win, "respins first")
         self.respins()
         while self.free_spins and len(self.spins) < WINDOWS_MAX and not self.until_win:
             self.free_spin()
 
     def free_spin(self):
-        """A free spin: no Potions, but any feature may follow, alone or with the Multiplier (WF-15, WF-16)."""
+        """Plays a free spin without Potions; any feature may follow, alone or with the Multiplier (WF-15, WF-16)."""
         spin = self.left.pop(0)
         window = at_stops(self.game.free_strips, spin["stops"], ROWS)
         number = sum(self.game.free_spins in reel for reel in (window[0], window[-1]))
@@ -205,7 +198,6 @@ class Round(rounds.Round):
 
 
 def square(corner, side):
-    """The cells, by reel and row, of a Wild of so many by so many (WF-10)."""
     reel, row = divmod(corner, ROWS)
     expect(reel + side <= REELS and row + side <= ROWS, "a Wild within the window")
     return [(reel + right, row + down) for right in range(side) for down in range(side)]

@@ -1,6 +1,5 @@
-"""The exact return of Witch Feature, in bets: every line is like any other but for where Mega Wilds lie, so all is the
-mean of a line whose cells show symbols of the reels, Wilds, or high symbols.
-"""
+"""Exact return of Witch Feature in bets. All lines are alike except for Mega Wilds, so it follows from the mean of a
+line whose cells show symbols of the reels, Wilds, or high symbols."""
 
 from fractions import Fraction
 from itertools import combinations, product
@@ -13,18 +12,14 @@ REELS, ROWS, FEATURES = 5, 4, 4
 
 
 def mean(weighted):
-    """The mean of values with weights."""
     return Fraction(sum(value * weight for value, weight in weighted), sum(weight for _, weight in weighted))
 
 
 def chance(figures):
-    """A chance of the file."""
     return Fraction(figures["times"], figures["of"])
 
 
 class Means:
-    """The mean wins of a line in each kind of window."""
-
     def __init__(self, game):
         self.game, self.data = game, game.file.data
         high = self.data["high_symbols"]["symbols"]
@@ -33,26 +28,24 @@ class Means:
         self.respin = self.line(game.respin_strips)
 
     def line(self, strips):
-        """The mean of a line on these strips."""
         return mean_of_cells(strips, lambda cells: self.game.lines.best(cells)[0])
 
     def replaced(self, strips, by):
-        """For each set of a line's cells, the mean of the line when just those show something else than the strips."""
+        """Returns for each set of a line's cells the mean of the line with those replaced."""
         sets = [some for number in range(REELS + 1) for some in combinations(range(REELS), number)]
         return {s: self.line([by[reel] if reel in s else strips[reel] for reel in range(REELS)]) for s in sets}
 
     def scattered(self, means, number):
-        """The mean of a line when so many different cells of the window, any as likely as any other, are replaced."""
+        """Returns the mean of a line if `number` random cells of the window are replaced."""
         elsewhere = REELS * ROWS - REELS
         ways = sum(mean * comb(elsewhere, number - len(on)) for on, mean in means.items() if len(on) <= number)
         return Fraction(ways, comb(REELS * ROWS, number))
 
     def scattered_any(self, means, counts):
-        """The same when the number is drawn by weight."""
         return mean([(self.scattered(means, number), weight) for number, weight in counts])
 
     def mega_wild(self):
-        """The mean over all places of one Wild of 3x3 or two of 2x2, and over all lines (WF-10)."""
+        """Returns the mean over all places of one 3x3 Wild or two 2x2, and over all lines (WF-10)."""
         figures = self.data["mega_wild"]
         one = [self.laid(wild) for wild in squares(3)]
         two = [self.laid(a | b) for a, b in combinations(squares(2), 2) if not a & b]
@@ -60,20 +53,20 @@ class Means:
         return mean([(sum(means) / len(means), weight) for means, weight in kinds])
 
     def laid(self, wilds):
-        """The mean of a line when Wilds lie on these cells."""
         lines = self.game.file.lines
         on = [tuple(reel for reel, row in enumerate(line) if (reel, row) in wilds) for line in lines]
         return sum(self.of_wilds[cells] for cells in on) / len(lines)
 
     def winning(self):
-        """The chance that a window of the respin reels wins: a line does on its first three reels, or not at all."""
+        """Returns the probability that a window of the respin reels wins, which needs a line win on the first three
+        reels."""
         strips = self.game.respin_strips[:3]
         masks = [[self.standing(reel, strip, stop) for stop in range(len(strip))] for reel, strip in enumerate(strips)]
         wins = sum(any(a & b & c for a, b, c in zip(*stops, strict=True)) for stops in product(*masks))
         return Fraction(wins, prod(map(len, strips)))
 
     def standing(self, reel, strip, stop):
-        """For each symbol that pays, the lines on which it or a Wild stands on a reel at a stop, a bit a line."""
+        """Returns for each paying symbol a bit set of lines with it or a Wild on a reel at a stop."""
         (column,) = at_stops([strip], [stop], ROWS)
         shows = [column[line[reel]] for line in self.game.file.lines]
         paying, wild = self.game.lines.paying, self.game.wild
@@ -81,13 +74,12 @@ class Means:
 
 
 def squares(side):
-    """Every place of a Wild of so many by so many, as the cells that it covers."""
     corners = product(range(REELS - side + 1), range(ROWS - side + 1))
     return [frozenset((x + right, y + down) for right in range(side) for down in range(side)) for x, y in corners]
 
 
 def returns(game):
-    """The parts with all features unlocked, and the whole while 1, 2 or 3 are (WF-21)."""
+    """Returns the parts with all features unlocked, and the whole with 1, 2 or 3 (WF-21)."""
     means, data = Means(game), game.file.data
     times = mean(data["multiplier"]["counts"])
     features = {
@@ -97,7 +89,7 @@ def returns(game):
         "mega_wild": means.mega_wild(),
     }
     exploded = means.scattered_any(means.replaced(game.strips, means.high), data["explosion"]["counts"])
-    # Three reels land Potions, every third of which makes a combination; its three are drawn each like the others.
+    # Combinations per spin equal Potions per reel: three reels land Potions, three Potions make a combination.
     often = chance(data["potions"]["chance"])
     red, blue, green = (Fraction(weight, sum(data["potions"]["colours"])) for weight in data["potions"]["colours"])
     chances = 6 * red * blue * green, 3 * red * blue**2, 3 * red * green**2, 3 * blue**2 * green
@@ -115,7 +107,7 @@ def returns(game):
 
 
 def free_spins(game, features, times, means):
-    """Everything won in free spins (WF-14 to WF-16)."""
+    """Returns the value of free spins with their features (WF-14 to WF-16)."""
     data = game.file.data["free_spins"]
     high, wilds, multiplier, mega = features.values()
     following = (high, wilds, multiplier, mega, high * times, wilds * times, mega * times)

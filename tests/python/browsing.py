@@ -1,4 +1,4 @@
-"""A browser for tests of the console: Debian's chromium, without one they are skipped, and say so."""
+"""Browser for tests of the console: Debian's chromium; without it the tests are skipped."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt-g
 @pytest.fixture(scope="module")
 def browser():
     with sync_playwright() as playwright:
-        # Root has no sandbox.
+        # Chromium has no sandbox as root.
         arguments = ["--no-sandbox"] if os.getuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
         yield browser
@@ -26,14 +26,13 @@ def browser():
 
 
 def patient(browser, **options):
-    """A context of a browser that shares its machine with other tests: nothing is too slow for it."""
+    """Returns a browser context with long timeouts, since other tests share the machine."""
     context = browser.new_context(**options)
     context.set_default_timeout(180_000)
     return context
 
 
 def enter(context, address):
-    """Opens the console as a person would."""
     page = context.new_page()
     page.goto(address)
     page.get_by_role("button", name="Open the console").click()
@@ -42,7 +41,7 @@ def enter(context, address):
 
 
 def assert_accessible(page, name):
-    """It fits its width, and axe finds nothing."""
+    """Checks that the page fits its width and axe finds nothing."""
     from axe_playwright_python.sync_playwright import Axe
 
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), name
@@ -51,7 +50,7 @@ def assert_accessible(page, name):
 
 
 def look(page, name, sizes=SIZES):
-    """A page at each size, by day and by night: it fits, axe finds nothing, and there is a picture of it for people."""
+    """Checks a page at each size, in light and dark mode, and writes a screenshot."""
     SHOTS.mkdir(parents=True, exist_ok=True)
     for width, scheme in sizes:
         page.emulate_media(color_scheme=scheme)

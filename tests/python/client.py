@@ -1,4 +1,4 @@
-"""A client as a platform would write one: the generated stubs, accounts, bets, and errors read with their details."""
+"""Client as a platform would write it: generated stubs, accounts, bets, and errors with their details."""
 
 import queue
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ DEPOSIT = 1_000_000
 
 @dataclass
 class Refused:
-    """What a refusal said; filled when the `with` block of `refused` ends."""
+    """A refusal; filled when the `with` block of `refused` ends."""
 
     code: grpc.StatusCode | None = None
     reason: str = ""
@@ -33,7 +33,6 @@ class Refused:
 
 
 def read_details(code, status):
-    """The machine-readable details of a google.rpc.Status."""
     refused = Refused(code=code, message=status.message)
     for packed in status.details:
         info, request, retry = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest(), error_details_pb2.RetryInfo()
@@ -50,7 +49,7 @@ def read_details(code, status):
 
 @contextmanager
 def refused(code, reason):
-    """The call in the block must be refused with this code and reason, and with both in the details."""
+    """Asserts that the call in the block is refused with this code and reason."""
     said = Refused()
     with pytest.raises(grpc.RpcError) as raised:
         yield said
@@ -67,14 +66,13 @@ def account(player, currency="EUR"):
 
 
 def bet(request_id, account, coin_value="0.01", lines=15, coins_per_line=1, **more):
-    """A bet on Bewitched."""
     stake = round_pb2.Stake(coin_value=coin_value, lines=lines, coins_per_line=coins_per_line)
     request = {"game": "bewitched", "witch": round_pb2.WITCH_WHITE, "stake": stake, **more}
     return spin_pb2.SpinRequest(request_id=request_id, account=account, **request)
 
 
 def choice_for(awaiting, guess=None):
-    """What a player does where the round waits; None where it does not. With a guess the win is doubled."""
+    """Returns the choice of a player when a round awaits one, else None. With a guess, the win is doubled."""
     if awaiting == round_pb2.AWAITING_PICK:
         return round_pb2.Choice(pick=round_pb2.Choice.Pick(numbers=[6, 2, 4]))
     if awaiting == round_pb2.AWAITING_FREE_SPINS:
@@ -88,8 +86,6 @@ def choice_for(awaiting, guess=None):
 
 
 class Client:
-    """A connection to the service; in the clear where there are no credentials."""
-
     def __init__(self, address, credentials=None):
         if credentials:
             self.channel = grpc.secure_channel(address, credentials)
@@ -104,7 +100,6 @@ class Client:
         self.channel.close()
 
     def fund(self, player, currency="EUR", amount=DEPOSIT):
-        """Opens and funds an account."""
         of = account(player, currency)
         self.ledger.OpenAccount(ledger_pb2.OpenAccountRequest(request_id=f"open-{currency}", account=of))
         deposit = ledger_pb2.DepositRequest(request_id=f"deposit-{currency}", account=of, amount_minor=amount)
@@ -131,16 +126,15 @@ class Client:
         return self.ledger.GetRound(ledger_pb2.GetRoundRequest(round_id=round_id)).round
 
     def play_out(self, request, guess=None):
-        """Plays a round to its end; gives every step."""
         steps = [self.spin(request)]
         while choice := choice_for(steps[-1].outcome.awaiting, guess):
             steps.append(self.choose(f"{request.request_id}.{len(steps)}", steps[0].round_id, choice))
         return steps
 
     def play_until(self, account, awaiting, rounds_max=20_000, **more):
-        """Plays at the smallest stake until a round waits for what is wanted; leaves it open and gives its steps.
+        """Plays the smallest stake until a round awaits a choice; returns the steps of the open round.
 
-        Every choice comes once in a few hundred rounds, so that twenty thousand without it are a fault.
+        Every choice occurs within a few hundred rounds, so `rounds_max` means a fault.
         """
         numbers = count()
         with Stream(self) as stream:
@@ -161,8 +155,6 @@ class Client:
 
 
 class Stream:
-    """A PlayStream, call by call."""
-
     def __init__(self, client):
         self.requests = queue.SimpleQueue()
         self.tags = count(1)
@@ -180,7 +172,6 @@ class Stream:
         return tag
 
     def played(self, **call):
-        """One call and its answer, which must be no error."""
         tag = self.send(**call)
         answer = next(self.answers)
         assert answer.tag == tag

@@ -1,4 +1,4 @@
-"""Starts the service as a process of its own and gives tests a client generated from the protos alone."""
+"""Starts the service as a process; tests use a client generated from the protos alone."""
 
 import hashlib
 import os
@@ -18,19 +18,19 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 GENERATED = HERE / "gen"
 BINARY = Path(os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlode").resolve()
-# The same with a dealer whose outcomes requests ask for.
+# The service with a dealer for forced outcomes.
 SCRIPTED = BINARY.with_name("motherlode-under-test")
 EXAMPLES = Path(os.environ.get("MOTHERLODE_EXAMPLES") or ROOT / "target/debug/examples").resolve()
 PLAYERS = count(1)
 
-# As for the tests in Rust: a NATS server where the services' logs are, each in a stream of its own, instead of in their folders.
+# NATS server for the services' logs, one stream per service.
 STORE = os.environ.get("MOTHERLODE_TESTS_STORE")
 ON_ONE_SERVER = "[store]\nreplicas = 1\nallow_unsafe = {replicas = true, sync_interval = true}\n"
 
 
 def generate():
-    """Compiles the protos with the stock Python compiler, afresh at every run, so that they cannot drift."""
-    # Once for all workers: the process that starts them has done it.
+    """Compiles the protos with the stock compiler at every run, so that the stubs are current."""
+    # Only the process that starts the workers generates stubs.
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
     import grpc_tools
@@ -51,23 +51,22 @@ from client import Client  # noqa: E402  (it imports what was generated just now
 
 
 def give_draw_key(data):
-    """Gives a new data folder a draw key, the same each time: what a test meets is no matter of luck, and comes again."""
+    """Writes a constant draw key to a new data folder, so that failures are reproducible."""
     file = data / "keys" / "draws"
     if data.exists() and any(data.iterdir()):
         return
     file.parent.mkdir(parents=True)
     file.touch(mode=0o600)
-    # Made now: a key of yesterday is followed by another at once (PL-28).
+    # A key of a previous day would be rotated at once (PL-28).
     file.write_text(f"{time.time_ns() // 1_000_000} {'5c' * 32}\n")
 
 
 class Service:
-    """A running service, configured by a text; its log outlives it, so that it can be started again."""
+    """A running service with a configuration text. Its log remains, so it can be restarted."""
 
     def __init__(self, data, config="", binary=BINARY):
         give_draw_key(data)
         command = [binary, "serve", "--listen", "127.0.0.1:0", "--data", data]
-        # Where its log is, for the tools, and their arguments to read it.
         self.place = data
         self.log_arguments = [data]
         if STORE:
@@ -89,22 +88,22 @@ class Service:
             if line.startswith("console for people: "):
                 self.console, _, apart = line.removeprefix("console for people: ").strip().partition(", of the services at ")
                 if apart:
-                    # A console by itself listens nowhere else.
+                    # A separate console listens nowhere else.
                     self.address = self.console
                     break
             if line.startswith("motherlode listens on "):
                 self.address = line.removeprefix("motherlode listens on ").split(",")[0]
                 break
-        assert self.address, f"it does not say where it listens: {''.join(self.log)}"
+        assert self.address, f"it prints no address: {''.join(self.log)}"
 
     def client(self):
         return Client(self.address)
 
     @contextmanager
     def held(self):
-        """Holds the process as it is: it answers nothing until the block ends."""
+        """Suspends the process until the block ends."""
         self.process.send_signal(signal.SIGSTOP)
-        # The signal is only sent: the process is told of as stopped when the last of its threads has stopped.
+        # Waits until all threads have stopped.
         os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
         try:
             yield
@@ -112,7 +111,6 @@ class Service:
             self.process.send_signal(signal.SIGCONT)
 
     def terminate(self):
-        """SIGTERM; gives the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=20)
 
@@ -125,7 +123,6 @@ class Service:
 
 @pytest.fixture
 def start(tmp_path):
-    """Starts services of the test's own; whatever still runs at the test's end is killed."""
     started = []
 
     def start(config="", binary=BINARY):
@@ -139,7 +136,6 @@ def start(tmp_path):
 
 @pytest.fixture(scope="module")
 def start_once(tmp_path_factory):
-    """The same for all tests of a file."""
     started = []
 
     def start(config="", binary=BINARY):
@@ -153,7 +149,7 @@ def start_once(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory):
-    """One service that most tests share, each with players of its own. At the end it must stop in order."""
+    """Service shared by most tests, each with other players. At the end it must stop cleanly."""
     service = Service(tmp_path_factory.mktemp("shared") / "data")
     yield service
     service.end()
@@ -168,7 +164,6 @@ def client(service):
 
 @pytest.fixture
 def player(request):
-    """A player's name that no other test has."""
     name = re.sub(r"[^A-Za-z0-9._~-]+", "-", request.node.name.removeprefix("test_"))
-    # A number of its own, because long names are cut.
+    # Long names are cut, so a number makes them unique.
     return f"{name[:40]}.{next(PLAYERS)}"

@@ -1,8 +1,5 @@
-"""What every verifier of a round's proof is shown: one list of proofs, honest and forged, with what is to be said of each.
-
-The forger has a log key of his own, so he can sign what he likes. `motherlode verify`, examples/verify_round.py and the console's page
-are held to the same list (test_proofs, test_console).
-"""
+"""Honest and forged proofs of rounds with their verdicts, for `motherlode verify`, examples/verify_round.py and the
+console's page. The forger can sign with a key for the log's name."""
 
 import base64
 import hashlib
@@ -12,18 +9,17 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from motherlode.log.v1 import log_pb2
 from motherlode.proof.v1 import proof_pb2
 
-# All holds; all that is there holds, and seals aren't shown; something doesn't hold.
+# PARTLY: everything in the proof is valid, but seals are not shown.
 PROVEN, PARTLY, REFUSED = "proven", "partly", "refused"
 
 
 def written(proof):
-    """What the extra part of a round's proof has, as it's written."""
     extra = proof.partition("\nextra ")[2].partition("\n")[0]
     return proof_pb2.RoundRecords.FromString(base64.b64decode(extra))
 
 
 def proven(proof):
-    """The same with each record whole, and with its position: the form of older proofs."""
+    """Returns the extra part in the form of older proofs: each record whole, with its position."""
     records, text = written(proof), b""
     for record in [*records.sealing, *records.records]:
         own, begun = record.record, len(text)
@@ -40,14 +36,13 @@ def proven(proof):
 
 
 def with_records(lines, records):
-    """The head of a proof, with other records."""
     return "\n".join([lines[0], "extra " + base64.b64encode(records.SerializeToString()).decode(), *lines[2:]])
 
 
 def log_of(vkey, records, named=()):
-    """A proof of these records in a log of their own, signed by a new key of the same name; with that key.
+    """Returns a proof of these records in a new log, signed with a new key of the same name, and that key.
 
-    Each record has a path, but for those at positions that are said to be named in later ones.
+    Each record has a path, except those at `named` positions, which later records name.
     """
     name = vkey.partition("+")[0]
     signer = Ed25519PrivateKey.generate()
@@ -70,7 +65,7 @@ def log_of(vkey, records, named=()):
 
 
 def split(leaves):
-    """The leaves of both halves of a tree (RFC 6962, section 2.1)."""
+    """Splits the leaves of a tree (RFC 6962, section 2.1)."""
     left = 1 << (len(leaves) - 1).bit_length() - 1
     return leaves[:left], leaves[left:]
 
@@ -92,7 +87,6 @@ def path(leaves, index):
 
 
 def changed(record, change):
-    """Changes the commit that a record is."""
     commit = log_pb2.Commit.FromString(record.record)
     change(commit)
     record.record = commit.SerializeToString()
@@ -103,7 +97,7 @@ def draws_of(commit):
 
 
 def linked(records):
-    """Has each step name the record before it, as a log's writer does that makes his links anew."""
+    """Makes each step name the record before it, as a log's writer does."""
     before = None
     for record in [*records.sealing, *records.records]:
 
@@ -118,20 +112,20 @@ def linked(records):
 
 
 def forged(proof, other, key):
-    """Names of cases, proofs, keys, and what is to be said of each: of a round of several records, and another of the same player's."""
+    """Yields case, proof, key and verdict, for a round of several records and another round of the player."""
     assert len(proven(proof).records) > 1 and len(proven(proof).sealing) == 1, "a round of several steps"
     head, note = proof.split("\n\n", 1)
     lines = head.split("\n")
     number = int(proven(proof).round_id.rpartition("/")[2])
 
     def beside(change):
-        """Something else beside what was signed."""
+        """Changes a part outside of the signed tree."""
         records = proven(proof)
         change(records)
         return with_records(lines, records) + "\n\n" + note, key
 
     def signed(change, relink=False, named=()):
-        """A log that says otherwise, signed as it is."""
+        """Changes records and signs the result as a new log."""
         records = proven(proof)
         change(records)
         if relink:
@@ -139,13 +133,11 @@ def forged(proof, other, key):
         return log_of(key, records, named)
 
     def rewritten(change):
-        """The proof as it was written, but for something in it."""
         records = written(proof)
         change(records)
         return with_records(lines, records) + "\n\n" + note, key
 
     def events(of, change):
-        """Changes the events of a record of a round's proof."""
         return lambda records: changed(of(records), lambda commit: [change(commit, event) for event in list(commit.events)])
 
     def first(records):
@@ -225,7 +217,6 @@ def forged(proof, other, key):
     yield "of an older log, with no links and a path for each record", *signed(unnamed), PROVEN
     yield "of an older program, with each record whole, positions and the round's name", *beside(lambda _: None), PROVEN
     yield "without the record that sealed", *beside(lambda records: records.ClearField("sealing")), PARTLY
-    # Records that are not the round's.
     yield "another round called this one", otherwise, key, REFUSED
     yield "another round's records", *signed(others), REFUSED
     yield "no records", *beside(lambda records: records.ClearField("records")), REFUSED
@@ -244,7 +235,6 @@ def forged(proof, other, key):
         REFUSED,
     )
     yield "of another position than it says", *beside(lambda records: setattr(first(records), "position", 1)), REFUSED
-    # What is copied from the record before.
     copying = [record for record in [*written(proof).sealing, *written(proof).records] if record.copied]
     assert copying, "what records repeat is there once"
     for name, change in {
@@ -262,7 +252,6 @@ def forged(proof, other, key):
     yield "the record is missing that is copied from", *rewritten(lambda records: records.ClearField("sealing")), REFUSED
     yield "another round's number", *rewritten(lambda records: setattr(records, "round", number + 1)), REFUSED
     yield "no round's number", *rewritten(lambda records: records.ClearField("round")), REFUSED
-    # Records that are not in the log.
     for name, of in {"the record that sealed": sealing, "the first record": first, "the last record": last}.items():
         yield f"a bit of {name}", *beside(lambda records, of=of: setattr(of(records), "record", flip(of(records).record, -20))), REFUSED
         yield f"a path too many at {name}", *beside(lambda records, of=of: of(records).path.append(bytes(32))), REFUSED
@@ -272,7 +261,7 @@ def forged(proof, other, key):
     yield "a path that is too short", "\n".join(lines[:-1]) + "\n\n" + note, key, REFUSED
     yield "a path that is too long", "\n".join([*lines, zeros]) + "\n\n" + note, key, REFUSED
     yield "another path", "\n".join([*lines[:3], zeros, *lines[4:]]) + "\n\n" + note, key, REFUSED
-    # A log that was signed, in which the round was not drawn as was sealed.
+    # A signed log in which the round contradicts its seal.
     yield "a dealt value is another", *signed(events(last, redealt)), REFUSED
     yield "a reveal is missing", *signed(events(last, unrevealed)), REFUSED
     yield "a dealt value is missing", *signed(events(last, underdealt)), REFUSED
@@ -280,13 +269,11 @@ def forged(proof, other, key):
     yield "a seal is another, and the step names its record", *signed(events(sealing, resealed), relink=True), REFUSED
     yield "a step names another record", *signed(events(first, named_otherwise)), REFUSED
     yield "a draw is sealed twice", *signed(sealed_twice), REFUSED
-    # Checkpoints that the key has not signed.
     yield "a false signature", proof.replace(note.rstrip("\n").splitlines()[-1].rpartition(" ")[2], false), key, REFUSED
     yield "a larger log", head + "\n\n" + note.replace(f"\n{size}\n", f"\n{int(size) + 1}\n"), key, REFUSED
     yield "no signature", head + "\n\n" + note.partition("\n\n")[0] + "\n\n", key, REFUSED
     yield "another key", proof, log_of(key, proven(proof))[1], REFUSED
     yield "another log's key", proof, key.replace("/log/", "/logs/"), REFUSED
-    # What is no proof.
     yield "nothing", "nothing", key, REFUSED
     yield "another format", proof.replace("@v1", "@v2"), key, REFUSED
     yield "no base64", proof.replace("extra ", "extra *"), key, REFUSED

@@ -1,4 +1,4 @@
-"""What a protected service needs: a certificate of its own, and operators with their tokens (PL-27)."""
+"""Files of a protected service: a certificate, and operators with tokens (PL-27)."""
 
 import datetime
 import hashlib
@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 
 
 class Protected:
-    """Files and configuration of a service with TLS and operators, each with a token for some roles.
+    """Files and configuration of a service with TLS and operators.
 
     `operators` has the roles of each token by "operator/name".
     """
@@ -34,7 +34,7 @@ class Protected:
             self.config += f'[[operators]]\nid = "{operator}"\n' + "".join(credentials)
 
     def client(self, address, name=None, token=None):
-        """A client with the token of that name, or with a token as it is given; with none, it has TLS alone."""
+        """Returns a client with the token of that name, or with a given token; by default with TLS alone."""
         credentials = grpc.ssl_channel_credentials(self.certificate.read_bytes())
         token = self.tokens[name] if name else token
         if token is not None:
@@ -43,7 +43,6 @@ class Protected:
 
 
 def certify(certificate, key):
-    """A certificate for localhost that vouches for itself, and its key, in PEM."""
     private = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]

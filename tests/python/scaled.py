@@ -1,7 +1,7 @@
 """Tests of scaled numbers, drawn from 0 to bound-1: Knuth, The Art of Computer Programming, vol. 2, 3.3.2, A to G.
 
-Each takes an array of numbers and their bound and gives one p-value: the chance that perfect draws look at least as bad.
-All expectations are exact, for bounds as small as a coin's too, where two draws are often the same.
+Each takes an array of numbers and their bound and returns a p-value: the probability of a result at least as extreme
+for perfect draws. Expectations are exact for small bounds, too, where draws often repeat.
 """
 
 from math import comb
@@ -9,14 +9,14 @@ from math import comb
 import numpy as np
 from scipy.special import gammaincc
 
-# Classes of which fewer are expected are put together: chi-square's distribution holds for no less.
+# Classes with fewer expected draws are merged, since chi-square needs this many.
 EXPECTED_MIN = 10
-# Most classes that numbers are told apart by; a larger bound is cut into as many ranges.
+# Maximum number of classes; larger bounds are divided into ranges.
 CLASSES_MAX = 64
 
 
 def fit(counts, chances):
-    """Chi-square of counts against the chances of their classes; neighbouring classes that are too rare are merged."""
+    """Chi-square of counts against probabilities; neighbouring rare classes are merged."""
     counts, expected = np.asarray(counts, dtype=float), np.sum(counts) * np.asarray(chances, dtype=float)
     assert abs(sum(chances) - 1) < 1e-9
     merged = [[0.0, 0.0]]
@@ -35,20 +35,20 @@ def fit(counts, chances):
 
 
 def classes(numbers, bound):
-    """The class of each number, and the chances of the classes: the numbers themselves where they are few."""
+    """Returns each number's class and the classes' probabilities; each number is a class if there are few."""
     of = min(bound, CLASSES_MAX)
     sizes = np.array([-(-(place + 1) * bound // of) - -(-place * bound // of) for place in range(of)])
     return numbers * of // bound, sizes / bound
 
 
 def frequency(numbers, bound):
-    """A. Every number comes alike."""
+    """A. All numbers are equally likely."""
     found, chances = classes(numbers, bound)
     return fit(np.bincount(found, minlength=len(chances)), chances)
 
 
 def serial(numbers, bound):
-    """B. Every pair comes alike: neighbours, taken two by two."""
+    """B. All disjoint pairs of neighbours are equally likely."""
     found, chances = classes(numbers, bound)
     pairs = found[: len(found) // 2 * 2].reshape(-1, 2)
     counts = np.bincount(pairs[:, 0] * len(chances) + pairs[:, 1], minlength=len(chances) ** 2)
@@ -56,7 +56,7 @@ def serial(numbers, bound):
 
 
 def gap(numbers, bound):
-    """C. Numbers of the lower half (at least the 0) keep the distances that they should."""
+    """C. Distances between numbers of the lower half (at least the 0)."""
     within = max(bound // 2, 1)
     gaps = np.diff(np.flatnonzero(numbers < within)) - 1
     hit, longest = within / bound, 64
@@ -65,7 +65,7 @@ def gap(numbers, bound):
 
 
 def poker(numbers, bound):
-    """D. Hands of five have as many different numbers as they should."""
+    """D. Different numbers in hands of five."""
     found, chances = classes(numbers, bound)
     hands = np.sort(found[: len(found) // 5 * 5].reshape(-1, 5), axis=1)
     different = 1 + np.count_nonzero(np.diff(hands, axis=1), axis=1)
@@ -73,11 +73,11 @@ def poker(numbers, bound):
 
 
 def different_chances(chances, hand=5):
-    """The chances of 1 to `hand` different classes in a hand.
+    """Returns the probabilities of 1 to `hand` different classes in a hand.
 
-    Ways to fill a hand's places class by class: of each class, as many places as it takes out of those left.
+    Fills a hand's places class by class, each time with any subset of the places left.
     """
-    # ways[left][different]: chance of the classes so far, places still empty.
+    # ways[left][different]: probability after the classes so far, by places left and different classes.
     ways = np.zeros((hand + 1, hand + 1))
     ways[hand][0] = 1
     for chance in chances:
@@ -90,13 +90,12 @@ def different_chances(chances, hand=5):
 
 
 def runs(numbers, bound):
-    """G. Runs of ascending numbers are as long as they should be; the number that ends a run is left out of the next,
-    so that runs are independent. A run of at least k is an ascending row of k: comb(bound, k) of bound ** k.
-    """
+    """G. Lengths of ascending runs. The number that ends a run is skipped, so that runs are independent. An ascending
+    run of length k has the probability comb(bound, k) / bound ** k."""
     longest = min(bound, 10)
     at_least = [comb(bound, length) / bound**length for length in range(1, longest + 1)]
     chances = -np.diff([*at_least, 0.0])
-    # Where each ascent ends, then the greedy cut: after a run its end is skipped.
+    # Ends of ascents; the number after a counted run is skipped.
     ends = np.append(np.flatnonzero(np.diff(numbers) <= 0), len(numbers) - 1)
     lengths, start = [], 0
     for end in ends.tolist():

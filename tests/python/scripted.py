@@ -1,8 +1,8 @@
-"""Rounds made by the scripted dealer: for each game one of each of its features, and what each of them shows.
+"""Rounds of the scripted dealer: one for each feature of each game, with its expected display.
 
-`SCRIPTS` is held to what the games declare: `declared` reads a game's description, `shown_by` what a round has of it, and a
-feature without a round fails the test. The kinds that only the contract knows (of spins, marks, choices, cards, states) are shared
-out between the games and the platform in `KINDS`, which has to have all of them.
+`SCRIPTS` is complete: a feature in a game's description (`declared`) without a round (`shown_by`) fails the test.
+`KINDS` assigns the contract's kinds (of spins, marks, choices, cards, states) to the games and the platform, and must
+have all of them.
 """
 
 from dataclasses import dataclass
@@ -17,15 +17,14 @@ SKIP, CLOSE, LEAVE = "skip", "close", "leave"
 
 @dataclass(frozen=True)
 class Script:
-    """A round: the wish of its bet, then its choices, each with a wish; what is left of it then ends so."""
+    """A round: the wish for its bet, choices with wishes, and the way to end it."""
 
     rules: str
     bet: str = ""
-    # "pick", "start", "red", "black", "halve" or "collect", then the wish for what comes of it.
+    # "pick", "start", "red", "black", "halve" or "collect", then the wish for the result.
     then: tuple = ()
-    # Bets before it, each skipped to its end: crystals and Potions are collected by them.
+    # Earlier bets, skipped to their ends, that collect crystals and Potions.
     before: tuple = ()
-    # Words of its page.
     shows: tuple = ()
     coin: str = ""
     coins: int = 0
@@ -156,7 +155,7 @@ SCRIPTS = {
     },
 }
 
-# Rules of games that no round shows: of money, descriptions, autoplay, history, malfunction, chances.
+# Rules without a visible round: money, descriptions, autoplay, history, malfunction, probabilities.
 ELSEWHERE = {
     "bewitched": "BW-25 BW-26 BW-27 BW-28 BW-29 BW-30",
     "dwarf-mine": "DM-18 DM-19 DM-20 DM-22 DM-23 DM-24 DM-25 DM-26",
@@ -165,7 +164,7 @@ ELSEWHERE = {
     "witch-feature": "WF-04 WF-19 WF-20 WF-21 WF-22",
 }
 
-# The contract's kinds, by who has a round of each; `platform` is test_console_platform.py.
+# Kinds of the contract by game; `platform` is test_console_platform.py.
 KINDS = {
     "bewitched": "spin BASE, spin FREE, awaits PICK, awaits FREE_SPINS, awaits DOUBLE, awaits NOTHING, choice pick, choice double, choice collect, "
     "choice start_free_spins, prize multiple, prize free_spins, prize jackpot, jackpot PAID, witch WHITE, witch DARK, card RED_HEART, "
@@ -177,7 +176,7 @@ KINDS = {
     "witch-feature": "spin HIGH_SYMBOLS, spin RANDOM_WILDS, spin MULTIPLIER_RESPIN, spin MEGA_WILD, spin EXPLOSION, mark POTION, "
     "mark PLACED_WILD, mark QUESTION",
     "platform": "state VOIDED, jackpot SET_ASIDE, jackpot PENDING, jackpot HELD, jackpot VOIDED",
-    # No round waits for its own bet, and no game's time can be over within a test that has no clock of its own.
+    # Kinds without a round: a round cannot await its own bet, and expiry needs a controlled clock.
     "nobody": "awaits SPIN, cause TIME_OVER",
 }
 
@@ -187,7 +186,6 @@ def kinds_of(who):
 
 
 def all_kinds():
-    """Every kind of the contract that a round can have."""
 
     def of(what, enum, prefix):
         return {f"{what} {name.removeprefix(prefix)}" for name in enum.keys() if not name.endswith("UNSPECIFIED")}
@@ -210,7 +208,6 @@ def all_kinds():
 
 
 def shown_by(game, round):
-    """What of its game and of the contract a round shows."""
     shown = {f"state {round_pb2.RoundState.Name(round.state).removeprefix('ROUND_STATE_')}"}
     if round.witch:
         shown.add(f"witch {round_pb2.Witch.Name(round.witch).removeprefix('WITCH_')}")
@@ -263,7 +260,6 @@ def of_spin(game, spin):
 
 
 def declared(game):
-    """What a game's own description says that a round of it can have."""
     Role = description_pb2.SymbolRole
     shown = {"a win on a line"} if game.lines else {"a win on ways"}
     shown |= {f"{rows} rows" for rows in range(game.rows, game.rows_max + 1)}
@@ -288,7 +284,6 @@ def declared(game):
 
 
 def play(client, name, game, script):
-    """A player of its own plays it; gives the round's name."""
     player = client.fund(name, amount=100_000_000)
     for number, wish in enumerate(script.before):
         played = bet(client, player, game, script, f"before-{number}", wish)
@@ -329,7 +324,6 @@ def bet(client, player, game, script, request_id, wish):
 
 
 def chosen(choice, outcome):
-    """What is chosen in a word, as the round waits for it."""
     Choice = round_pb2.Choice
     match choice:
         case "pick":
@@ -350,7 +344,6 @@ def chosen(choice, outcome):
 
 
 def end(client, played, name, how):
-    """Brings a round to its end, if it waits for one."""
     if played.state != round_pb2.ROUND_STATE_OPEN or how == LEAVE:
         return
     if how == CLOSE:

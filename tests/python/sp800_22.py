@@ -1,9 +1,9 @@
 """The fifteen tests of NIST SP 800-22 rev. 1a, "A Statistical Test Suite for Random and Pseudorandom Number Generators
 for Cryptographic Applications" (2010); numbers in the docstrings are its sections.
 
-Each takes a sequence of bits (an array of 0 and 1) and gives its p-values, an array: the chance that a perfect generator
-looks at least as bad. Empty where the sequence has too few cycles for the test (2.14, 2.15). Parameters are those that
-the document uses or advises for a million bits, so that its appendix B holds for these functions: test_rng.py checks.
+Each takes an array of bits and returns its p-values: the probability of a result at least as extreme for a perfect
+generator. The array is empty if the sequence has too few cycles for the test (2.14, 2.15). Parameters are those that
+the document uses or advises for a million bits, so that its appendix B applies; test_sp800_22.py checks this.
 """
 
 from math import floor, log, sqrt
@@ -13,13 +13,12 @@ from scipy.special import erfc, gammaincc, ndtr
 
 
 def chi_square_p(counts, expected, freedom=None):
-    """The upper tail of chi-square for counts; one degree of freedom less than cells by default."""
     chi_square = np.sum((counts - expected) ** 2 / expected, axis=-1)
     return gammaincc((np.shape(counts)[-1] - 1 if freedom is None else freedom) / 2, chi_square / 2)
 
 
 def words(bits, width):
-    """The number that each `width` neighbouring bits make, at most 32, first bit highest; for each place with them all."""
+    """Returns the numbers formed by each `width` (at most 32) consecutive bits, first bit highest."""
     if width == 1:
         return bits.astype(np.uint32)
     half = words(bits, width // 2)
@@ -28,7 +27,6 @@ def words(bits, width):
 
 
 def longest_runs(blocks):
-    """The longest run of ones in each row."""
     rows, width = blocks.shape
     edges = np.diff(np.pad(blocks.astype(np.int8), ((0, 0), (1, 1))).ravel())
     starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
@@ -38,19 +36,19 @@ def longest_runs(blocks):
 
 
 def frequency(bits):
-    """2.1 Ones are as many as zeros."""
+    """2.1 Ones and zeros are balanced."""
     return np.array([erfc(abs(2 * bits.sum(dtype=np.int64) - len(bits)) / sqrt(2 * len(bits)))])
 
 
 def block_frequency(bits, block=128):
-    """2.2 So they are in each block."""
+    """2.2 Ones and zeros are balanced in each block."""
     blocks = bits[: len(bits) // block * block].reshape(-1, block)
     chi_square = 4 * block * np.sum((blocks.mean(axis=1) - 0.5) ** 2)
     return np.array([gammaincc(len(blocks) / 2, chi_square / 2)])
 
 
 def runs(bits):
-    """2.3 Bits change as often as they should."""
+    """2.3 Number of runs."""
     size, share = len(bits), bits.mean()
     if abs(share - 0.5) >= 2 / sqrt(size):
         return np.array([0.0])
@@ -60,7 +58,7 @@ def runs(bits):
 
 
 LONGEST_RUNS = (
-    # Least bits, block, shortest class (all shorter ones are in it), chances of the classes: 2.4.4, 3.4.
+    # Minimum bits, block, shortest class (with all shorter ones), probabilities: 2.4.4, 3.4.
     (750_000, 10_000, 10, (0.0882, 0.2092, 0.2483, 0.1933, 0.1208, 0.0675, 0.0727)),
     (6_272, 128, 4, (0.1174, 0.2430, 0.2493, 0.1752, 0.1027, 0.1124)),
     (128, 8, 1, (0.2148, 0.3672, 0.2305, 0.1875)),
@@ -68,7 +66,7 @@ LONGEST_RUNS = (
 
 
 def longest_run(bits):
-    """2.4 The longest run of ones in a block is as long as it should be."""
+    """2.4 Longest run of ones in a block."""
     _, block, shortest, chances = next(row for row in LONGEST_RUNS if len(bits) >= row[0])
     longest = longest_runs(bits[: len(bits) // block * block].reshape(-1, block))
     classes = np.clip(longest - shortest, 0, len(chances) - 1)
@@ -77,7 +75,7 @@ def longest_run(bits):
 
 
 def ranks(rows):
-    """The ranks of 32 x 32 matrices over GF(2), each 32 words of 32 bits."""
+    """Returns the ranks of 32 x 32 matrices over GF(2), each 32 words of 32 bits."""
     rows, which = rows.copy(), np.arange(len(rows))
     used = np.zeros(rows.shape, dtype=bool)
     for bit in range(32):
@@ -91,7 +89,7 @@ def ranks(rows):
 
 
 def rank(bits):
-    """2.5 Matrices of 32 x 32 bits have the ranks that they should."""
+    """2.5 Ranks of 32 x 32 bit matrices."""
     matrices = len(bits) // 1024
     rank = ranks(np.packbits(bits[: matrices * 1024]).view(">u4").astype(np.uint32).reshape(matrices, 32))
     full = np.prod([1 - 2.0**-i for i in range(1, 33)])
@@ -101,7 +99,7 @@ def rank(bits):
 
 
 def spectral(bits):
-    """2.6 No frequency stands out of the Fourier transform."""
+    """2.6 Peaks of the Fourier transform."""
     size = len(bits)
     peaks = np.abs(np.fft.rfft(2.0 * bits - 1))[: size // 2]
     below, expected = np.sum(peaks < sqrt(size * log(20))), 0.95 * size / 2
@@ -109,15 +107,15 @@ def spectral(bits):
 
 
 def aperiodic(width):
-    """The templates that cannot overlap themselves, in ascending order (148 of 9 bits)."""
+    """Returns the templates that cannot overlap themselves, in ascending order (148 of 9 bits)."""
     overlaps = lambda of, by: of >> by == of & (1 << (width - by)) - 1  # noqa: E731
     return [of for of in range(1 << width) if not any(overlaps(of, by) for by in range(1, width))]
 
 
 def non_overlapping_templates(bits, width=9, blocks=8, templates=None):
-    """2.7 Each aperiodic template comes as often as it should; a p-value a template.
+    """2.7 Occurrences of each aperiodic template; one p-value per template.
 
-    A template that cannot overlap itself has no overlapping occurrences, so that all of them count.
+    Occurrences of such a template never overlap, so all are counted.
     """
     templates, block = templates or aperiodic(width), len(bits) // blocks
     counts = [np.bincount(words(part, width), minlength=1 << width) for part in bits[: blocks * block].reshape(blocks, -1)]
@@ -127,12 +125,12 @@ def non_overlapping_templates(bits, width=9, blocks=8, templates=None):
     return gammaincc(blocks / 2, chi_square / 2)
 
 
-# Exact, of the suite's code. Those of the document's 3.8 are an approximation, and too far off for a million bits.
+# Exact values from the suite's code. Those in 3.8 are too inaccurate for a million bits.
 OVERLAPPING = (0.364091, 0.185659, 0.139381, 0.100571, 0.0704323, 0.139865)
 
 
 def overlapping_template(bits, width=9, block=1032, chances=OVERLAPPING):
-    """2.8 Runs of nine ones, overlapping ones too, come as often in a block as they should."""
+    """2.8 Occurrences of nine ones in a block, including overlapping ones."""
     blocks = bits[: len(bits) // block * block].reshape(-1, block)
     hits = np.ones((len(blocks), block - width + 1), dtype=np.uint8)
     for place in range(width):
@@ -142,7 +140,7 @@ def overlapping_template(bits, width=9, block=1032, chances=OVERLAPPING):
 
 
 def universal(bits, width=7, first=1280):
-    """2.9 Maurer's: the sequence cannot be compressed. Width and start are for 904,960 to 2,068,479 bits."""
+    """2.9 Maurer's universal test of compressibility. Width and start are for 904,960 to 2,068,479 bits."""
     mean, variance = 6.1962507, 3.125
     codes = words(bits, width)[::width]
     order = np.argsort(codes, kind="stable")
@@ -157,7 +155,7 @@ def universal(bits, width=7, first=1280):
 
 
 def complexities(blocks):
-    """The linear complexity of each row: Berlekamp and Massey's algorithm on all rows at once, one bit a row.
+    """Returns the linear complexity of each row by the Berlekamp-Massey algorithm on all rows at once.
 
     Bit-sliced: `taps[j]` holds the j-th coefficient of every row's register. The register before the last change is
     shifted at each step, so that its distance is the same for all rows.
@@ -180,12 +178,12 @@ def complexities(blocks):
     return length[:rows]
 
 
-# Of 3.10: 1/96, 1/32, ...
+# 3.10: 1/96, 1/32, ...
 COMPLEXITY = (0.010417, 0.03125, 0.125, 0.5, 0.25, 0.0625, 0.020833)
 
 
 def linear_complexity(bits, block=500, chances=COMPLEXITY):
-    """2.10 The shortest shift register that makes a block is as long as it should be."""
+    """2.10 Length of the shortest shift register of a block."""
     found = complexities(bits[: len(bits) // block * block].reshape(-1, block))
     mean = block / 2 + (9 + (-1) ** (block + 1)) / 36 - (block / 3 + 2 / 9) / 2.0**block
     off = (-1) ** block * (found - mean) + 2 / 9
@@ -194,17 +192,16 @@ def linear_complexity(bits, block=500, chances=COMPLEXITY):
 
 
 def pattern_counts(bits, width):
-    """How often each pattern of `width` bits comes, the sequence closed to a ring."""
+    """Counts each pattern of `width` bits in the sequence, closed to a ring."""
     return np.bincount(words(np.concatenate([bits, bits[: width - 1]]), width), minlength=1 << width)
 
 
 def shorter(counts):
-    """The same of the patterns that are one bit shorter."""
     return counts.reshape(-1, 2).sum(axis=1)
 
 
 def serial(bits, width=16):
-    """2.11 All patterns of a width come alike."""
+    """2.11 All patterns of a width are equally frequent."""
 
     def psi(counts):
         return (counts.astype(float) ** 2).sum() * len(counts) / len(bits) - len(bits)
@@ -216,7 +213,7 @@ def serial(bits, width=16):
 
 
 def approximate_entropy(bits, width=10):
-    """2.12 A pattern says nothing of the bit behind it."""
+    """2.12 A pattern does not predict the next bit."""
 
     def phi(counts):
         shares = counts[counts > 0] / len(bits)
@@ -228,7 +225,7 @@ def approximate_entropy(bits, width=10):
 
 
 def cumulative_sums(bits):
-    """2.13 The walk of ones and zeros does not go too far, forwards and backwards."""
+    """2.13 Maximum distance of the random walk, forwards and backwards."""
 
     def p_value(steps):
         size, far = len(steps), int(np.abs(np.cumsum(steps)).max())
@@ -246,7 +243,7 @@ def cumulative_sums(bits):
 
 
 def walk(bits):
-    """Where the walk of ones and zeros is at each step, and the number of the cycle (from zero to zero) it is in."""
+    """Returns the random walk's position at each step, and the number of its cycle (from zero to zero)."""
     at = np.cumsum(2 * bits.astype(np.int64) - 1)
     at = np.append(at, 0) if at[-1] else at
     cycle = np.cumsum(at == 0)
@@ -254,7 +251,7 @@ def walk(bits):
 
 
 def too_few_cycles(cycles, size):
-    """2.14.4 (6): fewer cycles than this say nothing."""
+    """2.14.4 (6): with fewer cycles the test is not applicable."""
     return cycles < max(0.005 * sqrt(size), 500)
 
 
@@ -262,7 +259,7 @@ EXCURSIONS = np.array([-4, -3, -2, -1, 1, 2, 3, 4])
 
 
 def random_excursions(bits, judged=True):
-    """2.14 Cycles visit each of eight states as often as they should; a p-value a state."""
+    """2.14 Visits of eight states per cycle; one p-value per state."""
     at, cycle, cycles = walk(bits)
     if judged and too_few_cycles(cycles, len(bits)):
         return np.array([])
@@ -278,7 +275,7 @@ def random_excursions(bits, judged=True):
 
 
 def random_excursions_variant(bits, judged=True):
-    """2.15 The walk visits each of eighteen states as often as it should; a p-value a state."""
+    """2.15 Visits of eighteen states; one p-value per state."""
     at, _, cycles = walk(bits)
     if judged and too_few_cycles(cycles, len(bits)):
         return np.array([])

@@ -1,4 +1,4 @@
-"""Over TLS: calls without a token, with a wrong one, without the role, about another operator's player (PL-27)."""
+"""Access over TLS: calls without a token, with a wrong one, without the role, about another operator's player (PL-27)."""
 
 import grpc
 import pytest
@@ -25,7 +25,6 @@ def protected(tmp_path_factory):
 
 @pytest.fixture
 def connect(start, protected):
-    """Connects to a protected service of the test's own, with the token of that name, or with another."""
     service = start(config=protected.config)
     clients = []
 
@@ -49,7 +48,7 @@ def test_pl_27_without_a_valid_token_no_call_is_read_and_nothing_changes(connect
             lambda: client.fund("bob"),
             lambda: client.balance(alice),
             lambda: next(client.spins.Autospin(spin_pb2.AutospinRequest())),
-            # Not even that it is malformed, or that there's no such thing, is said.
+            # Access is checked before the request is validated.
             lambda: client.spin(spin_pb2.SpinRequest()),
             lambda: client.balance(account("nobody")),
         ]:
@@ -73,7 +72,7 @@ def test_pl_27_a_call_needs_its_role(connect):
         with refused(grpc.StatusCode.PERMISSION_DENIED, "ROLE_MISSING") as said:
             call()
         assert said.metadata["roles"] == roles
-    # What belongs to all is the platform's, whatever roles an operator has.
+    # Global settings belong to the platform, whatever roles an operator has.
     with refused(grpc.StatusCode.PERMISSION_DENIED, "ROLE_MISSING") as said:
         connect("other/gateway").ledger.SetExchangeRate(rate)
     assert said.metadata["operator"] == "platform"
@@ -84,7 +83,7 @@ def test_pl_27_a_call_needs_its_role(connect):
 def test_pl_27_another_operators_player_is_refused_like_an_unknown_one(connect):
     own, other = connect(f"{OPERATOR}/gateway"), connect("other/gateway")
     alice = own.fund("alice")
-    # A game without a pool: the steward commits what a pool has become some seconds after a bet that pays into it.
+    # A game without a pool, since the steward commits some seconds after a contribution.
     round_id = own.spin(bet("r", alice, game="neptune", coin_value="0.10", witch=round_pb2.WITCH_UNSPECIFIED)).round_id
     before, played = other.position(), own.round(round_id)
     deposit = ledger_pb2.DepositRequest(request_id="d", account=alice, amount_minor=1)

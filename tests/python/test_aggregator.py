@@ -1,4 +1,4 @@
-"""The reference integration, as its README says, against a protected service and over a connection that loses answers."""
+"""The reference integration as in its README, against a protected service and over a connection that loses answers."""
 
 import re
 import subprocess
@@ -17,7 +17,7 @@ def test_pl_11_the_example_aggregator_agrees_with_the_ledger_to_the_cent(start, 
     protected = Protected(tmp_path, {"demo/gateway": ["play", "wallet"]})
     (tmp_path / "token").write_text(protected.tokens["demo/gateway"] + "\n")
     service = start(config=protected.config)
-    # The first question has all games' mathematics computed, which takes a build for tests some seconds.
+    # The first call computes all games' figures, some seconds in a test build.
     client = protected.client(service.address, "demo/gateway")
     client.spins.GetGame(spin_pb2.GetGameRequest(game="neptune"))
     client.close()
@@ -29,7 +29,6 @@ def test_pl_11_the_example_aggregator_agrees_with_the_ledger_to_the_cent(start, 
     assert "the books agree with the ledger to the cent" in lines
     lost = next(line for line in lines if line.startswith("answers asked for again: "))
     assert sum(map(int, re.findall(r"\d+", lost))) > 0, lost
-    # Nobody's word but the log's: every step resolved again, the books rebuilt.
     assert service.terminate() == 0
     assert subprocess.run([BINARY, "audit", *service.log_arguments], capture_output=True).returncode == 0
 

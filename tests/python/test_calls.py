@@ -1,4 +1,4 @@
-"""Calls in JSON over HTTP, held against the OpenAPI document that the service makes of its protos."""
+"""Calls in JSON over HTTP, checked against the OpenAPI document that the service generates from its protos."""
 
 import json
 import urllib.error
@@ -16,7 +16,7 @@ MINE = {"game": "dwarf-mine", "stake": {"coinValue": "0.01", "lines": 1, "coinsP
 
 
 class Caller:
-    """Somebody with a JSON library and no gRPC, who believes the document."""
+    """Client with a JSON library that validates messages against the document."""
 
     def __init__(self, address):
         self.address = address.rstrip("/")
@@ -25,7 +25,6 @@ class Caller:
         self.registry = Registry().with_resource("urn:openapi", DRAFT202012.create_resource(self.document))
 
     def check(self, value, *place):
-        """Holds a value against the schema at a place of the document."""
         pointer = "/".join(part.replace("~", "~0").replace("/", "~1") for part in place)
         validator = Draft202012Validator({"$ref": f"urn:openapi#/{pointer}"}, registry=self.registry)
         errors = [f"{error.json_path}: {error.message}" for error in validator.iter_errors(value)]

@@ -1,7 +1,5 @@
-"""The console in a real browser: without JavaScript, by keyboard, on a telephone and on a desk, by day and by night (WCAG by axe).
-
-Debian's chromium; without one these tests are skipped, and say so.
-"""
+"""The console in a browser: without JavaScript, by keyboard, on phone and desktop, in light and dark mode (WCAG by
+axe)."""
 
 import re
 
@@ -18,7 +16,6 @@ pytestmark = needs_chromium
 
 @pytest.fixture
 def console(start):
-    """A service with a round of each game; gives the console's address and the rounds' names."""
     service = start(CONSOLE)
     client = service.client()
     alice = client.fund("alice")
@@ -47,7 +44,7 @@ def test_pl_19_pages_fit_and_axe_finds_nothing(browser, console):
     paths += [f"round/{name}" for name in rounds]
     paths += [f"player/{rounds[0].rpartition('/')[0]}"]
     for path in paths:
-        # What goes on by itself stands still for axe and for the picture.
+        # Live updates are off for axe and the screenshot.
         assert page.goto(address + path + "?live=off").status == 200, path
         look(page, path.replace("/", "-") or "now")
     assert blocked == [], "the policy blocks nothing that the pages need"
@@ -55,7 +52,6 @@ def test_pl_19_pages_fit_and_axe_finds_nothing(browser, console):
 
 
 def version(page, address):
-    """The newest version of a game, from the list of games."""
     page.goto(address + "games")
     return re.search(r"games/neptune/([0-9.]+)", page.content()).group(1)
 
@@ -69,7 +65,7 @@ def test_pl_20_support_works_by_keyboard_and_without_javascript(browser, console
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Now").wait_for()
-    # The first key leads past the navigation, to the content.
+    # The first Tab reaches the link to the content.
     page.keyboard.press("Tab")
     assert page.locator("a.skip:focus").count() == 1
     page.get_by_label("Find a round, a player or a position").fill(rounds[3])
@@ -79,7 +75,7 @@ def test_pl_20_support_works_by_keyboard_and_without_javascript(browser, console
     page.keyboard.press("Enter")
     page.get_by_text("Voided by").wait_for()
     assert page.get_by_text("<b>reel 3</b> stuck").count() == 1
-    # What needs a script says so, and where to go.
+    # Without JavaScript the page offers an alternative.
     page.goto(f"{address}round/{rounds[1]}/check")
     assert page.get_by_role("button", name="Check it here").is_disabled()
     assert "motherlode verify" in page.locator(".notice").inner_text()
@@ -90,7 +86,6 @@ def test_pl_20_support_works_by_keyboard_and_without_javascript(browser, console
 
 
 def verdict(page):
-    """Has the page check the proof that it shows; gives what it says of it."""
     page.get_by_role("button", name="Check it here").click()
     page.locator("#verdict.good, #verdict.bad, #verdict.part").wait_for()
     return page.locator("#verdict").inner_text()
@@ -102,17 +97,17 @@ def test_pl_28_a_proof_is_checked_in_the_browser(browser, console, width, scheme
     context = patient(browser, viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = enter(context, address)
     asked = []
-    # A browser gets a page's icon by itself, whenever it comes to it: that is not the script's doing.
+    # Browsers load a page's icon at any time, without the script.
     page.on("request", lambda request: None if request.url.endswith("/icon.svg") else asked.append(request.url))
     for name in rounds:
         page.goto(f"{address}round/{name}")
         page.get_by_role("link", name="Check it here").click()
         page.get_by_label("The proof").wait_for()
-        # The script is here when it has enabled its button.
+        # An enabled button means that the script has loaded.
         page.locator("#check button:enabled").wait_for()
         del asked[:]
         assert verdict(page) == "All of it holds.", name
-        assert asked == [], "the browser does it by itself"
+        assert asked == [], "the page makes no request"
         told = page.locator("#results li").all_inner_texts()
         assert told[0].startswith("Signature: "), told
         assert any(line.startswith("Inclusion: ") for line in told), told
@@ -131,7 +126,6 @@ def test_pl_28_a_proof_that_was_changed_is_refused_with_what_fails(browser, cons
     for name in rounds:
         page.goto(f"{address}round/{name}/check")
         shown[name] = page.get_by_label("The proof").input_value()
-    # The last page is of the round of several steps.
     several = max(rounds[1:], key=lambda name: len(proven(shown[name]).records))
     page.goto(f"{address}round/{several}/check")
     key, proof, other = page.get_by_label("public key").input_value(), shown[several], shown[rounds[0]]
@@ -149,7 +143,6 @@ def test_pl_28_a_proof_that_was_changed_is_refused_with_what_fails(browser, cons
     assert "of another round" in told(other)
     assert "the key is none" in told(proof, "nobody")
     assert "the key's id is not its own" in told(proof, re.sub(r"\+[0-9a-f]{8}\+", "+00000000+", key))
-    # What the page says of some.
     for name, what in {
         "another round called this one": "there is no bet of round",
         "a false signature": "the signature is false",

@@ -1,6 +1,7 @@
-"""The console's page of a round in each feature of each game, in a real browser: on a telephone and on a desk, by day and by night.
+"""The console's page of a round in each feature of each game, in a browser, on phone and desktop, in light and dark
+mode.
 
-The rounds are those of scripted.py, which is held to what the games declare and to the rules' numbers.
+The rounds are those of scripted.py, which covers all declared features and rule numbers.
 """
 
 import re
@@ -42,15 +43,15 @@ def test_pl_19_the_page_of_every_feature_shows_all_of_it_fits_and_axe_finds_noth
     rounds = {name: client.round(play(client, name, game, script)) for name, script in SCRIPTS[game].items()}
     described = client.spins.GetGame(spin_pb2.GetGameRequest(game=game))
     shown = set().union(*(shown_by(described, round) for round in rounds.values()))
-    assert declared(described) - shown == set(), "what the game declares has no scripted round"
+    assert declared(described) - shown == set(), "a declared feature has no scripted round"
     assert kinds_of(game) - shown == set(), "nor have these"
     context = patient(browser)
     page = enter(context, service.console)
-    # Each page at both sizes, by day and by night: half of all four ways each, by turns.
+    # Alternates between two pairs of size and mode.
     ways = cycle([[SIZES[0], SIZES[3]], [SIZES[1], SIZES[2]]])
     for name, round in rounds.items():
         assert page.goto(f"{service.console}round/{round.round_id}").status == 200, name
-        # The number of free spins is the draw's: each window and each step has its share of the page.
+        # The number of free spins is random: the minimum length depends on windows and steps.
         windows = sum(len(step.outcome.spins) for step in round.steps)
         assert len(page.content()) <= 25_000 + 4_000 * (len(round.steps) + windows), name
         holds(page, name, game, SCRIPTS[game][name], round)
@@ -60,7 +61,8 @@ def test_pl_19_the_page_of_every_feature_shows_all_of_it_fits_and_axe_finds_noth
 
 
 def holds(page, name, game, script, round):
-    """The page has a picture of every window, the money before and after each step, and the words of its feature."""
+    """Checks that the page has a picture of every window, the balance before and after each step, and the feature's
+    words."""
     content = page.content()
     for words in script.shows:
         assert words.lower() in content.lower(), f"{name} shows {words}"
@@ -75,4 +77,4 @@ def holds(page, name, game, script, round):
     for won in round.jackpots:
         assert cash(won.amount) in text, name
     if round.state == round_pb2.ROUND_STATE_OPEN:
-        assert page.get_by_text("shown when the round is over").count() == len(round.steps), "nothing hidden is told (NP-12)"
+        assert page.get_by_text("shown when the round is over").count() == len(round.steps), "hidden objects are not shown (NP-12)"

@@ -1,6 +1,5 @@
-"""The console's page of a round in what the platform does with rounds of any game: voids, campaigns, play money, sessions, and awards that
-are set aside, pending, held, paid or not paid. In a real browser, as test_console_features.py.
-"""
+"""The console's page of rounds with the platform's functions: voids, campaigns, play money, sessions, and awards in
+every state. In a browser, as test_console_features.py."""
 
 import subprocess
 
@@ -29,7 +28,6 @@ def void(client, round_id):
 
 @pytest.fixture(scope="module")
 def played(start_once):
-    """A service with a round of each of these; gives it and the rounds by what they are."""
     service = start_once(CONSOLE, SCRIPTED)
     client = service.client()
     rounds = {
@@ -47,7 +45,6 @@ def played(start_once):
 
 
 def of_a_session(client, player, mode):
-    """A round in a session; one of demo play opens the account of play money, and fills it."""
     opened = client.spins.OpenSession(
         spin_pb2.OpenSessionRequest(request_id="session", account=player, game="neptune", jurisdiction="uk", mode=mode)
     )
@@ -109,7 +106,7 @@ def test_pl_24_pools_reports_and_players_of_these_rounds_are_shown(browser, play
 
 
 def test_bw_16_an_award_that_is_pending_and_then_paid_says_so(browser, tmp_path):
-    """While the process that keeps the pools is not there, a hit's award waits."""
+    """Without the jackpot process, a hit's award is pending."""
     started = []
 
     def process(name, config):
@@ -146,12 +143,10 @@ def test_bw_16_an_award_that_is_pending_and_then_paid_says_so(browser, tmp_path)
 
 
 def set_aside(start, client_of, config):
-    """A service with a hit whose award is set aside, and its round: as set_aside.rs has it, the account has no room for the award."""
     service = start(config + CONSOLE, SCRIPTED)
     client = client_of(service)
     round_id = play(client, "full", "bewitched", Script("BW-16", "pick", coins=10, end=LEAVE))
     opened = client.round(round_id)
-    # The bet's own win, if it has one, is paid before the award.
     due = sum(step.win.amount_minor for step in opened.steps)
     room = 2**63 - 1 - opened.balance_after.amount_minor - due
     client.close()
@@ -182,10 +177,10 @@ def test_uf_01_an_award_that_is_set_aside_says_so(browser, start):
 
 @of_files
 def test_pl_38_an_award_that_is_held_and_then_not_paid_says_so(browser, start, tmp_path):
-    """The operator proposes the void of a hit whose award is not paid yet; the platform approves it."""
+    """The operator proposes the void of a hit with an unpaid award, the platform approves it."""
     protected = Protected(tmp_path, {"acme/all": ["play", "wallet", "support"], "platform/ann": ["admin"]})
     service, client, round_id = set_aside(start, lambda service: protected.client(service.address, "acme/all"), protected.config)
-    # Room for the refund of the bet, and not for the award.
+    # Room for the bet's refund, but not for the award.
     bet = client.round(round_id).bet.amount_minor
     client.ledger.Withdraw(ledger_pb2.WithdrawRequest(request_id="room", account=account("full"), amount_minor=bet))
     context = patient(browser, ignore_https_errors=True)

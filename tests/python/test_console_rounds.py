@@ -1,4 +1,4 @@
-"""The console's rounds stepped through, live parts, roles and pages of other sites, in a real browser."""
+"""Stepping through rounds, live updates, roles and cross-site requests in the console, in a browser."""
 
 import base64
 import http.server
@@ -18,13 +18,12 @@ from motherlode.spin.v1 import spin_pb2
 
 pytestmark = needs_chromium
 
-# Rounds whose pages are gone through here; test_console_features.py has all others.
+# test_console_features.py has the other rounds.
 WANTED = [("dwarf-mine", "free-spins"), ("dwarf-mine", "collection-red"), ("bewitched", "free-spins"), ("bewitched", "jackpot")]
 
 
 @pytest.fixture(scope="module")
 def featured(start_once):
-    """A service with some rounds; gives the console's address and the rounds' names."""
     service = start_once(CONSOLE, SCRIPTED)
     client = service.client()
     rounds = {f"{game}-{name}": play(client, f"{game}-{name}", game, SCRIPTS[game][name]) for game, name in WANTED}
@@ -68,7 +67,7 @@ def test_pl_19_a_round_plays_and_is_stepped_through_without_javascript(browser, 
     page.goto(f"{address}round/{rounds['dwarf-mine-free-spins']}")
     page.get_by_role("link", name="Step through it").click()
     first, last = map(int, re.search(r"Picture (\d+) of (\d+)", page.content()).groups())
-    # The bet, its spin, ten free spins at the least, those once more beside each other, the end.
+    # The bet, its spin, at least ten free spins, their overview, the end.
     assert first == 1 and last >= 14
     for number in range(2, last + 1):
         page.get_by_role("link", name="Next").click()
@@ -78,7 +77,6 @@ def test_pl_19_a_round_plays_and_is_stepped_through_without_javascript(browser, 
     page.get_by_role("link", name="All at once").click()
     page.get_by_role("heading", name="The bet").wait_for()
     page.get_by_role("link", name="Play it").click()
-    # Whichever picture it has come to when somebody looks.
     page.wait_for_url(re.compile(r"frame=[1-9]\d*&play=on$"))
     page.get_by_role("link", name="Stop").click()
     page.wait_for_url(re.compile(r"frame=[1-9]\d*$"))
@@ -94,7 +92,6 @@ def test_bw_14_figures_count_and_the_logs_end_goes_on_by_themselves(browser, sta
     page = enter(context, service.console)
     page.goto(f"{service.console}log")
     page.get_by_role("region", name="Records, the latest first").wait_for()
-    # Nobody loads the page again: the record comes to it.
     client.fund("bob-who-came-later")
     page.get_by_text("bob-who-came-later").first.wait_for()
     page.goto(f"{service.console}jackpots/bewitched")
@@ -122,7 +119,7 @@ def test_pl_23_a_simulation_is_started_and_watched_in_the_browser(browser, start
     look(page, "simulation")
     page.goto(f"{service.console}trust")
     page.get_by_role("button", name="Audit the log now").click()
-    # A service audits no log that is not in its folder.
+    # A service audits only logs in its folder.
     said = "The log is not in this process's data folder" if STORE else "every step was resolved again"
     page.get_by_text(said).wait_for()
     look(page, "audit")
@@ -134,7 +131,6 @@ ROLES = ["play", "wallet", "support", "audit", "admin"]
 
 @pytest.fixture
 def protected(start, tmp_path):
-    """A service with a credential for each role, by TLS; gives it and its tokens."""
     protected = Protected(tmp_path, {f"acme/{role}": [role] for role in ROLES} | {"platform/all": ROLES})
     return start(protected.config + CONSOLE), protected.tokens
 
@@ -157,7 +153,7 @@ def test_pl_27_each_role_logs_in_and_sees_its_pages(browser, protected):
         assert page.evaluate("document.cookie") == "", "no script reads the session's cookie"
         (cookie,) = context.cookies()
         assert cookie["httpOnly"] and cookie["secure"] and cookie["sameSite"] == "Strict"
-        # A browser trusts this machine with a secure cookie over plain HTTP too, but there nobody answers.
+        # Browsers allow secure cookies on plain HTTP to localhost, but nothing listens there.
         with pytest.raises(Error):
             context.request.get(service.console.replace("https", "http"))
         page.get_by_role("button", name="Log out", exact=True).click()
@@ -167,7 +163,6 @@ def test_pl_27_each_role_logs_in_and_sees_its_pages(browser, protected):
 
 @contextmanager
 def another_site(content):
-    """A page of another origin."""
 
     class Site(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -181,7 +176,7 @@ def another_site(content):
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    # Another site to a browser, whose address is the same machine's.
+    # Another site on this machine.
     yield f"http://localhost:{server.server_port}/"
     server.shutdown()
 
@@ -217,7 +212,7 @@ def test_pl_27_a_page_of_another_site_frames_nothing_sends_nothing_and_reads_not
         read = "url => fetch(url, {credentials: 'include'}).then(answer => answer.text(), error => String(error))"
         assert "Failed to fetch" in page.evaluate(read, f"{service.console}trust")
     assert client.round(played.round_id).state != round_pb2.ROUND_STATE_VOIDED
-    # What leads on after a log-in is a page of the console.
+    # The redirect after a log-in must stay in the console.
     for path in ["login?next=https://evil.example/", "login?next=//evil.example/", "login?next=/%5Cevil.example"]:
         page.goto(service.console + path)
         page.get_by_role("button", name="Open the console").click()
@@ -227,13 +222,13 @@ def test_pl_27_a_page_of_another_site_frames_nothing_sends_nothing_and_reads_not
 
 
 def test_pl_19_pictures_for_the_readme(browser, featured):
-    """What README.md shows: copied from target/console/readme to services/console/docs by whoever has looked at them."""
+    """Writes the README's pictures to target/console/readme; after a review they are copied to services/console/docs."""
     address, rounds = featured
     folder = SHOTS / "readme"
     folder.mkdir(parents=True, exist_ok=True)
     context = patient(browser, viewport={"width": 1040, "height": 720}, color_scheme="light")
     page = enter(context, address)
-    # WebP is a third of PNG here, and Playwright has no name for it.
+    # WebP is a third of PNG here; Playwright only has it by this protocol.
     devtools = context.new_cdp_session(page)
     for name, path in {"round": f"round/{rounds['bewitched-free-spins']}", "jackpot": "jackpots/bewitched?live=off"}.items():
         assert page.goto(address + path).status == 200

@@ -1,4 +1,4 @@
-"""The examples in Rust do what they say, against a service and on its log."""
+"""The Rust examples, run against a service and on its log."""
 
 import subprocess
 

@@ -1,5 +1,5 @@
-"""Tables for finance (PL-34), read by programs of others: Parquet by pyarrow, CSV and JSON Lines by Python's own modules. All say the
-same, and add up to the audit's totals to the last unit."""
+"""Tables for finance (PL-34), read with pyarrow (Parquet) and Python's modules (CSV, JSON Lines): equal in all formats,
+and exactly the audit's totals."""
 
 import csv
 import io
@@ -23,7 +23,6 @@ def export(log, what, *more):
 
 
 def play(client):
-    """Two players, wins, voids of rounds that are over, a withdrawal."""
     for name in ["alice", "bob"]:
         account = client.fund(name)
         for number in range(12):
@@ -38,7 +37,6 @@ def play(client):
 
 
 def rows_of(log, what, folder):
-    """A table's rows, the same in each format."""
     file = folder / f"{what}.parquet"
     export(log, what, "--format", "parquet", "--out", file)
     table = pyarrow.parquet.read_table(file)
@@ -68,7 +66,6 @@ def rows_of(log, what, folder):
 
 
 def minor(cash, digits=2):
-    """What the audit says of cash, "12.34 EUR", in minor units."""
     return int(Decimal(cash.split()[0]).scaleb(digits))
 
 

@@ -1,4 +1,4 @@
-"""Rounds that wait for their players: listed, skipped to their result, closed by the operator (DM-21, PL-03, PL-20)."""
+"""Open rounds: listed, skipped to their result, closed by the operator (DM-21, PL-03, PL-20)."""
 
 import grpc
 from client import OPERATOR, refused
@@ -8,7 +8,6 @@ from motherlode.spin.v1 import spin_pb2
 
 
 def waiting(client, player):
-    """A round of Mystery Elves whose bought feature waits, and the gamble of its win after it."""
     alice = client.fund(player)
     stake = round_pb2.Stake(coin_value="0.01", lines=10, coins_per_line=1, buy_feature=True)
     bought = {"game": "mystery-elves", "stake": stake, "offer_double": True}
@@ -19,7 +18,6 @@ def waiting(client, player):
 
 
 def causes(client, played):
-    """Why each step was automatic; 0 for the player's own."""
     return [step.automatic.cause for step in client.round(played.round_id).steps]
 
 

@@ -1,4 +1,4 @@
-"""The progressive jackpot's figures and the administration of pools (BW-11 to BW-20)."""
+"""Figures of the progressive jackpot and administration of pools (BW-11 to BW-20)."""
 
 from decimal import Decimal
 from itertools import islice
@@ -46,7 +46,7 @@ def test_bw_13_bw_14_counters_come_every_three_seconds_with_the_position_they_ho
         assert [Decimal(counter.coin_value) for counter in update.counters] == [Decimal(coin) for coin in COINS]
         figures = {Decimal(counter.coin_value): Decimal(counter.figure) for counter in update.counters}
         base = figures[Decimal(10)]
-        # P x coin / 10, exact: no figure is rounded.
+        # P x coin / 10, not rounded.
         assert figures == {Decimal(coin): base * Decimal(coin) / 10 for coin in COINS}
     assert base > 20_000, "the bet's contribution shows no later than at the second refresh"
 
@@ -68,7 +68,7 @@ def test_bw_11_bw_18_bets_are_pooled_exactly_and_the_books_balance(start):
     rounds = [client.play_out(bet(f"r{number}", alice, coin_value="0.05"))[0] for number in range(40)]
     staked = sum(round.bet.amount_minor for round in rounds)
     end = rounds[-1].position
-    # The counters' stream wakes at every refresh: no later than the next one everything is pooled.
+    # The stream wakes at every refresh; everything is pooled by the next one.
     for _ in client.jackpot.WatchCounters(jackpot_pb2.WatchCountersRequest(pool_id="bewitched")):
         meters = pool(client)
         if meters.pooled_position >= end:

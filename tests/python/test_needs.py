@@ -1,4 +1,4 @@
-"""What the README names and the machine lacks is said at the start of both scripts, at once, with what to install."""
+"""Both scripts report at the start which tools of the README are missing, with the packages to install."""
 
 import os
 import shutil
@@ -9,20 +9,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-# What the scripts themselves are made of: every machine has these.
 SHELL = ["bash", "dirname", "env"]
 
 
 @pytest.fixture
 def machine(tmp_path):
-    """Runs a script where only these tools are found."""
 
     def ran(script, *tools):
         tools = [*SHELL, *tools]
         folder = tmp_path / "-".join(tools)
         folder.mkdir()
         for tool in tools:
-            # The Python itself: a virtual environment's, or a version manager's stand-in, does not run from elsewhere.
+            # The base interpreter: a wrapper does not run from another folder.
             found = sys._base_executable if tool == "python3" else shutil.which(tool)
             (folder / tool).symlink_to(Path(found).resolve())
         command = [ROOT / script, *([] if script == ".ci/run" else ["python"])]
@@ -47,7 +45,7 @@ def test_b_all_that_is_missing_is_named_at_once_with_what_to_install(machine, sc
 
 
 def test_b_one_that_is_missing_is_named_and_nothing_else(machine):
-    # The venv module is there with any Python that these tests run on.
+    # Python installations that run these tests have the venv module.
     ran = machine("tests/run", "cargo", "cc", "python3")
     assert ran.returncode == 2
     named = [line.split(" - ")[0].strip() for line in ran.stderr.splitlines() if " - " in line]

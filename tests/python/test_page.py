@@ -1,4 +1,4 @@
-"""A round as a page for support (PL-19), read by an XML parser: it says what GetRound says."""
+"""The support page of a round (PL-19), read by an XML parser, agrees with GetRound."""
 
 from xml.etree import ElementTree
 
@@ -21,7 +21,6 @@ STAKES = {
 
 
 def page_of(client, round_id):
-    """The page's text, and its drawings."""
     answer = client.reports.GetRoundPage(report_pb2.GetRoundPageRequest(round_id=round_id))
     assert answer.media_type == "text/html; charset=utf-8"
     written = answer.content.decode("utf-8")
@@ -40,7 +39,7 @@ def test_pl_19_the_page_of_a_round_says_what_the_round_says(client, player, game
     coin_value, lines, coins = STAKES[game]
     stake = round_pb2.Stake(coin_value=coin_value, lines=lines, coins_per_line=coins)
     witch = round_pb2.WITCH_WHITE if game == "bewitched" else round_pb2.WITCH_UNSPECIFIED
-    # The feature that Mystery Elves sells waits for the player: skipped, it has steps that somebody else chose.
+    # The bought feature awaits its start; skipping it makes automatic steps.
     stake.buy_feature = game == "mystery-elves"
     request = spin_pb2.SpinRequest(request_id="r", account=alice, game=game, stake=stake, witch=witch)
     played = client.spin(request)
@@ -65,7 +64,7 @@ def test_pl_19_the_page_of_a_round_says_what_the_round_says(client, player, game
         waits = step.outcome.awaiting != round_pb2.AWAITING_NOTHING
         standing = "waits for" if waits else "The round wins" if step.outcome.round_win_coins else "No win."
         assert standing in drawn
-    assert "│" in drawings[0], "the window that was bet on stands in a frame"
+    assert "│" in drawings[0], "the paid window has a frame"
     assert ("the player skips" in text) == (len(round.steps) > 1)
 
 

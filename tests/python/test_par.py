@@ -1,7 +1,4 @@
-"""The PAR sheet as the binary writes it: JSON whose parts add up, and a page that says what the JSON says.
-
-The page is read by an XML parser, which takes nothing that is not well formed.
-"""
+"""The PAR sheet written by the binary: JSON with consistent sums, and a well-formed XML page with the same values."""
 
 import json
 import re
@@ -29,7 +26,6 @@ def par(game, *arguments):
 
 @pytest.fixture(scope="module", params=GAMES)
 def sheet(request):
-    """The sheet as JSON, the page, and the page's text with single spaces."""
     written = par(request.param, "--format", "html", "--rounds", str(ROUNDS))
     page = ElementTree.fromstring(written.removeprefix("<!DOCTYPE html>"))
     text = " ".join(" ".join(page.find("body").itertext()).split())

@@ -1,4 +1,4 @@
-"""Rounds: every choice a round can ask for, repetitions, voids, deadlines, streams (BW-05 to BW-28, PL-02, PL-11)."""
+"""Rounds: every choice, repetitions, voids, deadlines, streams (BW-05 to BW-28, PL-02, PL-11)."""
 
 import grpc
 import pytest
@@ -12,7 +12,6 @@ CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
 def effect(steps):
-    """What a settled round changed in the balance."""
     jackpots = sum(step.jackpot.amount.amount_minor for step in steps)
     return steps[-1].win.amount_minor + jackpots - steps[0].bet.amount_minor
 
@@ -116,7 +115,7 @@ def test_bw_22_bw_24_a_line_win_can_be_doubled_card_by_card(client, player):
     right = wrong = 0
     for number in range(1_000):
         steps = client.play_out(bet(f"d{number}", alice, lines=3, offer_double=True), round_pb2.CARD_RED_HEART)
-        # Scatter wins of the same spin are kept as they are (BW-23).
+        # Scatter wins of the spin are not at risk (BW-23).
         lines = sum(win.coins for spin in steps[0].outcome.spins for win in spin.wins if win.line)
         strip = []
         for before, step in zip(steps, steps[1:]):
@@ -186,7 +185,7 @@ def test_pl_11_an_exceeded_deadline_and_its_repetition_have_one_effect(start):
     expected = DEPOSIT
     for number in range(20):
         request = bet(f"r{number}", alice)
-        # While the process is held it takes the call and cannot answer; let go, it may play it or find it given up.
+        # The suspended process has received the call; resumed, it may play or drop it.
         with service.held(), pytest.raises(grpc.RpcError) as raised:
             client.spin(request, timeout=0.05)
         assert raised.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
@@ -217,7 +216,6 @@ def test_pl_11_a_stream_answers_by_tag_as_the_unary_calls_do(client, player):
         assert answers.keys() == requests.keys()
         for tag, request in requests.items():
             assert client.spin(request) == answers[tag]
-        # The same on the stream, and what is refused is refused with the details of the unary call.
         assert stream.played(spin=requests[1]) == answers[1]
         for call, code, reason in [
             ({"spin": bet("s", players[0], lines=2)}, grpc.StatusCode.ALREADY_EXISTS, "REQUEST_ID_REUSED"),
@@ -230,7 +228,7 @@ def test_pl_11_a_stream_answers_by_tag_as_the_unary_calls_do(client, player):
             answer = next(stream.answers)
             said = read_details(CODES[answer.error.code], answer.error)
             assert (answer.tag, said.code, said.reason) == (tag, code, reason)
-    assert list(stream.answers) == [], "the stream ends when the caller says no more"
+    assert list(stream.answers) == [], "the stream ends after the caller's last message"
 
 
 def fields(message):

@@ -1,7 +1,5 @@
-"""What a running service signs, checked by those who share no code with it: tlog-scales over HTTP, and the example's verifier.
-
-tlog-scales 0.0.3 knows the formats of tile logs; examples/verify_round.py is written from the specifications alone.
-"""
+"""Signatures of a running service, checked by programs that share no code with it: tlog-scales 0.0.3 over HTTP, and
+examples/verify_round.py, written from the specifications alone."""
 
 import base64
 import hashlib
@@ -35,7 +33,6 @@ def motherlode(*arguments, code=0):
 
 
 def prefix(service):
-    """Where the service has its checkpoints and tiles."""
     return service.tiles.removesuffix("/checkpoint")
 
 
@@ -49,7 +46,6 @@ def round_proof(client, round_id):
 
 @contextmanager
 def witness(folder, log):
-    """A witness of a log; gives its address and public key."""
     key = folder / "witness.key"
     vkey = motherlode("key", "new", "witness.example/w1", "--witness", "--out", key).strip()
     command = [BINARY, "witness", "--listen", "127.0.0.1:0", "--key", key, "--log", log, "--data", folder / "seen"]
@@ -65,7 +61,6 @@ def witness(folder, log):
 
 @pytest.fixture
 def signed(tmp_path, start):
-    """A service that signs, serves its tiles and has a witness, with rounds in its log: itself, a client, both keys, the rounds."""
     key = tmp_path / "log.key"
     vkey = motherlode("key", "new", "example.com/motherlode", "--out", key).strip()
     assert motherlode("key", "show", key).strip() == vkey
@@ -89,7 +84,6 @@ def test_pl_30_a_foreign_verifier_checks_signature_inclusion_and_consistency_of_
         records.update(found)
     log = reader.TilesReader(backend.make_backend(prefix(service)))
     checkpoint = log.get_checkpoint()
-    # One is signed a second after the last round at the latest.
     position = client.position()
     while checkpoint.size < position:
         checkpoint = log.get_checkpoint()
@@ -105,7 +99,7 @@ def test_pl_30_a_foreign_verifier_checks_signature_inclusion_and_consistency_of_
     for old in range(1, checkpoint.size + 1):
         proof = log.get_consistency_proof(old, checkpoint.size)
         proof.check(log.mth(0, old), checkpoint.root_hash)
-        # The service's own proof, under the last checkpoint by then.
+        # The service's proof under its current last checkpoint.
         own = proofs(client).GetConsistency(proof_pb2.GetConsistencyRequest(old_size=old))
         last = tlog.Checkpoint.from_text(own.checkpoint)
         last.verify(signing.Vkey.from_string(vkey))
@@ -133,14 +127,13 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
     assert len(short) < len(file.read_text())
     _, _, _, drawn = verify_round.verify(short, vkey)
     assert [(str(draw), where) for draw, _, where in drawn] == [(sealed[1], None)]
-    # What follows by the game's rules the tool works out.
     brief = motherlode("proof", rounds[7], "--brief", "--target", f"http://{service.address}")
     assert len(brief) < len(file.read_text())
     (tmp_path / "brief").write_text(brief)
     assert "gives the very bytes of its record" in motherlode("verify", tmp_path / "brief", "--key", vkey)
     with pytest.raises(verify_round.Unproven, match="outcomes are left out"):
         verify_round.verify(brief, vkey)
-    # The cosignature is of the witness's key, by the foreign verifier's judgement.
+    # The foreign verifier checks the witness's cosignature.
     log = reader.TilesReader(backend.make_backend(prefix(service)))
     noted = log.get_checkpoint().__class__.from_text(file.read_text().split("\n\n", 1)[1])
     noted.verify(signing.Vkey.from_string(cosigner))
@@ -151,7 +144,7 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
     with pytest.raises(verify_round.Unproven):
         verify_round.verify(changed, vkey)
 
-    # After a stop the log alone proves as much, and the audit holds it against its checkpoint.
+    # After a stop, the log alone gives the same proofs, and the audit checks its checkpoint.
     assert service.terminate() == 0
     data = tmp_path / "data"
     if (data / "log").is_dir():
@@ -215,14 +208,15 @@ def test_nothing_in_a_proof_can_be_changed_by_the_examples_judgement(signed):
             found = verify_round.verify("".join(lines), vkey)
         except verify_round.Unproven:
             continue
-        # The same records, of which a run was copied from another place where it stands too; or it says that it shows no seals.
+        # Accepted if the records are equal (a run copied from a place with equal bytes), or if it states that it shows
+        # no seals.
         believed += 1
         assert found == proven or any(where is None for _, _, where in found[-1]), at
     assert believed < 10
     lines[1] = other.splitlines(keepends=True)[1]
     with pytest.raises(verify_round.Unproven):
         verify_round.verify("".join(lines), vkey)
-    # No key is needed to call a proof otherwise: it's of the round that its records tell.
+    # A proof's name is not signed: its records determine the round.
     renamed = proof_pb2.RoundRecords.FromString(extra)
     renamed.round_id = rounds[4]
     lines[1] = f"extra {base64.b64encode(renamed.SerializeToString()).decode()}\n"

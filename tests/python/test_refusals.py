@@ -1,4 +1,4 @@
-"""What is refused, how, and that it changes nothing (PL-10, PL-12, BW-05, BW-29)."""
+"""Refusals have a documented reason and no effect (PL-10, PL-12, BW-05, BW-29)."""
 
 import grpc
 import pytest
@@ -89,7 +89,6 @@ def test_bw_05_a_witch_is_picked_before_the_first_spin_and_remembered(client, pl
         client.spin(unpicked)
     assert said.metadata == {"game": "bewitched"}
     client.play_out(bet("two", alice, witch=round_pb2.WITCH_DARK))
-    # What was refused took no request id: the same request is played now that a witch is picked.
     assert client.play_out(unpicked)[-1].state == round_pb2.ROUND_STATE_SETTLED
 
 
@@ -104,7 +103,6 @@ def test_bw_29_pl_10_a_bet_above_the_balance_names_the_minimum_bet(client, playe
         "currency_code": "EUR",
     }
     assert client.balance(alice) == 100 and not client.rounds(alice).rounds
-    # The bet that was offered can be made.
     assert client.spin(bet("y", alice, lines=1)).bet.amount_minor == 1
 
 
@@ -129,7 +127,7 @@ def test_pl_09_a_coin_that_is_no_whole_minor_unit_is_refused(client, player):
 
 
 def test_pl_12_the_first_of_several_faults_is_named_in_the_documented_order(client, player):
-    """The order of spin.proto: fields, game, stake, request id, account, open round, witch, balance."""
+    """Order in spin.proto: fields, game, stake, request id, account, open round, witch, balance."""
     alice, poor = client.fund(player), client.fund(f"{player}.poor", amount=1)
     client.play_out(bet("used", alice))
     none = round_pb2.WITCH_UNSPECIFIED
@@ -178,7 +176,6 @@ def test_pl_12_a_full_queue_says_when_to_try_again(start):
     service = start(config="[limits]\nqueue_length_max = 1\nbatch_commits_max = 1\n")
     client = service.client()
     accounts = [client.fund(f"p{number}") for number in range(32)]
-    # Thirty-two at once into a queue of one: some must be told to come again.
     busy = []
     for attempt in range(50):
         calls = [client.spins.Spin.future(bet(f"r{attempt}", of)) for of in accounts]

@@ -1,8 +1,7 @@
-"""PL-28: what `motherlode rng` exports is held against NIST SP 800-22 and against tests of scaled numbers.
+"""PL-28: tests the exports of `motherlode rng` with NIST SP 800-22 and tests of scaled numbers.
 
-The exports have fixed seeds, so that a run repeats the last one. Each verdict has a significance of one in a million, and
-there are some 500, so that a perfect generator would have failed here for about one choice of seeds in 2,000. Generators
-that are bad in ways that happen are seen to fail.
+Exports have fixed seeds, so runs are reproducible. Each of some 500 verdicts has a significance of one in a million.
+Known bad generators must fail.
 """
 
 import subprocess
@@ -16,7 +15,7 @@ from scipy.special import gammaincc
 from scipy.stats import binom
 
 SIGNIFICANCE = 1e-6
-# 100 sequences of a million bits, as SP 800-22 does; a single test fails one in a hundred.
+# 100 sequences of a million bits, as in SP 800-22; a single test fails one in a hundred.
 SEQUENCES, BITS, ALPHA = 100, 1_000_000, 0.01
 # Cards, small wheels, a die, reels of 30 to 120 stops, weights of prizes.
 BOUNDS = (2, 3, 5, 30, 32, 37, 64, 120, 1_000, 1_000_003, 3 << 30)
@@ -37,8 +36,8 @@ def sequences(data):
 
 
 def verdicts(p_values):
-    """Two chances of a perfect generator to give p-values like these: as many below ALPHA (SP 800-22, 4.2.1, with the
-    exact binomial), and as uneven in ten classes (4.2.2, where there are 55 sequences or more)."""
+    """Yields two probabilities for a perfect generator: of as many p-values below ALPHA (SP 800-22, 4.2.1, exact
+    binomial), and of as uneven p-values in ten classes (4.2.2, with 55 sequences or more)."""
     failed = np.sum(p_values < ALPHA)
     yield binom.sf(failed - 1, len(p_values), ALPHA)
     if len(p_values) >= 55:
@@ -47,7 +46,7 @@ def verdicts(p_values):
 
 
 def worst(test, sequences):
-    """The least of the verdicts of a test's p-values: a column a template, state or direction."""
+    """Returns the least verdict of a test's p-values; each column is a template, state or direction."""
     found = [p_values for p_values in map(test, sequences) if len(p_values)]
     return min((verdict for column in np.array(found).T for verdict in verdicts(column)), default=None)
 
@@ -72,7 +71,7 @@ def test_pl_14_pl_28_scaled_numbers_pass(bound):
 
 @pytest.mark.parametrize("bound", (2, 32, 37))
 def test_pl_14_pl_28_the_first_numbers_of_all_seeds_pass(bound):
-    """What a spin draws is what its seed gives first: a reel must not remember the seed before."""
+    """A spin uses the first numbers of a seed: they must be independent of other seeds."""
     blocks = draws(3, bound, 100_000 * DRAWS_PER_SEED).reshape(-1, DRAWS_PER_SEED)
     for reel in range(5):
         for test in scaled.ALL:
@@ -100,18 +99,17 @@ def test_pl_28_without_a_count_it_writes_until_nobody_reads():
         assert (process.stderr.read(), process.wait(timeout=20)) == (b"", 0)
 
 
-# Bad generators. Twenty sequences of each are enough.
 
 BAD_SEQUENCES = 20
 
 
 def biased():
-    """A one in 50.5 % of cases."""
+    """Bits that are one in 50.5 % of cases."""
     return np.random.Generator(np.random.PCG64(1)).random((BAD_SEQUENCES, BITS)) < 0.505
 
 
 def linear_congruential():
-    """All bits of RANDU, the notorious one, whose low bits hardly change."""
+    """All bits of RANDU, whose low bits hardly change."""
     state, words = 1, []
     for _ in range(BAD_SEQUENCES * BITS // 32 + 1):
         state = state * 65539 % 2**31
@@ -120,7 +118,7 @@ def linear_congruential():
 
 
 def shift_register():
-    """A linear-feedback shift register of 31 bits (x^31 + x^3 + 1): even, uncorrelated, and wholly predictable."""
+    """Linear-feedback shift register of 31 bits (x^31 + x^3 + 1): balanced, uncorrelated, and predictable."""
     bits = np.zeros(BAD_SEQUENCES * BITS, dtype=np.uint8)
     bits[:31] = np.random.Generator(np.random.PCG64(2)).integers(0, 2, 31)
     for at in range(31, len(bits), 28):
@@ -130,7 +128,7 @@ def shift_register():
 
 
 def few_seeds():
-    """Good streams of a seed that has eight bits only: the same blocks come again."""
+    """Good streams with 8-bit seeds, so that blocks repeat."""
     dealt = np.random.Generator(np.random.PCG64(3))
     blocks = dealt.integers(0, 256, (256, DRAWS_PER_SEED * 4), dtype=np.uint8)
     data = blocks[dealt.integers(0, 256, BAD_SEQUENCES * BITS // 8 // blocks.shape[1] + 1)].tobytes()
@@ -153,12 +151,12 @@ def test_pl_28_sp_800_22_finds_a_bad_generator(bad):
 
 
 def modulo(bound, random):
-    """A byte's remainder: low numbers come more often."""
+    """A byte's remainder: low numbers are more frequent."""
     return random.integers(0, 256, 1_000_000) % bound
 
 
 def sticky(bound, random):
-    """Every twentieth number is the one before again."""
+    """Every twentieth number repeats the previous one."""
     numbers = random.integers(0, bound, 1_000_000)
     repeats = np.flatnonzero(random.random(len(numbers)) < 0.05)[1:]
     numbers[repeats] = numbers[repeats - 1]
@@ -166,12 +164,12 @@ def sticky(bound, random):
 
 
 def never_twice(bound, random):
-    """A shuffled deck: no number again before all have come."""
+    """A shuffled deck: no number repeats before all have appeared."""
     return random.permuted(np.tile(np.arange(bound), (1_000_000 // bound, 1)), axis=1).ravel()
 
 
 def rising(bound, random):
-    """Of each pair the lower comes first."""
+    """Pairs in ascending order."""
     return np.sort(random.integers(0, bound, (500_000, 2)), axis=1).ravel()
 
 

@@ -1,4 +1,4 @@
-"""The reference wallet, as its README says: bets and wins by way of an operator's own database, while much goes wrong."""
+"""The reference wallet as in its README: bets and wins with an operator's database, under faults."""
 
 import hashlib
 import hmac
@@ -35,17 +35,15 @@ FAULTS = ["--lose-answer", "6", "--lose-call", "8", "--double", "4", "--fail", "
 
 
 def postgres_program(name):
-    """A program of PostgreSQL: on the path, or where Debian has it; nothing where it isn't installed."""
     found = [shutil.which(name), *sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))]
     return next(filter(None, found), None)
 
 
 @pytest.fixture(scope="session")
 def postgres():
-    """The URL of a PostgreSQL server of the tests' own, on a socket in a folder."""
     if not (postgres_program("initdb") and postgres_program("postgres")):
         pytest.skip("no PostgreSQL (Debian: apt-get install postgresql): the wallet's books are tested in SQLite alone")
-    # It serves nobody as root.
+    # PostgreSQL refuses to run as root.
     user = {"user": "postgres"} if os.geteuid() == 0 else {}
     with tempfile.TemporaryDirectory(prefix="motherlode-postgres-") as folder:
         if user:
@@ -70,7 +68,6 @@ def postgres():
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database(request, tmp_path):
-    """A database for a wallet's books, empty, by the name that the wallet is given."""
     if request.param == "sqlite":
         return str(tmp_path / "wallet.sqlite")
     url = request.getfixturevalue("postgres")
@@ -80,7 +77,6 @@ def database(request, tmp_path):
 
 
 def read(database, query):
-    """Rows of a database."""
     if database.startswith("postgresql:"):
         with psycopg.connect(database) as connection:
             return connection.execute(query).fetchall()
@@ -93,7 +89,6 @@ def read(database, query):
 
 @pytest.fixture
 def wallet(tmp_path, database):
-    """Starts reference wallets on one database; whatever still runs at the end is killed."""
     started = []
 
     def start(*more, listen="127.0.0.1:0"):
@@ -116,7 +111,7 @@ def wallet(tmp_path, database):
 
 
 def patient(call):
-    """A call is repeated as it was until its outcome is known, as an operator's game server does."""
+    """Repeats a call until its outcome is known, as an operator's game server does."""
     deadline = time.monotonic() + 60
     while True:
         try:
@@ -129,7 +124,6 @@ def patient(call):
 
 
 def played(client, account, number):
-    """Plays a round to its end, however often it takes; what it leaves the player with."""
     request = bet(f"r{number}", account, coin_value="0.10")
     steps = [patient(lambda: client.spin(request))]
     while choice := choice_for(steps[-1].outcome.awaiting):
@@ -137,7 +131,7 @@ def played(client, account, number):
         steps.append(patient(lambda: client.choose(named, steps[0].round_id, choice)))
     jackpot = 0
     if steps[0].HasField("jackpot"):
-        # Paid on top of the win, perhaps after the answer: a repetition states the amount then.
+        # The award may come after the answer: a repetition has its amount.
         paid = lambda: patient(lambda: client.spin(request)).jackpot.amount
         deadline = time.monotonic() + 300
         while not paid().amount_minor and time.monotonic() < deadline:
@@ -147,10 +141,10 @@ def played(client, account, number):
 
 
 def reconciled(database, net):
-    """The wallet's database has what the rounds left each player with, once all is paid, and moved nothing else."""
+    """Waits until all is paid, and checks that the wallet's database has exactly each player's net result."""
     expected = {player: FUNDS + of for player, of in net.items()}
     balances = lambda: dict(read(database, "SELECT player, minor FROM balances"))
-    # Between two tries of a credit are up to 30 s, and faults by chance are several in a row now and then.
+    # Retries of a credit are up to 30 s apart, and several can fail.
     deadline = time.monotonic() + 300
     while balances() != expected and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -177,7 +171,6 @@ def test_pl_31_rounds_on_the_reference_wallet_come_out_to_the_cent_whatever_is_l
     for number in range(30):
         net += played(client, alice, number)
         if number == 15:
-            # The wallet dies, and comes back on the same file.
             kept.kill()
             kept.wait()
             kept = wallet(*FAULTS, *face, listen=kept.address)
@@ -212,7 +205,6 @@ def test_pl_31_pl_32_a_wallet_that_is_killed_under_load_again_and_again_agrees_t
     with ThreadPoolExecutor(len(players)) as pool:
         playing = {player: pool.submit(play, player) for player in players}
         for _ in range(kills):
-            # Somewhere in the middle of what the others do.
             for _ in range(len(players) * rounds // (kills + 1)):
                 assert over.acquire(timeout=60)
             kept.kill()
@@ -225,7 +217,7 @@ def test_pl_31_pl_32_a_wallet_that_is_killed_under_load_again_and_again_agrees_t
 
 
 def sent(address, path, body, *, key=KEY, moment=None, nonce="0" * 32, signed=None):
-    """A request as proto/README.md has it: the status and the answer. `signed` is the body that was signed, if another."""
+    """Sends a request as in proto/README.md; returns status and answer. `signed` is the signed body, if another."""
     moment = str(moment if moment is not None else time.time_ns() // 1_000_000)
     digest = hashlib.sha256((signed or body).encode()).hexdigest()
     text = f"motherlode/wallet/v1\nPOST\n{path}\n{moment}\n{nonce}\n{digest}\n"
@@ -265,10 +257,8 @@ def test_pl_31_a_request_that_is_old_changed_repeated_or_anothers_moves_no_money
     status, answer = sent(kept.address, path, body, nonce=nonce)
     assert (status, answer["result"]) == (200, {"outcome": "OUTCOME_DONE", "balanceMinor": "900"})
     assert sent(kept.address, path, body, nonce=nonce)[0] == 401, "the same request again"
-    # A repetition of the call is signed anew, and has one effect.
     status, answer = sent(kept.address, path, body, nonce="5" * 32)
     assert (status, answer["result"]) == (200, {"outcome": "OUTCOME_DONE_BEFORE", "balanceMinor": "900"})
-    # A restart forgets no nonce.
     kept.kill()
     kept.wait()
     kept = wallet("--json", listen=kept.address)
@@ -287,7 +277,6 @@ def test_uf_02_a_wallet_in_json_has_places_for_so_many_connections(wallet):
         return connection
 
     def answer(connection):
-        """The first bytes of its answer, or nothing where there's no place for it."""
         try:
             return connection.recv(12)
         except ConnectionError:
@@ -297,7 +286,6 @@ def test_uf_02_a_wallet_in_json_has_places_for_so_many_connections(wallet):
     assert answer(first) == answer(second) == b"HTTP/1.1 401"
     third = connect()
     assert answer(third) == b""
-    # A place is free again soon after it's left.
     first.close()
     deadline, again = time.monotonic() + 60, b""
     while not again and time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""The service as a whole: health, reflection, descriptions, stopping, restarting, auditing."""
+"""The service as a whole: health, reflection, descriptions, stop, restart, audit."""
 
 import json
 import subprocess
@@ -41,7 +41,7 @@ def test_the_health_of_an_unknown_service_is_not_found(client):
 def test_pl_13_games_describe_themselves(client):
     listed = client.spins.ListGames(spin_pb2.ListGamesRequest()).games
     games = {}
-    for game in listed:  # The newest version of a game comes first.
+    for game in listed:  # Newest version first.
         games.setdefault(game.game, game)
     assert sorted(games) == ["bewitched", "dwarf-mine", "mystery-elves", "neptune", "witch-feature"]
     for name in games:
@@ -71,7 +71,7 @@ def test_pl_13_a_description_is_the_whole_game(client):
         assert all(symbol.role for symbol in game.symbols) and game.pay_rows and not game.reel_sets, name
         assert Decimal(game.std_dev_bets) > 1 and Decimal(game.volatility_index) > Decimal(game.std_dev_bets), name
         assert game.bet_coins.min <= game.bet_coins.default <= game.bet_coins.max, name
-        # WF-04: one figure for the round, above that of a single window, with a bound of its chance.
+        # WF-04: one figure per round, above that of a single window, with a bound of its probability.
         win_up_to = game.win_up_to
         assert Decimal(win_up_to.bets) == int(win_up_to.bets) > Decimal(game.max_win_bets), name
         assert Decimal(win_up_to.probability_at_most) < Decimal("1e-12") and win_up_to.says, name
@@ -88,10 +88,10 @@ def test_pl_13_a_description_is_the_whole_game(client):
     assert list(games["witch-feature"].multipliers) == [2, 3, 5, 8, 10]
     specials = [(special.name, special.bets) for special in games["mystery-elves"].special_wins]
     assert specials == [("MINI", 20), ("MINOR", 50), ("MAJOR", 150), ("GRAND", 1000)]
-    # ME-18, WF-21: what the bought feature and the locked states return.
+    # ME-18, WF-21: returns of the bought feature and of locked states.
     returns = {name: {of.key: Decimal(of.rtp) for of in game.conditional_returns} for name, game in games.items()}
     assert abs(returns["mystery-elves"]["buy_feature"] - Decimal("0.9501")) <= Decimal("0.005")
-    # PL-43: and the returns of a new player's first spins.
+    # PL-43: returns of a new player's first spins.
     first = ["new_player_100", "new_player_500", "new_player_1000"]
     assert list(returns["witch-feature"]) == ["unlocked_1", "unlocked_2", "unlocked_3", *first]
     assert list(returns["dwarf-mine"]) == first
@@ -133,7 +133,7 @@ def test_pl_13_descriptions_say_what_can_be_staked_gambled_and_bought(client):
         name: ((game.lines_min, game.lines_max), (game.coins_per_line_min, game.coins_per_line_max), game.gambles_max)
         for name, game in games.items()
     }
-    # BW-01, BW-22; "bet is always 25 coins"; ME-01, ME-15; NP-01; WF-01: each as its rules say.
+    # BW-01, BW-22; ME-01, ME-15; NP-01; WF-01.
     assert said == {
         "bewitched": ((1, 15), (1, 10), 5),
         "dwarf-mine": ((1, 1), (25, 25), 0),
@@ -142,7 +142,7 @@ def test_pl_13_descriptions_say_what_can_be_staked_gambled_and_bought(client):
         "witch-feature": ((50, 50), (1, 10), 0),
     }
     assert [name for name, game in games.items() if game.jackpot] == ["bewitched"]
-    # ME-16, ME-18: and what the bought feature returns is stated on its own.
+    # ME-16, ME-18: the bought feature's return is separate.
     assert [(name, game.buy_feature_bets) for name, game in games.items() if game.halve] == [("mystery-elves", 70)]
     assert not [name for name, game in games.items() if game.buy_feature_bets and not game.halve]
     facts = {name: {fact.key: Decimal(fact.value) for fact in game.facts} for name, game in games.items()}
@@ -189,7 +189,7 @@ def test_pl_30_a_stop_ends_streams_and_answers_what_was_taken(start):
     service = start()
     client = service.client()
     for tag, played in told.items():
-        assert client.spin(bet("r", accounts[tag])) == played, "what was told is what happened"
+        assert client.spin(bet("r", accounts[tag])) == played, "the answer is repeated"
     for of in accounts:
         played = client.spin(bet("r", of))
         assert len(client.rounds(of).rounds) == 1
@@ -218,7 +218,7 @@ def test_pl_06_the_log_passes_its_audit(start):
 
 
 class Reflection(ProtoReflectionDescriptorDatabase):
-    """Python's package speaks only v1alpha, whose messages are those of v1, byte for byte."""
+    """Python's package supports only v1alpha, whose messages equal those of v1."""
 
     def __init__(self, channel):
         super().__init__(channel)
@@ -238,7 +238,7 @@ def test_reflection_lists_the_services_and_their_methods(client):
 
 
 def test_pl_28_the_program_that_is_shipped_has_no_script_and_forces_no_outcome(client, player):
-    """The tests' own dealer fails at a wish that it doesn't know; the shipped program doesn't look at it."""
+    """The tests' dealer refuses an unknown wish; the shipped program ignores it."""
     assert not client.reports.GetIdentity(report_pb2.GetIdentityRequest()).test_build
     alice = client.fund(player)
     wish = [("motherlode-force", "no-such-outcome")]

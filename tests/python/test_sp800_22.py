@@ -1,4 +1,4 @@
-"""The functions of sp800_22.py give what the document gives: its examples, and its appendix B for a million bits of e."""
+"""Checks sp800_22.py with the document's examples, and with its appendix B for a million bits of e."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def bits(text):
 
 
 def split(low, high):
-    """A part of the sum of 1/n!, as a fraction over the part's product."""
+    """Returns a part of the sum of 1/n! as numerator and product."""
     if high - low == 1:
         return 1, high
     middle = (low + high) // 2
@@ -26,7 +26,7 @@ def split(low, high):
 
 @pytest.fixture(scope="module")
 def e():
-    """The first million bits of e; 70,000! has more."""
+    """Returns the first million bits of e; 70,000 terms suffice."""
     above, below = split(0, 70_000)
     return bits(bin((above + below << 1_000_000) // below)[2:1_000_002])
 
@@ -51,14 +51,14 @@ def test_an_example_of_the_document(test, text, arguments, wanted):
 
 
 def test_the_excursions_of_the_document():
-    """2.14.4 rounds its chances to four places, and gives the state 1; 2.15.4 too."""
+    """2.14.4 rounds its probabilities to four places, and has only state 1; so has 2.15.4."""
     example = bits("0110110101")
     excursions = sp800_22.random_excursions(example, judged=False)
     assert excursions[list(EXCURSIONS).index(1)] == pytest.approx(0.502529, abs=1e-4)
     assert sp800_22.random_excursions_variant(example, judged=False)[9] == pytest.approx(0.683091, abs=1.5e-6)
 
 
-# Appendix B and the examples of 2.x.8; None for what the document does not give.
+# Appendix B and the examples of 2.x.8; None if the document has no value.
 OF_E = {
     sp800_22.frequency: [0.953749],
     sp800_22.block_frequency: [0.211072],
@@ -85,7 +85,7 @@ def test_a_million_bits_of_e(e, test):
 
 
 def test_a_million_bits_of_e_with_the_documents_own_chances(e):
-    """Two tables of the document are not exact; with them the functions give its figures."""
+    """Two tables of the document are inexact; with them the functions give its figures."""
     approximate = (0.367879, 0.183940, 0.137955, 0.099634, 0.069935, 0.140656)
     assert sp800_22.overlapping_template(e, chances=approximate) == pytest.approx([0.110434], abs=5e-6)
     slip = (0.01047, *sp800_22.COMPLEXITY[1:])

@@ -1,4 +1,4 @@
-"""What a start says is true and of use: the commands that it suggests work as they are printed, and what it logs is plain."""
+"""Output of a start: the suggested commands work as printed, and the log is readable."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ ROLES = {"platform/ann": ["admin"], "cash/one": ["wallet"], "acme/gateway": ["pl
 
 
 def suggested(service):
-    """The commands that a start prints, in its words, and what it says that they need."""
+    """Returns the commands that a start prints, and the packages that they need."""
     said = []
     for line in service.process.stdout:
         said.append(line.rstrip("\n"))
@@ -33,12 +33,11 @@ def suggested(service):
 
 
 def works(command, folder, environment):
-    """Runs a line by a shell, in a folder that has nothing to do with the service, as whoever reads it would."""
+    """Runs a line by a shell in another folder, as a reader would."""
     if shlex.split(command)[1] != "watch":
         ran = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
         assert ran.returncode == 0, f"{command}\n{ran.stdout}{ran.stderr}"
         return
-    # It watches for as long as it's let.
     watching = subprocess.Popen(["sh", "-c", f"exec {command}"], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
     try:
         seen = next(line for line in watching.stdout if line.strip())
@@ -98,12 +97,10 @@ def test_uf_09_a_start_after_a_kill_tells_of_no_other_log_and_the_first_of_a_new
 
 
 def canonical(settings):
-    """The canonical form, as its page describes it, made by other means."""
     return (json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n").encode()
 
 
 def merged(defaults, given):
-    """What a file says over what holds without it."""
     if not isinstance(defaults, dict) or not isinstance(given, dict):
         return given
     return defaults | {key: merged(defaults.get(key), value) for key, value in given.items()}
@@ -114,13 +111,13 @@ def test_uf_09_a_laboratory_computes_the_digest_of_the_configuration_by_itself(s
     config = '[limits]\nqueue_length_max = 77\n\n[demo]\nbalance_minor = 5_000\n\n[report.operators]\n"acme" = 3\n"ä" = 2\n'
     service = start(config=config)
     stated = service.client().reports.GetIdentity(report_pb2.GetIdentityRequest()).configuration_sha256
-    # By the command, of the same file; a digest is of all that it prints, the line's end included.
+    # The printed digest covers the whole output with its line break.
     file = tmp_path / "config.toml"
     printed = subprocess.run([BINARY, "config", "--canonical", "--config", file], stdout=subprocess.PIPE, check=True).stdout
     assert hashlib.sha256(printed).hexdigest() == stated
     said = subprocess.run([BINARY, "config", "--config", file], stdout=subprocess.PIPE, check=True, text=True).stdout
     assert stated in said
-    # And from the file and the defaults, by nothing of the program's.
+    # Computed without the program, from the file and the defaults.
     defaults = json.loads(subprocess.run([BINARY, "config", "--canonical"], stdout=subprocess.PIPE, check=True).stdout)
     by_hand = canonical(merged(defaults, tomllib.loads(config)))
     assert by_hand == printed and hashlib.sha256(by_hand).hexdigest() == stated

@@ -1,5 +1,4 @@
-//! Everything that a service answers about players, their rounds and the pool, to be held against what another one
-//! answers that was rebuilt from the same log.
+//! Answers of a service about players, rounds and the pool, to compare services rebuilt from the same log.
 
 use crate::Client;
 use motherlode_proto::{
@@ -11,16 +10,12 @@ use motherlode_proto::{
 };
 use std::{collections::BTreeMap, fmt::Debug};
 
-/// The page size of lists.
 const PAGE: i32 = 100;
 
-/// Answers by their questions, without the log positions that they hold for.
+/// Answers by question, without log positions.
 pub type Answers = BTreeMap<String, String>;
 
-/// Asks for everything about players: balances, rounds with every step, open rounds, collections.
-///
-/// # Panics
-/// When a call is refused.
+/// Reads everything about players: balances, rounds with every step, open rounds, collections.
 pub async fn of_players(client: &mut Client, accounts: &[Account]) -> Answers {
     let mut answers = Answers::new();
     for account in accounts {
@@ -54,10 +49,7 @@ pub async fn of_players(client: &mut Client, accounts: &[Account]) -> Answers {
     answers
 }
 
-/// Asks for everything about a pool and the games: figures, awards, the statement of a day (YYYY-MM-DD, UTC), returns.
-///
-/// # Panics
-/// When a call is refused.
+/// Reads everything about a pool and the games: figures, awards, a day's statement (YYYY-MM-DD, UTC), returns.
 pub async fn of_house(client: &mut Client, pool_id: &str, date: &str) -> Answers {
     let pool = || pool_id.to_owned();
     let mut answers = Answers::new();

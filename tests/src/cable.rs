@@ -1,4 +1,5 @@
-//! A link between two processes that a test can cut: a TCP proxy. What is cut says nothing more, and neither end is told.
+//! TCP proxy between two processes that a test can cut. Both connections stay open without data, as after a network
+//! failure.
 
 use std::{
     io,
@@ -12,9 +13,9 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// A link; it ends when this is dropped.
+/// The proxy; dropping it closes its listener.
 pub struct Cable {
-    /// Where it's plugged in.
+    /// Listen address.
     pub address: SocketAddr,
     to: Arc<Mutex<SocketAddr>>,
     whole: watch::Sender<bool>,
@@ -22,10 +23,7 @@ pub struct Cable {
 }
 
 impl Cable {
-    /// Leads to an address.
-    ///
-    /// # Panics
-    /// When no port is free.
+    /// Starts a proxy to an address.
     pub async fn to(address: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         let at = listener.local_addr().expect("it is bound");
@@ -40,20 +38,17 @@ impl Cable {
         Self { address: at, to, whole, accepting }
     }
 
-    /// Leads new connections elsewhere: the process at the end was started again.
-    ///
-    /// # Panics
-    /// Never.
+    /// Sends new connections to another address.
     pub fn lead_to(&self, address: SocketAddr) {
         *self.to.lock().expect("no panic") = address;
     }
 
-    /// Cuts it: what is on its way is lost, and what is sent later.
+    /// Cuts the link: data in transit and later data is lost.
     pub fn cut(&self) {
         self.whole.send_replace(false);
     }
 
-    /// Mends it. Connections that were cut are broken for good.
+    /// Restores the link; cut connections are closed.
     pub fn mend(&self) {
         self.whole.send_replace(true);
     }
@@ -65,7 +60,8 @@ impl Drop for Cable {
     }
 }
 
-/// Carries a connection's bytes until it ends or is cut; then it's held, silent, until the cable is mended.
+/// Copies a connection's bytes until it ends or is cut. A cut connection stays open and silent until the link is
+/// restored.
 async fn carry(mut near: TcpStream, target: SocketAddr, whole: watch::Receiver<bool>) {
     turns(whole.clone(), true).await;
     let Ok(mut far) = TcpStream::connect(target).await else { return };
@@ -82,8 +78,7 @@ async fn carry(mut near: TcpStream, target: SocketAddr, whole: watch::Receiver<b
     }
 }
 
-/// Waits until a cable is whole, or cut.
 async fn turns(mut whole: watch::Receiver<bool>, wanted: bool) {
-    // Without its sender the cable is gone.
+    // Fails if the proxy was dropped.
     let _ = whole.wait_for(|whole| *whole == wanted).await;
 }

@@ -1,4 +1,4 @@
-//! A client as an aggregator would write one.
+//! Client of a service, as an aggregator would write it.
 
 use crate::seamless;
 use motherlode_proto::{
@@ -16,10 +16,10 @@ use tokio::time::sleep;
 use tonic::{Request, Status, Streaming, transport::Channel};
 use tonic_types::StatusExt;
 
-/// An outcome to ask the tests' dealer for.
+/// Outcomes to request from the tests' dealer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
-    /// The round awaits anything at all of its player.
+    /// The round awaits any choice.
     Open,
     /// The round awaits a pick: three Merlins, treasures.
     Pick,
@@ -29,7 +29,7 @@ pub enum Force {
     FreeSpins,
     /// A line win that may be doubled.
     Double,
-    /// Nothing won.
+    /// No win.
     Loss,
     /// The guess is right.
     Right,
@@ -52,30 +52,27 @@ impl Force {
     }
 }
 
-/// A client of a running service.
+/// Client of a running service.
 #[derive(Clone)]
 pub struct Client {
     /// Plays.
     pub spin: SpinServiceClient<Connection>,
-    /// The wallet and the rounds.
+    /// Wallet and rounds.
     pub ledger: LedgerServiceClient<Connection>,
-    /// The pools.
+    /// Pools.
     pub jackpot: JackpotServiceClient<Connection>,
-    /// The reports.
+    /// Reports.
     pub report: ReportServiceClient<Connection>,
 }
 
 impl Client {
-    /// Connects.
-    ///
-    /// # Panics
-    /// When nobody listens.
+    /// Connects to a service.
     pub async fn connect(address: SocketAddr) -> Self {
         let endpoint = Channel::from_shared(format!("http://{address}")).expect("an address is a URI");
         Self::on(endpoint.connect().await.expect("the service listens"))
     }
 
-    /// A client on a connection.
+    /// Returns a client of a connection.
     #[must_use]
     pub fn on(connection: impl Into<Connection>) -> Self {
         let connection = connection.into();
@@ -87,20 +84,14 @@ impl Client {
         }
     }
 
-    /// Opens and funds an account.
-    ///
-    /// # Panics
-    /// When it is refused.
+    /// Opens and funds an account of the tests' operator.
     pub async fn fund(&mut self, player: &str, currency: &str, minor: i64) -> Account {
         let account = account(player, currency);
         self.fund_account(&account, minor).await;
         account
     }
 
-    /// Opens an account, of whatever operator, and puts money in it.
-    ///
-    /// # Panics
-    /// When one of the two is refused.
+    /// Opens and funds an account.
     pub async fn fund_account(&mut self, account: &Account, minor: i64) {
         let currency = &account.currency_code;
         let open = OpenAccountRequest { request_id: format!("open-{currency}"), account: Some(account.clone()) };
@@ -116,10 +107,7 @@ impl Client {
         self.ledger.deposit(deposit).await.expect("the deposit is booked");
     }
 
-    /// A balance in minor units.
-    ///
-    /// # Panics
-    /// When there is no such account.
+    /// Returns a balance in minor units.
     pub async fn balance(&mut self, account: &Account) -> i64 {
         let request = GetAccountRequest { account: Some(account.clone()) };
         let response = self.ledger.get_account(request).await.expect("the account exists").into_inner();
@@ -129,20 +117,14 @@ impl Client {
         response.balance.expect("a balance is set").amount_minor
     }
 
-    /// Spins.
-    ///
-    /// # Errors
-    /// The service's status.
+    /// Spins, with a forced outcome if requested.
     pub async fn spin(&mut self, request: SpinRequest, force: Option<Force>) -> Result<Played, Status> {
         let response = self.spin.spin(forced(request, force)).await?;
         response.into_inner().played.ok_or_else(|| Status::internal("no answer in the response"))
     }
 
-    /// Bets, and asks again for as long as so much is due to the operator's own wallet that it must be paid first (PL-31): as callers do,
-    /// after a rest.
-    ///
-    /// # Errors
-    /// The service's status; DUES_WAITING after two minutes of it.
+    /// Bets. If the operator's wallet is owed too much, retries for up to two minutes, then returns DUES_WAITING
+    /// (PL-31).
     pub async fn bet(&mut self, request: SpinRequest) -> Result<Played, Status> {
         let mut rests = 2_400;
         loop {
@@ -157,9 +139,6 @@ impl Client {
     }
 
     /// Makes a choice.
-    ///
-    /// # Errors
-    /// The service's status.
     pub async fn choose(
         &mut self,
         request_id: &str,
@@ -177,10 +156,7 @@ impl Client {
         response.into_inner().played.ok_or_else(|| Status::internal("no answer in the response"))
     }
 
-    /// Starts a series.
-    ///
-    /// # Errors
-    /// The service's status.
+    /// Starts a series of autoplay.
     pub async fn autospin(
         &mut self,
         request: AutospinRequest,
@@ -190,9 +166,6 @@ impl Client {
     }
 
     /// Plays a round to its end: picks the first objects, starts free spins and features, collects.
-    ///
-    /// # Errors
-    /// The first status that is not OK.
     pub async fn play_out(&mut self, request: SpinRequest) -> Result<Vec<Played>, Status> {
         let id = request.request_id.clone();
         let mut played = vec![self.bet(request).await?];
@@ -207,7 +180,7 @@ impl Client {
     }
 }
 
-/// Chooses the next step for a player without preferences.
+/// Returns the next choice of a player without preferences.
 #[must_use]
 pub fn next_choice(played: &Played) -> Option<choice::Kind> {
     let outcome = played.outcome.as_ref()?;
@@ -220,25 +193,25 @@ pub fn next_choice(played: &Played) -> Option<choice::Kind> {
     }
 }
 
-/// The first so many objects.
+/// Picks the first objects.
 #[must_use]
 pub fn pick(needs: u32) -> choice::Kind {
     choice::Kind::Pick(choice::Pick { numbers: (1..=needs).collect() })
 }
 
-/// Three different vials.
+/// Picks three different vials.
 #[must_use]
 pub fn vials() -> choice::Kind {
     pick(3)
 }
 
-/// An account of the tests' operator.
+/// Returns an account of the tests' operator.
 #[must_use]
 pub fn account(player: &str, currency: &str) -> Account {
     Account { operator_id: "acme".to_owned(), player_id: player.to_owned(), currency_code: currency.to_owned() }
 }
 
-/// A bet on all lines of Bewitched with one coin each.
+/// Returns a bet on all lines of Bewitched with one coin each.
 #[must_use]
 pub fn bet(request_id: &str, account: &Account, coin_value: &str) -> SpinRequest {
     SpinRequest {
@@ -251,7 +224,7 @@ pub fn bet(request_id: &str, account: &Account, coin_value: &str) -> SpinRequest
     }
 }
 
-/// The reason in a status's details.
+/// Returns the reason in a status's details.
 #[must_use]
 pub fn reason(status: &Status) -> String {
     status.get_error_details().error_info().map(|info| info.reason.clone()).unwrap_or_default()

@@ -1,15 +1,12 @@
-//! A log as a test reads it.
+//! Reads commits of a log.
 
 use motherlode_ledger::Handle;
 use motherlode_log::Position;
 use motherlode_proto::convert::record::Logged;
 use std::{iter, sync::Arc};
 
-/// The durable commits from a position on, up to the end as it is when the last of them is taken: a read may give fewer than
-/// asked for before the end, and only an empty one is the end.
-///
-/// # Panics
-/// When the log cannot be read.
+/// Returns the durable commits from a position to the end. A read may return few commits before the end; only an empty
+/// read is the end.
 pub fn commits(ledger: &Handle, from: Position) -> impl Iterator<Item = Arc<Logged>> {
     let mut next = from;
     let groups = iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! Bets, choices and checks that suit every game.
+//! Bets, choices and checks for every game.
 
 use crate::{
     client::{Client, next_choice},
@@ -20,7 +20,7 @@ use std::{
 };
 use tonic::Code;
 
-/// A bet of a game: its fewest coins on all lines at a coin value, and a gamble where it has one.
+/// Returns a game's smallest bet at a coin value, with a gamble if the game has one.
 #[must_use]
 pub fn stake_on(game: &dyn Game, id: &str, account: &Account, coin: CoinValue) -> SpinRequest {
     let info = game.info();
@@ -40,7 +40,7 @@ pub fn stake_on(game: &dyn Game, id: &str, account: &Account, coin: CoinValue) -
     }
 }
 
-/// Free rounds of a game with its smallest stake, up to the year 2100.
+/// Returns a campaign of free rounds of a game's smallest stake, valid until 2100.
 #[must_use]
 pub fn campaign(game: &dyn Game, id: &str, account: &Account, rounds: u32) -> GrantCampaignRequest {
     GrantCampaignRequest {
@@ -54,23 +54,20 @@ pub fn campaign(game: &dyn Game, id: &str, account: &Account, rounds: u32) -> Gr
     }
 }
 
-/// A free round of a campaign, with a gamble where the game has one.
+/// Returns a free round of a campaign, with a gamble if the game has one.
 #[must_use]
 pub fn free_round(game: &dyn Game, id: &str, account: &Account, campaign_id: &str) -> SpinRequest {
     let campaign_id = campaign_id.to_owned();
     SpinRequest { stake: None, campaign_id, ..stake_on(game, id, account, smallest(game)) }
 }
 
-/// The smallest coin of a game.
+/// Returns a game's smallest coin.
 #[must_use]
 pub fn smallest(game: &dyn Game) -> CoinValue {
     CoinValue(game.info().limits.coin_values_micros[0])
 }
 
-/// Plays a round with each choice of the gamble in turn; all answers.
-///
-/// # Panics
-/// When a call is refused.
+/// Plays a round, in which the choices of the gamble alternate, and returns all answers.
 pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, turn: usize) -> Vec<Played> {
     let id = request.request_id.clone();
     let mut last = client.bet(request).await.expect("the bet is taken");
@@ -90,7 +87,7 @@ pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, tu
         };
         let (step, round) = (format!("{id}.{}", steps.len()), last.round_id.clone());
         let chosen = match (client.choose(&step, &round, choice, None).await, next_choice(&last)) {
-            // A half of one minor unit is not offered: then it is collected.
+            // One minor unit cannot be halved: collect it.
             (Err(status), Some(collect)) if gamble && status.code() == Code::InvalidArgument => {
                 client.choose(&step, &round, collect, None).await
             }
@@ -100,7 +97,7 @@ pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, tu
     }
 }
 
-/// The log of a service that has stopped, all partitions of it, in its data folder: one that's kept elsewhere is copied there.
+/// Returns all partitions of a stopped service's log; a log on JetStream is copied to the data folder.
 fn local(data: &Path) -> LocalLog {
     let from = LogLocation::of(&config(data));
     if let LogLocation::Stream(_) = from {
@@ -110,10 +107,7 @@ fn local(data: &Path) -> LocalLog {
     LocalLog::of(data, &Config::default()).expect("the log is there")
 }
 
-/// A round of one of acme's players, resolved again from the log of a service that has stopped.
-///
-/// # Panics
-/// When the log has no such round.
+/// Replays a round of one of acme's players from the log of a stopped service.
 #[must_use]
 pub fn replayed(data: &Path, player: &str, round: u64) -> Replayed {
     let (local, stream) = (local(data), StreamId::player("acme", player));
@@ -121,25 +115,19 @@ pub fn replayed(data: &Path, player: &str, round: u64) -> Replayed {
     replay(&log, &stream, round).expect("the log can be read").expect("the round is there")
 }
 
-/// Audits the log of a service that has stopped, all partitions of it, and its index with it.
-///
-/// # Panics
-/// When something is not as it should be.
+/// Audits all partitions of a stopped service's log, and its index; panics on a finding.
 pub fn checked(data: &Path) {
     audit_of(data);
 }
 
-/// The same of a log of so many partitions; what the audit comes to.
-///
-/// # Panics
-/// When something is not as it should be.
+/// Audits a log with a known number of partitions and returns the result.
 pub fn audited(data: &Path, partitions: usize) -> Whole {
     let whole = audit_of(data);
     assert_eq!(whole.partitions.len(), partitions);
     whole
 }
 
-/// The parts that there are to audit of a log, a partition each.
+/// Returns the options to audit each partition of a log.
 #[must_use]
 pub fn audited_parts(local: &LocalLog) -> Vec<Options> {
     let of = |partition| Options {
@@ -151,7 +139,6 @@ pub fn audited_parts(local: &LocalLog) -> Vec<Options> {
     (0..local.partitions()).map(of).collect()
 }
 
-/// The last checkpoint of each partition, where the folder has the key that they are signed with.
 fn signed(data: &Path, parts: &mut [Options]) {
     let Ok(key) = motherlode_proofs::load(&data.join("proofs.key")) else { return };
     for part in parts {

@@ -4,10 +4,10 @@ use crate::{Client, Server, pool::POOL};
 use motherlode_proto::jackpot::v1::{DeclareIncidentRequest, Incident};
 use std::time::Duration;
 
-/// An incident of an operator that covers the hour before a time of the log, in Unix milliseconds.
+/// Returns an incident of an operator that covers the hour before `until_ms`, Unix ms.
 #[must_use]
 pub fn incident(id: &str, operator: &str, until_ms: i64) -> Incident {
-    // With milliseconds: cut to seconds, a time in the first second of a minute would leave that minute's rounds out.
+    // Cut to whole seconds, a time in the first second of a minute would exclude that minute.
     let time = |ms: i64| {
         let nanos = i32::try_from(ms.rem_euclid(1_000) * 1_000_000).unwrap_or_default();
         Some(prost_types::Timestamp { seconds: ms.div_euclid(1_000), nanos })
@@ -24,11 +24,8 @@ pub fn incident(id: &str, operator: &str, until_ms: i64) -> Incident {
     }
 }
 
-/// Declares an incident of the operator acme and waits until the contributions of all voided rounds are returned. Needs no second
-/// actor: there are no operators.
-///
-/// # Panics
-/// When the incident is refused, or nothing is returned within a minute.
+/// Declares an incident of acme and waits until the contributions of all voided rounds are returned. Needs open mode,
+/// since no second actor approves.
 pub async fn give_back(server: &Server, client: &mut Client, id: &str) {
     let incident = Some(incident(id, "acme", server.ledger().now_ms()));
     let request_id = format!("incident-{id}");
@@ -42,7 +39,6 @@ pub async fn give_back(server: &Server, client: &mut Client, id: &str) {
     tokio::time::timeout(Duration::from_secs(60), returned).await.expect("contributions are returned");
 }
 
-/// Whether the pool has taken up all voids and returned their contributions, and all partitions know.
 fn is_returned(server: &Server) -> bool {
     let home = server.ledgers().home();
     let is_returned = home.books(|books| {

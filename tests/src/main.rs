@@ -1,4 +1,4 @@
-//! The service as a process of its own, for tests that kill it.
+//! The service as a process, for tests that kill it.
 
 use motherlode_spin::Dealer;
 use std::process::ExitCode;

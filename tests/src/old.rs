@@ -1,4 +1,4 @@
-//! Logs as they can be that were written before there were ceilings.
+//! Logs written before the ceilings existed.
 
 use crate::config;
 use motherlode_books::{Commit, Currency, Event, Minor, StreamId};
@@ -6,10 +6,7 @@ use motherlode_log::Store;
 use motherlode_proto::convert::record::{self, Logged};
 use std::path::Path;
 
-/// Writes a deposit into the log of a stopped service, as a program could that knew no ceilings.
-///
-/// # Panics
-/// The log is not there, or the player has none of it.
+/// Writes a deposit into the log of a stopped service, without the ceilings. The player must have a commit in it.
 pub fn deposit_of_old(data: &Path, stream: &StreamId, amount: i64) {
     let config = config(data);
     let mut stores = motherlode_server::open_stores(&config).expect("the log opens").stores;

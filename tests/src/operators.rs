@@ -1,4 +1,4 @@
-//! Operators for tests: tokens, a configuration that knows them, and certificates made on the spot.
+//! Operators for tests: tokens, configurations, and generated certificates.
 
 use crate::{Client, Server, config, fresh, start_with};
 use motherlode_ledger::Options;
@@ -20,20 +20,17 @@ use std::{
 /// 2027-01-01T00:00:00Z.
 pub const NEW_YEAR_MS: i64 = 1_798_761_600_000;
 
-/// A service with operators, in memory, on a clock of its own that stands an hour before the new year.
+/// In-memory service with operators. Its clock starts an hour before the new year.
 pub struct Service {
     /// The service.
     pub server: Server,
-    /// Its clock, Unix milliseconds.
+    /// Clock of the service, Unix ms.
     pub clock: Arc<AtomicI64>,
     _data: tempfile::TempDir,
 }
 
 impl Service {
-    /// Starts it with what a configuration file says of operators and TLS.
-    ///
-    /// # Panics
-    /// When it does not start.
+    /// Starts a service with the operators and TLS of a configuration text.
     pub async fn start(text: &str) -> Self {
         let data = tempfile::tempdir().expect("a folder can be made");
         let clock = Arc::new(AtomicI64::new(NEW_YEAR_MS - 3_600_000));
@@ -44,28 +41,24 @@ impl Service {
         Self { server, clock, _data: data }
     }
 
-    /// A client that shows a token.
+    /// Returns a client with a token.
     pub async fn client(&self, shown: &str) -> Client {
         self.with(&token(shown)).await
     }
 
-    /// A client that shows credentials.
-    ///
-    /// # Panics
-    /// When it cannot connect.
+    /// Returns a client with credentials.
     pub async fn with(&self, credentials: &Credentials) -> Client {
         let target = format!("http://{}", self.server.address());
         Client::on(connect(&target, credentials, None).await.expect("the service answers"))
     }
 }
 
-/// The tests' configuration, with what a file says of operators, TLS and the console.
 fn known(data: &Path, text: &str) -> Config {
     let Config { operators, tls, console, .. } = Config::parse(text).expect("a configuration");
     Config { operators, tls, console, ..config(data) }
 }
 
-/// An operator's entry in a configuration file, with a credential for each token and its roles.
+/// Returns an operator's entry in a configuration file, with one credential per token.
 #[must_use]
 pub fn operator(id: &str, tokens: &[(&str, &str)]) -> String {
     let mut text = format!("[[operators]]\nid = \"{id}\"\n");
@@ -77,29 +70,26 @@ pub fn operator(id: &str, tokens: &[(&str, &str)]) -> String {
     text
 }
 
-/// Shows a token.
+/// Returns credentials with a token.
 #[must_use]
 pub fn token(token: &str) -> Credentials {
     Credentials { token: Some(token.to_owned()), ..Credentials::default() }
 }
 
-/// Certificates of a service and of one client, all from one root, as PEM files in a folder.
+/// Certificates of a service and of two clients with one root, as PEM files in a folder.
 pub struct Certificates {
-    /// The root's certificate, PEM.
+    /// Root certificate, PEM.
     pub root: String,
-    /// The client's certificate and key, PEM.
+    /// Certificate and key of a client, PEM.
     pub client: (String, String),
-    /// The client certificate's SHA-256, hexadecimal, as the configuration has it.
+    /// SHA-256 of the client's certificate, hex, as in the configuration.
     pub client_sha256: String,
-    /// Another client's certificate of the same root and its key, which no configuration knows.
+    /// Certificate and key of a client that is not configured, from the same root.
     pub stranger: (String, String),
 }
 
 impl Certificates {
-    /// Makes them; the folder gets `root.pem`, `service.pem` and `service.key`.
-    ///
-    /// # Panics
-    /// When a file cannot be written.
+    /// Writes `root.pem`, `service.pem` and `service.key` to a folder.
     #[must_use]
     pub fn make(folder: &Path) -> Self {
         let mut root = CertificateParams::default();
@@ -126,7 +116,7 @@ impl Certificates {
         }
     }
 
-    /// The section of a configuration file that serves with them.
+    /// Returns the TLS section of a configuration file.
     #[must_use]
     pub fn section(folder: &Path) -> String {
         let path = |name: &str| folder.join(name).display().to_string();

@@ -6,10 +6,7 @@ use motherlode_books::{Account, Currency, Event, Nano, PoolState, VoidedJackpot}
 use motherlode_ledger::{Handle, Ledgers};
 use std::{collections::BTreeMap, time::Duration};
 
-/// Waits until the partitions have nothing more to tell each other about the pool, and nobody is owed an award.
-///
-/// # Panics
-/// When that takes longer than two minutes.
+/// Waits up to two minutes until the pool is settled, see [`is_settled`].
 pub async fn settled(ledgers: &Ledgers) {
     let mut heads: Vec<_> = ledgers.all().map(Handle::head).collect();
     let settle = async {
@@ -20,7 +17,7 @@ pub async fn settled(ledgers: &Ledgers) {
     tokio::time::timeout(Duration::from_secs(120), settle).await.expect("the partitions settle");
 }
 
-/// Whether the partitions have nothing more to tell each other about the pool, and no award is unpaid.
+/// Checks that all partitions have exchanged their reports of the pool and no award is unpaid.
 #[must_use]
 pub fn is_settled(ledgers: &Ledgers) -> bool {
     let home = ledgers.home();
@@ -39,11 +36,8 @@ pub fn is_settled(ledgers: &Ledgers) -> bool {
         && ledgers.all().all(paid)
 }
 
-/// Checks the books of settled partitions: each one's sums are zero, what is owed between them is zero, and the pool got all
-/// contributions that are logged anywhere, less those that were returned for voided rounds.
-///
-/// # Panics
-/// When something is not as it must be.
+/// Checks settled partitions: each one's sums and the debts between them are zero, and the pool has all logged
+/// contributions not yet returned.
 pub fn balanced(ledgers: &Ledgers) {
     let (mut contributed, mut between) = (0, 0);
     for ledger in ledgers.all() {
@@ -55,12 +49,11 @@ pub fn balanced(ledgers: &Ledgers) {
         });
         contributed += contributions(ledger);
     }
-    assert_eq!(between, 0, "nothing is under way");
+    assert_eq!(between, 0, "nothing is pending");
     let pooled = ledgers.home().books(|books| books.pool(POOL).map(|pool| pool.contributions));
     assert_eq!(pooled, Some(Nano(contributed)));
 }
 
-/// Sums the contributions of a partition's rounds, from its log.
 fn contributions(ledger: &Handle) -> i128 {
     let (mut rounds, mut returned) = (BTreeMap::new(), 0);
     for logged in commits(ledger, 1) {

@@ -1,4 +1,4 @@
-//! A player who never forgets what was acknowledged, and asks again for what was not.
+//! Simulated player that checks acknowledged answers and repeats requests without one.
 
 use crate::client::{Client, bet};
 use motherlode_proto::{
@@ -14,19 +14,18 @@ use std::{
 };
 use tonic::Status;
 
-/// A player, with the sums of the service's answers.
+/// Player with the answers received.
 #[derive(Debug)]
 pub struct Player {
     account: Account,
     coin_value: &'static str,
     round: u64,
-    /// Answers by request id, each without the jackpot's state, which may still change.
+    /// Answers by request id, without the jackpot's state, which may still change.
     answers: BTreeMap<String, Played>,
-    /// Jackpots told, by position of the hit.
+    /// Reported jackpots by position of the hit.
     jackpots: BTreeMap<u64, JackpotWin>,
 }
 
-/// The player's deposit, minor units.
 const DEPOSIT: i64 = 100_000_000;
 
 impl Player {
@@ -36,10 +35,7 @@ impl Player {
         Self { account, coin_value, round: 0, answers: BTreeMap::new(), jackpots: BTreeMap::new() }
     }
 
-    /// Plays rounds until the service fails; every answer counts in `answers`.
-    ///
-    /// # Panics
-    /// When an answer is not what it was the first time.
+    /// Plays rounds until the service fails. Counts answers in `answers`; panics if a repeated answer differs.
     pub async fn play(&mut self, client: &mut Client, answers: &Arc<AtomicU64>) -> Status {
         loop {
             if let Err(status) = self.play_round(client, answers).await {
@@ -49,13 +45,7 @@ impl Player {
         }
     }
 
-    /// Plays so many rounds; after an error, those that are left begin with the one that was under way.
-    ///
-    /// # Errors
-    /// The first status that is not OK.
-    ///
-    /// # Panics
-    /// When an answer is not what it was the first time.
+    /// Plays rounds up to the first error. The next call repeats the interrupted round.
     pub async fn play_rounds(&mut self, client: &mut Client, rounds: usize) -> Result<(), Status> {
         for _ in 0..rounds {
             self.play_round(client, &Arc::default()).await?;
@@ -64,13 +54,7 @@ impl Player {
         Ok(())
     }
 
-    /// Plays one round, from its start: what was answered before is answered again.
-    ///
-    /// # Errors
-    /// The first status that is not OK; the round is where it was.
-    ///
-    /// # Panics
-    /// When an answer is not what it was the first time.
+    /// Plays one round from its start. Repeated requests must get the same answers.
     pub async fn play_round(&mut self, client: &mut Client, answers: &Arc<AtomicU64>) -> Result<(), Status> {
         let id = format!("r{}", self.round);
         let mut last = client.spin(bet(&id, &self.account, self.coin_value), None).await?;
@@ -83,7 +67,7 @@ impl Player {
         Ok(())
     }
 
-    /// Goes on to the next round.
+    /// Advances to the next round.
     pub fn next_round(&mut self) {
         self.round += 1;
     }
@@ -99,16 +83,13 @@ impl Player {
         }
     }
 
-    /// Checks that everything told is there: each answer is given again, and the balance is what they add up to.
-    ///
-    /// # Panics
-    /// When something acknowledged is lost or doubled.
+    /// Checks that each answer is repeated unchanged and the balance is their sum.
     pub async fn check(&mut self, client: &mut Client) {
         let (rounds, answers) = (self.round, Arc::default());
-        // The round that was under way is played to its end, so that nothing is open.
+        // Completes the interrupted round.
         for round in 0..=rounds {
             self.round = round;
-            self.play_round(client, &answers).await.expect("what was played is answered again");
+            self.play_round(client, &answers).await.expect("a repetition is answered");
         }
         self.round = rounds + 1;
         let settled = self.answers.values().filter(|answer| answer.state() == RoundState::Settled);

@@ -1,8 +1,5 @@
-//! The jackpot pool by plain arithmetic over the logs of all partitions, written apart from the books: EUR only, so a
-//! coin's share is coin / 10.
-//!
-//! The order of the pool's stream at home decides (BW-16): it says how far each partition's bets count before the next
-//! hit. The sums, and each hit's award, are computed here.
+//! Independent model of the jackpot pool over all partitions' logs, in EUR only, so a coin's share is coin / 10. Takes
+//! the order of hits and bets from the pool's stream at home (BW-16), and computes sums and awards.
 
 use crate::commits;
 use motherlode_books::{Books, CoinValue, Commit, Event, Nano, PoolState, StreamId};
@@ -11,21 +8,21 @@ use motherlode_log::{genesis, hash};
 use motherlode_proto::convert::record;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The pool of the game that has one.
+/// Pool of the game that has one.
 pub const POOL: &str = "bewitched";
-/// EUR in the unit of all sums, 1e-9 EUR.
+/// One EUR in 1e-9 EUR.
 const EUR: i128 = 1_000_000_000;
 const SEED: i128 = 20_000 * EUR;
 
-/// A hit's partition and position.
+/// Partition and position of a hit.
 pub type Hit = (u32, u64);
 
-/// The pool as it must be; sums in 1e-9 EUR.
+/// Expected state of the pool; sums in 1e-9 EUR.
 #[derive(Default)]
 pub struct Model {
-    /// The contributions of all bets in the logs.
+    /// Contributions of all bets in the logs.
     pub contributed: i128,
-    /// Each hit's expected award, in cents, in the order of the pool's stream.
+    /// Expected awards in cents, in the order of the pool's stream.
     pub expected: Vec<(Hit, i128)>,
     pooled: i128,
     increments: i128,
@@ -36,16 +33,12 @@ pub struct Model {
     partitions: BTreeMap<u32, Partition>,
 }
 
-/// A partition's entries about the pool.
 #[derive(Default)]
 struct Partition {
-    /// Contributions by position.
     left: BTreeMap<u64, i128>,
-    /// Hits that have no award yet: position, logged time, the coin in millionths.
+    /// Hits without an award: position, logged time, coin in 1e-6.
     hits: VecDeque<(u64, i64, i128)>,
-    /// Up to here everything is in the pool.
     pooled_to: u64,
-    /// The coins of rounds.
     coins: BTreeMap<(StreamId, u64), CoinValue>,
 }
 
@@ -55,7 +48,7 @@ impl Partition {
             match event {
                 Event::RoundStarted(started) if started.contribution.is_some() => {
                     self.coins.insert((commit.stream.clone(), started.round), started.coin_value);
-                    // 0.5 % of a cent is 50,000 billionths of a euro.
+                    // 0.5 % of a cent is 50,000e-9 EUR.
                     self.left.insert(commit.position, i128::from(started.bet.0) * 50_000);
                 }
                 Event::JackpotHit { round, .. } => {
@@ -69,7 +62,6 @@ impl Partition {
 }
 
 impl Model {
-    /// Applies an event of the pool's stream.
     fn step(&mut self, event: &Event) {
         match event {
             Event::ContributionsPooled { partition, from, to, amount } => {
@@ -77,7 +69,7 @@ impl Model {
                 assert_eq!(*from, view.pooled_to + 1, "stretches are dense");
                 view.pooled_to = *to;
                 let sum: i128 = view.left.range(from..=to).map(|(_, left)| left).sum();
-                assert_eq!(amount.0, sum, "BW-11: what the bets of the stretch left");
+                assert_eq!(amount.0, sum, "BW-11: the contributions of the range");
                 self.pooled += sum;
                 self.increments += sum;
             }
@@ -96,7 +88,7 @@ impl Model {
         assert_eq!(self.pooled + self.house, self.paid + self.increments + self.reserve, "BW-18");
     }
 
-    /// BW-16, BW-17.
+    /// Applies BW-16 and BW-17.
     fn win(&mut self, hit: Hit, time_ms: i64, coin_micros: i128) {
         let seed = SEED * coin_micros / 10_000_000;
         let collision = self.last_hit_ms.is_some_and(|last| last / 3_000 == time_ms / 3_000);
@@ -112,11 +104,8 @@ impl Model {
     }
 }
 
-/// Follows the logs from their first records with the model and checks that every award and payment is the model's, once, and
-/// that the books hold at every position (PL-09). `hits` were forced, and chance may add some; all have their awards by now.
-///
-/// # Panics
-/// When something is not as it must be.
+/// Replays the logs and checks that every award and payment is the model's, and that the books balance at every
+/// position (PL-09). There must be at least `hits` hits, all with awards.
 pub fn pool_model(ledgers: &Ledgers, hits: usize) -> Model {
     let mut model = Model::default();
     let (mut steps, mut awarded, mut paid) = (vec![], vec![], BTreeMap::<Hit, Vec<i128>>::new());
@@ -153,7 +142,7 @@ pub fn pool_model(ledgers: &Ledgers, hits: usize) -> Model {
     }
     steps.iter().for_each(|event| model.step(event));
     assert!(model.expected.len() >= hits && model.partitions.values().all(|view| view.hits.is_empty()));
-    assert_eq!(awarded, model.expected, "what was awarded");
+    assert_eq!(awarded, model.expected, "the award");
     let once: BTreeMap<_, _> = model.expected.iter().map(|(hit, cents)| (*hit, vec![*cents])).collect();
     assert_eq!(paid, once, "each award is paid once");
     ledgers.home().books(|books| {

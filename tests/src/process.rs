@@ -1,4 +1,4 @@
-//! The service as a process, to be killed.
+//! The service as a process that tests kill.
 
 use std::{
     fs::{self, File},
@@ -13,15 +13,14 @@ use tokio::time::{sleep, timeout};
 use tonic::transport::Channel;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
-/// Gives a data folder that is empty or not there a draw key, the same each time: what a test meets is no matter of luck, and a
-/// failure comes again.
+/// Writes a constant draw key to a new data folder, so that failures are reproducible.
 fn give_draw_key(data: &Path) -> io::Result<()> {
     if fs::read_dir(data).is_ok_and(|mut files| files.next().is_some()) {
         return Ok(());
     }
     let folder = data.join("keys");
     fs::create_dir_all(&folder)?;
-    // Made now: a key of yesterday is followed by another at once (PL-28).
+    // A key of a previous day would be rotated at once (PL-28).
     let made = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?;
     let mut file = File::options().create_new(true).write(true).mode(0o600).open(folder.join("draws"))?;
     writeln!(file, "{} {}", made.as_millis(), "5c".repeat(32))
@@ -30,29 +29,21 @@ fn give_draw_key(data: &Path) -> io::Result<()> {
 /// A running service; killed when dropped.
 pub struct Process {
     child: Child,
-    /// The file of its standard error.
     log: File,
-    /// Where it listens.
+    /// Listen address.
     pub address: SocketAddr,
-    /// Where its console and JSON listen, if they do.
+    /// Address of console and JSON.
     pub console: Option<SocketAddr>,
 }
 
 impl Process {
-    /// Starts the program on a data folder and waits until it listens. A folder that is new has the tests' draw key, see
-    /// [`give_draw_key`].
-    ///
-    /// # Panics
-    /// When it does not start.
+    /// Starts the program on a data folder and waits until it listens. A new folder gets the tests' draw key.
     #[must_use]
     pub fn start(program: &str, data: &Path, config: Option<&Path>) -> Self {
         Self::start_as(program, data, config, &[])
     }
 
-    /// Returns the peak of its resident memory, bytes.
-    ///
-    /// # Panics
-    /// The system does not state it.
+    /// Returns the peak of resident memory, bytes.
     #[must_use]
     pub fn memory_peak(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("the process is there");
@@ -61,19 +52,13 @@ impl Process {
         kilobytes.expect("a peak in kB") * 1024
     }
 
-    /// The same with more arguments, as of a role; one that stands by listens too.
-    ///
-    /// # Panics
-    /// When it does not start.
+    /// Starts the program with more arguments, for example a role.
     #[must_use]
     pub fn start_as(program: &str, data: &Path, config: Option<&Path>, more: &[&str]) -> Self {
         Self::start_where(program, data, config, more, &[])
     }
 
-    /// The same with these variables in its environment.
-    ///
-    /// # Panics
-    /// When it does not start.
+    /// Starts the program with environment variables.
     #[must_use]
     pub fn start_where(
         program: &str,
@@ -101,88 +86,67 @@ impl Process {
             let address = line.strip_prefix("motherlode listens on ")?.split(',').next()?;
             address.parse().ok()
         });
-        Self { child, log, address: address.expect("it says where it listens"), console }
+        Self { child, log, address: address.expect("it prints its address"), console }
     }
 
-    /// The last line on its standard error with these words; `None` without one.
-    ///
-    /// # Panics
-    /// Never.
+    /// Returns the last line on standard error that contains `words`.
     #[must_use]
     pub fn log_line(&self, words: &str) -> Option<String> {
         self.log_lines(words).pop()
     }
 
-    /// All lines on its standard error with these words.
-    ///
-    /// # Panics
-    /// Never.
+    /// Returns all lines on standard error that contain `words`.
     #[must_use]
     pub fn log_lines(&self, words: &str) -> Vec<String> {
         let length = self.log.metadata().expect("a file has a length").len();
         let mut text = vec![0; usize::try_from(length).expect("it fits into memory")];
-        // Not from where the process writes, which is where the file stands for both.
+        // A seek would move the position at which the process writes.
         self.log.read_exact_at(&mut text, 0).expect("a file can be read");
         let text = String::from_utf8_lossy(&text);
-        // The last line may not be complete.
+        // The last line may be incomplete.
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
         whole.lines().filter(|line| line.contains(words)).map(str::to_owned).collect()
     }
 
-    /// Its id.
+    /// Returns the process id.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Kills it with SIGKILL, by its id, and waits for its end.
+    /// Kills the process with SIGKILL and waits for its end.
     pub fn kill(mut self) {
         self.end();
     }
 
-    /// Holds it as it is with SIGSTOP: it does nothing more until it's released or killed.
-    ///
-    /// # Panics
-    /// When it has ended.
+    /// Suspends the process with SIGSTOP.
     pub fn hold(&self) {
         self.signal("STOP");
     }
 
-    /// Resumes it with SIGCONT.
-    ///
-    /// # Panics
-    /// When it has ended.
+    /// Resumes the process with SIGCONT.
     pub fn release(&self) {
         self.signal("CONT");
     }
 
-    /// Sends it a signal, by the shell's own kill: not every machine has another.
+    /// Uses the shell's `kill`: not every machine has the program.
     fn signal(&self, signal: &str) {
         let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", self.child.id())]).status();
         assert!(sent.expect("a shell is there").success(), "the process is still there");
     }
 
-    /// Asks it to stop with SIGTERM and waits; answers its exit code.
-    ///
-    /// # Panics
-    /// When it does not stop within a minute.
+    /// Sends SIGTERM and returns the exit code; panics after a minute.
     pub async fn terminate(self) -> Option<i32> {
         self.ask_to_stop();
         self.ended().await.0
     }
 
-    /// Asks it to stop with SIGTERM.
-    ///
-    /// # Panics
-    /// When it has ended.
+    /// Sends SIGTERM.
     pub fn ask_to_stop(&self) {
         self.signal("TERM");
     }
 
-    /// Waits until it has ended; answers its exit code and what it said on standard error.
-    ///
-    /// # Panics
-    /// When it does not end within a minute.
+    /// Waits up to a minute for the end and returns the exit code and standard error.
     pub async fn ended(mut self) -> (Option<i32>, String) {
         let waited = tokio::task::spawn_blocking(move || {
             let code = self.child.wait().ok().and_then(|status| status.code());
@@ -194,7 +158,6 @@ impl Process {
     }
 
     fn end(&mut self) {
-        // Both fail only when it has ended before.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -206,27 +169,21 @@ impl Drop for Process {
     }
 }
 
-/// A connection to a process, if there is one to be had within a second; a call on it takes no longer than three.
-///
-/// # Panics
-/// The address is none.
+/// Connects to a process within a second, with a timeout of three seconds per call.
 pub async fn channel(address: SocketAddr) -> Option<Channel> {
     let endpoint = Channel::from_shared(format!("http://{address}")).expect("an address is a URI");
     let endpoint = endpoint.timeout(Duration::from_secs(3)).connect_timeout(Duration::from_secs(1));
     endpoint.connect().await.ok()
 }
 
-/// Whether a process serves, by its health.
+/// Checks the health of a process.
 pub async fn serving(address: SocketAddr) -> bool {
     let Some(channel) = channel(address).await else { return false };
     let answer = HealthClient::new(channel).check(HealthCheckRequest::default()).await;
     answer.is_ok_and(|answer| answer.into_inner().status() == ServingStatus::Serving)
 }
 
-/// Waits for something that comes in its own time.
-///
-/// # Panics
-/// When it has not come after two minutes: no wait of the tests takes nearly as long.
+/// Waits until `done` returns true, and panics after two minutes.
 pub async fn until(what: &str, done: impl AsyncFn() -> bool) {
     let waiting = async {
         while !done().await {

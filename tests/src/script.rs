@@ -1,10 +1,8 @@
-//! The dealer's script: a request's metadata `motherlode-force` asks for an outcome, and client seeds are tried until the step has
-//! it. What was sealed stays, so the log reveals, replays and audits like any other.
+//! Script of the tests' dealer. A request's metadata `motherlode-force` names an outcome, and client seeds are tried
+//! until the step has it. The sealed draw is unchanged, so rounds replay and audit as usual.
 //!
-//! A wish is a word (`open`, `pick`, ...) or one with a figure, see [`figured`]; several are joined by `, ` and must all hold in the
-//! one step. It's of the step that the request asks for: a round's later steps have wishes of their own, by the requests for them. One
-//! that isn't granted in as many tries as there are, or that nobody knows, fails the call: nothing spins for minutes, and nothing is
-//! played that nobody asked for.
+//! A wish is a word such as `open`, or a word and a value, see [`figured`]; several are joined by `, ` and must all
+//! hold in this step. The call fails if a wish is unknown or no seed fulfils it.
 
 use motherlode_books::Event;
 use motherlode_ledger::Proposal;
@@ -15,13 +13,12 @@ use prost::Message;
 use std::{collections::BTreeSet, sync::Arc};
 use tonic::metadata::MetadataMap;
 
-/// Client seeds tried before the wish is given up. Of what a step can have at all, the rarest comes once in some ten thousand.
+/// Client seeds tried per wish. The rarest outcomes occur about once in 10,000 steps.
 const TRIES_MAX: usize = 400_000;
 
-/// The metadata's key.
 pub(crate) const KEY: &str = "motherlode-force";
 
-/// The same dealer, and it grants what requests ask for.
+/// Returns the dealer with this script.
 #[must_use]
 pub fn scripted(dealer: Dealer) -> Dealer {
     dealer.scripted(Arc::new(Wishes))
@@ -36,7 +33,7 @@ impl Script for Wishes {
         let refused = |why: String| Refusal::new(Reason::Refused, why).with("wish", asked);
         let wishes = asked.split(", ").map(wanted).collect::<Result<Vec<_>, _>>().map_err(refused)?;
         let all = |proposal: &Proposal, outcome: &Outcome| wishes.iter().all(|wanted| wanted(proposal, outcome));
-        // A step that can't be resolved is refused with any.
+        // A step without an outcome is refused with any seed.
         let granted = |client_seed: &Vec<u8>| match resolve(client_seed) {
             Some(proposal) => outcome(&proposal).is_some_and(|outcome| all(&proposal, &outcome)),
             None => true,
@@ -46,10 +43,8 @@ impl Script for Wishes {
     }
 }
 
-/// Says whether an outcome is the one that is wished for.
 type Wanted<'a> = Box<dyn Fn(&Proposal, &Outcome) -> bool + 'a>;
 
-/// The wish in words.
 fn wanted(wish: &str) -> Result<Wanted<'_>, String> {
     match wish.split_once(' ') {
         Some((what, figure)) => figured(what, figure).ok_or_else(|| format!("{wish} is no wish")),
@@ -59,16 +54,17 @@ fn wanted(wish: &str) -> Result<Wanted<'_>, String> {
     }
 }
 
-/// The same of one with a figure:
+/// Parses a wish with a value:
 ///
-/// - `spin KIND`, such as `spin HIGH_SYMBOLS`: a window of the kind; `rows N`: one of so many rows; `times N`: one whose wins are
-///   multiplied by so much; `features N`: windows of so many kinds.
-/// - `mark KIND` or `mark KIND=VALUE`: something on a cell, such as `mark MYSTERY=1000`; `marks N`: so many on one window.
-/// - `win LINE`, `win WAYS`, `win SCATTER`: a win of the kind.
-/// - `left N`: so many free spins still to be played; `more N`: a free spin that awards so many.
-/// - `needs N`: a pick of so many objects; `prize multiple`, `prize free-spins`: what the bonus gives.
-/// - `card NAME`, such as `card JOKER`: the card that is turned.
-/// - `carries KEY=VALUE`: a figure of the player's collection that the step changes so.
+/// - `spin KIND`, such as `spin HIGH_SYMBOLS`: a window of this kind; `rows N`: its rows; `times N`: its multiplier;
+///   `features N`: at least N kinds of windows in the step.
+/// - `mark KIND` or `mark KIND=VALUE`: a mark on a cell, such as `mark MYSTERY=1000`; `marks N`: at least N on one
+///   window.
+/// - `win LINE`, `win WAYS`, `win SCATTER`: a win of this kind.
+/// - `left N`: at least N free spins left; `more N`: a free spin that awards N.
+/// - `needs N`: a pick of N objects; `prize multiple`, `prize free-spins`: the bonus's prize.
+/// - `card NAME`, such as `card JOKER`: the drawn card.
+/// - `carries KEY=VALUE`: the step sets this value of the player's collection.
 fn figured<'a>(what: &str, figure: &'a str) -> Option<Wanted<'a>> {
     let number = || figure.parse::<u32>().ok();
     Some(match what {
@@ -141,12 +137,10 @@ fn figured<'a>(what: &str, figure: &'a str) -> Option<Wanted<'a>> {
     })
 }
 
-/// Wants a window.
 fn of_spins<'a>(wanted: impl Fn(&SpinResult) -> bool + 'a) -> Wanted<'a> {
     Box::new(move |_, outcome| outcome.spins.iter().any(&wanted))
 }
 
-/// Whether an event leaves a figure of a collection so.
 fn carries(event: &Event, key: &str, value: i64) -> bool {
     match event {
         Event::CollectionChanged { changes, .. } => changes.iter().any(|(of, now)| of == key && *now == value),
@@ -154,7 +148,6 @@ fn carries(event: &Event, key: &str, value: i64) -> bool {
     }
 }
 
-/// The same of a wish of one word.
 fn worded(wish: &str) -> Option<fn(&Proposal, &Outcome) -> bool> {
     Some(match wish {
         "open" => |_, outcome| outcome.awaiting() != Awaiting::Nothing,

@@ -1,8 +1,6 @@
-//! Operators that keep their players' money, for the same tests as those that don't: where MOTHERLODE_TESTS_WALLET says seamless
-//! (`tests/run seamless`), each operator of a service in this process has an honest wallet of its own, served in this process too.
-//! Deposits of the tests' client go there, and balances come from there.
-//!
-//! A process has one such wallet, since clients know nothing of services: so each test is a process of its own (nextest).
+//! If `MOTHERLODE_TESTS_WALLET` is `seamless` (`tests/run seamless`), each operator of a service in this process has a
+//! wallet in this process, and the tests' client deposits there. There is one wallet per process, so each test needs a
+//! process (nextest).
 
 use motherlode_books::{StreamId, Wallet as UnderWay};
 use motherlode_ledger::Ledgers;
@@ -30,17 +28,16 @@ use tokio::{net::TcpListener, time::sleep};
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status, transport::Server};
 
-/// The process's wallet.
 static WALLET: OnceLock<Wallet> = OnceLock::new();
 
-/// Whether operators keep their players' money.
+/// Returns whether operators keep their players' money.
 #[must_use]
 pub fn is_on() -> bool {
     env::var("MOTHERLODE_TESTS_WALLET").is_ok_and(|kind| kind == "seamless")
 }
 
-/// Gives each operator of a configuration that has no wallet the process's. Where it names no operators, acme becomes one, and
-/// everybody may still do everything.
+/// Gives the process's wallet to each operator without one. If no operators are configured, acme gets it, and access
+/// stays open.
 pub(crate) fn give_wallets(config: &mut Config) {
     if !is_on() {
         return;
@@ -67,31 +64,24 @@ fn parsed(text: &str) -> Operator {
     config.operators.into_iter().next().expect("it is named")
 }
 
-/// Whether the process's wallet keeps the money of an account.
+/// Returns whether the process's wallet keeps an account's money.
 #[must_use]
 pub fn keeps(account: &Account) -> bool {
     let play_money = account.currency_code == "XTS";
     is_on() && !play_money && wallet().books().operators.contains(&account.operator_id)
 }
 
-/// Puts money in the wallet.
 pub(crate) fn fund(account: &Account, minor: i64) {
     *wallet().books().balances.entry(key(account)).or_default() += minor;
 }
 
-/// The wallet's balance of an account, once nothing of the player is under way.
-///
-/// # Panics
-/// When something is after half a minute.
+/// Returns the wallet's balance once no transfer of the player is pending.
 pub(crate) async fn balance(account: &Account) -> i64 {
     settled(account).await;
     wallet().books().balances.get(&key(account)).copied().unwrap_or_default()
 }
 
-/// Waits until nothing of a player is under way; nothing is where the money is kept here.
-///
-/// # Panics
-/// When something is after half a minute.
+/// Waits up to 30 seconds until no transfer of a player is pending.
 pub async fn settled(account: &Account) {
     if !is_on() {
         return;
@@ -112,7 +102,7 @@ pub async fn settled(account: &Account) {
     tokio::time::timeout(Duration::from_secs(30), wait).await.expect("all is paid");
 }
 
-/// A service that runs; the wallet forgets it with this.
+/// Registration of a running service with the wallet.
 pub(crate) struct Running(Option<u64>);
 
 impl Running {
@@ -140,28 +130,26 @@ fn wallet() -> &'static Wallet {
     WALLET.get_or_init(Wallet::serve)
 }
 
-/// The wallet; clones share it.
 #[derive(Clone)]
 struct Wallet {
     address: SocketAddr,
     books: Arc<Mutex<Books>>,
 }
 
-/// By operator, player and currency.
 type Key = (String, String, String);
 
 #[derive(Default)]
 struct Books {
     operators: BTreeSet<String>,
     balances: BTreeMap<Key, i64>,
-    /// By id, the amount that was moved; none of one that was refused or rolled back.
+    /// Moved amount by transaction id; `None` if refused or rolled back.
     transactions: BTreeMap<String, Option<i64>>,
     services: BTreeMap<u64, Ledgers>,
     begun: u64,
 }
 
 impl Wallet {
-    /// Serves one on a thread of its own: it answers while a test's single thread waits.
+    /// Serves on another thread, because a test's single thread may block.
     fn serve() -> Self {
         let (bound, listens) = mpsc::channel();
         let books = Arc::new(Mutex::new(Books::default()));

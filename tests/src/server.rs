@@ -1,5 +1,5 @@
-//! A service in this process: one server with all roles, or three in split roles where MOTHERLODE_TESTS_ROLES says so
-//! (`tests/run split`). The same tests run on either.
+//! A service in this process: one server with all roles, or three in split roles if `MOTHERLODE_TESTS_ROLES` is `split`
+//! (`tests/run split`).
 
 use crate::{seamless, split::Split};
 use motherlode_books::{Account, Currency, PlayerState, StreamId};
@@ -11,7 +11,7 @@ use motherlode_server::{self as server, ServeError};
 use motherlode_spin::{Dealer, Sweeper};
 use std::{env, net::SocketAddr};
 
-/// A service.
+/// The service.
 pub struct Server(Parts, seamless::Running);
 
 enum Parts {
@@ -20,18 +20,17 @@ enum Parts {
 }
 
 impl Server {
-    /// Starts it on a store.
     pub(crate) async fn start(config: &Config, stores: Stores, options: Options, dealer: Dealer) -> Self {
-        // So that services that start again do so from a snapshot; those in processes of their own replay the whole log.
+        // Restarts load a snapshot; services in other processes replay the whole log.
         let mut options = Options { snapshot_commits: 20, ..options };
-        // So that players leave memory all the time (`tests/run players`).
+        // With few players in memory, eviction is constant (`tests/run players`).
         if let Ok(players) = env::var("MOTHERLODE_TESTS_PLAYERS") {
             options.players_max = players.parse().expect("MOTHERLODE_TESTS_PLAYERS is a number");
         }
         let mut config = config.clone();
         seamless::give_wallets(&mut config);
         let config = &config;
-        // The gateway of the tests speaks no TLS.
+        // The tests' gateway has no TLS.
         let split = env::var("MOTHERLODE_TESTS_ROLES").is_ok_and(|roles| roles == "split") && config.tls.is_none();
         let parts = match split {
             true => Parts::Split(Box::new(Split::start(config, stores, options, dealer).await)),
@@ -48,7 +47,7 @@ impl Server {
         Self(parts, running)
     }
 
-    /// Where it takes all calls.
+    /// Returns the address of all calls.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         match &self.0 {
@@ -57,10 +56,7 @@ impl Server {
         }
     }
 
-    /// Where it serves the console.
-    ///
-    /// # Panics
-    /// It has none: processes in split roles have a part of the calls only.
+    /// Returns the console's address; services in split roles have none.
     #[must_use]
     pub fn console(&self) -> SocketAddr {
         let address = match &self.0 {
@@ -70,10 +66,7 @@ impl Server {
         address.expect("it has a console")
     }
 
-    /// Where it serves the files of its tile log.
-    ///
-    /// # Panics
-    /// It does not.
+    /// Returns the address of the tile log's files.
     #[must_use]
     pub fn tiles(&self) -> SocketAddr {
         let address = match &self.0 {
@@ -83,7 +76,7 @@ impl Server {
         address.expect("it serves files")
     }
 
-    /// The ledger with the log; of several partitions home's.
+    /// Returns the ledger of partition 0.
     #[must_use]
     pub fn ledger(&self) -> &Handle {
         match &self.0 {
@@ -92,7 +85,7 @@ impl Server {
         }
     }
 
-    /// The ledgers with the log.
+    /// Returns the ledgers.
     #[must_use]
     pub fn ledgers(&self) -> &Ledgers {
         match &self.0 {
@@ -101,16 +94,13 @@ impl Server {
         }
     }
 
-    /// The ledger where one of acme's players lives.
+    /// Returns the ledger of one of acme's players.
     #[must_use]
     pub fn ledger_of(&self, player: &str) -> &Handle {
         self.ledgers().of(&StreamId::player("acme", player)).expect("it holds all partitions")
     }
 
-    /// One of acme's players.
-    ///
-    /// # Panics
-    /// There is none of this name.
+    /// Returns one of acme's players.
     #[must_use]
     pub fn player(&self, player: &str) -> PlayerState {
         self.ledger_of(player)
@@ -119,7 +109,7 @@ impl Server {
             .expect("the player is there")
     }
 
-    /// Where each partition's log ends.
+    /// Returns the last durable position of each partition.
     #[must_use]
     pub fn ends(&self) -> Vec<Position> {
         self.ledgers().all().map(Handle::durable).collect()
@@ -131,8 +121,8 @@ impl Server {
         self.ledgers().all().map(|ledger| ledger.books(|books| books.holding(account, currency).0)).sum()
     }
 
-    /// Sums the contributions to a pool since its last win, pooled or not, in 1e-9 EUR. The sum is exact at any moment:
-    /// a transfer between partitions moves amounts between these accounts, and adds up to zero.
+    /// Sums the contributions to a pool since its last win, pooled or not, in 1e-9 EUR. Transfers between partitions
+    /// never change the sum.
     #[must_use]
     pub fn collected(&self, pool: &str) -> i128 {
         let of = [Account::ContributionsDue(pool), Account::Interpartition, Account::Increments(pool)];
@@ -142,10 +132,7 @@ impl Server {
         self.ledgers().all().map(held).sum()
     }
 
-    /// The sweeper.
-    ///
-    /// # Panics
-    /// There is none.
+    /// Returns the sweeper.
     #[must_use]
     pub fn sweeper(&self) -> &Sweeper {
         let sweeper = match &self.0 {
@@ -155,10 +142,7 @@ impl Server {
         sweeper.expect("it spins")
     }
 
-    /// The self-check.
-    ///
-    /// # Panics
-    /// There is none.
+    /// Returns the self-check.
     #[must_use]
     pub fn self_check(&self) -> &SelfCheck {
         let check = match &self.0 {
@@ -168,10 +152,7 @@ impl Server {
         check.expect("it has reports")
     }
 
-    /// Stops it in order.
-    ///
-    /// # Errors
-    /// As the server says.
+    /// Stops the service in order.
     pub async fn stop(self) -> Result<(), ServeError> {
         let Self(parts, running) = self;
         drop(running);

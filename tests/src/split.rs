@@ -1,5 +1,4 @@
-//! A service in split roles, for the same tests as one that has them all: three servers in this process, and in front of
-//! them what stands for an operator's gateway, which sends each call to the role that serves it.
+//! A service in split roles: three servers in this process behind a gateway that routes each call to its role.
 
 use http::{Request, Response, Uri};
 use hyper::body::Incoming;
@@ -19,19 +18,17 @@ use motherlode_spin::Dealer;
 use std::{fs, net::SocketAddr};
 use tokio::{net::TcpListener, runtime::Runtime, task::JoinHandle};
 
-/// The servers of the three roles.
 pub(crate) struct Split {
     pub(crate) ledger: Server,
     pub(crate) spin: Server,
     jackpot: Server,
     pub(crate) address: SocketAddr,
     gateway: JoinHandle<()>,
-    /// The ledger's own: it answers while a test's single thread waits for it.
+    /// Runtime of the ledger, because a test's single thread may block on it.
     runtime: Option<Runtime>,
 }
 
 impl Split {
-    /// Starts them, the ledger's on a store.
     pub(crate) async fn start(config: &Config, stores: Stores, options: Options, dealer: Dealer) -> Self {
         let mut config = Config { role: Role::Ledger, ..config.clone() };
         if !config.operators.is_empty() {
@@ -61,7 +58,6 @@ impl Split {
         Self { ledger, spin, jackpot, address, gateway, runtime: Some(runtime) }
     }
 
-    /// Stops them in order: who has the log comes last.
     pub(crate) async fn stop(mut self) -> Result<(), motherlode_server::ServeError> {
         let stopped = [self.spin.stop().await, self.jackpot.stop().await];
         let Some(runtime) = self.runtime.take() else { return Ok(()) };
@@ -72,15 +68,13 @@ impl Split {
     }
 }
 
-/// The node roles, and the names of their credentials, which are their tokens and token files, too.
+/// Node roles, and the names of their credentials, which are also their tokens and token files.
 const NODES: [(Roles, &str); 2] = [(Roles::NODE_SPIN, "node-spin.token"), (Roles::NODE_JACKPOT, "node-jackpot.token")];
 
-/// The token of a process.
 fn token(role: Role) -> &'static str {
     if role == Role::Jackpot { NODES[1].1 } else { NODES[0].1 }
 }
 
-/// Adds a node's credential.
 fn admit(operators: &mut Vec<Operator>, roles: Roles, name: &str) {
     let (token_sha256, name) = (Some(digest(name.as_bytes())), name.to_owned());
     let node = Credential { name, token_sha256, certificate_sha256: None, roles, expires_ms: None };
@@ -103,10 +97,9 @@ fn admit(operators: &mut Vec<Operator>, roles: Roles, name: &str) {
 const POOL_CHANGES: [&str; 7] =
     ["OpenPool", "ChangePoolTerms", "SuspendPool", "ResumePool", "RetirePool", "ReleaseHits", "DeclareIncident"];
 
-/// Sends each call to who serves it: spin, jackpot, or the ledger with all else.
 async fn gateway(listener: TcpListener, targets: [SocketAddr; 3]) {
     let mut connector = HttpConnector::new();
-    // Else a call waits 40 ms for its second packet: Nagle's algorithm, and an acknowledgement that is put off.
+    // Nagle's algorithm with delayed acknowledgements would add 40 ms per call.
     connector.set_nodelay(true);
     let client = Client::builder(TokioExecutor::new()).http2_only(true).build(connector);
     while let Ok((connection, _)) = listener.accept().await {
@@ -115,7 +108,6 @@ async fn gateway(listener: TcpListener, targets: [SocketAddr; 3]) {
         let route = hyper::service::service_fn(move |request| forward(client.clone(), targets, request));
         tokio::spawn(async move {
             let served = auto::Builder::new(TokioExecutor::new()).http2_only();
-            // A connection that breaks is its client's to notice.
             let _ = served.serve_connection(TokioIo::new(connection), route).await;
         });
     }

@@ -1,4 +1,4 @@
-//! A log in memory whose first records can be archived while it is open.
+//! In-memory log whose first records can be archived while it is open.
 
 use std::sync::{
     Arc,
@@ -10,7 +10,7 @@ use motherlode_log::{
 };
 use parking_lot::Mutex;
 
-/// The log. A clone is the same log, so it outlives its ledger.
+/// The log. A clone is the same log.
 #[derive(Clone)]
 pub struct ArchivingStore {
     partition: u32,
@@ -20,14 +20,12 @@ pub struct ArchivingStore {
 
 struct ArchivingReader {
     records: Arc<dyn Reader>,
-    /// First kept position.
     first: AtomicU64,
-    /// Whether an archived record is answered by an empty read, which the contract forbids.
     is_silent: AtomicBool,
 }
 
 impl ArchivingStore {
-    /// An empty log of a partition.
+    /// Returns an empty log of a partition.
     #[must_use]
     pub fn new(partition: u32) -> Self {
         let store = MemoryStore::new(partition);
@@ -41,7 +39,7 @@ impl ArchivingStore {
         self.reader.first.store(first, Ordering::Release);
     }
 
-    /// Sets whether archived records are answered by empty reads, against the contract.
+    /// Sets whether reads of archived records return nothing, which violates the contract.
     pub fn answer_nothing(&self, is_silent: bool) {
         self.reader.is_silent.store(is_silent, Ordering::Release);
     }

@@ -1,7 +1,4 @@
-//! The contract of [`Store`] and [`Reader`], as tests that every store runs.
-//!
-//! Each function takes a maker of empty stores and panics, with the requirement that was broken.
-//! Features that only some stores have (files to damage, a disk to fill, a power cut) are tested beside them.
+//! Contract of [`Store`] and [`Reader`], as tests that every store runs. Each function panics on a violation.
 
 use std::{sync::Arc, thread};
 
@@ -9,13 +6,10 @@ use bytes::Bytes;
 
 use motherlode_log::{AppendError, Hash, LogStart, Position, ReadError, Reader, Store, genesis, hash, previous_hash};
 
-/// Makes a store: empty and of any partition number.
+/// Returns an empty store of any partition.
 pub type Make<'a> = &'a mut dyn FnMut() -> Box<dyn Store>;
 
 /// Runs the whole contract.
-///
-/// # Panics
-/// When a store breaks it.
 pub fn suite(make: Make<'_>) {
     an_empty_log_has_its_genesis_as_head(make);
     what_is_appended_is_read_back(make);
@@ -27,10 +21,7 @@ pub fn suite(make: Make<'_>) {
     readers_see_whole_appends_while_the_writer_appends(make);
 }
 
-/// Checks a log whose older records were archived: `kept` are all records from its start on.
-///
-/// # Panics
-/// When the store breaks the contract.
+/// Checks a log with archived records; `kept` are the records that it still has.
 pub fn a_log_that_starts_later(store: &mut dyn Store, kept: &[Bytes]) {
     let LogStart { first, previous } = store.start();
     assert!(first > 1, "the log starts later");
@@ -54,7 +45,7 @@ pub fn a_log_that_starts_later(store: &mut dyn Store, kept: &[Bytes]) {
     assert!(reader.read(end + 3, 10, 1000).expect("past the end").is_empty());
 }
 
-/// Name and bytes of the file with the recorded start of a partition's log, by the documented format.
+/// Returns name and documented content of the file with the start of a partition's log.
 #[must_use]
 pub fn start_file(partition: u32, start: LogStart) -> (&'static str, Vec<u8>) {
     let LogStart { first, previous } = start;
@@ -62,7 +53,7 @@ pub fn start_file(partition: u32, start: LogStart) -> (&'static str, Vec<u8>) {
     ("start", [&b"MLSTART1"[..], &hash(&body), &body].concat())
 }
 
-/// A minimal record: names `previous` in field 1 and carries `payload` in field 2.
+/// Returns a minimal record: field 1 is `previous`, field 2 is `payload`.
 #[must_use]
 pub fn record(previous: &Hash, payload: &[u8]) -> Bytes {
     let mut bytes = vec![0x0A, 0x20];
@@ -78,7 +69,7 @@ pub fn record(previous: &Hash, payload: &[u8]) -> Bytes {
     bytes.into()
 }
 
-/// Records that follow one another from `head`, one for each payload.
+/// Returns one record per payload, chained from `head`.
 pub fn records<P: AsRef<[u8]>>(head: Hash, payloads: impl IntoIterator<Item = P>) -> Vec<Bytes> {
     let mut head = head;
     let link = |payload: P| {
@@ -89,10 +80,7 @@ pub fn records<P: AsRef<[u8]>>(head: Hash, payloads: impl IntoIterator<Item = P>
     payloads.into_iter().map(link).collect()
 }
 
-/// Everything that `reader` answers from `from` on, in reads of a few records.
-///
-/// # Panics
-/// When a read fails or answers a position out of order.
+/// Reads all records from a position, a few per read.
 pub fn read_all(reader: &dyn Reader, from: Position) -> Vec<Bytes> {
     let mut all = Vec::new();
     let mut next = from.max(1);
@@ -153,7 +141,7 @@ fn reads_keep_their_limits(make: Make<'_>) {
     let size = all[0].len();
     let reader = store.reader();
     let count = |from, records, bytes| reader.read(from, records, bytes).expect("readable").len();
-    assert_eq!(count(1, 0, 10_000), 0, "no records asked for");
+    assert_eq!(count(1, 0, 10_000), 0, "no records requested");
     assert_eq!(count(1, 3, 100_000), 3);
     assert_eq!(count(1, 10, 2 * size), 2);
     assert_eq!(count(1, 10, 2 * size - 1), 1);
@@ -212,8 +200,8 @@ fn long_records_and_zeros_survive(make: Make<'_>) {
     assert_eq!(read_all(&*store.reader(), 1), all);
 }
 
-/// Appends of one to five records while two readers follow: each sees every record once, in order, chained,
-/// and never the inside of an append as the end.
+/// Two readers follow appends of one to five records. Each gets every record once, in order and chained, and never a
+/// part of an append as the end.
 fn readers_see_whole_appends_while_the_writer_appends(make: Make<'_>) {
     const APPENDS: u64 = 60;
     let ends: Vec<Position> =

@@ -1,23 +1,23 @@
-//! Digests of derived state, next to the version of that state: a file of text per kind of state in `tests/golden`.
+//! Digests of derived state with its version, in one text file per kind of state in `tests/golden`:
 //!
 //! ```text
 //! version 3
 //! five-games 5d41402abc4b2a76...
 //! ```
 //!
-//! A test folds the [logs](crate::logs), and compares the digests of the serialized result. A digest that changes while the version
-//! stays fails: files of earlier builds would be used as if they were of this one.
+//! A test compares them with the serialized folds of the [logs](crate::logs). If a digest changes without a new
+//! version, the service would load incompatible files of earlier builds.
 
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
 
-/// Set to write the new digests.
+/// Environment variable; if set, the new digests are written.
 const WRITE: &str = "MOTHERLODE_WRITE_DIGESTS";
 
-/// The digests of a kind of state, by the names of the folded logs.
+/// Digests of one kind of state by log name.
 pub type Digests = BTreeMap<String, String>;
 
-/// The SHA-256 of a serialized state, in hex.
+/// Returns the SHA-256 of a serialized state in hex.
 #[must_use]
 pub fn digest(state: &[u8]) -> String {
     Sha256::digest(state).iter().fold(String::new(), |mut hex, byte| {
@@ -26,10 +26,8 @@ pub fn digest(state: &[u8]) -> String {
     })
 }
 
-/// Checks digests against those in a file of `tests/golden`. `constant` names the version in the sources.
-///
-/// # Panics
-/// They differ; the message tells the next step. With `MOTHERLODE_WRITE_DIGESTS` set, the file is written instead if the version allows it.
+/// Compares digests with a file of `tests/golden` and panics if they differ; `constant` names the version in the
+/// sources. If `MOTHERLODE_WRITE_DIGESTS` is set, and the version was raised or a log added, writes the file instead.
 pub fn check(file: &str, constant: &str, version: u32, digests: &Digests) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden").join(file);
     let text = fs::read_to_string(&path).unwrap_or_default();
@@ -39,26 +37,23 @@ pub fn check(file: &str, constant: &str, version: u32, digests: &Digests) {
         None => {}
         Some(Difference::Allowed) if writes => fs::write(&path, format(version, digests)).expect("the file is written"),
         Some(Difference::Allowed) => panic!(
-            "tests/golden/{file} lacks the digests of {constant} {version}, or of a new log: write them by running this test with {WRITE}=1"
+            "tests/golden/{file} lacks the digests of {constant} {version} or of a new log: run this test with {WRITE}=1 to write them"
         ),
         Some(Difference::Changed(logs)) => panic!(
-            "the state that is folded from {logs} is serialized as other bytes than in tests/golden/{file}, and {constant} is still \
-             {version}: files that an earlier build wrote would be used as if they were of this one. Raise {constant}, then write the new \
-             digests by running this test with {WRITE}=1. If the change was not meant, undo it. No log of the list may change: add a new one"
+            "the serialized state of {logs} differs from tests/golden/{file}, but {constant} is still {version}: the service would load \
+             incompatible files of earlier builds. Raise {constant} and run this test with {WRITE}=1 to write the new digests, or undo \
+             an unintended change. Existing logs never change: add a new one"
         ),
         Some(Difference::Older { held }) => panic!(
-            "{constant} is {version}, and the digests in tests/golden/{file} are of {held}: a version is never taken back or used twice"
+            "{constant} is {version}, but the digests in tests/golden/{file} are of {held}: versions only increase"
         ),
     }
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum Difference {
-    /// The version was raised, or there is a new log.
     Allowed,
-    /// The digests of these logs changed, and the version did not.
     Changed(String),
-    /// The file is of a later version.
     Older { held: u32 },
 }
 

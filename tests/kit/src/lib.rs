@@ -1,11 +1,11 @@
-//! Parts that the tests, benches, examples and fuzz targets of several crates share. Nothing that is shipped depends on it.
+//! Code shared by tests, benches, examples and fuzz targets of several crates.
 //!
-//! * [`logs`] are logs that every version folds to the same state; [`digests`] compares that state, and
-//!   [`shape`] finds its fields without a value.
-//! * [`conformance`] is the contract of a log's store as tests, run against every store.
-//! * [`archiving`] is a log in memory whose first records can be archived.
-//! * [`sim`] is a disk in memory that forgets, fills up and fails.
-//! * [`nats`] starts servers of NATS JetStream.
+//! * [`logs`]: logs that every build folds to the same state, compared by [`digests`]; [`shape`] finds fields that they
+//!   leave empty.
+//! * [`conformance`]: contract tests of stores.
+//! * [`archiving`]: in-memory log whose first records can be archived.
+//! * [`sim`]: simulated disk with power cuts, failures and limited space.
+//! * [`nats`]: NATS JetStream servers.
 
 pub mod archiving;
 pub mod conformance;

@@ -1,6 +1,4 @@
-//! Servers of one's own, for tests: real `nats-server` processes on loopback, at ports that the system chooses.
-//!
-//! Functions panic, saying what is missing, where a test cannot go on.
+//! `nats-server` processes on loopback, at ports chosen by the system. Functions panic if a test cannot continue.
 
 use motherlode_runtime::config::{AllowUnsafe, Store as Config};
 use std::{
@@ -15,22 +13,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Times that a cluster is started anew because somebody else has taken a port meanwhile.
 const STARTS_MAX: usize = 5;
-/// How long a cluster may take until it has a leader that every server follows: seconds, more where much else runs.
+/// Timeout for the election of a leader that every server follows.
 const FORMING_MAX: Duration = Duration::from_secs(60);
-/// Between two looks at a cluster that is forming.
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
-/// Times that a server is started again at its ports, and how long between them.
+/// Attempts to restart a server at its ports.
 const RESTARTS_MAX: usize = 50;
 const RESTART_PAUSE: Duration = Duration::from_millis(200);
-/// The stream key of a server's logs, in its folder.
 const KEY_FILE: &str = "stream.key";
 
-/// The `nats-server` to start: named by MOTHERLODE_NATS_SERVER, or where `tests/run` installs it.
-///
-/// # Panics
-/// There is none.
+/// Returns the path of `nats-server`: `MOTHERLODE_NATS_SERVER`, or where `tests/run` installs it.
 #[must_use]
 pub fn binary() -> PathBuf {
     if let Some(named) = env::var_os("MOTHERLODE_NATS_SERVER") {
@@ -58,19 +50,13 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts a server by itself, with its data in a folder; `more` is added to its configuration.
-    ///
-    /// # Panics
-    /// It doesn't start.
+    /// Starts a single server with its data in a folder; `more` is appended to its configuration.
     #[must_use]
     pub fn start(folder: &Path, more: &str) -> Self {
         Self::start_as("alone", folder, "sync_interval: always", more).expect("nats-server starts")
     }
 
-    /// The same, with the sync interval that servers have unless they're told otherwise.
-    ///
-    /// # Panics
-    /// It doesn't start.
+    /// Starts a single server with the default sync interval.
     #[must_use]
     pub fn start_lazy(folder: &Path) -> Self {
         Self::start_as("lazy", folder, "", "").expect("nats-server starts")
@@ -87,7 +73,7 @@ impl Node {
              jetstream {{ store_dir: {data:?}\n{jetstream}\n}}\n{more}\n"
         );
         let (process, url, monitor) = spawn(folder, &settings)?;
-        // It keeps its ports from here on, as clients expect of a server.
+        // A restart must use the same ports.
         let at = |settings: String, key: &str, url: &str| {
             let address = url.split_once("://").unwrap_or_default().1;
             settings.replacen(&format!("{key}: \"127.0.0.1:-1\""), &format!("{key}: \"{address}\""), 1)
@@ -96,30 +82,24 @@ impl Node {
         Ok(Self { folder: folder.to_owned(), settings, process, url, monitor })
     }
 
-    /// Its address for clients, `nats://127.0.0.1:port`.
+    /// Returns the address for clients, `nats://127.0.0.1:port`.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Its address for monitoring, `http://127.0.0.1:port`.
+    /// Returns the address for monitoring, `http://127.0.0.1:port`.
     #[must_use]
     pub fn monitor(&self) -> &str {
         &self.monitor
     }
 
-    /// Kills it as a crash would, at once.
-    ///
-    /// # Panics
-    /// It cannot be killed.
+    /// Kills the process with SIGKILL.
     pub fn kill(&mut self) {
         self.process.kill().and_then(|()| self.process.wait()).expect("a child can be killed");
     }
 
-    /// Kills it and starts it again on the same data, at the same ports.
-    ///
-    /// # Panics
-    /// It doesn't start.
+    /// Kills the process and restarts it with the same data and ports.
     pub fn restart(&mut self) {
         self.kill();
         let mut why = String::new();
@@ -129,7 +109,7 @@ impl Node {
                     self.process = process;
                     return;
                 }
-                // Somebody may have been given one of its ports meanwhile, for a connection of theirs.
+                // Another process may hold one of its ports.
                 Err(error) => why = error,
             }
             thread::sleep(RESTART_PAUSE);
@@ -137,11 +117,8 @@ impl Node {
         panic!("nats-server does not start again: {why}");
     }
 
-    /// Waits until it has all that the streams have which it keeps. Before that, whoever stops the next server takes two of three
-    /// away, and the streams may have no leader for good.
-    ///
-    /// # Panics
-    /// It does not within a minute.
+    /// Waits until the server has caught up with its streams. Stopping the next server earlier could lose their quorum
+    /// for good.
     pub fn catch_up(&self) {
         let until = Instant::now() + FORMING_MAX;
         while let Err(not) = self.healthy("/healthz") {
@@ -150,7 +127,6 @@ impl Node {
         }
     }
 
-    /// Whether a page says that it's healthy; the error is what it says.
     fn healthy(&self, page: &str) -> Result<(), String> {
         let ask = || {
             let mut connection = TcpStream::connect(self.monitor.trim_start_matches("http://"))?;
@@ -162,10 +138,7 @@ impl Node {
         if answer.lines().next().is_some_and(|status| status.contains(" 200 ")) { Ok(()) } else { Err(answer) }
     }
 
-    /// Sends a request and returns the answer's text: by a connection of its own, as a client with no library would.
-    ///
-    /// # Panics
-    /// There is no answer.
+    /// Sends a request on a new connection and returns the answer's text.
     #[must_use]
     pub fn ask(&self, subject: &str, body: &str) -> String {
         let ask = || -> std::io::Result<String> {
@@ -193,13 +166,13 @@ impl Node {
         ask().expect("the server answers")
     }
 
-    /// File with the stream key of [`config`](Self::config).
+    /// Returns the file with the stream key of [`config`](Self::config).
     #[must_use]
     pub fn key_file(&self) -> PathBuf {
         self.folder.join(KEY_FILE)
     }
 
-    /// A configuration for a log on this server alone, with the override that this needs.
+    /// Returns the configuration of a log with one replica, including the override.
     #[must_use]
     pub fn config(&self, stream: &str) -> Config {
         let allow_unsafe = AllowUnsafe { replicas: true, ..AllowUnsafe::default() };
@@ -215,7 +188,7 @@ impl Drop for Node {
     }
 }
 
-/// Three servers that keep each stream three times.
+/// Three servers with three replicas of each stream.
 #[derive(Debug)]
 pub struct Cluster {
     /// The servers.
@@ -224,13 +197,9 @@ pub struct Cluster {
 
 impl Cluster {
     /// Starts three servers with their data in a folder.
-    ///
-    /// # Panics
-    /// They don't start.
     #[must_use]
     pub fn start(folder: &Path) -> Self {
-        // A route's port must be known before its server starts, so another may take it meanwhile: rarely, and not
-        // each time.
+        // A route's port is chosen before its server starts, so another process may take it in between.
         let mut why = String::new();
         for attempt in 0..STARTS_MAX {
             match Self::start_once(&folder.join(attempt.to_string())) {
@@ -242,7 +211,7 @@ impl Cluster {
     }
 
     fn start_once(folder: &Path) -> Result<Self, String> {
-        // Servers of one name join each other wherever they meet: at a port that was another cluster's, say.
+        // Servers with the same cluster name join each other, for example at a reused port.
         static CLUSTERS: AtomicU32 = AtomicU32::new(0);
         let name = format!("test-{}-{}", std::process::id(), CLUSTERS.fetch_add(1, Ordering::Relaxed));
         let free = || TcpListener::bind("127.0.0.1:0").expect("a port is free");
@@ -255,12 +224,12 @@ impl Cluster {
                 "cluster {{ name: {name:?}, no_advertise: true, listen: \"127.0.0.1:{port}\", routes: [{routes}] }}"
             );
             let node = format!("node{number}");
-            // Kept until now, so that no server before it was given it.
+            // Reserved until now, so that no earlier server got it.
             drop(held);
             nodes.push(Node::start_as(&node, &folder.join(&node), "sync_interval: always", &cluster)?);
         }
         let until = Instant::now() + FORMING_MAX;
-        // Whether it follows its cluster's leader; there are no streams yet.
+        // Checks that the server follows its cluster's leader.
         let formed = |node: &Node| node.healthy("/healthz?js-meta-only=true");
         while let Some(not) = nodes.iter().find_map(|node| formed(node).err()) {
             if Instant::now() > until {
@@ -271,7 +240,7 @@ impl Cluster {
         Ok(Self { nodes })
     }
 
-    /// A configuration for a log that every server keeps, with no override.
+    /// Returns the configuration of a log with three replicas.
     #[must_use]
     pub fn config(&self, stream: &str) -> Config {
         let servers: Vec<_> = self.nodes.iter().map(|node| node.url.trim_start_matches("nats://")).collect();
@@ -282,10 +251,7 @@ impl Cluster {
     }
 }
 
-/// The `[store]` of a configuration file.
-///
-/// # Panics
-/// Without an address.
+/// Returns the `[store]` section of a configuration file.
 #[must_use]
 pub fn toml(store: &Config) -> String {
     let key = store.key_file.iter().map(|file| format!("key_file = {file:?}\n")).collect::<String>();
@@ -299,7 +265,6 @@ pub fn toml(store: &Config) -> String {
     )
 }
 
-/// Starts a server and waits until it says that it's ready; answers its addresses.
 fn spawn(folder: &Path, settings: &str) -> Result<(Child, String, String), String> {
     let file = folder.join("server.conf");
     fs::write(&file, settings).expect("the test's folder can be written");
@@ -322,7 +287,7 @@ fn spawn(folder: &Path, settings: &str) -> Result<(Child, String, String), Strin
             break;
         }
     }
-    // What nobody reads would stop it in the end.
+    // A full pipe would block the server.
     let mut log = fs::OpenOptions::new().create(true).append(true).open(folder.join("server.log"));
     let log = log.as_mut().map_err(|error| error.to_string())?.try_clone().map_err(|error| error.to_string())?;
     thread::spawn(move || std::io::copy(&mut output, &mut { log }));

@@ -1,23 +1,20 @@
-//! The fields of a serialized state with a value other than none, zero or empty. Other fields hardly show in a digest: an empty map and
-//! an empty list are serialized alike.
+//! Finds fields of a serialized state that are always none, zero or empty. Digests hardly cover such fields: an empty
+//! map and an empty list serialize alike.
 
 use serde::{Serialize, Serializer, ser};
 use std::{collections::BTreeMap, fmt};
 
-/// Fields by the names of their structures, and whether one of them had a value.
+/// Fields by `Type.field`, and whether any state had a value there.
 #[derive(Debug, Default)]
 pub struct Shape(BTreeMap<String, bool>);
 
 impl Shape {
-    /// Notes the fields of a state.
-    ///
-    /// # Panics
-    /// The state cannot be serialized.
+    /// Adds the fields of a state.
     pub fn note(&mut self, state: &impl Serialize) {
         state.serialize(self).expect("the state is serialized");
     }
 
-    /// The fields that never had a value.
+    /// Returns the fields that never had a value.
     #[must_use]
     pub fn empty(&self) -> Vec<&str> {
         self.0.iter().filter(|(_, has_value)| !**has_value).map(|(field, _)| field.as_str()).collect()
@@ -30,7 +27,7 @@ impl Shape {
     }
 }
 
-/// A state that refuses to be serialized.
+/// Error of a failed serialization.
 #[derive(Debug)]
 pub struct Failed(String);
 
@@ -48,7 +45,7 @@ impl ser::Error for Failed {
     }
 }
 
-/// The parts of a value, of which one may have a value.
+/// Collects whether any part of a value has a value.
 pub struct Parts<'a> {
     shape: &'a mut Shape,
     name: &'static str,
@@ -160,7 +157,7 @@ macro_rules! elements {
 
             fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Failed> {
                 self.part(value)?;
-                // An element is a value, whatever it has.
+                // A sequence with an element has a value, even if the element is zero.
                 self.has_value |= stringify!($trait) == "SerializeSeq";
                 Ok(())
             }

@@ -1,12 +1,10 @@
-//! A disk in memory that forgets, fills up and fails, for the tests of the log and of what stands on it.
+//! Simulated in-memory disk with kills, power cuts, failures and limited space. All choices follow from a seed.
 //!
-//! It keeps what was written and what was synced apart, and can stop at any operation as a process that is killed
-//! or a machine that loses power does. After a kill, everything written is there, of the write under way a
-//! prefix. After a power cut, what was synced is there, of the rest any 512-byte sectors in any combination,
-//! names in the order in which they were given up to some one. A sync that failed has dropped what it was to
-//! make durable, all or some of it, as Linux does: later syncs succeed without it. A write that failed has written
-//! some whole sectors or none, since the kernel stops at pages. All choices follow from a seed.
-//! Operations that count: `create`, `rename`, a folder's `sync`, and a file's `write_at`, `set_len`, `sync`.
+//! The disk can stop at any operation: `create`, `rename`, `sync` of a folder, and `write_at`, `set_len`, `sync` of a
+//! file. After a kill, completed writes and a prefix of the interrupted one are there. After a power cut, the synced
+//! bytes, any subset of the other 512-byte sectors, and a prefix of the name changes are there. A failed sync drops
+//! some or all of its sectors, as on Linux, and later syncs succeed. A failed write has written some whole sectors or
+//! none.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,8 +18,8 @@ use parking_lot::Mutex;
 use motherlode_log::{Access, Disk, File, Folder, LockGuard};
 
 const SECTOR: usize = 512;
-/// A write that a kill interrupts has written a multiple of this, bytes. (The kernel stops at pages. A block that
-/// lacks its very last byte and one in which that byte was changed would look the same.)
+/// Granularity of an interrupted write, bytes. With 1, a block without its last byte would look like one with a wrong
+/// last byte.
 const WRITE_GRAIN: usize = 2;
 
 /// The disk; clones are the same disk.
@@ -31,7 +29,6 @@ pub struct SimDisk(Arc<Mutex<State>>);
 #[derive(Debug, Default)]
 struct State {
     names: BTreeMap<PathBuf, usize>,
-    /// Names as of the last `sync_dir`, and what was done to them since.
     synced_names: BTreeMap<PathBuf, usize>,
     unsynced: Vec<Naming>,
     contents: Vec<Content>,
@@ -46,7 +43,6 @@ struct State {
     bytes_read: u64,
 }
 
-/// Operations that fail by chance.
 #[derive(Debug)]
 struct Faults {
     percent: usize,
@@ -63,9 +59,8 @@ enum Naming {
 struct Content {
     live: Vec<u8>,
     synced: Vec<u8>,
-    /// Sectors written since the last sync.
     dirty: BTreeSet<usize>,
-    /// The sector within which a kill interrupted a write: no power cut finds it so, the kernel writes out pages.
+    /// Sector within which a kill interrupted a write; lost in a power cut, since the kernel writes whole pages.
     torn: Option<usize>,
 }
 
@@ -77,57 +72,56 @@ struct SimFile {
 }
 
 impl SimDisk {
-    /// An empty disk that does everything right.
+    /// Returns an empty disk without failures.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many operations there have been.
+    /// Returns the number of operations.
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.0.lock().operations
     }
 
-    /// How many bytes have been read.
+    /// Returns the number of bytes read.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
         self.0.lock().bytes_read
     }
 
-    /// Stops the user of this disk at an operation, counted from 0: that one is done in part or not, and it and
-    /// all that follow answer errors.
+    /// Stops at an operation, counted from 0. It may be done in part; it and all later ones return errors.
     pub fn stop_at(&self, operation: u64) {
         self.0.lock().stop_at = Some(operation);
     }
 
-    /// Lets files grow by so many bytes more, or without a bound.
+    /// Limits by how many bytes files can still grow; `None` removes the limit.
     pub fn set_room(&self, bytes: Option<u64>) {
         self.0.lock().room = bytes;
     }
 
-    /// Makes syncs of files fail, or succeed again.
+    /// Sets whether syncs of files fail.
     pub fn set_syncs_fail(&self, fail: bool) {
         self.0.lock().syncs_fail = fail;
     }
 
-    /// Lets no further file be made, or again.
+    /// Sets whether creating a file fails.
     pub fn set_no_descriptors(&self, none: bool) {
         self.0.lock().no_descriptors = none;
     }
 
-    /// Makes so many of a hundred operations fail, by a seed: for want of room, of a descriptor, or of a sound disk. What
-    /// fails may have been done in part, or whole. 0: none.
+    /// Makes `percent` of the operations fail by a seed: a full disk, too many open files, an I/O error. They may be
+    /// done in part or whole.
     pub fn set_faults(&self, percent: usize, seed: u64) {
         self.0.lock().faults = (percent > 0).then_some(Faults { percent, chance: Chance(seed) });
     }
 
-    /// Makes a write do no more than about so many bytes at a time: up to the end of a sector.
+    /// Limits the bytes of one write, rounded up to the end of a sector.
     pub fn set_write_limit(&self, bytes: Option<usize>) {
         self.0.lock().write_limit = bytes;
     }
 
-    /// Another disk with what the next process finds when this one's user has been killed.
+    /// Returns the disk that the next process finds after a kill.
     #[must_use]
     pub fn after_kill(&self) -> Self {
         let state = self.0.lock();
@@ -140,7 +134,7 @@ impl SimDisk {
         })
     }
 
-    /// Another disk with what is left after a power cut; `seed` chooses what of the unsynced.
+    /// Returns the disk after a power cut; `seed` chooses which unsynced sectors remain.
     #[must_use]
     pub fn after_power_cut(&self, seed: u64) -> Self {
         let state = self.0.lock();
@@ -156,14 +150,14 @@ impl SimDisk {
         Self::with(State { synced_names: names.clone(), names, contents, ..State::default() })
     }
 
-    /// The bytes of the file `path` as a reader finds them now.
+    /// Returns the bytes of a file as a reader sees them now.
     #[must_use]
     pub fn bytes(&self, path: &Path) -> Option<Vec<u8>> {
         let state = self.0.lock();
         Some(state.contents[*state.names.get(path)?].live.clone())
     }
 
-    /// Puts `bytes`, durably, in the place of the file `path`.
+    /// Replaces a file by `bytes`, durably.
     pub fn put(&self, path: &Path, bytes: Vec<u8>) {
         let mut state = self.0.lock();
         let content = state.contents.len();
@@ -181,10 +175,8 @@ impl SimDisk {
     }
 }
 
-/// Whether an operation is done.
 enum Go {
     On,
-    /// The process ends here.
     Stop,
 }
 
@@ -199,7 +191,7 @@ impl State {
         }
     }
 
-    /// The error with which an operation is to fail, and a number below `bound` for how much of it is done.
+    /// Returns the error of a failing operation, and how much of it is done, below `bound`.
     fn fault(&mut self, bound: usize) -> Option<(io::Error, usize)> {
         let Faults { percent, chance } = self.faults.as_mut()?;
         let fails = chance.below(100) < *percent;
@@ -212,7 +204,7 @@ impl State {
         fails.then_some((error, done))
     }
 
-    /// Does a change of names; at the stop, every other time.
+    /// Changes a name; at the stop, only if the operation's number is odd.
     fn name(&mut self, naming: Naming) -> io::Result<()> {
         let go = self.begin()?;
         if let Some((error, done)) = self.fault(2) {
@@ -283,7 +275,7 @@ impl Content {
         }
     }
 
-    /// A sync that fails has done its work for some sectors, by chance, and forgets the others.
+    /// Syncs a random part of the dirty sectors and forgets the others.
     fn fail_sync(&mut self, chance: &mut Chance) {
         for sector in std::mem::take(&mut self.dirty) {
             if chance.below(2) == 0 {
@@ -292,7 +284,6 @@ impl Content {
         }
     }
 
-    /// Takes a live sector over into the synced bytes, as far as these reach.
     fn settle(&mut self, sector: usize) {
         let start = sector * SECTOR;
         let end = (start + SECTOR).min(self.live.len()).min(self.synced.len());
@@ -301,7 +292,7 @@ impl Content {
         }
     }
 
-    /// Keeps of the unsynced nothing, everything, or what chance says: each sector, or those up to or from one.
+    /// Keeps no unsynced sector, all of them, or a random choice.
     fn after_power_cut(&self, manner: u64, chance: &mut Chance) -> Self {
         let mut after = self.clone();
         let (old, new) = (self.synced.len(), self.live.len());
@@ -332,12 +323,12 @@ impl Content {
     }
 }
 
-/// A seeded sequence of choices (SplitMix64).
+/// Seeded random sequence (SplitMix64).
 #[derive(Debug)]
 pub struct Chance(pub u64);
 
 impl Chance {
-    /// A number below `bound`, which isn't 0.
+    /// Returns a number below `bound`, which must not be 0.
     pub fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;

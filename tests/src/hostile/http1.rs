@@ -1,14 +1,13 @@
-//! JSON calls by HTTP/1.1 on single connections: a client library would open and close them by its own rules.
+//! JSON calls over single HTTP/1.1 connections; a client library would pool them.
 
 use super::{Target, Wire};
 use std::io::{self, ErrorKind};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// Maximum bytes of an answer's head.
 const HEAD_MAX: usize = 16 << 10;
 
 impl Target {
-    /// Builds a JSON call such as `LedgerService/GetAccount`, on a connection that stays open.
+    /// Builds a JSON call such as `LedgerService/GetAccount` that keeps the connection open.
     #[must_use]
     pub fn json(&self, method: &str, message: &str) -> String {
         let authorization = self.token.as_ref().map(|token| format!("authorization: Bearer {token}\r\n"));
@@ -21,10 +20,7 @@ impl Target {
     }
 }
 
-/// Sends a call and reads its answer to the end; returns the HTTP status and the body.
-///
-/// # Errors
-/// The connection ended, or the answer has no length.
+/// Sends a call and returns the HTTP status and the body. Fails if the answer has no length.
 pub async fn ask(wire: &mut Wire, call: &str) -> io::Result<(u16, String)> {
     wire.write_all(call.as_bytes()).await?;
     wire.flush().await?;
@@ -39,17 +35,13 @@ pub async fn ask(wire: &mut Wire, call: &str) -> io::Result<(u16, String)> {
     Ok((status(&head), String::from_utf8_lossy(&body).into_owned()))
 }
 
-/// Sends a call whose answer is a stream and reads the head of the answer; returns the HTTP status.
-///
-/// # Errors
-/// The connection ended.
+/// Sends a call with a streamed answer and returns the HTTP status.
 pub async fn begin(wire: &mut Wire, call: &str) -> io::Result<u16> {
     wire.write_all(call.as_bytes()).await?;
     wire.flush().await?;
     Ok(status(&head(wire).await?.0))
 }
 
-/// Reads the head of an answer, and the first bytes of its body.
 async fn head(wire: &mut Wire) -> io::Result<(String, Vec<u8>)> {
     let mut read = vec![];
     loop {
@@ -66,7 +58,7 @@ async fn head(wire: &mut Wire) -> io::Result<(String, Vec<u8>)> {
     }
 }
 
-/// Reads the status of `HTTP/1.1 200 OK`; 0 if there is none.
+/// Parses the status of `HTTP/1.1 200 OK`; 0 if there is none.
 fn status(head: &str) -> u16 {
     head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default()
 }

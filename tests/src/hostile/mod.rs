@@ -1,5 +1,5 @@
-//! Callers that mean harm, in the small: connections that say nothing, calls that are begun and not read, bytes that are no
-//! message. They speak HTTP/2 by hand, since a well-kept client does none of this.
+//! Hostile callers: silent connections, calls whose answers are not read, malformed messages. They write HTTP/2 frames
+//! directly, since a client library would not.
 
 pub mod http1;
 
@@ -35,24 +35,24 @@ use tokio_rustls::{
 };
 use tonic::{Code, Status};
 
-/// HTTP/2's connection preface, with empty settings (RFC 9113, 3.4).
+/// HTTP/2's connection preface with empty settings (RFC 9113, 3.4).
 pub const GREETING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
-/// As much as HTTP/2 lets a receiver promise to take.
+/// Largest flow-control window of HTTP/2.
 const WINDOW_MAX: u32 = (1 << 31) - 1;
 
-/// Bytes both ways.
+/// Stream of bytes in both directions.
 pub trait Bidirectional: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bidirectional for T {}
 
-/// A connection's bytes, in the clear or not.
+/// Connection, with or without TLS.
 pub type Wire = Box<dyn Bidirectional>;
 
-/// A service to be harmed.
+/// Service under attack.
 #[derive(Clone)]
 pub struct Target {
-    /// Where it listens.
+    /// Listen address.
     pub address: SocketAddr,
     tls: Option<TlsConnector>,
     root: Option<String>,
@@ -61,16 +61,13 @@ pub struct Target {
 }
 
 impl Target {
-    /// One that speaks in the clear.
+    /// Returns a target without TLS.
     #[must_use]
     pub fn plain(address: SocketAddr) -> Self {
         Self { address, tls: None, root: None, token: None, from: None }
     }
 
-    /// One with TLS, and the root of its certificate in PEM.
-    ///
-    /// # Panics
-    /// When the root is none.
+    /// Returns a target with TLS; `root` is its root certificate in PEM.
     #[must_use]
     pub fn tls(address: SocketAddr, root: &str) -> Self {
         let mut roots = RootCertStore::empty();
@@ -82,25 +79,25 @@ impl Target {
         Self { tls: Some(Arc::new(config).into()), root: Some(root.to_owned()), ..Self::plain(address) }
     }
 
-    /// The same at another address.
+    /// Returns the target at another address.
     #[must_use]
     pub fn at(&self, address: SocketAddr) -> Self {
         Self { address, ..self.clone() }
     }
 
-    /// The same, shown a token.
+    /// Returns the target with a token.
     #[must_use]
     pub fn with(&self, token: &str) -> Self {
         Self { token: Some(token.to_owned()), ..self.clone() }
     }
 
-    /// The same, from an address of this machine.
+    /// Returns the target with a local source address `127.0.0.last`.
     #[must_use]
     pub fn from(&self, last: u8) -> Self {
         Self { from: Some([127, 0, 0, last].into()), ..self.clone() }
     }
 
-    /// The address and the credentials of an honest client.
+    /// Returns address and credentials for a regular client.
     #[must_use]
     pub fn honest(&self) -> (String, Credentials) {
         let (scheme, host) = if self.tls.is_some() { ("https", "localhost") } else { ("http", "127.0.0.1") };
@@ -109,10 +106,7 @@ impl Target {
         (format!("{scheme}://{host}:{}", self.address.port()), credentials)
     }
 
-    /// A connection before anything is said.
-    ///
-    /// # Errors
-    /// As the system says.
+    /// Opens a TCP connection.
     pub async fn tcp(&self) -> io::Result<TcpStream> {
         let socket = TcpSocket::new_v4()?;
         if let Some(from) = self.from {
@@ -121,10 +115,7 @@ impl Target {
         socket.connect(self.address).await
     }
 
-    /// The same, through TLS where the service has it.
-    ///
-    /// # Errors
-    /// As the system says, or the handshake does.
+    /// Opens a connection, with TLS if the service has it.
     pub async fn wire(&self) -> io::Result<Wire> {
         let stream = self.tcp().await?;
         match &self.tls {
@@ -136,10 +127,7 @@ impl Target {
         }
     }
 
-    /// A connection whose every byte would be taken, if it were read.
-    ///
-    /// # Errors
-    /// As the connection says.
+    /// Opens an HTTP/2 connection with the largest windows.
     pub async fn http(&self) -> Result<(SendRequest<Bytes>, Connection<Wire, Bytes>), h2::Error> {
         let wire = self.wire().await.map_err(|_| h2::Error::from(Reason::CONNECT_ERROR))?;
         let mut builder = client::Builder::new();
@@ -147,10 +135,7 @@ impl Target {
         builder.handshake(wire).await
     }
 
-    /// The head of a call.
-    ///
-    /// # Panics
-    /// The path or the token is none.
+    /// Returns the head of a call.
     #[must_use]
     pub fn head(&self, path: &str) -> Request<()> {
         let uri = format!("http://localhost{path}");
@@ -162,25 +147,16 @@ impl Target {
         head.body(()).expect("a request")
     }
 
-    /// Makes one call with bytes for a message, on a connection of its own.
-    ///
-    /// # Errors
-    /// The status that it ends with; UNAVAILABLE where the connection did.
+    /// Makes one call on a new connection. A broken connection is UNAVAILABLE.
     pub async fn call(&self, path: &str, bytes: Bytes) -> Result<(), Status> {
         self.call_in_pieces(path, vec![bytes]).await
     }
 
-    /// The same with a message in pieces. The next one is sent when those before it have arrived.
-    ///
-    /// # Errors
-    /// As [`Self::call`].
-    ///
-    /// # Panics
-    /// Never.
+    /// Makes one call with a message in pieces, each sent after the service received the previous one.
     pub async fn call_in_pieces(&self, path: &str, pieces: Vec<Bytes>) -> Result<(), Status> {
         let gone = |error: h2::Error| Status::unavailable(error.to_string());
         let (send, mut connection) = self.http().await.map_err(gone)?;
-        let mut pings = connection.ping_pong().expect("nobody has taken it");
+        let mut pings = connection.ping_pong().expect("no other user");
         let driver = tokio::spawn(connection);
         let answered = async {
             let (response, mut body) = send.ready().await?.send_request(self.head(path), false)?;
@@ -204,16 +180,13 @@ impl Target {
     }
 }
 
-/// A message as gRPC frames it.
+/// Returns a message with its gRPC frame.
 #[must_use]
 pub fn framed(message: &impl Message) -> Bytes {
     frame(&message.encode_to_vec())
 }
 
-/// Bytes as gRPC frames a message.
-///
-/// # Panics
-/// When they are too many.
+/// Returns bytes with a gRPC frame.
 #[must_use]
 pub fn frame(bytes: &[u8]) -> Bytes {
     let mut framed = BytesMut::with_capacity(5 + bytes.len());
@@ -223,7 +196,6 @@ pub fn frame(bytes: &[u8]) -> Bytes {
     framed.freeze()
 }
 
-/// Reads a call's answer to its end and returns its status.
 async fn status(response: ResponseFuture) -> Result<Status, h2::Error> {
     let (head, body) = response.await?.into_parts();
     let of = |headers: &HeaderMap| Status::from_header_map(headers);
@@ -242,20 +214,17 @@ async fn read(mut body: RecvStream) -> Result<Option<HeaderMap>, h2::Error> {
     body.trailers().await
 }
 
-/// Calls that were begun on one connection and of which nothing is read any more.
+/// Calls on one connection whose answers are not read.
 pub struct Unread {
     connection: Connection<Wire, Bytes>,
     _send: SendRequest<Bytes>,
     _calls: Vec<(ResponseFuture, SendStream<Bytes>)>,
 }
 
-/// Begins so many calls on one connection, and reads no more of it once they have come to the service.
-///
-/// # Errors
-/// As the connection says.
+/// Starts `calls` calls on one connection, and stops reading once the service received them.
 pub async fn unread(target: &Target, path: &str, message: &Bytes, calls: usize) -> Result<Unread, h2::Error> {
     let (send, mut connection) = target.http().await?;
-    let mut pings = connection.ping_pong().expect("nobody else pings");
+    let mut pings = connection.ping_pong().expect("no other user");
     let beginning = async {
         let (mut send, mut begun) = (send, vec![]);
         for _ in 0..calls {
@@ -264,7 +233,7 @@ pub async fn unread(target: &Target, path: &str, message: &Bytes, calls: usize) 
             body.send_data(message.clone(), true)?;
             begun.push((response, body));
         }
-        // What was sent before has been read when this is answered.
+        // The service has read everything sent before this ping.
         pings.ping(h2::Ping::opaque()).await?;
         Ok::<_, h2::Error>((send, begun))
     };
@@ -282,7 +251,7 @@ pub async fn unread(target: &Target, path: &str, message: &Bytes, calls: usize) 
 impl Unread {
     /// Reads until the connection ends.
     pub async fn ended(self) {
-        // Whichever way it ends.
+        // Every end is accepted.
         let _ = self.connection.await;
     }
 }

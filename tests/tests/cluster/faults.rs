@@ -1,6 +1,4 @@
-//! The fault matrix: health and the answers to bets while a part of the installation is frozen, dead or cut off (PL-30).
-//!
-//! These tests measure, and their bounds are those that are documented, with room for a busy machine.
+//! Health and answers to bets while a process is frozen, dead or cut off (PL-30), within the documented bounds.
 
 use super::{LOOK, NEVER, PROGRAM, client};
 use motherlode_proto::ledger::v1::{DepositRequest, GetAccountRequest};
@@ -26,18 +24,14 @@ use tonic::{
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 use tonic_types::StatusExt;
 
-/// Without a writer that answers, processes are NOT_SERVING by then.
+/// Bound until processes without a writer are NOT_SERVING.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
-/// Bets wait so long for a standby that takes over.
 const TAKEOVER_MAX: Duration = Duration::from_secs(6);
-/// Room for calls in progress, and for a busy machine.
+/// Extra time for calls in progress and a busy machine.
 const ROOM: Duration = Duration::from_millis(1_500);
-/// A refusal at once.
 const AT_ONCE: Duration = Duration::from_millis(500);
-/// Between two looks at health, and between two bets.
 const OFTEN: Duration = Duration::from_millis(25);
 
-/// The processes of an installation on JetStream, with a player.
 struct Installation {
     folder: TempDir,
     config: PathBuf,
@@ -56,14 +50,12 @@ impl Installation {
         Process::start_as(PROGRAM, data, Some(&self.config), &[&["--role", role], more].concat())
     }
 
-    /// A ledger that writes.
     async fn writer(&self, name: &str) -> Process {
         let ledger = self.start(name, "ledger", &[]);
         until("a writer", async || serving(ledger.address).await).await;
         ledger
     }
 
-    /// Processes that spin and keep the pools behind these ledgers.
     async fn behind(&self, ledgers: &[&Process]) -> [Process; 2] {
         let targets: Vec<_> = ledgers.iter().map(|ledger| format!("http://{}", ledger.address)).collect();
         let processes = ["spin", "jackpot"].map(|role| self.start(role, role, &["--ledger", &targets.join(",")]));
@@ -73,13 +65,12 @@ impl Installation {
         processes
     }
 
-    /// Has the player play a round.
     async fn join(&mut self, spin: &Process, ledger: &Process) {
         self.player = Some(Player::join(&mut client(spin.address, ledger.address).await, "p", "0.01").await);
         self.play(spin).await.1.unwrap();
     }
 
-    /// Plays a round, or continues the failed one; each call waits 10 s at most. Answers how long it took.
+    /// Plays a round, or continues the failed one, with 10 s per call. Returns the duration and the result.
     async fn play(&mut self, spin: &Process) -> (Duration, Result<(), Status>) {
         let player = self.player.as_mut().unwrap();
         let (begun, channel) = (Instant::now(), connect(spin.address).await.expect("it listens"));
@@ -96,13 +87,12 @@ async fn connect(address: SocketAddr) -> Option<Channel> {
     endpoint.connect_timeout(Duration::from_secs(1)).connect().await.ok()
 }
 
-/// Health, polled on one connection.
 struct Watched {
     name: &'static str,
     task: JoinHandle<Option<Duration>>,
 }
 
-/// Watches a process's health; ends with the time until it's as wanted, or after some time without that.
+/// Returns the time until a process has the wanted health; ends after a timeout.
 async fn watch(name: &'static str, process: &Process, wanted: ServingStatus, most: Duration) -> Watched {
     let channel = connect(process.address).await.expect("it listens");
     let begun = Instant::now();
@@ -133,7 +123,6 @@ fn shown(played: &Result<(), Status>) -> String {
     played.as_ref().map_or_else(|status| format!("{:?}", status.code()), |()| "its answer".to_owned())
 }
 
-/// Checks a refusal that comes at once, with the time after which to try again.
 fn check_refused((took, refused): (Duration, Result<(), Status>)) {
     let status = refused.unwrap_err();
     assert_eq!(status.code(), Code::Unavailable, "{status:?}");
@@ -142,7 +131,7 @@ fn check_refused((took, refused): (Duration, Result<(), Status>)) {
     println!("  a bet is refused after {} ms: {}", took.as_millis(), reason(&status));
 }
 
-/// From a fault until the processes behind it say so: each bet gets its answer in time, and all serve again when it's mended.
+/// After a fault, each bet is answered in time, dependent processes become NOT_SERVING, and all recover.
 async fn check_silence(
     installation: &mut Installation,
     fault: &str,
@@ -222,14 +211,14 @@ async fn at_a1_while_a_standby_takes_over_processes_go_on_serving_and_bets_wait(
     a.hold();
     check_takeover(&mut installation, "the writer is frozen", [&spin, &jackpot]).await;
     a.release();
-    until("the frozen writer stands by", async || held(&a).await).await;
+    until("the frozen writer is a standby", async || held(&a).await).await;
     b.kill();
     check_takeover(&mut installation, "the writer is killed", [&spin, &jackpot]).await;
     let mut player = installation.player.unwrap();
     player.check(&mut client(spin.address, a.address).await).await;
 }
 
-/// From a fault on, each bet is answered, and the processes serve all the time.
+/// Checks that after a fault each bet is answered and the processes serve without a gap.
 async fn check_takeover(installation: &mut Installation, fault: &str, [spin, jackpot]: [&Process; 2]) {
     let mut watched = vec![];
     for (name, process) in [("spin", spin), ("jackpot", jackpot)] {
@@ -269,7 +258,7 @@ async fn at_a2_a_writer_that_was_frozen_answers_no_read_from_its_old_state() {
         let mut at_standby = Client::connect(standby.address).await;
         let more = DepositRequest { request_id: "more".to_owned(), account: Some(account.clone()), amount_minor: 500 };
         at_standby.ledger.deposit(more).await.unwrap();
-        // They are in the frozen process's socket before it resumes.
+        // The socket of the frozen process buffers these reads.
         let reads: Vec<_> = (0..READS)
             .map(|_| {
                 let (mut client, read) = (at_writer.ledger.clone(), read.clone());
@@ -287,7 +276,7 @@ async fn at_a2_a_writer_that_was_frozen_answers_no_read_from_its_old_state() {
                 Err(status) => assert_eq!(status.code(), Code::Unavailable, "{status:?}"),
             }
         }
-        until("the frozen writer stands by", async || !serving(writer.address).await).await;
+        until("the frozen writer is a standby", async || !serving(writer.address).await).await;
         std::mem::swap(&mut writer, &mut standby);
     }
     println!("{old} of {} reads were answered from old state", TRIES * READS);
@@ -302,7 +291,7 @@ async fn at_a7_a_writer_that_is_asked_to_stop_hands_over_at_once() {
     let (mut writer, mut standby) = (installation.writer("a").await, installation.start("b", "ledger", &[]));
     let [spin, _jackpot] = installation.behind(&[&writer, &standby]).await;
     installation.join(&spin, &writer).await;
-    // The address of one that is started again is new, so both take one turn.
+    // A restarted ledger has a new address.
     until("a standby", async || standby.log_line("the log is loaded").is_some()).await;
     std::mem::swap(&mut writer, &mut standby);
     let stopping = tokio::spawn(standby.terminate());

@@ -1,5 +1,5 @@
-//! Beyond one machine, on loopback: three JetStream servers, two ledger processes, two that spin, one that keeps the pools.
-//! Each is killed in turn and started again, and links are cut, under load; what was acknowledged is there once.
+//! A distributed installation on loopback: three JetStream servers, two ledgers, two spin processes, one jackpot
+//! process. Processes are killed and links are cut under load; acknowledged answers survive exactly once.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -29,15 +29,11 @@ use tonic::Code;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_motherlode-under-test");
 
-/// Each with a stream of its own, and players in both.
 const PARTITIONS: u32 = 2;
 const PLAYERS: [&str; 4] = ["p0", "p1", "p2", "p3"];
-/// No wait of these tests takes nearly as long; one that never ends must not hang the run.
 const NEVER: Duration = Duration::from_secs(120);
-/// Between two looks at something that comes in its own time.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Writes a configuration file with this store, at these servers.
 fn configure(folder: &Path, store: &Store, url: &str) -> PathBuf {
     fs::create_dir_all(folder).unwrap();
     let file = folder.join("motherlode.toml");
@@ -49,7 +45,6 @@ fn configure(folder: &Path, store: &Store, url: &str) -> PathBuf {
     file
 }
 
-/// The audit of the streams finds nothing wrong, and players in each.
 fn audit(store: &Store) {
     let place = format!("{}/{}", store.url.as_deref().unwrap(), store.stream);
     let output = Command::new(PROGRAM)
@@ -65,13 +60,12 @@ fn audit(store: &Store) {
     assert!(players.iter().all(|players| *players > Some(0)), "{printed}");
 }
 
-/// Whether a process writes the log, by its own word.
 async fn writes(address: SocketAddr) -> bool {
     let Some(channel) = channel(address).await else { return false };
     LogServiceClient::new(channel).get_head(GetHeadRequest { partition: 0 }).await.is_ok()
 }
 
-/// Which of some processes writes the log: there is one, once it has been found out.
+/// Waits until exactly one of the processes writes the log, and returns its index.
 async fn writer(ledgers: &[SocketAddr]) -> usize {
     let found = Mutex::new(0);
     until("a writer", async || {
@@ -87,16 +81,14 @@ async fn writer(ledgers: &[SocketAddr]) -> usize {
     found.into_inner().unwrap()
 }
 
-/// A client whose rounds are played at one process, and whose money is at another.
+/// Returns a client that plays at one process and reads money at another.
 async fn client(spin: SocketAddr, ledger: SocketAddr) -> Client {
     Client { spin: Client::connect(spin).await.spin, ..Client::connect(ledger).await }
 }
 
-/// Players who play on whatever happens, each at the first process that answers.
+/// Players who retry through all faults, each at the first process that answers.
 struct Load {
-    /// Where rounds are played, as gateways would know.
     spins: Arc<Mutex<Vec<SocketAddr>>>,
-    /// Answers by player.
     answers: Vec<Arc<AtomicU64>>,
     playing: Vec<JoinHandle<Player>>,
     over: Arc<AtomicBool>,
@@ -125,7 +117,7 @@ impl Load {
                     let mut client = Client::on(channel);
                     while !over.load(Ordering::Relaxed) {
                         if let Err(status) = player.play_round(&mut client, &answers).await {
-                            // What a fault can do to a call; anything else would be an answer that is not true.
+                            // Statuses that a fault may cause; any other is an error.
                             let fault = matches!(
                                 status.code(),
                                 Code::Unavailable
@@ -146,7 +138,6 @@ impl Load {
         load
     }
 
-    /// Waits until every player was answered twice since now: the first answer may have been on its way.
     async fn goes_on(&self) {
         let before: Vec<_> = self.answers.iter().map(|answers| answers.load(Ordering::Relaxed)).collect();
         until("an answer to every player", async || {
@@ -157,7 +148,6 @@ impl Load {
         .await;
     }
 
-    /// The time from a fault until every player is answered again.
     async fn gap(&self, fault: &str) {
         let begun = Instant::now();
         self.goes_on().await;
@@ -182,7 +172,6 @@ async fn pl_30_of_two_ledgers_one_writes_and_the_other_takes_over() {
     let store = node.config("S");
     let config = configure(folder.path(), &store, store.url.as_deref().unwrap());
     let ledger = |name: &str| Process::start_as(PROGRAM, &path(name), Some(&config), &["--role", "ledger"]);
-    // Both at once: both may take it, one has it in the end.
     let mut ledgers = vec![ledger("a"), ledger("b")];
     let addresses = |ledgers: &[Process]| ledgers.iter().map(|ledger| ledger.address).collect::<Vec<_>>();
     let one_serves = async |ledgers: &[Process]| {
@@ -230,7 +219,6 @@ async fn pl_30_a_cluster_under_load_outlives_the_kill_of_each_process_and_cuts_b
     let mut nodes = Cluster::start(&path("nats"));
     let store = nodes.config("S");
     let direct = store.url.clone().unwrap();
-    // The first ledger reaches the servers over links of its own.
     let mut to_nodes = vec![];
     for node in &nodes.nodes {
         to_nodes.push(Cable::to(node.url().trim_start_matches("nats://").parse().unwrap()).await);
@@ -247,7 +235,7 @@ async fn pl_30_a_cluster_under_load_outlives_the_kill_of_each_process_and_cuts_b
     let mut ledgers = vec![start_ledger(0)];
     until("the first writer", async || serving(ledgers[0].address).await).await;
     ledgers.push(start_ledger(1));
-    // Each process that spins has links of its own to both; that with the pools shares those of the first.
+    // Each spin process has separate links to both ledgers; the jackpot process shares the first one's.
     let mut cables = vec![];
     for _ in 0..2 {
         cables.push([Cable::to(ledgers[0].address).await, Cable::to(ledgers[1].address).await]);
@@ -291,7 +279,6 @@ async fn pl_30_a_cluster_under_load_outlives_the_kill_of_each_process_and_cuts_b
         load.goes_on().await;
     }
 
-    // The writer is to be the one whose links can be cut.
     let addresses = [ledgers[0].address, ledgers[1].address];
     if writer(&addresses).await == 1 {
         ledgers.remove(1).kill();

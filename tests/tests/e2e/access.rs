@@ -1,4 +1,4 @@
-//! Operators, their credentials, roles and rates (PL-27), and TLS.
+//! Operators, their credentials, roles and rate limits (PL-27), and TLS.
 
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -34,7 +34,7 @@ use tonic::{Code, Status};
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 use tonic_types::{StatusExt, pb};
 
-/// A bet on a game without a jackpot: nothing follows it in the log by itself.
+/// Returns a bet on a game without a jackpot, after which no other commit follows.
 fn neptune(request_id: &str, account: &Account) -> SpinRequest {
     SpinRequest { game: "neptune".to_owned(), witch: 0, ..bet(request_id, account, "0.01") }
 }
@@ -51,7 +51,6 @@ async fn log_status(client: &mut Client) -> Result<u64, Status> {
 fn pl_27_every_call_has_its_roles_and_no_other_is_in_the_table() {
     let files = prost_types::FileDescriptorSet::decode(FILE_DESCRIPTOR_SET).unwrap().file;
     let mut served = BTreeSet::new();
-    // An operator's own wallet is called, not served.
     for file in files.iter().filter(|file| file.package() != "motherlode.wallet.v1") {
         for service in &file.service {
             let name = format!("{}.{}", file.package(), service.name());
@@ -74,11 +73,9 @@ async fn pl_27_a_call_needs_a_credential_that_is_known() {
         let status = log_status(&mut service.client(wrong).await).await.unwrap_err();
         assert_eq!(refusal(&status), (Code::Unauthenticated, "TOKEN_UNKNOWN".into()), "{wrong}");
     }
-    // A token's digest is no token: whoever reads the configuration cannot call.
     let digest = motherlode_runtime::access::digest(b"right").to_string();
     assert_eq!(reason(&log_status(&mut service.client(&digest).await).await.unwrap_err()), "TOKEN_UNKNOWN");
     assert_eq!(log_status(&mut service.client("right").await).await.unwrap(), before[0]);
-    // How the process is, everybody may ask.
     let target = format!("http://{}", service.server.address());
     let mut health = HealthClient::new(connect(&target, &Credentials::default(), None).await.unwrap());
     health.check(HealthCheckRequest::default()).await.unwrap();
@@ -137,7 +134,7 @@ async fn pl_27_an_operators_calls_and_messages_are_held_to_its_rate() {
         + &operator("other", &[("b", r#"["play"]"#)]);
     let service = Service::start(&text).await;
     let mut client = service.client("a").await;
-    // The clock stands: two calls, and three are left.
+    // The clock is stopped: two calls are made, three are left.
     let alice = client.fund("alice", EUR, 1000).await;
     let (sender, receiver) = mpsc::channel(8);
     let mut answers = client.spin.play_stream(ReceiverStream::new(receiver)).await.unwrap().into_inner();
@@ -151,7 +148,6 @@ async fn pl_27_an_operators_calls_and_messages_are_held_to_its_rate() {
         let Some(Answer::Error(error)) = answers.message().await.unwrap().unwrap().answer else { panic!() };
         codes.push(Code::from(error.code));
     }
-    // The stream's opening was the third call; of its messages two more.
     assert_eq!(codes, [Code::InvalidArgument, Code::InvalidArgument, Code::ResourceExhausted]);
     let status = client.spin.list_games(ListGamesRequest {}).await.unwrap_err();
     assert_eq!(refusal(&status), (Code::ResourceExhausted, "RATE_LIMITED".into()));
@@ -172,7 +168,7 @@ async fn pl_27_a_stream_ends_when_its_token_expires() {
     let service = Service::start(&text).await;
     let mut client = service.client("a").await;
     let alice = client.fund("alice", EUR, 100_000).await;
-    // So near the end that the streams look at the clock soon, and no nearer until it's moved.
+    // Shortly before the expiry, so that the streams check the clock soon.
     service.clock.store(NEW_YEAR_MS - 50, Ordering::SeqCst);
     let request =
         WatchCountersRequest { pool_id: "bewitched".into(), coin_values: vec![], currency_code: String::new() };
@@ -203,7 +199,6 @@ async fn pl_27_a_stream_ends_when_its_token_expires() {
         }
     };
     assert_eq!(refusal(&status), expired);
-    // What is said on a stream that is over has no effect.
     let _ = sender.send(call("s2")).await;
     assert_eq!(refusal(&client.spin(neptune("s2", &alice), None).await.unwrap_err()), expired);
     let request = ListRoundsRequest { account: Some(alice), ..ListRoundsRequest::default() };
@@ -234,7 +229,6 @@ async fn pl_27_a_session_is_there_for_its_own_operator_only() {
     assert_eq!(refusal(&of_other), (Code::FailedPrecondition, "SESSION_EXPIRED".into()));
     assert_eq!((of_other.code(), of_other.details()), (of_nobody.code(), of_nobody.details()));
     other.spin.close_session(CloseSessionRequest { session_id: session_id.clone() }).await.unwrap();
-    // It's as live as ever.
     let mut kept = client.spin.keep_session(keep).await.unwrap().into_inner();
     kept.message().await.unwrap().unwrap();
     client.spin.close_session(CloseSessionRequest { session_id }).await.unwrap();
@@ -250,7 +244,6 @@ async fn pl_27_streams_show_and_play_nothing_of_another_operators() {
     let alice = client.fund("alice", EUR, 10_000).await;
     let played = client.play_out(neptune("same", &alice)).await.unwrap();
     let before = service.server.ends();
-    // The very request that has an answer for its own operator.
     let call = PlayStreamRequest { tag: 7, call: Some(Call::Spin(neptune("same", &alice))) };
     let mut answers = other.spin.play_stream(tokio_stream::iter([call])).await.unwrap().into_inner();
     let Some(Answer::Error(error)) = answers.message().await.unwrap().unwrap().answer else { panic!() };
@@ -320,11 +313,9 @@ async fn pl_27_with_tls_a_client_is_known_by_its_certificate_or_its_token() {
     assert!(asked(Credentials { token: Some("right".into()), ..rooted.clone() }).await.is_ok());
     assert_eq!(asked(rooted.clone()).await, Err("TOKEN_MISSING".to_owned()));
     assert_eq!(asked(with(pem(&certificates.stranger))).await, Err("CERTIFICATE_UNKNOWN".to_owned()));
-    // A token goes before a certificate.
     let wrong = Credentials { token: Some("wrong".into()), ..with(pem(&certificates.client)) };
     assert_eq!(asked(wrong).await, Err("TOKEN_UNKNOWN".to_owned()));
 
-    // A service that cannot prove itself is not spoken to, and neither is one that is spoken to in the clear.
     let elsewhere = tempfile::tempdir().unwrap();
     let foreign = Certificates::make(elsewhere.path());
     let misled = Credentials { ca: Some(foreign.root.clone().into_bytes()), ..token("right") };
@@ -335,7 +326,6 @@ async fn pl_27_with_tls_a_client_is_known_by_its_certificate_or_its_token() {
         Err(error) => Status::unavailable(error.to_string()),
     };
     assert_ne!(status.code(), Code::Unauthenticated, "nothing was answered");
-    // A certificate of another root is refused by TLS itself.
     let forged = with(pem(&foreign.client));
     let status = match connect(&target, &forged, None).await {
         Ok(connection) => log_status(&mut Client::on(connection)).await.unwrap_err(),
@@ -359,6 +349,6 @@ async fn pl_27_without_operators_a_service_is_open_and_only_on_loopback() {
     client.ledger.get_account(GetAccountRequest { account: Some(account("alice", EUR)) }).await.unwrap();
     server.stop().await.unwrap();
     let exposed = Config { listen: ([0, 0, 0, 0], 0).into(), ..config(data.path()) };
-    let Err(error) = start(&exposed).await else { panic!("it serves whoever comes") };
+    let Err(error) = start(&exposed).await else { panic!("it serves all callers") };
     assert!(matches!(error, ServeError::Config(ConfigError::Exposed { .. })), "{error}");
 }

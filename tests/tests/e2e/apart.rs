@@ -1,5 +1,5 @@
-//! The partitions of one log written by several processes: each has the others' from those that write them, players of all
-//! are served by every process, one pool takes up what is bet anywhere, and the audit is of all of it together.
+//! Partitions of one log written by several processes: every process serves all players, one pool takes all
+//! contributions, and one audit covers all.
 
 use motherlode_books::{Nano, StreamId};
 use motherlode_ledger::{Options, Origin};
@@ -32,11 +32,9 @@ use tonic_health::{
     pb::{HealthCheckRequest, health_client::HealthClient},
 };
 
-/// No wait of these tests takes nearly as long; one that never ends must not hang the run.
 const NEVER: Duration = Duration::from_secs(120);
 pub(crate) const PARTITIONS: u32 = 3;
 
-/// The stream key of processes that share a log, at its default place for tools that read the whole log.
 pub fn shared_stream_key(data: &Path) -> PathBuf {
     let key = data.join("keys").join("stream");
     fs::create_dir_all(key.parent().unwrap()).unwrap();
@@ -45,13 +43,11 @@ pub fn shared_stream_key(data: &Path) -> PathBuf {
     key
 }
 
-/// One installation: two processes with the log, of partitions 0 and 2 and of partition 1.
 pub(crate) struct Installation {
     pub(crate) configs: [Config; 2],
 }
 
 impl Installation {
-    /// With both addresses bound: each is told of the other before it starts.
     pub(crate) fn new(data: &Path) -> (Self, [TcpListener; 2]) {
         let key = shared_stream_key(data);
         let of = |folder: &str, writes: &[u32]| {
@@ -75,7 +71,7 @@ impl Installation {
         let config = &self.configs[which];
         let stores = open_stores(config).unwrap();
         let starting = Server::start_on(listener, config, stores, Options::default(), dealer());
-        tokio::time::timeout(NEVER, starting).await.expect("each serves the other what it waits for").unwrap()
+        tokio::time::timeout(NEVER, starting).await.expect("each serves the other's missing partitions").unwrap()
     }
 
     pub(crate) async fn join(&self, role: Role, data: &Path) -> Server {
@@ -84,7 +80,6 @@ impl Installation {
         Server::join(&config, Options::default(), dealer()).await.unwrap()
     }
 
-    /// Brings the partitions together, as they would be for an audit.
     fn gathered(&self, data: &Path) {
         for config in self.configs.iter().filter(|config| config.store.url.is_none()) {
             for partition in config.writes() {
@@ -100,7 +95,6 @@ pub(crate) fn dealer() -> Dealer {
     Dealer::from_master([5; 32])
 }
 
-/// The name of a player who lives in a partition.
 pub(crate) fn living_in(partition: u32) -> String {
     let mut names = (0..).map(|number| format!("p{number}"));
     names.find(|name| StreamId::player("acme", name.as_str()).partition(PARTITIONS) == partition).unwrap()
@@ -125,7 +119,7 @@ async fn pl_09_pl_11_partitions_of_two_processes_are_one_log_to_whoever_calls() 
     let spin = installation.join(Role::Spin, &data.path().join("spin")).await;
     let jackpot = installation.join(Role::Jackpot, &data.path().join("jackpot")).await;
 
-    // Each gives out what it writes, and nothing else.
+    // Each process gives out only the partitions that it writes.
     for (server, writes) in [(&a, [0, 2].as_slice()), (&b, &[1])] {
         for partition in 0..PARTITIONS {
             let expected = if writes.contains(&partition) { Ok(PARTITIONS) } else { Err("NOT_THE_WRITER".to_owned()) };
@@ -134,7 +128,6 @@ async fn pl_09_pl_11_partitions_of_two_processes_are_one_log_to_whoever_calls() 
         assert_eq!(head_of(server.address(), PARTITIONS).await, Err("PARTITION_UNKNOWN".to_owned()));
     }
 
-    // Players of every partition are served by either process, and each knows at once what the other was told.
     let mut clients = [Client::connect(a.address()).await, Client::connect(b.address()).await];
     let mut at_spin = Client::connect(spin.address()).await;
     for partition in 0..PARTITIONS {
@@ -151,7 +144,6 @@ async fn pl_09_pl_11_partitions_of_two_processes_are_one_log_to_whoever_calls() 
         }
     }
 
-    // What is decided for all is decided in partition 0, whichever process is asked, and holds in every partition.
     let switch = |id: &str, state| SetSwitchRequest {
         request_id: id.to_owned(),
         switch: Some(Switch { game: "bewitched".to_owned(), ..Switch::default() }),
@@ -172,7 +164,6 @@ async fn pl_09_pl_11_partitions_of_two_processes_are_one_log_to_whoever_calls() 
         at_spin.play_out(bet("on-again", &account, "0.05")).await.unwrap();
     }
 
-    // 15 bets of 0.75 EUR, half a percent of each, from all partitions in one pool; both processes' books say so.
     for server in [&a, &b] {
         settled(server.ledgers()).await;
         balanced(server.ledgers());
@@ -207,7 +198,7 @@ async fn pl_11_while_a_partition_has_no_writer_nothing_is_lost_or_doubled() {
             .map(|(mut player, mut client)| {
                 tokio::spawn(async move {
                     while let Err(status) = player.play_rounds(&mut client, 30).await {
-                        // The log did not answer in time, or what is held could not be known to be current.
+                        // The log did not answer in time, or the copy may be outdated.
                         assert!(matches!(&*reason(&status), "OUTCOME_UNKNOWN" | "NOT_CURRENT"), "{status:?}");
                     }
                     (player, client)
@@ -220,7 +211,7 @@ async fn pl_11_while_a_partition_has_no_writer_nothing_is_lost_or_doubled() {
         b = installation.start(1, listener).await;
         players = vec![];
         for playing in playing {
-            players.push(tokio::time::timeout(NEVER, playing).await.expect("play goes on").unwrap());
+            players.push(tokio::time::timeout(NEVER, playing).await.expect("play continues").unwrap());
         }
     }
     for (player, client) in &mut players {
@@ -237,7 +228,6 @@ async fn pl_11_while_a_partition_has_no_writer_nothing_is_lost_or_doubled() {
     assert_eq!(audited(data.path(), PARTITIONS as usize).in_transit, Nano::ZERO);
 }
 
-/// Before the others' partitions are there, its own log is given out, and nothing else is answered.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_that_waits_for_the_others_gives_out_what_it_writes_and_refuses_the_rest() {
     let data = tempfile::tempdir().unwrap();
@@ -262,19 +252,18 @@ async fn a_process_that_waits_for_the_others_gives_out_what_it_writes_and_refuse
     }
 }
 
-/// Whoever is told of no other process has nobody to wait for.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_that_lacks_a_partition_and_knows_of_no_other_process_is_refused() {
     let data = tempfile::tempdir().unwrap();
     let config = Config { partitions: PARTITIONS, ..config(data.path()) };
     let store = Box::new(MemoryStore::new(0));
     let starting = Server::start(&config, store, Options::default(), dealer());
-    let refused = tokio::time::timeout(NEVER, starting).await.expect("it waits for nobody").err().unwrap().to_string();
+    let refused = tokio::time::timeout(NEVER, starting).await.expect("it does not wait").err().unwrap().to_string();
     assert!(refused.contains("partitions [0] are here"), "{refused}");
     let origin = Origin { targets: vec![], credentials: Credentials::default(), partitions: PARTITIONS };
     let index = data.path().join("index");
     let joining = motherlode_ledger::join(origin, 1, &index, Options::default());
-    let refused = tokio::time::timeout(NEVER, joining).await.expect("it waits for nobody").err().unwrap().to_string();
+    let refused = tokio::time::timeout(NEVER, joining).await.expect("it does not wait").err().unwrap().to_string();
     assert!(refused.contains("no process is named"), "{refused}");
 }
 
@@ -283,7 +272,7 @@ async fn what_does_not_fit_the_log_that_is_there_is_refused() {
     let data = tempfile::tempdir().unwrap();
     let (installation, [at_a, at_b]) = Installation::new(data.path());
     let (a, b) = tokio::join!(installation.start(0, at_a), installation.start(1, at_b));
-    // Of another number of partitions players would be looked for where they are not.
+    // With another number of partitions, players would be in other partitions.
     let mut other =
         Config { role: Role::Spin, partitions: 2, data: data.path().join("x"), ..installation.configs[0].clone() };
     other.ledger.writes = BTreeSet::new();

@@ -1,5 +1,5 @@
-//! Archived records as callers see them (PL-37): the writer's process and its replicas refuse with ARCHIVED, and apply no repetition of an
-//! archived request.
+//! Archived records (PL-37): writer and replicas refuse with ARCHIVED, and do not apply a repetition of an archived
+//! request.
 
 use motherlode_books::{Currency, Event, StreamId};
 use motherlode_ledger::{Options, Proposal};
@@ -23,13 +23,11 @@ fn dealer() -> Dealer {
     Dealer::from_master([9; 32])
 }
 
-/// Starts the ledger on a log.
 async fn ledger(config: &Config, log: &ArchivingStore) -> Server {
     let stores: Vec<Box<dyn motherlode_log::Store>> = vec![Box::new(log.clone())];
     Server::start(config, stores, Options::default(), dealer()).await.unwrap()
 }
 
-/// Checks a refusal, and the first position that it names.
 fn is_archived(status: &Status, first: u64) {
     assert_eq!((status.code(), &*reason(status)), (Code::FailedPrecondition, "ARCHIVED"), "{status:?}");
     let details = status.get_error_details();
@@ -50,7 +48,6 @@ async fn pl_37_calls_for_archived_records_are_refused_and_apply_nothing() {
     let round_id = Client::connect(replica.address()).await.play_out(bet("r1", &account, "0.01")).await.unwrap()[0]
         .round_id
         .clone();
-    // More records than a replica fetches around one.
     for number in 0..600 {
         let filler = Proposal {
             stream: StreamId::player("acme", format!("filler{number}")),
@@ -71,7 +68,7 @@ async fn pl_37_calls_for_archived_records_are_refused_and_apply_nothing() {
     let replica = Server::join(&spin, Options::default(), dealer()).await.unwrap();
     let (mut writer, mut player) = (Client::connect(server.address()).await, Client::connect(replica.address()).await);
     let (before, first) = (writer.balance(&account).await, server.ledger().durable() + 1);
-    // A replica, which fetches earlier records with one, gets the first kept record all the same.
+    // A replica fetches earlier records with a requested one, and must still get the first kept record.
     log.archive_below(300);
     assert_eq!(replica.ledger().fetch(300).unwrap().commit.position, 300);
     let refused = replica.ledger().fetch(299).unwrap_err();
@@ -91,7 +88,7 @@ async fn pl_37_calls_for_archived_records_are_refused_and_apply_nothing() {
 
     assert_eq!((writer.balance(&account).await, log.end() + 1), (before, first), "nothing was applied");
     player.play_out(bet("r2", &account, "0.01")).await.unwrap();
-    assert!(log.end() >= first, "play goes on");
+    assert!(log.end() >= first, "play continues");
     replica.stop().await.unwrap();
     server.stop().await.unwrap();
 }

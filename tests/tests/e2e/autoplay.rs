@@ -1,5 +1,5 @@
-//! Autoplay, malfunction and disconnection in all five games (DM-22, DM-26, ME-19, ME-22, NP-14, WF-19, WF-20, WF-22, PL-02,
-//! PL-04, PL-07).
+//! Autoplay, malfunction and disconnection in all five games (DM-22, DM-26, ME-19, ME-22, NP-14, WF-19, WF-20, WF-22,
+//! PL-02, PL-04, PL-07).
 
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, ListRoundsRequest, VoidRoundRequest},
@@ -11,7 +11,7 @@ use motherlode_tests::{Client, EUR, Force, config, next_choice, start, start_fre
 
 const DEPOSIT: i64 = 100_000_000;
 
-/// A spin of a game at its dearest coin below 1 EUR, which is whole cents in every game; a gamble where it has one.
+/// Returns a bet with the largest coin below 1 EUR, and a gamble if the game has one.
 fn spin(game: &dyn Game, id: &str, account: &Account) -> SpinRequest {
     let limits = &game.info().limits;
     let whole = limits.coin_values_micros.iter().filter(|micros| micros.is_multiple_of(10_000));
@@ -32,13 +32,12 @@ fn spin(game: &dyn Game, id: &str, account: &Account) -> SpinRequest {
     }
 }
 
-/// A series of a game.
 fn series(game: &dyn Game, id: &str, account: &Account, spins: u32) -> AutospinRequest {
     let SpinRequest { account, game, stake, witch, .. } = spin(game, "", account);
     AutospinRequest { request_id: id.to_owned(), account, game, stake, witch, spins, ..AutospinRequest::default() }
 }
 
-/// Plays a series to its end, with a player who finishes the rounds that wait for one; its answers and its rounds.
+/// Plays a series to its end, finishing open rounds. Returns its answers and rounds.
 async fn play(client: &mut Client, request: AutospinRequest) -> (Vec<AutospinResponse>, Vec<Round>) {
     let mut stream = client.autospin(request, None).await.unwrap();
     let (mut answers, mut rounds) = (vec![], vec![]);
@@ -65,7 +64,6 @@ fn won(round: &Round) -> i64 {
     round.win.as_ref().unwrap().amount_minor + jackpots.sum::<i64>()
 }
 
-/// A round that showed more than the paid spin's window.
 fn feature(round: &Round) -> bool {
     round.steps.iter().map(|step| step.outcome.as_ref().unwrap().spins.len()).sum::<usize>() > 1
         || round.steps.len() > 1
@@ -82,7 +80,6 @@ async fn dm_26_me_19_wf_19_autoplay_ends_at_its_number_and_at_each_limit() {
         let one = series(*game, &format!("{}-number", game.name()), &account, 25);
         let (answers, rounds) = play(&mut client, one).await;
         assert_eq!((rounds.len(), answers.last().unwrap().stop()), (25, AutospinStop::Complete));
-        // What is left is told with every answer and falls to zero.
         let left: Vec<_> = answers.iter().map(|answer| answer.spins_left).collect();
         assert!(left.is_sorted_by(|a, b| a >= b) && left.last() == Some(&0), "{left:?}");
 
@@ -92,8 +89,8 @@ async fn dm_26_me_19_wf_19_autoplay_ends_at_its_number_and_at_each_limit() {
             ..series(*game, &format!("{}-loss", game.name()), &account, 1000)
         };
         let (answers, rounds) = play(&mut client, lossy).await;
-        // WF-19: ends where the balance has fallen by the limit; DM-26: where the next bet could make it fall by more;
-        // elsewhere, where it has fallen by more.
+        // Loss limit. WF-19: stops once the loss reaches the limit. DM-26: stops before a bet that could exceed it.
+        // Other games: stops once the loss exceeds it.
         let least = match game.name() {
             "witch-feature" => 1,
             "dwarf-mine" => bet(&rounds[0]),
@@ -115,7 +112,7 @@ async fn dm_26_me_19_wf_19_autoplay_ends_at_its_number_and_at_each_limit() {
         };
         let (answers, rounds) = play(&mut client, winning).await;
         let (last, earlier) = rounds.split_last().unwrap();
-        // ME-19: a win that equals its limit doesn't stop there.
+        // ME-19: a win equal to the limit does not stop the series.
         let least = limit + i64::from(game.name() == "mystery-elves");
         assert_eq!((answers.last().unwrap().stop(), won(last) >= least), (AutospinStop::WinLimit, true));
         assert!(earlier.iter().all(|round| won(round) < least));
@@ -133,7 +130,7 @@ async fn dm_26_me_19_wf_19_autoplay_ends_at_its_number_and_at_each_limit() {
     server.stop().await.unwrap();
 }
 
-/// A loss limit that doesn't cover a single bet: the series says so and plays nothing.
+/// A series with a loss limit below one bet plays no spin.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_26_a_series_that_may_not_lose_a_bet_plays_none() {
     let data = tempfile::tempdir().unwrap();
@@ -154,7 +151,6 @@ async fn dm_26_a_series_that_may_not_lose_a_bet_plays_none() {
     server.stop().await.unwrap();
 }
 
-/// A malfunction voids a round that waits: the bet comes back, nothing of it is won, and the game goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_22_me_22_np_14_wf_22_a_malfunction_voids_the_round_and_refunds_the_bet() {
     let data = tempfile::tempdir().unwrap();
@@ -181,8 +177,7 @@ async fn dm_22_me_22_np_14_wf_22_a_malfunction_voids_the_round_and_refunds_the_b
     server.stop().await.unwrap();
 }
 
-/// A player who comes back after a disconnection, here of the whole service: the balance and the state are those of the
-/// last request that arrived, and a feature that waits goes on.
+/// After a restart the player sees balance and state of the last request, and can continue an open feature.
 #[tokio::test(flavor = "multi_thread")]
 async fn wf_20_pl_02_on_return_the_final_state_is_shown_and_features_go_on() {
     let data = tempfile::tempdir().unwrap();

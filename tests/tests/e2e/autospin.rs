@@ -1,4 +1,4 @@
-//! Autospin over gRPC (BW-23, BW-25, PL-07): what a series plays, what ends it, and that it can be asked for again.
+//! Autoplay over gRPC (BW-23, BW-25, PL-07): spins, stop conditions and repetition.
 
 use motherlode_books::PlayerState;
 use motherlode_proto::{
@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio_stream::StreamExt;
 use tonic::{Code, Request};
 
-/// The bet of each spin in cents: 15 coins of 0.01.
+/// Bet per spin in cents: 15 coins of 0.01.
 const BET: i64 = 15;
 
 fn series(request_id: &str, account: &Account, spins: u32) -> AutospinRequest {
@@ -22,7 +22,6 @@ fn series(request_id: &str, account: &Account, spins: u32) -> AutospinRequest {
     AutospinRequest { request_id: request_id.to_owned(), account, game, stake, witch, spins, ..Default::default() }
 }
 
-/// Finishes a round that waits for the player.
 async fn finish(client: &mut Client, open: &Played) -> Played {
     let mut last = open.clone();
     while let Some(kind) = next_choice(&last) {
@@ -32,7 +31,6 @@ async fn finish(client: &mut Client, open: &Played) -> Played {
     last
 }
 
-/// Plays a series to its end, with a player who finishes the rounds that wait for one.
 async fn play(client: &mut Client, request: AutospinRequest) -> Vec<AutospinResponse> {
     let mut stream = client.autospin(request, None).await.unwrap();
     let mut answers = vec![];
@@ -45,7 +43,6 @@ async fn play(client: &mut Client, request: AutospinRequest) -> Vec<AutospinResp
     answers
 }
 
-/// The rounds of a series as the log has them.
 async fn rounds(client: &mut Client, answers: &[AutospinResponse]) -> Vec<Round> {
     let mut rounds = vec![];
     for played in answers.iter().filter_map(|answer| answer.played.as_ref()) {
@@ -60,7 +57,6 @@ fn won(round: &Round) -> i64 {
     round.win.as_ref().unwrap().amount_minor + jackpots.sum::<i64>()
 }
 
-/// Computes the stop of a series of these rounds, and its number of rounds, by the words of the rule.
 fn expected(rounds: &[Round], request: &AutospinRequest) -> (usize, AutospinStop) {
     let mut balance = 0;
     for (played, round) in (1..).zip(rounds) {
@@ -112,7 +108,7 @@ async fn bw_25_a_series_ends_where_the_rule_ends_it() {
         assert_eq!((rounds.len(), last.stop()), expected(&rounds, &request), "{request:?}");
         assert_eq!(last.spins_left as usize, 100 - rounds.len());
         assert!(earlier.iter().all(|answer| answer.stop() == AutospinStop::Unspecified));
-        assert_eq!(started(&server) - played_before, rounds.len() as u64, "nothing was played that was not answered");
+        assert_eq!(started(&server) - played_before, rounds.len() as u64, "every played spin was answered");
         let total = |money: &Option<motherlode_proto::round::v1::Money>| money.as_ref().unwrap().amount_minor;
         assert_eq!(total(&last.total_bet), rounds.iter().map(|_| BET).sum::<i64>());
         assert_eq!(total(&last.total_win), rounds.iter().map(won).sum::<i64>());
@@ -144,7 +140,7 @@ async fn bw_23_the_double_is_not_offered_in_a_series() {
     server.stop().await.unwrap();
 }
 
-/// The service's own stream, without a network between: what is not read is not played.
+/// Uses the service's own stream without a network: spins that are not read are not played.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_07_a_series_stops_at_once_when_its_reader_goes() {
     let data = tempfile::tempdir().unwrap();
@@ -152,7 +148,6 @@ async fn pl_07_a_series_stops_at_once_when_its_reader_goes() {
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 1_000_000).await;
     let (_stopper, stop) = motherlode_runtime::stop::channel();
-    // With the server's own keys: what stays open here is played to its end there.
     let api = motherlode_spin::SpinApi::new(server.ledgers().clone(), dealer(), Duration::from_secs(2), stop);
     let request = Request::new(series("s", &account, 1000));
     let mut stream = SpinService::autospin(&api, request).await.unwrap().into_inner();
@@ -192,14 +187,11 @@ async fn pl_07_pl_11_a_series_that_was_cancelled_goes_on_where_it_was() {
     assert_eq!(started(&server), 60);
     server.stop().await.unwrap();
 
-    // And once more after a restart: nothing is left to play.
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
-    // Where the operator keeps the money, its wallet is still being paid.
     until("every credit", async || alice(&server).wallet().is_none_or(|wallet| wallet.dues.is_empty())).await;
     let before = alice(&server);
     assert_eq!(play(&mut client, request.clone()).await, answers);
-    // A series of that name with other content is another request.
     for other in [AutospinRequest { win_limit_minor: Some(1), ..request.clone() }, series("s", &account, 61)] {
         let refused = play(&mut client, other).await;
         assert_eq!(refused.len(), 1);
@@ -218,7 +210,7 @@ async fn pl_07_a_stopping_service_says_what_is_left() {
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 1_000_000).await;
-    // A pause longer than any test: the second spin is never reached. A round that waits is as good.
+    // The pause exceeds any test, so there is no second spin. An open round stops the series as well.
     let request = AutospinRequest { pause_ms: 60_000, ..series("s", &account, 5) };
     let mut stream = client.autospin(request.clone(), None).await.unwrap();
     let first = stream.message().await.unwrap().unwrap();
@@ -235,7 +227,6 @@ async fn pl_07_a_stopping_service_says_what_is_left() {
     server.stop().await.unwrap();
 }
 
-/// Whether a series ended for want of money, with the same details as a spin's status.
 fn is_insufficient(last: &AutospinResponse) -> bool {
     let refusal = last.refusal.as_ref().unwrap();
     let details = refusal.encode_to_vec().into();
@@ -278,7 +269,6 @@ async fn pl_12_bw_29_a_refused_spin_ends_the_series_with_its_reason() {
     server.stop().await.unwrap();
 }
 
-/// Rounds that wait for the player, and the jackpot.
 mod forced {
     use super::*;
     use motherlode_tests::{Force, vials};
@@ -318,7 +308,6 @@ mod forced {
         let server = start_fresh(&config(data.path())).await;
         let mut client = Client::connect(server.address()).await;
         let account = client.fund("alice", EUR, 5 * BET + 1).await;
-        // 30 - 2 x 15 is not below zero, 30 - 3 x 15 is; then the money is enough for two more.
         let cases = [(Some(2 * BET), 3, AutospinStop::LossLimit), (None, 2, AutospinStop::Refused)];
         for (number, (loss_limit_minor, lost, stop)) in (0..).zip(cases) {
             let request = AutospinRequest { loss_limit_minor, ..series(&format!("s{number}"), &account, 100) };
@@ -344,7 +333,6 @@ mod forced {
         for stop_on_jackpot in [false, true] {
             let mut request =
                 AutospinRequest { stop_on_jackpot, ..series(&format!("s{stop_on_jackpot}"), &account, 9) };
-            // Ten coins a line make the jackpot likely enough to be found soon.
             request.stake.as_mut().unwrap().coins_per_line = 10;
             let mut stream = client.autospin(request, Some(Force::Pick)).await.unwrap();
             let open = stream.message().await.unwrap().unwrap().played.unwrap();
@@ -358,7 +346,7 @@ mod forced {
             let win = hit.win.unwrap().amount_minor;
             assert_eq!(counted.total_win.unwrap().amount_minor, win + jackpot);
             if !stop_on_jackpot {
-                let next = stream.message().await.unwrap().unwrap().played.expect("it goes on");
+                let next = stream.message().await.unwrap().unwrap().played.expect("it continues");
                 drop(stream);
                 finish(&mut client, &next).await;
             }

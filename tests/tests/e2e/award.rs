@@ -1,4 +1,4 @@
-//! The traces of a hit: in its round, and in its pool's statement.
+//! A hit in its round and in its pool's statement.
 
 use motherlode_books::Nano;
 use motherlode_ledger::Options;
@@ -11,8 +11,6 @@ use motherlode_proto::{
 use motherlode_tests::{Client, EUR, Force, bet, config, fresh, start_with, vials};
 use std::time::Duration;
 
-/// A hit in a session by a clock that stands, so that its day is no matter of luck: the session, and the round as it's kept
-/// once the award has been paid.
 async fn hit_in_a_session(client: &mut Client) -> (SessionIs, Round) {
     let account = client.fund("alice", EUR, 1_000_000).await;
     let open = OpenSessionRequest {
@@ -45,7 +43,6 @@ struct SessionIs {
     name: String,
 }
 
-/// Noon of 2026-11-20.
 const NOON_MS: i64 = (20_777 * 24 + 12) * 3_600_000;
 
 async fn service_at_noon(data: &std::path::Path) -> motherlode_tests::Server {
@@ -61,15 +58,14 @@ async fn pl_21_a_round_keeps_its_contribution_its_jackpot_and_its_session() {
     let mut client = Client::connect(server.address()).await;
     let (session, round) = hit_in_a_session(&mut client).await;
     let euro = |text: &str| text.parse::<Nano>().unwrap();
-    // 15 lines of 10 coins of 0.20 EUR, and half a percent of it.
     assert_eq!((round.bet.as_ref().unwrap().amount_minor, euro(&round.contribution_eur)), (3_000, euro("0.15")));
     assert_eq!(round.jackpots.len(), 1);
     let won = &round.jackpots[0];
-    // A fiftieth of 20,000.15 EUR, down to the cent (BW-13, BW-16).
+    // A fiftieth of 20,000.15 EUR, rounded down to the cent (BW-13, BW-16).
     assert_eq!((won.pool_id.as_str(), won.amount.as_ref().unwrap().amount_minor), ("bewitched", 40_000));
     assert_eq!(won.hit_position, round.steps[1].position);
     assert_eq!((round.session_name.as_str(), session.name.len()), (session.name.as_str(), 32));
-    assert_ne!(round.session_name, session.id, "whoever reads the round cannot use the session");
+    assert_ne!(round.session_name, session.id, "a reader of the round cannot use the session");
     server.stop().await.unwrap();
 }
 
@@ -87,7 +83,6 @@ async fn pl_24_a_days_statement_has_its_hit_with_its_sources_and_reconciles() {
     let hit = &statement.hits[0];
     assert_eq!((hit.round_id.as_str(), hit.hit_position), (&*round.round_id, round.jackpots[0].hit_position));
     assert_eq!((&hit.amount, hit.cycle, hit.collision), (&round.jackpots[0].amount, 1, false));
-    // Of 0.15 EUR a fiftieth goes to the player; its 0.003 EUR are no cent, and stay with the rest.
     let sources = [&hit.increments_eur, &hit.seed_from_reserve_eur, &hit.seed_from_house_eur, &hit.to_reserve_eur];
     assert_eq!(sources.map(|figure| euro(figure)), ["0.003", "0", "400", "0.15"].map(euro));
     let closing = statement.closing.unwrap();

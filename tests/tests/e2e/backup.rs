@@ -1,5 +1,4 @@
-//! Backups (PL-30): what was copied while a service ran restores to one that answers as of the copy's end, from segment files
-//! and from JetStream; and no restore overwrites anything.
+//! Backups (PL-30): a copy made while a service runs restores the state at its end, and a restore never overwrites.
 
 use motherlode_books::{Currency, HOME, StreamId};
 use motherlode_log::Record;
@@ -37,7 +36,6 @@ fn copied(from: &LogLocation, to: &LogLocation) -> Result<(), String> {
     copy(from, to, false, &AtomicBool::new(false), &AtomicU64::new(0)).map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// File by file, in the order of their names, as `cp` does.
 fn files_copied(data: &Path, to: &Path) {
     let (from, to) = (log_folder(data, HOME), log_folder(to, HOME));
     fs::create_dir_all(&to).unwrap();
@@ -49,7 +47,6 @@ fn files_copied(data: &Path, to: &Path) {
     }
 }
 
-/// A player's balance after the first so many records, minor units, as the last record of the player says it.
 fn balance_after(records: &[Record], player: &str) -> Option<i64> {
     let stream = StreamId::player("acme", player);
     let logged = records.iter().rev().map(|stored| record::decode(&stored.bytes).unwrap());
@@ -57,7 +54,6 @@ fn balance_after(records: &[Record], player: &str) -> Option<i64> {
     last.balances_after.iter().find(|(currency, _)| *currency == Currency::EUR).map(|(_, amount)| amount.0)
 }
 
-/// Plays on until told to stop.
 async fn busy(mut player: Player, mut client: Client, stop: Arc<AtomicBool>, answers: Arc<AtomicU64>) {
     while !stop.load(Ordering::Acquire) {
         player.play_round(&mut client, &answers).await.unwrap();
@@ -65,7 +61,6 @@ async fn busy(mut player: Player, mut client: Client, stop: Arc<AtomicBool>, ans
     }
 }
 
-/// Waits for so many more answers.
 async fn answered(answers: &AtomicU64, more: u64) {
     let wanted = answers.load(Ordering::Relaxed) + more;
     while answers.load(Ordering::Relaxed) < wanted {
@@ -73,8 +68,6 @@ async fn answered(answers: &AtomicU64, more: u64) {
     }
 }
 
-/// Takes a backup while one player plays and another has stopped, restores it, and holds what is served then against the
-/// log that it was taken of. `played` answers are given before.
 async fn restores(at: &Path, config: Config, played: u64, take: impl Fn(&LogLocation, &Path) + Send + 'static) {
     let server = serve(&config).await;
     let mut client = Client::connect(server.address()).await;
@@ -97,11 +90,10 @@ async fn restores(at: &Path, config: Config, played: u64, take: impl Fn(&LogLoca
     stop.store(true, Ordering::Release);
     playing.await.unwrap();
 
-    // Restored onto an empty disk, while the service is still there.
     let restored = on(&at.join("restored"), Store::default());
     copied(&folder(&backup), &folder(&restored.data)).unwrap();
     let (all, held) = (records(&from), records(&folder(&restored.data)));
-    assert!(held.len() as u64 >= durable, "what was answered before is in it");
+    assert!(held.len() as u64 >= durable, "it has the earlier answers");
     assert!(all.len() > held.len() && all.starts_with(&held), "it is the log's beginning");
     checked(&restored.data);
     let second = serve(&restored).await;
@@ -127,7 +119,6 @@ async fn pl_30_a_copy_of_segment_files_that_are_written_restores_to_an_audited_s
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_the_files_themselves_copied_while_they_are_written_restore_to_an_audited_service() {
     let at = tempfile::tempdir().unwrap();
-    // So small that the log has several.
     let mut config = on(&at.path().join("data"), Store::default());
     config.limits.segment_bytes = 64 << 10;
     restores(at.path(), config, 300, |from, backup| match from {
@@ -147,7 +138,7 @@ async fn pl_30_a_copy_of_a_stream_that_is_written_restores_to_an_audited_service
     .await;
 }
 
-/// PL-30: neither onto a log that is served, nor onto one that went on after the backup, nor onto another.
+/// A restore does not overwrite a served log, a log that continued after the backup, or another log.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_restore_overwrites_nothing() {
     let at = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Bytes that wait to be sent, and the operator who pays for them (issue A4).
+//! Bytes waiting to be sent, charged to the operator (UF-04).
 
 use crate::PROGRAM;
 use futures_util::future::join_all;
@@ -18,7 +18,6 @@ use std::{fs, sync::Arc};
 
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
-/// Most bytes that a process has had in memory.
 fn most(process: &Process) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
     let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -34,14 +33,12 @@ fn account(operator: &str) -> Account {
     Account { operator_id: operator.into(), player_id: "alice".into(), currency_code: "EUR".into() }
 }
 
-/// Streams and pages that nobody reads, and self-checks without end: the memory stays below 1 GB, and
-/// another operator plays. Who is refused what is shown by the tests of the budget and of those who follow.
+/// With unread streams and pages and repeated self-checks, memory stays below 1 GB, and another operator plays.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_04_unread_streams_and_answers_and_self_checks_have_a_bound_for_each_operator_and_in_all() {
     let data = tempfile::tempdir().unwrap();
     let text = ["acme", "other", "platform"].map(|id| operator(id, &[(id, ALL)])).concat();
     let file = data.path().join("serve.toml");
-    // As much smaller as the load is than one that fills the default.
     let limits = "[limits]\nbuffer_bytes_max = 33554432\nbuffer_bytes_per_operator_max = 16777216\n";
     fs::write(&file, format!("{limits}{text}")).unwrap();
     let process = Process::start(PROGRAM, &data.path().join("log"), Some(&file));
@@ -88,7 +85,6 @@ async fn uf_04_unread_streams_and_answers_and_self_checks_have_a_bound_for_each_
     let grown = most(&process) - calm;
     println!("{} MB before, {} MB more afterwards", calm >> 20, grown >> 20);
     assert!(calm + grown < 1 << 30 && grown < 256 << 20, "{grown} bytes more than {calm}");
-    // What was never read is given back with its connections.
     drop(unreads);
     until("the operator's share", async || {
         let list = ListRoundsRequest { account: Some(alice.clone()), page_size: 100, ..Default::default() };
@@ -105,7 +101,6 @@ async fn uf_04_who_asks_for_a_self_check_joins_the_one_under_way() {
     let check = server.self_check();
     let (one, other) = tokio::join!(check.check(), check.check());
     assert!(Arc::ptr_eq(&one, &other));
-    // The next is another.
     let next = check.check().await;
     assert!(!Arc::ptr_eq(&one, &next));
     assert!(next.is_empty(), "{next:?}");

@@ -1,4 +1,4 @@
-//! Free rounds end to end (PL-18): granted, listed, played every way there is, voided, expired, taken back.
+//! Free rounds end to end (PL-18): granted, listed, played, voided, expired, revoked.
 
 use motherlode_books::{Account as Books, Currency};
 use motherlode_ledger::Options;
@@ -38,7 +38,6 @@ fn minor(money: Option<&Money>) -> i64 {
     money.unwrap().amount_minor
 }
 
-/// A player who has an account, and nothing on it.
 async fn join(client: &mut Client, name: &str) -> Account {
     let account = account(name, EUR);
     let request_id = "open".to_owned();
@@ -56,7 +55,6 @@ async fn listed(client: &mut Client, account: &Account) -> Vec<Campaign> {
     client.spin.list_campaigns(request).await.unwrap().into_inner().campaigns
 }
 
-/// Where the player's one campaign stands, and the rounds that it has left.
 async fn standing(client: &mut Client, account: &Account) -> (CampaignState, u32) {
     let campaigns = listed(client, account).await;
     assert_eq!(campaigns.len(), 1);
@@ -85,7 +83,6 @@ async fn round(client: &mut Client, round_id: &str) -> Round {
     client.ledger.get_round(request).await.unwrap().into_inner().round.unwrap()
 }
 
-/// Sums the pools' balances and the contributions due to them, in 1e-9 EUR.
 fn pooled(server: &Server) -> i128 {
     server.collected("bewitched") + server.holding(Books::Reserve("bewitched"), Currency::EUR)
 }
@@ -94,8 +91,8 @@ fn refused(status: &Status) -> (Code, String) {
     (status.code(), reason(status))
 }
 
-/// PL-18, PL-21: of every game, by a player without a cent: nothing is paid, all is won, everything that shows the round
-/// names the campaign, no pool gets anything, collections grow as ever; over a restart, and the audit agrees.
+/// PL-21: free rounds cost player and pools nothing and pay wins; all views of the round name the campaign, and
+/// collections grow as usual.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_free_rounds_of_every_game_cost_nothing_and_pay_real_money() {
     let data = tempfile::tempdir().unwrap();
@@ -128,7 +125,7 @@ async fn pl_18_free_rounds_of_every_game_cost_nothing_and_pay_real_money() {
         assert_eq!(refused(&over), (Code::FailedPrecondition, "CAMPAIGN_USED_UP".into()));
     }
     assert_eq!(client.balance(&fred).await, balance);
-    assert!(balance > 0, "somebody has won something in 150 rounds");
+    assert!(balance > 0, "there is a win in 150 rounds");
     assert_eq!(pooled(&server), 0);
     assert_eq!(server.holding(Books::Promotion("acme"), Currency::EUR), -promoted * 10_000_000);
     let house = server.holding(Books::House("acme"), Currency::EUR);
@@ -150,7 +147,7 @@ async fn pl_18_free_rounds_of_every_game_cost_nothing_and_pay_real_money() {
     assert_eq!(replayed.view.balance_before.0, 0);
 }
 
-/// PL-11, PL-18: a grant, a free round and a taking back have one effect and one answer, for ever.
+/// PL-11: a grant, a free round and a revocation are idempotent.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_requests_about_campaigns_have_one_effect_and_one_answer() {
     let data = tempfile::tempdir().unwrap();
@@ -172,7 +169,6 @@ async fn pl_18_requests_about_campaigns_have_one_effect_and_one_answer() {
         let other = GrantCampaignRequest { rounds: 2, ..request.clone() };
         let reused = grant(&mut client, other).await.unwrap_err();
         assert_eq!(refused(&reused), (Code::AlreadyExists, "REQUEST_ID_REUSED".into()));
-        // Under another id it's another request, for a name that is taken.
         let again = GrantCampaignRequest { request_id: "again".into(), ..request.clone() };
         let exists = grant(&mut client, again).await.unwrap_err();
         assert_eq!(refused(&exists), (Code::AlreadyExists, "CAMPAIGN_EXISTS".into()));
@@ -187,7 +183,7 @@ async fn pl_18_requests_about_campaigns_have_one_effect_and_one_answer() {
     checked(data.path());
 }
 
-/// PL-12, PL-18: what can't be granted, played or taken back is refused with its reason, and nothing is logged.
+/// PL-12, PL-18: invalid grants, free rounds and revocations are refused with their reason, and nothing is logged.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_what_no_campaign_can_be_is_refused_and_nothing_is_logged() {
     let data = tempfile::tempdir().unwrap();
@@ -252,7 +248,6 @@ async fn pl_18_what_no_campaign_can_be_is_refused_and_nothing_is_logged() {
     server.stop().await.unwrap();
 }
 
-/// A service on a clock that the test moves.
 async fn timed(data: &Path, clock: &Arc<AtomicI64>) -> (Server, Client) {
     let time = Arc::clone(clock);
     let options = Options::on_clock(move || time.load(Ordering::SeqCst));
@@ -262,8 +257,7 @@ async fn timed(data: &Path, clock: &Arc<AtomicI64>) -> (Server, Client) {
     (server, client)
 }
 
-/// PL-18, PL-02: at its expiry a campaign's rounds are over, over restarts too; a round that was begun in time goes on, and
-/// what a void gives back later isn't played any more.
+/// PL-02: no round is played after the campaign's expiry, not even a voided one; an open round can be completed.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_a_campaign_expires_and_a_round_begun_before_goes_on() {
     let data = tempfile::tempdir().unwrap();
@@ -298,7 +292,6 @@ async fn pl_18_a_campaign_expires_and_a_round_begun_before_goes_on() {
     assert_eq!(refused(&late), (Code::FailedPrecondition, "CAMPAIGN_EXPIRED".into()));
     let left = 1_000 - u32::try_from(spins.len()).unwrap() - 1;
     assert_eq!(standing(&mut client, &fred).await, (CampaignState::Expired, left));
-    // What was said in time is said again.
     let first = free_round(neptune(), "f0", &fred, "spring");
     assert_eq!(client.spin(first, None).await.unwrap().position, spins.first().unwrap_or(&open).position);
     assert_eq!(grant(&mut client, request).await.unwrap().state(), CampaignState::Active);
@@ -310,7 +303,6 @@ async fn pl_18_a_campaign_expires_and_a_round_begun_before_goes_on() {
     checked(data.path());
 }
 
-/// PL-18: taken back while not begun, and only then.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_a_campaign_is_taken_back_only_before_its_first_round() {
     let data = tempfile::tempdir().unwrap();
@@ -325,7 +317,6 @@ async fn pl_18_a_campaign_is_taken_back_only_before_its_first_round() {
     let played = play(&mut client, neptune(), free_round(neptune(), "b1", &fred, "b"), 0).await;
     let begun = cancel(&mut client, &fred, "cancel-b", "b").await.unwrap_err();
     assert_eq!(refused(&begun), (Code::FailedPrecondition, "CAMPAIGN_BEGUN".into()));
-    // Nor when the one round is void: nothing is erased.
     void(&mut client, &played[0].round_id).await;
     let begun = cancel(&mut client, &fred, "cancel-b", "b").await.unwrap_err();
     assert_eq!(reason(&begun), "CAMPAIGN_BEGUN");
@@ -335,8 +326,7 @@ async fn pl_18_a_campaign_is_taken_back_only_before_its_first_round() {
     checked(data.path());
 }
 
-/// PL-18: campaigns are listed by page, the oldest grant first, of the account's currency; what is granted meanwhile comes
-/// at the end.
+/// Campaigns are listed by page in order of their grants, for the account's currency; new ones come last.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_campaigns_are_listed_by_page() {
     let data = tempfile::tempdir().unwrap();
@@ -368,7 +358,7 @@ async fn pl_18_campaigns_are_listed_by_page() {
     server.stop().await.unwrap();
 }
 
-/// PL-18, PL-04: the win goes back as far as it goes, the bet to the promotion, and the round to its campaign.
+/// PL-04: the win is taken back up to the balance, the bet returns to the promotion, and the round to the campaign.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_a_voided_free_round_is_played_again() {
     let data = tempfile::tempdir().unwrap();
@@ -395,7 +385,7 @@ async fn pl_18_a_voided_free_round_is_played_again() {
         assert_eq!((balance, standing(&mut client, &fred).await), (0, (CampaignState::Active, 20)));
         let request = ListCollectionsRequest { account: Some(fred.clone()), game: game.name().into() };
         let collections = client.ledger.list_collections(request).await.unwrap().into_inner().collections;
-        assert!(collections.iter().all(|of| of.scope.is_empty()), "what was collected is gone: {collections:?}");
+        assert!(collections.iter().all(|of| of.scope.is_empty()), "the collection is lost: {collections:?}");
         play(&mut client, game, free_round(game, "again", &fred, "spring"), 0).await;
         assert_eq!(standing(&mut client, &fred).await, (CampaignState::Active, 19));
     }
@@ -403,8 +393,8 @@ async fn pl_18_a_voided_free_round_is_played_again() {
     checked(data.path());
 }
 
-/// PL-18, PL-07, PL-16: on a stream, in a series, in a session whose loss limit has no room for a bet; and however many ask
-/// at once, no round too many is played.
+/// PL-07, PL-16: on a stream, in a series, and in a session with a loss limit below one bet; concurrent calls never
+/// exceed the campaign.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_free_rounds_are_played_every_way_and_never_one_too_many() {
     let data = tempfile::tempdir().unwrap();
@@ -427,7 +417,7 @@ async fn pl_18_free_rounds_are_played_every_way_and_never_one_too_many() {
     left -= 1;
     assert_eq!(standing(&mut client, &fred).await, (CampaignState::Active, left));
 
-    // More than there are, all at once: on one stream. A round that stays open keeps the others out meanwhile.
+    // More concurrent calls than rounds, on one stream; an open round blocks the others for a while.
     let calls: Vec<_> = (0..40)
         .map(|tag| {
             let session_id = session_id.clone();
@@ -453,7 +443,6 @@ async fn pl_18_free_rounds_are_played_every_way_and_never_one_too_many() {
         }
     }
 
-    // A series of more rounds than are left ends refused, and has lost nothing.
     grant(&mut client, campaign(neptune(), "autumn", &fred, 3)).await.unwrap();
     let series = AutospinRequest {
         request_id: "series".into(),

@@ -1,4 +1,4 @@
-//! Campaigns for many players (PL-36): granted in one call, with their liability, and held to their operator's cap.
+//! Campaigns for many players (PL-36): granted in one call, with their liability, within the operator's cap.
 
 use motherlode_books::{Event, StreamId};
 use motherlode_proto::{
@@ -40,7 +40,6 @@ fn names(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("p{number}")).collect()
 }
 
-/// Ten rounds at 0.15 EUR each of Neptune for each player.
 fn autumn(request_id: &str, players: &[String]) -> GrantCampaignsRequest {
     GrantCampaignsRequest {
         request_id: request_id.into(),
@@ -59,7 +58,6 @@ async fn grant(client: &mut Client, request: GrantCampaignsRequest) -> Result<Gr
     Ok(client.spin.grant_campaigns(request).await?.into_inner())
 }
 
-/// The exact figures of one round, by the game's own mathematics: expected and highest, in cents.
 fn of_one_round() -> (Exact, Exact) {
     let game = latest("neptune").unwrap();
     let stake = Staked { coin_value_micros: 10_000, lines: 15, coins_per_line: 1, buy_feature: false };
@@ -86,7 +84,6 @@ async fn pl_36_one_call_grants_many_players_with_exact_liability_once_and_for_al
     assert_eq!(liability.highest_eur, decimal(&(highest / exact(100_u32)), 2));
     assert_eq!((liability.cap_eur.as_str(), liability.currency_code.as_str()), ("", EUR));
 
-    // Repeated, it has the same answer and no second effect, whoever has played meanwhile.
     let ends = server.ends();
     assert_eq!(grant(&mut client, autumn("c1", &players)).await.unwrap(), granted);
     assert_eq!(server.ends(), ends);
@@ -139,7 +136,6 @@ async fn pl_36_what_can_not_be_granted_to_all_is_refused_before_anything_is_logg
     server.stop().await.unwrap();
 }
 
-/// Two of these campaigns fit under the cap, and no third.
 fn capped() -> (String, Vec<String>) {
     let players = names(4);
     let (_, highest) = of_one_round();
@@ -180,10 +176,8 @@ async fn pl_36_campaigns_at_once_can_not_pass_the_cap_together_nor_can_single_on
         commits.filter(|logged| logged.commit.stream == StreamId::System && logged.commit.events.iter().any(of)).count()
     };
     assert_eq!(reserved(&service.server), 2);
-    // Nobody was granted anything of those that were refused.
     let own = ListCampaignsRequest { account: Some(account("p0", EUR)), ..Default::default() };
     assert_eq!(acme.spin.list_campaigns(own).await.unwrap().into_inner().campaigns.len(), 2);
-    // The first again is the first again; a campaign for one player counts like those for many.
     let again = granted[0].grants[0].campaign.clone().unwrap().campaign_id;
     let request_id = again.trim_start_matches("autumn-").to_owned();
     assert_eq!(grant(&mut acme, autumn(&request_id, &players)).await.unwrap(), granted[0]);
@@ -199,7 +193,6 @@ async fn pl_36_campaigns_at_once_can_not_pass_the_cap_together_nor_can_single_on
     };
     let refused = acme.spin.grant_campaign(single).await.unwrap_err();
     assert_eq!(&*reason(&refused), "CAMPAIGN_LIABILITY_ABOVE_CAP");
-    // Another operator has its own.
     let mut other = service.with(&token("other")).await;
     let theirs = Account { operator_id: "other".into(), ..account("p0", EUR) };
     other.fund_account(&theirs, 100).await;

@@ -1,5 +1,4 @@
-//! A cancelled request has no effect afterwards, for every kind of request (PL-42, C1 of the issue): in the log, nothing of a request
-//! follows its `RequestCancelled`, whichever process proposes it.
+//! A cancelled request has no effect after its `RequestCancelled` in the log, whichever process proposes it (PL-42).
 
 use crate::node_forgeries::{self, client};
 use motherlode_books::{Autospin, Event, LiabilityReserved, Nano, StreamId};
@@ -41,7 +40,6 @@ async fn cancel(client: &mut Client, account: &Account, request_id: &str) -> Req
     client.ledger.cancel_request(request).await.unwrap().into_inner().outcome.unwrap()
 }
 
-/// Cancels an operator's request.
 async fn cancel_of(client: &mut Client, operator: &str, request_id: &str) -> Result<RequestOutcome, Status> {
     let (operator_id, request_id) = (operator.to_owned(), request_id.to_owned());
     let request = CancelRequestRequest { operator_id, request_id, ..Default::default() };
@@ -54,7 +52,6 @@ async fn outcome_of(client: &mut Client, operator: &str, request_id: &str) -> Re
     Ok(client.ledger.get_request(request).await?.into_inner().outcome.unwrap())
 }
 
-/// Reads a series to its end; the player finishes the rounds that wait.
 async fn play(client: &mut Client, mut stream: Streaming<AutospinResponse>) -> Vec<AutospinResponse> {
     let mut answers = vec![];
     while let Some(answer) = stream.message().await.unwrap() {
@@ -81,7 +78,6 @@ fn is_cancelled(answer: &AutospinResponse) -> bool {
     answer.stop() == AutospinStop::Refused && reason(&status) == "REQUEST_CANCELLED"
 }
 
-/// Positions of a player's rounds behind a position.
 fn rounds_after(ledgers: &Ledgers, stream: &StreamId, position: u64) -> Vec<u64> {
     let later = commits(ledgers.of(stream).unwrap(), position + 1);
     let of_player = later.filter(|logged| logged.commit.stream == *stream);
@@ -104,7 +100,6 @@ async fn pl_42_mf_c1_a_running_series_plays_no_round_after_its_cancellation() {
     let mut player = client.clone();
     let playing = tokio::spawn(async move { play(&mut player, stream).await });
     let mut head = server.ledger_of("alice").head();
-    // Somewhere in the middle of it.
     let is_begun = || server.player("alice").rounds_started >= 10;
     while !is_begun() {
         head.changed().await.unwrap();
@@ -130,7 +125,6 @@ async fn pl_42_mf_c1_a_running_series_plays_no_round_after_its_cancellation() {
     for same in [cancel(&mut client, &account, "s").await, outcome(&mut client, &account, "s").await] {
         assert_eq!(same, stopped);
     }
-    // The played rounds remain: each can still be looked up, and is not cancelled.
     let first = cancel(&mut client, &account, &Autospin::spin_request_id("s", 1)).await;
     assert_eq!((first.state(), first.round.unwrap().round_id), (State::Applied, played[0].clone()));
     assert_eq!(rounds_after(server.ledgers(), &alice(), stopped.position), [] as [u64; 0]);
@@ -154,7 +148,6 @@ async fn pl_42_mf_c1_a_series_that_is_cancelled_before_it_begins_plays_nothing()
         cancelled.position,
         "the player's last commit is the cancellation"
     );
-    // Another request than a series under the id: the series can't begin either.
     client.play_out(bet("t", &account, "0.01")).await.unwrap();
     let stream = client.autospin(series("t", &account, 5), None).await.unwrap();
     let answers = play(&mut client, stream).await;
@@ -162,7 +155,7 @@ async fn pl_42_mf_c1_a_series_that_is_cancelled_before_it_begins_plays_nothing()
     server.stop().await.unwrap();
 }
 
-/// A part of a request, proposed together with its cancellation: the order of the log decides, staged commits included.
+/// A part and the cancellation are proposed together; the order of the log decides, including staged commits.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_42_mf_c1_the_writer_refuses_a_part_behind_a_cancellation_that_is_not_durable_yet() {
     let data = tempfile::tempdir().unwrap();
@@ -224,7 +217,6 @@ async fn pl_42_mf_c1_a_session_whose_request_is_cancelled_is_not_opened() {
         let of_player = server.player("alice");
         assert_eq!(of_player.head.position, cancelled.position, "nothing is logged, no play money given");
     }
-    // Applied first: it's open, and reported as open.
     for account in [&money, &play] {
         let id = format!("t-{}", account.currency_code);
         let opened = open(&mut client, &id, account).await.unwrap();
@@ -237,7 +229,6 @@ async fn pl_42_mf_c1_a_session_whose_request_is_cancelled_is_not_opened() {
     checked(data.path());
 }
 
-/// Ten free rounds of Neptune for each player.
 fn autumn(request_id: &str, players: &[&str]) -> GrantCampaignsRequest {
     GrantCampaignsRequest {
         request_id: request_id.into(),
@@ -279,7 +270,6 @@ async fn pl_42_mf_c1_campaigns_for_many_players_are_cancelled_by_their_operator(
         accounts.push(client.fund(player, EUR, 100).await);
     }
 
-    // Before it begins, by the operator, or by one of its players: nothing of it.
     assert_eq!(cancel_of(&mut client, "acme", "g1").await.unwrap().state(), State::Cancelled);
     assert_eq!(cancel(&mut client, &accounts[2], "g2").await.state(), State::Cancelled);
     let ends = server.ends();
@@ -290,7 +280,6 @@ async fn pl_42_mf_c1_campaigns_for_many_players_are_cancelled_by_their_operator(
     assert_eq!(server.ends(), ends, "nothing was logged");
     assert_eq!(reservations(server.ledger()), 0);
 
-    // Broken off after the reservation and the first grant: the rest is stopped.
     let request = autumn("g3", &players);
     let reserved = LiabilityReserved {
         operator: "acme".into(),
@@ -337,7 +326,6 @@ async fn pl_42_mf_c1_campaigns_for_many_players_are_cancelled_by_their_operator(
     }
     assert_eq!(cancel_of(&mut client, "acme", "g3").await.unwrap(), stopped, "idempotent");
 
-    // All of it applied: that's the answer, and nothing is stopped.
     let whole = grant(&mut client, autumn("g4", &players)).await.unwrap();
     let applied = cancel_of(&mut client, "acme", "g4").await.unwrap();
     assert_eq!((applied.state(), applied.stopped, applied.position), (State::Applied, false, whole.position));
@@ -364,7 +352,6 @@ async fn pl_42_mf_c1_a_cancelled_grant_under_a_cap_reserves_nothing() {
     };
     let refused = at_spin.spin.grant_campaign(single.clone()).await.unwrap_err();
     assert_eq!(reason(&refused), "REQUEST_CANCELLED");
-    // A call that had looked the request up before its cancellation.
     let [_, reservation] = motherlode_ledger::reservation_ids("acme", "alice", "g");
     let reserved = Event::LiabilityReserved(LiabilityReserved {
         operator: "acme".into(),
@@ -392,7 +379,6 @@ async fn pl_42_mf_c1_in_split_roles_the_writer_refuses_what_a_spin_process_propo
     let service = node_forgeries::Service::start_with(2, "").await;
     let account = service.player().await;
     let (mut at_ledger, at_spin) = (client(&service.ledger, "acme").await, client(&service.spin, "acme").await);
-    // Cancelled at one process while another plays it.
     let mut player = at_spin.clone();
     let request = series("s", &account, 1000);
     let stream = player.autospin(request.clone(), None).await.unwrap();
@@ -406,7 +392,7 @@ async fn pl_42_mf_c1_in_split_roles_the_writer_refuses_what_a_spin_process_propo
     let played = rounds(&playing.await.unwrap());
     assert_eq!((stopped.state(), stopped.stopped, &stopped.round_ids), (State::Applied, true, &played));
     assert_eq!(rounds_after(service.ledger.ledgers(), &alice(), stopped.position), [] as [u64; 0]);
-    // A forged cancellation of an internal request, and of another operator's request.
+    // Forged cancellations of an internal request and of another operator's request.
     let acted = |actor: &str| Event::ActedBy { actor: actor.into(), reference: String::new() };
     for (stream, id, actor, why) in [
         (StreamId::System, "generation/9", "c0", "KIND_NOT_ALLOWED"),
@@ -483,7 +469,6 @@ async fn pl_42_mf_c1_rates_switches_and_pools_are_cancelled_by_their_operator() 
     }
     assert_eq!(server.ends(), ends, "nothing was logged");
 
-    // Applied first: the answer has where.
     let set = ann.ledger.set_exchange_rate(rate("rate")).await.unwrap().into_inner().position;
     ann.jackpot.suspend_pool(suspend("pool")).await.unwrap();
     let suspended = server.ledger().books(|books| books.pool(POOL).unwrap().head.position);
@@ -495,7 +480,6 @@ async fn pl_42_mf_c1_rates_switches_and_pools_are_cancelled_by_their_operator() 
         assert_eq!((applied.state(), applied.position), (State::Applied, position), "{id}");
     }
 
-    // Tenants and roles.
     let foreign = cancel_of(&mut other, "acme", "x").await.unwrap_err();
     assert_eq!((foreign.code(), &*reason(&foreign)), (Code::NotFound, "ACCOUNT_UNKNOWN"));
     let mut player = shown("player").await;

@@ -1,4 +1,4 @@
-//! Amounts at their ends, over the calls and over restarts: no caller's amount stops anybody else (issue 10, A1).
+//! Extreme amounts in calls and across restarts: no caller's amount blocks another caller.
 
 use motherlode_proto::{
     jackpot::v1::{ChangePoolTermsRequest, OpenPoolRequest, PoolTerms},
@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-/// The ceilings of a balance and of one amount in EUR, in cents, as the documentation of the calls states them.
 const BALANCE_MAX: i64 = 1_000_000_000_000_000;
 const AMOUNT_MAX: i64 = 10_000_000_000_000;
 
@@ -24,7 +23,6 @@ fn withdraw(request_id: &str, account: &Account, amount_minor: i64) -> WithdrawR
     WithdrawRequest { request_id: request_id.to_owned(), account: Some(account.clone()), amount_minor }
 }
 
-/// The code and reason of a refusal, and the limit that it names.
 fn refused<T: std::fmt::Debug>(result: Result<T, Status>) -> (Code, String, Option<i64>) {
     let status = result.unwrap_err();
     let details = status.get_error_details();
@@ -81,7 +79,6 @@ async fn uf_01_what_passes_a_ceiling_is_refused_with_the_limit_and_changes_nothi
         assert_eq!(refused(rate), (Code::FailedPrecondition, "RATE_OUT_OF_BOUNDS".to_owned(), None));
     }
     assert_eq!(server.ends(), before);
-    // At the ceiling money goes out and comes in again, and bets are taken.
     client.ledger.withdraw(withdraw("out", &alice, BALANCE_MAX)).await.unwrap();
     client.ledger.deposit(deposit("in", &alice, AMOUNT_MAX)).await.unwrap();
     client.play_out(bet("b", &alice, "0.01")).await.unwrap();
@@ -97,7 +94,6 @@ fn rate_of(request_id: &str, currency: &str, eur_per_unit: &str) -> SetExchangeR
     }
 }
 
-/// An amount field, brought to a value.
 #[derive(Debug, Clone)]
 enum Call {
     Deposit(i64),
@@ -111,7 +107,6 @@ enum Call {
     Restart,
 }
 
-/// The ends of what a field can say, and what lies about the ceilings.
 fn amount() -> impl Strategy<Value = i64> {
     let ends = [i64::MIN, -1, 0, 1, AMOUNT_MAX - 1, AMOUNT_MAX, AMOUNT_MAX + 1, BALANCE_MAX, BALANCE_MAX + 1, i64::MAX];
     prop_oneof![prop::sample::select(ends.to_vec()), any::<i64>()]
@@ -159,7 +154,7 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// Makes a call; whether it was taken. None is answered as a fault of the service's own.
+/// Makes a call and returns whether it was accepted. No call may fail with an internal error.
 async fn make(client: &mut Client, number: usize, alice: &Account, call: &Call) -> bool {
     let id = format!("n{number}");
     let stake = |coin: &str, lines: u32, coins: u32| {
@@ -230,7 +225,6 @@ async fn make(client: &mut Client, number: usize, alice: &Account, call: &Call) 
     false
 }
 
-/// The books of all partitions are sound, and no balance is above what deposits fill it up to and the most that rounds won.
 fn sound(server: &Server) {
     for ledger in server.ledgers().all() {
         ledger.books(|books| {

@@ -1,5 +1,5 @@
-//! Changes of pools and switches over gRPC, where there are operators: what stops something is made at once by one actor, all
-//! else is asked for by one and approved by another (PL-25, PL-27).
+//! Changes of pools and switches with operators: one actor can stop play at once, other changes need a second actor
+//! (PL-25, PL-27).
 
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -38,7 +38,6 @@ struct Service {
 }
 
 impl Service {
-    /// The platform has two actors, of whom the first has two tokens, and acme has one that may do everything.
     async fn start(data: &Path) -> Self {
         let all = r#"["play", "wallet", "support", "audit", "admin"]"#;
         let platform = operator("platform", &[("ann", all), ("bob", all), ("ann-too", all)]);
@@ -75,7 +74,6 @@ fn on(request_id: &str, game: &str) -> SetSwitchRequest {
     SetSwitchRequest { state: State::On.into(), reason: "mended".into(), ..off(request_id, game) }
 }
 
-/// Stops a game: it takes nobody else.
 async fn stop(client: &mut Client, request: SetSwitchRequest) {
     let switched = client.ledger.set_switch(request).await.unwrap().into_inner();
     assert_eq!(switched.change_id, 0);
@@ -233,7 +231,7 @@ async fn pl_27_every_change_of_a_pool_but_its_stop_takes_two_actors_and_is_check
     let second = ann.jackpot.resume_pool(resume("r2")).await.unwrap().into_inner().change_id;
     approve(&mut bob, "r1", first).await.unwrap();
     expect(approve(&mut bob, "r2", second).await, Code::FailedPrecondition, "POOL_STATUS");
-    assert_eq!(waiting(&mut ann).await.len(), 1, "what was refused still waits");
+    assert_eq!(waiting(&mut ann).await.len(), 1, "a refused change is still pending");
 
     ann.jackpot.suspend_pool(suspend("s3")).await.unwrap();
     let retire = |request_id: &str| RetirePoolRequest {
@@ -247,12 +245,10 @@ async fn pl_27_every_change_of_a_pool_but_its_stop_takes_two_actors_and_is_check
     expect(approve(&mut bob, "x", retired).await, Code::FailedPrecondition, "POOL_STATUS");
     expect(ann.jackpot.retire_pool(retire("y")).await, Code::FailedPrecondition, "POOL_STATUS");
 
-    // What was pooled after the proposal moves as well.
     let mut acme = service.client("acme").await;
     let alice = acme.fund("alice", EUR, 1_000_000).await;
     acme.play_out(bet("b", &alice, "0.01")).await.unwrap();
     bob.jackpot.suspend_pool(suspend("s4")).await.unwrap();
-    // The steward has yet to pool the bet: that is waited for.
     let position = approve(&mut bob, "x", retired).await.unwrap();
     assert_eq!(pool(&mut ann, "bewitched").await.unwrap().status(), PoolStatus::Retired);
     let commit = service.server.ledger().fetch(position).unwrap();
@@ -301,7 +297,7 @@ async fn pl_22_pl_27_significant_events_name_both_actors_and_proposals_are_for_t
     assert_eq!(seen(&mut ann).await.iter().map(content).collect::<Vec<_>>(), expected);
     let acme = seen(&mut service.client("acme").await).await;
     let switched: Vec<_> = expected.into_iter().filter(|(kind, _)| *kind == Kind::Switched).collect();
-    assert_eq!(acme.iter().map(content).collect::<Vec<_>>(), switched, "an operator sees what was switched");
+    assert_eq!(acme.iter().map(content).collect::<Vec<_>>(), switched, "an operator sees the switch");
     service.server.stop().await.unwrap();
 }
 
@@ -317,7 +313,11 @@ async fn pl_27_without_operators_a_change_is_made_at_once_and_none_can_be_approv
     let service = Service::start_as(data.path(), "").await;
     let mut anyone = Client::connect(service.server.address()).await;
     expect(approve(&mut anyone, "a", change).await, Code::FailedPrecondition, "NO_ACTORS");
-    assert_eq!(propose(&mut anyone, on("s", "neptune")).await, change, "a request has one effect, whoever repeats it");
+    assert_eq!(
+        propose(&mut anyone, on("s", "neptune")).await,
+        change,
+        "a request has one effect, also repeated by another actor"
+    );
     assert_eq!(switched_off(&mut anyone).await, 1);
     let switched = anyone.ledger.set_switch(on("t", "neptune")).await.unwrap().into_inner();
     assert_eq!((switched.change_id, switched.position), (0, service.server.ledger().durable()));
@@ -390,7 +390,6 @@ async fn uf_05_pl_25_an_operator_stops_its_own_games_and_two_of_its_actors_start
     approve(&mut second, "a", change).await.unwrap();
     assert_eq!(switched_off(&mut first).await, 0);
 
-    // A request's name is its operator's own: nobody takes another's.
     stop(&mut other, own(off("mine", "neptune"), "other")).await;
     stop(&mut first, own(off("mine", "dwarf-mine"), "acme")).await;
     let change = propose(&mut first, own(on("yours", "dwarf-mine"), "acme")).await;
@@ -398,7 +397,7 @@ async fn uf_05_pl_25_an_operator_stops_its_own_games_and_two_of_its_actors_start
     let change = propose(&mut other, own(on("yours", "neptune"), "other")).await;
     approve(&mut service.client("o2").await, "z", change).await.unwrap();
 
-    // What the platform has stopped only the platform starts, also where the operator had stopped it before.
+    // Only the platform can start a game that the platform has stopped, even if the operator stopped it before.
     stop(&mut first, own(off("again", "neptune"), "acme")).await;
     let change = propose(&mut first, own(on("t", "neptune"), "acme")).await;
     stop(&mut ann, own(off("platform", "neptune"), "acme")).await;
@@ -412,7 +411,7 @@ async fn uf_05_pl_25_an_operator_stops_its_own_games_and_two_of_its_actors_start
     assert!(whole.partitions.iter().all(|report| report.books.switched_off().count() == 0));
 }
 
-/// PL-11: a rejection is answered again where there are no operators any more, and so nobody who could reject.
+/// A repeated rejection gets its answer even after the operators were removed from the configuration.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_pl_27_a_rejection_is_answered_again_without_operators() {
     let data = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Connections that are opened and not used, and what they cost those who use theirs (issue A2).
+//! Idle and hostile connections, and their effect on others (UF-02).
 
 use crate::PROGRAM;
 use futures_util::future::join_all;
@@ -24,13 +24,10 @@ use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
 const SPIN: &str = "/motherlode.spin.v1.SpinService/Spin";
 
-/// Nothing that is waited for takes nearly as long.
 const NEVER: Duration = Duration::from_secs(30);
 
-/// All that comes until the connection ends, however it does.
 async fn rest(mut wire: Wire) -> Vec<u8> {
     let mut read = vec![];
-    // A reset is an end as well.
     let _ = timeout(NEVER, wire.read_to_end(&mut read)).await.expect("the connection is ended");
     read
 }
@@ -62,17 +59,15 @@ async fn uf_02_a_connection_that_never_ends_its_handshakes_is_dropped_in_the_cle
         .await;
         let plain = Target::plain(server.address());
         let target = if secured { Target::tls(server.address(), &certificates.root) } else { plain.clone() };
-        // Nothing at all, the beginning of TLS's first record, and half of HTTP/2's greeting.
         let begun = if secured { &[0x16, 3, 1][..] } else { &GREETING[..3] };
         let wires = [open(&plain, &[]).await, open(&plain, begun).await, open(&target, &GREETING[..12]).await];
         let honest = open(&target, GREETING).await;
         for ended in join_all(wires.map(rest)).await {
             assert!(ended.len() < 200, "no more than the service's own greeting: {}", ended.len());
         }
-        assert!(timeout(Duration::from_millis(1), rest(honest)).await.is_err(), "it has said what it must");
+        assert!(timeout(Duration::from_millis(1), rest(honest)).await.is_err(), "the preface is complete");
         server.stop().await.unwrap();
 
-        // A stop waits for calls, not for those who have not come to make one.
         let data = tempfile::tempdir().unwrap();
         let server = start(data.path(), |config| {
             config.tls = tls_again;
@@ -82,7 +77,7 @@ async fn uf_02_a_connection_that_never_ends_its_handshakes_is_dropped_in_the_cle
         .await;
         let target = target.at(server.address());
         let silent = [open(&plain.at(server.address()), &[]).await, open(&target, &GREETING[..12]).await];
-        timeout(NEVER, server.stop()).await.expect("it waits for nobody").unwrap();
+        timeout(NEVER, server.stop()).await.expect("it does not wait").unwrap();
         drop(silent);
     }
 }
@@ -92,7 +87,7 @@ async fn uf_02_a_connection_without_calls_or_answers_to_pings_is_closed() {
     let data = tempfile::tempdir().unwrap();
     let idle = start(data.path(), |config| config.limits.connection_idle_ms_max = 200).await;
     let received = rest(open(&Target::plain(idle.address()), GREETING).await).await;
-    // A frame's head is its length in three bytes and its type: GOAWAY is 7 (RFC 9113, 6.8).
+    // A frame's head has the length in three bytes, then the type; GOAWAY is 7 (RFC 9113, 6.8).
     let mut frames = &received[..];
     let mut types = vec![];
     while let [a, b, c, kind, rest @ ..] = frames {
@@ -100,7 +95,7 @@ async fn uf_02_a_connection_without_calls_or_answers_to_pings_is_closed() {
         let length = usize::from(*a) << 16 | usize::from(*b) << 8 | usize::from(*c);
         frames = &rest[5 + length..];
     }
-    assert!(types.contains(&7), "it's told: {types:?}");
+    assert!(types.contains(&7), "there is a GOAWAY: {types:?}");
     idle.stop().await.unwrap();
 
     let data = tempfile::tempdir().unwrap();
@@ -124,7 +119,6 @@ async fn uf_02_silent_connections_keep_nobody_out_however_many_they_are() {
     for number in 0..40_u8 {
         silent.push(target.from(2 + number % 20).tcp().await.unwrap());
         if number % 10 == 9 {
-            // From an address of its own: with two connections for a moment, the first one's would have the most.
             let path = "/motherlode.spin.v1.SpinService/ListGames";
             target.from(100 + number).call(path, Bytes::from_static(&[0; 5])).await.unwrap();
             first.play_out(bet(&format!("first-{number}"), &alice, "0.01")).await.unwrap();
@@ -142,7 +136,6 @@ async fn uf_02_who_opens_and_resets_calls_without_end_loses_the_connection_and_n
     let target = Target::plain(server.address());
     let (mut send, connection) = target.http().await.unwrap();
     let ended = tokio::spawn(connection);
-    // Whichever comes first; the service has not looked at many of them before they are gone.
     for _ in 0..100_000 {
         let Ok(ready) = send.ready().await else { break };
         send = ready;
@@ -160,7 +153,6 @@ async fn uf_02_who_opens_and_resets_calls_without_end_loses_the_connection_and_n
     server.stop().await.unwrap();
 }
 
-/// A process that may have few descriptors, fewer than the connections that it would take.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_02_without_descriptors_the_log_says_so_and_calls_go_on() {
     let data = tempfile::tempdir().unwrap();
@@ -172,7 +164,6 @@ async fn uf_02_without_descriptors_the_log_says_so_and_calls_go_on() {
     let file = data.path().join("few.toml");
     fs::write(&file, "[limits]\ndescriptors_reserved = 16\nhandshake_ms_max = 600000\n").unwrap();
     let process = Process::start(script.to_str().unwrap(), &data.path().join("log"), Some(&file));
-    // What it says at the start: fewer than configured.
     until("the bound", async || process.log_line("fewer connections than configured").is_some()).await;
     assert!(process.log_line("fewer connections").unwrap().contains("all=48"));
     let target = Target::plain(process.address);
@@ -201,7 +192,7 @@ async fn uf_02_headers_have_a_bound() {
     server.stop().await.unwrap();
 }
 
-/// A bet that arrives whole is answered by its connection's task, another one by a task of its own: it's the same bet.
+/// A bet in one piece is answered by its connection's task, one in pieces by a new task; the result is the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_a_bet_that_arrives_in_pieces_is_the_one_that_arrives_whole() {
     let data = tempfile::tempdir().unwrap();
@@ -209,15 +200,13 @@ async fn pl_11_a_bet_that_arrives_in_pieces_is_the_one_that_arrives_whole() {
     let mut client = Client::connect(server.address()).await;
     let target = Target::plain(server.address());
     let mut accounts = vec![];
-    // One for each bet: a round may stay open.
     for player in 0..8 {
         accounts.push(client.fund(&format!("p{player}"), EUR, 10_000).await);
     }
     let whole = |player: usize| framed(&bet("r", &accounts[player], "0.01"));
-    // The log grows by itself: what bets contribute is taken up.
     let commits = |player: usize| server.player(&accounts[player].player_id).head.version;
     let length = whole(0).len();
-    // Nothing, a part of the length, all of it, a part of the message, all but a byte, all and nothing.
+    // Cuts: nothing, a part of the length, all of it, a part of the message, all but a byte, all.
     for (player, cut) in [0, 3, 5, length / 2, length - 1, length].into_iter().enumerate() {
         let whole = whole(player);
         let pieces = vec![whole.slice(..cut), whole.slice(cut..)];
@@ -228,7 +217,6 @@ async fn pl_11_a_bet_that_arrives_in_pieces_is_the_one_that_arrives_whole() {
     }
     let bytes = whole(6).chunks(1).map(Bytes::copy_from_slice).collect();
     target.call_in_pieces(SPIN, bytes).await.unwrap();
-    // One that ends before its message does is none.
     let (whole, before) = (whole(7), commits(7));
     let short = vec![whole.slice(..5), whole.slice(5..whole.len() - 1)];
     let refused = target.call_in_pieces(SPIN, short).await.unwrap_err();
@@ -254,7 +242,7 @@ async fn uf_09_what_is_no_message_is_the_callers_fault_in_every_kind_of_call() {
     for (service, methods) in services {
         for method in methods {
             let path = format!("/{service}/{method}");
-            // No protobuf, an unknown flag, a head that is cut off, a message that is, and none where there must be one.
+            // Invalid protobuf, an unknown flag, an incomplete head, an incomplete message, and no message.
             for bytes in [&b"\0\0\0\0\x01\xff"[..], b"\x07\0\0\0\0", b"\0\0\0", &cut] {
                 let refused = target.call(&path, Bytes::copy_from_slice(bytes)).await.unwrap_err();
                 let why = motherlode_tests::reason(&refused);
@@ -276,7 +264,6 @@ async fn uf_09_what_is_no_message_is_the_callers_fault_in_every_kind_of_call() {
     server.stop().await.unwrap();
 }
 
-/// The first flight of a TLS client, as its library makes it.
 async fn client_hello(root: &str) -> Vec<u8> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let connecting = Target::tls(listener.local_addr().unwrap(), root);
@@ -284,7 +271,6 @@ async fn client_hello(root: &str) -> Vec<u8> {
     let (mut accepted, _) = listener.accept().await.unwrap();
     let mut head = [0; 5];
     accepted.read_exact(&mut head).await.unwrap();
-    // A record's type, its version and its length (RFC 8446, 5.1).
     let mut hello = vec![0; usize::from(u16::from_be_bytes([head[3], head[4]]))];
     accepted.read_exact(&mut hello).await.unwrap();
     drop(accepted);
@@ -292,8 +278,7 @@ async fn client_hello(root: &str) -> Vec<u8> {
     [&head[..], &hello].concat()
 }
 
-/// A stranger begins handshakes and never ends one. The service answers no more of them than it has places, whoever comes
-/// from elsewhere is let in at once, and places that are given back go on to those that wait.
+/// The service answers a limited number of one address's unfinished handshakes, and admits other addresses at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_02_a_stranger_who_begins_many_tls_handshakes_takes_no_place_from_others() {
     let folder = tempfile::tempdir().unwrap();
@@ -314,7 +299,6 @@ async fn uf_02_a_stranger_who_begins_many_tls_handshakes_takes_no_place_from_oth
         stranger.write_all(&hello).await.unwrap();
         begun.push(stranger);
     }
-    // What the service has answered so far, and to how many: the others wait for a place.
     let waits = |stranger: &TcpStream| match stranger.try_read(&mut [0; 4096]) {
         Err(error) => error.kind() == ErrorKind::WouldBlock,
         Ok(_) => false,
@@ -326,9 +310,7 @@ async fn uf_02_a_stranger_who_begins_many_tls_handshakes_takes_no_place_from_oth
     }
     begun.retain(waits);
     let took = 100 - begun.len();
-    // Each of the three that came through took one place and gave it back.
     assert!((1..=7).contains(&took), "{took} of 100 handshakes were computed");
-    // As many have a place as there are, so one of the same address waits, until they go.
     let stranger = target.from(2);
     let mut waiting = pin!(stranger.wire());
     assert!(timeout(Duration::from_millis(1), &mut waiting).await.is_err());
@@ -337,7 +319,7 @@ async fn uf_02_a_stranger_who_begins_many_tls_handshakes_takes_no_place_from_oth
     server.stop().await.unwrap();
 }
 
-/// Frames without a call, of each kind: they end their connection, and the calls of others continue.
+/// Frames without a call end their connection, for each kind; calls of others continue.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_b2_a_connection_with_too_many_frames_without_a_call_is_told_to_calm_down_and_closed() {
     let data = tempfile::tempdir().unwrap();
@@ -349,7 +331,6 @@ async fn at_b2_a_connection_with_too_many_frames_without_a_call_is_told_to_calm_
         let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
         [&length[1..], &[kind, flags, 0, 0, 0, stream], payload].concat()
     };
-    // An unknown setting changes nothing; the last is one of a type not defined by HTTP/2.
     let kinds = [
         ("WINDOW_UPDATE", frame(8, 0, 0, &[0, 0, 0, 1])),
         ("PRIORITY", frame(2, 0, 1, &[0, 0, 0, 0, 16])),
@@ -359,15 +340,13 @@ async fn at_b2_a_connection_with_too_many_frames_without_a_call_is_told_to_calm_
     ];
     for (number, (kind, frame)) in kinds.iter().enumerate() {
         let mut wire = open(&target, GREETING).await;
-        // They fit into the sockets' buffers, or the connection ends before all are written.
         let _ = wire.write_all(&frame.repeat(20_000)).await;
         let told = rest(wire).await;
         // GOAWAY is 7, with the last stream and ENHANCE_YOUR_CALM, 11 (RFC 9113, 6.8 and 7).
         let goaway = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11];
-        assert!(told.windows(17).any(|bytes| bytes == goaway), "{kind} is told why: {} bytes", told.len());
+        assert!(told.windows(17).any(|bytes| bytes == goaway), "{kind} ends with GOAWAY, not {} bytes", told.len());
         client.play_out(bet(&format!("b{number}"), &alice, "0.01")).await.unwrap();
     }
-    // Frames within the allowance of a call are accepted, for any time.
     let (mut send, mut connection) = target.http().await.unwrap();
     let mut pings = connection.ping_pong().unwrap();
     let driver = tokio::spawn(connection);

@@ -1,4 +1,4 @@
-//! `copy`: from a folder to a stream and back, followed while it's played, gone on with, and refused where it must be.
+//! `copy` from a folder to a stream and back, also while the source is played.
 
 use crate::PROGRAM;
 use motherlode_log::Record;
@@ -37,8 +37,6 @@ fn run(arguments: &[&str]) -> Output {
     Command::new(PROGRAM).args(arguments).output().unwrap()
 }
 
-/// A folder's log is copied while it's played on, again, then served from the stream, and copied back: each time the same
-/// records, and nobody notices but for the address.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_log_moves_to_a_stream_while_it_is_played_and_back() {
     let at = tempfile::tempdir().unwrap();
@@ -48,12 +46,10 @@ async fn a_log_moves_to_a_stream_while_it_is_played_and_back() {
     let mut client = Client::connect(server.address()).await;
     let mut player = Player::join(&mut client, "p", "0.05").await;
     player.play_rounds(&mut client, 20).await.unwrap();
-    // Whatever was answered is there; the service itself may append more at any time.
     let answered = server.ledger().durable();
     let first = copied(&folder(&old), &stream(&store)).unwrap();
     assert!(first.before == 0 && first.end >= answered, "{first:?}, {answered} answered");
 
-    // Followed: what is played meanwhile is there once the service has stopped and the copy is told to.
     let stopped = Arc::new(AtomicBool::new(false));
     let following = {
         let (from, to, stopped) = (folder(&old), stream(&store), Arc::clone(&stopped));
@@ -69,7 +65,6 @@ async fn a_log_moves_to_a_stream_while_it_is_played_and_back() {
     assert_eq!((nothing.before, nothing.end, nothing.head), (end, end, second.head));
     assert_eq!(records(&stream(&store)), records(&folder(&old)));
 
-    // Cut over.
     let new = Config { store: store.clone(), ..config(&at.path().join("new")) };
     let server = start_on(&new, motherlode_server::open_stores(&new).unwrap()).await;
     let mut client = Client::connect(server.address()).await;
@@ -77,7 +72,7 @@ async fn a_log_moves_to_a_stream_while_it_is_played_and_back() {
     player.play_rounds(&mut client, 5).await.unwrap();
     server.stop().await.unwrap();
 
-    // The old folder goes on as a copy of the stream; so does a new one. Its index is found to be of this log.
+    // The old folder, and a new one, continue as copies of the stream. The index matches this log.
     let third = copied(&stream(&store), &folder(&old)).unwrap();
     let back = at.path().join("back");
     let fourth = copied(&stream(&store), &folder(&back)).unwrap();
@@ -105,7 +100,6 @@ async fn a_target_that_is_no_beginning_of_the_source_is_refused_and_unchanged() 
     let refused = copied(&folder(&two), &target).unwrap_err();
     assert!(refused.contains("is not a prefix of the source: at position"), "{refused}");
     assert_eq!(records(&target), before);
-    // Longer than the source.
     let short = at.path().join("short");
     copied(&folder(&one), &folder(&short)).unwrap();
     let server = start(&short).await;
@@ -141,7 +135,6 @@ async fn the_tools_look_into_a_stream_as_into_a_folder() {
             let output = run(&all);
             assert!(output.status.success(), "{all:?}: {}", String::from_utf8_lossy(&output.stderr));
             let printed = String::from_utf8(output.stdout).unwrap();
-            // All the same but for the place's name and what only a folder has, an index.
             printed
                 .lines()
                 .filter(|line| !line.contains("position ") || !line.contains(": sound"))
@@ -154,7 +147,6 @@ async fn the_tools_look_into_a_stream_as_into_a_folder() {
     }
     assert_eq!(run(&["log", "show", data, "1000000"]).status.code(), Some(2));
     assert_eq!(run(&["log", "verify", &format!("{}/OTHER", node.url())]).status.code(), Some(2));
-    // Damage is found by all of them.
     let segment = motherlode_server::log_folder(Path::new(data), 0).join("00000000000000000001.log");
     let mut bytes = std::fs::read(&segment).unwrap();
     bytes[120] ^= 1;

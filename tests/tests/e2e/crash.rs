@@ -1,4 +1,4 @@
-//! A real process, real sockets, SIGKILL and SIGTERM under load.
+//! A real process with sockets under load, ended with SIGKILL and SIGTERM.
 
 use crate::PROGRAM;
 use motherlode_tests::{Client, Player, Process};
@@ -11,7 +11,6 @@ use std::{
     },
 };
 
-/// Lets all players play until there are so many more answers, then does `end`; gives the players back.
 async fn play_until<F: Future<Output = ()>>(
     players: Vec<Player>,
     process: Process,
@@ -32,7 +31,7 @@ async fn play_until<F: Future<Output = ()>>(
         })
         .collect();
     while counted.load(Ordering::Relaxed) < answers {
-        assert!(!tasks.iter().all(|task| task.is_finished()), "the service ended by itself");
+        assert!(!tasks.iter().all(|task| task.is_finished()), "the service ended unexpectedly");
         tokio::task::yield_now().await;
     }
     end(process).await;
@@ -65,10 +64,8 @@ async fn pl_30_nothing_acknowledged_is_lost_or_doubled_in_a_hundred_kills() {
     process.kill();
     for kill in 0..100 {
         let process = Process::start(PROGRAM, data.path(), None);
-        // From the first answers to a hundred: kills fall at all places of a group commit.
         players = play_until(players, process, 1 + kill * 7 % 100, |process| async { process.kill() }).await;
     }
-    // The index is only a projection: without it everything is the same.
     std::fs::remove_dir_all(data.path().join("index")).unwrap();
     let process = Process::start(PROGRAM, data.path(), None);
     let mut client = Client::connect(process.address).await;
@@ -110,7 +107,7 @@ fn a_second_service_on_the_same_log_is_refused() {
     let second = Command::new(PROGRAM).args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data.path()).output();
     let second = second.unwrap();
     assert_eq!(second.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&second.stderr).contains("the log in"), "it says what is wrong");
+    assert!(String::from_utf8_lossy(&second.stderr).contains("the log in"), "the error names the cause");
     first.kill();
 }
 
@@ -144,8 +141,7 @@ fn an_unusable_configuration_binds_no_port() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("limits.message_bytes_max is 1; it must be 1024 to"));
 }
 
-/// SIGKILL right after the answer to a hit, which does not wait for its award: whether the award was not priced, priced
-/// and not paid, or paid, it comes once.
+/// SIGKILL right after the answer to a hit, before or after its award was priced or paid.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_16_an_award_comes_once_when_the_process_is_killed_after_the_hit() {
     for partitions in [1, 3] {
@@ -172,8 +168,8 @@ async fn bw_16_an_award_comes_once_when_the_process_is_killed_after_the_hit() {
     }
 }
 
-/// The same with a process a role and three partitions. While the one with the pools is dead, nobody at home knows of a hit;
-/// then the others are killed; then the pools are kept again, and killed at whatever place they are.
+/// Split roles: the jackpot process is killed first, then the others, then the restarted jackpot process at a random
+/// moment.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_16_an_award_comes_once_when_all_roles_are_killed_between_it_and_the_hit() {
     let data = tempfile::tempdir().unwrap();
@@ -186,12 +182,10 @@ async fn bw_16_an_award_comes_once_when_all_roles_are_killed_between_it_and_the_
         Process::start_as(PROGRAM, &path(role), Some(&config), &["--role", role, "--ledger", &target])
     };
     let mut rounds = vec![];
-    // Of each partition two.
     for player in [0, 2, 6, 1, 3, 16] {
         let log = ledger();
         let pools = join("jackpot", &log);
         let spin = join("spin", &log);
-        // Of the hits before, some awards are paid and some are not: it's killed when the pool is served, or soon after.
         pools.kill();
         let mut at_spin = Client::connect(spin.address).await;
         let mut at_ledger = Client::connect(log.address).await;
@@ -212,7 +206,6 @@ async fn bw_16_an_award_comes_once_when_all_roles_are_killed_between_it_and_the_
     audit(&path("data"));
 }
 
-/// Forced hits, and what must have become of them.
 mod jackpots {
     use motherlode_proto::{
         jackpot::v1::ListAwardsRequest,
@@ -222,7 +215,6 @@ mod jackpots {
     use std::collections::BTreeSet;
     use tokio::sync::Mutex;
 
-    /// A player's account and the round that hit.
     pub(crate) async fn hit(spin: &mut Client, ledger: &mut Client, player: u32) -> (Account, String) {
         let account = ledger.fund(&format!("p{player}"), EUR, 1_000_000).await;
         let mut request = bet("hit", &account, "0.20");
@@ -233,8 +225,7 @@ mod jackpots {
         (account, spun.round_id)
     }
 
-    /// A repeated request answers with its award in the end, each is paid once, and each is listed once; the rounds as they
-    /// are listed, the first award first.
+    /// Checks that each award is paid and listed once. Returns the rounds in the order of awards.
     pub(crate) async fn paid_once(spin: &mut Client, ledger: &mut Client, rounds: &[(Account, String)]) -> Vec<String> {
         for (account, round) in rounds {
             let answer = Mutex::new((spin.clone(), None));

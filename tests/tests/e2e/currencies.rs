@@ -1,4 +1,4 @@
-//! Currencies and coin ladders end to end (PL-35, DM-19): what is offered is said, taken, and nothing else is.
+//! Currencies and coin ladders end to end (PL-35, DM-19): only listed coin values are accepted.
 
 use motherlode_books::Currency;
 use motherlode_ledger::offer::offered;
@@ -19,8 +19,7 @@ async fn described(client: &mut Client, game: &str, currency_code: &str) -> Resu
     Ok(client.spin.get_game(request).await?.into_inner())
 }
 
-/// Every game takes the smallest and the default coin value that it says it offers, in every currency that it names, and
-/// the bet is what it says.
+/// Every game accepts its smallest and default coin value in every currency that it lists.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_35_pl_13_every_game_says_what_it_offers_in_every_currency_and_takes_it() {
     let data = tempfile::tempdir().unwrap();
@@ -58,7 +57,6 @@ async fn pl_35_pl_13_every_game_says_what_it_offers_in_every_currency_and_takes_
     server.stop().await.unwrap();
 }
 
-/// Each of ISO 4217 by itself, with a ladder of its own.
 #[test]
 fn pl_35_every_currency_of_iso_4217_can_be_enabled() {
     let neptune = motherlode_slots::latest("neptune").unwrap();
@@ -76,7 +74,6 @@ fn pl_35_every_currency_of_iso_4217_can_be_enabled() {
     assert!(enabled > 150, "{enabled} currencies");
 }
 
-/// The coin value that returned 94.67 % in yen is refused, with what is offered there.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_19_a_coin_value_that_returns_less_in_cash_is_refused() {
     let data = tempfile::tempdir().unwrap();
@@ -98,7 +95,7 @@ async fn dm_19_a_coin_value_that_returns_less_in_cash_is_refused() {
     server.stop().await.unwrap();
 }
 
-/// A currency that was taken out takes no new account and no bet, and gives back what is in it.
+/// A currency that was removed takes no new account and no bet; its balances can be withdrawn.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_35_a_currency_that_is_not_enabled_takes_nothing_new_and_gives_back_what_it_has() {
     let data = tempfile::tempdir().unwrap();
@@ -137,9 +134,8 @@ async fn pl_35_a_currency_that_is_not_enabled_takes_nothing_new_and_gives_back_w
     server.stop().await.unwrap();
 }
 
-/// BW-21: the return with the jackpot goes with a coin's worth in EUR at the rate that a bet would have now; a coin that a
-/// bet could not have, since it is worth more than the pool's, has none, nor has any where there is no rate. Play money
-/// wins no jackpot.
+/// The return with the jackpot depends on the coin's value in EUR at the current rate. It is absent for coins above the
+/// pool's highest, without a rate, and for play money.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_21_the_jackpots_returns_are_of_the_coin_values_of_the_currency() {
     let data = tempfile::tempdir().unwrap();
@@ -161,7 +157,7 @@ async fn bw_21_the_jackpots_returns_are_of_the_coin_values_of_the_currency() {
     client.ledger.set_exchange_rate(rate("a", "JPY", "0.006")).await.unwrap();
     let (code, jpy) = returns(&mut client, "JPY").await;
     assert_eq!((code.as_str(), jpy.len()), ("JPY", 10));
-    // 0.946 and half a percent by the coin's share of 10 EUR: 0.006 and 6 EUR.
+    // 0.946 plus 0.5 % in proportion to 10 EUR, for coins of 0.006 and 6 EUR.
     assert_eq!((&jpy[0], &jpy[9]), (&same("1", "0.94600300"), &same("1000", "0.94900000")));
     client.ledger.set_exchange_rate(rate("b", "JPY", "0.011")).await.unwrap();
     let (_, jpy) = returns(&mut client, "JPY").await;
@@ -175,7 +171,7 @@ async fn bw_21_the_jackpots_returns_are_of_the_coin_values_of_the_currency() {
     server.stop().await.unwrap();
 }
 
-/// BW-13: each selectable coin value of a currency has its figure.
+/// Each selectable coin value of a currency has its figure.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_13_the_counters_of_a_currency_are_those_of_its_coin_values() {
     let data = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Damage of the log that is found behind the service: each write is refused with its place, the next start verifies the whole log, and
-//! the log is repaired from a backup.
+//! Damage found in a running service's log: writes are refused, the next start verifies the whole log, and a backup
+//! repairs it.
 
 use crate::{
     PROGRAM,
@@ -25,14 +25,12 @@ use std::{
 };
 use tonic::{Code, Status};
 
-/// Alters a byte of a full segment.
 fn damage(segment: &Path) {
     let mut bytes = fs::read(segment).unwrap();
     bytes[5_000] ^= 1;
     fs::write(segment, bytes).unwrap();
 }
 
-/// Asserts that a write was refused for the damage, with its place and the next step.
 fn assert_damaged(status: &Status, segment: &Path) {
     assert_eq!((status.code(), reason(status).as_str()), (Code::DataLoss, "LOG_DAMAGED"), "{status:?}");
     let message = status.message();
@@ -55,7 +53,6 @@ async fn cancel(client: &mut Client, account: &Account, request_id: &str) -> Res
     client.ledger.cancel_request(request).await.map(drop)
 }
 
-/// The events of a log's system stream.
 fn system_events(data: &Path) -> Vec<Event> {
     let records = LogLocation::of(&config(data)).existing(0).unwrap();
     let commits = records.map(|record| record::decode(&record.unwrap().bytes).unwrap().commit);
@@ -79,10 +76,8 @@ async fn at_a3_after_damage_each_write_is_refused_with_its_place_and_has_no_effe
     let mut client = Client::connect(server.address()).await;
     let account = account("alice", EUR);
     let balance = client.balance(&account).await;
-    // What was applied before is answered.
     deposit(&mut client, &account, "deposit-0").await.unwrap();
     for number in 0..2 {
-        // The direct path, a stream, the wallet, and a cancellation; all of them twice, under the same request ids.
         let spun = client.spin(bet("spin", &account, "0.01"), None).await.unwrap_err();
         assert_damaged(&spun, &segment);
         assert_damaged(&deposit(&mut client, &account, "later").await.unwrap_err(), &segment);
@@ -109,7 +104,7 @@ async fn at_a3_after_damage_each_write_is_refused_with_its_place_and_has_no_effe
     assert_eq!((server.ledger().durable(), client.balance(&account).await), (end, balance), "nothing is written");
     server.stop().await.unwrap();
 
-    // As long as the damage is there, no start serves: not one that would verify behind the service, either.
+    // No start serves a damaged log, not even one that would verify it in the background.
     let refused = motherlode_server::Server::start(
         &config,
         open(&config),
@@ -119,7 +114,6 @@ async fn at_a3_after_damage_each_write_is_refused_with_its_place_and_has_no_effe
     let refused = refused.await.err().expect("the damage is still there").to_string();
     assert!(refused.contains(&segment.display().to_string()) && refused.contains("Repair a damaged log"), "{refused}");
     fs::write(&segment, sound).unwrap();
-    // A sound log is verified before it is served, and the log has that.
     let server = start_on(&config, open(&config)).await;
     assert_eq!(server.ledger().verification().borrow().unread, 0, "nothing is left to be verified behind the service");
     let mut client = Client::connect(server.address()).await;
@@ -128,11 +122,9 @@ async fn at_a3_after_damage_each_write_is_refused_with_its_place_and_has_no_effe
     let verified_logs =
         system_events(data.path()).into_iter().filter(|event| matches!(event, Event::LogVerified { .. }));
     assert_eq!(verified_logs.collect::<Vec<_>>(), [Event::LogVerified { to: end }]);
-    // The next start verifies behind the service again.
     let server = start_on(&config, open(&config)).await;
     assert!(server.ledger().verification().borrow().unread > 0);
     server.stop().await.unwrap();
-    // The same damage again is found again, and marked again.
     let sound = fs::read(&segment).unwrap();
     damage(&segment);
     let server = start_on(&config, open(&config)).await;
@@ -158,7 +150,7 @@ fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Makes so many commits that a stop writes a snapshot: the next start reads no full segment before it serves.
+/// Writes enough commits for a snapshot, so that the next start reads no full segment before it serves.
 async fn fill(client: &Client, account: &Account) {
     for round in 0..80 {
         let deposits = (0..128).map(|number| {
@@ -169,13 +161,12 @@ async fn fill(client: &Client, account: &Account) {
     }
 }
 
-/// Real processes in split roles find damage of the first segment; a backup that ends before the newest records has that segment.
+/// Split roles find damage in the first segment, which an older backup still has.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_a3_a_damaged_log_is_refused_in_split_roles_and_repaired_from_a_backup_without_a_loss() {
     let at = tempfile::tempdir().unwrap();
     let [data, backup, repaired, spin_data] = ["data", "backup", "repaired", "spin"].map(|name| at.path().join(name));
     let toml = at.path().join("motherlode.toml");
-    // Processes that take part in the draws have the same keys.
     let keys = at.path().join("draws");
     let settings = format!(
         "[limits]\nsegment_bytes = 1048576\n[console]\nlisten = \"127.0.0.1:0\"\n[draws]\nkey_file = {keys:?}\n"
@@ -195,7 +186,6 @@ async fn at_a3_a_damaged_log_is_refused_in_split_roles_and_repaired_from_a_backu
     fill(&client, &account).await;
     let copied = copy(false, &data, &backup);
     assert!(copied.status.success(), "{}", text(&copied));
-    // The backup lacks these.
     for number in 0..5 {
         deposit(&mut client, &account, &format!("late-{number}")).await.unwrap();
     }
@@ -228,7 +218,6 @@ async fn at_a3_a_damaged_log_is_refused_in_split_roles_and_repaired_from_a_backu
     assert_eq!(refused.status.code(), Some(1), "{said}");
     assert!(said.contains(&files[0].display().to_string()) && said.contains("Repair a damaged log"), "{said}");
 
-    // The documented repair. Without the backup the damaged folder gives nothing past the damage.
     assert!(!copy(true, &data, &at.path().join("alone")).status.success());
     let copied = copy(false, &backup, &repaired);
     assert!(copied.status.success(), "{}", text(&copied));

@@ -1,4 +1,4 @@
-//! Player protection survives sessions, restarts and clocks (uf_06, uf_07; BW-27, PL-16, PL-22, PL-26).
+//! Player protection across sessions, restarts and changes of the clock (UF-06, UF-07; BW-27, PL-16, PL-22, PL-26).
 
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -28,7 +28,6 @@ use tonic_types::StatusExt;
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 24 * 60 * MINUTE;
 
-/// A service on a log in a folder, with a clock and ticks that the test moves.
 struct Timed {
     config: Config,
     clock: Arc<AtomicI64>,
@@ -53,13 +52,11 @@ impl Timed {
         self.server.as_ref().unwrap()
     }
 
-    /// Time passes, and the clock says so.
     fn pass(&self, ms: i64) {
         self.clock.fetch_add(ms, SeqCst);
         self.ticks.fetch_add(ms, SeqCst);
     }
 
-    /// Somebody sets the clock.
     fn set(&self, by_ms: i64) {
         self.clock.fetch_add(by_ms, SeqCst);
     }
@@ -76,7 +73,6 @@ impl Timed {
         checked(&self.config.data);
     }
 
-    /// A bet at Neptune, played to its end.
     async fn round(&mut self, id: &str, session: &str) -> Result<Played, Status> {
         let played = self.client.play_out(self.neptune(id, session)).await?;
         Ok(played.into_iter().next_back().unwrap())
@@ -105,7 +101,6 @@ impl Timed {
         Ok(self.client.spin.open_session(request).await?.into_inner())
     }
 
-    /// The day as support staff see it.
     async fn told(&mut self) -> GetPlayerDayResponse {
         let request = GetPlayerDayRequest { account: Some(self.alice.clone()) };
         self.client.ledger.get_player_day(request).await.unwrap().into_inner()
@@ -154,7 +149,6 @@ async fn uf_06_pl_26_neither_a_new_session_nor_a_restart_clears_what_is_due() {
         timed.pass(3 * MINUTE);
     }
     timed.close(&first).await;
-    // The next session names no limits at all, after a restart; what the first brought holds to the day's end.
     for attempt in 0..2 {
         let second = timed.open(&format!("p{attempt}"), "", SessionLimits::default()).await.unwrap().session_id;
         timed.pass(MINUTE);
@@ -163,14 +157,12 @@ async fn uf_06_pl_26_neither_a_new_session_nor_a_restart_clears_what_is_due() {
         expect(timed.round(&format!("c{attempt}"), "").await, "REALITY_CHECK_DUE");
         timed.restart().await;
     }
-    // Acknowledged, it's so after a restart as well.
     let third = timed.open("q", "", SessionLimits::default()).await.unwrap().session_id;
     let acknowledgement = AcknowledgeRealityCheckRequest { session_id: third };
     timed.client.spin.acknowledge_reality_check(acknowledgement).await.unwrap();
     timed.restart().await;
     let fourth = timed.open("r", "", SessionLimits::default()).await.unwrap().session_id;
     timed.pass(5 * MINUTE);
-    // What was lost in all of them is lost.
     for number in 0..10_000 {
         let round = timed.round(&format!("d{number}"), &fourth).await;
         if 100 + net < 10 {
@@ -181,10 +173,8 @@ async fn uf_06_pl_26_neither_a_new_session_nor_a_restart_clears_what_is_due() {
         net += round.unwrap().win.unwrap().amount_minor - 10;
     }
     assert!((-100..-90).contains(&net), "{net}");
-    // And the day's time is up when it's up: 10 + 5 minutes were played.
     timed.pass(15 * MINUTE);
     expect(timed.round("late", &fourth).await, "SESSION_TIME_LIMIT");
-    // The next day begins anew.
     timed.close(&fourth).await;
     timed.pass(DAY);
     timed.round("next", "").await.unwrap();
@@ -211,7 +201,7 @@ async fn pl_16_pl_26_a_players_day_is_told_with_its_limits_and_sessions() {
         timed.pass(3 * MINUTE);
     }
     let told = timed.told().await;
-    // The time since the latest action is played, too, until it's a break.
+    // Time since the last action counts as played until it is a break.
     assert_eq!((told.played_ms, told.unseen_ms), (6 * 60_000, 6 * 60_000));
     let amount = |money: Option<Money>| money.unwrap().amount_minor;
     assert_eq!(amount(told.net), net);
@@ -221,7 +211,6 @@ async fn pl_16_pl_26_a_players_day_is_told_with_its_limits_and_sessions() {
     let [session] = &told.sessions[..] else { panic!("{:?}", told.sessions) };
     assert_eq!((&session.session_name, session.game.as_str()), (&opened.session_name, "neptune"));
     assert_eq!((session.held_ms, session.open_time.unwrap().seconds), (0, 10 * DAY / 1_000));
-    // Acknowledged, the time is seen but played; closed, the session is gone; the limits hold.
     let acknowledgement = AcknowledgeRealityCheckRequest { session_id: opened.session_id.clone() };
     timed.client.spin.acknowledge_reality_check(acknowledgement).await.unwrap();
     timed.close(&opened.session_id).await;
@@ -229,7 +218,6 @@ async fn pl_16_pl_26_a_players_day_is_told_with_its_limits_and_sessions() {
     let told = timed.told().await;
     assert_eq!((told.played_ms, told.unseen_ms, told.sessions.len()), (6 * 60_000, 0, 0));
     assert_eq!((amount(told.net), amount(told.limits.unwrap().loss_max)), (net, 500));
-    // The next day has none of it.
     timed.pass(DAY);
     let told = timed.told().await;
     assert_eq!((told.played_ms, amount(told.net), told.limits), (0, 0, Some(PlayerLimits::default())));
@@ -250,7 +238,6 @@ async fn uf_06_pl_26_a_session_is_as_strict_as_its_operator_and_no_bet_passes_it
     let session = opened.session_id;
     timed.round("a", &session).await.unwrap();
     timed.pass(3_000);
-    // Every way to begin a round beside the session, at its game and at another.
     let witch = SpinRequest { game: "witch-feature".into(), ..timed.neptune("w", "") };
     let stake = Some(Stake { lines: 50, ..witch.stake.clone().unwrap() });
     expect(timed.client.spin(SpinRequest { stake, ..witch }, None).await, "SESSION_IN_USE");
@@ -262,7 +249,6 @@ async fn uf_06_pl_26_a_session_is_as_strict_as_its_operator_and_no_bet_passes_it
     assert!(matches!(answer.answer, Some(Answer::Error(error)) if error.message.contains("live session")));
     let rounds = timed.server().player("alice").rounds_started;
     assert_eq!(rounds, 1, "nothing was played");
-    // In the session it goes on; closed, without one.
     timed.round("c", &session).await.unwrap();
     timed.pass(3_000);
     timed.close(&session).await;
@@ -277,7 +263,6 @@ async fn uf_06_a_session_that_a_restart_ended_still_needs_another_one_until_it_w
     let first = timed.open("o", "", SessionLimits::default()).await.unwrap().session_id;
     timed.round("a", &first).await.unwrap();
     timed.restart().await;
-    // As far as the log tells, another process may hold it.
     expect(timed.round("b", "").await, "SESSION_IN_USE");
     let SpinRequest { account, game, stake, .. } = timed.neptune("", "");
     let series = AutospinRequest { request_id: "s".into(), account, game, stake, spins: 2, ..Default::default() };
@@ -286,7 +271,7 @@ async fn uf_06_a_session_that_a_restart_ended_still_needs_another_one_until_it_w
     let second = timed.open("p", "", SessionLimits::default()).await.unwrap().session_id;
     timed.round("c", &second).await.unwrap();
     timed.pass(30 * MINUTE);
-    timed.round("d", "").await.expect("idle for so long, it's over");
+    timed.round("d", "").await.expect("an idle session is over");
     timed.stop().await;
 }
 
@@ -316,7 +301,7 @@ async fn uf_07_pl_22_a_clock_that_was_a_day_ahead_keeps_nobody_waiting_and_is_to
     let data = tempfile::tempdir().unwrap();
     let mut timed = Timed::start(data.path(), "default = 'uk'").await;
     timed.round("a", "").await.unwrap();
-    // A jump ahead lets nobody bet sooner, one back nobody later.
+    // No change of the clock lets a bet come earlier or later.
     for (number, by) in [DAY, -DAY, 1_000, -1_000].into_iter().enumerate() {
         timed.set(by);
         let id = format!("b{number}");
@@ -327,7 +312,7 @@ async fn uf_07_pl_22_a_clock_that_was_a_day_ahead_keeps_nobody_waiting_and_is_to
         timed.round(&id, "").await.unwrap();
     }
     timed.server().self_check().clock().await;
-    // After a restart the log is a day ahead of the clock: nobody waits for longer than the rule.
+    // After a restart the log is a day ahead of the clock: a player waits only for the rule's time.
     timed.restart().await;
     let too_soon = timed.round("c", "").await;
     let wait = left(&expect(too_soon, "ROUND_TOO_SOON"));
@@ -337,13 +322,11 @@ async fn uf_07_pl_22_a_clock_that_was_a_day_ahead_keeps_nobody_waiting_and_is_to
     let session = timed.open("o", "", SessionLimits::default()).await.unwrap().session_id;
     timed.pass(2_500);
     timed.round("d", &session).await.unwrap();
-    // It's a significant event, of the jump and of the log that's ahead at the start.
     timed.server().self_check().clock().await;
     let kinds = vec![i32::from(SignificantKind::ClockSkewed)];
     let request = ListSignificantEventsRequest { kinds, page_size: 10, ..Default::default() };
     let events = timed.client.report.list_significant_events(request).await.unwrap().into_inner().events;
     assert!(events.iter().all(|event| (event.subject.as_str(), event.reason.as_str()) == ("clock", "CLOCK_SKEW")));
-    // The latest first.
     assert_eq!(events.last().unwrap().after, format!("set by {DAY} ms"), "{events:?}");
     assert!(events[0].after.starts_with("set by -"), "{events:?}");
     timed.stop().await;

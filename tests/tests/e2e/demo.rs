@@ -1,4 +1,4 @@
-//! Demo play end to end (PL-17): the same games with the same odds, for play money that never meets money.
+//! Demo play end to end (PL-17): the same games and odds for play money, separate from real money.
 
 use motherlode_books::{Account as Books, CoinValue, Currency, StreamId};
 use motherlode_proto::{
@@ -17,7 +17,6 @@ use motherlode_tests::{
 use tokio_stream::StreamExt;
 use tonic::{Code, Status};
 
-/// The balance of a new demo session: 1,000.00 of play money.
 const GIVEN: i64 = 100_000;
 
 fn demo_of(player: &str) -> Account {
@@ -48,8 +47,8 @@ fn refused(status: &Status) -> (Code, String) {
     (status.code(), reason(status))
 }
 
-/// PL-17: every game is played in demo with its own account, its own open rounds and collections; pool, house and player
-/// have no cent more or less, over a restart, and the audit holds both apart.
+/// Demo play has its own account, open rounds and collections, and changes no balance of pool, house or player in real
+/// money.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_17_demo_play_has_its_own_books_and_leaves_real_money_alone() {
     let data = tempfile::tempdir().unwrap();
@@ -60,7 +59,6 @@ async fn pl_17_demo_play_has_its_own_books_and_leaves_real_money_alone() {
     for (turn, game) in latest_games().iter().copied().enumerate() {
         let session_id = open(&mut client, game.name(), &demo, game.name()).await.unwrap().session_id;
         if turn > 0 {
-            // Filled up again for each new session.
             expected = expected.max(GIVEN);
         }
         assert_eq!(client.balance(&demo).await, expected);
@@ -100,13 +98,12 @@ async fn pl_17_demo_play_has_its_own_books_and_leaves_real_money_alone() {
     checked(data.path());
 }
 
-/// PL-17, RTS 6A: the same seeds give the same outcomes in demo as for real money while the pool pays nothing.
+/// PL-17, RTS 6A: the same seeds give the same outcomes in demo and for real money.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_17_demo_play_has_the_same_odds() {
     let mut outcomes = vec![];
     for currency in ["XTS", EUR] {
         let data = tempfile::tempdir().unwrap();
-        // The services of tests deal the same seeds.
         let server = start(data.path()).await;
         let mut client = Client::connect(server.address()).await;
         let dan = account("dan", currency);
@@ -128,7 +125,7 @@ async fn pl_17_demo_play_has_the_same_odds() {
     assert_eq!(outcomes[0], outcomes[1]);
 }
 
-/// PL-17, PL-11: a session fills the account up once a request, for ever, up to what is configured.
+/// PL-17, PL-11: a session refills the account once per request, up to the configured balance.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_17_a_demo_session_fills_the_account_once_a_request() {
     let data = tempfile::tempdir().unwrap();
@@ -142,7 +139,6 @@ async fn pl_17_a_demo_session_fills_the_account_once_a_request() {
     let game = latest("neptune").unwrap();
     let first = open(&mut client, "first", &dan, "neptune").await.unwrap();
     assert_eq!(client.balance(&dan).await, 500);
-    // Lost, as far as a bet goes.
     let lose = |id: &str| stake_on(game, id, &dan, CoinValue(100_000));
     let mut bets = 0;
     while client.balance(&dan).await >= 150 {
@@ -152,7 +148,6 @@ async fn pl_17_a_demo_session_fills_the_account_once_a_request() {
     let left = client.balance(&dan).await;
     let broke = client.spin(lose("broke"), None).await.unwrap_err();
     assert_eq!(refused(&broke), (Code::FailedPrecondition, "INSUFFICIENT_FUNDS".into()));
-    // The same request has no second effect, while its session lives and after a restart.
     let position = server.ends();
     assert_eq!(open(&mut client, "first", &dan, "neptune").await.unwrap().session_id, first.session_id);
     assert_eq!(server.ends(), position);
@@ -162,8 +157,7 @@ async fn pl_17_a_demo_session_fills_the_account_once_a_request() {
     let again = open(&mut client, "first", &dan, "neptune").await.unwrap();
     let mut opened = position;
     opened[dans] += 1;
-    assert_eq!((client.balance(&dan).await, server.ends()), (left, opened), "only that it was opened is logged");
-    // What is refused fills nothing.
+    assert_eq!((client.balance(&dan).await, server.ends()), (left, opened), "only the opening is logged");
     let in_use = open(&mut client, "second", &dan, "neptune").await.unwrap_err();
     assert_eq!((reason(&in_use).as_str(), client.balance(&dan).await), ("SESSION_IN_USE", left));
     close(&mut client, &again.session_id).await;
@@ -173,7 +167,7 @@ async fn pl_17_a_demo_session_fills_the_account_once_a_request() {
     checked(data.path());
 }
 
-/// PL-17, PL-12: no call turns money into play money or back, and a mode is of its currency.
+/// PL-17, PL-12: no call converts between money and play money, and a mode requires its currency.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_17_no_call_mixes_money_and_play_money() {
     let data = tempfile::tempdir().unwrap();
@@ -221,7 +215,6 @@ async fn pl_17_no_call_mixes_money_and_play_money() {
     for status in refusals {
         assert_eq!(refused(&status.unwrap()), (Code::InvalidArgument, "INVALID_FIELD".into()));
     }
-    // A demo session is for play money, and none for another's (PL-16).
     let crossed = SpinRequest { session_id, ..stake_on(neptune, "x", &real, smallest(neptune)) };
     let crossed = client.spin(crossed, None).await.unwrap_err();
     assert_eq!(refused(&crossed), (Code::InvalidArgument, "SESSION_MISMATCH".into()));
@@ -231,13 +224,12 @@ async fn pl_17_no_call_mixes_money_and_play_money() {
     server.stop().await.unwrap();
 }
 
-/// PL-17, PL-20: an open round in demo keeps no real one out, nor the other way; each has its session; a series plays in
-/// demo as for money, and a great win in play money is no significant event.
+/// PL-20: a game can have an open round in demo and for real money, each with its session. A large win in play money is
+/// no significant event.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_17_demo_and_real_rounds_of_a_game_are_open_side_by_side() {
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
-    // Every win counts as large.
     config.report.large_win_eur = 0;
     let server = start_on(&config, motherlode_server::open_stores(&config).unwrap()).await;
     let mut client = Client::connect(server.address()).await;

@@ -1,5 +1,4 @@
-//! Descriptions of games (PL-13), asked for over gRPC and compared with their rules and with their rounds: whoever has
-//! nothing but a description can compute the win of a window.
+//! Descriptions of games (PL-13), compared with their rules and rounds.
 
 use motherlode_proto::{
     round::v1::{RoundState, SpinKind, SpinResult},
@@ -28,18 +27,16 @@ fn number(text: &str) -> f64 {
     text.parse().unwrap()
 }
 
-/// Indexes of the symbols with a role.
 fn of_role(game: &GetGameResponse, role: SymbolRole) -> BTreeSet<u32> {
     (0..).zip(&game.symbols).filter(|(_, symbol)| symbol.role() == role).map(|(index, _)| index).collect()
 }
 
-/// Whether the rules text has a statement, wherever its lines break.
 fn says(game: &GetGameResponse, statement: &str) -> bool {
     let words = |text: &str| text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ");
     words(&game.rules_text).contains(&words(statement))
 }
 
-/// Of every game, and of an older version too, each field that the rule names, and nothing that contradicts another.
+/// Every game, and one older version, has each field of the rule without contradictions.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_13_pl_01_every_game_describes_itself_whole() {
     let data = tempfile::tempdir().unwrap();
@@ -49,7 +46,6 @@ async fn pl_13_pl_01_every_game_describes_itself_whole() {
     let named: BTreeSet<_> = listed.iter().map(|game| game.game.as_str()).collect();
     assert_eq!(named, GAMES.into());
     let newest = |summary: &GameSummary| listed.iter().find(|listed| listed.game == summary.game) == Some(summary);
-    // An exact return takes a while: one older version stands for all.
     let older = |summary: &GameSummary| (&*summary.game, &*summary.rules_version) == ("bewitched", "1.6");
     let wanted: Vec<_> = listed.iter().filter(|summary| newest(summary) || older(summary)).collect();
     assert_eq!(wanted.len(), 6);
@@ -71,7 +67,6 @@ async fn pl_13_pl_01_every_game_describes_itself_whole() {
             assert!((row.symbol as usize) < game.symbols.len() && (1..=u32::from(u8::MAX)).contains(&row.count));
             assert!(row.pays > 0 || row.free_spins > 0 || row.starts_bonus, "{name}: a row of nothing: {row:?}");
         }
-        // Bets: fewest, most and usual, in coins and in each currency.
         let coins = game.bet_coins.unwrap();
         assert_eq!(
             (coins.min, coins.max),
@@ -84,7 +79,6 @@ async fn pl_13_pl_01_every_game_describes_itself_whole() {
             assert!(offer.coins.iter().any(|coin| coin.coin_value == offer.default_coin_value), "{name}");
             assert!(0 < offer.bet_min_minor && offer.bet_min_minor <= offer.bet_default_minor, "{name}: {offer:?}");
             assert!(offer.bet_default_minor <= offer.bet_max_minor, "{name}: {offer:?}");
-            // Play money wins no jackpot (BW-21).
             let without = game.jackpot_returns.as_ref().filter(|_| offer.currency_code == "XTS");
             let rtp = number(without.map_or(&game.rtp, |returns| &returns.rtp_without_jackpot));
             assert!(offer.coins.iter().all(|coin| (number(&coin.rtp_cash) - rtp).abs() < 0.0005));
@@ -96,7 +90,7 @@ async fn pl_13_pl_01_every_game_describes_itself_whole() {
         assert_eq!(euros.bet_max_minor as f64, cents(most, coins.max), "{name}");
         assert_eq!(euros.bet_default_minor as f64, cents(&euros.default_coin_value, coins.default), "{name}");
 
-        // The index is of 95 %, and the highest win of a round is a whole number of bets above that of a window (WF-04).
+        // The index is for 95 %. The highest win of a round exceeds that of a window by a whole number of bets (WF-04).
         let index = 1.96 * number(&game.std_dev_bets);
         assert!((number(&game.volatility_index) - index).abs() < 0.01 && index > 1.96, "{name}");
         let window = (number(&game.max_win_bets), number(&game.max_win_probability));
@@ -104,13 +98,12 @@ async fn pl_13_pl_01_every_game_describes_itself_whole() {
         let round = game.win_up_to.as_ref().unwrap();
         assert!(round.bets.parse::<u64>().unwrap() as f64 > window.0 && !round.says.is_empty(), "{name}: {round:?}");
         assert!((0.0..1e-12).contains(&number(&round.probability_at_most)), "{name}: {round:?}");
-        assert!(game.reel_sets.is_empty(), "only where they are asked for");
+        assert!(game.reel_sets.is_empty(), "only on request");
         assert_eq!(
             (game.jackpot, game.jackpot_returns.is_some()),
             (summary.game == "bewitched", game.jackpot),
             "{name}"
         );
-        // Texts of versions that were played stay as they are.
         assert!(!newest(summary) || says(&game, "malfunction"), "{name}");
     }
     for (game, version) in [("bewitched", "1.7"), ("roulette", ""), ("", "")] {
@@ -122,7 +115,7 @@ async fn pl_13_pl_01_every_game_describes_itself_whole() {
     server.stop().await.unwrap();
 }
 
-/// The figures that single rules name, of each game's newest version.
+/// Figures that single rules name, in each game's newest version.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_13_me_02_me_04_me_05_np_11_wf_04_wf_21_bw_06_bw_21_descriptions_state_what_each_rule_names() {
     let data = tempfile::tempdir().unwrap();
@@ -150,7 +143,6 @@ async fn pl_13_me_02_me_04_me_05_np_11_wf_04_wf_21_bw_06_bw_21_descriptions_stat
     assert_eq!(battle.iter().map(|row| row.count).collect::<BTreeSet<_>>(), (2..=5).collect());
     assert!(battle.iter().all(|row| row.anywhere && (row.pays > 0 || row.free_spins > 0)));
     assert!(says(bewitched, "Red Heart") && says(bewitched, "30 seconds"));
-    // BW-21: the span, each coin value's figure, and what both rest on.
     let returns = bewitched.jackpot_returns.as_ref().unwrap();
     assert_eq!((&*returns.rtp_min, &*returns.rtp_max), ("0.9460", "0.9510"));
     assert!(!returns.assumes.is_empty() && number(&returns.rtp_without_jackpot) == 0.941);
@@ -170,7 +162,7 @@ async fn pl_13_me_02_me_04_me_05_np_11_wf_04_wf_21_bw_06_bw_21_descriptions_stat
     assert_eq!((awarded.count, awarded.free_spins), (3, 10));
     assert!(says(dwarf_mine, "average"));
 
-    // ME-02: no scatter pays, and the rules say so. ME-04: any reel, but for what is said. ME-05, ME-06, ME-14 to ME-16, ME-18.
+    // ME-02: no scatter pays. ME-04: symbols are on any reel unless stated. ME-05, ME-06, ME-14 to ME-16, ME-18.
     assert!(!elves.pay_rows.iter().any(|row| row.anywhere && row.pays > 0));
     assert!(says(elves, "has no scatter pay"));
     assert!(
@@ -208,7 +200,7 @@ async fn pl_13_me_02_me_04_me_05_np_11_wf_04_wf_21_bw_06_bw_21_descriptions_stat
     server.stop().await.unwrap();
 }
 
-/// The strips that are asked for are those of the rules: what lands where, and on nothing else.
+/// Each symbol is on exactly the reels that the rules name.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_13_dm_06_wf_14_the_strips_hold_what_the_rules_say() {
     let data = tempfile::tempdir().unwrap();
@@ -218,12 +210,10 @@ async fn pl_13_dm_06_wf_14_the_strips_hold_what_the_rules_say() {
         let game = ask(&mut client, name, "", true).await.unwrap();
         assert!(!game.reel_sets.is_empty(), "{name}");
         for set in &game.reel_sets {
-            // Where each position is drawn by itself, there is one strip for all.
             assert!([1, 5].contains(&set.strips.len()) && !set.title.is_empty(), "{name}");
             let all = set.strips.iter().flat_map(|strip| &strip.symbols);
             assert!(all.clone().count() > 5 && all.clone().all(|on| (*on as usize) < game.symbols.len()), "{name}");
         }
-        // The first set is that of the paid spin.
         assert_eq!(game.reel_sets[0].strips.len(), 5, "{name}");
         let reels_with = |role: SymbolRole| -> Vec<usize> {
             let symbols = of_role(&game, role);
@@ -240,7 +230,6 @@ async fn pl_13_dm_06_wf_14_the_strips_hold_what_the_rules_say() {
                 assert!(reels_with(SymbolRole::SuperHigh).is_empty(), "DM-05");
             }
             "witch-feature" => {
-                // Potions are drawn beside the strips; on none of another reel.
                 assert!(reels_with(SymbolRole::Collected).iter().all(|reel| (2..=4).contains(reel)), "WF-05");
                 assert_eq!(reels_with(SymbolRole::FreeSpins), [1, 5], "WF-14");
             }
@@ -250,7 +239,7 @@ async fn pl_13_dm_06_wf_14_the_strips_hold_what_the_rules_say() {
     server.stop().await.unwrap();
 }
 
-/// Computes the win of a paid spin's window in coins, at all lines, by the description alone.
+/// Computes the win of a paid spin's window in coins from the description alone.
 fn evaluated(game: &GetGameResponse, coins_per_line: u64, bet_coins: u64, spin: &SpinResult) -> u64 {
     let rows = spin.rows as usize;
     let cells = |reel: usize| spin.cells[reel * rows..(reel + 1) * rows].iter().map(|cell| u32::from(*cell));
@@ -286,7 +275,6 @@ fn evaluated(game: &GetGameResponse, coins_per_line: u64, bet_coins: u64, spin: 
     won
 }
 
-/// Whoever reads only the description finds of every paid spin's window what it won.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_13_what_is_played_is_what_is_described() {
     let data = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Disks that fail for a while (issue 6, A2 and A10): what is refused meanwhile is refused truthfully, health tells, and the
-//! service heals without a restart.
+//! Disks that fail for a while (UF-10): refusals are accurate, health reports the state, and the service recovers
+//! without a restart.
 
 use crate::PROGRAM;
 use motherlode_ledger::{Handle, LedgerApi, Options};
@@ -42,25 +42,22 @@ async fn deposit(client: &mut Client, account: &Account, request_id: &str) -> Re
     Ok(deposited.transaction.unwrap().position)
 }
 
-/// A refusal with its reason, which says when to try again.
 fn refused(status: &Status) -> (Code, String) {
     let wait = status.get_error_details().retry_info().and_then(|info| info.retry_delay);
     assert!(wait.is_some_and(|wait| !wait.is_zero()), "{status:?}");
     (status.code(), reason(status))
 }
 
-/// Deposits until one is refused; answers how many were taken, and the refusal.
 async fn deposit_all(client: &mut Client, account: &Account) -> (usize, Status) {
     for number in 0..20_000 {
         if let Err(status) = deposit(client, account, &format!("d{number}")).await {
             return (number, status);
         }
     }
-    panic!("none is refused");
+    panic!("no deposit is refused");
 }
 
-/// While the disk is full: refused with LOG_FULL, repetitions answered, health NOT_SERVING for what writes. With room again
-/// the service heals by itself, without anybody's call.
+/// While the disk is full, writes are refused with LOG_FULL, repetitions are answered and health is NOT_SERVING.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_a_full_disk_refuses_what_is_new_answers_what_was_done_and_heals() {
     let disk = SimDisk::new();
@@ -82,7 +79,7 @@ async fn uf_10_a_full_disk_refuses_what_is_new_answers_what_was_done_and_heals()
     let spun = client.spin(bet("spin", &account, "0.01"), None).await.unwrap_err();
     assert_eq!(refused(&spun), (Code::Unavailable, "LOG_FULL".to_owned()));
     let first = deposit(&mut client, &account, "d0").await.unwrap();
-    assert_eq!(deposit(&mut client, &account, "d0").await.unwrap(), first, "what was done is answered");
+    assert_eq!(deposit(&mut client, &account, "d0").await.unwrap(), first, "earlier requests are answered");
     assert_eq!(client.balance(&account).await, 1_000_000 + 100 * i64::try_from(taken).unwrap());
 
     disk.set_room(None);
@@ -92,8 +89,7 @@ async fn uf_10_a_full_disk_refuses_what_is_new_answers_what_was_done_and_heals()
     server.stop().await.unwrap();
 }
 
-/// Processes without the log say the same of themselves as the one whose disk is full: what they propose is refused. They
-/// serve again without anybody's call, also where another process has the log by then.
+/// Processes without the log report the writer's full disk, and recover without a call, even after a takeover.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_a_spin_process_does_not_serve_while_the_ledgers_disk_is_full_and_heals() {
     let disk = SimDisk::new();
@@ -121,7 +117,6 @@ async fn uf_10_a_spin_process_does_not_serve_while_the_ledgers_disk_is_full_and_
     let spun = at_spin.spin(bet("full", &account, "0.01"), None).await.unwrap_err();
     assert_eq!(refused(&spun), (Code::Unavailable, "LOG_FULL".to_owned()));
     until("NOT_SERVING", async || !serves(spin.address(), "").await && !serves(spin.address(), SPIN).await).await;
-    // One that comes meanwhile is told as well.
     let late = join("late").await;
     until("NOT_SERVING", async || !serves(late.address(), SPIN).await).await;
 
@@ -132,7 +127,6 @@ async fn uf_10_a_spin_process_does_not_serve_while_the_ledgers_disk_is_full_and_
     at_spin.play_out(bet("full", &account, "0.01")).await.unwrap();
     late.stop().await.unwrap();
 
-    // Full again, and the process that finds room is another one than the one that had none.
     disk.set_room(Some(0));
     let full = async |number: usize| deposit(&mut at_ledger.clone(), &account, &format!("d{number}")).await.is_err();
     for number in taken.. {
@@ -151,7 +145,7 @@ async fn uf_10_a_spin_process_does_not_serve_while_the_ledgers_disk_is_full_and_
     ledger.stop().await.unwrap();
 }
 
-/// A sync that fails, and the mending with it: only of that append the outcome is unknown.
+/// After a failed sync and its repair, only the outcome of that append is unknown.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_only_an_append_that_was_tried_is_unknown_and_the_service_heals() {
     let disk = SimDisk::new();
@@ -170,7 +164,7 @@ async fn uf_10_only_an_append_that_was_tried_is_unknown_and_the_service_heals() 
     }
     assert_eq!(client.balance(&account).await, 1_000_100);
     until("NOT_SERVING", async || !serves(server.address(), LEDGER).await).await;
-    // Whoever starts on what is left now has one effect of the request, whether or not the disk has got it.
+    // After a restart, the request has one effect, whether or not it was on the disk.
     let left = disk.after_kill();
 
     disk.set_syncs_fail(false);
@@ -190,7 +184,7 @@ async fn uf_10_only_an_append_that_was_tried_is_unknown_and_the_service_heals() 
     server.stop().await.unwrap();
 }
 
-/// Without a descriptor left: the change of segments needs none, since the next one's file is open before.
+/// Changing segments needs no free descriptor, since the next file is already open.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_02_the_log_goes_on_to_its_next_segment_without_a_descriptor() {
     let disk = SimDisk::new();
@@ -200,7 +194,6 @@ async fn uf_02_the_log_goes_on_to_its_next_segment_without_a_descriptor() {
     let server = start_on(&config(data.path()), Box::new(store)).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 1_000_000).await;
-    // Past half of the first segment, where the second is made.
     let mut number = 0;
     while disk.bytes(Path::new("/log/unfinished")).is_none() {
         deposit(&mut client, &account, &format!("d{number}")).await.unwrap();
@@ -217,7 +210,6 @@ async fn uf_02_the_log_goes_on_to_its_next_segment_without_a_descriptor() {
     server.stop().await.unwrap();
 }
 
-/// A ledger on a store in memory whose index can be hindered, and the service on it.
 struct Indexed {
     folder: TempDir,
     ledger: Handle,
@@ -231,8 +223,7 @@ async fn list(api: &LedgerApi, account: &Account, game: &str) -> Result<Vec<Stri
     Ok(page.rounds.into_iter().map(|round| round.round_id).collect())
 }
 
-/// The index fails while appends go on. They are taken; what lies near is still answered; and when the index can be written
-/// again it catches up, without a restart.
+/// While the index fails, appends continue and recent data is answered; it catches up without a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_the_index_never_stops_the_log_and_catches_up() {
     let data = tempfile::tempdir().unwrap();
@@ -257,13 +248,13 @@ async fn uf_10_the_index_never_stops_the_log_and_catches_up() {
     };
     played(&mut client, 12).await;
     until("the index", async || indexed.ledger.index_behind() == 0).await;
-    // Where the next mark is to be written, and where the index would be made anew.
+    // A folder at the path of the next mark makes the index fail.
     let folder = index_folder(indexed.folder.path(), 0);
     until("no mark is being written", async || fs::create_dir_all(folder.join("held.next")).is_ok()).await;
     let meanwhile = played(&mut client, 40).await;
     until("the index falls behind", async || indexed.ledger.index_behind() > 0).await;
     assert!(indexed.ledger.writable(), "the index never stops the log");
-    assert_eq!(list(&indexed.api, &account, game.name()).await.unwrap(), meanwhile[..10], "what is near is found");
+    assert_eq!(list(&indexed.api, &account, game.name()).await.unwrap(), meanwhile[..10], "recent rounds are found");
 
     fs::remove_dir(folder.join("held.next")).unwrap();
     until("the index catches up", async || indexed.ledger.index_behind() == 0).await;
@@ -276,7 +267,7 @@ async fn uf_10_the_index_never_stops_the_log_and_catches_up() {
     server.stop().await.unwrap();
 }
 
-/// A mark with one flipped bit is said to be damaged, loses nothing, and is made anew; the audit says the same of it.
+/// A mark with a flipped bit is reported and rebuilt; nothing is lost.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_a_damaged_mark_of_the_index_is_no_lost_round() {
     let data = tempfile::tempdir().unwrap();
@@ -307,7 +298,6 @@ async fn uf_10_a_damaged_mark_of_the_index_is_no_lost_round() {
     }
 }
 
-/// An index of before it had a version is made anew, and its mark still tells of commits that are missing.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_the_mark_of_an_older_index_is_still_read() {
     let data = tempfile::tempdir().unwrap();
@@ -332,11 +322,10 @@ async fn uf_10_the_mark_of_an_older_index_is_still_read() {
     let refused = refused.err().unwrap().to_string();
     assert!(refused.contains("were acknowledged"), "{refused}");
     let index = index_folder(data.path(), 0);
-    assert!(refused.contains(&*index.to_string_lossy()), "it names what is to be deleted: {refused}");
+    assert!(refused.contains(&*index.to_string_lossy()), "it names the files to delete: {refused}");
 }
 
-/// A start that is refused, since the index knows of more than there is, has not changed a byte of the log: not even its
-/// torn tail.
+/// A start refused for an index ahead of the log changes no byte of the log, not even its torn tail.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     let data = tempfile::tempdir().unwrap();
@@ -345,7 +334,7 @@ async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     let account = client.fund("alice", EUR, 1_000_000).await;
     deposit(&mut client, &account, "last").await.unwrap();
     server.stop().await.unwrap();
-    // The last append becomes one that was broken off: its last bytes are zero.
+    // The last append was interrupted: its last bytes are zero.
     let folder = log_folder(data.path(), 0);
     let segment = folder.join("00000000000000000001.log");
     let mut bytes = fs::read(&segment).unwrap();
@@ -363,7 +352,7 @@ async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     let printed = refused().await;
     assert!(printed.contains("were acknowledged"), "{printed}");
     assert!(fs::read(&segment).unwrap() == bytes, "the log is as it was");
-    // Whoever accepts the loss deletes the index, and then it's cut; but it isn't the log any more that was signed.
+    // Deleting the index accepts the loss; the tail is then cut, and the log no longer matches its signed checkpoint.
     fs::remove_dir_all(data.path().join("index")).unwrap();
     let printed = refused().await;
     assert!(printed.contains("a checkpoint was signed up to here"), "{printed}");
@@ -374,7 +363,6 @@ async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     server.stop().await.unwrap();
 }
 
-/// A start that fails names the file that it cannot open, with the operating system's error.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_errors_of_the_start_say_their_cause() {
     let folder = tempfile::tempdir().unwrap();
@@ -391,7 +379,6 @@ async fn uf_10_errors_of_the_start_say_their_cause() {
     };
     let printed = start(&file.join("data")).await;
     assert!(printed.contains("Not a directory") && printed.contains(&*file.to_string_lossy()), "{printed}");
-    // A lock that is a folder, a log that is a file, an index that is a file.
     for (path, is_folder, cause) in [
         ("log/0/lock", true, "Is a directory"),
         ("log/0", false, "Not a directory"),

@@ -1,5 +1,5 @@
-//! All games of the list, without naming one: promises, conditional returns, simulations, descriptions and play (PL-02, PL-13, PL-43).
-//! A game added to the list is tested here.
+//! Promised and conditional returns, simulations, descriptions and play of every listed game (PL-02, PL-13, PL-43). A
+//! game added to the list is tested here.
 
 use motherlode_jobs::compared::Report;
 use motherlode_proto::{
@@ -14,12 +14,9 @@ use motherlode_slots::{
 use motherlode_tests::{Client, EUR, config, play, smallest, stake_on, start_fresh};
 use std::time::Duration;
 
-/// Accepted distance of a figure in standard errors.
 const SIGMAS: f64 = 5.0;
-/// Rounds of a condition.
 const ROUNDS: u64 = 50_000;
 
-/// All lines at the smallest coin, with the fewest or the most coins on each.
 fn stake(game: &dyn Game, most: bool) -> Stake {
     let limits = &game.info().limits;
     Stake {
@@ -30,13 +27,13 @@ fn stake(game: &dyn Game, most: bool) -> Stake {
     }
 }
 
-/// The promised return of the data file.
 fn promise(game: &dyn Game) -> f64 {
     let line = game.data_file().lines().find_map(|line| line.strip_prefix("rtp = \"")).unwrap();
     line.trim_end_matches('"').parse().unwrap()
 }
 
-/// Each version of each game returns the promise of its data file to the fourth place, at the fewest and the most coins; its parts add up.
+/// Each version of each game has its promised return to four decimals at the fewest and the most coins, and the parts
+/// add up.
 #[test]
 fn pl_02_mf_d7_every_game_keeps_the_promise_of_its_data_file() {
     for game in games().iter().copied() {
@@ -62,7 +59,7 @@ fn pl_02_mf_d7_every_game_keeps_the_promise_of_its_data_file() {
     }
 }
 
-/// Wins of rounds in bets, of a player with carried figures, one of them held at a value.
+/// Returns the wins, in bets, of a player's rounds; `held` fixes one value of the collection.
 fn rounds(game: &'static dyn Game, held: Option<(&str, i64)>, rounds: u64, player: u64) -> Vec<f64> {
     let stake = stake(game, false);
     let bet = f64::from(game.check_stake(&stake).unwrap());
@@ -87,7 +84,7 @@ fn rounds(game: &'static dyn Game, held: Option<(&str, i64)>, rounds: u64, playe
     wins
 }
 
-/// Each conditional return of each game is that of rounds played under its condition.
+/// Each conditional return equals that of rounds played under its condition.
 #[test]
 fn pl_43_mf_d7_every_conditional_return_is_played() {
     for game in latest_games().iter().copied() {
@@ -106,7 +103,6 @@ fn pl_43_mf_d7_every_conditional_return_is_played() {
                     let one = |player| rounds(game, None, spins.into(), player).iter().sum::<f64>();
                     let played = (players * u64::from(spins)) as f64;
                     let won: f64 = (0..players).map(one).sum();
-                    // A player's rounds are not independent, but those of different players are.
                     (won / played, 2.0 * par.std_dev / played.sqrt())
                 }
                 Condition::Held { key, value } => {
@@ -120,13 +116,12 @@ fn pl_43_mf_d7_every_conditional_return_is_played() {
     }
 }
 
-/// Rounds of a player of long standing.
 fn simulated(game: &'static dyn Game, stake: &Stake) -> Tally {
     let carried = warm_up(game, stake, 10_000, [3; 32]).unwrap();
     simulate(game, stake, carried, ROUNDS, [4; 32]).unwrap()
 }
 
-/// Each figure of each game's simulation is judged: a sound game passes, and a single wrong figure is found.
+/// A simulation of each game passes, and one wrong figure is detected.
 #[test]
 fn pl_43_mf_d7_every_figure_of_every_game_is_judged() {
     for game in latest_games().iter().copied() {
@@ -160,12 +155,10 @@ fn pl_43_mf_d7_every_figure_of_every_game_is_judged() {
     }
 }
 
-/// Rounds per stretch and highest number of stretches until the variance is judged.
 const STRETCH: u64 = 4_000_000;
 const STRETCHES_MAX: u8 = 40;
 
-/// The variance of each game is judged once there are enough rounds: the right one passes, twice the
-/// variance and two thirds of it are found.
+/// The right variance passes; twice and two thirds of it are detected.
 #[test]
 fn pl_43_mf_d7_the_variance_of_every_game_is_judged_from_both_sides() {
     for game in latest_games().iter().copied() {
@@ -194,7 +187,7 @@ fn pl_43_mf_d7_the_variance_of_every_game_is_judged_from_both_sides() {
     }
 }
 
-/// Each listed version describes itself with the figures of its mathematics, and the newest of each game plays as described.
+/// Each version's description has the figures of its math; the newest plays as described.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_13_mf_d7_every_game_is_played_as_it_is_described() {
     let data = tempfile::tempdir().unwrap();

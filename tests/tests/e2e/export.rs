@@ -1,4 +1,5 @@
-//! `motherlode export` (PL-34): the same tables from a running service and from its log, in each format, adding up to the log.
+//! `motherlode export` (PL-34): a running service and its log give the same tables in each format, and they match the
+//! log.
 
 use crate::{
     PROGRAM,
@@ -18,7 +19,6 @@ use std::{
     sync::{Arc, atomic::AtomicI64},
 };
 
-/// Runs an export; standard output and what it says beside.
 fn export(arguments: &[&str]) -> (String, String) {
     let output = Command::new(PROGRAM).arg("export").args(arguments).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -59,7 +59,6 @@ async fn pl_34_a_service_and_its_log_export_the_same_and_it_adds_up_to_the_log()
     server.stop().await.unwrap();
     let whole = audited(data.path(), 2);
     for (what, exported) in whats.iter().zip(&from_service) {
-        // At its stop and start the service itself logs something: that is no player's.
         if *what != "events" {
             assert_eq!(of_log(data.path(), what, &JSONL), *exported, "{what}");
         }
@@ -97,7 +96,6 @@ async fn pl_34_a_service_and_its_log_export_the_same_and_it_adds_up_to_the_log()
         .sum();
     assert_eq!(sum(&transactions, "amount_minor"), balances);
 
-    // The same figures in CSV, and days by themselves are the whole.
     for (what, lines) in [("transactions", transactions), ("rounds", rounds)] {
         let csv = of_log(data.path(), what, &[]);
         assert_eq!(csv.split("\r\n").filter(|line| !line.is_empty()).count(), lines.len() + 1);
@@ -128,7 +126,6 @@ async fn pl_34_an_export_of_nothing_says_so_and_a_file_is_there_when_it_is_whole
     let (nothing, said) = export(&[&[place][..], &to].concat());
     assert!(nothing.is_empty() && said.contains(" rows."), "{said}");
     assert_eq!(fs::read_to_string(&file).unwrap(), of_log(data.path(), "revenue", &[]));
-    // An export that fails leaves what was there, and nothing half.
     let segment = fs::read_dir(data.path().join("log/0")).unwrap().map(|entry| entry.unwrap().path()).min().unwrap();
     let mut damaged = fs::read(&segment).unwrap();
     let middle = damaged.iter().rposition(|byte| *byte != 0).unwrap() / 2;

@@ -1,5 +1,4 @@
-//! `motherlode follow --format jsonl` and `--to nats://` (PL-34): a feed of changes, which is killed and resumed without a gap and without a
-//! record twice.
+//! `motherlode follow --format jsonl` and `--to nats://` (PL-34): a killed feed resumes without gaps or duplicates.
 
 use crate::PROGRAM;
 use data_encoding::BASE64;
@@ -47,7 +46,6 @@ async fn pl_34_a_feed_that_is_killed_goes_on_without_a_gap_and_without_a_line_tw
         accounts.push(client.fund(player, EUR, 1_000_000).await);
     }
     let address = server.address();
-    // It's killed wherever it is after so many lines, also in the middle of one. There are that many: a round of each player at least.
     let (mut lines, mut after) = (vec![], BTreeMap::new());
     for kill_after in [1, 2, 3, 4] {
         for (number, account) in accounts.iter().enumerate() {
@@ -66,7 +64,6 @@ async fn pl_34_a_feed_that_is_killed_goes_on_without_a_gap_and_without_a_line_tw
             }
             feed.kill().unwrap();
             feed.wait().unwrap();
-            // What was in the pipe was written before the kill; a line without its end is none.
             let mut rest = String::new();
             output.read_to_string(&mut rest).unwrap();
             whole.extend(rest.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::to_owned));
@@ -118,20 +115,17 @@ fn pl_34_a_feed_is_told_where_to_begin_and_no_nonsense() {
     assert_eq!(Command::new(PROGRAM).arg("follow").output().unwrap().status.code(), Some(2), "neither copy nor feed");
 }
 
-/// A stream that captures "changes.>", of a server by itself.
 fn stream(node: &Node) {
     let settings = json!({ "name": "CHANGES", "subjects": ["changes.>"], "storage": "file", "num_replicas": 1 });
     let made: Value = serde_json::from_str(&node.ask("$JS.API.STREAM.CREATE.CHANGES", &settings.to_string())).unwrap();
     assert!(made.get("error").is_none(), "{made}");
 }
 
-/// Messages that the stream has.
 fn messages(node: &Node) -> u64 {
     let info: Value = serde_json::from_str(&node.ask("$JS.API.STREAM.INFO.CHANGES", "{}")).unwrap();
     info["state"]["last_seq"].as_u64().unwrap()
 }
 
-/// The text of a message and the positions that its header says.
 fn message(node: &Node, number: u64) -> (Value, String) {
     let body = json!({ "seq": number }).to_string();
     let answer: Value = serde_json::from_str(&node.ask("$JS.API.STREAM.MSG.GET.CHANGES", &body)).unwrap();
@@ -167,7 +161,6 @@ async fn pl_34_a_feed_on_nats_has_each_position_once_and_in_order_whoever_is_kil
         accounts.push(client.fund(player, EUR, 1_000_000).await);
     }
     let address = server.address();
-    // Two of them publish at once, and one or both of them, or the server, are killed while they do.
     for turn in 0..6_u64 {
         let running = [publish(address, &node, &[]).spawn().unwrap(), publish(address, &node, &[]).spawn().unwrap()];
         let wanted = messages(&node) + 1 + turn % 3;
@@ -184,7 +177,7 @@ async fn pl_34_a_feed_on_nats_has_each_position_once_and_in_order_whoever_is_kil
             while messages(&node) < wanted && std::time::Instant::now() < until {}
             messages(&node)
         });
-        assert!(published >= wanted, "turn {turn}: the feed goes on, {published} of {wanted}");
+        assert!(published >= wanted, "turn {turn}: the feed continues, {published} of {wanted}");
         running.into_iter().for_each(kill);
     }
     let ends = server.ends();
@@ -198,7 +191,7 @@ async fn pl_34_a_feed_on_nats_has_each_position_once_and_in_order_whoever_is_kil
         let before = positions.insert(partition, position).unwrap_or_default();
         assert_eq!(position, before + 1, "message {number}, partition {partition}");
         let all: Vec<_> = positions.iter().map(|(partition, position)| format!("{partition}:{position}")).collect();
-        assert_eq!(said, all.join(","), "message {number} says where to go on");
+        assert_eq!(said, all.join(","), "message {number} has a position to resume at");
         let ledger = server.ledgers().partition(u32::try_from(partition).unwrap()).unwrap();
         assert_eq!(line["request_id"], ledger.fetch(position).unwrap().commit.request_id.as_str());
     }
@@ -229,7 +222,6 @@ async fn pl_34_a_feed_on_nats_begins_where_it_is_told_and_nowhere_by_guess() {
     let (first, said) = message(&node, 1);
     assert_eq!(place(&first).1, 2);
     assert!(said.contains("0:") && said.contains("1:"), "{said}");
-    // What the stream has goes before what is said again.
     let before = messages(&node);
     let again = publish(address, &node, &["--once", "--after", "0:1,1:1"]).output().unwrap();
     assert!(again.status.success());
@@ -237,7 +229,7 @@ async fn pl_34_a_feed_on_nats_begins_where_it_is_told_and_nowhere_by_guess() {
         let (line, _) = message(&node, number);
         assert!(place(&line).1 > 2, "{line}");
     }
-    // Another's message on the subject, and nothing left of it, say nothing of where to go on.
+    // A foreign message, or an empty stream, gives no position to resume at.
     let _ = node.ask("changes.all", "{}");
     refused(&["--once"], "says no positions");
     let _ = node.ask("$JS.API.STREAM.PURGE.CHANGES", "{}");
@@ -250,7 +242,7 @@ async fn pl_34_a_feed_on_nats_begins_where_it_is_told_and_nowhere_by_guess() {
     server.stop().await.unwrap();
 }
 
-/// Positions come again in a log that was restored from an older copy: what was told of them would not be true.
+/// A log restored from an older copy uses positions again, so the feed refuses.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_34_a_feed_goes_on_from_its_own_log_alone() {
     let data = tempfile::tempdir().unwrap();
@@ -261,7 +253,6 @@ async fn pl_34_a_feed_goes_on_from_its_own_log_alone() {
     client.fund("alice", EUR, 1_000_000).await;
     assert!(once(&server).status.success());
     let told = messages(&node);
-    // The last line of a partition, to go on after in a feed of lines.
     let (line, _) = message(&node, told);
     let (partition, position) = place(&line);
     let after = |sha256: &str| format!("{partition}:{position}:{sha256}");
@@ -272,7 +263,7 @@ async fn pl_34_a_feed_goes_on_from_its_own_log_alone() {
     let sha256 = line["sha256"].as_str().unwrap();
     let lines = String::from_utf8(resumed(&server, sha256).stdout).unwrap();
     let first = lines.lines().map(|line| serde_json::from_str(line).unwrap()).find(|line| place(line).0 == partition);
-    assert!(first.is_none_or(|line| place(&line).1 == position + 1), "it goes on after it");
+    assert!(first.is_none_or(|line| place(&line).1 == position + 1), "it continues after it");
     server.stop().await.unwrap();
 
     let (other, mut client) = serve(&data.path().join("two")).await;
@@ -285,7 +276,7 @@ async fn pl_34_a_feed_goes_on_from_its_own_log_alone() {
         assert_eq!(refused.status.code(), Some(2), "{said}");
         assert!(said.contains("another log"), "{said}");
     }
-    assert_eq!(messages(&node), told, "nothing of it was told");
+    assert_eq!(messages(&node), told, "nothing was published");
     other.stop().await.unwrap();
 
     let (server, mut client) = serve(&data.path().join("one")).await;

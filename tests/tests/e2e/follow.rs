@@ -1,5 +1,5 @@
-//! Subscription to the log and the copies that live on it (PL-30): whose records are sent, and that a copy is never less
-//! or more than it should be, whoever is killed when.
+//! Subscriptions to the log, and copies made from them (PL-30): only permitted records are sent, and copies stay exact
+//! across kills.
 
 use crate::PROGRAM;
 use motherlode_log::{genesis, hash, previous_hash};
@@ -44,7 +44,6 @@ async fn follow(client: &mut Client, after_position: u64) -> Streaming<FollowLog
     client.ledger.follow_log(FollowLogRequest { after_position, partition: 0 }).await.unwrap().into_inner()
 }
 
-/// Returns the records that a follower is sent up to a position.
 async fn records(client: &mut Client, after_position: u64, to: u64) -> Vec<LogRecord> {
     let mut stream = follow(client, after_position).await;
     let mut records = vec![];
@@ -64,7 +63,6 @@ fn neptune(request_id: &str, account: &Account) -> SpinRequest {
     SpinRequest { request_id, account, game, stake, ..SpinRequest::default() }
 }
 
-/// An account with money at the operator "other".
 async fn zoe(client: &mut Client) -> Account {
     let account = Account { operator_id: "other".into(), player_id: "zoe".into(), currency_code: EUR.into() };
     let open = OpenAccountRequest { request_id: "open".into(), account: Some(account.clone()) };
@@ -75,7 +73,6 @@ async fn zoe(client: &mut Client) -> Account {
     account
 }
 
-/// Switches new rounds of an operator's at a game off, by the platform.
 async fn switch_off(platform: &mut Client, operator_id: &str) {
     let switch = Switch { operator_id: operator_id.into(), game: "dwarf-mine".into(), ..Switch::default() };
     let request = SetSwitchRequest {
@@ -89,7 +86,6 @@ async fn switch_off(platform: &mut Client, operator_id: &str) {
     assert_eq!(platform.ledger.set_switch(request).await.unwrap().into_inner().change_id, 0);
 }
 
-/// Whether a record is an operator's to have, by the words of the contract alone.
 fn is_for(record: &LogRecord, operator: &str) -> bool {
     let commit = Commit::decode(record.record.as_slice()).unwrap();
     let switched = |kind: &Kind| match kind {
@@ -152,7 +148,6 @@ async fn pl_30_a_follower_is_sent_its_own_records_byte_for_byte_and_no_foreign_o
         }
     }
 
-    // What comes later is sent as it comes.
     let mut stream = follow(&mut acme, to).await;
     assert_eq!(stream.message().await.unwrap().unwrap().operator_id, "acme");
     let played = acme.play_out(bet("later", &alice, "0.01")).await.unwrap();
@@ -167,7 +162,6 @@ async fn pl_30_a_follower_is_sent_its_own_records_byte_for_byte_and_no_foreign_o
     let ahead = acme.ledger.follow_log(request).await.unwrap_err();
     assert_eq!((ahead.code(), reason(&ahead).as_str()), (Code::OutOfRange, "POSITION_AHEAD"));
     service.server.stop().await.unwrap();
-    // The service's stop is the stream's end, in order.
     while stream.message().await.unwrap().is_some() {}
 }
 
@@ -177,7 +171,6 @@ async fn pl_30_a_reader_that_stands_still_holds_up_nobody_and_misses_nothing() {
     let mut acme = service.client("acme").await;
     let alice = acme.fund("alice", EUR, 10_000_000).await;
     let mut still = follow(&mut service.client("acme").await, 0).await;
-    // More than the windows of a connection hold.
     for round in 0..1_000 {
         acme.play_out(bet(&format!("b{round}"), &alice, "0.01")).await.unwrap();
     }
@@ -214,7 +207,6 @@ async fn pl_27_pl_30_following_ends_when_its_token_expires() {
     service.server.stop().await.unwrap();
 }
 
-/// A follower as a process.
 fn follower(address: std::net::SocketAddr, shown: &str, to: &Path, once: bool) -> Command {
     let mut command = Command::new(PROGRAM);
     command.args(["follow", "--target", &format!("http://{address}"), "--to"]).arg(to);
@@ -224,18 +216,15 @@ fn follower(address: std::net::SocketAddr, shown: &str, to: &Path, once: bool) -
 }
 
 fn kill(mut child: Child) {
-    // Both fail only when it has ended before.
     let _ = child.kill();
     let _ = child.wait();
 }
 
-/// An audit's report, and whether all holds.
 fn audited(folder: &Path, more: &[&str]) -> (Value, bool) {
     let output = Command::new(PROGRAM).arg("audit").arg(folder).args(["--format", "json"]).args(more).output().unwrap();
     (serde_json::from_slice(&output.stdout).unwrap(), output.status.success())
 }
 
-/// Records of a log or a copy on disk.
 fn stored(folder: &Path) -> Vec<motherlode_log::Record> {
     motherlode_log::scan(folder).unwrap().map(Result::unwrap).collect()
 }
@@ -263,7 +252,7 @@ async fn pl_30_copies_are_what_the_log_is_after_kills_of_followers_and_service()
             player.play(&mut acme, &counted).await;
             player
         });
-        // From the first answers to some hundreds: kills fall everywhere, on a follower that just starts too.
+        // Kills at random moments, also during a follower's start.
         while answers.load(Ordering::Relaxed) < 1 + kills * 29 % 200 {
             tokio::task::yield_now().await;
         }
@@ -284,7 +273,6 @@ async fn pl_30_copies_are_what_the_log_is_after_kills_of_followers_and_service()
     for (shown, to) in [("platform", &whole), ("acme", &own)] {
         assert!(follower(process.address, shown, to, true).status().unwrap().success());
     }
-    // A copy is one operator's, for good, and has one follower.
     assert!(!follower(process.address, "other", &own, true).status().unwrap().success());
     assert_eq!(process.terminate().await, Some(0));
 

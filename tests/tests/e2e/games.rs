@@ -1,4 +1,4 @@
-//! Every registered game from bet to settlement over gRPC, with all its choices, over a restart, and audited.
+//! Every game from bet to settlement over gRPC, with all its choices, across a restart, and audited.
 
 use motherlode_books::CoinValue;
 use motherlode_proto::{
@@ -57,7 +57,6 @@ async fn pl_02_pl_06_pl_09_pl_30_every_game_plays_with_all_choices_over_a_restar
             }
             assert_eq!(client.balance(account).await, *expected, "{name}");
         }
-        // BW-11, BW-15: only the game with the jackpot adds to a pool.
         for game in latest_games() {
             let pooled = server.ledger().books(|books| books.pool(game.name()).is_some());
             assert_eq!(pooled, game.info().jackpot, "{}", game.name());
@@ -75,7 +74,6 @@ async fn pl_02_pl_06_pl_09_pl_30_every_game_plays_with_all_choices_over_a_restar
     }
 }
 
-/// The figures of a player's collection as callers see them.
 async fn collection(client: &mut Client, account: &Account, game: &str, scope: &str) -> BTreeMap<String, i64> {
     let request = ListCollectionsRequest { account: Some(account.clone()), game: game.to_owned() };
     let found = client.ledger.list_collections(request).await.unwrap().into_inner().collections;
@@ -83,14 +81,13 @@ async fn collection(client: &mut Client, account: &Account, game: &str, scope: &
     mine.into_iter().flat_map(|of| of.figures).map(|figure| (figure.key, figure.value)).collect()
 }
 
-/// DM-14, DM-15, DM-16: counted from the marks that the player saw, at mixed coin values, over a restart.
+/// DM-15: crystals are counted from the visible marks, at mixed coin values, and survive a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_14_dm_16_crystals_are_those_that_landed_and_survive_a_restart() {
     let game = latest("dwarf-mine").unwrap();
     let colours = ["green", "yellow", "blue", "red"];
     let data = tempfile::tempdir().unwrap();
     let mut account = None;
-    // A new player has three red crystals, given at the first play.
     let mut expected = BTreeMap::from([("red", 3)]);
     for half in 0..2 {
         let server = start(data.path()).await;
@@ -124,7 +121,7 @@ async fn dm_14_dm_16_crystals_are_those_that_landed_and_survive_a_restart() {
     }
 }
 
-/// PL-04: a voided round gives back what it changed in the collection: here the gift of the first play.
+/// PL-04: a void reverts the collection, here the gift of the first play.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_22_a_voided_round_changes_no_collection() {
     let game = latest("dwarf-mine").unwrap();
@@ -158,7 +155,7 @@ async fn dm_22_a_voided_round_changes_no_collection() {
     panic!("no round of 20 that wait has collected a crystal");
 }
 
-/// DM-19: the bet of 25 coins must be whole, the coin need not; in a game of whole coins the coin must.
+/// The bet of 25 coins must be whole minor units; the coin need not be, except in games of whole coins.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_17_dm_19_coins_below_a_minor_unit_are_taken_where_the_bet_is_whole() {
     let game = latest("dwarf-mine").unwrap();
@@ -174,7 +171,6 @@ async fn dm_17_dm_19_coins_below_a_minor_unit_are_taken_where_the_bet_is_whole()
     server.stop().await.unwrap();
 }
 
-/// Fields for a feature are refused, by name, for games without it.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_12_a_witch_a_gamble_and_a_feature_are_refused_where_a_game_has_none() {
     let data = tempfile::tempdir().unwrap();
@@ -203,7 +199,7 @@ async fn pl_12_a_witch_a_gamble_and_a_feature_are_refused_where_a_game_has_none(
     server.stop().await.unwrap();
 }
 
-/// ME-18: 70 bets are paid, and at least six Bonus symbols stand.
+/// 70 bets are paid, and at least six Bonus symbols land.
 #[tokio::test(flavor = "multi_thread")]
 async fn me_18_a_bought_feature_costs_70_bets_and_holds_six_bonuses() {
     let game = latest("mystery-elves").unwrap();
@@ -215,7 +211,6 @@ async fn me_18_a_bought_feature_costs_70_bets_and_holds_six_bonuses() {
         let mut bet = stake_on(game, &format!("b{number}"), &account, smallest(game));
         bet.stake.as_mut().unwrap().buy_feature = true;
         let steps = play(&mut client, game, bet, 3).await;
-        // Ten lines of a cent each: 0.10 EUR.
         assert_eq!(steps[0].bet.as_ref().unwrap().amount_minor, 70 * 10);
         let first = &steps[0].outcome.as_ref().unwrap().spins[0];
         let bonuses = [MarkKind::Bonus, MarkKind::Mystery, MarkKind::Multiplier];
@@ -227,7 +222,7 @@ async fn me_18_a_bought_feature_costs_70_bets_and_holds_six_bonuses() {
     checked(data.path());
 }
 
-/// ME-15, ME-16: a right guess doubles, a wrong one loses, a half is secured, an odd unit with it; ten turns at most.
+/// A right guess doubles, a wrong one loses, half can be secured with the odd unit, up to ten turns.
 #[tokio::test(flavor = "multi_thread")]
 async fn me_14_me_15_me_16_a_gamble_doubles_loses_and_halves() {
     let game = latest("mystery-elves").unwrap();
@@ -252,7 +247,6 @@ async fn me_14_me_15_me_16_a_gamble_doubles_loses_and_halves() {
                     assert_eq!(before - after, turn.risked_minor.cast_signed());
                     wrong += 1;
                 }
-                // Securing a half wins and loses nothing.
                 None if step.outcome.as_ref().unwrap().awaiting() == Awaiting::Double && before > 0 => {
                     halves += i32::from(before == after);
                 }
@@ -265,7 +259,6 @@ async fn me_14_me_15_me_16_a_gamble_doubles_loses_and_halves() {
     checked(data.path());
 }
 
-/// An open gamble of what a bought feature won, in cents; the round's bet is 0.10 a coin for 70 of them.
 async fn gambling(client: &mut Client, account: &Account, id: &str) -> Played {
     let game = latest("mystery-elves").unwrap();
     let stake = Some(Stake { coin_value: "0.01".into(), lines: 10, coins_per_line: 1, buy_feature: true });
@@ -281,8 +274,7 @@ fn minor(money: Option<&Money>) -> i64 {
     money.unwrap().amount_minor
 }
 
-/// ME-16: the half is on the balance with the answer, its event and the history say so, and the settlement credits only
-/// the rest. A void takes back both (PL-04).
+/// Half is credited with the answer, the settlement credits only the rest; a void takes back both (PL-04).
 #[tokio::test(flavor = "multi_thread")]
 async fn me_16_halve_credits_half_at_once_the_settlement_the_rest_and_a_void_takes_back_both() {
     let data = tempfile::tempdir().unwrap();
@@ -302,7 +294,6 @@ async fn me_16_halve_credits_half_at_once_the_settlement_the_rest_and_a_void_tak
         assert_eq!((halved.state(), minor(halved.win.as_ref())), (RoundState::Open, win));
         assert_eq!(minor(halved.balance.as_ref()), before - bet + half);
         assert_eq!(client.balance(&account).await, before - bet + half);
-        // The same request again gives the same answer and no second half (PL-11).
         let again = client.choose(&format!("{id}.2"), &won.round_id, halve(), None).await.unwrap();
         assert_eq!((again, client.balance(&account).await), (halved, before - bet + half));
         let mut taken = half;
@@ -329,7 +320,7 @@ async fn me_16_halve_credits_half_at_once_the_settlement_the_rest_and_a_void_tak
     checked(data.path());
 }
 
-/// BW-21: while the pool is suspended the figure that holds then is stated, and after it the coin value's again.
+/// While the pool is suspended, its description states the return without the jackpot.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_21_mf_d4_while_the_pool_is_suspended_the_return_without_the_jackpot_is_stated() {
     let data = tempfile::tempdir().unwrap();
@@ -375,8 +366,8 @@ async fn bw_21_mf_d4_while_the_pool_is_suspended_the_return_without_the_jackpot_
     server.stop().await.unwrap();
 }
 
-/// DM-14: the three red crystals come once, whatever the currency of the first play; in play money another time. Once the
-/// round that gave them is void, the next play gives them.
+/// The three red crystals are given once per player in real money, and once in play money. If that round is voided, the
+/// next play gives them again.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_14_a_player_is_given_red_crystals_once_in_whatever_currency() {
     let game = latest("dwarf-mine").unwrap();
@@ -417,7 +408,7 @@ async fn dm_14_a_player_is_given_red_crystals_once_in_whatever_currency() {
     checked(data.path());
 }
 
-/// NP-12: while a round waits for a pick, no call shows a seed from which the hidden amounts could be computed.
+/// While a round awaits a pick, no call returns a seed that reveals hidden amounts.
 #[tokio::test(flavor = "multi_thread")]
 async fn np_12_the_seeds_of_an_open_round_are_shown_by_no_call() {
     let game = latest("neptune").unwrap();
@@ -451,7 +442,7 @@ async fn np_12_the_seeds_of_an_open_round_are_shown_by_no_call() {
     }
 }
 
-/// DM-20, WF-22: the last ten rounds of a game, the latest first, whatever else was played.
+/// The history has a game's last ten rounds, newest first.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_20_wf_22_the_history_of_a_game_is_its_last_ten_rounds() {
     let data = tempfile::tempdir().unwrap();
@@ -476,8 +467,7 @@ async fn dm_20_wf_22_the_history_of_a_game_is_its_last_ten_rounds() {
     server.stop().await.unwrap();
 }
 
-/// DM-12 in answers and in history: the mean is that of the coin values at which the crystals landed, which the player saw;
-/// the three red ones that were given have none.
+/// Answers and history state the mean coin value at which the crystals landed, without the three gifts.
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_12_the_mean_coin_value_is_stated_in_answers_and_in_history() {
     let game = latest("dwarf-mine").unwrap();
@@ -486,7 +476,6 @@ async fn dm_12_the_mean_coin_value_is_stated_in_answers_and_in_history() {
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("dora", EUR, DEPOSIT).await;
     let micros = |value: &str| (value.parse::<f64>().unwrap() * 1e6).round();
-    // By the colour, which is the first word of a crystal's name and of its super-high symbol's.
     let colour = |symbol: u32| game.info().symbols[symbol as usize].name.to_lowercase();
     let mut landed = BTreeMap::<String, Vec<f64>>::new();
     let mut gifts = 3;
@@ -500,7 +489,7 @@ async fn dm_12_the_mean_coin_value_is_stated_in_answers_and_in_history() {
         let steps = play(&mut client, game, stake_on(game, &format!("d{number}"), &account, coin), 3).await;
         let shown = round(&mut client, &steps[0].round_id).await;
         for (answered, kept) in steps.iter().zip(&shown.steps) {
-            assert_eq!(answered.outcome, kept.outcome, "history says what the answer said");
+            assert_eq!(answered.outcome, kept.outcome, "history equals the answer");
             let outcome = answered.outcome.as_ref().unwrap();
             let marks = outcome.spins.iter().flat_map(|spin| &spin.marks);
             for mark in marks.filter(|mark| mark.kind() == MarkKind::Crystal) {
@@ -510,7 +499,6 @@ async fn dm_12_the_mean_coin_value_is_stated_in_answers_and_in_history() {
             assert_eq!(outcome.mean_coin_value.is_some(), collection.is_some());
             let (Some(mean), Some(spin)) = (&outcome.mean_coin_value, collection) else { continue };
             let won = colour(spin.collection_symbol);
-            // "Ruby Dwarf" is of the red crystals, and so on: each has one that shares its colour.
             let of = [("emerald", "green"), ("topaz", "yellow"), ("sapphire", "blue"), ("ruby", "red")];
             let crystal = of.iter().find(|(jewel, _)| won.contains(jewel)).map_or("", |(_, crystal)| crystal);
             let key = landed.keys().find(|name| name.contains(crystal)).unwrap().clone();
@@ -526,7 +514,7 @@ async fn dm_12_the_mean_coin_value_is_stated_in_answers_and_in_history() {
     checked(data.path());
 }
 
-/// ME-05 in answers and in history: each revealed special win is called by the name that the description gives its value.
+/// Answers and history name each revealed special win as the description does.
 #[tokio::test(flavor = "multi_thread")]
 async fn me_05_special_wins_are_called_by_their_names_in_answers_and_in_history() {
     let game = latest("mystery-elves").unwrap();

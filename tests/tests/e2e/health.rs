@@ -1,4 +1,4 @@
-//! `motherlode health`, as probes call it: against a service over TLS, by its exit code.
+//! `motherlode health` as a probe: against a service with TLS, by its exit code.
 
 use crate::PROGRAM;
 use motherlode_ledger::{DrawKeys, Options};
@@ -20,7 +20,6 @@ async fn a_probe_asks_by_the_certificates_name_and_looks_at_the_exit_code() {
     let tls = Config::parse(&Certificates::section(data.path())).unwrap().tls;
     let config = Config { tls, ..config(data.path()) };
     let server = start_on(&config, motherlode_server::open_stores(&config).unwrap()).await;
-    // The certificate is for localhost, and not for an address.
     let target = format!("https://{}", server.address());
     let root = data.path().join("root.pem").display().to_string();
     let named = ["--target", &target, "--ca", &root, "--server-name", "localhost"];
@@ -44,17 +43,14 @@ async fn at_a5_a_background_task_that_ends_fails_health_and_ends_the_process_or_
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
     config.proofs.listen = Some(([127, 0, 0, 1], 0).into());
-    // One process, whatever the other tests have.
     let stores = motherlode_server::open_stores(&config).unwrap();
     let server = Server::start(&config, stores, Options::default(), Dealer::of(DrawKeys::none())).await.unwrap();
     let mut tasks = server.tasks();
     let target = format!("http://{}", server.address());
-    // Those of a service on one machine, without seamless wallets and witnesses.
     let elsewhere = [Kind::Payers, Kind::Witnesses, Kind::Standbys, Kind::ForeignMessages];
     let here: BTreeSet<_> = Kind::ALL.iter().copied().filter(|kind| !elsewhere.contains(kind)).collect();
     assert_eq!(server.task_kinds(), here);
 
-    // Without those that answer the question.
     for kind in here.into_iter().filter(|kind| *kind != Kind::Calls && !kind.ends_process()) {
         assert_eq!(server.end_tasks(kind), 1);
         tasks.wait_for(|tasks| tasks.ended.get(&kind) == Some(&1)).await.unwrap();

@@ -1,5 +1,4 @@
-//! History and details of rounds (PL-05, PL-19, PL-21): pages that neither repeat nor skip, whatever happens meanwhile, and
-//! everything that a round must keep.
+//! History and details of rounds (PL-05, PL-19, PL-21): pages without repetition or gap, and complete rounds.
 
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -27,8 +26,8 @@ async fn page(client: &mut Client, account: &Account, game: &str, token: &str) -
     (page.rounds, page.next_page_token)
 }
 
-/// PL-05: pages of one game among five, while more is played, rounds are voided and the service is started again: each
-/// round that there was at the first page is shown once, the latest first.
+/// While rounds are played and voided and the service restarts, each round of the first page's time is shown once,
+/// newest first.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_05_pages_of_a_games_history_neither_repeat_nor_skip_whatever_is_played_meanwhile() {
     let data = tempfile::tempdir().unwrap();
@@ -50,7 +49,7 @@ async fn pl_05_pages_of_a_games_history_neither_repeat_nor_skip_whatever_is_play
         let (rounds, next) = page(&mut client, &account, "neptune", &token).await;
         let (again, same) = page(&mut client, &account, "neptune", &token).await;
         if pages > 0 {
-            assert_eq!((&rounds, &next), (&again, &same), "a page stays what it was");
+            assert_eq!((&rounds, &next), (&again, &same), "a page does not change");
         }
         listed.extend(rounds.into_iter().map(|round| round.round_id));
         pages += 1;
@@ -58,7 +57,6 @@ async fn pl_05_pages_of_a_games_history_neither_repeat_nor_skip_whatever_is_play
             break;
         }
         token = next;
-        // More is played, the round listed last and one not listed yet are voided, and the service starts again.
         for game in latest_games().iter().copied() {
             let bet = stake_on(game, &format!("{}-more-{pages}", game.name()), &account, smallest(game));
             play(&mut client, game, bet, 3).await;
@@ -80,8 +78,7 @@ async fn pl_05_pages_of_a_games_history_neither_repeat_nor_skip_whatever_is_play
     server.stop().await.unwrap();
 }
 
-/// UF-03, PL-05: the rounds of a game, or in a currency, are on the first page however many of others came after them, and
-/// each is found by its name; after a restart too.
+/// A game's or currency's rounds are on the first page even behind 1,000 later ones, also after a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_03_pl_05_a_games_rounds_are_found_behind_a_thousand_of_another() {
     let data = tempfile::tempdir().unwrap();
@@ -124,8 +121,8 @@ async fn uf_03_pl_05_a_games_rounds_are_found_behind_a_thousand_of_another() {
     server.stop().await.unwrap();
 }
 
-/// PL-21, PL-19: time, game, rules version, model hash, bet, denomination, money before and after, every step with seed,
-/// choice, outcome and win, the gamble's turns, the contribution and the status, of a round of every game.
+/// A round of every game keeps time, game, rules version, model hash, bet, denomination, balances, every step, the
+/// gamble's turns, contribution and status.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_19_pl_21_a_round_of_every_game_keeps_everything_that_it_must() {
     let data = tempfile::tempdir().unwrap();
@@ -164,13 +161,11 @@ async fn pl_19_pl_21_a_round_of_every_game_keeps_everything_that_it_must() {
             for ((kept, answered), number) in round.steps.iter().zip(&steps).zip(1..) {
                 assert_eq!((kept.number, kept.position, answered.step), (number, answered.position, number));
                 assert_eq!((kept.seed.len(), time(&kept.time)), (32, time(&round.start_time)));
-                // NP-12: what was left unopened is told once the round is over, and so in the last answer at the earliest.
                 let mut outcome = kept.outcome.clone().unwrap();
                 if number < last.step {
                     outcome.unopened.clear();
                 }
                 assert_eq!((Some(&outcome), &kept.win), (answered.outcome.as_ref(), &answered.win));
-                // PL-05: money before and after each step.
                 let earlier =
                     (number as usize).checked_sub(2).map(|earlier| minor(&round.steps[earlier].balance_after));
                 assert_eq!(minor(&kept.balance_before), earlier.unwrap_or(before));
@@ -184,7 +179,7 @@ async fn pl_19_pl_21_a_round_of_every_game_keeps_everything_that_it_must() {
     server.stop().await.unwrap();
 }
 
-/// BW-05: the witch who accompanied the player is told with each round, as she was then.
+/// Each round keeps the name of its witch.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_05_pl_19_a_round_names_the_witch_as_she_was_then() {
     let data = tempfile::tempdir().unwrap();
@@ -206,7 +201,7 @@ async fn bw_05_pl_19_a_round_names_the_witch_as_she_was_then() {
     server.stop().await.unwrap();
 }
 
-/// NP-12: while the round is open nothing tells what unopened objects hide, and afterwards everything does.
+/// Unopened objects are shown only after the round is over.
 #[tokio::test(flavor = "multi_thread")]
 async fn np_12_pl_19_unopened_objects_are_shown_once_the_round_is_over() {
     let data = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Processes that hold the partitions that they are told to, and home: what it costs is theirs, what is another's they refuse by
-//! the partition's number, so that a router finds who has it.
+//! Processes that load only their configured partitions and home. They refuse requests for others with the partition's
+//! number, for routers.
 
 use crate::apart::{Installation, PARTITIONS, living_in};
 use motherlode_ledger::Options;
@@ -15,7 +15,6 @@ use std::{collections::BTreeSet, net::SocketAddr, path::Path};
 use tonic::{Code, Status, transport::Channel};
 use tonic_types::StatusExt;
 
-/// A spin process with so many partitions of an installation's.
 async fn spin(installation: &Installation, data: &Path, holds: &[u32]) -> Server {
     let mut config = installation.configs[0].clone();
     (config.role, config.data) = (Role::Spin, data.to_owned());
@@ -39,7 +38,6 @@ async fn channel(address: SocketAddr) -> Channel {
 async fn pl_09_pl_12_a_process_serves_the_partitions_that_it_holds_and_names_those_that_it_does_not() {
     let data = tempfile::tempdir().unwrap();
     let (mut installation, [at_a, at_b]) = Installation::new(data.path());
-    // It writes partition 1, and has no use for 2.
     installation.configs[1].ledger.holds = [1].into();
     let (a, b) = tokio::join!(installation.start(0, at_a), installation.start(1, at_b));
     let mut wallets = [Client::connect(a.address()).await, Client::connect(b.address()).await];
@@ -47,7 +45,6 @@ async fn pl_09_pl_12_a_process_serves_the_partitions_that_it_holds_and_names_tho
     let spins = [spin(&installation, &folders[0], &[1]).await, spin(&installation, &folders[1], &[2]).await];
     let mut at = [Client::connect(spins[0].address()).await, Client::connect(spins[1].address()).await];
 
-    // Of all partitions but home each process has only its own, in memory and on the disk.
     for (server, folder, held, not) in
         [(&spins[0], &folders[0], 1, 2), (&spins[1], &folders[1], 2, 1), (&b, &installation.configs[1].data, 1, 2)]
     {
@@ -67,11 +64,10 @@ async fn pl_09_pl_12_a_process_serves_the_partitions_that_it_holds_and_names_tho
             }
         }
     }
-    // A refusal changed nothing: the request id is free where the player lives.
     let account = account(&living_in(2), EUR);
     at[1].spin(bet("r1", &account, "0.05"), None).await.unwrap();
 
-    // A ledger process the same; what is about the whole log is refused where it is not.
+    // A ledger process behaves the same; calls about the whole log are refused.
     let asked = wallets[1].ledger.get_account(GetAccountRequest { account: Some(account) }).await;
     elsewhere(&asked.unwrap_err(), 2);
     let mut reports = ReportServiceClient::new(channel(b.address()).await);

@@ -1,5 +1,4 @@
-//! An index with older, empty or foreign files next to newer ones (issue 13, A4): the start detects it and rebuilds the index, so every
-//! list answers as before.
+//! Index with older, empty or foreign files: the start detects them and rebuilds the index, so lists are unchanged.
 
 use motherlode_audit::Comparison;
 use motherlode_ledger::index::Index;
@@ -17,7 +16,6 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Plays rounds of two games, one that stays open, and a jackpot; stops the service, so the index is marked at the log's end.
 async fn play(data: &Path, name: &str, rounds: usize) {
     let server = start(data).await;
     let mut client = Client::connect(server.address()).await;
@@ -39,7 +37,6 @@ async fn play(data: &Path, name: &str, rounds: usize) {
     server.stop().await.unwrap();
 }
 
-/// Every page of the lists answered from the index: rounds by game, rounds of all games, awards.
 async fn lists(data: &Path) -> (Vec<Round>, Vec<Award>) {
     let server = start(data).await;
     let mut client = Client::connect(server.address()).await;
@@ -76,7 +73,6 @@ fn indexes(data: &Path) -> Vec<PathBuf> {
     (0..config(data).partitions).map(|partition| index_folder(data, partition)).collect()
 }
 
-/// The indexes of all partitions as they are now, elsewhere.
 fn saved(data: &Path) -> TempDir {
     let kept = tempfile::tempdir().unwrap();
     for (from, to) in indexes(data).iter().zip(indexes(kept.path())) {
@@ -96,7 +92,6 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A log with three stops, its indexes at each of them, and those of another log.
 struct Logs {
     data: TempDir,
     oldest: TempDir,
@@ -113,13 +108,13 @@ impl Logs {
             play(data.path(), name, 8).await;
             stops.push(saved(data.path()));
         }
-        // The same player and rounds, played otherwise; shorter, or its `held` would say that this log lost its end.
+        // Other rounds of the same player. The log must be shorter, or its `held` would report a loss.
         play(other.path(), "other", 5).await;
         let [oldest, older, newest] = <[TempDir; 3]>::try_from(stops).unwrap();
         Self { data, oldest, older, newest, others: saved(other.path()) }
     }
 
-    /// Puts the newest indexes in place, each changed by `change`, which gets its folder and a folder's counterpart elsewhere.
+    /// Restores the newest indexes and applies `change` to each, which gets its folder and paths in other copies.
     fn change(&self, change: impl Fn(&Path, &dyn Fn(&TempDir) -> PathBuf)) {
         for (partition, folder) in (0..).zip(indexes(self.data.path())) {
             fs::remove_dir_all(&folder).unwrap();
@@ -128,7 +123,6 @@ impl Logs {
         }
     }
 
-    /// Checks that the index is whole: the audit compares each balance with the log.
     fn check(&self, what: &str) {
         for partition in 0..config(self.data.path()).partitions {
             let options = motherlode_audit::Options {
@@ -140,7 +134,6 @@ impl Logs {
             let kept = Index::open(&index_folder(self.newest.path(), partition)).unwrap();
             let expected = kept.balances().count() as u64;
             kept.close().unwrap();
-            // A log on JetStream has no folder here.
             if options.log.exists() {
                 let report = motherlode_audit::audit(&options).unwrap();
                 assert_eq!(report.divergence, None, "{what}");
@@ -151,7 +144,7 @@ impl Logs {
     }
 }
 
-/// Every pairing of a `sled` folder with a `held` file.
+/// Combines every `sled` folder with every `held` file.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_a4_lists_answer_alike_whatever_sled_folder_stands_beside_whatever_mark() {
     let logs = Logs::new().await;
@@ -188,7 +181,7 @@ async fn at_a4_lists_answer_alike_whatever_sled_folder_stands_beside_whatever_ma
     }
 }
 
-/// Single files of sled's folder: its data, and its table of pages.
+/// Replaces single files of sled: its data and its page table.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_a4_lists_answer_alike_when_single_files_of_sled_are_older_cut_or_gone() {
     let logs = Logs::new().await;

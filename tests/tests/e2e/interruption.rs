@@ -1,4 +1,4 @@
-//! Rounds that their players left (PL-02, PL-03, PL-20, DM-21, ME-20, WF-20), with a clock that the test moves.
+//! Unfinished rounds (PL-02, PL-03, PL-20, DM-21, ME-20, WF-20), with a clock that the test moves.
 
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -26,7 +26,6 @@ use tonic::{Code, Status};
 
 const HOUR: i64 = 3_600_000;
 
-/// A service on a clock of its own, which goes on over restarts.
 struct Timed {
     config: Config,
     clock: Arc<AtomicI64>,
@@ -68,12 +67,10 @@ impl Timed {
         self.server.sweeper().sweep().await;
     }
 
-    /// A round that waits as wished.
     async fn wait(&mut self, game: &str, account: &Account, wish: Awaiting) -> Played {
         let force = match wish {
             Awaiting::Pick => Force::Pick,
             Awaiting::FreeSpins => Force::FreeSpins,
-            // What a feature won can be gambled.
             Awaiting::Feature | Awaiting::Double => Force::Feature,
             other => panic!("no round of {game} is made to await {other:?}"),
         };
@@ -117,21 +114,18 @@ impl Timed {
         }
     }
 
-    /// Opens a session as a player who loads the game again, and returns the open round.
     async fn load(&mut self, request_id: &str, account: &Account, game: &str) -> Option<Round> {
         let (account, game) = (Some(account.clone()), game.to_owned());
         let request = OpenSessionRequest { request_id: request_id.to_owned(), account, game, ..Default::default() };
         self.client.spin.open_session(request).await.unwrap().into_inner().open_round
     }
 
-    /// Stops, and resolves everything again.
     async fn audited(self) {
         self.server.stop().await.unwrap();
         checked(&self.config.data);
     }
 }
 
-/// A bet: on Mystery Elves the feature is bought, so that it waits and the gamble of what it won after it.
 fn bet(game: &str, request_id: &str, account: &Account) -> SpinRequest {
     let info = latest(game).unwrap().info();
     SpinRequest {
@@ -158,7 +152,7 @@ fn won(played: &Played) -> i64 {
     played.win.as_ref().unwrap().amount_minor
 }
 
-/// Why each step was automatic; none for the player's own.
+/// Returns each step's automatic cause; `None` for the player's choice.
 fn causes(round: &Round) -> Vec<Option<Cause>> {
     round.steps.iter().map(|step| step.automatic.as_ref().map(Automatic::cause)).collect()
 }
@@ -192,7 +186,7 @@ async fn dm_21_an_interrupted_round_is_shown_again_for_24_hours_and_the_win_of_a
     assert_eq!(causes(&round)[..], [&[None][..], &vec![Some(Cause::Skipped); steps.len()]].concat());
     assert_eq!(timed.open_rounds("alice").await, []);
 
-    // PL-11: one effect, one answer; PL-12: clear refusals.
+    // PL-11: a repetition has the same answer; PL-12: refusals name their reason.
     assert_eq!(timed.skip("s1", &open.round_id).await.unwrap(), steps);
     assert_eq!(timed.client.balance(&alice).await, before + won(last));
     expect(timed.skip("s1", "acme/alice/1").await, Code::AlreadyExists, "REQUEST_ID_REUSED");
@@ -223,7 +217,6 @@ async fn dm_21_pl_03_after_24_hours_the_round_is_resolved_and_paid_and_shown_no_
     let win = round.win.unwrap().amount_minor;
     assert_eq!(timed.client.balance(&alice).await, before + win);
     assert_eq!(timed.load("o1", &alice, "dwarf-mine").await, None);
-    // The game can be played again, when that session is over.
     timed.pass(HOUR);
     timed.client.spin(bet("dwarf-mine", "again", &alice), None).await.unwrap();
     timed.audited().await;
@@ -245,21 +238,20 @@ async fn me_20_an_incomplete_game_is_resolved_after_120_hours_over_a_restart_and
     let mut timed = timed.restart().await;
     timed.pass(1);
     timed.sweep().await;
-    // Each waits for its own 120 hours.
     let round = timed.round(&feature.round_id).await;
     assert_eq!(causes(&round), [None, Some(Cause::TimeOver), Some(Cause::TimeOver)]);
     assert_eq!(round.state(), RoundState::Settled);
     assert_eq!(timed.client.balance(&alice).await, before[0] + round.win.as_ref().unwrap().amount_minor);
     assert_eq!(timed.round(&gamble.round_id).await.state(), RoundState::Open);
     timed.pass(HOUR - 1);
-    // A start sweeps by itself what has become due while nobody served.
+    // A start sweeps rounds that expired while the service was down.
     timed.pass(1);
     let mut timed = timed.restart().await;
     timed.sweep().await;
     let round = timed.round(&gamble.round_id).await;
     assert_eq!(causes(&round), [None, None, Some(Cause::TimeOver)]);
     assert_eq!(round.steps[2].choice.clone().unwrap().kind, Some(choice::Kind::Collect(choice::Collect {})));
-    assert_eq!(round.win.unwrap().amount_minor, won(&gamble), "what was won is paid");
+    assert_eq!(round.win.unwrap().amount_minor, won(&gamble), "the win is paid");
     assert_eq!(timed.client.balance(&bob).await, before[1] + won(&gamble));
     assert_eq!(timed.open_rounds("").await, []);
     timed.audited().await;
@@ -281,7 +273,7 @@ async fn pl_02_pl_03_other_games_wait_for_their_player_unless_the_configuration_
     assert_eq!(games, waits.map(|(game, _)| game), "the oldest first (PL-20)");
     assert!(open.iter().all(|open| open.resolve_time.is_none()));
 
-    // PL-03: a time by configuration, for all or by jurisdiction.
+    // PL-03: the time is configured for all or by jurisdiction.
     timed.config.interruption.hours = waits[1..].iter().map(|(game, _)| ((*game).to_owned(), 48)).collect();
     let here = BTreeMap::from([("bewitched".to_owned(), 48)]);
     timed.config.interruption.jurisdictions = BTreeMap::from([("default".to_owned(), here)]);
@@ -292,7 +284,7 @@ async fn pl_02_pl_03_other_games_wait_for_their_player_unless_the_configuration_
         let resolved = timed.round(&round.round_id).await;
         assert_eq!(resolved.state(), RoundState::Settled, "{}", round.game);
         assert!(causes(&resolved)[round.steps.len()..].iter().all(|cause| *cause == Some(Cause::TimeOver)));
-        // NP-12, BW-06: of hidden objects the first are picked.
+        // NP-12, BW-06: the first hidden objects are picked.
         let offer = round.steps.last().unwrap().outcome.as_ref().unwrap().pick;
         if let Some(offer) = offer {
             let numbers = (1..=offer.needs).collect();
@@ -315,7 +307,6 @@ async fn pl_20_open_rounds_are_listed_the_oldest_first_and_closed_by_the_operato
     }
     let game = GetGameRequest { game: "mystery-elves".into(), ..Default::default() };
     assert_eq!(timed.client.spin.get_game(game).await.unwrap().into_inner().interruption_hours, 120);
-    // Partition by partition.
     rounds.sort_by_key(|round| timed.server.ledger_of(round.round_id.split('/').nth(1).unwrap()).partition());
     let listed = timed.open_rounds("").await;
     let names: Vec<_> = listed.iter().map(|open| open.round.as_ref().unwrap().round_id.clone()).collect();
@@ -323,9 +314,8 @@ async fn pl_20_open_rounds_are_listed_the_oldest_first_and_closed_by_the_operato
     for open in &listed {
         let (round, resolve) = (open.round.as_ref().unwrap(), open.resolve_time.unwrap());
         assert_eq!(resolve.seconds - round.start_time.unwrap().seconds, 120 * 3600);
-        assert!(round.steps.iter().all(|step| step.seed.is_empty()), "what is hidden stays hidden");
+        assert!(round.steps.iter().all(|step| step.seed.is_empty()), "hidden objects stay hidden");
     }
-    // A new round of that game is refused while it's open.
     let again = bet("mystery-elves", "again", &motherlode_tests::account("carl", EUR));
     expect(timed.client.spin(again, None).await, Code::FailedPrecondition, "ROUND_IN_PROGRESS");
 
@@ -359,7 +349,6 @@ async fn pl_20_open_rounds_are_listed_the_oldest_first_and_closed_by_the_operato
     timed.audited().await;
 }
 
-/// A round that a malfunction struck while it waited is voided, not resolved: then there's nothing left to sweep.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_03_pl_04_a_voided_round_is_not_resolved() {
     let data = tempfile::tempdir().unwrap();
@@ -383,13 +372,12 @@ async fn pl_03_pl_04_a_voided_round_is_not_resolved() {
     timed.audited().await;
 }
 
-/// A round that was resolved for the player is like any other: its void gives the bet back and takes the win.
+/// A round that was resolved automatically can be voided: the bet is refunded and the win taken back.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_03_pl_04_a_round_that_was_resolved_for_the_player_can_be_voided() {
     let data = tempfile::tempdir().unwrap();
     let mut timed = Timed::start(data.path()).await;
     let alice = timed.client.fund("alice", EUR, 100_000_000).await;
-    // Of all that Dwarf Mine's round leaves behind, the crystals go back as well.
     for game in ["mystery-elves", "dwarf-mine"] {
         let awaiting = if game == "dwarf-mine" { Awaiting::FreeSpins } else { Awaiting::Feature };
         let open = timed.wait(game, &alice, awaiting).await;
@@ -412,8 +400,8 @@ async fn pl_03_pl_04_a_round_that_was_resolved_for_the_player_can_be_voided() {
     timed.audited().await;
 }
 
-/// A connection that drops while a spin is asked for: whether or not the request reached the server, what is shown on
-/// return is the truth of the log, and asking again with the same id plays it at most once.
+/// A connection breaks during a spin: the next load shows the logged state, and a repetition plays the round at most
+/// once.
 #[tokio::test(flavor = "multi_thread")]
 async fn wf_20_after_a_disconnection_the_last_round_that_reached_the_server_is_shown() {
     let data = tempfile::tempdir().unwrap();
@@ -421,7 +409,6 @@ async fn wf_20_after_a_disconnection_the_last_round_that_reached_the_server_is_s
     let alice = timed.client.fund("alice", EUR, 100_000_000).await;
     let reached = timed.client.play_out(bet("witch-feature", "first", &alice)).await.unwrap();
     let last = reached.last().unwrap();
-    // This one never reaches the server.
     let lost = bet("witch-feature", "second", &alice);
     let mut timed = timed.restart().await;
     let list = ListRoundsRequest { account: Some(alice.clone()), game: "witch-feature".into(), ..Default::default() };
@@ -430,7 +417,6 @@ async fn wf_20_after_a_disconnection_the_last_round_that_reached_the_server_is_s
     assert_eq!((&shown[0].round_id, shown[0].state()), (&last.round_id, RoundState::Settled));
     assert_eq!(shown[0].steps.last().unwrap().outcome, last.outcome);
     assert_eq!(timed.client.balance(&alice).await, last.balance.as_ref().unwrap().amount_minor);
-    // Its answer was lost: the next that is shown is it, and asked again it's not played again.
     let answer = timed.client.spin(lost.clone(), None).await.unwrap();
     let mut timed = timed.restart().await;
     let shown = timed.client.ledger.list_rounds(list).await.unwrap().into_inner().rounds;
@@ -440,8 +426,7 @@ async fn wf_20_after_a_disconnection_the_last_round_that_reached_the_server_is_s
     timed.audited().await;
 }
 
-/// The log's order decides: a choice that comes before the sweep makes the round wait anew, one that comes after it is
-/// refused.
+/// A choice logged before the sweep restarts the waiting time; one after it is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_03_a_choice_of_the_players_own_comes_before_the_sweep_or_after_it() {
     let data = tempfile::tempdir().unwrap();
@@ -463,8 +448,7 @@ async fn pl_03_a_choice_of_the_players_own_comes_before_the_sweep_or_after_it() 
     timed.audited().await;
 }
 
-/// Everybody at once: two sweepers, the operator and the player herself. Who comes first is open; that each step is
-/// resolved once, and the round paid once, is not.
+/// Two sweepers, the operator and the player compete: each step is resolved once, and the round is paid once.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_03_pl_11_sweepers_the_operator_and_the_player_at_once_resolve_each_step_once() {
     let data = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The pool and the gamble as players meet them.
+//! Pool and gamble from the player's view.
 
 use motherlode_proto::round::v1::RoundState;
 use motherlode_tests::{
@@ -6,17 +6,15 @@ use motherlode_tests::{
 };
 use std::time::Duration;
 
-/// Plays one round that hits the jackpot.
 async fn hit(client: &mut Client, player: &str, coin: &str) -> motherlode_proto::spin::v1::Played {
     let account = client.fund(player, EUR, 100_000_000).await;
     let mut request = bet("hit", &account, coin);
-    // Ten coins a line make the jackpot likely enough to be found soon.
+    // Ten coins per line make the jackpot likely enough.
     request.stake.as_mut().unwrap().coins_per_line = 10;
     let spun = client.spin(request, Some(Force::Pick)).await.unwrap();
     client.choose("hit.1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap()
 }
 
-/// Waits until all is pooled, and sums the contributions; 1e-9 EUR.
 async fn contributed(server: &Server) -> i128 {
     settled(server.ledgers()).await;
     server.ledger().books(|books| books.pool("bewitched").unwrap().contributions.0)
@@ -46,8 +44,7 @@ async fn bw_20_a_suspended_pool_takes_and_gives_nothing() {
     client.jackpot.resume_pool(resume).await.unwrap();
     client.play_out(bet("after", &account, "1.00")).await.unwrap();
     let pool = client.jackpot.get_pool(GetPoolRequest { pool_id: "bewitched".into() }).await.unwrap().into_inner().pool;
-    assert_eq!(pool.unwrap().cycle, 1, "the same figures go on");
-    // Half a percent of 15 EUR.
+    assert_eq!(pool.unwrap().cycle, 1, "the figures continue");
     assert_eq!(contributed(&server).await - before, 75_000_000);
     server.stop().await.unwrap();
 }
@@ -63,7 +60,6 @@ async fn bw_22_bw_24_a_line_win_can_be_doubled_five_times() {
     request.offer_double = true;
     let spun = client.spin(request, Some(Force::Double)).await.unwrap();
     assert_eq!(spun.state(), RoundState::Open);
-    // Coins of a cent. What scatters won beside the lines is not at risk (BW-23).
     let wins = spun.outcome.as_ref().unwrap().spins[0].wins.iter();
     let mut at_risk: i64 = wins.filter(|win| win.line > 0).map(|win| i64::try_from(win.coins).unwrap()).sum();
     let rest = spun.win.unwrap().amount_minor - at_risk;
@@ -83,7 +79,7 @@ async fn bw_22_bw_24_a_line_win_can_be_doubled_five_times() {
     server.stop().await.unwrap();
 }
 
-/// Hits that come in while many others bet: the answer waits for its award, and every bet counts once.
+/// Hits among many concurrent bets: each answer has its award, and every bet counts once.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_11_contributions_of_concurrent_bets_are_pooled_exactly() {
     let data = tempfile::tempdir().unwrap();
@@ -105,7 +101,6 @@ async fn bw_11_contributions_of_concurrent_bets_are_pooled_exactly() {
         task.await.unwrap();
     }
     settled(server.ledgers()).await;
-    // 320 rounds of 0.75 EUR and 16 of 30 EUR, and half a percent of it.
     assert_eq!(pool_model(server.ledgers(), 16).contributed, (320 * 75 + 16 * 3_000) * 50_000);
     server.stop().await.unwrap();
     checked(data.path());

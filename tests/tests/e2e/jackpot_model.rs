@@ -1,8 +1,6 @@
-//! Jackpots at random, against a model of the rules: bets, hits, voids, suspensions, rates and restarts in any order; after
-//! every operation, balances and the pool's every figure are those of the model (BW-11 to BW-19, PL-38).
-//!
-//! The model has whole numbers of 1e-9 EUR and none of the code. Cases are fixed, the service deals from a fixed seed and
-//! has a clock of the test's own: what fails, fails again.
+//! Random bets, hits, voids, suspensions, rates and restarts, compared with a model of the pool's rules after every
+//! operation (BW-11 to BW-19, PL-38). The model shares no code with the service. Cases, seeds and the clock are fixed,
+//! so failures are reproducible.
 
 use motherlode_books::{Account as Books, Currency};
 use motherlode_ledger::{Handle, Options};
@@ -33,15 +31,12 @@ use std::{
 };
 
 const SEED: i128 = 20_000 * 1_000_000_000;
-/// Of the two accounts of the one player.
 const CURRENCIES: [&str; 2] = ["EUR", "SEK"];
-/// Coin values, with their millionths.
 const COINS: [(&str, i128); 4] = [("0.01", 10_000), ("0.10", 100_000), ("0.20", 200_000), ("1", 1_000_000)];
 
-/// One thing to try; what `x` means depends on the kind.
 type Op = (u8, usize, u64);
 
-/// The rules in plain arithmetic. EUR in 1e-9 but for balances.
+/// Model of the pool; amounts in 1e-9 EUR except balances.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Pool {
     increments: i128,
@@ -49,16 +44,13 @@ struct Pool {
     house: i128,
     paid: i128,
     cycle: u32,
-    /// Logged time of the latest hit.
     hit_ms: Option<i64>,
-    /// How often it came to a hit, to a second one within a refresh, and to a void that K had not enough for.
     met: [u32; 3],
 }
 
 impl Pool {
-    /// BW-16 and BW-17: what a hit with a coin is paid, in minor units of which each is so many 1e-9 EUR.
+    /// Computes the award of a hit by BW-16 and BW-17 in minor units; `minor` is the value of one in 1e-9 EUR.
     fn hit(&mut self, coin_micros: i128, minor: i128, now_ms: i64) -> i128 {
-        // A coin is that part of 10 EUR at the rate of its bet: a unit of the currency is 100 minor units.
         let part = |whole: i128| whole * coin_micros * minor / 10_i128.pow(14);
         let close = self.hit_ms.is_some_and(|last| last / 3_000 == now_ms / 3_000);
         self.met[0] += 1;
@@ -74,8 +66,7 @@ impl Pool {
         award
     }
 
-    /// BW-19: contributions of voided rounds are returned together: from K as far as they are of its cycle, else from R, else from
-    /// H.
+    /// BW-19: returns contributions of voided rounds from K within the cycle, then from R, then from H.
     fn give_back(&mut self, contributed: i128, in_cycle: i128) {
         let from_increments = in_cycle.min(self.increments);
         let from_reserve = (contributed - from_increments).min(self.reserve);
@@ -86,14 +77,12 @@ impl Pool {
     }
 }
 
-/// A round that is settled and not void.
 struct Round {
     at: usize,
     bet: i64,
     win: i64,
     contributed: i128,
     cycle: u32,
-    /// Minute of the bet.
     minute: i64,
 }
 
@@ -103,18 +92,14 @@ struct World {
     server: Server,
     client: Client,
     balances: [i64; 2],
-    /// EUR for one krona, in 1e-4.
+    /// One krona in 1e-4 EUR.
     krona: i128,
     suspended: bool,
     pool: Pool,
-    /// All contributions less those taken back (BW-18).
     contributed: i128,
     rounds: BTreeMap<String, Round>,
-    /// Voided rounds whose contributions were not returned.
     voided: Vec<Round>,
-    /// Minutes of incidents: the first, and the one after the last.
     incidents: Vec<(i64, i64)>,
-    /// Whether contributions are to be returned.
     returning: bool,
 }
 
@@ -169,14 +154,12 @@ impl World {
         self.krona = krona;
     }
 
-    /// Plays a round to its end; with a hit where one is to be forced, and perhaps by chance.
     async fn play(&mut self, at: usize, id: &str, x: u64, hit: bool) {
         let (coin, micros) = COINS[usize::try_from(x % 4).unwrap()];
         let mut request: SpinRequest = bet(id, &account("ann", CURRENCIES[at]), coin);
         let coins = if hit { 10 } else { u32::try_from(x / 4 % 10).unwrap() + 1 };
         request.stake.as_mut().unwrap().coins_per_line = coins;
         let bet = i64::try_from(15 * i128::from(coins) * micros / 10_000).unwrap();
-        // A minor unit in 1e-9 EUR, at the rate of this bet whatever comes later.
         let minor = if at == 0 { 10_000_000 } else { self.krona * 1_000 };
         let contributed = if self.suspended { 0 } else { i128::from(bet) * minor / 200 };
         self.balances[at] -= bet;
@@ -199,7 +182,6 @@ impl World {
         self.rounds.insert(played.round_id, Round { at, bet, win, contributed, cycle, minute });
     }
 
-    /// The jackpot of a step, if it won one.
     fn paid(&mut self, played: &Played, at: usize, (micros, minor): (i128, i128)) {
         let Some(won) = &played.jackpot else { return };
         assert_eq!(won.state(), jackpot_win::State::Paid);
@@ -219,12 +201,10 @@ impl World {
         let balance = &mut self.balances[round.at];
         *balance += round.bet;
         *balance -= round.win.min(*balance);
-        // PL-38: the operator bears what the round contributed, until there is an incident.
         self.voided.push(round);
         self.give_back();
     }
 
-    /// An incident of the latest minutes.
     async fn incident(&mut self, id: &str, x: u64) {
         let now_ms = self.clock.load(Ordering::SeqCst);
         let mut incident = incident(id, "acme", now_ms);
@@ -240,7 +220,6 @@ impl World {
         self.give_back();
     }
 
-    /// Contributions of voided rounds within incidents are returned.
     fn give_back(&mut self) {
         for (first, end) in self.incidents.clone() {
             let due: Vec<_> = self.voided.extract_if(.., |round| (first..end).contains(&round.minute)).collect();
@@ -266,7 +245,6 @@ impl World {
         self.suspended ^= true;
     }
 
-    /// Everything that the model knows is so, as soon as the pool has decided on what was void.
     async fn agree(&mut self, after: &str) {
         let returning = std::mem::take(&mut self.returning);
         let decided = async {
@@ -295,7 +273,6 @@ impl World {
     }
 }
 
-/// Whether a partition's hits and voids are yet to be decided, or its awards to be paid.
 fn waits(ledger: &Handle) -> bool {
     ledger.books(|books| books.pending_decisions(POOL).next().is_some() || books.unpaid_awards().next().is_some())
 }
@@ -304,7 +281,6 @@ async fn history(ops: &[Op]) -> [u32; 3] {
     let mut world = World::new().await;
     for (number, (kind, at, x)) in ops.iter().copied().enumerate() {
         let id = format!("op-{number}");
-        // Some operations fall into one refresh, some do not.
         world.clock.fetch_add(i64::try_from(x % 2_500).unwrap(), Ordering::SeqCst);
         match kind {
             0..=5 => world.play(at, &id, x, false).await,
@@ -331,7 +307,6 @@ fn bw_16_bw_17_a_simple_model_agrees_at_every_step_of_any_history() {
         cases: 6,
         rng_seed: RngSeed::Fixed(16),
         failure_persistence: None,
-        // A failing history is long to run again: it is told as it is.
         max_shrink_iters: 0,
         ..Config::default()
     };
@@ -344,5 +319,5 @@ fn bw_16_bw_17_a_simple_model_agrees_at_every_step_of_any_history() {
         Ok(())
     });
     run.unwrap_or_else(|failure| panic!("{failure}"));
-    assert!(met.get().into_iter().all(|times| times > 3), "{met:?}: the histories meet what they are for");
+    assert!(met.get().into_iter().all(|times| times > 3), "{met:?}: the histories cover each case");
 }

@@ -1,4 +1,4 @@
-//! The service with its log on JetStream: kills of service and server, takeover, a new node with an empty disk.
+//! A service with its log on JetStream: kills of service and server, takeover, a new node with an empty disk.
 
 use crate::PROGRAM;
 use motherlode_proto::ledger::v1::GetAccountRequest;
@@ -20,10 +20,8 @@ use tokio::{task::JoinHandle, time::sleep};
 use tonic::{Status, transport::Channel};
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
-/// Pause before a refused call is retried.
 const RETRY_AFTER: Duration = Duration::from_millis(50);
 
-/// Writes a configuration file with this store, and with draw keys that outlive a process's own folder.
 fn configure(folder: &Path, store: &Store) -> PathBuf {
     let file = folder.join("motherlode.toml");
     let text = format!("{}[draws]\nkey_file = {:?}\n", toml(store), folder.join("draws"));
@@ -35,7 +33,6 @@ fn run(arguments: &[&str]) -> Output {
     Command::new(PROGRAM).args(arguments).output().unwrap()
 }
 
-/// The audit of the stream finds nothing wrong.
 fn audit(store: &Store) {
     let place = format!("{}/{}", store.url.as_deref().unwrap(), store.stream);
     let key = store.key_file.as_ref().unwrap();
@@ -44,7 +41,6 @@ fn audit(store: &Store) {
     assert!(output.status.success(), "{printed}");
 }
 
-/// Lets a player play on, until the service fails it.
 fn playing(mut player: Player, process: &Process, answers: &Arc<AtomicU64>) -> JoinHandle<(Player, Status)> {
     let (address, answers) = (process.address, Arc::clone(answers));
     tokio::spawn(async move {
@@ -54,7 +50,6 @@ fn playing(mut player: Player, process: &Process, answers: &Arc<AtomicU64>) -> J
     })
 }
 
-/// Waits for so many more answers.
 async fn answered(answers: &AtomicU64, more: u64) {
     let wanted = answers.load(Ordering::Relaxed) + more;
     while answers.load(Ordering::Relaxed) < wanted {
@@ -77,7 +72,6 @@ async fn pl_30_a_log_on_jetstream_outlives_kills_of_the_service_on_empty_disks_t
     }
     process.kill();
     for kill in 0..8 {
-        // Every second time with the index of the time before, the other with none.
         let process = Process::start(PROGRAM, &data(kill), Some(&config));
         let answers = Arc::default();
         let tasks: Vec<_> = players.drain(..).map(|player| playing(player, &process, &answers)).collect();
@@ -108,12 +102,11 @@ async fn pl_30_play_goes_on_through_kills_of_each_of_three_servers() {
     for node in &mut cluster.nodes {
         player.play_rounds(&mut client, 10).await.unwrap();
         node.kill();
-        // A call that times out at the log is retried, and has one effect. A writer that lost contact during an election refuses
-        // calls and steps down, then takes the log again: these calls are retried too.
+        // Calls that time out have one effect. After an election a writer may step down and take the log again; these
+        // calls are retried, too.
         while let Err(status) = player.play_rounds(&mut client, 10).await {
             let of_a_fault = ["OUTCOME_UNKNOWN", "NOT_THE_WRITER", "NOT_CURRENT", "LOG_UNAVAILABLE", ""];
             assert!(of_a_fault.contains(&&*reason(&status)), "{status:?}");
-            // Like a caller whose call is refused at once.
             sleep(RETRY_AFTER).await;
         }
         node.restart();
@@ -136,9 +129,8 @@ async fn a_second_service_takes_the_log_over_and_the_first_acknowledges_nothing_
     player.play_rounds(&mut at_first, 5).await.unwrap();
     let second = Process::start(PROGRAM, &folder.path().join("second"), Some(&config));
     let refused = player.play_rounds(&mut at_first, 1).await.unwrap_err();
-    // It may have found out by itself, or by this very append; or have closed the connection over it.
+    // It noticed the takeover earlier, or by this append, or closed the connection.
     assert!(matches!(&*reason(&refused), "OUTCOME_UNKNOWN" | "NOT_THE_WRITER" | ""), "{refused:?}");
-    // From then on it serves nothing, not even what it could read, and says so.
     let stands_by = async {
         loop {
             let channel = Channel::from_shared(format!("http://{}", first.address)).unwrap().connect().await.unwrap();
@@ -152,7 +144,7 @@ async fn a_second_service_takes_the_log_over_and_the_first_acknowledges_nothing_
     tokio::time::timeout(Duration::from_secs(120), stands_by).await.expect("it steps down");
     let mut at_first = Client::connect(first.address).await;
     let account = GetAccountRequest { account: Some(account("p", EUR)) };
-    // A connection that came while it changed its role is closed: the channel makes another.
+    // A connection opened during the change of roles is closed; the channel reconnects.
     let refused = loop {
         let refused = at_first.ledger.get_account(account.clone()).await.unwrap_err();
         if refused.source().is_none() {
@@ -162,7 +154,6 @@ async fn a_second_service_takes_the_log_over_and_the_first_acknowledges_nothing_
     assert_eq!(reason(&refused), "NOT_THE_WRITER");
     let mut at_second = Client::connect(second.address).await;
     player.check(&mut at_second).await;
-    // A folder that a service has open is no other's.
     let (data, config) = (folder.path().join("second"), config.to_str().unwrap().to_owned());
     let output = run(&["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap(), "--config", &config]);
     assert_eq!(output.status.code(), Some(1));

@@ -1,4 +1,5 @@
-//! Write access to NATS (PL-44): a service continues despite foreign messages, reports them, and begins no second log.
+//! Foreign messages by a NATS user without the stream key (PL-44): a service continues, reports them, and starts no
+//! second log.
 
 use crate::PROGRAM;
 use motherlode_jetstream::exists;
@@ -17,7 +18,7 @@ use std::{
     process::{Command, Output},
 };
 
-/// A NATS user without the stream key, by the protocol itself.
+/// NATS user without the stream key, at protocol level.
 struct Attacker(BufReader<TcpStream>);
 
 impl Attacker {
@@ -27,7 +28,6 @@ impl Attacker {
         Self(BufReader::new(stream))
     }
 
-    /// Publishes a message and waits for the answer to it.
     fn publish(&mut self, subject: &str, epoch: Option<u64>, payload: &[u8]) -> String {
         let epoch = epoch.map(|epoch| format!("Motherlode-Epoch: {epoch}\r\n")).unwrap_or_default();
         let headers = format!("NATS/1.0\r\n{epoch}\r\n");
@@ -65,7 +65,6 @@ fn run(arguments: &[&str], config: &Path) -> Output {
     Command::new(PROGRAM).args(arguments).arg("--config").arg(config).output().unwrap()
 }
 
-/// The end of the log and its head, as a reader with the key has them.
 fn end(store: &Store) -> (Position, [u8; 32]) {
     let last = LogLocation::Stream(store.clone()).existing(0).unwrap().last().unwrap().unwrap();
     (last.position, hash(&last.bytes))
@@ -83,7 +82,6 @@ async fn foreign_messages_reported(client: &Client) -> bool {
 async fn mf_e4_a_service_goes_on_through_junk_forged_blocks_and_epochs_and_reports_them() {
     let folder = tempfile::tempdir().unwrap();
     let node = Node::start(&folder.path().join("nats"), "");
-    // No key is configured: the first start makes one.
     let (data, without_key) = (folder.path().join("data"), configure(folder.path(), &node, None));
     let key = data.join("keys").join("stream");
     let store = Store { key_file: Some(key.clone()), ..node.config("S") };
@@ -102,7 +100,6 @@ async fn mf_e4_a_service_goes_on_through_junk_forged_blocks_and_epochs_and_repor
     }
     until("a significant event", async || foreign_messages_reported(&client).await).await;
     player.check(&mut client).await;
-    // Whoever takes it over on an empty disk needs the key, and finds the same.
     process.kill();
     attacker.publish("S_0.block", None, b"junk");
     let data = folder.path().join("no-key");
@@ -126,7 +123,6 @@ async fn mf_e4_a_service_goes_on_through_junk_forged_blocks_and_epochs_and_repor
     let printed = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && printed.contains("there is no stream key"), "{printed}");
 
-    // A former writer does not create a deleted stream again.
     attacker.publish("$JS.API.STREAM.DELETE.S_0", None, b"");
     let data = folder.path().join("empty");
     let refused = run(&["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()], &config);

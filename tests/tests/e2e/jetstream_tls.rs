@@ -1,5 +1,4 @@
-//! The log on servers that take nobody without TLS and credentials: the service gets in with them, and says what is wrong when
-//! it doesn't.
+//! NATS servers that require TLS and credentials: the service connects, or its error names the cause.
 
 use crate::PROGRAM;
 use data_encoding::BASE64URL_NOPAD;
@@ -13,7 +12,6 @@ use std::{
     process::Command,
 };
 
-/// A token as NATS signs them: who is who, said by whom.
 fn signed(by: &KeyPair, who: &KeyPair, kind: &str, more: Value) -> String {
     let part = |value: Value| BASE64URL_NOPAD.encode(value.to_string().as_bytes());
     let mut nats = more;
@@ -25,7 +23,6 @@ fn signed(by: &KeyPair, who: &KeyPair, kind: &str, more: Value) -> String {
     format!("{text}.{signature}")
 }
 
-/// An operator with one account that may use JetStream, for a server's configuration, and how to make its users.
 struct Accounts {
     settings: String,
     account: KeyPair,
@@ -53,12 +50,10 @@ impl Accounts {
         Self { settings, account }
     }
 
-    /// The file that a user of the account is given; one of another account if it's signed by that.
     fn user(&self, file: &Path, signer: Option<&KeyPair>) -> PathBuf {
         self.user_with(file, signer, json!({ "pub": {}, "sub": {} }))
     }
 
-    /// The same for a user with these permissions.
     fn user_with(&self, file: &Path, signer: Option<&KeyPair>, permissions: Value) -> PathBuf {
         let user = KeyPair::new_user();
         let mut claims = permissions;
@@ -76,7 +71,6 @@ impl Accounts {
     }
 }
 
-/// A server that asks for TLS with a certificate of a root of its own, and for users of an operator's account.
 struct Protected {
     folder: tempfile::TempDir,
     node: Node,
@@ -99,9 +93,8 @@ impl Protected {
         Self { folder, node, accounts }
     }
 
-    /// A configuration with these lines of [store].
     fn configure(&self, name: &str, lines: &[String]) -> PathBuf {
-        // The certificate is for a name, not for an address.
+        // The certificate is for a name.
         let (url, monitor) = (self.node.url().replace("127.0.0.1", "localhost"), self.node.monitor());
         let key = self.node.key_file();
         let file = self.folder.path().join(format!("{name}.toml"));
@@ -122,7 +115,6 @@ impl Protected {
         format!("credentials = {:?}", self.accounts.user(&self.folder.path().join(name), signer))
     }
 
-    /// A user with the shipped permissions of this name.
     fn shipped_user(&self, name: &str) -> String {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../deploy/nats/{name}.json"));
         let permissions = fs::read_to_string(file).unwrap().replace("MOTHERLODE_", "S_");
@@ -131,7 +123,6 @@ impl Protected {
         format!("credentials = {:?}", self.accounts.user_with(&file, None, permissions))
     }
 
-    /// Runs a `serve` that cannot connect, and returns its standard error.
     fn refused(&self, name: &str, lines: &[String]) -> String {
         let (data, config) = (self.folder.path().join("never"), self.configure(name, lines));
         let mut serve = Command::new(PROGRAM);
@@ -180,7 +171,6 @@ fn a_server_that_does_not_let_us_in_is_told_by_what_is_wrong() {
     }
 }
 
-/// The shipped permissions are enough for a writer, a standby that takes over, and an auditor.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e6_the_shipped_nats_permissions_are_enough() {
     let server = Protected::start();
@@ -191,7 +181,6 @@ async fn mf_e6_the_shipped_nats_permissions_are_enough() {
     let mut client = Client::connect(first.address).await;
     let mut player = Player::join(&mut client, "p", "0.05").await;
     player.play_rounds(&mut client, 5).await.unwrap();
-    // The standby follows the writer and takes the log over when the writer is gone.
     let standby = Process::start_as(PROGRAM, &data("standby"), Some(&ledger), &["--role", "ledger"]);
     player.play_rounds(&mut client, 5).await.unwrap();
     first.kill();

@@ -1,4 +1,5 @@
-//! Lists over gRPC (PL-34): transactions by operator, player and day, and revenue by day, game and currency, add up to the log.
+//! Lists over gRPC (PL-34): transactions by operator, player and day, and revenue by day, game and currency match the
+//! log.
 
 use motherlode_books::Event;
 use motherlode_ledger::Options;
@@ -27,7 +28,7 @@ use std::{
 use tonic::Code;
 
 const DAY_MS: i64 = 86_400_000;
-/// Noon of 2026-11-20, and its date; then the days after it.
+/// Noon of 2026-11-20.
 pub const NOON: i64 = 20_777 * DAY_MS + DAY_MS / 2;
 pub const DATES: [&str; 3] = ["2026-11-20", "2026-11-21", "2026-11-22"];
 
@@ -40,7 +41,6 @@ pub async fn serve(data: &Path, clock: &Arc<AtomicI64>) -> (Server, Client) {
     (server, client)
 }
 
-/// All pages of what is asked for.
 async fn transactions(client: &mut Client, player: &str, date: &str, page_size: i32) -> Vec<Transaction> {
     let (mut all, mut page_token) = (vec![], String::new());
     loop {
@@ -76,7 +76,6 @@ async fn revenue(client: &mut Client, from: &str, to: &str, page_size: i32) -> V
     }
 }
 
-/// Rounds of three players in two currencies over three days: paid, free, voided when open, settled and long ago, with a jackpot.
 pub async fn play(server: &Server, client: &mut Client, clock: &AtomicI64) {
     let rate = SetExchangeRateRequest {
         request_id: "rate".into(),
@@ -119,7 +118,6 @@ pub async fn play(server: &Server, client: &mut Client, clock: &AtomicI64) {
         }
         clock.fetch_add(if day < 2 { DAY_MS } else { 0 }, Ordering::SeqCst);
     }
-    // More than the few commits back that are looked at before the index is asked.
     void(client, &first[0]).await;
     void(client, &first[70]).await;
     let (request_id, account) = ("out".into(), Some(bob));
@@ -133,7 +131,6 @@ async fn void(client: &mut Client, round_id: &str) {
     client.ledger.void_round(request).await.unwrap();
 }
 
-/// Bets, wins, jackpots, refunds and wins taken back by day, game and currency, counted from the events of the log.
 pub fn counted(server: &Server) -> BTreeMap<(i64, String, String), [i128; 5]> {
     let (mut rounds, mut sums) = (BTreeMap::new(), BTreeMap::<_, [i128; 5]>::new());
     for ledger in server.ledgers().all() {
@@ -195,7 +192,7 @@ async fn pl_34_transactions_and_revenue_add_up_to_the_log_page_by_page_and_after
         for date in DATES.iter().rev() {
             by_day.extend(transactions(&mut client, player, date, 0).await);
         }
-        assert_eq!(by_day, own, "days by themselves are the whole");
+        assert_eq!(by_day, own, "single days add up to the whole");
         players.extend(own);
     }
     assert_eq!(players.len(), all.len());
@@ -282,7 +279,7 @@ async fn pl_34_pl_27_lists_have_nothing_of_another_operator_and_refuse_what_is_m
     assert_eq!(platform.report.list_transactions(asked("acme", "", "")).await.unwrap().into_inner().transactions, []);
     let refused = other.report.list_transactions(asked("acme", "alice", "")).await.unwrap_err();
     assert_eq!((refused.code(), &*reason(&refused)), (Code::NotFound, "ACCOUNT_UNKNOWN"));
-    // Each token that can be made leads to one's own.
+    // No token grants access to other players' data.
     for position in 1..=service.server.ledger().durable() {
         for player in ["", "alice"] {
             let page = acme.report.list_transactions(asked("acme", player, &format!("0.{position}"))).await;

@@ -1,4 +1,4 @@
-//! The service end to end: in this process and in processes of its own, over real sockets. One binary, so that it is linked once.
+//! End-to-end tests of the service, in this process and in others, over sockets. One binary saves linking time.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -87,5 +87,4 @@ mod voids;
 mod wallet;
 mod wire;
 
-/// The service with the tests' dealer, for those who start it as a process.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_motherlode-under-test");

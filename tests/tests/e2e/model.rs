@@ -1,8 +1,7 @@
-//! Everything at random, against a model that is told only what the player sees (PL-09, BW-11, DM-16, WF-12, PL-04, PL-17, PL-18): after
-//! every operation, every balance, the pool, every collection and what is left of campaigns are those of the model.
+//! Random operations, compared with a model of the player's view after each (PL-09, BW-11, DM-16, WF-12, PL-04, PL-17,
+//! PL-18): balances, the pool, collections and campaigns.
 //!
-//! The model knows the rules and none of the code: it keeps crystals and potions one by one, and money in whole units.
-//! Cases are fixed, the service deals from a fixed seed: what fails, fails again.
+//! The model shares no code with the service. Cases and seeds are fixed, so failures are reproducible.
 
 use motherlode_books::{Account as Books, CoinValue, Currency};
 use motherlode_proto::{
@@ -24,16 +23,13 @@ use tonic::Status;
 const POOL: &str = "bewitched";
 const PLAYERS: [&str; 2] = ["ann", "ben"];
 const CURRENCIES: [&str; 2] = ["EUR", "SEK"];
-/// Play money.
 const PLAY: &str = "XTS";
 
-/// One thing to try; what `x` means depends on the kind.
 type Op = (u8, usize, u64);
 
-/// A player's account.
 type AccountKey = (&'static str, &'static str);
 
-/// Whose open rounds keep whose out: a player has one of a game for money, and one for play money.
+/// Returns the key of open rounds: a player has one per game for money and one for play money.
 fn purse((name, currency): AccountKey) -> &'static str {
     match (name, currency) {
         ("ann", PLAY) => "ann in demo",
@@ -42,10 +38,9 @@ fn purse((name, currency): AccountKey) -> &'static str {
     }
 }
 
-/// A crystal or a potion: the round that it came in, which it is (a crystal's coin value, 0 for a gift; a potion's number).
 type Piece = (String, i64);
 
-/// Player, game and scope, as the service names a collection.
+/// Player, game and scope of a collection.
 type Shelf = (&'static str, &'static str, String);
 
 #[derive(Default)]
@@ -53,50 +48,41 @@ struct Model {
     balances: BTreeMap<AccountKey, i64>,
     rounds: BTreeMap<String, Round>,
     open: BTreeMap<(&'static str, &'static str), Played>,
-    /// The pool's balance, contributions due included, in 1e-9 EUR.
     pool: i128,
     suspended: bool,
-    /// EUR for one krona, in 1e-4.
+    /// One krona in 1e-4 EUR.
     krona: i128,
-    /// By colour; and whether the gift was made.
     crystals: BTreeMap<Shelf, ([Vec<Piece>; 4], bool)>,
-    /// And the features unlocked.
     potions: BTreeMap<Shelf, (Vec<Piece>, i64)>,
     answers: Vec<(SpinRequest, Played)>,
     campaigns: BTreeMap<(AccountKey, String), Campaign>,
 }
 
-/// The rest of a player's campaign.
 struct Campaign {
     game: &'static dyn Game,
     stake: Stake,
     left: u32,
 }
 
-/// A round that was begun and is not void.
 #[derive(Clone)]
 struct Round {
     key: AccountKey,
-    /// The player's own payment.
     bet: i64,
     campaign: String,
-    /// The settled win; none while it is open.
     win: Option<i64>,
-    /// The amount that HALVE credited of it (ME-16).
+    /// Amount credited by HALVE (ME-16).
     credited: i64,
-    /// Where it collects, and the figures before and after it.
     shelf: Option<Shelf>,
     figures: [BTreeMap<String, i64>; 2],
 }
 
 impl Model {
-    /// A bet was taken and answered.
     fn bet(&mut self, key: AccountKey, game: &'static dyn Game, request: &SpinRequest, played: &Played) {
         let stake = request.stake.as_ref().unwrap();
         let coins = i128::from(stake.lines * stake.coins_per_line) * if stake.buy_feature { 70 } else { 1 };
         let micros = i64::try_from(stake.coin_value.parse::<CoinValue>().unwrap().0).unwrap();
         let bet = i64::try_from(coins * i128::from(micros) / 10_000).unwrap();
-        // 0.5 % of the bet: cents and oere are 10^7 nano, the krona's rate counts 10^-4.
+        // 0.5 % of the bet: a cent is 10^7 nano, the krona's rate counts 10^-4.
         let rate = if key.1 == "SEK" { self.krona } else { 10_000 };
         let free = !request.campaign_id.is_empty();
         let pays = game.name() == POOL && !self.suspended && !free && key.1 != PLAY;
@@ -128,7 +114,6 @@ impl Model {
         self.answered(key, game, played);
     }
 
-    /// Collects symbols in the paid spin's windows.
     fn collect(&mut self, game: &dyn Game, shelf: &Shelf, round: &str, micros: i64, played: &Played) {
         let spins = &played.outcome.as_ref().unwrap().spins;
         let marks = spins.iter().flat_map(|spin| &spin.marks);
@@ -136,7 +121,7 @@ impl Model {
             (mark.kind(), game.info().symbols[mark.value as usize % game.info().symbols.len()].name.to_lowercase())
         });
         if game.name() == "dwarf-mine" {
-            // DM-14: the gift of the first play, in whatever currency; in play money another one.
+            // DM-14: one gift in all currencies, and one in play money.
             let had = self.crystals.iter().any(|((name, _, scope), (_, given))| {
                 *given && *name == shelf.0 && (scope == PLAY) == (shelf.2 == PLAY)
             });
@@ -171,14 +156,13 @@ impl Model {
             if feature == *unlocked {
                 *unlocked = (feature + 1).min(4);
             }
-            // Three at once that unlock nothing leave a new shelf as it was.
+            // Three equal potions that unlock nothing leave a new collection empty.
             if new && potions.is_empty() && *unlocked == 1 {
                 self.potions.remove(shelf);
             }
         }
     }
 
-    /// The figures of a collection as the service names them; those that are 0 are not there.
     fn figures(&self, shelf: &Shelf) -> BTreeMap<String, i64> {
         let mut figures = vec![];
         if let Some((crystals, given)) = self.crystals.get(shelf) {
@@ -197,7 +181,6 @@ impl Model {
         figures.into_iter().filter(|(_, figure)| *figure != 0).collect()
     }
 
-    /// Takes in an answer.
     fn answered(&mut self, key: AccountKey, game: &'static dyn Game, played: &Played) {
         assert!(played.jackpot.is_none(), "the cases win no jackpot");
         let round = self.rounds.get_mut(&played.round_id).unwrap();
@@ -215,7 +198,7 @@ impl Model {
         }
     }
 
-    /// A round is void (PL-04); what the service says of its collection is taken where later rounds are in the way.
+    /// Applies a void (PL-04). If later rounds block the exact reversal, uses the service's collection.
     fn void(&mut self, id: &str, now: &BTreeMap<String, i64>) {
         let round = self.rounds.remove(id).unwrap();
         self.open.retain(|_, open| open.round_id != id);
@@ -225,17 +208,16 @@ impl Model {
         if let Some(campaign) = self.campaigns.get_mut(&(round.key, round.campaign.clone())) {
             campaign.left += 1;
         }
-        // What it contributed stays in the pool, until there is an incident (PL-38).
         let Some(shelf) = round.shelf else { return };
         let exact = self.figures(&shelf) == round.figures[1];
         if exact {
-            assert_eq!(*now, round.figures[0], "{id}: what was there before it");
+            assert_eq!(*now, round.figures[0], "{id}: the collection before it");
         }
         self.taken(&shelf, id, now);
     }
 
-    /// Takes the round's pieces out; where that does not give what the service has, the service's figures are taken, as far
-    /// as they can be collected.
+    /// Removes the round's pieces. If the result differs from the service's, takes the service's values, if they are
+    /// possible.
     fn taken(&mut self, shelf: &Shelf, round: &str, now: &BTreeMap<String, i64>) {
         let of = |key: &str| now.get(key).copied().unwrap_or(0);
         if let Some((crystals, given)) = self.crystals.get_mut(shelf) {
@@ -271,7 +253,6 @@ impl Model {
     }
 }
 
-/// The service under test, and the model beside it.
 struct World {
     data: tempfile::TempDir,
     server: Server,
@@ -374,7 +355,6 @@ impl World {
         self.model.campaigns.insert((key, id.to_owned()), Campaign { game, stake, left: rounds });
     }
 
-    /// A free round of a campaign of the account, perhaps of one that is used up.
     async fn free_spin(&mut self, key: AccountKey, id: &str, x: u64) {
         let mine = self.model.campaigns.iter().filter(|((of, _), _)| *of == key);
         let count = mine.clone().count().max(1);
@@ -410,7 +390,6 @@ impl World {
                 let key = self.model.rounds[&open.round_id].key;
                 self.model.answered(key, game, &played);
             }
-            // A half is not offered everywhere.
             Err(status) => assert!(gamble && x % 4 == 2, "{status:?}"),
         }
     }
@@ -454,7 +433,6 @@ impl World {
         self.model.suspended ^= true;
     }
 
-    /// An old request, asked again, has its old answer.
     async fn ask_again(&mut self, x: u64) {
         let count = u64::try_from(self.model.answers.len().max(1)).unwrap();
         if let Some((request, played)) = self.model.answers.get(usize::try_from(x % count).unwrap()).cloned() {
@@ -468,7 +446,6 @@ impl World {
         figures.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
     }
 
-    /// Everything that the model knows is so.
     fn agree(&self, after: &str) {
         let model = &self.model;
         for ledger in self.server.ledgers().all() {
@@ -496,11 +473,9 @@ async fn history(ops: &[Op]) {
     for (number, (kind, who, x)) in ops.iter().copied().enumerate() {
         let (id, name) = (format!("op-{number}"), PLAYERS[who]);
         let key = (name, CURRENCIES[usize::from(x / 15 % 3 == 2)]);
-        // A quarter of what is bet is play money.
         let bets_in = if x / 45 % 4 == 3 { (name, PLAY) } else { key };
         match kind {
             0..=9 => {
-                // Collections take many rounds to fill.
                 let game = latest_games()[usize::try_from(x).unwrap() % latest_games().len()];
                 let rounds = if game.carries().keys.is_empty() { 1 } else { 25 };
                 for round in 0..rounds {
@@ -543,7 +518,6 @@ fn pl_17_pl_18_a_simple_model_agrees_at_every_step_of_any_history() {
         cases: 6,
         rng_seed: RngSeed::Fixed(21),
         failure_persistence: None,
-        // A failing history is long to run again: it is told as it is.
         max_shrink_iters: 0,
         ..Config::default()
     };

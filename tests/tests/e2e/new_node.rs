@@ -1,4 +1,4 @@
-//! A new node with an empty disk (PL-30): given nothing but the stream, it answers as the one that is lost.
+//! A new node with an empty disk (PL-30): with only the stream, it answers as the lost one did.
 
 use crate::PROGRAM;
 use motherlode_ledger::Options;
@@ -23,7 +23,6 @@ const NOW_MS: i64 = 1_760_000_000_000;
 const TODAY: &str = "2025-10-09";
 const DEPOSIT: i64 = 1_000_000_000;
 
-/// A node on a stream, with a data folder of its own, at a time that stands still.
 async fn node(data: &Path, store: &Store) -> (Server, Client) {
     let config = Config { store: store.clone(), ..config(data) };
     let options = Options::on_clock(|| NOW_MS);
@@ -32,7 +31,6 @@ async fn node(data: &Path, store: &Store) -> (Server, Client) {
     (server, client)
 }
 
-/// Plays rounds of every game, and voids one; answers where the last contributed to the pool.
 async fn plays(client: &mut Client, account: &Account) -> u64 {
     let mut last = 0;
     for number in 0..6 {
@@ -49,13 +47,11 @@ async fn plays(client: &mut Client, account: &Account) -> u64 {
     last
 }
 
-/// A round that waits for its player.
 async fn waits(client: &mut Client, account: &Account) -> Played {
     let game = motherlode_slots::latest("dwarf-mine").unwrap();
     client.spin(stake_on(game, "open", account, smallest(game)), Some(Force::Open)).await.unwrap()
 }
 
-/// Waits until the pool has every contribution up to a position.
 async fn pooled(client: &mut Client, position: u64) {
     let request = GetPoolRequest { pool_id: "bewitched".into() };
     let all = async {
@@ -96,7 +92,6 @@ async fn pl_30_a_new_node_with_an_empty_disk_answers_as_the_one_that_is_lost() {
     let again = client.ledger.get_round(GetRoundRequest { round_id: open[0].round_id.clone() }).await.unwrap();
     assert_eq!(again.into_inner(), shown.into_inner());
 
-    // The rounds that waited go on here.
     for mut played in open {
         for step in 1.. {
             let Some(choice) = next_choice(&played) else { break };

@@ -1,4 +1,4 @@
-//! Memory that other processes can take from the writer (PL-44): bytes of their proposals are bounded, and refused past that.
+//! Bound of the writer's memory used by proposals of other processes (PL-44).
 
 use crate::PROGRAM;
 use motherlode_books::{Currency, Event, StreamId};
@@ -12,7 +12,6 @@ use motherlode_tests::{Process, reason};
 use tonic::{Code, Status, transport::Channel};
 use tonic_types::StatusExt;
 
-/// Growth of the writer's peak memory under all of the attacks together, bytes.
 const GROWTH_MAX: u64 = 256 << 20;
 
 type Log = LogServiceClient<Channel>;
@@ -21,7 +20,6 @@ async fn log(process: &Process) -> Log {
     LogServiceClient::connect(format!("http://{}", process.address)).await.unwrap()
 }
 
-/// Opens an account for a player, with a reference of this length.
 fn proposal(ticket: u64, bytes: usize) -> Proposal {
     let events = [
         Event::AccountOpened { currency: Currency::EUR },
@@ -37,7 +35,6 @@ fn proposal(ticket: u64, bytes: usize) -> Proposal {
     }
 }
 
-/// Proposes in one stream, one to a message.
 async fn propose(mut log: Log, tickets: Vec<u64>, bytes: usize) -> Result<Vec<Verdict>, Status> {
     let messages = tokio_stream::iter(
         tickets
@@ -62,14 +59,11 @@ async fn mf_e5_long_proposals_of_other_processes_are_refused_and_take_a_bounded_
     propose(log.clone(), vec![1], 10).await.unwrap();
     let before = process.memory_peak();
 
-    // 60 events of 3.9 MB, all at once.
     let attack: Vec<_> = (0..60).map(|ticket| tokio::spawn(propose(log.clone(), vec![ticket], 3_900_000))).collect();
     for refused in attack {
         let status = refused.await.unwrap().unwrap_err();
         match (status.code(), &*reason(&status)) {
-            // Too long for any call.
             (Code::OutOfRange, "MESSAGE_TOO_LONG") => {}
-            // Too many at once.
             (Code::ResourceExhausted, "BUFFERS_FULL") => {
                 assert!(status.get_error_details().retry_info().is_some(), "{status:?}");
             }
@@ -77,7 +71,6 @@ async fn mf_e5_long_proposals_of_other_processes_are_refused_and_take_a_bounded_
         }
     }
 
-    // 1,200 proposals of 1 MB.
     let streams = (0..4).map(|stream| (stream * 300..(stream + 1) * 300).collect());
     let attack: Vec<_> = streams.map(|tickets| tokio::spawn(propose(log.clone(), tickets, 1_000_000))).collect();
     for refused in attack {
@@ -88,8 +81,7 @@ async fn mf_e5_long_proposals_of_other_processes_are_refused_and_take_a_bounded_
         }
     }
 
-    // Proposals below the bound, 400 MB of them: durable ones are dropped from memory.
-    // Four streams cannot exceed the bound of their credential.
+    // 400 MB of proposals that fit: durable ones leave memory, and four streams cannot exceed their credential's bound.
     let streams = (0..4_u64).map(|stream| (1_000_000 + stream * 400..1_000_000 + (stream + 1) * 400).collect());
     let attack: Vec<_> = streams.map(|tickets| tokio::spawn(propose(log.clone(), tickets, 250_000))).collect();
     for taken in attack {

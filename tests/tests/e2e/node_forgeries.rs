@@ -1,5 +1,5 @@
-//! Forgeries with the credentials of nodes, proposed over the wire to the process that writes the log (PL-44): each is refused with a
-//! reason, and nothing is written.
+//! Forgeries with nodes' credentials, proposed to the writer (PL-44): each is refused with a reason, and nothing is
+//! written.
 
 use crate::PROGRAM;
 use motherlode_books::{
@@ -32,11 +32,9 @@ use tonic::Code;
 
 const OPERATOR: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
-/// A service in split roles with operators: its ledger, and a spin process.
 pub(crate) struct Service {
     pub(crate) ledger: Server,
     pub(crate) spin: Server,
-    /// The ledger's.
     pub(crate) config: Config,
     _data: tempfile::TempDir,
 }
@@ -46,7 +44,6 @@ impl Service {
         Self::start_with(1, "").await
     }
 
-    /// With several partitions, which the ledger writes all; `of_acme` is added to the operator's entry.
     pub(crate) async fn start_with(partitions: u32, of_acme: &str) -> Self {
         let data = tempfile::tempdir().unwrap();
         let nodes = [("spin", r#"["node-spin"]"#), ("jackpot", r#"["node-jackpot"]"#), ("peer", r#"["node-ledger"]"#)];
@@ -68,14 +65,13 @@ impl Service {
         StreamId::player("acme", "alice")
     }
 
-    /// A player with money who has played a round.
     pub(crate) async fn player(&self) -> Account {
         let account = client(&self.ledger, "acme").await.fund("alice", EUR, 100_000).await;
         client(&self.spin, "acme").await.play_out(bet("first", &account, "0.01")).await.unwrap();
         account
     }
 
-    /// Proposes with a credential; the reason of its refusal. Nothing was written.
+    /// Proposes with a credential; returns the refusal's reason and checks that nothing was written.
     pub(crate) async fn refused(&self, shown: &str, stream: &StreamId, events: Vec<Event>) -> String {
         let version = self.ledger.ledger().books_of(stream, |books| books.head(stream).version).unwrap();
         self.refused_at(shown, stream, "forged", Some(version), events).await
@@ -102,7 +98,6 @@ impl Service {
         }
     }
 
-    /// Proposes what is taken.
     pub(crate) async fn accepted(&self, shown: &str, stream: &StreamId, events: Vec<Event>) {
         let version = self.ledger.ledger().books_of(stream, |books| books.head(stream).version).unwrap();
         let outcome = self.propose(shown, 0, stream, "forged", Some(version), &events).await;
@@ -178,7 +173,6 @@ pub(crate) fn terms() -> PoolTerms {
     }
 }
 
-/// A change of a pool that an actor proposes.
 fn proposed(actor: &str) -> Vec<Event> {
     let change = Box::new(Event::PoolTermsChanged { terms: terms() }.as_proposed());
     let (stream, lapses_ms) = (StreamId::pool("bewitched"), i64::MAX);
@@ -186,7 +180,7 @@ fn proposed(actor: &str) -> Vec<Event> {
     vec![Event::ChangeProposed(proposed), acted(actor)]
 }
 
-/// E2: money, terms, rates and switches are no work of spin and jackpot processes.
+/// Spin and jackpot processes may not propose deposits, terms, rates or switches.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_a_node_proposes_only_the_events_of_its_role() {
     let service = Service::start().await;
@@ -233,7 +227,6 @@ async fn mf_e2_a_node_proposes_only_the_events_of_its_role() {
     service.stop().await;
 }
 
-/// E2: the writer checks actors and approvals, whoever proposes.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_the_writer_checks_actors_and_second_actors() {
     let service = Service::start().await;
@@ -246,7 +239,8 @@ async fn mf_e2_the_writer_checks_actors_and_second_actors() {
         vec![Event::ChangeApproved { change, proposed_by, actor }, Event::PoolTermsChanged { terms: terms() }]
     };
     for (node, stream, events, reason) in [
-        // A cancellation in the name of another operator, of nobody, of a credential without the role, and of no one at all.
+        // A cancellation in the name of another operator, of an unknown one, of a credential without the role, and
+        // without an actor.
         ("peer", &alice, cancelled("other/c0"), "ACTOR_ROLE_MISSING"),
         ("peer", &alice, cancelled("acme/ghost"), "ACTOR_UNKNOWN"),
         ("peer", &alice, cancelled("(anyone)"), "ACTOR_UNKNOWN"),
@@ -271,7 +265,7 @@ async fn mf_e2_the_writer_checks_actors_and_second_actors() {
     service.stop().await;
 }
 
-/// E2: a jackpot process changes no pool in the name of a caller; the ledger process does, a suspension at once (PL-25).
+/// Only the ledger process changes pools for callers; a suspension needs one actor (PL-25).
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_pools_are_changed_at_the_ledger_process_and_not_at_a_jackpot_process() {
     let service = Service::start().await;
@@ -298,7 +292,7 @@ async fn mf_e2_pools_are_changed_at_the_ledger_process_and_not_at_a_jackpot_proc
     service.stop().await;
 }
 
-/// The credential of a proposal and its roles are in the record; the ledger's own commits have none.
+/// A record has the proposing credential and its roles; the ledger's own commits have none.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_44_a_commit_keeps_the_credential_that_proposed_it() {
     let service = Service::start().await;
@@ -322,7 +316,6 @@ async fn pl_44_a_commit_keeps_the_credential_that_proposed_it() {
     service.stop().await;
 }
 
-/// E1: `log show` names the credential that proposed a commit and its roles, and says nothing of the ledger's own commits.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e1_log_show_names_the_credential_that_proposed_a_commit() {
     let service = Service::start().await;
@@ -349,7 +342,7 @@ async fn mf_e1_log_show_names_the_credential_that_proposed_a_commit() {
     assert!(own > 0 && of_spin > 0);
 }
 
-/// The writer refuses a spin process's further proposals for a cancelled series (PL-42).
+/// The writer refuses a spin process's later proposals for a cancelled series (PL-42).
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_the_writer_refuses_parts_of_a_cancelled_series() {
     let service = Service::start().await;
@@ -368,7 +361,6 @@ async fn mf_e2_the_writer_refuses_parts_of_a_cancelled_series() {
     let before = service.ledger.ledger().durable();
     let refused = service.propose("spin", 0, &alice, "series.3", None, &part("series")).await;
     assert_eq!(refused, Some(Verdict::CancelledRequestId("series".to_owned())));
-    // The id of another request.
     let refused = service.propose("spin", 0, &alice, "first.1", None, &part("first")).await;
     assert_eq!(refused, Some(Verdict::ReusedRequestId("first".to_owned())));
     assert_eq!(service.ledger.ledger().durable(), before);

@@ -1,5 +1,5 @@
-//! Rounds forged with the credential of a spin process (PL-44). The writer refuses chosen seals, unsealed steps, needless new seals and
-//! wrong wins.
+//! Rounds forged with a spin process's credential (PL-44). The writer refuses chosen seals, unsealed steps, needless
+//! reseals and wrong wins.
 
 use crate::node_forgeries::{Service, client, join};
 use motherlode_books::{
@@ -16,7 +16,6 @@ use motherlode_tests::{bet, dealer, reason};
 use prost::Message as _;
 use tonic::Code;
 
-/// Name of the forged request.
 const REQUEST: &str = "forged";
 
 impl Service {
@@ -24,7 +23,6 @@ impl Service {
         self.ledger.ledger().player(&self.stream()).unwrap().unwrap()
     }
 
-    /// The bet of the player's last round, as the next one's.
     fn bet(&self) -> RoundStarted {
         let records = self.ledger.ledger().records(1, usize::MAX, usize::MAX).unwrap();
         let events = records.iter().flat_map(|stored| record::decode(&stored.bytes).unwrap().commit.events);
@@ -35,7 +33,6 @@ impl Service {
         RoundStarted { round: self.alice().rounds_started + 1, ..bets.last().unwrap() }
     }
 
-    /// A round as an honest spin process with these keys plays it.
     fn played(&self, keys: &DrawKeys) -> Vec<Event> {
         let (stream, player, started) = (self.stream(), self.alice(), self.bet());
         let next = player.draw.unwrap();
@@ -86,7 +83,7 @@ impl Service {
     }
 }
 
-/// E3: a win, a hit, an outcome that seed and choice do not give.
+/// A win, a hit or an outcome that differs from seed and choice.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e3_a_win_against_the_outcome_is_refused_by_the_writer() {
     let service = Service::start().await;
@@ -112,12 +109,11 @@ async fn mf_e3_a_win_against_the_outcome_is_refused_by_the_writer() {
     assert_eq!(service.refused("spin", &alice, credited).await, "OUTCOME_DIFFERS");
     let blind = service.played(dealer().keys());
     assert_eq!(service.refused_at("spin", &alice, REQUEST, None, blind).await, "VERSION_MISSING");
-    // The same without a forgery is taken: what was refused was the forgery.
     service.accepted("spin", &alice, service.played(dealer().keys())).await;
     service.stop().await;
 }
 
-/// E1: chosen seals, in a step and apart from one; a step in the form of older logs.
+/// Chosen seals, with and without a step; a step in the format of older logs.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e1_seals_that_the_draw_keys_do_not_give_are_refused() {
     let service = Service::start().await;
@@ -139,7 +135,6 @@ async fn mf_e1_seals_that_the_draw_keys_do_not_give_are_refused() {
     assert_eq!(service.refused("spin", &alice, sealed(lost, seal)).await, "DRAW_KEY_PRESENT");
     assert_eq!(service.refused("spin", &alice, sealed(lost, chosen)).await, "DRAW_KEY_PRESENT");
     assert_eq!(service.refused("spin", &alice, sealed(SealReason::Unsealed, chosen)).await, "SEAL_FORGED");
-    // An unknown generation.
     let later = |step: &mut StepResolved| step.draw.iter_mut().for_each(|draw| draw.next_generation = 7);
     assert_eq!(service.forged(later).await, "SEAL_FORGED");
     let named = vec![Event::GeneratorReseeded { key: Some([9; 4]) }];
@@ -161,7 +156,7 @@ async fn mf_e1_seals_that_the_draw_keys_do_not_give_are_refused() {
     service.stop().await;
 }
 
-/// E1: a spin process of a thief, with a stolen token and draw keys of its own.
+/// A spin process with a stolen token and other draw keys.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e1_a_process_with_draw_keys_of_its_own_plays_nothing() {
     let service = Service::start().await;

@@ -1,5 +1,5 @@
-//! Pools, partitions, campaigns and rules versions forged with the credentials of nodes (PL-44): the writer refuses what does not follow
-//! from the logs.
+//! Pools, partitions, campaigns and rules versions forged with nodes' credentials (PL-44): the writer refuses events
+//! that contradict the logs.
 
 use crate::node_forgeries::{Service, acted, client, join, terms};
 use motherlode_books::{
@@ -35,7 +35,7 @@ fn award(stream: &StreamId, amount: i64) -> Event {
     }))
 }
 
-/// E1: unfounded awards, steps of a pool and payments, with the credentials of both roles.
+/// Unfounded awards, steps of a pool and payments, with the credentials of both roles.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e1_forged_awards_and_steps_of_a_pool_are_refused() {
     let service = Service::start().await;
@@ -109,13 +109,11 @@ async fn mf_e1_forged_awards_and_steps_of_a_pool_are_refused() {
         assert_eq!(service.refused("spin", stream, vec![event.clone()]).await, "KIND_NOT_ALLOWED", "{event:?}");
         assert_eq!(service.refused("jackpot", stream, vec![event.clone()]).await, code, "{event:?}");
     }
-    // A correct report is accepted.
     let steps = service.ledger.ledger().books(|books| books.pool_step(POOL)).unwrap().unwrap();
     service.accepted("jackpot", &pool, steps).await;
     service.stop().await;
 }
 
-/// A player of the partition.
 fn player_in(partition: u32) -> String {
     let names = (0..).map(|number| format!("p{number}"));
     names.into_iter().find(|name| StreamId::player("acme", name).partition(2) == partition).unwrap()
@@ -162,7 +160,7 @@ impl Service {
     }
 }
 
-/// E2, several partitions: reports, mirrors and copies that differ from the other partition's log.
+/// Reports, mirrors and copies that differ from the other partition's log.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_reports_mirrors_and_copies_follow_from_the_other_partitions_log() {
     let service = Service::start_with(2, "").await;
@@ -170,7 +168,6 @@ async fn mf_e2_reports_mirrors_and_copies_follow_from_the_other_partitions_log()
     service.hit(&player).await;
     let pool = StreamId::pool(POOL);
 
-    // Reports to home: the bets and the hit of partition 1.
     let honest = service.report();
     let StretchEnd::Decision(decision) = &honest.end else { panic!("{honest:?}") };
     let mut other = honest.clone();
@@ -187,7 +184,6 @@ async fn mf_e2_reports_mirrors_and_copies_follow_from_the_other_partitions_log()
     let event = Event::PartitionReported(Box::new(honest));
     assert_eq!(service.code(0, &pool, "honest", &event).await, "TAKEN");
 
-    // Home prices the hit; its mirror is the award of partition 1.
     let steps = service.ledger.ledger().books(|books| books.pool_step(POOL)).unwrap().unwrap();
     assert!(steps.iter().any(|event| matches!(event, Event::JackpotAwarded(_))));
     service.accepted("jackpot", &pool, steps).await;
@@ -207,7 +203,6 @@ async fn mf_e2_reports_mirrors_and_copies_follow_from_the_other_partitions_log()
     let event = Event::PoolMirrored(Box::new(honest));
     assert_eq!(service.code(1, &pool, "honest", &event).await, "TAKEN");
 
-    // Copies of home's rates.
     let rate = |mantissa| Event::RateSet {
         currency: Currency::SEK,
         rate: FxRate::new(mantissa, -2).unwrap(),
@@ -229,7 +224,8 @@ async fn mf_e2_reports_mirrors_and_copies_follow_from_the_other_partitions_log()
     service.stop().await;
 }
 
-/// E2: a spin process whose configuration enables a superseded version plays it only if the writer's does, too (PL-41).
+/// A superseded version is played only if the writer's configuration enables it, whatever the spin process's does
+/// (PL-41).
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_pl_41_the_writer_refuses_bets_on_superseded_versions() {
     let service = Service::start().await;
@@ -251,7 +247,7 @@ async fn mf_e2_pl_41_the_writer_refuses_bets_on_superseded_versions() {
     service.stop().await;
 }
 
-/// E2: free rounds of an operator with a cap need a reservation for the player and the campaign (PL-36).
+/// Free rounds of an operator with a cap need a reservation for the player and campaign (PL-36).
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_pl_36_the_writer_refuses_campaigns_without_a_reservation() {
     let service = Service::start_with(1, "campaign_liability_eur_max = 1000000\n").await;
@@ -266,7 +262,6 @@ async fn mf_e2_pl_36_the_writer_refuses_campaigns_without_a_reservation() {
     let granted = service.ledger.ledger().player(&alice).unwrap().unwrap().campaigns().next().unwrap().campaign.clone();
     let expires_ms = granted.expires_ms;
     let grant = |campaign: Campaign| vec![Event::CampaignGranted(campaign), acted("acme/c0")];
-    // Without a reservation; with that of another player or another campaign.
     let other = Campaign { id: "gift".into(), rounds: 10_000, ..granted.clone() };
     assert_eq!(service.refused("spin", &alice, grant(other)).await, "CAMPAIGN_UNRESERVED");
     for name in [&request.request_id, "alice/free"] {
@@ -274,7 +269,7 @@ async fn mf_e2_pl_36_the_writer_refuses_campaigns_without_a_reservation() {
         let refused = service.refused_at("spin", &bob, name, Some(version), grant(granted.clone())).await;
         assert_eq!(refused, "CAMPAIGN_UNRESERVED", "{name}");
     }
-    // A reservation without the cap would let any campaign through.
+    // A reservation without the cap would admit any campaign.
     let reserved = |cap| {
         let player_ids = vec!["bob".into()];
         let (operator, campaign, highest) = ("acme".into(), "gift".into(), Nano::major(1));
@@ -287,7 +282,7 @@ async fn mf_e2_pl_36_the_writer_refuses_campaigns_without_a_reservation() {
     service.stop().await;
 }
 
-/// E2: the writer computes the highest cost of a granted campaign again, at the rate of its reservation (PL-36).
+/// The writer recomputes the highest cost of a campaign at the rate of its reservation (PL-36).
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_pl_36_the_writer_refuses_campaigns_that_cost_more_than_was_reserved() {
     let service = Service::start_with(1, "campaign_liability_eur_max = 1000000\n").await;
@@ -324,11 +319,9 @@ async fn mf_e2_pl_36_the_writer_refuses_campaigns_that_cost_more_than_was_reserv
     };
     let grant = |campaign: &Campaign| [Event::CampaignGranted(campaign.clone()), acted("acme/c0")].to_vec();
     let (bob, carol) = (StreamId::player("acme", "bob"), StreamId::player("acme", "carol"));
-    // A billionth of a euro too little, and other terms than those that were reserved.
     reserve("bob", Nano(honest.highest.0 - 1)).await;
     assert_eq!(service.refused("spin", &bob, grant(&granted)).await, "RESERVATION_TOO_LOW");
     reserve("carol", honest.highest).await;
-    // The rate has changed since: that of the reservation counts.
     platform.ledger.set_exchange_rate(set_rate("high", "0.1")).await.unwrap();
     let more = Campaign { rounds: granted.rounds + 1, ..granted.clone() };
     assert_eq!(service.refused("spin", &carol, grant(&more)).await, "RESERVATION_TOO_LOW");

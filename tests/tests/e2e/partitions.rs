@@ -1,4 +1,5 @@
-//! Several partitions in one process: players live where the hash says, and whatever is asked of all of them is whole.
+//! Several partitions in one process: a player's partition follows from the hash, and calls about all partitions return
+//! complete answers.
 
 use crate::PROGRAM;
 use motherlode_books::{CoinValue, Event, Nano, StreamId};
@@ -33,7 +34,6 @@ use std::{
 };
 use tonic::Code;
 
-/// Enough that each of four partitions has some.
 const PLAYERS: usize = 12;
 
 fn of(data: &Path, partitions: u32) -> Config {
@@ -88,7 +88,6 @@ async fn pl_09_pl_11_players_of_all_partitions_play_and_are_told_the_same_after_
             }
         }
         assert_eq!(inhabited, (0..partitions).collect());
-        // 60 bets of 0.75 EUR, half a percent of each.
         let pooled = server.ledger().books(|books| books.pool(POOL).unwrap().contributions);
         assert_eq!(pooled, "0.225".parse::<Nano>().unwrap());
         let mut balances = vec![];
@@ -118,7 +117,6 @@ async fn pl_20_open_rounds_of_all_partitions_are_listed_page_by_page() {
     let data = tempfile::tempdir().unwrap();
     let (server, mut client) = serve(data.path(), 3).await;
     for account in fund_all(&mut client).await {
-        // A bought feature waits for its player.
         let mut request = stake_on(latest("mystery-elves").unwrap(), "open", &account, CoinValue(10_000));
         request.stake.as_mut().unwrap().buy_feature = true;
         client.spin(request, None).await.unwrap();
@@ -165,8 +163,7 @@ async fn switch(client: &mut Client, id: &str, state: State) {
     assert_eq!(set.pending_partitions, Vec::<u32>::new());
 }
 
-/// Once a call is answered, every partition's next bet is judged by it; and what is on or off, or a rate, is there again
-/// after a restart.
+/// Once a call is answered, its rate or switch applies to the next bet in every partition, and survives a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_11_pl_25_rates_and_switches_hold_in_all_partitions_when_they_are_answered() {
     let data = tempfile::tempdir().unwrap();
@@ -188,7 +185,6 @@ async fn bw_11_pl_25_rates_and_switches_hold_in_all_partitions_when_they_are_ans
         switch(&mut client, &format!("on-{round}"), State::On).await;
     }
     switch(&mut client, "off", State::Off).await;
-    // 15 SEK from each of 12 players at each rate, half a percent of it.
     settled(server.ledgers()).await;
     balanced(server.ledgers());
     let pooled = server.ledger().books(|books| books.pool(POOL).unwrap().contributions);
@@ -200,7 +196,6 @@ async fn bw_11_pl_25_rates_and_switches_hold_in_all_partitions_when_they_are_ans
         let refused = client.spin(bet("again", account, "1.00"), None).await.unwrap_err();
         assert_eq!(reason(&refused), "GAME_DISABLED");
     }
-    // Each copy once, in the order of home.
     for ledger in server.ledgers().all() {
         let decides = |event: &&Event| matches!(event, Event::RateSet { .. } | Event::SwitchSet { .. });
         let decided: usize = commits(ledger, 1).map(|logged| logged.commit.events.iter().filter(decides).count()).sum();
@@ -241,7 +236,7 @@ async fn bw_20_a_suspended_pool_takes_nothing_from_any_partition() {
     audited(data.path(), 4);
 }
 
-/// Voids in all partitions: their contributions are returned for an incident, and each is told of once.
+/// Voids in all partitions: contributions are returned for an incident, and each void is reported once.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_38_pl_22_voids_of_all_partitions_are_returned_for_an_incident_and_told_of() {
     let data = tempfile::tempdir().unwrap();
@@ -263,7 +258,7 @@ async fn pl_38_pl_22_voids_of_all_partitions_are_returned_for_an_incident_and_to
     settled(server.ledgers()).await;
     balanced(server.ledgers());
     let pooled = || server.ledger().books(|books| books.pool(POOL).unwrap().contributions);
-    assert_eq!(pooled(), contributed, "the operator bears what was contributed (PL-38)");
+    assert_eq!(pooled(), contributed, "the operator bears the contributions (PL-38)");
 
     let (mut events, mut page_token) = (vec![], String::new());
     loop {
@@ -285,7 +280,6 @@ async fn pl_38_pl_22_voids_of_all_partitions_are_returned_for_an_incident_and_to
         events.iter().map(|event| (event.subject.clone(), (event.partition, event.position))).collect();
     assert_eq!(listed, voided);
 
-    // A follower that has the first of each partition is told of the others.
     let first =
         |of: u32| voided.values().filter(|(partition, _)| *partition == of).map(|(_, position)| *position).min();
     let after_positions = vec![first(1).unwrap(), first(2).unwrap()];
@@ -337,7 +331,6 @@ async fn pl_30_each_partition_is_followed_by_itself() {
 async fn another_number_of_partitions_than_the_log_was_made_with_is_refused() {
     let data = tempfile::tempdir().unwrap();
     let refused = |partitions| open_stores(&of(data.path(), partitions)).err().map(|error| error.to_string());
-    // A first start that was broken off goes on, whatever it had made.
     drop(open_stores(&of(data.path(), 3)).unwrap());
     if of(data.path(), 3).store.url.is_none() {
         std::fs::remove_dir_all(data.path().join("log/0")).unwrap();
@@ -354,7 +347,7 @@ async fn another_number_of_partitions_than_the_log_was_made_with_is_refused() {
     assert_eq!(refused(3), None);
 }
 
-/// Killed again and again under load: what was acknowledged is there once, and the pool has what was bet.
+/// Repeated kills under load: acknowledged answers survive once, and the pool matches the bets.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_nothing_acknowledged_is_lost_or_doubled_by_kills_with_three_partitions() {
     let data = tempfile::tempdir().unwrap();
@@ -384,7 +377,7 @@ async fn pl_30_nothing_acknowledged_is_lost_or_doubled_by_kills_with_three_parti
             })
             .collect();
         while answers.load(Ordering::Relaxed) < 1 + kill * 17 % 150 {
-            assert!(!tasks.iter().all(|task| task.is_finished()), "the service ended by itself");
+            assert!(!tasks.iter().all(|task| task.is_finished()), "the service ended unexpectedly");
             tokio::task::yield_now().await;
         }
         process.kill();

@@ -1,4 +1,4 @@
-//! The log of several partitions: copied while it's written, audited, inspected.
+//! Log of several partitions: copied during writes, audited, inspected.
 
 use crate::PROGRAM;
 use motherlode_audit::audit_all;
@@ -19,7 +19,6 @@ use std::{
 };
 
 const PARTITIONS: u32 = 3;
-/// Enough that each partition has some.
 const PLAYERS: usize = 9;
 
 async fn serve(data: &Path) -> (Config, Server) {
@@ -40,14 +39,13 @@ fn run(arguments: &[&str]) -> Output {
     Command::new(PROGRAM).args(arguments).output().unwrap()
 }
 
-/// Runs a command, which must succeed, and returns its output.
 fn printed(arguments: &[&str]) -> String {
     let output = run(arguments);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A backup is made while all partitions are written, and made longer; each time it fits together.
+/// A backup is made and extended during writes; each state is consistent.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_copy_of_partitions_that_are_written_audits() {
     let at = tempfile::tempdir().unwrap();
@@ -68,7 +66,6 @@ async fn pl_30_a_copy_of_partitions_that_are_written_audits() {
     let mut ends = [0; PARTITIONS as usize];
     for _ in 0..8 {
         let (from, to) = (folder(&data), folder(&backup));
-        // A commit more in each partition than the last copy has, so that each copy has something to copy.
         for ledger in server.ledgers().all() {
             let (mut head, known) = (ledger.head(), ends[ledger.partition() as usize]);
             let more = head.wait_for(|head| head.position > known);
@@ -99,7 +96,6 @@ async fn pl_30_a_copy_of_partitions_that_are_written_audits() {
     });
     assert_eq!((verified[0].len(), &verified[0]), (PARTITIONS as usize, &verified[1]));
 
-    // Served, the backup goes on where the service stopped.
     let (_, server) = serve(&backup).await;
     let mut client = Client::connect(server.address()).await;
     Player::join(&mut client, "late", "0.05").await.play_rounds(&mut client, 3).await.unwrap();
@@ -134,7 +130,7 @@ async fn pl_06_the_tools_look_into_every_partition() {
         let stream = StreamId::player("acme", name(player));
         let shown = printed(&["replay", place, &format!("acme/p{player}/2")]);
         assert!(shown.contains(&format!("Round acme/p{player}/2\n")), "{shown}");
-        // PL-19: the same for programs.
+        // PL-19: the machine-readable form.
         let shown = printed(&["replay", place, &format!("acme/p{player}/2"), "--format", "json"]);
         let shown: Value = serde_json::from_str(&shown).unwrap();
         assert_eq!((&shown["round"], &shown["matches"]), (&format!("acme/p{player}/2").into(), &true.into()));
@@ -148,7 +144,6 @@ async fn pl_06_the_tools_look_into_every_partition() {
         assert!(first.starts_with("       1  "), "{first}");
     }
 
-    // A partition that is gone, and one that is damaged.
     assert_eq!(run(&["log", "tail", place, "--partition", "3"]).status.code(), Some(2));
     fs::rename(data.join("log/2"), at.path().join("two")).unwrap();
     assert_eq!(run(&["audit", place]).status.code(), Some(1));

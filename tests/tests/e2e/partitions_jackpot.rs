@@ -1,5 +1,5 @@
-//! Concurrent jackpots over one partition and several: decided at home in one order, exact by plain arithmetic, paid where the
-//! winner lives, each once.
+//! Concurrent jackpots in one and several partitions: decided at home in one order, exact, and paid once in the
+//! winner's partition.
 
 use motherlode_books::{Event, Nano, StreamId};
 use motherlode_jackpot::Steward;
@@ -33,17 +33,15 @@ async fn serve(data: &Path, partitions: u32) -> (Server, Client) {
     (server, client)
 }
 
-/// Plays one round that hits the jackpot.
 async fn hit(client: &mut Client, player: &str, coin: &str) -> Played {
     let account = client.fund(player, EUR, 100_000_000).await;
     let mut request = bet("hit", &account, coin);
-    // Ten coins a line make the jackpot likely enough to be found soon.
     request.stake.as_mut().unwrap().coins_per_line = 10;
     let spun = client.spin(request, Some(Force::Pick)).await.unwrap();
     client.choose("hit.1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap()
 }
 
-/// Every hit is awarded and paid once, by the model; what each was paid.
+/// Checks that every hit is awarded and paid once, by the model; returns the payments.
 async fn paid_once(server: &Server, hits: usize) -> BTreeMap<Hit, i128> {
     settled(server.ledgers()).await;
     balanced(server.ledgers());
@@ -73,17 +71,16 @@ async fn bw_16_bw_17_sixty_four_concurrent_hits_over_all_partitions_are_paid_in_
             let jackpot = task.await.unwrap().jackpot.expect("it was a hit");
             let partition = StreamId::player("acme", format!("p{player}")).partition(partitions);
             let amount = jackpot.amount.filter(|_| jackpot.state == i32::from(jackpot_win::State::Paid));
-            // Under a heavy load the answer may not have waited for its award; it comes all the same.
+            // Under heavy load the answer may come before its award.
             if let Some(amount) = amount {
                 answered.insert((partition, jackpot.hit_position), i128::from(amount.amount_minor));
             }
         }
         let paid = paid_once(&server, 64).await;
         assert_eq!(partitions_of(&paid), (0..partitions).collect());
-        assert!(answered.iter().all(|(hit, amount)| paid[hit] == *amount), "what players were told is what was paid");
+        assert!(answered.iter().all(|(hit, amount)| paid[hit] == *amount), "answers equal payments");
         server.stop().await.unwrap();
 
-        // A further start finds nothing to do.
         let (server, _) = serve(data.path(), partitions).await;
         assert_eq!(paid_once(&server, 64).await, paid);
         server.stop().await.unwrap();
@@ -91,7 +88,7 @@ async fn bw_16_bw_17_sixty_four_concurrent_hits_over_all_partitions_are_paid_in_
     }
 }
 
-/// The process dies with hits in all partitions of which nobody at home knows.
+/// The process dies with hits in all partitions that home has not received.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_16_hits_of_all_partitions_without_their_awards_at_a_crash_are_awarded_once_after_it() {
     for partitions in [1, 3] {
@@ -140,7 +137,6 @@ async fn bw_16_hits_of_all_partitions_without_their_awards_at_a_crash_are_awarde
     }
 }
 
-/// So many awards as the list has them: it's read from the index, which follows the log.
 async fn awards(client: &mut Client, count: usize) -> Vec<Award> {
     let listed = async {
         loop {
@@ -159,7 +155,6 @@ async fn pl_38_the_contribution_of_a_voided_hit_of_any_partition_is_returned_for
 {
     let data = tempfile::tempdir().unwrap();
     let (server, mut client) = serve(data.path(), 3).await;
-    // One in each partition.
     for player in ["p0", "p2", "p6"] {
         let played = hit(&mut client, player, "0.20").await;
         let (round_id, reason, actor) = (played.round_id, "stuck".into(), "ann".into());
@@ -169,7 +164,7 @@ async fn pl_38_the_contribution_of_a_voided_hit_of_any_partition_is_returned_for
     settled(server.ledgers()).await;
     balanced(server.ledgers());
     let contributed = || server.ledger().books(|books| books.pool(POOL).unwrap().contributions);
-    assert!(contributed() > Nano::ZERO, "the operator bears what was contributed");
+    assert!(contributed() > Nano::ZERO, "the operator bears the contributions");
     give_back(&server, &mut client, "i-1").await;
     balanced(server.ledgers());
     assert_eq!(contributed(), Nano::ZERO, "all is returned");

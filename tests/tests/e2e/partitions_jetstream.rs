@@ -1,4 +1,5 @@
-//! Several partitions with a stream each on JetStream: who loses one of them has lost all, and the log moves there and back.
+//! Several partitions with one stream each on JetStream: a writer that loses one steps down from all, and the log moves
+//! there and back.
 
 use crate::PROGRAM;
 use motherlode_books::StreamId;
@@ -20,7 +21,6 @@ use std::{
 };
 
 const PARTITIONS: u32 = 3;
-/// One in each partition, in their order.
 const PLAYERS: [&str; 3] = ["ann", "ben", "alice"];
 
 async fn join(client: &mut Client) -> Vec<Player> {
@@ -32,8 +32,6 @@ async fn join(client: &mut Client) -> Vec<Player> {
     players
 }
 
-/// The audit's report on streams or a folder, of which nothing is wrong; without the index and the tree, which only a folder
-/// has.
 fn audited(place: &str, store: &Store) -> Value {
     let key = store.key_file.as_ref().unwrap();
     let audit = ["audit", place, "--format", "json", "--stream-key", key.to_str().unwrap()];
@@ -49,7 +47,6 @@ fn audited(place: &str, store: &Store) -> Value {
     report
 }
 
-/// Plays until a service fails it.
 fn plays(mut player: Player, process: &Process, answers: &Arc<AtomicU64>) -> tokio::task::JoinHandle<Player> {
     let (address, answers) = (process.address, Arc::clone(answers));
     tokio::spawn(async move {
@@ -59,8 +56,8 @@ fn plays(mut player: Player, process: &Process, answers: &Arc<AtomicU64>) -> tok
     })
 }
 
-/// Of each partition in turn the stream is taken, once while nobody plays and once while all do: the process notices, serves
-/// nothing any more, and takes them all back when it hears nobody; who had taken one appends nothing from then on.
+/// Another process takes one partition's stream, idle and under load. The writer notices, stops serving, and takes all
+/// partitions back when the other is gone, which then appends nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_writer_that_loses_one_partition_steps_down_from_all_of_them() {
     let folder = tempfile::tempdir().unwrap();
@@ -110,7 +107,6 @@ fn copied(from: &LogLocation, to: &LogLocation) -> Vec<Copied> {
     copy(from, to, false, &AtomicBool::new(false), &AtomicU64::new(0)).map_err(|error| error.to_string()).unwrap()
 }
 
-/// The records of each partition.
 fn records(place: &LogLocation) -> Vec<Vec<Record>> {
     let of = |partition| place.existing(partition).unwrap().map(Result::unwrap).collect();
     (0..PARTITIONS).map(of).collect()
@@ -121,8 +117,8 @@ async fn serve(data: &Path, store: Store) -> Server {
     start_on(&config, open_stores(&config).unwrap()).await
 }
 
-/// A folder's log of three partitions is copied to streams while it's played, served from there, and copied back into the same
-/// folder and into a new one: each time byte for byte the same, and the audit says of streams what it says of folders.
+/// A log of three partitions is copied to streams during play, served from there, and copied back to the old and a new
+/// folder. The records are equal, and audits of streams and folders agree.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_log_of_several_partitions_moves_to_streams_and_back_with_the_same_hashes() {
     let at = tempfile::tempdir().unwrap();
@@ -150,7 +146,6 @@ async fn pl_30_a_log_of_several_partitions_moves_to_streams_and_back_with_the_sa
     assert_eq!(records(&streams), before);
     assert_eq!(audited(&url, &store), audited(old.to_str().unwrap(), &store));
 
-    // Cut over, and back.
     let server = serve(&at.path().join("new"), store.clone()).await;
     let mut client = Client::connect(server.address()).await;
     for player in &mut players {

@@ -1,4 +1,4 @@
-//! Power cuts and a full disk, under the whole service on a simulated disk.
+//! Power cuts and a full disk under the whole service, on a simulated disk.
 
 use motherlode_proto::spin::v1::Played;
 use motherlode_testkit::sim::SimDisk;
@@ -9,7 +9,6 @@ use std::{
 };
 use tonic::Code;
 
-/// Plays on a disk until it stops, cuts the power, and checks on what is left.
 async fn cut(operation: u64, seed: u64) {
     let disk = SimDisk::new();
     let data = tempfile::tempdir().unwrap();
@@ -35,11 +34,10 @@ async fn cut(operation: u64, seed: u64) {
     for task in tasks {
         players.push(task.await.unwrap());
     }
-    // Reads go on where writes cannot.
     players[0].balance_is_served(&mut client).await;
     server.stop().await.unwrap();
 
-    // Another machine: only what was synced, and of the rest what the cut left. The index is gone with the machine.
+    // Another machine without the index: the synced bytes and any part of the rest.
     let left = disk.after_power_cut(seed);
     let data = tempfile::tempdir().unwrap();
     let server = start_on(&config(data.path()), store_on(&left)).await;
@@ -78,13 +76,11 @@ async fn a_full_disk_answers_an_error_keeps_reading_and_goes_on_with_room() {
         }
     };
     assert_eq!((status.code(), reason(&status).as_str()), (Code::Unavailable, "LOG_FULL"));
-    // The refused step may have been the second of its round, whose bet was taken.
     let open = server.ledger().player(&motherlode_books::StreamId::player("acme", "alice")).unwrap().unwrap();
     let staked: i64 = open.open_rounds().map(|round| round.started.bet.0).sum();
-    assert_eq!(client.balance(&account).await, balance - staked, "reads go on, and nothing answered is lost");
+    assert_eq!(client.balance(&account).await, balance - staked, "reads continue, and no answer is lost");
     disk.set_room(None);
     let before = server.ledger().durable();
-    // The writer finds the room by itself, within a second.
     while let Err(refused) = client.play_out(bet(&format!("r{round}"), &account, "0.01")).await {
         assert_eq!((refused.code(), reason(&refused).as_str()), (Code::Unavailable, "LOG_FULL"));
     }
@@ -96,7 +92,6 @@ async fn a_full_disk_answers_an_error_keeps_reading_and_goes_on_with_room() {
     server.stop().await.unwrap();
 }
 
-/// A folder that is a file cannot hold an index: the service says so instead of serving without.
 #[tokio::test]
 async fn an_unusable_index_folder_is_said() {
     let data = tempfile::tempdir().unwrap();

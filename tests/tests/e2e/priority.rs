@@ -1,4 +1,4 @@
-//! Commands that run long stand behind a service on the same machine.
+//! Long-running commands yield to a service on the same machine.
 #![cfg(target_os = "linux")]
 
 use crate::PROGRAM;
@@ -8,8 +8,8 @@ use std::{
     thread,
 };
 
-/// The niceness and the scheduling policy of each thread of a process: the 19th and the 41st field of `proc_pid_stat(5)`, behind the name,
-/// which may have anything in it.
+/// Returns niceness and scheduling policy of each thread: fields 19 and 41 of `proc_pid_stat(5)`, after the name, which
+/// may contain any characters.
 fn priorities(process: u32) -> Vec<(i32, u32)> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let told = threads.filter_map(|thread| {
@@ -22,14 +22,12 @@ fn priorities(process: u32) -> Vec<(i32, u32)> {
 
 #[test]
 fn uf_03_a_command_that_runs_long_stands_behind_a_service_unless_told_otherwise() {
-    // The first of this process's is as any other.
     let own = priorities(std::process::id())[0];
-    // The second of it is SCHED_IDLE of sched(7).
+    // Policy 5 is SCHED_IDLE of sched(7).
     for (more, expected) in [(None, (19, 5)), (Some("--full-speed"), own)] {
         let mut command = Command::new(PROGRAM);
         command.args(["simulate", "neptune", "--rounds", "10_000_000_000", "--threads", "2"]).args(more);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // It has said what it gives way to before it starts another thread.
         let found = loop {
             let found = priorities(child.id());
             if found.len() > 1 || child.try_wait().unwrap().is_some() {

@@ -1,4 +1,4 @@
-//! Jurisdictions, profiles and the limits of sessions over gRPC (PL-08, PL-16, PL-26), with a clock that the test moves.
+//! Jurisdictions, profiles and limits of sessions over gRPC (PL-08, PL-16, PL-26), with a clock that the test moves.
 
 use motherlode_books::Event;
 use motherlode_ledger::Options;
@@ -24,10 +24,8 @@ use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
 const MINUTE: i64 = 60_000;
-/// The bet of 15 coins of 0.01 in cents.
 const BET: i64 = 15;
 
-/// A service under some jurisdictions, on a clock of its own.
 struct Timed {
     server: motherlode_tests::Server,
     clock: Arc<AtomicI64>,
@@ -36,7 +34,6 @@ struct Timed {
 }
 
 impl Timed {
-    /// With a section `[jurisdictions]` of the configuration file.
     async fn start(data: &Path, jurisdictions: &str) -> Self {
         let parsed = Config::parse(&format!("[jurisdictions]\n{jurisdictions}")).unwrap();
         let config = Config { jurisdictions: parsed.jurisdictions, ..config(data) };
@@ -58,7 +55,6 @@ impl Timed {
         self.client.spin(spin, None).await
     }
 
-    /// Spins and plays the round to its end; its win.
     async fn round(&mut self, request_id: &str, session: &str) -> Result<i64, Status> {
         let mut played = self.spin(request_id, session).await?;
         while let Some(kind) = next_choice(&played) {
@@ -74,7 +70,7 @@ impl Timed {
         Ok(self.client.spin.open_session(request).await?.into_inner())
     }
 
-    /// A session at neptune under the United Kingdom's profile, in which a round costs so much at the most.
+    /// Opens a session at Neptune under the United Kingdom's profile with the player's own maximum bet.
     async fn young(&mut self, own: i64) -> String {
         let limits = Some(SessionLimits { bet_max_minor: Some(own), ..SessionLimits::default() });
         let (request_id, account) = ("young".to_owned(), Some(self.alice.clone()));
@@ -124,8 +120,8 @@ async fn pl_26_rounds_are_the_seconds_of_the_jurisdiction_apart() {
         let witch = SpinRequest { game: "witch-feature".into(), ..neptune("w", &timed.alice, "0.01", 50) };
         let other = timed.client.spin(witch, None).await;
         expect(other, Code::FailedPrecondition, "ROUND_TOO_SOON");
-        assert_eq!(timed.rounds_started(), 1, "what is refused changes nothing");
-        timed.client.spin(a, None).await.expect("PL-11: what was played is answered at any time");
+        assert_eq!(timed.rounds_started(), 1, "a refusal has no effect");
+        timed.client.spin(a, None).await.expect("PL-11: a played request is answered at any time");
         timed.pass(1);
         let played = timed.client.spin(b, None).await.unwrap();
         let shown = timed.client.ledger.get_round(GetRoundRequest { round_id: played.round_id }).await.unwrap();
@@ -134,13 +130,12 @@ async fn pl_26_rounds_are_the_seconds_of_the_jurisdiction_apart() {
     }
 }
 
-/// A bet of so many lines, in a game without a jackpot.
 fn neptune(request_id: &str, account: &Account, coin: &str, lines: u32) -> SpinRequest {
     let stake = Some(Stake { coin_value: coin.into(), lines, coins_per_line: 1, buy_feature: false });
     SpinRequest { game: "neptune".into(), stake, witch: 0, ..bet(request_id, account, coin) }
 }
 
-/// PL-26, BW-21: the promised return includes the jackpot, so the game isn't played without it.
+/// PL-26, BW-21: the promised return includes the jackpot, so the game cannot be played without it.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_26_where_jackpots_are_forbidden_a_game_with_one_is_refused_and_the_others_are_played() {
     let data = tempfile::tempdir().unwrap();
@@ -170,15 +165,12 @@ async fn pl_26_a_round_costs_at_most_what_the_strictest_of_jurisdiction_operator
     let rate = SetExchangeRateRequest { request_id: "rate".into(), currency_code, eur_per_unit, source: "test".into() };
     timed.client.ledger.set_exchange_rate(rate).await.unwrap();
     let mut young = String::new();
-    // Lines and coin, whose account, in which session; the limit where the bet is above it.
     for (number, (lines, coin, account, session, limit)) in [
-        // 1 EUR in Germany, on the spot and to the cent.
         (10, "0.1", &timed.alice.clone(), "", None),
         (11, "0.1", &timed.alice.clone(), "", Some(100)),
-        // 12.50 SEK at 0.08 EUR.
         (12, "1", &kronor, "", None),
         (13, "1", &kronor, "", Some(1_250)),
-        // 20 cents for this player, though Germany has a euro, the United Kingdom 5 and the operator 4.
+        // 20 cents for this player, although Germany has 1 EUR, the United Kingdom 5 and the operator 4.
         (10, "0.02", &timed.alice.clone(), "young", None),
         (11, "0.02", &timed.alice.clone(), "young", Some(20)),
     ]
@@ -210,10 +202,10 @@ async fn pl_26_a_round_costs_at_most_what_the_strictest_of_jurisdiction_operator
     assert_eq!(
         details.error_info().unwrap().metadata["limit_minor"],
         "20",
-        "uf_06: what a session has asked for holds for the day"
+        "uf_06: a session's limits hold for the day"
     );
     assert_eq!(refused.get_error_details().error_info().unwrap().metadata["bet_minor"], "700", "the feature's price");
-    assert_eq!(timed.rounds_started(), 3, "what is refused changes nothing");
+    assert_eq!(timed.rounds_started(), 3, "a refusal has no effect");
     timed.server.stop().await.unwrap();
 }
 
@@ -324,7 +316,6 @@ async fn pl_26_a_session_ends_betting_at_its_time_and_an_open_round_goes_on() {
 async fn pl_26_no_bet_is_taken_that_could_go_past_the_loss_limit_of_the_session() {
     let data = tempfile::tempdir().unwrap();
     let mut timed = Timed::start(data.path(), "operators.acme = { limits = { loss_eur_max = 2 } }").await;
-    // What is lost in the first session is lost in the second, and the stricter limit of the day holds in both.
     let mut net = 0;
     for (name, own, limit) in [("one", 500, 200), ("two", 100, 100), ("three", 500, 100)] {
         let limits = SessionLimits { loss_max_minor: Some(own), ..SessionLimits::default() };
@@ -404,7 +395,6 @@ async fn pl_07_pl_26_a_series_waits_for_the_seconds_of_its_jurisdiction() {
         .filter(|logged| logged.commit.events.iter().any(|event| matches!(event, Event::RoundStarted(_))));
     let times: Vec<_> = bets.map(|logged| logged.commit.time_ms).collect();
     assert_eq!(times.len(), 8);
-    // Times are whole milliseconds, each rounded down.
     assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= 49), "{times:?}");
     server.stop().await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! Stated highest and expected wins hold for what players carry and for gambles (PL-43), over gRPC.
+//! Stated highest and expected wins cover collections and gambles (PL-43), over gRPC.
 
 use motherlode_proto::{
     ledger::v1::SetExchangeRateRequest,
@@ -12,7 +12,6 @@ use tonic::Request;
 
 const DEPOSIT: i64 = 1_000_000;
 
-/// Bets on a step that changes a figure of the collection so, and plays the round to its end.
 async fn collecting(client: &mut Client, bet: SpinRequest, figure: &str) -> Vec<Played> {
     let id = bet.request_id.clone();
     let mut request = Request::new(bet);
@@ -34,8 +33,8 @@ fn won(played: &[Played]) -> u64 {
     played.last().unwrap().outcome.as_ref().unwrap().round_win_minor
 }
 
-/// Free rounds at 0.004 EUR of a player who collected at 2 EUR: what they win is within what the grant states, and a
-/// completed collection wins more than the old statement, which left out what is carried.
+/// Free rounds at 0.004 EUR of a player who collected at 2 EUR win within the stated liability. A completed collection
+/// wins more than the bet alone could.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_d2_pl_36_the_liability_of_free_rounds_covers_collections_of_higher_coin_values() {
     let game = latest("dwarf-mine").unwrap();
@@ -73,7 +72,6 @@ async fn mf_d2_pl_36_the_liability_of_free_rounds_covers_collections_of_higher_c
     let mut all = 0;
     for (number, colour) in ["green", "yellow", "blue"].into_iter().enumerate() {
         let bet = free_round(game, &format!("free-{number}"), &dora, "small");
-        // Another completion may have come with an earlier round.
         let figure = match server.player("dora").collection("dwarf-mine", EUR).and_then(|of| of.get(colour).copied()) {
             Some(4) => format!("{colour}=0"),
             has => format!("{colour}={}", has.unwrap_or(0) + 1),
@@ -87,12 +85,11 @@ async fn mf_d2_pl_36_the_liability_of_free_rounds_covers_collections_of_higher_c
         number(&liability.expected_minor),
         number(&liability.expected_long_run_minor),
     );
-    // Three rounds of 10 cents: 96.8 % of them was all that was stated.
+    // 96.8 % of three rounds of 10 cents; the player's collection pays more.
     assert!((long_run - 29.04).abs() < 0.02, "{liability:?}");
     assert!(all as f64 > 10.0 * long_run, "{all} of {liability:?}");
     assert!((all as f64) < highest && expected > 10.0 * long_run, "{all} of {liability:?}");
     assert_eq!(liability.exceeded_probability_at_most, "0");
-    // Each round can win what the game states at this coin value.
     let told = described(&mut client, "dwarf-mine").await;
     let euro = told.currencies.iter().find(|of| of.currency_code == EUR).unwrap();
     assert_eq!(euro.coins[0].coin_value, "0.004");
@@ -101,7 +98,7 @@ async fn mf_d2_pl_36_the_liability_of_free_rounds_covers_collections_of_higher_c
     checked(data.path());
 }
 
-/// Figures of every game in its list: in bets over all currencies, and by coin value in cash.
+/// Figures of every game: in bets over all currencies, and in cash by coin value.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_d1_wf_04_every_game_states_the_highest_win_over_all_stakes() {
     let data = tempfile::tempdir().unwrap();
@@ -127,10 +124,8 @@ async fn mf_d1_wf_04_every_game_states_the_highest_win_over_all_stakes() {
                 let gambled: f64 = coin.win_up_to_gambled_minor.parse().unwrap();
                 let bet = offer.bet_max_minor as f64 * coin.coin_value.parse::<f64>().unwrap()
                     / offer.coins.last().unwrap().coin_value.parse::<f64>().unwrap();
-                // No stake at this coin value wins more bets than what is stated over all.
                 assert!(highest <= (bets + 1.0) * bet + 1.0, "{} {coin:?}", game.name());
                 assert!(gambled >= highest && coins_per_line > 0, "{} {coin:?}", game.name());
-                // Play money and the currencies with a rate have a limit of the gamble.
                 let has_rate = [EUR, "SEK", "JPY"].contains(&offer.currency_code.as_str());
                 if has_rate && game.info().doubles_max > 0 && highest < 1_000_000.0 {
                     assert!(gambled > highest, "{} {} {coin:?}", game.name(), offer.currency_code);
@@ -145,7 +140,6 @@ async fn mf_d1_wf_04_every_game_states_the_highest_win_over_all_stakes() {
     let mine = described(&mut client, "dwarf-mine").await.win_up_to.unwrap();
     assert_eq!((&*mine.currency_code, &*mine.coin_value), ("SEK", "0.004"));
     assert!(mine.bets.parse::<u64>().unwrap() > 4_000 * 20_000, "{mine:?}");
-    // One line has the best line alone: more bets than fifteen.
     for name in ["bewitched", "neptune"] {
         assert_eq!(described(&mut client, name).await.win_up_to.unwrap().lines, 1, "{name}");
     }
@@ -156,7 +150,6 @@ async fn mf_d1_wf_04_every_game_states_the_highest_win_over_all_stakes() {
     server.stop().await.unwrap();
 }
 
-/// Free rounds with a gamble: a doubled win is within the liability.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_d2_gambles_of_free_rounds_are_in_the_liability() {
     let data = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Checkpoints, trees and proofs of a running service (PL-06, PL-30): made once a second, made anew where they are missing; and no
-//! rewritten log gets past them, nor past a witness.
+//! Checkpoints, trees and proofs of a running service (PL-06, PL-30): signed every second, rebuilt if missing. They
+//! reveal any rewritten log, also to witnesses.
 
 use crate::upgrade;
 use bytes::Bytes;
@@ -47,13 +47,11 @@ pub(crate) async fn proof_of(proofs: &mut Proofs, round: &str) -> (String, Verif
     (answer.proof, answer.verifier_key.parse().unwrap())
 }
 
-/// A round's proof without what follows from the rest.
 async fn brief(proofs: &mut Proofs, round: &str) -> Proof {
     let request = GetRoundProofRequest { round_id: round.to_owned(), brief: true, ..Default::default() };
     proofs.get_round_proof(request).await.unwrap().into_inner().proof.parse().unwrap()
 }
 
-/// A folder's log of one partition in segment files, whatever else the tests keep their logs in.
 pub(crate) fn in_folder(data: &Path) -> Config {
     Config { store: config::Store::default(), partitions: 1, ..motherlode_tests::config(data) }
 }
@@ -71,7 +69,6 @@ pub(crate) fn signed_in(data: &Path) -> Checkpoint {
     Files::checkpoint(&proofs_folder(data, HOME), &key_in(data, HOME)).unwrap().unwrap().0
 }
 
-/// A service's log with rounds of a player in it, at rest.
 pub(crate) async fn played(config: &Config, rounds: usize) {
     let server = started(config).await.unwrap();
     let mut client = Client::connect(server.address()).await;
@@ -106,11 +103,10 @@ async fn pl_06_a_round_of_every_game_is_proven_by_its_file_and_a_key_and_nothing
             let sealed = |draw: &ShownDraw| matches!(draw, ShownDraw::Sealed(..));
             assert!(!proven.draws.is_empty() && proven.draws.iter().all(sealed), "{round}: {:?}", proven.draws);
             assert_eq!(format!("{}/{}", proven.stream, proven.number), format!("player/{round}"));
-            // One path for all of it: what was before is named by the records after it.
+            // One path for all: earlier records are named by later ones.
             let extra = RoundRecords::decode(&*proof.extra).unwrap();
             assert!(extra.records.iter().chain(&extra.sealing).all(|record| record.path.is_empty()), "{round}");
             assert_eq!(proven.named.len(), proven.positions.len() - 1 + extra.sealing.len(), "{round}");
-            // Long outcomes, the feature's of a round before too, are longer.
             let (bytes, whole) = (bytes_at_ten_million(&proof), older_form(&proof, round).1.concat().len());
             println!(
                 "{round} of {}: {} records, with seals {whole} bytes: {bytes}",
@@ -124,7 +120,7 @@ async fn pl_06_a_round_of_every_game_is_proven_by_its_file_and_a_key_and_nothing
             let length = bytes_at_ten_million(&brief);
             assert!(length < bytes, "{round}: {length} bytes in brief, {bytes} whole");
             let records = RoundRecords::decode(&*brief.extra).unwrap().records;
-            assert!(records.iter().any(|record| record.brief), "{round}: what follows is left out");
+            assert!(records.iter().any(|record| record.brief), "{round}: derivable parts are omitted");
             files.push((brief, key.clone()));
             several += usize::from(proven.positions.len() > 1);
             files.push((proof, key));
@@ -136,7 +132,7 @@ async fn pl_06_a_round_of_every_game_is_proven_by_its_file_and_a_key_and_nothing
     checked(data.path());
 }
 
-/// Substituted records, proofs, indexes, keys: each by a generator, each refused.
+/// Checks that random substitutions of records, proofs, indexes and keys are refused.
 fn forged(files: &[(Proof, VerifierKey)]) {
     let mut state = 1_u64;
     let mut roll = |below: usize| {
@@ -150,15 +146,13 @@ fn forged(files: &[(Proof, VerifierKey)]) {
         let mut proof = honest.clone();
         let mut extra = RoundRecords::decode(&*proof.extra).unwrap();
         match attempt % 8 {
-            // A bit of what is beside the proof: records, what they copy, paths, the round's number.
             0 | 1 => {
                 let at = roll(proof.extra.len());
                 proof.extra[at] ^= 1 << roll(8);
             }
-            // A record of another round, with the proof that it is in the log.
             2 => {
                 let of = roll(files.len());
-                // Each round has two: with outcomes and without.
+                // Each round has two proofs: with and without outcomes.
                 if of / 2 == at / 2 {
                     continue;
                 }
@@ -166,12 +160,10 @@ fn forged(files: &[(Proof, VerifierKey)]) {
                 (extra.records, extra.sealing) = (other.records, other.sealing);
                 proof.extra = extra.encode_to_vec();
             }
-            // A record is missing.
             3 => {
                 extra.records.remove(roll(extra.records.len()));
                 proof.extra = extra.encode_to_vec();
             }
-            // A run is copied from elsewhere, or has another length.
             7 => {
                 let all = extra.records.iter_mut().chain(&mut extra.sealing);
                 let mut copying: Vec<_> = all.filter(|record| !record.copied.is_empty()).collect();
@@ -188,7 +180,7 @@ fn forged(files: &[(Proof, VerifierKey)]) {
                     proof.path[at][roll(32)] ^= 1 << roll(8);
                 }
             },
-            // A checkpoint that somebody else has signed in the log's name.
+            // A checkpoint signed by another key in the log's name.
             _ => {
                 let seed: [u8; 32] = std::array::from_fn(|_| u8::try_from(roll(256)).unwrap());
                 let thief = SignerKey::new(key.name(), KeyKind::Log, seed).unwrap();
@@ -197,8 +189,8 @@ fn forged(files: &[(Proof, VerifierKey)]) {
                 proof.checkpoint = proof.checkpoint.with(vec![signature]);
             }
         }
-        // Whoever takes the sealing records out leaves a proof of the same round that says that it shows no seals; and who has a run
-        // copied from another place where it stands too leaves the same records.
+        // A proof without the sealing records is valid for the same round, but states no seals. A run may come from
+        // another place with equal bytes.
         if let Ok(proven) = verify(&proof, key, None)
             && !proven.draws.iter().any(|draw| matches!(draw, ShownDraw::NotShown(_)))
         {
@@ -210,7 +202,6 @@ fn forged(files: &[(Proof, VerifierKey)]) {
     assert!(same < 100, "{same} of 10,000 changed nothing");
 }
 
-/// The size of a proof's file where its log has 10 million records.
 fn bytes_at_ten_million(proof: &Proof) -> usize {
     let (mut proof, mut extra) = (proof.clone(), RoundRecords::decode(&*proof.extra).unwrap());
     (proof.index, proof.path) = (9_999_999, vec![[0; 32]; 24]);
@@ -220,7 +211,6 @@ fn bytes_at_ten_million(proof: &Proof) -> usize {
     proof.to_string().len()
 }
 
-/// A proof's records and what's with them, as that was written before records were copied together; and the records alone.
 fn older_form(proof: &Proof, round: &str) -> (RoundRecords, Vec<Vec<u8>>) {
     let mut extra = RoundRecords::decode(&*proof.extra).unwrap();
     (extra.round, extra.round_id) = (0, round.to_owned());
@@ -244,11 +234,10 @@ async fn pl_06_a_proof_without_seals_is_short_and_older_ones_say_that_they_show_
     let mut rounds = vec![];
     for spin in 0..2 {
         let played = client.spin(bet(&format!("spin-{spin}"), &account, "0.01"), Some(Force::Loss)).await.unwrap();
-        // What comes between has no draw.
         client.fund("ann", "GBP", 1_000).await;
         rounds.push(played.round_id);
     }
-    // The first round's draw was sealed where the account was opened, the second's by the first round.
+    // The draw of a first round is sealed when the account is opened, later ones by the previous round.
     for round in &rounds {
         let (file, key) = proof_of(&mut proofs, round).await;
         let full: Proof = file.parse().unwrap();
@@ -262,7 +251,7 @@ async fn pl_06_a_proof_without_seals_is_short_and_older_ones_say_that_they_show_
         let short: Proof = proofs.get_round_proof(request).await.unwrap().into_inner().proof.parse().unwrap();
         let proven = verify(&short, &key, None).unwrap();
         assert!(proven.replayed.matches() && proven.draws == [ShownDraw::NotShown(sealed.name.number)]);
-        // Older programs' proofs have every record whole, its position and the round's name; the oldest have no seals.
+        // Older proofs have whole records with positions and the round's name; the oldest have no seals.
         let mut older = full.clone();
         let mut extra = older_form(&full, round).0;
         assert_eq!(extra.sealing.len(), 1);
@@ -276,7 +265,6 @@ async fn pl_06_a_proof_without_seals_is_short_and_older_ones_say_that_they_show_
         assert!(without <= 2_000 && with <= 2_500, "{without} and {with} bytes");
     }
     server.stop().await.unwrap();
-    // The log alone gives the same as the service.
     checked(data.path());
 }
 
@@ -339,10 +327,8 @@ async fn pl_30_a_stop_signs_what_there_is_and_a_tree_that_is_missing_or_damaged_
         server.stop().await.unwrap();
         let again = signed_in(data.path());
         assert!(again.size >= first.size, "{what}");
-        // The audit holds the log against checkpoint and files.
         checked(data.path());
     }
-    // And the log that has grown since is the continuation of what was signed at first.
     let server = started(&config).await.unwrap();
     let mut proofs = Proofs::connect(format!("http://{}", server.address())).await.unwrap();
     let request = GetConsistencyRequest { partition: 0, old_size: first.size };
@@ -354,7 +340,6 @@ async fn pl_30_a_stop_signs_what_there_is_and_a_tree_that_is_missing_or_damaged_
     server.stop().await.unwrap();
 }
 
-/// Records with one of them rewritten, and the chain and the names of records behind it made anew.
 fn rewritten(records: &[Bytes], at: usize) -> Vec<Bytes> {
     let (mut head, mut sealed_by) = (genesis(HOME), BTreeMap::new());
     let anew = records.iter().enumerate().map(|(index, bytes)| {
@@ -377,7 +362,7 @@ fn rewritten(records: &[Bytes], at: usize) -> Vec<Bytes> {
     anew.collect()
 }
 
-/// Lays other records in the place of a log, and takes away what else would notice.
+/// Replaces a log's records and deletes the files that would reveal it.
 fn lay_instead(data: &Path, records: &[Bytes]) {
     fs::remove_dir_all(log_folder(data, HOME)).unwrap();
     drop(fs::remove_dir_all(data.join("index")));
@@ -404,7 +389,6 @@ async fn pl_30_a_log_that_is_not_the_one_that_was_signed_is_refused_with_place_a
     };
     assert_eq!(audited(), None);
 
-    // Every record in turn, its chain made anew.
     for at in 0..end {
         lay_instead(data.path(), &rewritten(&records, at));
         let found = audited().expect("a divergence");
@@ -421,7 +405,6 @@ async fn pl_30_a_log_that_is_not_the_one_that_was_signed_is_refused_with_place_a
     let refused = started(&config).await.err().expect("a refusal").to_string();
     assert!(refused.contains(&format!("the log ends at {}", end - 1)), "{refused}");
 
-    // With the tree's files away it shows once they are made anew: nothing is signed then, and everybody is told.
     lay_instead(data.path(), &rewritten(&records, 3));
     fs::remove_file(proofs_folder(data.path(), HOME).join("entries")).unwrap();
     let server = started(&config).await.unwrap();
@@ -431,7 +414,7 @@ async fn pl_30_a_log_that_is_not_the_one_that_was_signed_is_refused_with_place_a
     let home = server.ledger().clone();
     let told = |event: &Event| matches!(event, Event::IntegrityFailed { check, .. } if check == "proofs");
     let logged = async || commits(&home, end as u64 + 1).any(|logged| logged.commit.events.iter().any(told));
-    until("a significant event says so", logged).await;
+    until("a significant event reports it", logged).await;
     server.stop().await.unwrap();
     assert_eq!(signed_in(data.path()), signed, "nothing was signed since");
 
@@ -459,7 +442,6 @@ async fn pl_30_logs_of_earlier_versions_get_a_tree_too() {
     }
 }
 
-/// Status and body of a file.
 pub(crate) async fn get(address: SocketAddr, method: &str, path: &str) -> (u16, Vec<u8>) {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let request = format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -561,12 +543,12 @@ async fn a_witness_cosigns_one_history_of_a_log_and_remembers_it() {
     assert_eq!(proven.cosigned.len(), 1, "{proven:?}");
     honest.stop().await.unwrap();
 
-    // Somebody with the log's key shows others another log: this witness cosigns nothing of it.
+    // The holder of the log's key signs another log: the witness does not cosign it.
     let mut unwitnessed = config("split");
     unwitnessed.proofs.witnesses.clear();
     let split = started(&unwitnessed).await.unwrap();
     let shown = round(&split).await;
-    assert!(verify(&shown, &log, None).is_ok(), "without a witness nobody sees it");
+    assert!(verify(&shown, &log, None).is_ok(), "without a witness it is not detected");
     let refused = verify(&shown, &log, Some(&policy)).unwrap_err();
     assert!(matches!(refused, Unproven::Witnesses { found: 0, known: 1 }), "{refused}");
     split.stop().await.unwrap();

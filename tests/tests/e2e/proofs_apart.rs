@@ -1,5 +1,5 @@
-//! Proofs where the log is on JetStream, where it's taken over, and where several processes write it: one log of one name, each
-//! checkpoint the continuation of those before, and whoever can't answer says who does.
+//! Proofs of logs on JetStream, after takeovers, and with several writing processes: the log's name stays, each
+//! checkpoint continues the previous ones, and processes without proofs name the one with them.
 
 use crate::{
     PROGRAM, apart,
@@ -18,7 +18,6 @@ async fn proofs_at(address: SocketAddr) -> Proofs {
     Proofs::connect(format!("http://{address}")).await.unwrap()
 }
 
-/// The last checkpoint of a partition, as its log's key has signed it, and the text of it.
 async fn checkpoint(proofs: &mut Proofs, key: &VerifierKey) -> (Checkpoint, String) {
     let answer = proofs.get_checkpoint(GetCheckpointRequest { partition: 0 }).await.unwrap().into_inner();
     assert_eq!(answer.verifier_key, key.to_string());
@@ -26,7 +25,6 @@ async fn checkpoint(proofs: &mut Proofs, key: &VerifierKey) -> (Checkpoint, Stri
     (Checkpoint::open(&note, key).unwrap(), answer.checkpoint)
 }
 
-/// Whoever has kept a checkpoint is shown that the log of now continues it.
 async fn continues(proofs: &mut Proofs, kept: &Checkpoint, key: &VerifierKey) -> Checkpoint {
     let request = GetConsistencyRequest { partition: 0, old_size: kept.size };
     let answer = proofs.get_consistency(request).await.unwrap().into_inner();
@@ -38,7 +36,6 @@ async fn continues(proofs: &mut Proofs, kept: &Checkpoint, key: &VerifierKey) ->
     new
 }
 
-/// Plays some rounds to their ends; answers the last one's name.
 async fn play(client: &mut Client, name: &str) -> String {
     let mut last = String::new();
     for round in 0..5 {
@@ -46,7 +43,6 @@ async fn play(client: &mut Client, name: &str) -> String {
         last = loop {
             match client.play_out(request.clone()).await {
                 Ok(played) => break played.last().unwrap().round_id.clone(),
-                // A takeover is under way: the same request is asked again.
                 Err(status) => {
                     let known = matches!(&*reason(&status), "OUTCOME_UNKNOWN" | "NOT_CURRENT" | "NOT_THE_WRITER");
                     assert!(known, "{status:?}");
@@ -75,7 +71,7 @@ async fn pl_30_a_standby_continues_the_tree_of_a_log_on_jetstream_under_its_name
     let (mut ledgers, mut kept, mut rounds) = (vec![start("a", &["--role", "ledger"])], vec![], vec![]);
     until("a writer", async || serving(ledgers[0].address).await).await;
     Client::connect(ledgers[0].address).await.fund("ann", EUR, 10_000_000).await;
-    // From a to b, which has never written, and back to a, which has an old tree of its own.
+    // From a to b, which has never written, and back to a with its older tree.
     for (turn, next) in ["b", "a", "b"].into_iter().enumerate() {
         let writer = ledgers.pop().unwrap();
         let standby = start(next, &["--role", "ledger"]);
@@ -89,7 +85,6 @@ async fn pl_30_a_standby_continues_the_tree_of_a_log_on_jetstream_under_its_name
         assert_eq!(said, key);
         verify(&file.parse::<Proof>().unwrap(), &key, None).unwrap();
         kept.push(checkpoint(&mut at_writer, &key).await);
-        // Who stands by, or has no log at all, has no proofs, and says so.
         let asked = || GetCheckpointRequest { partition: 0 };
         let refused = proofs_at(standby.address).await.get_checkpoint(asked()).await.unwrap_err();
         assert_eq!((refused.code(), reason(&refused)), (Code::Unavailable, "NOT_THE_WRITER".into()));
@@ -103,7 +98,6 @@ async fn pl_30_a_standby_continues_the_tree_of_a_log_on_jetstream_under_its_name
             let new = continues(&mut at_standby, kept, &key).await;
             assert!(new.size >= kept.size);
         }
-        // What was proven by the one is proven by the other, and what came since.
         for round in &rounds {
             let (file, _) = proof_of(&mut at_standby, round).await;
             let proven = verify(&file.parse::<Proof>().unwrap(), &key, None).unwrap();

@@ -1,5 +1,4 @@
-//! The listener of a tile log's files (PL-26): no address keeps others out, and a peer that never reads uses only its own
-//! connections.
+//! Listener of the tile log's files (PL-26): a peer that never reads only blocks its own connections.
 
 use crate::proofs::{get, in_folder, played, started};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -8,17 +7,14 @@ use tokio::{
     net::{TcpSocket, TcpStream},
 };
 
-/// Maximum connections per address.
 const PER_PEER: usize = 32;
 
-/// A connection from one of this machine's addresses.
 async fn connect_from(from: Ipv4Addr, to: SocketAddr) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind((IpAddr::V4(from), 0).into()).unwrap();
     socket.connect(to).await.unwrap()
 }
 
-/// Whether a connection is served: it answers a request.
 async fn is_served(stream: &mut TcpStream) -> bool {
     let asked = stream.write_all(b"GET /log/0/checkpoint HTTP/1.1\r\nHost: x\r\n\r\n").await;
     let mut status = [0; 12];
@@ -44,15 +40,12 @@ async fn pl_26_one_address_keeps_nobody_else_from_the_files_of_the_log() {
         assert!(is_served(&mut stream).await, "{number}");
         held.push(stream);
     }
-    // It asks for more than fits on the way to it, on each of them, and reads nothing of it.
     let tile = b"GET /log/0/tile/0/000 HTTP/1.1\r\nHost: x\r\n\r\n".repeat(400);
     for stream in &mut held {
         let _ = stream.try_write(&tile);
     }
-    // One more replaces the oldest of the same address.
     let mut more = connect_from(greedy, at).await;
     assert!(is_served(&mut more).await);
-    // Others have what they ask for.
     for _ in 0..3 {
         let (status, tile) = get(at, "GET", "/log/0/tile/0/000").await;
         assert_eq!((status, tile.len()), (200, 256 * 32));
@@ -82,7 +75,7 @@ async fn pl_26_what_is_no_request_for_a_file_is_refused_and_ends() {
         let sent = sent.to_vec();
         let sending = tokio::spawn(async move { writing.write_all(&sent).await.map(|()| writing) });
         let mut answer = vec![0; 12];
-        // Where more was on its way than it would read, the answer may be lost with the connection.
+        // Unread data may cause a reset that loses the answer.
         if reading.read_exact(&mut answer).await.is_ok() {
             let answer = String::from_utf8_lossy(&answer).into_owned();
             assert!(answer.starts_with(expected), "{what}: {answer}");

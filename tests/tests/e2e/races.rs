@@ -1,5 +1,5 @@
-//! Two processes that spin race for one player (PL-28, PL-30): the same request at both, other requests between, kills, cut
-//! links, a key file that is lost. One outcome a request id, no dealt value used twice, each reseal in the books.
+//! Two spin processes race for one player (PL-28, PL-30): same and different requests, kills, cut links, a lost key
+//! file. Each request id has one outcome, no dealt value is used twice, and each reseal is logged.
 
 use crate::PROGRAM;
 use motherlode_books::{Dealt, Event, Seal, SealReason, draw};
@@ -24,17 +24,14 @@ use std::{
 use tokio::{sync::watch, task::JoinHandle};
 use tonic::{Code, Status};
 
-/// A ledger and two processes that spin at it, each behind a link that can be cut.
 struct Installation {
     folder: tempfile::TempDir,
     config: PathBuf,
-    /// Where the spinning processes and the ledger are now.
     at: [watch::Sender<SocketAddr>; 2],
     at_ledger: watch::Sender<SocketAddr>,
     ledger: Option<Process>,
     spins: [Option<Process>; 2],
     links: Vec<Cable>,
-    /// Arguments of each start.
     more: &'static [&'static str],
 }
 
@@ -74,7 +71,6 @@ impl Installation {
         self.folder.path().join("data")
     }
 
-    /// Kills the ledger, where there is one, and starts it again.
     fn restart_ledger(&mut self) {
         self.ledger.take().into_iter().for_each(Process::kill);
         let ledger =
@@ -88,7 +84,6 @@ impl Installation {
         self.spins[spin].take().into_iter().for_each(Process::kill);
     }
 
-    /// Kills a process that spins, where there is one, and starts it again.
     fn restart(&mut self, spin: usize) {
         self.kill(spin);
         let target = format!("http://{}", self.links[spin].address);
@@ -99,7 +94,6 @@ impl Installation {
         self.spins[spin] = Some(process);
     }
 
-    /// Stops all in order.
     async fn stop(self) -> tempfile::TempDir {
         for process in self.spins.into_iter().chain([self.ledger]).flatten() {
             assert_eq!(process.terminate().await, Some(0));
@@ -108,10 +102,8 @@ impl Installation {
     }
 }
 
-/// Whoever plays the player's rounds at one of the processes, and never forgets an answer.
 struct Racer {
     account: Account,
-    /// How its request ids begin: racers with the same race for the same requests.
     name: &'static str,
     round: u64,
     spin: watch::Receiver<SocketAddr>,
@@ -119,16 +111,12 @@ struct Racer {
     answers: BTreeMap<String, Played>,
 }
 
-/// A request that did not come to an answer.
 enum Ended {
-    /// Nobody knows what became of it: it's asked again.
     Unknown,
-    /// The round is over by somebody else's doing.
     Over,
 }
 
 impl Racer {
-    /// Plays until it's told to end, over whatever becomes of the processes.
     async fn race(mut self, ending: Arc<AtomicBool>, answered: Arc<AtomicU64>) -> Self {
         while !ending.load(Ordering::Acquire) {
             let (spin, ledger) = (*self.spin.borrow_and_update(), *self.ledger.borrow_and_update());
@@ -144,7 +132,6 @@ impl Racer {
         self
     }
 
-    /// Plays one round from its start: what was answered before is answered again.
     async fn play(&mut self, spin: &mut Client, ledger: &mut Client, answered: &AtomicU64) -> Result<(), Ended> {
         let id = format!("{}{}", self.name, self.round);
         let client_seed = format!("{id} of the caller").into_bytes();
@@ -182,7 +169,6 @@ impl Racer {
         Ok(())
     }
 
-    /// Keeps an answer; the same request never has another.
     fn note(&mut self, id: &str, played: Played, answered: &AtomicU64) -> Played {
         answered.fetch_add(1, Ordering::Relaxed);
         let kept = Played { jackpot: None, ..played.clone() };
@@ -193,11 +179,10 @@ impl Racer {
     }
 }
 
-/// The meaning of a status to a racer; one that none of what is done here may come to is a fault.
+/// Classifies a status; panics on one that no fault of the race can cause.
 fn refused(status: &Status) -> Ended {
     match &*reason(status) {
-        // Another racer's round is under way, or the player changes too often: it's asked again.
-        // A lost key: the draw was sealed again after the client seed was chosen.
+        // Another racer has the round, the player changes too often, or a draw was resealed after a lost key: retried.
         "ROUND_IN_PROGRESS" | "SEAL_CHANGED" => Ended::Unknown,
         "ALREADY_SETTLED" | "ROUND_VOIDED" => Ended::Over,
         why => {
@@ -216,7 +201,7 @@ fn refused(status: &Status) -> Ended {
     }
 }
 
-/// Four racers for one player: two with the same requests, one at each process, and one each with requests of its own.
+/// Four racers for one player: at each process one with shared requests and one with its own.
 fn racers(all: &Installation, account: &Account) -> Vec<Racer> {
     let racer = |(name, spin): (&'static str, usize)| Racer {
         account: account.clone(),
@@ -229,7 +214,6 @@ fn racers(all: &Installation, account: &Account) -> Vec<Racer> {
     [("same-", 0), ("same-", 1), ("a-", 0), ("b-", 1)].map(racer).into()
 }
 
-/// A race: who takes part, and how many answers there are by now.
 struct Race {
     tasks: Vec<JoinHandle<Racer>>,
     ending: Arc<AtomicBool>,
@@ -243,7 +227,6 @@ impl Race {
         Self { tasks: racers.into_iter().map(task).collect(), ending, answered }
     }
 
-    /// Waits for so many more answers.
     async fn goes_on(&self, answers: u64) {
         let wanted = self.answered.load(Ordering::Relaxed) + answers;
         until("an answer", async || {
@@ -253,7 +236,6 @@ impl Race {
         .await;
     }
 
-    /// Ends it; all answers by request id, of which two racers never have different ones.
     async fn end(self) -> BTreeMap<String, Played> {
         self.ending.store(true, Ordering::Release);
         let mut answers = BTreeMap::<String, Played>::new();
@@ -271,7 +253,7 @@ fn commits(data: &Path) -> Vec<Logged> {
     motherlode_log::scan(&log_folder(data, 0)).unwrap().map(|record| decode(&record.unwrap().bytes).unwrap()).collect()
 }
 
-/// Holds the draws of the player to the rule, by the log alone; answers how many were given up since their key was gone.
+/// Checks the player's draws in the log; returns the number revoked for a lost key.
 fn draws_are_used_once(data: &Path, answers: &BTreeMap<String, Played>) -> usize {
     let (mut next, mut lost): (Option<(u64, Seal)>, usize) = (None, 0);
     let (mut seals, mut dealt, mut ids) = (BTreeSet::<Seal>::new(), BTreeSet::<Dealt>::new(), BTreeMap::new());
@@ -312,7 +294,6 @@ fn draws_are_used_once(data: &Path, answers: &BTreeMap<String, Played>) -> usize
     lost
 }
 
-/// Asks for all that was answered once more, at either process.
 async fn answered_again(all: &Installation, account: &Account, answers: &BTreeMap<String, Played>) {
     for at in &all.at {
         let mut client = Client::connect(*at.borrow()).await;
@@ -331,12 +312,10 @@ async fn pl_30_two_spinning_processes_race_for_a_player_and_are_killed_and_each_
     let account = Client::connect(*all.at_ledger.borrow()).await.fund("ann", EUR, 100_000_000).await;
     let race = Race::start(racers(&all, &account));
     for turn in 0..8 {
-        // Kills fall at all places of a step: before it's decided, while it's proposed, before it's answered.
         race.goes_on(1 + turn * 7 % 23).await;
         match turn % 4 {
             0 => all.restart(0),
             1 => all.restart_ledger(),
-            // What was decided is on its way to the log, or the log's answer on its way back: nobody hears of it.
             2 => {
                 all.links[1].cut();
                 all.kill(1 - usize::from(turn > 4));
@@ -367,7 +346,7 @@ async fn pl_28_a_key_file_that_is_lost_in_a_race_costs_one_draw_each_time_and_al
     let race = Race::start(racers(&all, &account));
     for turn in 0..4 {
         race.goes_on(5 + turn * 7).await;
-        // The running processes have the old keys in memory, the one that starts accepts their loss and creates a new file.
+        // Running processes keep the old keys in memory; the new one accepts their loss and creates a key file.
         fs::remove_file(all.keys()).unwrap();
         match turn {
             3 => all.restart_ledger(),

@@ -1,4 +1,4 @@
-//! One request, one answer, for ever (PL-11): whatever the configuration takes away later.
+//! Idempotent requests (PL-11) after the configuration removed their currency or feature.
 
 use motherlode_proto::{
     jackpot::v1::SuspendPoolRequest,
@@ -20,7 +20,6 @@ use tonic::{Response, Status};
 
 const GBP: &str = "GBP";
 
-/// One of everything in pounds with a request id, each with its answer.
 #[derive(Default)]
 struct Asked(Vec<(&'static str, Result<String, Status>)>);
 
@@ -34,7 +33,6 @@ impl Asked {
         played.ok()
     }
 
-    /// An account with money in it, and some taken out.
     async fn wallet(&mut self, client: &mut Client, player: &str) -> Account {
         let account = account(player, GBP);
         let open = OpenAccountRequest { request_id: "open".to_owned(), account: Some(account.clone()) };
@@ -90,7 +88,6 @@ impl Asked {
         self.answer("Autospin", answers);
     }
 
-    /// Rounds whose feature was bought, each gone on with in another way.
     async fn bought(&mut self, client: &mut Client) {
         let elves = latest("mystery-elves").unwrap();
         for player in ["chooses", "skips", "closes"] {
@@ -142,8 +139,7 @@ impl Asked {
     }
 }
 
-/// PL-11: every call of everything that pounds were played with, again, once the currency, its coin values, autoplay,
-/// buying and gambling are no longer offered.
+/// Every request in pounds, repeated after the currency, its coin values, autoplay, buying and gambling were removed.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_pl_35_a_repeated_request_is_answered_as_before_whatever_is_offered_now() {
     let data = tempfile::tempdir().unwrap();
@@ -172,7 +168,6 @@ async fn pl_11_pl_35_a_repeated_request_is_answered_as_before_whatever_is_offere
             assert_eq!(before.as_ref().unwrap(), again, "{call}");
         }
         assert_eq!(server.ends(), ends, "nothing was logged");
-        // What was not played before is refused.
         let ann = account("ann", GBP);
         let neptune = latest("neptune").unwrap();
         let refused = client.spin(stake_on(neptune, "new", &ann, "0.02".parse().unwrap()), None).await.unwrap_err();
@@ -183,7 +178,7 @@ async fn pl_11_pl_35_a_repeated_request_is_answered_as_before_whatever_is_offere
     }
 }
 
-/// PL-08: a series of which some was played is answered that far, and not gone on with where autoplay is no longer allowed.
+/// A repeated series returns its played rounds and does not continue after autoplay was forbidden.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_pl_08_a_series_goes_no_further_than_it_was_played_where_autoplay_is_no_longer_allowed() {
     let data = tempfile::tempdir().unwrap();
@@ -193,7 +188,6 @@ async fn pl_11_pl_08_a_series_goes_no_further_than_it_was_played_where_autoplay_
     let neptune = latest("neptune").unwrap();
     let SpinRequest { account, game, stake, .. } = stake_on(neptune, "", &ann, "0.01".parse().unwrap());
     let request_id = "series".to_owned();
-    // The rest of the series is asked for by nobody: its reader goes.
     let series = AutospinRequest {
         request_id,
         account,

@@ -1,4 +1,4 @@
-//! A replica whose link breaks at the worst moment: what was decided for its callers reaches them all the same.
+//! A replica whose link breaks between the verdict and the record: its callers still get their answers.
 
 use futures_util::{StreamExt, stream};
 use motherlode_books::{Currency, Event, StreamId};
@@ -20,12 +20,11 @@ use std::{
 use tokio::{net::TcpListener, sync::watch};
 use tonic::{Request, Response, Status, Streaming, transport::Server, transport::server::TcpIncoming};
 
-/// The log service of a ledger. On the first link it says what became of a proposal, keeps the record back, and breaks the
-/// link; on every other one, verdicts are to be had only when the replica holds the record.
+/// Log service of a ledger. Its first link breaks between a proposal's verdict and the record; later ones send verdicts
+/// only after the record.
 struct Breaking {
     inner: LogApi,
     first: Arc<AtomicBool>,
-    /// The replica's head, once there is a replica.
     replica: watch::Receiver<Option<watch::Receiver<Held>>>,
 }
 
@@ -89,7 +88,7 @@ async fn pl_11_a_verdict_whose_record_came_while_there_was_no_link_is_handed_on(
     let serving = tokio::spawn(server.serve_with_incoming_shutdown(TcpIncoming::from(listener), stop.requested()));
 
     let origin = Origin { targets, credentials: Credentials::default(), partitions: 1 };
-    // As long as it takes: an answer that never comes hangs this test, and is none by luck.
+    // Without a timeout, so that a missing answer hangs the test instead of passing by chance.
     let options = Options { answer_wait_max: None, ..Options::default() };
     let joined = join_all(&origin, [0], |_| data.path().join("b"), &options).await.unwrap();
     let [replica]: [Handle; 1] = joined.try_into().ok().unwrap();

@@ -1,5 +1,5 @@
-//! A replica stops for good where the log is not the one that it holds: it answers nothing that may be untrue, and its
-//! process ends and says why.
+//! A replica stops permanently if the log does not continue its own: it serves nothing more, and its process exits with
+//! the reason.
 
 use crate::PROGRAM;
 use motherlode_ledger::{Options, Standing};
@@ -14,16 +14,13 @@ use motherlode_tests::{Client, EUR, Process, bet, config, reason};
 use std::{fs, path::Path, process::Command, time::Duration};
 use tonic::Code;
 
-/// No wait of these tests takes nearly as long; one that never ends must not hang the run.
 const NEVER: Duration = Duration::from_secs(120);
-/// For a replica that is not to stop because the log is shorter.
 const PATIENT: Duration = Duration::from_secs(3_600);
 
 fn dealer() -> Dealer {
     Dealer::from_master([9; 32])
 }
 
-/// Serves a log of its own folder, whatever the other tests' logs are kept in, at the same address each time.
 async fn ledger(config: &mut Config) -> Server {
     (config.role, config.store) = (Role::Ledger, Store::default());
     let server = Server::start(config, open_stores(config).unwrap(), Options::default(), dealer()).await.unwrap();
@@ -41,7 +38,6 @@ fn target(server: &Server) -> String {
     format!("http://{}", server.address())
 }
 
-/// A backup of a log that nobody has open.
 fn backup(config: &Config, data: &Path) -> Config {
     let (from, to) = (log_folder(&config.data, 0), log_folder(data, 0));
     fs::create_dir_all(&to).unwrap();
@@ -51,7 +47,6 @@ fn backup(config: &Config, data: &Path) -> Config {
     Config { data: data.to_owned(), ..config.clone() }
 }
 
-/// Plays a round as soon as that can be, and answers where its last commit is.
 async fn play(client: &mut Client, round: &str, account: &Account) -> u64 {
     let playing = async {
         loop {
@@ -61,7 +56,7 @@ async fn play(client: &mut Client, round: &str, account: &Account) -> u64 {
             }
         }
     };
-    tokio::time::timeout(NEVER, playing).await.expect("play goes on")
+    tokio::time::timeout(NEVER, playing).await.expect("play continues")
 }
 
 async fn follows(replica: &Server, position: u64) {
@@ -99,7 +94,7 @@ async fn pl_30_a_log_that_stays_shorter_than_its_replica_stops_it() {
     let why = stopped(&hasty).await;
     assert!(why.contains("the log does not reach as far"), "{why}");
     second.stop().await.unwrap();
-    // A writer that was overtaken has less too, but not for long: who bears it goes on when there is more again.
+    // A slow writer may have fewer records for a while: a replica with a long timeout continues later.
     assert!(!matches!(*patient.ledger().standing().borrow(), Standing::Failed(_)));
     let first = ledger(&mut config).await;
     assert!(play(&mut client, "r2", &account).await > last);
@@ -108,7 +103,7 @@ async fn pl_30_a_log_that_stays_shorter_than_its_replica_stops_it() {
     }
 }
 
-/// In the shorter log one player's bet takes the place that another's has in the replica.
+/// In the shorter log, another player's bet has the position of a bet that the replica has.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_bet_that_another_log_took_is_not_answered_with_what_the_replica_has_in_its_place() {
     let data = tempfile::tempdir().unwrap();

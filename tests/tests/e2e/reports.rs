@@ -47,14 +47,11 @@ async fn events(reports: &mut Reports, kinds: &[Kind]) -> Vec<SignificantEvent> 
     reports.list_significant_events(request).await.unwrap().into_inner().events
 }
 
-/// The content of an event, without place and time.
 fn content(event: &SignificantEvent) -> [&str; 5] {
     [&event.subject, &event.before, &event.after, &event.actor, &event.reason].map(String::as_str)
 }
 
-/// Does one of everything significant but large wins.
 async fn do_everything(client: &mut Client) -> String {
-    // Makes the operator known, so that it can be switched.
     client.fund("ann", EUR, 1_000).await;
     for (number, state) in [(1, State::Off), (2, State::On)] {
         let switch = Some(Switch { operator_id: "acme".into(), game: "neptune".into(), rules_version: String::new() });
@@ -105,7 +102,7 @@ async fn pl_22_significant_events_say_before_after_actor_and_reason_and_survive_
         ["game neptune at operator acme", "off", "on", "(anyone) for ann", "reel 3 stuck"],
         ["game neptune at operator acme", "on", "off", "(anyone) for ann", "reel 3 stuck"],
     ];
-    // The oldest is the pool's opening; whether alice won much is for another test.
+    // The oldest is the opening of the pool. Another test covers large wins.
     let found: Vec<_> = all.iter().filter(|event| event.kind() != Kind::LargeWin).collect();
     assert_eq!(found[..7].iter().map(|event| content(event)).collect::<Vec<_>>(), expected);
     assert_eq!((found.len(), found[7].subject.as_str(), found[7].before.as_str()), (8, "pool bewitched", ""));
@@ -124,7 +121,6 @@ async fn pl_22_significant_events_say_before_after_actor_and_reason_and_survive_
     server.stop().await.unwrap();
 }
 
-/// Lists all significant events, by pages.
 async fn all_events(reports: &mut Reports, page_size: i32) -> Vec<SignificantEvent> {
     let (mut all, mut page_token) = (vec![], String::new());
     loop {
@@ -138,7 +134,6 @@ async fn all_events(reports: &mut Reports, page_size: i32) -> Vec<SignificantEve
     }
 }
 
-/// Most of them lie in files by then.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_22_thousands_of_significant_events_are_listed_and_streamed_as_a_few_are() {
     const RATES: usize = 2_600;
@@ -163,7 +158,7 @@ async fn pl_22_thousands_of_significant_events_are_listed_and_streamed_as_a_few_
     let all = all_events(&mut reports, 500).await;
     let files = data.path().join("index/0.events");
     assert!(all.len() > RATES && files.is_dir(), "{} events", all.len());
-    // Each rate was that of the event before it: none is missing, twice or in another's place.
+    // Each rate has the previous one as its old value: no event is missing, repeated or out of order.
     let rates: Vec<_> = all.iter().filter(|event| event.subject == "rate SEK").collect();
     assert!(rates.len() == RATES && rates.windows(2).all(|pair| pair[0].before == pair[1].after));
     let watch = |after_position| WatchSignificantEventsRequest { after_position, ..Default::default() };
@@ -266,7 +261,7 @@ async fn pl_23_returns_are_counted_by_bet_level_and_a_sound_game_is_in_its_band_
     server.stop().await.unwrap();
 }
 
-/// PL-23, DM-19: a live return is held against the exact return in cash of the currency and coin value that were played.
+/// A live return is compared with the exact cash return of the played currency and coin value.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_23_dm_19_a_return_is_held_against_the_cash_return_of_its_currency_and_coin_value() {
     let game = motherlode_slots::latest("dwarf-mine").unwrap();
@@ -295,18 +290,17 @@ async fn pl_23_dm_19_a_return_is_held_against_the_cash_return_of_its_currency_an
     let all = |rtp: fn(&(String, String, String, String)) -> &str| levels.iter().map(rtp).collect::<Vec<_>>();
     assert_eq!(all(|of| &of.0), ["EUR", "EUR", "JPY", "JPY"]);
     assert_eq!(all(|of| &of.1), ["0.004", "0.01", "0.4", "1"]);
-    // Of 0.4 minor units by the second implementation: 0.96777...; without what is collected the rounding is another.
+    // For 0.4 minor units, by the second implementation: 0.96777...
     assert_eq!(all(|of| &of.2[..7]), ["0.96777", "0.96800", "0.96777", "0.96800"]);
     assert!(levels[0].3 < levels[1].3 && levels[0].3 == levels[2].3 && levels[1].3 == levels[3].3, "{levels:?}");
     let stake: Vec<_> = found.totals.iter().filter(|of| of.stake.is_none()).map(theory).collect();
     assert_eq!(stake.len(), 4);
-    // By stake: 10 and 25 cents, 10 and 25 yen.
     let mean = (10.0 * levels[0].2.parse::<f64>().unwrap() + 25.0 * levels[1].2.parse::<f64>().unwrap()) / 35.0;
     assert!((stake[0].3.parse::<f64>().unwrap() - mean).abs() < 2e-6, "{stake:?}");
     server.stop().await.unwrap();
 }
 
-/// A game that gives far too much: rounds are written to the log whose wins no mathematics explain.
+/// The log gets rounds with wins far above the math.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_23_a_return_out_of_its_band_is_an_alert() {
     let data = tempfile::tempdir().unwrap();
@@ -383,7 +377,6 @@ async fn pl_23_a_return_out_of_its_band_is_an_alert() {
     server.stop().await.unwrap();
 }
 
-/// A service on a clock that the test moves.
 async fn timed(data: &Path) -> (motherlode_tests::Server, Arc<AtomicI64>) {
     let clock = Arc::new(AtomicI64::new(NOON));
     let time = Arc::clone(&clock);
@@ -397,7 +390,6 @@ async fn statement(reports: &mut Reports, date: &str) -> GetPoolStatementRespons
     reports.get_pool_statement(request).await.unwrap().into_inner()
 }
 
-/// A figure in EUR as billionths.
 fn nano(figure: &str) -> i128 {
     figure.parse::<motherlode_books::Nano>().unwrap().0
 }
@@ -415,7 +407,6 @@ async fn pl_24_a_statement_has_the_meters_of_both_ends_of_its_day_and_reconciles
             client.play_out(bet(&format!("d{day}.{number}"), &alice, "0.10")).await.unwrap();
             bets[day] += 150;
         }
-        // All bets of the day are pooled before the next one begins.
         settled(server.ledgers()).await;
         if day == 0 {
             clock.fetch_add(DAY_MS, Ordering::SeqCst);
@@ -424,7 +415,6 @@ async fn pl_24_a_statement_has_the_meters_of_both_ends_of_its_day_and_reconciles
     let (first, second) = (statement(&mut reports, "2026-11-20").await, statement(&mut reports, "").await);
     assert_eq!(second.date, "2026-11-21");
     assert_eq!(first.closing, second.opening, "a day begins as the one before ended");
-    // 0.5 % of a cent is 50,000 billionths of a euro.
     for (statement, bets) in [(&first, bets[0]), (&second, bets[1])] {
         let (opening, closing) = (statement.opening.as_ref().unwrap(), statement.closing.as_ref().unwrap());
         assert_eq!(nano(&closing.contributions_eur) - nano(&opening.contributions_eur), bets * 50_000);
@@ -484,7 +474,6 @@ async fn pl_29_a_program_that_was_replaced_is_found_by_the_first_check_and_by_la
         }
         std::fs::write(folder.path().join("other"), "another program").unwrap();
         std::fs::rename(folder.path().join("other"), &program).unwrap();
-        // A check that began at the start may be under way, and its findings are then the answer.
         let mut failures = vec![];
         for _ in 0..2 {
             failures = reports.run_self_check(RunSelfCheckRequest {}).await.unwrap().into_inner().failures;
@@ -525,7 +514,6 @@ async fn pl_22_pl_27_an_operator_sees_its_own_significant_events_and_those_that_
     let on = async |secret: &str| Client::on(connect(&target, &token(secret), None).await.unwrap());
     let (mut acme, mut other) = (on("a").await, on("b").await);
     let alice = acme.fund("alice", EUR, 10_000).await;
-    // From 0 EUR on every win is large.
     acme.play_out(bet("one", &alice, "0.01")).await.unwrap();
     for (client, of_acme) in [(&mut acme, true), (&mut other, false)] {
         let request = ListSignificantEventsRequest::default();
@@ -541,7 +529,7 @@ async fn pl_22_pl_27_an_operator_sees_its_own_significant_events_and_those_that_
     server.stop().await.unwrap();
 }
 
-/// PL-23, PL-27: two operators play the same bet, one more of it than the other.
+/// PL-23, PL-27: two operators with the same bet, played more often at one.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_23_an_operator_sees_its_own_returns_and_the_platform_those_of_all_and_of_each() {
     let roles = r#"["play", "wallet", "audit"]"#;

@@ -1,4 +1,4 @@
-//! One request, one effect (PL-11), and what is refused how (PL-12).
+//! Idempotent requests (PL-11) and refusals (PL-12).
 
 use motherlode_proto::{
     ledger::v1::{
@@ -44,7 +44,6 @@ async fn pl_11_fifty_concurrent_calls_with_one_id_have_one_effect_and_one_answer
     let last = client.play_out(bet("same", &account, "0.10")).await.unwrap().pop().unwrap();
     server.stop().await.unwrap();
 
-    // The same after a restart, and after the index is lost as well.
     for lose_index in [false, true] {
         if lose_index {
             std::fs::remove_dir_all(data.path().join("index")).unwrap();
@@ -101,7 +100,6 @@ async fn pl_33_a_request_whose_answer_was_lost_is_found_or_never_applied() {
     let played = client.play_out(bet("played", &alice, "0.10")).await.unwrap().pop().unwrap();
     let deposit = DepositRequest { request_id: "in".into(), account: Some(alice.clone()), amount_minor: 5 };
     let booked = client.ledger.deposit(deposit).await.unwrap().into_inner().transaction.unwrap();
-    // A refused request leaves nothing.
     let poor = WithdrawRequest { request_id: "poor".into(), account: Some(alice.clone()), amount_minor: 1 << 40 };
     client.ledger.withdraw(poor).await.unwrap_err();
     let before = position(&mut client).await;
@@ -116,7 +114,6 @@ async fn pl_33_a_request_whose_answer_was_lost_is_found_or_never_applied() {
     assert!(never.position > before);
     server.stop().await.unwrap();
 
-    // The same for ever: after a restart, and after the index is lost as well.
     for lose_index in [false, true] {
         if lose_index {
             std::fs::remove_dir_all(data.path().join("index")).unwrap();
@@ -161,14 +158,13 @@ async fn pl_33_of_a_bet_and_its_cancellation_exactly_one_comes_true() {
         let cancel = async move {
             loop {
                 let outcome = cancelled(&mut cancels, &account, &id).await;
-                // The operator's own wallet may have the bet: which of the two comes true is open until it answers.
                 if outcome.state() != State::Pending {
                     return outcome;
                 }
             }
         };
         let bet = client.spin(bet(&request_id, &alice, "0.01"), None);
-        // Whichever is polled first has its call sent first.
+        // The future polled first sends its call first.
         let (bet, cancel) = match number % 2 {
             0 => tokio::join!(bet, cancel),
             _ => {
@@ -178,7 +174,6 @@ async fn pl_33_of_a_bet_and_its_cancellation_exactly_one_comes_true() {
         };
         match cancel.state() {
             State::Applied => assert_eq!(cancel.round.as_ref().unwrap().round_id, bet.as_ref().unwrap().round_id),
-            // Or the cancellation began the rollback of the debit in progress.
             _ => {
                 let reason = reason(bet.as_ref().unwrap_err());
                 assert!(["REQUEST_CANCELLED", "DEBIT_ROLLED_BACK"].contains(&&*reason), "{reason}");
@@ -206,7 +201,6 @@ async fn pl_33_of_a_bet_and_its_cancellation_exactly_one_comes_true() {
     checked(data.path());
 }
 
-/// Every fault that a caller can make, with its status; none of them grows the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_12_refusals_say_why_and_change_nothing() {
     let data = tempfile::tempdir().unwrap();
@@ -259,7 +253,7 @@ async fn pl_12_refusals_say_why_and_change_nothing() {
     };
     client.ledger.set_exchange_rate(dear).await.unwrap();
     before += 1;
-    // BW-12: the pool belongs to a coin of 10 EUR; a coin worth more would win more than there is.
+    // BW-12: the pool is for coins up to 10 EUR; a larger one would win more than the pool.
     let request = spin(&|r| {
         r.account = Some(of(&sek));
         r.stake = stake("10.00", 1, 1);
@@ -380,7 +374,6 @@ async fn bw_13_bw_16_rates_of_five_currencies_price_contributions() {
         };
         client.ledger.set_exchange_rate(request).await.unwrap();
     }
-    // 15 coins of 1: 0.5 % of it in EUR, by hand.
     let expected = [("EUR", "0.075"), ("USD", "0.069"), ("SEK", "0.0065625"), ("JPY", "0.0004575"), ("KWD", "0.22575")];
     let mut rates = BTreeSet::new();
     for (currency, contribution) in expected {

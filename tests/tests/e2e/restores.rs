@@ -1,5 +1,5 @@
-//! A revealed draw is never dealt again, whatever is restored (PL-40): each test serves two continuations of one log, with the same
-//! players and open rounds, and compares the values that they reveal.
+//! No restore deals a revealed draw again (PL-40): each test compares the values revealed by two continuations of one
+//! log.
 
 use crate::{
     PROGRAM,
@@ -27,7 +27,6 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tonic::Code;
 
-/// Rounds that each continuation plays.
 const ROUNDS: u32 = 100;
 const PLAYERS: [&str; 4] = ["ann", "ben", "cat", "dan"];
 
@@ -42,7 +41,6 @@ fn on(data: &Path, machine: &TempDir) -> Config {
     config
 }
 
-/// Starts with the draw keys in their file, as a process does.
 async fn started(config: &Config) -> Result<Server, ServeError> {
     let keys = DrawKeys::open(&config.draw_key_file().unwrap())?;
     Server::start(config, open_stores(config)?, Options::default(), scripted(Dealer::of(keys))).await
@@ -52,7 +50,6 @@ async fn refused(config: &Config) -> String {
     started(config).await.err().expect("the start is refused").to_string()
 }
 
-/// Copies a folder with its content.
 fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -61,7 +58,6 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// Plays rounds with all players and returns the revealed values.
 async fn continued(server: &Server, tag: &str) -> BTreeSet<Vec<u8>> {
     let mut client = Client::connect(server.address()).await;
     let mut revealed = BTreeSet::new();
@@ -70,7 +66,6 @@ async fn continued(server: &Server, tag: &str) -> BTreeSet<Vec<u8>> {
         let request = bet(&format!("{tag}-{round}"), &player, "0.05");
         let played = match client.spin(request, Some(Force::Loss)).await {
             Ok(played) => played,
-            // The open round stays open.
             Err(status) if reason(&status) == "ROUND_IN_PROGRESS" => continue,
             Err(status) => panic!("{status}"),
         };
@@ -79,7 +74,6 @@ async fn continued(server: &Server, tag: &str) -> BTreeSet<Vec<u8>> {
     revealed
 }
 
-/// Serves a new log with four players, and returns the open round of one of them.
 async fn prepared(config: &Config) -> (Server, Played) {
     let server = started(config).await.unwrap();
     let mut client = Client::connect(server.address()).await;
@@ -92,7 +86,6 @@ async fn prepared(config: &Config) -> (Server, Played) {
     (server, open)
 }
 
-/// Generations begun in a folder's log.
 fn begun(data: &Path) -> Vec<GenerationBegun> {
     let records = motherlode_log::scan(&log_folder(data, 0)).unwrap();
     let events = records.flat_map(|record| decode(&record.unwrap().bytes).unwrap().commit.events);
@@ -148,7 +141,6 @@ async fn mf_a1_a_copied_folder_deals_nothing_that_the_original_revealed() {
         server.stop().await.unwrap();
         assert!(original.len() > 70, "{}", original.len());
 
-        // On the same machine the page proves the loss.
         let error = refused(&on(&kept, &home)).await;
         for part in ["was acknowledged, and the log, which ends at position", "serve --restored"] {
             assert!(error.contains(part), "{error}");
@@ -159,7 +151,6 @@ async fn mf_a1_a_copied_folder_deals_nothing_that_the_original_revealed() {
         let there = at.path().join("there");
         copy_folder(&kept, &there);
 
-        // The loss is accepted; on another machine without evidence the start is unsure.
         for (config, expected) in
             [(accepted, StartEvidence::Restored), (on(&there, &elsewhere), StartEvidence::Missing)]
         {
@@ -177,7 +168,7 @@ async fn mf_a1_a_copied_folder_deals_nothing_that_the_original_revealed() {
     }
 }
 
-/// Two copies at once: on one machine the second is refused, on two machines they share no value.
+/// On one machine the second copy is refused; on two machines they share no value.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a8_two_copies_that_are_served_at_once_share_no_dealt_value() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
@@ -195,7 +186,6 @@ async fn mf_a8_two_copies_that_are_served_at_once_share_no_dealt_value() {
     second.stop().await.unwrap();
 }
 
-/// The target of `copy`, with the draw keys.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a8_a_copied_log_that_is_served_deals_nothing_that_the_original_revealed() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
@@ -208,7 +198,6 @@ async fn mf_a8_a_copied_log_that_is_served_deals_nothing_that_the_original_revea
     server.stop().await.unwrap();
     assert!(refused(&on(&target, &home)).await.contains("serve --restored"));
     let server = started(&on(&target, &elsewhere)).await;
-    // The mark may be older than the copy, or newer, which refuses the start.
     let server = match server {
         Ok(server) => server,
         Err(error) => {
@@ -223,7 +212,7 @@ async fn mf_a8_a_copied_log_that_is_served_deals_nothing_that_the_original_revea
     assert!(again.len() > 70 && again.is_disjoint(&original));
 }
 
-/// The folder without its keys, with damaged keys, and with the keys of an earlier day.
+/// The folder without its keys, with damaged keys, and with keys of an earlier day.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a6_lost_or_damaged_draw_keys_are_refused_with_the_draws_that_depend_on_them() {
     let (data, machine) = (tempfile::tempdir().unwrap(), machine());
@@ -237,7 +226,6 @@ async fn mf_a6_lost_or_damaged_draw_keys_are_refused_with_the_draws_that_depend_
     let mut wrong = whole.clone();
     wrong[digit] = if wrong[digit] == b'0' { b'1' } else { b'0' };
     let mut older = String::from_utf8(whole.clone()).unwrap();
-    // The format of older programs, without a checksum.
     older.truncate(older.trim_end().rfind(' ').unwrap());
     let mut wrong_older = older.clone().into_bytes();
     let last = wrong_older.len() - 1;
@@ -272,11 +260,9 @@ async fn mf_a6_lost_or_damaged_draw_keys_are_refused_with_the_draws_that_depend_
     server.stop().await.unwrap();
     let last = begun(data.path()).pop().unwrap();
     assert_eq!((last.keys_lost.len(), last.keys_added.len()), (1, 1));
-    // It is accepted once.
     started(&config).await.unwrap().stop().await.unwrap();
 }
 
-/// Keys with an older or damaged mark.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a5_a_damaged_or_older_mark_is_no_evidence() {
     for damage in ["older", "damaged", "empty", "not text"] {
@@ -300,13 +286,11 @@ async fn mf_a5_a_damaged_or_older_mark_is_no_evidence() {
         let again = continued(&server, "same").await;
         server.stop().await.unwrap();
         assert!(again.is_disjoint(&original), "{damage}");
-        // It was written again.
         let text = fs::read_to_string(&mark).unwrap();
         assert!(text.contains(" stopped ") && text.starts_with('0'), "{text}");
     }
 }
 
-/// A mark of a longer log refuses the start, even without a page.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a1_keys_that_know_of_a_longer_log_refuse_a_shorter_one() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
@@ -318,14 +302,13 @@ async fn mf_a1_keys_that_know_of_a_longer_log_refuse_a_shorter_one() {
     continued(&server, "same").await;
     server.stop().await.unwrap();
     let signed = signed_in(&data).size;
-    // The log goes back, the keys do not.
     fs::remove_dir_all(kept.join("keys")).unwrap();
     copy_folder(&data.join("keys"), &kept.join("keys"));
     let error = refused(&on(&kept, &elsewhere)).await;
     assert!(error.contains(&format!("a record at position {signed} was acknowledged")), "{error}");
 }
 
-/// Split roles: a spin process with its own copy of the keys, of before the restore.
+/// Split roles: a spin process with a copy of the keys from before the restore.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a2_a_spin_process_with_its_own_keys_deals_nothing_that_was_revealed() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
@@ -357,7 +340,6 @@ async fn mf_a2_a_spin_process_with_its_own_keys_deals_nothing_that_was_revealed(
     assert!(original.len() > 70 && again.len() > 70 && again.is_disjoint(&original));
 }
 
-/// One of several partitions restored alone.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a8_a_partition_that_is_restored_alone_deals_nothing_that_was_revealed() {
     let (at, home, elsewhere) = (tempfile::tempdir().unwrap(), machine(), machine());
@@ -378,11 +360,9 @@ async fn mf_a8_a_partition_that_is_restored_alone_deals_nothing_that_was_reveale
         copy_folder(&log_folder(&kept, partition), &log_folder(&restored, partition));
         let error = refused(&with(&restored, &home)).await;
         assert!(error.contains(&format!("partition {partition}: a record at position")), "{error}");
-        // Neither page nor mark.
         fs::remove_file(in_folder(&restored).draw_key_file().unwrap().with_file_name(format!("draws.log-{partition}")))
             .unwrap();
         let mut config = with(&restored, &elsewhere);
-        // The other partition may refer to lost records of this one.
         let server = match started(&config).await {
             Ok(server) => server,
             Err(error) => {
@@ -391,7 +371,6 @@ async fn mf_a8_a_partition_that_is_restored_alone_deals_nothing_that_was_reveale
                 started(&config).await.unwrap()
             }
         };
-        // New request ids: the other partition has the answers to the old ones.
         let again = continued(&server, "again").await;
         server.stop().await.unwrap();
         assert!(again.is_disjoint(&original), "partition {partition}");
@@ -424,12 +403,10 @@ async fn mf_a7_a_stream_without_its_last_records_deals_nothing_that_was_revealed
     fs::remove_dir_all(&streams).unwrap();
     copy_folder(&kept, &streams);
     node.restart();
-    // By the page, and by the mark.
     for (data, machine) in [("by-page", &home), ("by-mark", &elsewhere)] {
         let error = refused(&with(data, &keys, machine)).await;
         assert!(error.contains("serve --restored"), "{error}");
     }
-    // Without either the seals end.
     let server = started(&with("unsure", &older_keys, &elsewhere)).await.unwrap();
     let generations = server.ledger().generations();
     assert!(!generations.is_usable(generations.current().number - 1));
@@ -468,7 +445,6 @@ async fn mf_a3_a_log_that_is_shorter_than_a_witness_has_seen_takes_no_rounds() {
     let error = refused(&with(&kept, &elsewhere)).await;
     assert!(error.contains("was acknowledged, and the log, which ends at position"), "{error}");
 
-    // Without a checkpoint at the start, the first one is compared.
     let server = started(&with(&other, &elsewhere)).await.unwrap();
     let Standing::Damaged(why) = server.ledger().failed().await else { panic!("it is fenced") };
     assert!(why.contains("has cosigned"), "{why}");
@@ -481,14 +457,13 @@ async fn mf_a3_a_log_that_is_shorter_than_a_witness_has_seen_takes_no_rounds() {
     serving.await.unwrap();
 }
 
-/// Number of records cosigned by the witness with this folder.
 fn seen(folder: &Path) -> u64 {
     let texts = fs::read_dir(folder).unwrap().filter_map(|entry| fs::read_to_string(entry.unwrap().path()).ok());
     let notes = texts.filter_map(|text| text.parse::<Note>().ok());
     notes.filter_map(|note| note.text().parse::<Checkpoint>().ok()).map(|found| found.size).max().unwrap_or_default()
 }
 
-/// Damage of any kind to the last checkpoint: it is rebuilt, signing continues, and the audit reads the log.
+/// A checkpoint with any damage is rebuilt, signing continues, and the audit reads the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a4_a_damaged_checkpoint_is_rebuilt_and_the_log_is_audited() {
     let (data, machine) = (tempfile::tempdir().unwrap(), machine());

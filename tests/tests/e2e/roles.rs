@@ -1,5 +1,4 @@
-//! Split roles: what one process acknowledged is true at every other, whatever link is lost meanwhile; and the log is shown
-//! to nodes alone.
+//! Split roles: an acknowledged change is visible at every process despite broken links; only nodes may read the log.
 
 use motherlode_ledger::{DrawKeys, Options, Standing, Stores};
 use motherlode_log::MemoryStore;
@@ -25,7 +24,6 @@ const LEDGER: &str = "motherlode.ledger.v1.LedgerService";
 const JACKPOT: &str = "motherlode.jackpot.v1.JackpotService";
 const LOG: &str = "motherlode.log.v1.LogService";
 
-/// No wait of these tests takes nearly as long; one that never ends must not hang the run.
 const NEVER: Duration = Duration::from_secs(120);
 
 fn dealer() -> Dealer {
@@ -51,7 +49,6 @@ async fn at_a7_a_spin_process_that_is_older_than_the_draw_keys_joins_their_write
     let older = open();
     let written = Config { role: Role::Ledger, ..config(&data) };
     let stores = whole(&written, Box::new(MemoryStore::new(0)));
-    // The start makes the first key.
     let ledger = Server::start(&written, stores, Options::default(), open()).await.unwrap();
     let mut joined = Config { role: Role::Spin, data: spin, ..written };
     joined.ledger.targets = vec![format!("http://{}", ledger.address())];
@@ -74,8 +71,7 @@ async fn pl_30_what_one_process_acknowledged_is_true_at_every_other_at_once() {
     let mut at_ledger = Client::connect(ledger.address()).await;
     let mut at_spins = [Client::connect(spins[0].address()).await, Client::connect(spins[1].address()).await];
     let account = at_ledger.fund("alice", EUR, 15).await;
-    // Each bet takes the whole balance, and only what was deposited just before can pay for it; every second time at the
-    // other process, which saw nothing of the round before.
+    // Each bet needs the deposit made just before; processes alternate, and each missed the other's round.
     for round in 0..100 {
         let bet = bet(&format!("r{round}"), &account, "0.01");
         let played = at_spins[round % 2].spin(bet, None).await.unwrap();
@@ -87,14 +83,13 @@ async fn pl_30_what_one_process_acknowledged_is_true_at_every_other_at_once() {
             last = at_spins[(round + step) % 2].choose(&id, &last.round_id, choice, None).await.unwrap();
         }
         let balance = at_ledger.balance(&account).await;
-        assert_eq!(last.balance.unwrap().amount_minor, balance, "the ledger has what the round left");
+        assert_eq!(last.balance.unwrap().amount_minor, balance, "the ledger has the round's balance");
         if balance < 15 {
             let request_id = format!("d{round}");
             let request = DepositRequest { request_id, account: Some(account.clone()), amount_minor: 15 - balance };
             at_ledger.ledger.deposit(request).await.unwrap();
         }
     }
-    // The pool took up every bet, by a steward that has no log.
     let pooled = || ledger.ledger().books(|books| books.pending_contributions("bewitched", 0, u64::MAX).0 == 0);
     let mut head = ledger.ledger().head();
     tokio::time::timeout(NEVER, async {
@@ -126,7 +121,6 @@ async fn pl_30_play_goes_on_over_restarts_of_the_ledger_and_each_request_has_one
     for _ in 0..3 {
         let playing = tokio::spawn(async move {
             while let Err(status) = player.play_rounds(&mut at_spin, 50).await {
-                // The log did not answer in time, or what the replica holds could not be known to be current.
                 assert!(matches!(&*reason(&status), "OUTCOME_UNKNOWN" | "NOT_CURRENT"), "{status:?}");
             }
             (player, at_spin)
@@ -134,9 +128,8 @@ async fn pl_30_play_goes_on_over_restarts_of_the_ledger_and_each_request_has_one
         ledger.stop().await.unwrap();
         let store = motherlode_server::open_stores(&config).unwrap();
         ledger = ledger_on(&config, store).await;
-        (player, at_spin) = tokio::time::timeout(NEVER, playing).await.expect("play goes on").unwrap();
+        (player, at_spin) = tokio::time::timeout(NEVER, playing).await.expect("play continues").unwrap();
     }
-    // What was answered is answered again, and the balance is what it adds up to: by the process that has the log.
     let mut at_both = Client::connect(ledger.address()).await;
     at_both.spin = at_spin.spin.clone();
     player.check(&mut at_both).await;
@@ -146,7 +139,7 @@ async fn pl_30_play_goes_on_over_restarts_of_the_ledger_and_each_request_has_one
     checked(data.path());
 }
 
-/// A gateway that sends one elsewhere learns so at once, and the round that was open goes on.
+/// A process to which a player is routed learns of the end at once; the open round continues.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_is_over_at_a_spin_process_that_did_not_open_it_and_its_round_is_open_at_every_one() {
     let data = tempfile::tempdir().unwrap();
@@ -190,7 +183,7 @@ async fn a_session_is_over_at_a_spin_process_that_did_not_open_it_and_its_round_
     }
 }
 
-/// Bets, and the step of their pool that rests on them: in one message to a replica that missed both.
+/// The replica receives missed bets and the pool's step on them in one message.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_replica_that_was_cut_off_takes_up_what_it_missed() {
     let data = tempfile::tempdir().unwrap();
@@ -222,7 +215,7 @@ async fn pl_30_a_replica_that_was_cut_off_takes_up_what_it_missed() {
             assert!(!matches!(*standing.borrow(), Standing::Failed(_)), "the replica has stopped");
         }
     };
-    tokio::time::timeout(NEVER, playing).await.expect("it goes on");
+    tokio::time::timeout(NEVER, playing).await.expect("it continues");
     for server in [cut_off, spin, jackpot, ledger] {
         server.stop().await.unwrap();
     }
@@ -271,7 +264,6 @@ async fn pl_30_the_log_is_read_record_by_record_and_what_is_not_there_is_refused
     assert_eq!(motherlode_log::hash(all.last().unwrap()).to_vec(), head.hash);
     assert_eq!(log.read_records(read(3, 2)).await.unwrap().into_inner().records, all[2..4]);
     assert!(log.read_records(read(end + 1, 0)).await.unwrap().into_inner().records.is_empty());
-    // What is there comes first, then what is appended meanwhile.
     let mut follow =
         log.follow_records(FollowRecordsRequest { partition: 0, after_position: end - 2 }).await.unwrap().into_inner();
     client.fund("late", EUR, 100).await;
@@ -295,7 +287,7 @@ async fn pl_30_the_log_is_read_record_by_record_and_what_is_not_there_is_refused
     ledger.stop().await.unwrap();
 }
 
-/// A log that is not the one that the replica took up: of another history, as after a restore of something else.
+/// A log with another history, as after a wrong restore.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_replica_takes_up_nothing_that_does_not_continue_its_log() {
     let data = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Sealed draws through the whole service: what a player checks with the hashes alone, what a reader of everything can't
-//! compute before a round is over, and what is done when a draw key is gone.
+//! Sealed draws: a player can verify them, no reader can compute them before a round is over, and a lost draw key is
+//! handled.
 
 use motherlode_books::{Event, SealReason, StreamId, draw};
 use motherlode_ledger::Options;
@@ -41,7 +41,6 @@ fn bytes32(bytes: &[u8]) -> [u8; 32] {
     bytes.try_into().unwrap()
 }
 
-/// Checks as a player does, by the seals that were told and the values that are revealed: nothing of the service's is believed.
 fn check(round: &Round, seals: &[Vec<u8>], client_seeds: &[&[u8]]) {
     assert_eq!(round.steps.len(), seals.len());
     for ((step, seal), client_seed) in round.steps.iter().zip(seals).zip(client_seeds) {
@@ -72,7 +71,6 @@ async fn pl_06_a_player_checks_each_draw_from_its_seal_before_the_request_to_the
     };
     client.ledger.deposit(deposit).await.unwrap();
 
-    // A round of one step: the seal that was told, a client seed of the caller's, the seal named.
     let spin = SpinRequest {
         client_seed: b"drawn by the aggregator".to_vec(),
         seal: opened.seal.clone(),
@@ -82,7 +80,6 @@ async fn pl_06_a_player_checks_each_draw_from_its_seal_before_the_request_to_the
     assert_eq!((first.state(), first.dealt.len(), first.seal.len()), (RoundState::Settled, 1, 32));
     assert_eq!(draw::seal(&bytes32(&first.dealt[0])).as_slice(), opened.seal);
     assert_eq!(seal(&mut client, &alice).await, first.seal);
-    // The script has chosen the client seed here; a step without it has the caller's.
     let played = SpinRequest { request_id: "two".to_owned(), seal: first.seal.clone(), ..spin.clone() };
     let second = client.spin(played.clone(), None).await.unwrap();
     assert_eq!(draw::seal(&bytes32(&second.dealt.first().cloned().unwrap_or_default())).as_slice(), first.seal);
@@ -92,7 +89,7 @@ async fn pl_06_a_player_checks_each_draw_from_its_seal_before_the_request_to_the
         &[b"drawn by the aggregator"],
     );
 
-    // Under another seal it's refused, and nothing has happened; the named seal is no part of what the id names.
+    // Another seal is refused without effect; the seal is not part of the request's content.
     let before = server.player("alice").head;
     let stale = SpinRequest { request_id: "three".to_owned(), ..played.clone() };
     let refused = client.spin(stale.clone(), None).await.unwrap_err();
@@ -112,7 +109,6 @@ async fn pl_06_a_player_checks_each_draw_from_its_seal_before_the_request_to_the
     let now = SpinRequest { seal: second.seal.clone(), ..stale };
     let third = client.spin(now, Some(Force::Loss)).await.unwrap();
 
-    // A round of several steps: nothing is revealed until it's over, then all of it.
     let (mut seals, mut seeds) = (vec![third.seal.clone()], vec![]);
     let buy = stake_on(latest("mystery-elves").unwrap(), "many", &alice, "0.02".parse().unwrap());
     let stake = buy.stake.clone().map(|stake| motherlode_proto::round::v1::Stake { buy_feature: true, ..stake });
@@ -145,7 +141,7 @@ async fn pl_06_a_player_checks_each_draw_from_its_seal_before_the_request_to_the
     checked(data.path());
 }
 
-/// Where secrets are looked for: all that a reader has, by name.
+/// Everything that a reader has, by name.
 #[derive(Default)]
 struct Reader(Vec<(String, Vec<u8>)>);
 
@@ -163,11 +159,11 @@ impl Reader {
         }
     }
 
-    /// Where any 32 bytes, raw or as hexadecimal digits, are one of the secrets or lead to the dealt value as its key.
+    /// Returns where any 32 bytes, raw or in hex, are a secret, the dealt value, or a key that deals it.
     fn finds(&self, secrets: &[[u8; 32]], sealed: &Sealed) -> Option<&str> {
         let leads = |bytes: &[u8]| {
             let bytes = bytes32(bytes);
-            // A cheap look first: a key, a dealt value, a seed have no run of zeros.
+            // Quick filter: secrets do not begin with four zeros.
             bytes[..4] != [0; 4]
                 && (secrets.contains(&bytes)
                     || (bytes != sealed.seal
@@ -189,15 +185,14 @@ fn unhex(digits: &[u8]) -> Vec<u8> {
     digits.chunks(2).map(pair).collect()
 }
 
-/// A draw of an open round.
 struct Sealed {
     stream: StreamId,
     number: u64,
     seal: [u8; 32],
 }
 
-/// NP-12, BW-05 and all else that a round hides: with the log, its copy, the index, snapshots and every answer, nobody can
-/// compute a draw of an open round; with the key everybody can.
+/// NP-12, BW-05: log, copy, index, snapshots and answers do not suffice to compute a draw of an open round; the draw
+/// key does.
 #[tokio::test(flavor = "multi_thread")]
 async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
     let (data, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -205,7 +200,6 @@ async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
     const KEY: [u8; 32] = *b"a key that no reader of it knows";
     let config = Config { store: motherlode_runtime::config::Store::default(), ..config(data.path()) };
     for start in 0..2 {
-        // Twice, so that there is a snapshot.
         let stores = open_stores(&config).unwrap();
         let server =
             start_dealt(&config, stores, Options::default(), motherlode_tests::scripted(Dealer::from_master(KEY)))
@@ -220,7 +214,6 @@ async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
                 let account = client.fund(game.name(), EUR, 100_000_000).await;
                 let mut last =
                     client.spin(stake_on(game, "hides", &account, smallest(game)), Some(Force::Open)).await.unwrap();
-                // Neptune hides its treasures from the step on that leads to them.
                 while game.name() == "neptune" && last.outcome.as_ref().unwrap().awaiting() != Awaiting::Pick {
                     let choice = next_choice(&last).unwrap();
                     let id = format!("on-{}", last.step);
@@ -241,7 +234,6 @@ async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
     reader.has_files(&data.path().join("proofs"));
     let to = LogLocation::Folder { data: kept.path().to_owned(), segment_bytes: 1 << 20 };
     copy(&LogLocation::of(&config), &to, false, &AtomicBool::new(false), &AtomicU64::new(0)).unwrap();
-    // A replica on it, whose folds, index and snapshot are its own, has no key.
     let replica = Config { data: kept.path().to_owned(), ..config.clone() };
     let server =
         start_dealt(&replica, open_stores(&replica).unwrap(), Options::default(), Dealer::new().unwrap()).await;
@@ -260,7 +252,7 @@ async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
             let secrets = [KEY, dealt, draw::seed(&dealt, &client_seed, &played.round_id, number.1)];
             let sealed = Sealed { stream: stream.clone(), number: number.0, seal: draw::seal(&dealt) };
             assert_eq!(reader.finds(&secrets, &sealed), None, "{player}");
-            // The controls: each of the secrets is found, and the key by what it leads to alone.
+            // Control: the search finds each secret, and the key by its draws.
             for secret in secrets {
                 let mut control = Reader::default();
                 control.has("control", [b"at any place ".as_slice(), &secret, b" of it"].concat());
@@ -283,7 +275,6 @@ fn names(reader: &Reader) -> Vec<&String> {
     reader.0.iter().map(|(name, _)| name).collect()
 }
 
-/// The draws of a round, each with its step, and its client seed, as the log has them.
 fn draws_of(config: &Config, stream: &StreamId, round_id: &str) -> Vec<((u64, u32), Vec<u8>)> {
     let number: u64 = round_id.rsplit('/').next().unwrap().parse().unwrap();
     let mut draws = vec![];
@@ -306,7 +297,6 @@ fn draws_of(config: &Config, stream: &StreamId, round_id: &str) -> Vec<((u64, u3
     draws
 }
 
-/// Every answer that tells of rounds, and the log as followers have it.
 async fn everything(client: &mut Client, server: &Server, open: &[Played], reader: &mut Reader) {
     for played in open {
         reader.has("Played", played.encode_to_vec());
@@ -332,8 +322,7 @@ async fn everything(client: &mut Client, server: &Server, open: &[Played], reade
     }
 }
 
-/// A start without the key file: what was sealed is given up and sealed again, one draw each, in everybody's sight; a round that
-/// was under way can only be voided.
+/// After a start without the key file, each seal is revoked and renewed in the log; an open round can only be voided.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_28_a_lost_key_is_in_the_books_draw_by_draw() {
     let data = tempfile::tempdir().unwrap();
@@ -358,12 +347,8 @@ async fn pl_28_a_lost_key_is_in_the_books_draw_by_draw() {
     let refused = client.choose("choice", &open.round_id, choice, None).await.unwrap_err();
     assert_eq!(reason(&refused), "DRAW_KEY_LOST");
     let repeated = client.spin(bet("pick", &alice, "0.05"), None).await.unwrap();
-    assert_eq!(
-        (&repeated.round_id, &repeated.seal),
-        (&open.round_id, &open.seal),
-        "what was answered is answered again"
-    );
-    // The request for a seal that is given up is refused, and the next seal told.
+    assert_eq!((&repeated.round_id, &repeated.seal), (&open.round_id, &open.seal), "a repetition is answered");
+    // A request for a revoked seal is refused with the next seal.
     let for_that = SpinRequest { seal: before.clone(), ..bet("two", &bob, "0.05") };
     let refused = client.spin(for_that, None).await.unwrap_err();
     assert_eq!(reason(&refused), "SEAL_CHANGED");
@@ -386,7 +371,7 @@ async fn pl_28_a_lost_key_is_in_the_books_draw_by_draw() {
     check(&told, &[seal_used(&again)], &[&client_seed]);
     let kinds = vec![SignificantKind::DrawKeyLost.into()];
     let told = ListSignificantEventsRequest { kinds, ..ListSignificantEventsRequest::default() };
-    motherlode_tests::until("both draws and the round are told", async || {
+    motherlode_tests::until("both draws and the round are reported", async || {
         let told = client.report.clone().list_significant_events(told.clone()).await.unwrap().into_inner();
         told.events.len() == 3
     })
@@ -407,7 +392,6 @@ async fn pl_28_a_lost_key_is_in_the_books_draw_by_draw() {
     assert_eq!(reasons.len(), 2);
 }
 
-/// The seal of the value that a one-step round revealed.
 fn seal_used(played: &Played) -> Vec<u8> {
     draw::seal(&bytes32(&played.dealt[0])).to_vec()
 }

@@ -1,4 +1,4 @@
-//! Sessions over gRPC (BW-26, BW-27, PL-16), most of them with a clock that the test moves.
+//! Sessions over gRPC (BW-26, BW-27, PL-16), mostly with a clock that the test moves.
 
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -24,7 +24,6 @@ use tonic_types::StatusExt;
 
 const MINUTE: i64 = 60_000;
 
-/// A service on a clock of its own.
 struct Timed {
     server: motherlode_tests::Server,
     clock: Arc<AtomicI64>,
@@ -55,11 +54,10 @@ async fn open(client: &mut Client, request_id: &str, account: &Account) -> Resul
     Ok(client.spin.open_session(request).await?.into_inner())
 }
 
-/// Keeps a session, and waits until the service says so.
 async fn keep(client: &mut Client, session_id: &str) -> Result<Streaming<KeepSessionResponse>, Status> {
     let request = KeepSessionRequest { session_id: session_id.to_owned() };
     let mut kept = client.spin.keep_session(request).await?.into_inner();
-    kept.message().await?.expect("it says so first");
+    kept.message().await?.expect("a first answer");
     Ok(kept)
 }
 
@@ -72,7 +70,6 @@ fn bet_in(session_id: &str, request_id: &str, account: &Account) -> SpinRequest 
     SpinRequest { session_id: session_id.to_owned(), ..bet(request_id, account, "0.01") }
 }
 
-/// A round that waits for the player.
 async fn open_round(client: &mut Client, session_id: &str, account: &Account) -> Played {
     client.spin(bet_in(session_id, "r", account), Some(Force::Open)).await.unwrap()
 }
@@ -103,7 +100,7 @@ async fn bw_26_after_idle_minutes_the_session_is_over_and_the_next_goes_on_where
     let alice = client.fund("alice", EUR, 1_000_000).await;
     let first = open(&mut client, "o1", &alice).await.unwrap();
     assert_eq!((first.idle_ms_max, &first.open_round), (1_800_000, &None));
-    // Each action begins the time anew: three stretches of 29 minutes are no idle half hour.
+    // Each action restarts the idle time: three times 29 minutes do not end the session.
     for number in 0..3 {
         timed.pass(29 * MINUTE);
         let spin = bet_in(&first.session_id, &format!("a{number}"), &alice);
@@ -154,7 +151,7 @@ async fn bw_27_after_a_dropped_connection_the_session_is_held_for_30_seconds_and
     let round = open_round(&mut lost, &session, &alice).await;
     expect(open(&mut client, "o2", &alice).await, Code::FailedPrecondition, "SESSION_IN_USE");
     drop((lost, kept));
-    // The service notices in its own time, not in the test's.
+    // The service checks in real time.
     let held = tokio::time::timeout(Duration::from_secs(30), async {
         loop {
             let refused = open(&mut client, "o2", &alice).await.unwrap_err();
@@ -166,7 +163,6 @@ async fn bw_27_after_a_dropped_connection_the_session_is_held_for_30_seconds_and
     let held = expect::<()>(Err(held.await.expect("it notices")), Code::FailedPrecondition, "SESSION_HELD");
     let left = |status: &Status| status.get_error_details().retry_info().unwrap().retry_delay.unwrap();
     assert_eq!(left(&held), Duration::from_secs(30));
-    // The log knows it, too, before the test's time passes.
     while timed
         .server
         .player("alice")
@@ -189,7 +185,7 @@ async fn bw_27_after_a_dropped_connection_the_session_is_held_for_30_seconds_and
     assert_eq!(left(&held), Duration::from_millis(1));
     timed.pass(1);
     let again = open(&mut client, "o2", &alice).await.unwrap();
-    assert_eq!(again.open_round.expect("it goes on where it was").round_id, round.round_id);
+    assert_eq!(again.open_round.expect("it continues").round_id, round.round_id);
     choose_in(&mut client, &again.session_id, &round).await.unwrap();
     timed.server.stop().await.unwrap();
 }
@@ -319,7 +315,6 @@ async fn bw_25_bw_26_a_series_plays_in_its_session_and_ends_with_it() {
     let first = series.message().await.unwrap().unwrap();
     assert!(first.played.is_some());
     drop(series);
-    // The spin was an action: the session outlives its first half hour, and not the next.
     timed.pass(29 * MINUTE);
     keep(&mut client, &session_id).await.unwrap();
     close(&mut client, &session_id).await;

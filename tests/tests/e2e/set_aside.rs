@@ -1,4 +1,4 @@
-//! Awards that cannot be paid: set aside, in nobody's way, and paid in the end (issue 10, A1).
+//! Awards that exceed the account's limit are set aside, block nothing, and are paid later (UF-01).
 
 use motherlode_books::{Currency, StreamId};
 use motherlode_ledger::{Ledgers, Options};
@@ -25,7 +25,6 @@ async fn significant(client: &mut Client, kind: Kind) -> Vec<SignificantEvent> {
     events
 }
 
-/// A round that waits for the choice that will hit the jackpot.
 async fn waiting(client: &mut Client, player: &str) -> (Account, String) {
     let account = client.fund(player, EUR, 1_000_000).await;
     let mut request = bet("hit", &account, "0.20");
@@ -34,7 +33,6 @@ async fn waiting(client: &mut Client, player: &str) -> (Account, String) {
     (account, spun.round_id)
 }
 
-/// Computes how much an account has room for, up to the end of 64 bits.
 fn fill(server: &Server, player: &str) -> i64 {
     i64::MAX - server.player(player).balance(Currency::EUR).unwrap().0
 }
@@ -45,7 +43,6 @@ async fn jackpot(client: &mut Client, round_id: &str) -> JackpotWin {
     round.jackpots[0].clone()
 }
 
-/// Waits until a player's jackpot stands so.
 async fn until(client: &mut Client, round_id: &str, state: State) -> JackpotWin {
     let stands = async {
         loop {
@@ -74,7 +71,6 @@ async fn uf_01_an_award_that_cannot_be_paid_is_set_aside_blocks_no_other_and_is_
     let mut client = Client::connect(server.address()).await;
     let played = client.choose("hit.1", &round, vials(), Some(Force::Jackpot)).await.unwrap();
     let won = played.jackpot.unwrap();
-    // A fiftieth of 20,000 EUR and of a share of what was bet.
     assert_eq!((won.state(), won.amount.as_ref().unwrap().amount_minor), (State::SetAside, 40_000));
     assert_eq!(until(&mut client, &round, State::SetAside).await.amount, won.amount);
     let others = client.choose("hit.1", &bobs, vials(), Some(Force::Jackpot)).await.unwrap();
@@ -93,7 +89,6 @@ async fn uf_01_an_award_that_cannot_be_paid_is_set_aside_blocks_no_other_and_is_
     assert_eq!(reason(&refused_bet.unwrap_err()), "BALANCE_ABOVE_LIMIT");
     server.stop().await.unwrap();
 
-    // A restart changes nothing, and the payment comes with the room for it.
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
     assert_eq!(until(&mut client, &round, State::SetAside).await.amount, won.amount);
@@ -109,7 +104,7 @@ async fn uf_01_an_award_that_cannot_be_paid_is_set_aside_blocks_no_other_and_is_
     checked(data.path());
 }
 
-/// The log of a service that stopped at such an award: a hit without anything after it.
+/// The log ends with a hit whose award cannot be paid.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_01_a_start_on_a_log_with_an_award_that_cannot_be_paid_serves() {
     let data = tempfile::tempdir().unwrap();
@@ -120,7 +115,6 @@ async fn uf_01_a_start_on_a_log_with_an_award_that_cannot_be_paid_serves() {
     server.stop().await.unwrap();
     deposit_of_old(data.path(), &StreamId::player("acme", "alice"), room);
 
-    // No steward: the hit is logged, and nobody prices it.
     let settings = config(data.path());
     let stores = motherlode_server::open_stores(&settings).unwrap();
     let index = tempfile::tempdir().unwrap();
@@ -146,7 +140,7 @@ async fn uf_01_a_start_on_a_log_with_an_award_that_cannot_be_paid_serves() {
     let mut client = Client::connect(server.address()).await;
     until(&mut client, &round, State::SetAside).await;
     let bob = client.fund("bob", EUR, 1_000).await;
-    client.play_out(bet("b", &bob, "0.01")).await.expect("all else goes on");
+    client.play_out(bet("b", &bob, "0.01")).await.expect("all else continues");
     server.stop().await.unwrap();
     checked(data.path());
 }

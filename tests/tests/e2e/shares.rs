@@ -1,4 +1,4 @@
-//! Resources that operators share (issue 10, A5), and actors, who are credentials (A8).
+//! Shares of operators in resources (UF-05), and actors named by credentials (UF-08).
 
 use motherlode_books::Event;
 use motherlode_proto::{
@@ -39,7 +39,6 @@ fn account_of(operator: &str, player: &str, currency: &str) -> Account {
     Account { operator_id: operator.into(), player_id: player.into(), currency_code: currency.into() }
 }
 
-/// Opens a session in demo mode; its id.
 async fn demo(client: &mut Client, operator: &str, player: &str) -> Result<String, Status> {
     let open = OpenSessionRequest {
         request_id: "s".into(),
@@ -64,21 +63,20 @@ async fn uf_05_sessions_of_one_operator_leave_the_others_their_own() {
         }
     };
     assert_eq!((full.code(), reason(&full).as_str()), (Code::ResourceExhausted, "SESSIONS_FULL"));
-    // Six places are shared, and two of the other six are each operator's own.
+    // Six places are shared; each operator has two of the other six.
     assert_eq!(opened.len(), 8);
     for operator in ["other", "third"] {
         let mut client = client(&server, operator).await;
         for player in ["a", "b"] {
-            demo(&mut client, operator, player).await.expect("a place of its own");
+            demo(&mut client, operator, player).await.expect("a place of the operator");
         }
     }
     let close = CloseSessionRequest { session_id: opened.remove(0) };
     acme.spin.close_session(close).await.unwrap();
-    demo(&mut acme, "acme", "again").await.expect("what is given back can be taken again");
+    demo(&mut acme, "acme", "again").await.expect("a freed place can be taken");
     server.stop().await.unwrap();
 }
 
-/// The events of all commits that say who made them, with that.
 fn acted(server: &Server) -> Vec<(Event, String, String)> {
     let all = server.ledgers().all().flat_map(|ledger| commits(ledger, 1));
     let named = all.filter_map(|logged| match logged.commit.events.as_slice() {
@@ -118,7 +116,6 @@ async fn uf_08_pl_22_rates_voids_closings_and_campaigns_keep_the_credentials_nam
     let void = VoidRoundRequest { request_id: "v".into(), round_id, reason: reason.clone(), actor: actor.clone() };
     acme.ledger.void_round(void).await.unwrap();
     let round_id = acme.spin(bought("b2"), None).await.unwrap().round_id;
-    // Nothing needs to be said beside the credential.
     let close = CloseRoundRequest { request_id: "c".into(), round_id, reason: reason.clone(), actor: String::new() };
     acme.spin.close_round(close).await.unwrap();
     let neptune = motherlode_slots::latest("neptune").unwrap();
@@ -135,7 +132,7 @@ async fn uf_08_pl_22_rates_voids_closings_and_campaigns_keep_the_credentials_nam
     let acts = acted(&server);
     let of = |wanted: fn(&Event) -> bool| {
         let mut found = acts.iter().filter(|(event, ..)| wanted(event));
-        let (event, actor, reference) = found.next().expect("it says who made it");
+        let (event, actor, reference) = found.next().expect("it names its actor");
         assert!(found.next().is_none());
         (event.clone(), actor.as_str(), reference.as_str())
     };
@@ -160,7 +157,7 @@ async fn uf_08_pl_22_rates_voids_closings_and_campaigns_keep_the_credentials_nam
     server.stop().await.unwrap();
 }
 
-/// Money of the wallet: by which credential it came and went. Where nobody can be told apart nothing is said.
+/// Wallet commits keep the credential as actor, except in open mode.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_08_pl_22_openings_deposits_and_withdrawals_keep_the_credentials_name() {
     let data = tempfile::tempdir().unwrap();
@@ -201,7 +198,7 @@ async fn uf_08_pl_22_openings_deposits_and_withdrawals_keep_the_credentials_name
     server.stop().await.unwrap();
 }
 
-/// References of those who void and close stand with the round: in GetRound, on its page and in its replay.
+/// References of voids and closings are in GetRound, on the round's page and in its replay.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_19_pl_22_references_of_those_who_acted_stand_with_the_round() {
     let data = tempfile::tempdir().unwrap();
@@ -278,14 +275,12 @@ async fn at_b3_open_rounds_of_an_operator_are_bounded_and_those_of_others_are_no
     }
     let refused = acme.spin(bet("open", &players[3], "0.01"), open).await.unwrap_err();
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "OPEN_ROUNDS_FULL"));
-    // A bet that settles at once leaves none open, and a repetition is answered.
     acme.spin(bet("over", &players[4], "0.01"), Some(Force::Loss)).await.unwrap();
     acme.spin(bet("open", &players[0], "0.01"), open).await.unwrap();
     let mut other = client(&server, "other").await;
     let theirs = account_of("other", "a", EUR);
     other.fund_account(&theirs, 10_000).await;
     other.spin(bet("open", &theirs, "0.01"), open).await.unwrap();
-    // One that is over gives its place back.
     acme.play_out(bet("open", &players[1], "0.01")).await.unwrap();
     acme.spin(bet("open", &players[3], "0.01"), open).await.unwrap();
     server.stop().await.unwrap();

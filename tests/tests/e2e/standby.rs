@@ -1,4 +1,4 @@
-//! A ledger process that stands by follows the log: it takes over by what came since, and loses nothing (PL-30).
+//! A standby ledger follows the log, reads only new records at a takeover, and loses nothing (PL-30).
 
 use crate::PROGRAM;
 use motherlode_proto::report::v1::{GetVitalsRequest, PartitionVitals};
@@ -18,22 +18,18 @@ use std::{
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
-/// No wait of these tests takes nearly as long; one that never ends must not hang the run.
 const NEVER: Duration = Duration::from_secs(120);
-/// Between two looks at something that comes in its own time.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The log lines of a process that stands by, and of one that has taken over.
+/// Log lines of a standby and of a completed takeover.
 const HELD: &str = "the log is loaded";
 const TAKEN_OVER: &str = "the log is taken over";
 
-/// A server, and what the processes of a log on it are started with.
 struct Installation {
     folder: TempDir,
     node: Node,
     store: Store,
     partitions: u32,
-    /// Further lines of the configuration.
     more: String,
 }
 
@@ -45,7 +41,6 @@ impl Installation {
         Self { folder, node, store, partitions, more: String::new() }
     }
 
-    /// Starts a process that reaches the server at an address.
     fn start_at(&self, nats: &str, name: &str, role: &str, more: &[&str]) -> Process {
         let data = self.folder.path().join(name);
         let text = format!(
@@ -63,13 +58,11 @@ impl Installation {
         self.start_at(self.node.url(), name, role, more)
     }
 
-    /// A process that spins at whichever of these writes.
     fn spin(&self, ledgers: [&Process; 2]) -> Process {
         let [a, b] = ledgers.map(|ledger| ledger.address);
         self.start("spin", "spin", &["--ledger", &format!("http://{a},http://{b}")])
     }
 
-    /// The audit of the stream finds nothing wrong.
     fn audit(&self) {
         let output = Command::new(PROGRAM)
             .args(["audit", &format!("{}/S", self.node.url()), "--stream-key"])
@@ -81,7 +74,6 @@ impl Installation {
     }
 }
 
-/// Waits until a process says something.
 async fn wait_for_line(process: &Process, words: &str) -> String {
     let saying = async {
         loop {
@@ -91,21 +83,18 @@ async fn wait_for_line(process: &Process, words: &str) -> String {
             }
         }
     };
-    timeout(NEVER, saying).await.unwrap_or_else(|_| panic!("it never says that {words}"))
+    timeout(NEVER, saying).await.unwrap_or_else(|_| panic!("no log line with: {words}"))
 }
 
-/// A number in what was said.
 fn number(line: &str, field: &str) -> u64 {
     let number = line.split_once(&format!(" {field}=")).unwrap().1.split(' ').next();
     number.unwrap().parse().unwrap()
 }
 
-/// A client whose rounds are played at one process, and whose money is at another.
 async fn client(spin: SocketAddr, ledger: SocketAddr) -> Client {
     Client { spin: Client::connect(spin).await.spin, ..Client::connect(ledger).await }
 }
 
-/// Plays so many rounds at the least, over what a takeover does to calls.
 async fn play(player: &mut Player, client: &mut Client, rounds: usize) {
     let playing = async {
         while let Err(status) = player.play_rounds(client, rounds).await {
@@ -113,7 +102,7 @@ async fn play(player: &mut Player, client: &mut Client, rounds: usize) {
             assert!(known, "{status:?}");
         }
     };
-    timeout(NEVER, playing).await.expect("play goes on");
+    timeout(NEVER, playing).await.expect("play continues");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -128,14 +117,13 @@ async fn pl_30_a_standby_takes_over_what_it_holds_and_reads_only_what_came_since
         for partition in 0..partitions {
             held.push(number(&wait_for_line(&b, &format!("{HELD} partition={partition}")).await, "position"));
         }
-        assert!(held.iter().sum::<u64>() > 50, "one commit a round at the least, and those before: {held:?}");
+        assert!(held.iter().sum::<u64>() > 50, "at least one commit per round, and the earlier ones: {held:?}");
         let spin = installation.spin([&a, &b]);
         let mut at_spin = client(spin.address, a.address).await;
         play(&mut player, &mut at_spin, 10).await;
         a.kill();
         play(&mut player, &mut at_spin, 10).await;
 
-        // What it held by then it never read again.
         for (partition, held) in held.into_iter().enumerate() {
             let taken_over = wait_for_line(&b, &format!("{TAKEN_OVER} partition={partition}")).await;
             let [from, to, applied] = ["held", "position", "applied"].map(|field| number(&taken_over, field));
@@ -149,7 +137,6 @@ async fn pl_30_a_standby_takes_over_what_it_holds_and_reads_only_what_came_since
     }
 }
 
-/// Who follows the writer's partitions, and how many records each is yet to get, by name and partition.
 async fn readers(writer: &Process) -> BTreeMap<(String, u32), u64> {
     let mut client = Client::connect(writer.address).await;
     let told = client.report.get_vitals(GetVitalsRequest {}).await.unwrap().into_inner();
@@ -158,7 +145,6 @@ async fn readers(writer: &Process) -> BTreeMap<(String, u32), u64> {
     told.partitions.into_iter().flat_map(of).collect()
 }
 
-/// Waits until they are so.
 async fn wait_for_readers(writer: &Process, wanted: impl Fn(&BTreeMap<(String, u32), u64>) -> bool) {
     let waiting = async {
         while !wanted(&readers(writer).await) {
@@ -179,7 +165,6 @@ async fn pl_30_a_writer_lists_standbys_that_read_jetstream_and_processes_that_fo
     let standby = |readers: &BTreeMap<(String, u32), u64>, process: &Process, partition| {
         readers.get(&(format!("standby {}", process.address), partition)).copied()
     };
-    // Both hold both partitions: the standby by JetStream, the other by the writer.
     wait_for_readers(&a, |all| {
         (0..2).all(|partition| standby(all, &b, partition) == Some(0))
             && all.keys().filter(|(name, _)| !name.starts_with("standby ")).count() == 2
@@ -187,7 +172,6 @@ async fn pl_30_a_writer_lists_standbys_that_read_jetstream_and_processes_that_fo
     .await;
     play(&mut player, &mut Client::connect(a.address).await, 20).await;
     wait_for_readers(&a, |all| (0..2).all(|partition| standby(all, &b, partition) == Some(0))).await;
-    // What is held up falls behind, and is told so.
     b.hold();
     play(&mut player, &mut Client::connect(a.address).await, 20).await;
     wait_for_readers(&a, |all| (0..2).any(|partition| standby(all, &b, partition) > Some(0))).await;
@@ -210,7 +194,7 @@ async fn pl_30_a_standby_that_was_cut_from_the_log_takes_up_what_it_missed() {
     let mut player = Player::join(&mut at_spin, "p", "0.05").await;
     cable.cut();
     play(&mut player, &mut at_spin, 20).await;
-    // It knows that it's cut off, and takes nothing over: so it misses all of these.
+    // A cut-off standby does not take over, so it misses all of these.
     wait_for_line(&b, "failed to follow the log").await;
     cable.mend();
     a.kill();
@@ -225,16 +209,16 @@ async fn pl_30_a_standby_that_was_cut_from_the_log_takes_up_what_it_missed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_standby_from_before_the_log_holds_it_and_so_does_a_writer_that_lost_it() {
-    // Metrics read a ledger for as long as it serves, and must let go of it then: nobody needs to listen for that.
+    // Metrics hold a reference to a ledger while it serves and must release it; no collector is needed.
     let more = "[telemetry]\notlp_endpoint = \"http://127.0.0.1:1\"\n".to_owned();
     let installation = Installation { more, ..Installation::new(1) };
-    // Nobody has made the log. Whichever of the two has it first, the one that does not stand by takes it in the end.
+    // There is no log yet. Process a takes it, since b is a standby.
     let b = installation.start("b", "ledger", &[]);
     let a = installation.start("a", "all", &[]);
     wait_for_line(&b, HELD).await;
     let mut player = Player::join(&mut Client::connect(a.address).await, "p", "0.05").await;
     play(&mut player, &mut Client::connect(a.address).await, 5).await;
-    // It takes the log from the other, which then holds it as a standby does.
+    // It takes the log from a, which becomes a standby.
     let c = installation.start("c", "all", &[]);
     wait_for_line(&a, HELD).await;
     assert_eq!(a.log_line("the index does not open"), None);
@@ -252,10 +236,8 @@ async fn pl_30_a_standby_from_before_the_log_holds_it_and_so_does_a_writer_that_
     installation.audit();
 }
 
-/// The error of a start that lacks draw keys.
 const LACKS: &str = "the log names draw keys";
 
-/// Waits until a standby serves, without a restart.
 async fn wait_for_takeover(standby: &Process) {
     until("a takeover", async || serving(standby.address).await || standby.log_line(LACKS).is_some()).await;
     assert_eq!(standby.log_line(LACKS), None);
@@ -266,7 +248,6 @@ async fn at_a7_a_standby_that_is_older_than_the_draw_keys_takes_over_at_once() {
     let mut installation = Installation::new(1);
     let keys = installation.folder.path().join("draws");
     installation.more = format!("[draws]\nkey_file = {keys:?}\n");
-    // It starts before the first writer makes the keys.
     let b = installation.start("b", "ledger", &[]);
     let a = installation.start("a", "all", &[]);
     let mut player = Player::join(&mut Client::connect(a.address).await, "p", "0.05").await;
@@ -283,7 +264,7 @@ async fn at_a7_a_standby_that_is_older_than_the_draw_keys_takes_over_at_once() {
     installation.audit();
 }
 
-/// Writes the draw key that test processes are given, as if it had been made a day earlier.
+/// Writes the tests' draw key with a creation time of a day earlier.
 fn write_key_of_yesterday(file: &Path) {
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     let yesterday = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() - Duration::from_secs(86_400);
@@ -298,7 +279,6 @@ async fn at_a7_a_standby_reads_draw_keys_that_were_renewed_since_its_start() {
     let a = installation.start("a", "all", &[]);
     let mut player = Player::join(&mut Client::connect(a.address).await, "p", "0.05").await;
     play(&mut player, &mut Client::connect(a.address).await, 5).await;
-    // The other takes the log, and renews the keys.
     write_key_of_yesterday(&keys_c);
     let c = installation.start("c", "all", &[]);
     play(&mut player, &mut Client::connect(c.address).await, 5).await;

@@ -1,4 +1,4 @@
-//! Starts that don't read the whole log before the first answer: what they have not read is verified behind the service.
+//! Starts that serve before the whole log is read; the rest is verified in the background.
 
 use crate::PROGRAM;
 use motherlode_books::Event;
@@ -16,7 +16,6 @@ use std::{
 };
 use tokio::{process::Command, task::spawn_blocking, time::timeout};
 
-/// The log of home, opened as a service does, in segments that are soon full.
 pub fn open(config: &Config) -> Box<SegmentStore> {
     let options = Options { segment_bytes: 16 << 10, zero_bytes: 4 << 10 };
     Box::new(SegmentStore::open_by_outlines(&log_folder(&config.data, 0), 0, options).unwrap())
@@ -29,7 +28,6 @@ pub fn segments(config: &Config) -> Vec<PathBuf> {
     segments
 }
 
-/// A log of several segments, from a service that has stopped, with rounds in the first.
 pub async fn written(config: &Config) {
     let server = start_on(config, open(config)).await;
     let mut client = Client::connect(server.address()).await;
@@ -67,8 +65,7 @@ async fn pl_30_full_segments_are_verified_behind_the_service() {
     server.stop().await.unwrap();
 }
 
-/// Nobody has vouched for what came after the last signed checkpoint, so it's read before the first answer; all else is read behind the
-/// service.
+/// Records after the last signed checkpoint are verified before the first answer, older ones in the background.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_what_came_after_the_last_checkpoint_is_verified_before_the_first_answer() {
     let data = tempfile::tempdir().unwrap();
@@ -92,7 +89,7 @@ async fn pl_30_what_came_after_the_last_checkpoint_is_verified_before_the_first_
         serve.spawn().unwrap()
     };
 
-    // The checkpoint of the early tree is before the damage.
+    // The earlier tree's checkpoint precedes the damage.
     fs::rename(&tree, data.path().join("late")).unwrap();
     copy(&early, &tree);
     let refused = serve().await.wait_with_output().await.unwrap();
@@ -101,7 +98,6 @@ async fn pl_30_what_came_after_the_last_checkpoint_is_verified_before_the_first_
     let why = "what came after the checkpoint can't be verified";
     assert!(said.contains(why) && said.contains(&segment.display().to_string()), "{said}");
 
-    // Nothing is left of that refusal once the damage is gone.
     fs::write(&segment, sound).unwrap();
     let server = start_on(&config, open(&config)).await;
     assert_eq!(verified(&server).await.failure, None);
@@ -115,8 +111,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Of damage where a start doesn't look, the verification behind the service tells: new rounds are stopped with a significant
-/// event, reads go on; a start that verifies all before, and an audit, refuse it.
+/// The background verification finds the damage and stops new rounds; reads continue. A start that verifies everything
+/// first, and an audit, refuse the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_damage_in_a_full_segment_stops_new_rounds_with_a_significant_event() {
     let data = tempfile::tempdir().unwrap();
@@ -135,7 +131,7 @@ async fn pl_30_damage_in_a_full_segment_stops_new_rounds_with_a_significant_even
     let mut client = Client::connect(server.address()).await;
     let account = motherlode_tests::account("alice", EUR);
     client.spin(bet("third", &account, "0.01"), None).await.unwrap_err();
-    assert!(client.balance(&account).await > 0, "reads go on");
+    assert!(client.balance(&account).await > 0, "reads continue");
     let told = Event::IntegrityFailed { check: "log".to_owned(), finding: failure };
     let last = server.ledger().fetch(server.ledger().durable()).unwrap();
     assert_eq!(last.commit.events, [told]);
@@ -155,7 +151,7 @@ async fn pl_30_damage_in_a_full_segment_stops_new_rounds_with_a_significant_even
     assert_eq!(audit.status.code(), Some(1));
 }
 
-/// A start takes as long as there is to read: a snapshot that doesn't come to its end stands for a long one.
+/// A snapshot that never ends simulates a long start.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_signal_ends_a_start_that_still_reads() {
     let data = tempfile::tempdir().unwrap();
@@ -165,7 +161,6 @@ async fn pl_30_a_signal_ends_a_start_that_still_reads() {
     let mut serve = Command::new(PROGRAM);
     serve.args(["serve", "--listen", "127.0.0.1:0", "--no-console", "--data"]).arg(data.path());
     let mut serving = serve.kill_on_drop(true).stdout(Stdio::null()).spawn().unwrap();
-    // It can be opened as soon as the process reads it.
     let opened = spawn_blocking(move || fs::File::options().write(true).open(snapshot));
     let _endless = opened.await.unwrap().unwrap();
     let stop = format!("kill -TERM {}", serving.id().unwrap());

@@ -1,4 +1,4 @@
-//! A snapshot of another build: some players are folded again behind the service, and a difference stops new rounds.
+//! A snapshot of another build: some players are folded again in the background, and a difference stops new rounds.
 
 use crate::upgrade::here;
 use motherlode_books::{Books, Event, StreamId, Switch};
@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Offset of the program in a snapshot: after the format, the digest, the version and the tag of the option.
+/// Offset of the program in a snapshot: format, digest, version and the option's tag precede it.
 const PROGRAM: usize = 8 + 32 + 1 + 1;
 
 fn snapshot(data: &Path) -> PathBuf {
@@ -22,7 +22,6 @@ async fn start(config: &Config) -> Server {
     start_on(config, open_stores(config).unwrap()).await
 }
 
-/// A data folder with rounds, a switch with a reason, and a snapshot.
 async fn written(config: &Config) {
     let server = start(config).await;
     let mut client = Client::connect(server.address()).await;
@@ -42,7 +41,6 @@ async fn written(config: &Config) {
     server.stop().await.unwrap();
 }
 
-/// Makes the snapshot one of another build, with replaced bytes.
 fn of_another_build(data: &Path, replaced: &[u8], by: &[u8]) {
     let mut bytes = fs::read(snapshot(data)).unwrap();
     assert_eq!(bytes[PROGRAM..PROGRAM + 32], program::digest().unwrap());
@@ -64,7 +62,6 @@ async fn mf_34_1_a_snapshot_of_another_build_is_checked_once_behind_the_service(
     assert!(server.ledger().rests_on().position > 0, "the log is not replayed");
     let mut client = Client::connect(server.address()).await;
     client.spin(bet("more", &account("alice", EUR), "0.01"), None).await.unwrap();
-    // A stop before the end of the check leaves it to the next start.
     let of_this = || fs::read(snapshot(data.path())).unwrap()[PROGRAM..PROGRAM + 32] == program::digest().unwrap();
     server.stop().await.unwrap();
     for _ in 0..100 {
@@ -75,7 +72,7 @@ async fn mf_34_1_a_snapshot_of_another_build_is_checked_once_behind_the_service(
         assert_eq!(*server.ledger().state_difference().borrow(), None);
         server.stop().await.unwrap();
     }
-    assert!(of_this(), "the snapshot names the build that has checked it");
+    assert!(of_this(), "the snapshot names the build after the check");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -92,7 +89,7 @@ async fn mf_34_1_a_state_that_this_build_does_not_fold_stops_new_rounds_until_th
     let mut client = Client::connect(server.address()).await;
     let account = account("alice", EUR);
     client.spin(bet("more", &account, "0.01"), None).await.unwrap_err();
-    assert!(client.balance(&account).await > 0, "reads go on");
+    assert!(client.balance(&account).await > 0, "reads continue");
     let last = server.ledger().fetch(server.ledger().durable()).unwrap();
     assert_eq!(last.commit.events, [Event::IntegrityFailed { check: "state".to_owned(), finding }]);
     server.stop().await.unwrap();

@@ -1,4 +1,4 @@
-//! A stop with connections that do nothing, unread streams and a collector that does not answer (issue 13, A6).
+//! A stop with idle connections, unread streams and a collector that does not answer.
 
 use crate::PROGRAM;
 use motherlode_proto::ledger::v1::FollowLogRequest;
@@ -15,19 +15,16 @@ use tokio::{
     time::timeout,
 };
 
-/// Nothing that is waited for takes nearly as long.
 const NEVER: Duration = Duration::from_secs(30);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn at_a6_a_stop_waits_for_no_connection_without_a_call_and_for_no_unread_stream() {
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
-    // A call that the service works on would be waited for as long.
     config.limits.request_ms_max = 600_000;
     let server = start_fresh(&config).await;
     let target = Target::plain(server.address());
     let mut client = Client::connect(server.address()).await;
-    // The log is longer than the buffers of a call that follows it.
     for player in 0..300 {
         client.fund(&format!("p{player}"), EUR, 10_000).await;
     }
@@ -43,7 +40,7 @@ async fn at_a6_a_stop_waits_for_no_connection_without_a_call_and_for_no_unread_s
     for number in 0..6 {
         followers.push(unread(&target.from(100 + number), path, &follow, 10).await.unwrap());
     }
-    timeout(NEVER, server.stop()).await.expect("a stop waits for none of them").unwrap();
+    timeout(NEVER, server.stop()).await.expect("a stop does not wait for them").unwrap();
     drop((idle, followers));
 }
 

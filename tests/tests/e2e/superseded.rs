@@ -1,4 +1,4 @@
-//! Superseded rules versions take no new bets unless they are enabled by name (PL-41), and give no gift again (DM-14).
+//! Superseded rules versions take no new bets unless they are enabled (PL-41), and give no second gift (DM-14).
 
 use motherlode_proto::{
     ledger::v1::SetExchangeRateRequest,
@@ -32,7 +32,7 @@ fn of_old(bet: SpinRequest) -> SpinRequest {
     SpinRequest { rules_version: OLD.into(), ..bet }
 }
 
-/// New bets are refused by every call, and nothing is logged; open rounds, repetitions and free rounds are played.
+/// Every call refuses new bets and logs nothing; open rounds, repetitions and free rounds are played.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_d3_pl_41_a_superseded_version_takes_no_new_bets_and_finishes_what_it_has() {
     let neptune = latest("neptune").unwrap();
@@ -45,7 +45,6 @@ async fn mf_d3_pl_41_a_superseded_version_takes_no_new_bets_and_finishes_what_it
     server.stop().await.unwrap();
 
     let (server, mut client) = again(&config(data.path())).await;
-    // A repeated request has its answer, an open round is played to its end.
     assert_eq!(client.spin(bet("first"), None).await.unwrap().round_id, first.round_id);
     let mut last = open;
     for step in 1.. {
@@ -75,7 +74,6 @@ async fn mf_d3_pl_41_a_superseded_version_takes_no_new_bets_and_finishes_what_it
     };
     assert!(refused.contains("SUPERSEDED") || refused.contains("superseded"), "{refused}");
     assert_eq!(server.ends(), ends, "nothing is logged");
-    // Free rounds of a granted campaign are played.
     client.spin.grant_campaign(campaign(neptune, "free", &nemo, 2)).await.unwrap();
     let free = of_old(free_round(neptune, "free-1", &nemo, "free"));
     client.play_out(free).await.unwrap();
@@ -83,7 +81,7 @@ async fn mf_d3_pl_41_a_superseded_version_takes_no_new_bets_and_finishes_what_it
     checked(data.path());
 }
 
-/// The gift of a new player is given once, also by a version whose own rules would give it in each currency.
+/// The gift is given once, even by an older version whose rules gave it per currency.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_d3_dm_14_an_older_version_gives_no_second_gift() {
     let (newest, old) = (latest("dwarf-mine").unwrap(), game("dwarf-mine", OLD).unwrap());
@@ -110,7 +108,6 @@ async fn mf_d3_dm_14_an_older_version_gives_no_second_gift() {
     let coin = smallest(old);
     play(&mut client, old, of_old(stake_on(newest, "euro", &euro, coin)), 1).await;
     assert_eq!(gifted(&server, EUR), 3);
-    // By the old version in another currency, then by the newest in a third one.
     play(&mut client, old, of_old(stake_on(newest, "krona", &krona, coin)), 1).await;
     play(&mut client, newest, stake_on(newest, "dollar", &dollar, coin), 1).await;
     play(&mut client, old, of_old(stake_on(newest, "krona-2", &krona, coin)), 1).await;

@@ -1,4 +1,4 @@
-//! Switches over gRPC (PL-25): at once for new rounds, never for open ones, over restarts, and in the audit.
+//! Switches over gRPC (PL-25): effective at once for new rounds, never for open ones, across restarts, and audited.
 
 use motherlode_proto::{
     jackpot::v1::{GetPoolRequest, PoolStatus, ResumePoolRequest, SuspendPoolRequest},
@@ -50,7 +50,6 @@ fn expect<T: std::fmt::Debug>(result: Result<T, Status>, code: Code, why: &str) 
     status
 }
 
-/// A round of Bewitched that waits for the player.
 async fn open_round(client: &mut Client, account: &Account) -> Played {
     client.spin(bet("r", account, "0.01"), Some(Force::Open)).await.unwrap()
 }
@@ -111,7 +110,6 @@ async fn pl_25_service_operator_game_and_version_are_switched_and_the_refusal_sa
     let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let alice = client.fund("alice", EUR, 1_000_000).await;
-    // Makes the other operator known, so that it can be switched.
     client.fund_account(&Account { operator_id: "other".into(), ..alice.clone() }, 1).await;
     let version = motherlode_slots::latest("neptune").unwrap().rules_version();
     let cases = [
@@ -140,7 +138,6 @@ async fn pl_25_service_operator_game_and_version_are_switched_and_the_refusal_sa
     server.stop().await.unwrap();
 }
 
-/// Why a bet on PlayStream is refused; none where it's taken.
 async fn streamed(client: &mut Client, spin: SpinRequest) -> Option<String> {
     let call = PlayStreamRequest { tag: 1, call: Some(Call::Spin(spin)) };
     let mut answers = client.spin.play_stream(tokio_stream::iter([call])).await.unwrap().into_inner();
@@ -150,7 +147,6 @@ async fn streamed(client: &mut Client, spin: SpinRequest) -> Option<String> {
     }
 }
 
-/// Why the first spin of a series is refused; none where it's taken.
 async fn of_series(client: &mut Client, spin: SpinRequest) -> Option<String> {
     let SpinRequest { request_id, account, game, stake, .. } = spin;
     let series = AutospinRequest { request_id, account, game, stake, spins: 1, ..AutospinRequest::default() };
@@ -165,7 +161,6 @@ fn why(error: &tonic_types::pb::Status) -> String {
     reason(&Status::with_details(Code::from_i32(error.code), error.message.as_str(), details))
 }
 
-/// Finishes every round that waits for the player.
 async fn finish(client: &mut Client, account: &Account) {
     use motherlode_proto::ledger::v1::{GetAccountRequest, GetRoundRequest};
     loop {

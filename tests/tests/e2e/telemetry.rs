@@ -1,4 +1,4 @@
-//! Metrics: what a collector gets from the service as a process, and that alarms and pictures ask for nothing else.
+//! Metrics that a collector receives from a process. Alarms and dashboards use only these.
 
 use crate::PROGRAM;
 use motherlode_proofs::make;
@@ -36,7 +36,6 @@ use tokio::{
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status, transport::Server};
 
-/// A collector that passes on what it gets.
 struct Collector(mpsc::UnboundedSender<Vec<Metric>>);
 
 #[tonic::async_trait]
@@ -46,13 +45,11 @@ impl MetricsService for Collector {
         request: Request<ExportMetricsServiceRequest>,
     ) -> Result<Response<ExportMetricsServiceResponse>, Status> {
         let scopes = request.into_inner().resource_metrics.into_iter().flat_map(|resource| resource.scope_metrics);
-        // The test may have seen enough.
         let _ = self.0.send(scopes.flat_map(|scope| scope.metrics).collect());
         Ok(Response::new(ExportMetricsServiceResponse::default()))
     }
 }
 
-/// The points of a counter or a gauge that have all these attributes, added up.
 pub fn counted(metric: &Metric, having: &[(&str, &str)]) -> i64 {
     let points: &[NumberDataPoint] = match metric.data.as_ref().unwrap() {
         Data::Sum(sum) => &sum.data_points,
@@ -68,7 +65,6 @@ pub fn counted(metric: &Metric, having: &[(&str, &str)]) -> i64 {
     points.map(|point| if let Some(Number::AsInt(number)) = point.value { number } else { 0 }).sum()
 }
 
-/// The value of a gauge with one point.
 fn seconds(metric: &Metric) -> Option<f64> {
     match metric.data.as_ref()? {
         Data::Gauge(gauge) => match gauge.data_points.as_slice() {
@@ -79,7 +75,7 @@ fn seconds(metric: &Metric) -> Option<f64> {
     }
 }
 
-/// Converts a metric's name to Prometheus: OpenTelemetry's "Prometheus and OpenMetrics compatibility".
+/// Converts a metric's name by OpenTelemetry's "Prometheus and OpenMetrics compatibility".
 pub fn prometheus(metric: &Metric) -> String {
     let name = metric.name.replace('.', "_");
     let unit = match metric.unit.as_str() {
@@ -95,7 +91,6 @@ pub fn prometheus(metric: &Metric) -> String {
     format!("{name}{unit}{total}")
 }
 
-/// Points of a counter or a gauge by the value of an attribute, where they are whole numbers.
 pub fn points(metric: &Metric, key: &str) -> BTreeMap<String, i64> {
     let points: &[NumberDataPoint] = match metric.data.as_ref().unwrap() {
         Data::Sum(sum) => &sum.data_points,
@@ -116,10 +111,8 @@ pub fn points(metric: &Metric, key: &str) -> BTreeMap<String, i64> {
     points.iter().map(|point| (attribute(point).unwrap_or_default(), number(point))).collect()
 }
 
-/// The beginning of the names of metrics that only operators with wallets of their own have.
 pub const OF_WALLETS: &str = "motherlode_wallet_";
 
-/// The names of metrics in a text.
 pub fn asked(text: &str) -> Vec<String> {
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     let named = words.filter(|word| word.starts_with("motherlode_") || word.starts_with("rpc_server_"));
@@ -130,7 +123,6 @@ pub fn asked(text: &str) -> Vec<String> {
     named.map(base).collect()
 }
 
-/// A collector's address, and what it gets.
 pub async fn collector() -> (String, mpsc::UnboundedReceiver<Vec<Metric>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
@@ -172,7 +164,7 @@ async fn uf_08_failed_log_ins_are_counted_and_said_without_what_was_shown() {
         line.contains("a call was refused") && line.contains("GetLogStatus") && line.contains("127.0.0.1"),
         "{line}"
     );
-    assert_eq!(service.log_line(secret), None, "nothing of what was shown");
+    assert_eq!(service.log_line(secret), None, "the token is not logged");
     assert_eq!(service.terminate().await, Some(0));
 }
 
@@ -204,7 +196,6 @@ async fn at_c1_each_refused_call_has_one_line_with_reason_operator_and_request()
             assert!(line.contains(part), "{part}: {line}");
         }
     }
-    // Repeated refusals have a bounded number of lines.
     for number in 0..50 {
         client.spin(asked(&format!("many-{number}")), None).await.unwrap_err();
     }
@@ -226,7 +217,6 @@ async fn uf_02_tls_handshakes_are_counted_by_how_they_end() {
     let target = Target::tls(service.address, &certificates.root);
     let mut stranger = target.tcp().await.unwrap();
     stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
-    // An alert, or nothing, and the end.
     let _ = stranger.read_to_end(&mut vec![]).await;
     drop(target.wire().await.unwrap());
     let mut ended = BTreeMap::new();
@@ -245,14 +235,12 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     let data = tempfile::tempdir().unwrap();
     let config = data.path().join("config.toml");
     let telemetry = format!("[telemetry]\notlp_endpoint = \"{endpoint}\"\nsample_percent = 0\nmetrics_seconds = 1\n");
-    // Nobody listens there: its counters begin at 0 all the same.
     let key = make(&data.path().join("witness"), Some("w1"), KeyKind::Witness).unwrap().verifier().to_string();
     let witness = format!("[[proofs.witnesses]]\nurl = \"http://127.0.0.1:9\"\nkey = \"{key}\"\n");
     fs::write(&config, telemetry + &witness).unwrap();
     let service = Process::start(PROGRAM, &data.path().join("data"), Some(&config));
     let mut client = Client::connect(service.address).await;
     let account = client.fund("alice", EUR, 1_000_000).await;
-    // The age of a copy needs one.
     let follow = FollowLogRequest { after_position: 0, partition: 0 };
     let mut copy = client.ledger.follow_log(follow).await.unwrap().into_inner();
     while copy.message().await.unwrap().unwrap().sent_position == 0 {}
@@ -271,10 +259,9 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     assert!(latest["motherlode_log_position"].data.is_some());
     assert!(latest.contains_key("motherlode_refusals_total"), "before the first of them");
     assert_eq!(points(&latest["motherlode_log_writable"], "partition").into_values().collect::<Vec<_>>(), [1]);
-    // The pool's opening.
     let significant = points(&latest["motherlode_significant_events_total"], "kind");
     assert_eq!(significant["parameter_changed"], 1);
-    // An alarm asks how much a counter has grown: of what never was before it has to be there as nothing.
+    // Alarms compute increases, so a counter must be present at 0.
     assert_eq!((significant["clock_skewed"], significant["integrity_failed"]), (0, 0));
     let Some(Data::Histogram(calls)) = &latest["rpc_server_call_duration_seconds"].data else { panic!("no histogram") };
     let text = |point: &opentelemetry_proto::tonic::metrics::v1::HistogramDataPoint| format!("{:?}", point.attributes);
@@ -285,16 +272,15 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/observability");
     for file in ["rules.yaml", "dashboard.json"] {
         let names = asked(&fs::read_to_string(folder.join(file)).unwrap());
-        assert!(names.len() > 8, "{file} asks for something");
-        // No operator here has a wallet of its own; what is asked of those is in wallet/metrics.rs.
+        assert!(names.len() > 8, "{file} uses metrics");
+        // Metrics of seamless wallets are tested in wallet/metrics.rs.
         for name in names.into_iter().filter(|name| !name.starts_with(OF_WALLETS)) {
-            assert!(latest.contains_key(&name), "{file} asks for {name}; there are {:?}", latest.keys());
+            assert!(latest.contains_key(&name), "{file} uses {name}; there are {:?}", latest.keys());
         }
     }
     assert_eq!(service.terminate().await, Some(0));
 }
 
-/// Alarms use metrics of a copy's progress, of the checkpoints and of the disk.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_e_readers_checkpoints_and_the_disk_are_measured() {
     let (endpoint, mut exports) = collector().await;
@@ -328,15 +314,12 @@ async fn at_e_readers_checkpoints_and_the_disk_are_measured() {
     let found = wait(&|found| copies(found) == 1 && only(&found["motherlode_log_copied"]) >= 5).await;
     assert!(only(&found["motherlode_log_position"]) >= only(&found["motherlode_log_copied"]));
     drop(copy);
-    // The copied position stays after the copy's end.
     let found = wait(&|found| copies(found) == 0).await;
     assert!(only(&found["motherlode_log_copied"]) >= 5);
-    // All is signed, once nothing comes any more.
     wait(&|found| only(&found["motherlode_proofs_position"]) == only(&found["motherlode_log_position"])).await;
     assert_eq!(service.terminate().await, Some(0));
 }
 
-/// The ages that alarms need. Tests of the ledger show which record and which append they are of.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_e_appends_copies_trees_and_checkpoints_have_ages_in_seconds() {
     let (endpoint, mut exports) = collector().await;
@@ -356,7 +339,6 @@ async fn at_e_appends_copies_trees_and_checkpoints_have_ages_in_seconds() {
         }
     };
     while exported().await.0 != [Some(0.0), None, Some(0.0), Some(0.0)] {}
-    // First a complete copy, then a record after the copy has ended.
     let follow = FollowLogRequest { after_position: 0, partition: 0 };
     let mut copy = client.ledger.follow_log(follow).await.unwrap().into_inner();
     let end = client.ledger.get_log_status(GetLogStatusRequest {}).await.unwrap().into_inner().partitions[0].position;

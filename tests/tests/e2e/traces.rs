@@ -1,4 +1,4 @@
-//! Traces: a call is one trace over all processes that it takes, and part of its caller's.
+//! Traces: a call is one trace across processes, and part of its caller's.
 
 use crate::PROGRAM;
 use motherlode_tests::{Client, EUR, Process, bet};
@@ -14,11 +14,10 @@ use tokio::{net::TcpListener, sync::mpsc};
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status, transport::Server};
 
-/// The example of W3C's recommendation (Trace Context, 3.2): a trace, the caller's span in it, and that it's sampled.
+/// Example of W3C Trace Context, 3.2: trace, parent span, sampled.
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CALLER: &str = "00f067aa0ba902b7";
 
-/// A collector that passes on what it gets.
 struct Collector(mpsc::UnboundedSender<Span>);
 
 #[tonic::async_trait]
@@ -35,7 +34,6 @@ impl TraceService for Collector {
     }
 }
 
-/// A process of a role that has a collector of its own.
 struct Traced {
     process: Process,
     spans: mpsc::UnboundedReceiver<Span>,
@@ -50,14 +48,12 @@ impl Traced {
         tokio::spawn(collector.serve_with_incoming(TcpListenerStream::new(listener)));
         fs::create_dir(folder).unwrap();
         let config = folder.join("config.toml");
-        // The metrics would come to the same address, where nobody takes them.
         let telemetry = format!("[telemetry]\notlp_endpoint = \"http://{endpoint}\"\nmetrics_seconds = 3600\n");
         fs::write(&config, telemetry).unwrap();
         let process = Process::start_as(PROGRAM, &folder.join("data"), Some(&config), arguments);
         Self { process, spans }
     }
 
-    /// Stops it, which exports what is left, and answers all its spans.
     async fn stop(mut self) -> Vec<Span> {
         assert_eq!(self.process.terminate().await, Some(0));
         let mut spans = vec![];
@@ -72,7 +68,6 @@ fn hex(bytes: &[u8]) -> String {
     data_encoding::HEXLOWER.encode(bytes)
 }
 
-/// The only span of a name in the caller's trace.
 fn only<'a>(spans: &'a [Span], name: &str) -> &'a Span {
     let mut found = spans.iter().filter(|span| span.name == name && hex(&span.trace_id) == TRACE);
     let only = found.next().unwrap_or_else(|| panic!("no {name} in {spans:?}"));
@@ -88,7 +83,6 @@ async fn a_round_is_one_trace_over_the_processes_that_resolve_and_write_it() {
     let spin = Traced::start(&folder.path().join("spin"), &["--role", "spin", "--ledger", &at]).await;
     let account = Client::connect(ledger.process.address).await.fund("alice", EUR, 10_000).await;
     let mut client = Client::connect(spin.process.address).await;
-    // One that says nothing of a trace, and one that does.
     client.play_out(bet("untraced", &account, "0.10")).await.unwrap();
     let mut request = Request::new(bet("traced", &account, "0.10"));
     request.metadata_mut().insert("traceparent", format!("00-{TRACE}-{CALLER}-01").parse().unwrap());
@@ -101,7 +95,6 @@ async fn a_round_is_one_trace_over_the_processes_that_resolve_and_write_it() {
     assert_eq!(resolved.parent_span_id, call.span_id);
     let appended = only(&at_ledger, "append");
     assert_eq!(appended.parent_span_id, resolved.span_id, "in the other process");
-    // What said nothing is a trace of its own, and not the caller's: so the names above are no coincidence.
     let spins: Vec<_> = at_spin.iter().filter(|span| span.name == "spin").collect();
     assert_eq!(spins.len(), 2);
     assert_ne!(spins[0].trace_id, spins[1].trace_id);

@@ -1,5 +1,5 @@
-//! Logs of earlier versions (PL-01, PL-30): this service starts on them, says what they say, and goes on appending; and one
-//! that meets a log of a later version refuses it by position and reason, and leaves it as it is.
+//! Logs of earlier versions are loaded and continued; a log of a later version is refused with position and reason
+//! (PL-01, PL-30).
 
 use crate::PROGRAM;
 use bytes::Bytes;
@@ -22,28 +22,27 @@ use std::{
     process::{Command, Output},
 };
 
-/// Whole logs, each partition's records a line, as earlier versions of the service wrote them. Each has a round that waits for
-/// a guess. A version that adds to the log adds one here, and none is ever changed.
+/// Golden logs of earlier versions, one record per line, each with a round that awaits a guess. A version that extends
+/// the log adds one; existing ones never change.
 pub const LOGS: [(&str, &[&str]); 5] = [
     // The first with five games, before reports, voids and switches: commit 6ba7d5f.
     ("five-games", &[include_str!("../../golden/five-games.hex")]),
-    // All that the service on one machine could write in its open mode: commit d920879.
+    // All events of the service on one machine in open mode: commit d920879.
     ("one-machine", &[include_str!("../../golden/one-machine.hex")]),
-    // Two partitions with a pool of both: terms, a switch, a suspension and a retirement by two actors each, a hit and its
+    // Two partitions with one pool: terms, a switch, a suspension and a retirement by two actors each, a hit and its
     // award in each partition, a void, a rate: commit bb679cf.
     (
         "two-partitions",
         &[include_str!("../../golden/two-partitions-0.hex"), include_str!("../../golden/two-partitions-1.hex")],
     ),
-    // The first with sealed draws: client seeds, rounds of every game, a void that reveals, a lost key with a void that can't,
-    // automatic steps; the open round's draw is of the tests' own key.
+    // The first with sealed draws: client seeds, rounds of every game, a void that reveals, one that cannot after a
+    // lost key, automatic steps. The open round's draw has the tests' key.
     ("sealed", &[include_str!("../../golden/sealed.hex")]),
-    // The first whose steps name the records in which their draws were sealed: what "sealed" has, rounds of every game thrice, and a
-    // round between the steps of another.
+    // The first whose steps name the records that sealed their draws: as "sealed", with three rounds of each game, one
+    // between another's steps.
     ("linked", &[include_str!("../../golden/linked.hex")]),
 ];
 
-/// The records of each partition.
 pub fn all_records(golden: &[&str]) -> Vec<Vec<Bytes>> {
     golden.iter().map(|golden| records(golden)).collect()
 }
@@ -53,7 +52,6 @@ fn records(golden: &str) -> Vec<Bytes> {
     golden.lines().map(|line| line.as_bytes().chunks(2).map(byte).collect::<Vec<_>>().into()).collect()
 }
 
-/// A data folder with a log of these records, in appends of some.
 pub fn lay(data: &Path, partitions: &[Vec<Bytes>]) {
     for (partition, records) in (0..).zip(partitions) {
         let mut store = SegmentStore::open(&log_folder(data, partition), partition, Options::default()).unwrap();
@@ -67,18 +65,15 @@ fn stored(data: &Path, partition: u32) -> Vec<Bytes> {
     LogLocation::of(&here(data, 1)).existing(partition).unwrap().map(|record| record.unwrap().bytes).collect()
 }
 
-/// In the folder, whatever else the tests keep their logs in.
+/// Returns the configuration of a log in the folder, whatever store the other tests use.
 pub fn here(data: &Path, partitions: usize) -> Config {
     let partitions = u32::try_from(partitions).unwrap();
     Config { store: config::Store::default(), partitions, ..motherlode_tests::config(data) }
 }
 
-/// Figures taken from a log alone.
 #[derive(Default)]
 struct LogFigures {
-    /// Each player's balances, minor units, as their last record has them.
     balances: BTreeMap<(String, Currency), i64>,
-    /// The rounds that were ended, by name.
     rounds: BTreeMap<String, RoundState>,
 }
 
@@ -103,7 +98,7 @@ fn figures(partitions: &[Vec<Bytes>]) -> LogFigures {
     LogFigures { balances, rounds }
 }
 
-/// PL-01, PL-30: what each version wrote is served, audited, gone on with, and still there byte for byte.
+/// Each golden log is served, audited and continued, and its bytes stay.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_01_pl_30_a_log_of_every_earlier_version_is_served_and_gone_on_with() {
     for (name, golden) in LOGS {
@@ -129,7 +124,6 @@ async fn pl_01_pl_30_a_log_of_every_earlier_version_is_served_and_gone_on_with()
             assert!(!round.steps.is_empty());
         }
 
-        // The open round is ended, and a new player plays.
         let request = ListOpenRoundsRequest { operator_id: "demo".to_owned(), ..ListOpenRoundsRequest::default() };
         let open = client.spin.list_open_rounds(request).await.unwrap().into_inner().rounds;
         assert_eq!(open.len(), 1, "{name}");
@@ -155,7 +149,6 @@ fn run(arguments: &[&str]) -> Output {
     Command::new(PROGRAM).args(arguments).output().unwrap()
 }
 
-/// A further record, as a later version would write it: of an event that this version has no name for.
 fn of_a_later_version(records: &[Bytes]) -> Bytes {
     let last = records.last().unwrap();
     let mut commit = Commit::decode(last.clone()).unwrap();
@@ -168,13 +161,12 @@ fn of_a_later_version(records: &[Bytes]) -> Bytes {
     commit.events.clear();
     commit.balances_after.clear();
     let mut bytes = commit.encode_to_vec();
-    // Field 10, the events: one with field 1000, a message that is empty.
+    // Field 10, events: one with field 1000, an empty message.
     bytes.extend([10 << 3 | 2, 3, 0xC2, 0x3E, 0]);
     bytes.into()
 }
 
-/// PL-01, PL-12: a version that is rolled back meets what it does not know, and says where and what; it guesses nothing and
-/// writes nothing.
+/// A version after a rollback refuses unknown events with their position and writes nothing.
 #[test]
 fn pl_01_pl_12_a_log_of_a_later_version_is_refused_by_its_position_and_left_as_it_is() {
     let data = tempfile::tempdir().unwrap();
@@ -196,6 +188,6 @@ fn pl_01_pl_12_a_log_of_a_later_version_is_refused_by_its_position_and_left_as_i
         assert!(printed.contains(&place) && printed.contains("event"), "{arguments:?}: {printed}");
     }
     assert_eq!(stored(data.path(), HOME), all);
-    // What says nothing of the events can still be done: the bytes are sound, and can be copied to a version that knows.
+    // Commands that do not decode events still work: the log can be verified and copied.
     assert!(run(&["log", "verify", folder]).status.success());
 }

@@ -1,5 +1,5 @@
-//! Voids of rounds that fed or hit a pool, where there are operators (PL-38): the operator proposes, the platform approves, and no
-//! voided hit is paid. Hits of a suspended pool wait (BW-20).
+//! Voids of rounds with a pool, with operators (PL-38): the operator proposes, the platform approves, and no voided hit
+//! is paid. Hits of a suspended pool wait (BW-20).
 
 use motherlode_books::{
     ANYONE, Account as Books, Currency, Event, Minor, Nano, Refused, StreamId, VOID_HOLD_MS, VoidedJackpot,
@@ -49,7 +49,6 @@ struct Service {
 }
 
 impl Service {
-    /// Two operators, and two actors of the platform.
     async fn start(data: &Path) -> Self {
         let operators = operator("acme", &[("acme", ALL)])
             + &operator("other", &[("other", ALL)])
@@ -79,7 +78,6 @@ impl Service {
     }
 }
 
-/// Waits until something is so.
 async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let wait = async {
         while !is_so().await {
@@ -93,7 +91,6 @@ async fn settled(service: &Service) {
     until("the pool settles", async || is_settled(service.server.ledgers())).await;
 }
 
-/// A round that waits for the choice that will hit the jackpot.
 async fn waiting(client: &mut Client, player: &str) -> (Account, String) {
     let account = client.fund(player, EUR, DEPOSIT).await;
     let mut request = bet("hit", &account, "0.20");
@@ -117,7 +114,6 @@ async fn suspend(client: &mut Client) {
     client.jackpot.suspend_pool(request).await.unwrap();
 }
 
-/// Asked for by the first, approved by the second.
 async fn resume(first: &mut Client, second: &mut Client) {
     let (request_id, pool_id) = ("resume".to_owned(), POOL.to_owned());
     let request = ResumePoolRequest { request_id, pool_id, actor: String::new() };
@@ -158,7 +154,6 @@ fn expect<T: std::fmt::Debug>(result: Result<T, Status>, code: Code, why: &str) 
     assert_eq!((status.code(), reason(&status).as_str()), (code, why), "{status}");
 }
 
-/// A hit whose award is priced and held by a proposed void: the account, the round and the change.
 async fn held(service: &Service, player: &str) -> (Account, String, u64) {
     let [mut acme, mut ann, mut bob] = service.all().await;
     let (account, round) = waiting(&mut acme, player).await;
@@ -171,7 +166,7 @@ async fn held(service: &Service, player: &str) -> (Account, String, u64) {
     (account, round, proposed.change_id)
 }
 
-/// PL-37: a void has the facts of its settled round in the log; a restart and the audit agree with them.
+/// PL-37: a void has the facts of its settled round in the log, across a restart and in the audit.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_04_a_void_carries_the_facts_of_its_settled_round() {
     let data = tempfile::tempdir().unwrap();
@@ -213,7 +208,6 @@ async fn mf_b1_pl_04_a_void_carries_the_facts_of_its_settled_round() {
     checked(data.path());
 }
 
-/// PL-38 (b): where operators are configured, the writer takes no unapproved void by "(anyone)".
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_38_b_a_void_by_anyone_is_not_admitted_with_operators() {
     let data = tempfile::tempdir().unwrap();
@@ -243,8 +237,8 @@ async fn mf_b1_pl_38_b_a_void_by_anyone_is_not_admitted_with_operators() {
     service.server.stop().await.unwrap();
 }
 
-/// PL-38 (b): the award is neither paid nor resolved while it's held; the approved void leaves the pool without it, and the player
-/// without the round. Over a restart; the audit agrees.
+/// A held award is neither paid nor resolved; an approved void takes it out of the pool and refunds the round, across a
+/// restart and in the audit.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_38_b_an_unpaid_award_is_held_and_the_approved_void_reverses_it() {
     let data = tempfile::tempdir().unwrap();
@@ -284,7 +278,7 @@ async fn mf_b1_pl_38_b_an_unpaid_award_is_held_and_the_approved_void_reverses_it
     assert_eq!(jackpot(&mut acme, &round).await, (RoundState::Voided, State::Voided, None));
     assert_eq!((service.pool(|pool| pool.paid), service.pool(|pool| pool.house_funding)), (Nano::ZERO, Nano::ZERO));
     let contributed = service.pool(|pool| pool.contributions);
-    assert_eq!(contributed, Nano(150_000_000), "what it contributed stays in the pool");
+    assert_eq!(contributed, Nano(150_000_000), "its contribution stays in the pool");
     assert_eq!(service.pool(|pool| pool.reserve), contributed, "the increments' share goes to the reserve");
     assert_eq!(service.house("acme"), -contributed.0, "at the operator's cost");
     bob_sees(&service, &round).await;
@@ -292,7 +286,6 @@ async fn mf_b1_pl_38_b_an_unpaid_award_is_held_and_the_approved_void_reverses_it
     checked(data.path());
 }
 
-/// The void stands among the significant events with who proposed and who approved it.
 async fn bob_sees(service: &Service, round: &str) {
     let mut bob = service.client("bob").await;
     let kinds = vec![Kind::Void.into(), Kind::VoidProposed.into()];
@@ -304,7 +297,8 @@ async fn bob_sees(service: &Service, round: &str) {
     assert_eq!(events[0].actor, "acme/c0");
 }
 
-/// PL-38 (b): rejected, or not approved within 72 hours of logged time, the award is paid; the void can't hold it again.
+/// A proposal that is rejected, or not approved within 72 hours of logged time, releases the award, and the void cannot
+/// hold it again.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_38_b_a_rejected_or_lapsed_proposal_has_the_award_paid() {
     for lapses in [false, true] {
@@ -339,7 +333,7 @@ async fn pl_38_b_a_rejected_or_lapsed_proposal_has_the_award_paid() {
     }
 }
 
-/// PL-38 (c): the player keeps a paid award; the void takes the platform's word on who bears it.
+/// The player keeps a paid award; the platform decides who bears it.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_38_c_a_paid_award_is_charged_to_the_operator_or_the_platforms_loss() {
     let data = tempfile::tempdir().unwrap();
@@ -370,8 +364,8 @@ async fn pl_38_c_a_paid_award_is_charged_to_the_operator_or_the_platforms_loss()
     checked(data.path());
 }
 
-/// PL-38 (a): one support actor voids any number of rounds at once; the contributions stay in the pool, to the nano, until two actors
-/// of the platform have declared the incident; then those of that operator's are returned by one event a partition.
+/// One support actor can void any number of rounds. The contributions stay in the pool until two actors of the platform
+/// declare an incident; then that operator's are returned exactly, by one event per partition.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b1_pl_38_a_contributions_of_voids_stay_in_the_pool_until_the_platform_declares_an_incident() {
     let data = tempfile::tempdir().unwrap();
@@ -425,9 +419,9 @@ async fn mf_b1_pl_38_a_contributions_of_voids_stay_in_the_pool_until_the_platfor
     .await;
     settled(&service).await;
     assert_eq!(service.house("acme"), 0, "what acme bore is returned");
-    assert_eq!(service.house("other"), -40 * 15 * 50_000, "what others bear is not");
+    assert_eq!(service.house("other"), -40 * 15 * 50_000, "other operators' shares are not");
     assert_eq!(pooled.0 - service.pool(|pool| pool.contributions).0, 40 * 15 * 50_000);
-    // PL-38 (d): 40 voids of 40 rounds are an alarm; the pool's statement has what acme contributed and got back.
+    // PL-38 (d): 40 voids of 40 rounds raise an alarm; the pool's statement has acme's contributions and returns.
     let shares = ListVoidSharesRequest::default();
     let shares = acme.report.list_void_shares(shares).await.unwrap().into_inner().shares;
     let told = shares.iter().map(|of| (of.operator_id.as_str(), of.rounds, of.voids, of.voids_max, of.alarm));
@@ -447,7 +441,7 @@ async fn mf_b1_pl_38_a_contributions_of_voids_stay_in_the_pool_until_the_platfor
     checked(data.path());
 }
 
-/// B3: the seeds of an operator that plays with its own players are charged to it.
+/// The seeds won by an operator's own players are charged to it.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_b3_pl_38_d_an_operator_bears_the_seeds_that_its_own_players_win_by_turnover() {
     let data = tempfile::tempdir().unwrap();
@@ -466,14 +460,13 @@ async fn mf_b3_pl_38_d_an_operator_bears_the_seeds_that_its_own_players_win_by_t
     let (closing, paid) = (statement.closing.unwrap(), service.pool(|pool| pool.paid));
     assert_eq!((part.operator_id.as_str(), eur(&part.won_eur)), ("acme", paid));
     assert_eq!(part.seed_charge_eur, closing.house_funding_eur, "its turnover is all there is");
-    // With the charge it has paid in what its players won, and what the pool still holds.
     let held = service.pool(|pool| Nano(pool.increments.0 + pool.reserve.0));
     assert_eq!(eur(&part.contributed_eur).0 + eur(&part.seed_charge_eur).0, paid.0 + held.0, "nothing is gained");
     service.server.stop().await.unwrap();
 }
 
-/// BW-20: a hit by a round that was bet before the suspension waits; a pool with such a hit is not retired; the hit is awarded by the
-/// platform's decision, or when the pool resumes. A round that was bet after the suspension wins nothing.
+/// A hit by a round from before the suspension waits for the platform's decision or the pool's resumption, and blocks
+/// its retirement. Rounds from after the suspension win nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_20_a_hit_of_a_suspended_pool_waits_for_the_platform_or_for_the_resumption() {
     for release in [true, false] {
@@ -488,7 +481,6 @@ async fn bw_20_a_hit_of_a_suspended_pool_waits_for_the_platform_or_for_the_resum
         let (request_id, pool_id, into_pool_id) = ("retire".to_owned(), POOL.to_owned(), POOL.to_owned());
         let retire = RetirePoolRequest { request_id, pool_id, into_pool_id, actor: String::new() };
         assert!(ann.jackpot.retire_pool(retire).await.is_err());
-        // What is bet now adds nothing, and has no jackpot to win.
         let other = acme.fund("late", EUR, DEPOSIT).await;
         let late = acme.play_out(bet("late", &other, "0.20")).await.unwrap();
         assert!(late.iter().all(|step| step.jackpot.is_none()));

@@ -1,4 +1,4 @@
-//! Voids end to end (PL-04, BW-19, DM-22): whatever a round did to money, pool and collections, its void undoes.
+//! Voids end to end (PL-04, BW-19, DM-22): a void reverses its round's effects on money, pool and collection.
 
 use motherlode_books::{Account as Books, CoinValue, Currency, Nano};
 use motherlode_proto::{
@@ -16,18 +16,16 @@ use tonic::{Code, Status};
 
 const DEPOSIT: i64 = 1_000_000_000;
 
-/// Everything that a void must restore: the player's balance, the house, the pool with contributions due, and
-/// collections.
+/// State that a void restores: the player's balance, the house, the pool with contributions due, and collections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Holdings {
     balance: i64,
     house: i128,
-    /// Contributions due and pooled; the reserve; the seeds that the house paid in.
     pool: [i128; 3],
     collections: BTreeMap<(String, String, String), i64>,
 }
 
-/// The picture after everything that was answered. Whether the pool has taken a contribution up yet is no matter.
+/// Returns the state after all answers. Pooled and due contributions are added, so pooling does not change it.
 fn holdings(server: &Server, player: &str) -> Holdings {
     let pool = "bewitched";
     let (state, holding) = (server.player(player), |account| server.holding(account, Currency::EUR));
@@ -39,7 +37,7 @@ fn holdings(server: &Server, player: &str) -> Holdings {
         balance: state.balance(Currency::EUR).unwrap().0,
         house: holding(Books::House("acme")),
         pool: [server.collected(pool), holding(Books::Reserve(pool)), holding(Books::SeedFunding(pool))],
-        // The witch is picked for good, not for the round (BW-05).
+        // The picked witch outlasts the round (BW-05).
         collections: figures.filter(|((_, scope, _), _)| !scope.is_empty()).collect(),
     }
 }
@@ -59,7 +57,6 @@ async fn round(client: &mut Client, round_id: &str) -> Round {
     client.ledger.get_round(request).await.unwrap().into_inner().round.unwrap()
 }
 
-/// The contribution of a round, in 1e-9 EUR.
 fn contribution(round: &Round) -> i128 {
     match round.contribution_eur.as_str() {
         "" => 0,
@@ -67,7 +64,6 @@ fn contribution(round: &Round) -> i128 {
     }
 }
 
-/// The `number`th bet on a game: its coins in turn, now and then its feature bought.
 fn bet(game: &dyn Game, number: usize, account: &Account) -> SpinRequest {
     let coins = &game.info().limits.coin_values_micros;
     let id = format!("{}-{number}", game.name());
@@ -78,7 +74,6 @@ fn bet(game: &dyn Game, number: usize, account: &Account) -> SpinRequest {
     bet
 }
 
-/// Which kinds of round this was.
 fn kinds(bet: &SpinRequest, steps: &[Played], before: &Holdings, after: &Holdings) -> Vec<&'static str> {
     let outcomes = || steps.iter().filter_map(|step| step.outcome.as_ref());
     let spins = || outcomes().flat_map(|outcome| &outcome.spins);
@@ -100,8 +95,8 @@ fn kinds(bet: &SpinRequest, steps: &[Played], before: &Holdings, after: &Holding
     all.into_iter().filter(|(_, is)| *is).map(|(kind, _)| kind).collect()
 }
 
-/// Rounds of every game in turn, with every choice, at least so many of each, and until there was one of every kind; each
-/// with the picture before it.
+/// Plays rounds of every game with every choice, at least `each` per game and until every kind occurred; returns each
+/// with the state before it.
 async fn rounds(server: &Server, name: &str, account: &Account, each: usize) -> (Vec<(String, Holdings)>, Holdings) {
     let mut client = Client::connect(server.address()).await;
     let (mut played, mut found) = (vec![], BTreeSet::new());
@@ -121,8 +116,7 @@ async fn rounds(server: &Server, name: &str, account: &Account, each: usize) -> 
     (played, holdings(server, name))
 }
 
-/// PL-04, BW-19, DM-22: voided from the last to the first, each round leaves exactly what was there before it, over a
-/// restart; in the end nothing was played. The audit holds every void against the round.
+/// Rounds voided in reverse order each restore the state before them, across a restart. The audit checks every void.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_bw_19_dm_22_a_void_brings_back_what_was_there_without_the_round() {
     let data = tempfile::tempdir().unwrap();
@@ -138,7 +132,7 @@ async fn pl_04_bw_19_dm_22_a_void_brings_back_what_was_there_without_the_round()
             client = Client::connect(server.address()).await;
         }
         let voided = void(&mut client, round_id).await.unwrap();
-        // Its contribution stays in the pool at the operator's cost, until there is an incident (PL-38).
+        // The contribution stays in the pool at the operator's cost unless an incident covers it (PL-38).
         kept += contribution(&round(&mut client, round_id).await);
         let mut expected = before.clone();
         expected.house -= kept;
@@ -155,15 +149,14 @@ async fn pl_04_bw_19_dm_22_a_void_brings_back_what_was_there_without_the_round()
     checked(data.path());
 }
 
-/// Numbers below `count` in an order that has nothing to do with them.
 fn shuffled(count: usize) -> Vec<usize> {
     let mut order: Vec<_> = (0..count).collect();
     order.sort_by_key(|number| (number + 1) * 7_919 % 104_729);
     order
 }
 
-/// PL-04, DM-15: voids in any order, with rounds between them: money and pool are exact all the same, and what is left
-/// of a collection is what can be collected.
+/// DM-15: with voids in any order and rounds between them, money and pool are exact, and each collection is a possible
+/// one.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_bw_19_voids_in_any_order_undo_money_and_pool_exactly_and_leave_what_can_be_collected() {
     let data = tempfile::tempdir().unwrap();
@@ -178,7 +171,6 @@ async fn pl_04_bw_19_voids_in_any_order_undo_money_and_pool_exactly_and_leave_wh
         let voided = void(&mut client, round_id).await.unwrap();
         assert_eq!(voided.win_taken_back, was.win);
         let now = holdings(&server, "vera");
-        // What the round alone had changed, whatever came after it.
         let changed = was.win.unwrap().amount_minor - was.bet.unwrap().amount_minor;
         expected.balance -= changed;
         expected.house += i128::from(changed) * 10_000_000;
@@ -192,7 +184,6 @@ async fn pl_04_bw_19_voids_in_any_order_undo_money_and_pool_exactly_and_leave_wh
             };
             assert!((1..=most).contains(value), "{game} {key}: {value}");
         }
-        // Whatever was left is played on with.
         if count.is_multiple_of(10) {
             let game = latest_games()[count / 10 % latest_games().len()];
             let steps = play(&mut client, game, bet(game, 1_000 + count, &account), 3).await;
@@ -207,12 +198,11 @@ async fn pl_04_bw_19_voids_in_any_order_undo_money_and_pool_exactly_and_leave_wh
     }
     give_back(&server, &mut client, "i-1").await;
     let end = holdings(&server, "vera");
-    assert_eq!((end.balance, end.house, end.pool), (DEPOSIT, 0, [0; 3]), "what the operator bore is returned");
+    assert_eq!((end.balance, end.house, end.pool), (DEPOSIT, 0, [0; 3]), "the operator's cost is returned");
     server.stop().await.unwrap();
     checked(data.path());
 }
 
-/// A settled round that won more than its bet, and its answer.
 async fn winner(client: &mut Client, account: &Account) -> Played {
     let game = latest("neptune").unwrap();
     for number in 0..1_000 {
@@ -225,8 +215,8 @@ async fn winner(client: &mut Client, account: &Account) -> Played {
     panic!("no such win in 1,000 rounds");
 }
 
-/// PL-04, PL-09, PL-11, PL-21: a win that was withdrawn is taken back as far as the balance goes; the rest is said to be
-/// the house's loss. The round keeps its steps, and says why and by whom it was voided.
+/// PL-21: a spent win is taken back up to the balance, the rest is the house's loss. The round keeps its steps, and has
+/// the void's reason and actor.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_pl_09_a_spent_win_is_taken_back_as_far_as_it_goes_and_nothing_is_erased() {
     let data = tempfile::tempdir().unwrap();
@@ -257,7 +247,6 @@ async fn pl_04_pl_09_a_spent_win_is_taken_back_as_far_as_it_goes_and_nothing_is_
     );
     assert_eq!((&shown.steps, &shown.win, &shown.bet), (&played.steps, &played.win, &played.bet), "nothing is erased");
 
-    // Once and for all: the same request has the same answer, another is refused, over a restart.
     server.stop().await.unwrap();
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
@@ -276,7 +265,7 @@ async fn pl_04_pl_09_a_spent_win_is_taken_back_as_far_as_it_goes_and_nothing_is_
     assert!(replayed.matches() && replayed.view.voided.is_some());
 }
 
-/// PL-04, DM-16: an open round plays on with what it was opened with, so what that is is not changed under it.
+/// No void changes the collection with which an open round was started.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_dm_16_no_void_changes_the_collection_that_an_open_round_plays_with() {
     let game = latest("dwarf-mine").unwrap();
@@ -287,7 +276,6 @@ async fn pl_04_dm_16_no_void_changes_the_collection_that_an_open_round_plays_wit
     for number in 0..100 {
         let name = format!("dora{number}");
         let account = client.fund(&name, EUR, DEPOSIT).await;
-        // The first round has the gift, so that its void changes the collection while the gift is not used up.
         let first = play(&mut client, game, stake_on(game, "first", &account, smallest(game)), 3).await;
         let bet = stake_on(game, "open", &account, smallest(game));
         let open = client.spin(bet, Some(Force::Open)).await.unwrap().round_id;
@@ -307,7 +295,7 @@ async fn pl_04_dm_16_no_void_changes_the_collection_that_an_open_round_plays_wit
     panic!("no round of 100 players waits before the gift is used up");
 }
 
-/// PL-38 (c): a jackpot that was paid stays with the player of a voided round.
+/// The player of a voided round keeps a paid jackpot.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_38_c_a_paid_jackpot_of_a_voided_round_stays_with_the_player() {
     use motherlode_tests::vials;
@@ -333,7 +321,7 @@ async fn pl_38_c_a_paid_jackpot_of_a_voided_round_stays_with_the_player() {
     checked(data.path());
 }
 
-/// A guess that no round waits for shows that a voided round takes no more choices.
+/// A voided round takes no more choices.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_pl_12_unknown_and_foreign_rounds_are_not_voided_and_void_ones_take_no_choice() {
     let data = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The service as the wire shows it: health, reflection, limits, deadlines, streams, and the stop.
+//! Wire-level behaviour: health, reflection, limits, deadlines, streams, and the stop.
 
 use futures_util::StreamExt;
 use motherlode_books::Nano;
@@ -31,7 +31,6 @@ use tonic_types::pb;
 const SERVICES: [&str; 3] =
     ["motherlode.jackpot.v1.JackpotService", "motherlode.ledger.v1.LedgerService", "motherlode.spin.v1.SpinService"];
 
-/// No stop and no answer of these tests takes nearly as long; one that never comes must not hang the run.
 const NEVER: Duration = Duration::from_secs(20);
 
 async fn channel(server: &motherlode_tests::Server) -> Channel {
@@ -100,13 +99,12 @@ async fn pl_12_a_message_above_the_limit_is_refused_and_one_at_the_limit_is_read
     assert_eq!(reason(&client.spin(request.clone(), None).await.unwrap_err()), "INVALID_FIELD", "it's read");
     request.game.push('x');
     assert_eq!(client.spin(request, None).await.unwrap_err().code(), Code::OutOfRange);
-    // The connection goes on.
     assert_eq!(client.balance(&account).await, 100);
     assert_eq!(server.ends(), position, "nothing was logged");
     server.stop().await.unwrap();
 }
 
-/// A store whose appends wait while it is shut, as behind a disk that does not answer.
+/// Store whose appends block while it is shut, like a disk that does not respond.
 struct Gate(MemoryStore, Latch);
 
 type Latch = Arc<(Mutex<Shut>, Condvar)>;
@@ -114,7 +112,6 @@ type Latch = Arc<(Mutex<Shut>, Condvar)>;
 #[derive(Default)]
 struct Shut {
     shut: bool,
-    /// An append has had to wait since it was shut.
     waits: bool,
 }
 
@@ -123,13 +120,11 @@ fn set(latch: &Latch, shut: bool) {
     latch.1.notify_all();
 }
 
-/// Waits until an append has to wait.
 fn waits(latch: &Latch) {
     let waiting = latch.1.wait_timeout_while(latch.0.lock().unwrap(), NEVER, |shut| !shut.waits).unwrap();
     assert!(!waiting.1.timed_out(), "nothing is appended");
 }
 
-/// All partitions behind one disk.
 fn gated(config: &Config, latch: &Latch) -> Stores {
     let gate = |partition| Box::new(Gate(MemoryStore::new(partition), Arc::clone(latch)));
     let stores: Vec<_> = (0..config.partitions).map(|partition| gate(partition) as Box<dyn Store>).collect();
@@ -171,13 +166,11 @@ impl Store for Gate {
     }
 }
 
-/// The disk keeps a bet waiting past the caller's deadline, or past the service's own limit: the caller is told that
-/// time is up, and the same request gets the one answer once the disk goes on.
+/// The disk blocks a bet beyond a deadline: the call times out, and the repeated request gets its answer later.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_a_call_out_of_time_and_its_repetition_have_one_effect() {
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
-    // Long enough for a busy machine to answer in when the disk goes on.
     config.limits.request_ms_max = 2_000;
     let latch = Latch::default();
     let server = start_on(&config, gated(&config, &latch)).await;
@@ -191,7 +184,7 @@ async fn pl_11_a_call_out_of_time_and_its_repetition_have_one_effect() {
         }
         let status = client.spin.spin(request).await.unwrap_err();
         set(&latch, false);
-        // A deadline of the caller's own may be noticed by its library first, which says Cancelled.
+        // The client library may notice the caller's deadline first and return Cancelled.
         let by_caller = timeout.is_some() && status.code() == Code::Cancelled;
         assert!(by_caller || status.code() == Code::DeadlineExceeded, "{id}: {status}");
         client.play_out(bet(id, &account, "0.01")).await.unwrap();
@@ -201,7 +194,6 @@ async fn pl_11_a_call_out_of_time_and_its_repetition_have_one_effect() {
     server.stop().await.unwrap();
 }
 
-/// PlayStream, call by call.
 struct Play {
     calls: mpsc::Sender<PlayStreamRequest>,
     answers: tonic::Streaming<motherlode_proto::spin::v1::PlayStreamResponse>,
@@ -259,18 +251,17 @@ async fn pl_11_pl_12_a_stream_answers_by_tag_with_what_the_unary_call_says() {
         play.send(tag as u64, Some(Call::Spin(request))).await;
         let (answered, streamed) = play.next().await.unwrap();
         assert_eq!(answered, tag as u64);
-        // The details hold maps of one entry or more, whose order on the wire is free.
         assert_eq!(facts(&streamed.unwrap_err()), facts(&pb::Status::decode(unary.details()).unwrap()));
     }
     play.send(9, None).await;
     assert_eq!(play.next().await.unwrap().1.unwrap_err().code, i32::from(Code::InvalidArgument));
     let Play { calls, mut answers } = play;
     drop(calls);
-    assert_eq!(answers.message().await.unwrap(), None, "it ends when the caller says no more");
+    assert_eq!(answers.message().await.unwrap(), None, "it ends after the caller's last message");
     server.stop().await.unwrap();
 }
 
-/// Bets of one player that are decided on the same state: each is decided again until it has its place.
+/// Bets of one player decided on the same state are decided again until each succeeds.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_bets_of_one_player_on_one_stream_have_one_effect_each() {
     let data = tempfile::tempdir().unwrap();
@@ -285,10 +276,9 @@ async fn pl_11_bets_of_one_player_on_one_stream_have_one_effect_each() {
     for _ in 0..40 {
         match play.next().await.unwrap() {
             (tag, Ok(answer)) => {
-                assert!(steps.insert(answer.position), "a commit of its own for each bet");
+                assert!(steps.insert(answer.position), "one commit per bet");
                 assert!(played.insert(tag, answer).is_none());
             }
-            // A round that waits for a choice holds up those after it.
             (_, Err(status)) => assert_eq!(facts(&status).2["reason"], "ROUND_IN_PROGRESS"),
         }
     }
@@ -305,7 +295,6 @@ async fn pl_11_bets_of_one_player_on_one_stream_have_one_effect_each() {
 async fn pl_11_a_streams_call_out_of_time_and_its_repetition_have_one_effect() {
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
-    // Long enough for a busy machine to answer in when the disk goes on.
     config.limits.request_ms_max = 2_000;
     let latch = Latch::default();
     let server = start_on(&config, gated(&config, &latch)).await;
@@ -327,7 +316,6 @@ async fn pl_11_a_streams_call_out_of_time_and_its_repetition_have_one_effect() {
     server.stop().await.unwrap();
 }
 
-/// A status as what it says, whatever the order of its metadata.
 fn facts(status: &pb::Status) -> (i32, String, BTreeMap<String, String>, Vec<Vec<u8>>) {
     let (info, others): (Vec<_>, Vec<_>) =
         status.details.iter().partition(|detail| detail.type_url.ends_with("ErrorInfo"));
@@ -353,9 +341,8 @@ async fn pl_30_a_stop_ends_a_stream_after_answering_what_it_took() {
     play.send(100, Some(Call::Spin(bet("first", &accounts[0], "0.01")))).await;
     let (_, first) = play.next().await.unwrap();
     first.unwrap();
-    // What is appended next is a bet.
     settled(&ledgers).await;
-    // With the disk shut, calls are taken and none is answered; then the stop comes, then the disk goes on.
+    // With the disk shut, calls are accepted but not answered; the stop begins, then the disk responds.
     set(&latch, true);
     for (tag, account) in accounts.iter().enumerate().skip(1) {
         play.send(tag as u64, Some(Call::Spin(bet("s", account, "0.01")))).await;
@@ -372,17 +359,16 @@ async fn pl_30_a_stop_ends_a_stream_after_answering_what_it_took() {
     let logged = ledgers.all().flat_map(|ledger| commits(ledger, 1));
     let bets = logged.filter(|logged| logged.commit.request_id == "s").count();
     assert!(bets > 0, "the first of them waited for the disk");
-    assert_eq!(bets, answered.len(), "every bet that was logged was answered");
+    assert_eq!(bets, answered.len(), "every logged bet was answered");
 }
 
-/// Watches a pool's counters.
 async fn watch(client: &Client, pool: &str, coins: &[&str]) -> tonic::Streaming<WatchCountersResponse> {
     let coin_values = coins.iter().map(|coin| (*coin).to_owned()).collect();
     let request = WatchCountersRequest { pool_id: pool.to_owned(), coin_values, currency_code: String::new() };
     in_time(async || client.jackpot.clone().watch_counters(request.clone()).await).await.into_inner()
 }
 
-/// Asks again while a busy machine doesn't answer within the service's own limit.
+/// Retries while a busy machine exceeds the service's timeout.
 async fn in_time<T>(ask: impl AsyncFn() -> Result<T, Status>) -> T {
     let asking = async {
         loop {
@@ -400,7 +386,8 @@ fn millis(counters: &WatchCountersResponse) -> i64 {
     time.seconds * 1000 + i64::from(time.nanos) / 1_000_000
 }
 
-/// BW-14 with a refresh of 100 ms: at once, then at every multiple. The stream outlives the limit of a call's time.
+/// With a refresh of 100 ms: a first counter at once, then one at every multiple. The stream outlives the timeout of
+/// calls.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_14_counters_come_at_once_and_at_the_multiples_of_the_refresh() {
     use motherlode_proto::jackpot::v1::{OpenPoolRequest, PoolTerms};
@@ -422,7 +409,7 @@ async fn bw_14_counters_come_at_once_and_at_the_multiples_of_the_refresh() {
     let mut times = vec![];
     let mut position = 0;
     for _ in 0..7 {
-        let update = counters.message().await.unwrap().expect("the stream goes on");
+        let update = counters.message().await.unwrap().expect("the stream continues");
         let figures: Vec<Nano> = update.counters.iter().map(|counter| counter.figure.parse().unwrap()).collect();
         assert_eq!(figures, [Nano(5_000_000_000), Nano(1_000_000_000_000)]);
         assert!(update.position >= position, "the position never falls");
@@ -461,7 +448,6 @@ async fn bw_20_retiring_a_pool_moves_its_increments_and_reserve() {
     let of = |name: &str| server.ledger().books(|books| books.pool(name).unwrap().clone());
     settled(server.ledgers()).await;
     let before = of("bewitched");
-    // A win of this very round would have taken the increments.
     assert!(before.contributions.0 == 75_000_000 && (before.cycle > 1 || before.increments.0 == 75_000_000));
     let retire = RetirePoolRequest {
         request_id: "t".into(),
@@ -482,7 +468,6 @@ async fn bw_20_retiring_a_pool_moves_its_increments_and_reserve() {
         ledger.books(|books| assert!(books.trial_balance().is_empty()));
     }
     client.jackpot.retire_pool(retire).await.expect("the same request has its one effect");
-    // The game goes on without a pool: nothing is contributed.
     let played = client.play_out(bet("after", &account, "1.00")).await.unwrap().pop().unwrap();
     let round = motherlode_proto::ledger::v1::GetRoundRequest { round_id: played.round_id };
     let round = client.ledger.get_round(round).await.unwrap().into_inner().round.unwrap();
@@ -491,7 +476,7 @@ async fn bw_20_retiring_a_pool_moves_its_increments_and_reserve() {
     server.stop().await.unwrap();
 }
 
-/// A bet of a game with a pool of its name must add to it, and only games with a jackpot can.
+/// A pool's bets must contribute, and only games with a jackpot can.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_11_pl_12_no_pool_opens_for_a_game_without_a_jackpot() {
     use motherlode_proto::jackpot::v1::{GetPoolRequest, OpenPoolRequest};
@@ -541,14 +526,13 @@ async fn bw_20_new_terms_wait_for_the_next_cycle() {
     spin.stake.as_mut().unwrap().coins_per_line = 10;
     let spun = client.spin(spin, Some(Force::Pick)).await.unwrap();
     let hit = client.choose("hit.1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap();
-    // The window may have won free spins as well: then the round goes on.
     let mut last = hit.clone();
     for step in 2.. {
         let Some(choice) = motherlode_tests::next_choice(&last) else { break };
         last = client.choose(&format!("hit.{step}"), &spun.round_id, choice, None).await.unwrap();
     }
     let won = hit.jackpot.unwrap().amount.unwrap().amount_minor;
-    // 150 EUR at half a percent is 0.75; a tenth of 20,000.75 by the old seed, the part of a cent kept back.
+    // 150 EUR at 0.5 % is 0.75; a tenth of 20,000.75 by the old seed, without the fraction of a cent.
     assert_eq!(won, 200_007, "the win ends the cycle on the old terms");
     let pool = client.jackpot.get_pool(request).await.unwrap().into_inner().pool.unwrap();
     assert_eq!((pool.cycle, pool.pending_terms.is_none()), (2, true));
@@ -556,7 +540,6 @@ async fn bw_20_new_terms_wait_for_the_next_cycle() {
     let after = client.play_out(bet("after", &account, "1.00")).await.unwrap().pop().unwrap();
     let round = client.ledger.get_round(contribution(after.round_id)).await.unwrap().into_inner().round.unwrap();
     assert_eq!(round.contribution_eur, "0.0375", "0.25 % of 15");
-    // BW-21: the returns follow from the terms in force.
     let request = motherlode_proto::spin::v1::GetGameRequest { game: "bewitched".into(), ..Default::default() };
     let game = client.spin.get_game(request).await.unwrap().into_inner();
     let returns = game.jackpot_returns.unwrap();
@@ -566,7 +549,7 @@ async fn bw_20_new_terms_wait_for_the_next_cycle() {
     server.stop().await.unwrap();
 }
 
-/// A repeated refusal is no repetition of an effect: what was refused is decided anew.
+/// A repeated refusal is not idempotent: the request is decided again.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_10_pl_12_what_was_refused_takes_no_request_id() -> Result<(), Status> {
     let data = tempfile::tempdir().unwrap();

@@ -1,27 +1,20 @@
-//! Calm and attack in turn within one run: the machine is the same for both.
+//! Alternates calm and attack within one run, so that the machine is the same for both.
 
 use crate::{SLOWER_MAX, figure, honest::Rounds, threads, worked};
 use motherlode_tests::Process;
 use std::time::{Duration, Instant};
 use tokio::{task::JoinHandle, time::timeout};
 
-/// Number of calm parts and of attacks.
 pub const TURNS: u32 = 5;
-/// Before each calm part, the service works off the rest of the attack.
 const REST: Duration = Duration::from_secs(1);
-/// Maximum time for the tasks of an attack to end.
 const ENDS: Duration = Duration::from_secs(30);
 
-/// Plays for some time; returns the figures of each honest caller with its name.
 pub trait Play: AsyncFn(Duration) -> Vec<(&'static str, Rounds)> {}
 
 impl<F: AsyncFn(Duration) -> Vec<(&'static str, Rounds)>> Play for F {}
 
-/// Alternates between calm and attack, half of the time each. The tasks of an attack run on threads of low priority, and each ends
-/// at the time it is given.
-///
-/// # Panics
-/// A call of an honest caller failed, or its p99 in an attack is more than [`SLOWER_MAX`] times that of the calm part before.
+/// Alternates between calm and attack, with attack tasks on low-priority threads. Panics if an honest call fails, or if
+/// p99 under attack exceeds [`SLOWER_MAX`] times that of the calm part before.
 pub async fn alternate(
     process: &Process,
     all: Duration,

@@ -1,5 +1,4 @@
-//! Attacks by callers, each at a bounded rate, so that a machine of two processors has some left for the honest
-//! operator: the test is of the service's bounds, not of its speed.
+//! Attacks at bounded rates, which leave processor time for the honest operator: they test bounds, not speed.
 
 use futures_util::future::join_all;
 use motherlode_proto::{
@@ -32,18 +31,15 @@ use tokio::{
 };
 use tonic::{Code, Status};
 
-/// The most that is kept open at a time, by each kind.
 const KEPT: usize = 200;
-/// Past that an answer is none.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
-/// As much as one deposit of EUR may be, in cents, and what it might have been before there was a ceiling.
+/// Maximum deposit in EUR cents, and one from before the ceiling.
 const DEPOSIT_MAX: i64 = 10_000_000_000_000;
 const GREAT: i64 = 1_000_000_000_000_000;
 
 const LEDGER: &str = "/motherlode.ledger.v1.LedgerService/";
 const SPIN: &str = "/motherlode.spin.v1.SpinService/";
 
-/// How what was done ended, by what it was.
 #[derive(Clone, Default)]
 pub struct Tally(Arc<Mutex<BTreeMap<(&'static str, String), u64>>>);
 
@@ -62,7 +58,7 @@ impl Tally {
         );
     }
 
-    /// Every attack was made, and nothing was answered as if the service were broken.
+    /// Checks that every attack was made and no answer was an internal error.
     pub fn check(&self) {
         let tally = self.0.lock().unwrap();
         for what in ATTACKS {
@@ -76,7 +72,6 @@ impl Tally {
         assert!(taken.is_empty(), "superseded versions took bets: {taken:?}");
         let refused = count("superseded rules", "FailedPrecondition RULES_VERSION_SUPERSEDED");
         assert!(refused > 0, "no superseded version refused a bet");
-        // Who is refused is told why: a reason with each.
         let silent: Vec<_> =
             tally.iter().filter(|((what, how), _)| *what == "odd names" && how.ends_with(' ')).collect();
         assert!(silent.is_empty(), "{silent:?}");
@@ -93,7 +88,6 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Names of all, as they are tallied.
 const ATTACKS: [&str; 14] = [
     "silence",
     "half a greeting",
@@ -111,10 +105,9 @@ const ATTACKS: [&str; 14] = [
     "bad tokens",
 ];
 
-/// One who does harm.
 #[derive(Clone)]
 pub struct Attack {
-    /// By a token of the first and of the second who mean harm, and of the platform's.
+    /// Tokens of both hostile operators and of the platform.
     mallory: Target,
     marvin: Target,
     platform: Target,
@@ -123,7 +116,6 @@ pub struct Attack {
 }
 
 impl Attack {
-    /// Opens the accounts of those who mean harm; it's before they do.
     pub async fn prepare(target: &Target) {
         for (operator, player, money) in
             [("mallory", "alice", 1_000_000_000), ("marvin", "alice", 1_000_000), ("marvin", "rich", DEPOSIT_MAX)]
@@ -134,7 +126,6 @@ impl Attack {
         }
     }
 
-    /// Begins all of them.
     pub fn all(target: &Target, tally: &Tally, until: Instant) -> Vec<JoinHandle<()>> {
         let with = |token| target.with(token);
         let (mallory, marvin, platform) = (with("mallory"), with("marvin"), with("first"));
@@ -157,19 +148,16 @@ impl Attack {
         ]
     }
 
-    /// Waits for the next time; false when it's over.
     async fn again(&self, a_second: u32) -> bool {
         sleep(Duration::from_secs(1) / a_second).await;
         Instant::now() < self.until
     }
 
-    /// A client; none while the service refuses the connection.
     async fn client(&self, target: &Target) -> Option<Client> {
         let (url, credentials) = target.honest();
         connect(&url, &credentials, Some(ANSWER_MAX)).await.ok().map(Client::on)
     }
 
-    /// The same, as soon as there is one; none when it's over.
     async fn connected(&self, target: &Target) -> Option<Client> {
         loop {
             if let Some(client) = self.client(target).await {
@@ -181,7 +169,7 @@ impl Attack {
         }
     }
 
-    /// Connections that say nothing, from four addresses.
+    /// Silent connections from four addresses.
     async fn silence(self) {
         let mut kept = VecDeque::new();
         let mut number = 0_u8;
@@ -190,14 +178,13 @@ impl Attack {
             let opened = self.mallory.from(1 + number).tcp().await;
             self.tally.count("silence", if opened.is_ok() { "opened" } else { "refused" });
             kept.extend(opened.ok());
-            // More than one address may have.
             while kept.len() > 2 * KEPT {
                 kept.pop_front();
             }
         }
     }
 
-    /// TLS, and then the beginning of HTTP/2 and no more; or the beginning of TLS.
+    /// TLS with a part of HTTP/2's preface, or a part of TLS.
     async fn half_greetings(self) {
         let mut kept = VecDeque::new();
         while self.again(2).await {
@@ -207,7 +194,6 @@ impl Attack {
                 kept.push_back(wire);
             }
             if let Ok(mut stream) = self.marvin.from(8).tcp().await {
-                // Whether it's taken or not.
                 let _ = stream.write_all(&[0x16, 3, 1, 2, 0, 1]).await;
                 kept.push_back(Box::new(stream));
             }
@@ -217,7 +203,7 @@ impl Attack {
         }
     }
 
-    /// Calls that are opened and reset at once, 500 in a burst.
+    /// Calls opened and reset at once, in bursts of 500.
     async fn resets(self) {
         while self.again(1).await {
             let Ok((mut send, connection)) = self.mallory.http().await else { continue };
@@ -235,7 +221,6 @@ impl Attack {
         }
     }
 
-    /// Streams and pages of which nothing is read, by both.
     async fn unread(self) {
         let account = Some(account("mallory", "alice", "EUR"));
         let list = ListRoundsRequest { account, page_size: 100, ..ListRoundsRequest::default() };
@@ -264,7 +249,7 @@ impl Attack {
         }
     }
 
-    /// Calls whose message is announced and never comes.
+    /// Calls whose announced message never comes.
     async fn half_messages(self) {
         let mut kept: VecDeque<Unread> = VecDeque::new();
         let announced = Bytes::from_static(b"\0\0\0\xff\xff\x0a");
@@ -284,7 +269,7 @@ impl Attack {
         }
     }
 
-    /// A history that grows, asked for by a game that is not in it.
+    /// Lists of a growing history by a game without rounds.
     async fn history(self) {
         let Some(mut client) = self.connected(&self.mallory).await else { return };
         let alice = account("mallory", "alice", "EUR");
@@ -306,7 +291,6 @@ impl Attack {
         }
     }
 
-    /// Self-checks, 50 at a time.
     async fn self_checks(self) {
         let Some(client) = self.connected(&self.platform).await else { return };
         loop {
@@ -327,7 +311,7 @@ impl Attack {
         }
     }
 
-    /// Sessions of play money, each of another player.
+    /// Play money sessions of new players.
     async fn demo_sessions(self) {
         let Some(mut client) = self.connected(&self.marvin).await else { return };
         let mut number = 0;
@@ -344,7 +328,6 @@ impl Attack {
         }
     }
 
-    /// Changes that nobody approves, of one actor.
     async fn proposals(self) {
         let Some(mut client) = self.connected(&self.platform).await else { return };
         let mut number = 0;
@@ -363,7 +346,7 @@ impl Attack {
         }
     }
 
-    /// Bytes that are no message, names that are none, and messages that are too long.
+    /// Malformed messages and names, and oversized messages.
     async fn messages(self) {
         let Some(mut client) = self.connected(&self.marvin).await else { return };
         let mut number = 0_usize;
@@ -390,11 +373,11 @@ impl Attack {
             let spin = SpinRequest { game, ..bet("odd", &account("marvin", "alice", "EUR"), "0.01") };
             let refused = client.spin(spin, None).await;
             self.tally.answer("odd names", &refused);
-            assert!(refused.is_err_and(|status| status.message().len() < 1_000), "what was sent is not sent back");
+            assert!(refused.is_err_and(|status| status.message().len() < 1_000), "input is not echoed");
         }
     }
 
-    /// As much money as there may be and more, and a jackpot on top of it, where outcomes can be forced.
+    /// Amounts at and above the ceilings, and a forced jackpot at the ceiling.
     async fn great_amounts(self) {
         let Some(mut client) = self.connected(&self.marvin).await else { return };
         let rich = account("marvin", "rich", "EUR");
@@ -408,7 +391,6 @@ impl Attack {
             if number.is_multiple_of(40) {
                 let forced = |force| Some(force);
                 let hit = format!("hit-{number}");
-                // The greater the bet, the fewer seeds are tried for a jackpot.
                 let mut great = bet(&hit, &rich, "0.20");
                 if let Some(stake) = &mut great.stake {
                     stake.coins_per_line = 10;
@@ -422,7 +404,7 @@ impl Attack {
         }
     }
 
-    /// Bets by every superseded version of the rules, in real and in play money (PL-41, DM-14).
+    /// Bets by every superseded version, in real and play money (PL-41, DM-14).
     async fn superseded_rules(self) {
         let Some(mut client) = self.connected(&self.mallory).await else { return };
         let older: Vec<_> = games()
@@ -441,7 +423,6 @@ impl Attack {
         }
     }
 
-    /// Tokens that nobody has.
     async fn bad_tokens(self) {
         let mut number = 0;
         let Some(_) = self.connected(&self.mallory).await else { return };

@@ -1,8 +1,7 @@
-//! Cancellations as an attack (PL-42; C1 of the issue): requests of every kind with an effect on a player, each cancelled at a random
-//! moment before, during or after it. Then the log is read: no commit of a request follows its cancellation, and the answers
-//! match the log.
+//! Cancellations as an attack (PL-42): requests of every kind, cancelled before, during or after them. No commit of a
+//! request may follow its cancellation, and the answers must match the log.
 //!
-//! - `MOTHERLODE_CANCELS_SECONDS`: how long it attacks, 30 by default.
+//! - `MOTHERLODE_CANCELS_SECONDS`: seconds of the attack, 30 by default.
 
 use crate::{PROGRAM, asked};
 use futures_util::future::join_all;
@@ -33,16 +32,13 @@ use std::{
 };
 
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
-/// Players, each with one request and its cancellation at a time.
 const PLAYERS: u64 = 16;
-/// Maximum time between a request and its cancellation, in either order.
 const APART: Duration = Duration::from_millis(40);
 const KINDS: [&str; 6] = ["series", "spin", "grant", "grants", "session", "deposit"];
 
-/// A cancelled request, and its answer.
 struct Cancelled {
     kind: &'static str,
-    /// Of the player; of the system for campaigns for many players.
+    /// The player's stream; the system's for campaigns of many players.
     stream: StreamId,
     request_id: String,
     outcome: RequestOutcome,
@@ -50,7 +46,6 @@ struct Cancelled {
 
 fn configure(folder: &Path) -> (String, Target) {
     let certificates = Certificates::make(folder);
-    // Grants need reservations.
     let cap = "[[operators]]\ncampaign_liability_eur_max = 1000000000\n";
     let operators = operator("mallory", &[("mallory", ALL)]).replacen("[[operators]]\n", cap, 1);
     let platform = operator("platform", &[("first", ALL), ("second", ALL)]);
@@ -63,7 +58,6 @@ fn account(player: &str, currency: &str) -> Account {
     Account { operator_id: "mallory".into(), player_id: player.into(), currency_code: currency.into() }
 }
 
-/// Plays a series to its end; its player finishes the waiting rounds.
 async fn series(mut client: Client, id: String, account: Account) {
     let SpinRequest { account, game, stake, witch, .. } = bet("", &account, "0.01");
     let request =
@@ -75,7 +69,6 @@ async fn series(mut client: Client, id: String, account: Account) {
     }
 }
 
-/// Finishes a round that waits for the player.
 async fn finish(client: &mut Client, open: motherlode_proto::spin::v1::Played) {
     let mut last = open;
     while let Some(kind) = next_choice(&last) {
@@ -101,7 +94,6 @@ fn campaign(id: &str, players: [&str; 2]) -> GrantCampaignsRequest {
     }
 }
 
-/// Makes a request, whatever becomes of it.
 async fn act(mut client: Client, kind: &'static str, player: String, id: String) {
     let money = account(&player, "EUR");
     match kind {
@@ -159,7 +151,7 @@ async fn cancel(mut client: Client, kind: &'static str, player: &str, id: &str) 
     Cancelled { kind, stream, request_id: id.into(), outcome }
 }
 
-/// Moments by chance: xorshift, so that a run can be had again.
+/// Seeded xorshift, so that a run can be repeated.
 fn next(random: &mut u64) -> u64 {
     *random ^= *random << 13;
     *random ^= *random >> 7;
@@ -167,7 +159,6 @@ fn next(random: &mut u64) -> u64 {
     *random
 }
 
-/// One player's requests and their cancellations, until a time.
 async fn attack(client: Client, player: u64, until: Instant, all: Arc<Mutex<Vec<Cancelled>>>) {
     let name = format!("v-{player}");
     let mut random = 0x9e37_79b9_7f4a_7c15 ^ (player + 1);
@@ -176,7 +167,6 @@ async fn attack(client: Client, player: u64, until: Instant, all: Arc<Mutex<Vec<
             return;
         }
         let id = match *kind {
-            // Named for all players of the operator.
             "grants" => format!("{kind}-{player}-{number}"),
             _ => format!("{kind}-{number}"),
         };
@@ -198,12 +188,10 @@ async fn attack(client: Client, player: u64, until: Instant, all: Arc<Mutex<Vec<
             }
         );
         all.lock().unwrap().push(cancelled);
-        // Once more, whatever it was: a cancelled one is refused.
         act(client.clone(), kind, name.clone(), id).await;
     }
 }
 
-/// The commits of a log that no process has open.
 fn commits(data: &Path) -> Vec<Commit> {
     let config = Config { data: data.to_owned(), ..Config::default() };
     let stores = motherlode_server::open_stores(&config).unwrap();
@@ -218,12 +206,10 @@ fn commits(data: &Path) -> Vec<Commit> {
     }
 }
 
-/// The requests of which a commit has an effect, by their names alone.
 fn requests(commit: &Commit) -> Vec<(StreamId, String)> {
     let (stream, id) = (commit.stream.clone(), commit.request_id.to_string());
     let parts: Vec<_> = id.split('/').collect();
     let mut all = match parts[..] {
-        // A reservation of many grants, and of one.
         ["campaign", operator, many] => vec![(StreamId::System, format!("of/{operator}/{many}"))],
         ["open-session", request] => vec![(stream.clone(), request.to_owned())],
         ["campaign", operator, player, one] => vec![(StreamId::player(operator, player), one.to_owned())],
@@ -259,7 +245,6 @@ impl Effects {
         self.0.get(&(stream.clone(), request_id.to_owned())).map_or(&[], Vec::as_slice)
     }
 
-    /// Checks an answer against the log.
     fn check(&self, cancelled: &Cancelled) {
         let Cancelled { kind, stream, request_id, outcome } = cancelled;
         let what = format!("{kind} {request_id} of {stream}: {outcome:?}");
@@ -288,7 +273,7 @@ impl Effects {
         if *kind == "series" {
             let started = |event: &Event| matches!(event, Event::RoundStarted(_));
             let rounds = effects.iter().filter(|commit| commit.events.iter().any(started)).count();
-            // A series that was over before is not stopped, but no further round can follow in either case.
+            // A series that was over is not stopped; no round follows in either case.
             assert_eq!(outcome.round_ids.len(), rounds, "{what}");
         }
     }

@@ -1,4 +1,4 @@
-//! The third operator: many players, a constant rate, patience up to a deadline.
+//! The honest operator: many players, a constant rate, retries up to a deadline.
 
 use motherlode_proto::{
     ledger::v1::GetAccountRequest,
@@ -18,14 +18,11 @@ use std::{
 use tokio::{task::JoinSet, time::sleep};
 use tonic::{Code, Request, Status};
 
-/// The deadline of a round's first call, and of each choice.
 const DEADLINE: Duration = Duration::from_secs(2);
-/// Before something is asked again.
 const PAUSE: Duration = Duration::from_millis(50);
-/// So many that a round is over when the next of its player is due.
+/// Enough players for each round to end before the player's next one is due.
 const PLAYERS: u64 = 400;
 
-/// The operator.
 #[derive(Clone)]
 pub struct Honest {
     client: Client,
@@ -34,19 +31,14 @@ pub struct Honest {
     run: u128,
 }
 
-/// How its rounds went.
 #[derive(Default)]
 pub struct Rounds {
-    /// Sorted.
     took: Vec<Duration>,
-    /// Those that were not answered by their deadline.
     pub failed: Vec<String>,
-    /// Answers that had to be asked for again.
     again: u64,
 }
 
 impl Rounds {
-    /// Waits for all of them: the time of each or the reason of its failure, and its number of repetitions.
     pub async fn collect(mut playing: JoinSet<(Result<Duration, String>, u64)>) -> Self {
         let mut rounds = Self::default();
         while let Some(played) = playing.join_next().await {
@@ -75,7 +67,7 @@ impl fmt::Display for Rounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (p50, p99, most) = (self.at(50), self.at(99), self.at(100));
         write!(f, "{} rounds, p50 {p50:.1?}, p99 {p99:.1?}, most {most:.1?}", self.took.len())?;
-        write!(f, ", {} asked again, {} failed", self.again, self.failed.len())
+        write!(f, ", {} repeated, {} failed", self.again, self.failed.len())
     }
 }
 
@@ -112,7 +104,6 @@ impl Honest {
         balances
     }
 
-    /// Plays for so long, and waits for the last round.
     pub async fn play(&self, time: Duration) -> Rounds {
         let (begun, every) = (Instant::now(), Duration::from_secs(1) / self.rate);
         let mut playing = JoinSet::new();
@@ -130,7 +121,6 @@ impl Honest {
         Rounds::collect(playing).await
     }
 
-    /// A round to its end; how long its bet took from when it was due.
     async fn round(&self, number: u64, due: Instant) -> (Result<Duration, Status>, u64) {
         let mut again = 0;
         let request_id = format!("{}-{number}", self.run);
@@ -179,7 +169,7 @@ fn choice(request_id: &str, step: u32, played: &Played, kind: choice::Kind) -> C
     }
 }
 
-/// Asks until there is an answer, or the deadline has come: what may come true later is asked again.
+/// Retries temporary refusals until the deadline.
 async fn patiently<F>(until: Instant, again: &mut u64, ask: impl Fn(Duration) -> F) -> Result<Played, Status>
 where
     F: Future<Output = Result<Option<Played>, Status>>,

@@ -1,18 +1,13 @@
-//! Two operators do what harm callers can, all of it at once, while a third one plays at a constant rate (issue, "Must
-//! show"). Asked for by name: `tests/run hostile`. Loopback only, bounded in time, rates and memory.
+//! Two hostile operators make all attacks at once, while an honest one plays at a constant rate (`tests/run hostile`).
+//! Other tests alternate calm and one attack, or restart the service.
 //!
-//! Attackers run on separate threads with a lower priority than the service and the third (nice 19): on a machine of few
-//! processors the cost of an attack to the attacker must not delay the service. All operators have a rate, as a platform would give
-//! them: it's above what is attacked with, but for what comes in bursts.
+//! Attackers run on threads with the lowest priority (nice 19), so that on a small machine their own cost does not
+//! delay the service. Honest rounds start at fixed times (open loop) and are measured from then; unanswered requests
+//! are repeated with the same id until their deadline. All tests measure, so they run one after another
+//! (`--test-threads=1`).
 //!
-//! The third's rounds begin when they are due, whatever became of those before (open loop), and each is measured from when
-//! it was due. What it gets no answer to, it repeats with the same request id, as the contract says, until its deadline.
-//!
-//! The other tests are one attack each, in which calm and attack alternate, and one of restarts. All of them measure: they run one
-//! after another (`--test-threads=1`).
-//!
-//! - `MOTHERLODE_HOSTILE_SECONDS`: how long all of it takes, 600 by default.
-//! - `MOTHERLODE_HOSTILE_RATE`: the third's rounds a second, 50 by default.
+//! - `MOTHERLODE_HOSTILE_SECONDS`: duration, 600 by default.
+//! - `MOTHERLODE_HOSTILE_RATE`: honest rounds per second, 50 by default.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -43,26 +38,24 @@ use tokio::runtime::Runtime;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_motherlode-under-test");
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
-/// The third's p99 may be so many times what it was before.
+/// Maximum ratio of the honest p99 to that before the attack.
 const SLOWER_MAX: u32 = 3;
-/// Each operator's limits, a second and at once: the third opens its players' accounts at once.
+/// Rate limit per operator, and its burst: the honest operator opens all accounts at once.
 const CALLS_A_SECOND: u32 = 200;
 const CALLS_AT_ONCE: u32 = 1_000;
-/// How much nicer those are who mean harm (sched(7)): below all threads of the service, of which some have 10.
+/// Niceness of attackers (sched(7)); some threads of the service have 10.
 const NICER: i32 = 19;
-/// The service may take so much memory.
 const BYTES_MAX: u64 = 1 << 30;
 
 fn asked(variable: &str, default: u64) -> u64 {
     env::var(variable).map_or(default, |asked| asked.parse().expect("it's a number"))
 }
 
-/// Writes the configuration: TLS, two who mean harm, one who plays, and the platform, whose token one of them has got.
+/// Writes the configuration: TLS, two hostile operators, an honest one, and the platform, whose token leaked.
 fn configure(folder: &Path) -> (String, Target) {
     let certificates = Certificates::make(folder);
     let rate = format!("calls_per_second_max = {CALLS_A_SECOND}\ncalls_burst_max = {CALLS_AT_ONCE}\n");
     let operators = ["mallory", "marvin", "honest"].map(|id| {
-        // The operator's own lines come before those of its credentials.
         operator(id, &[(id, ALL)]).replacen(
             "[[operators.credentials]]",
             &(rate.clone() + "[[operators.credentials]]"),
@@ -77,7 +70,6 @@ fn configure(folder: &Path) -> (String, Target) {
     (file.display().to_string(), Target::tls(nowhere, &certificates.root))
 }
 
-/// The threads of those who mean harm.
 fn threads() -> Runtime {
     let mut threads = tokio::runtime::Builder::new_multi_thread();
     let nicer = || {
@@ -106,7 +98,7 @@ async fn uf_01_to_uf_10_two_operators_mean_harm_and_a_third_one_plays() {
     let honest = Honest::connect(&target.with("honest"), rate).await;
     honest.fund().await;
     Attack::prepare(&target).await;
-    // What is loaded and connected once is no part of the measure.
+    // Excludes loading and connecting from the measurement.
     honest.play(Duration::from_secs(2)).await;
     let calm = honest.play(all / 6).await;
     println!("calm:     {calm}; {} MB", figure(&process, "VmHWM:") >> 20);
@@ -121,7 +113,7 @@ async fn uf_01_to_uf_10_two_operators_mean_harm_and_a_third_one_plays() {
     let before = (worked(process.id()), worked(std::process::id()));
     let attacked = honest.play(all * 5 / 6).await;
     let memory = figure(&process, "VmHWM:");
-    println!("attacked: {attacked}; {} MB at the most, {} descriptors", memory >> 20, descriptors(&process));
+    println!("attacked: {attacked}; at most {} MB, {} descriptors", memory >> 20, descriptors(&process));
     let (service, callers) = (worked(process.id()) - before.0, worked(std::process::id()) - before.1);
     println!("          processor time: {service:.0} s the service, {callers:.0} s the callers");
     for attack in harm {
@@ -153,10 +145,10 @@ async fn uf_01_to_uf_10_two_operators_mean_harm_and_a_third_one_plays() {
     tally.check();
 }
 
-/// Seconds of processor time that a process has used: user's and system's, in hundredths (proc(5)).
+/// Returns the processor seconds of a process from user and system time in 1/100 s (proc(5)).
 fn worked(id: u32) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
-    // After the name, which may hold spaces: the state is the third field, the times are the 14th and the 15th.
+    // After the name, which may have spaces: field 3 is the state, the times are 14 and 15.
     let (_, rest) = stat.rsplit_once(") ").unwrap();
     rest.split_whitespace().skip(11).take(2).map(|ticks| ticks.parse::<f64>().unwrap() / 100.0).sum()
 }

@@ -1,4 +1,4 @@
-//! A restart while strangers and readers hold connections (issue 13, A6).
+//! A restart while strangers and readers hold connections.
 
 use crate::{
     PROGRAM,
@@ -16,13 +16,11 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
 
 const TURNS: u32 = 10;
-/// Connections with HTTP/2's preface and no call, and the number of their addresses.
 const IDLE: usize = 1_000;
 const ADDRESSES: u8 = 10;
-/// Connections with streams of which nothing is read.
 const UNREAD: u8 = 60;
 const STREAMS: usize = 10;
-/// From SIGTERM until the next process answers a bet.
+/// Maximum time from SIGTERM to the next process's first answer to a bet.
 const GAP_MAX: Duration = Duration::from_secs(1);
 
 async fn idle(target: &Target) -> Wire {
@@ -35,7 +33,6 @@ async fn idle(target: &Target) -> Wire {
 #[tokio::test(flavor = "multi_thread")]
 async fn at_a6_restarts_with_idle_and_unread_connections_leave_no_more_than_a_second_without_service() {
     let folder = tempfile::tempdir().unwrap();
-    // All of them stay open: none makes way for another.
     let (file, target) = configure(folder.path(), "connections_max = 2048");
     let data = folder.path().join("data");
     let mut process = Process::start(PROGRAM, &data, Some(&file));
@@ -44,7 +41,6 @@ async fn at_a6_restarts_with_idle_and_unread_connections_leave_no_more_than_a_se
         let at = target.at(process.address);
         let honest = Honest::connect(&at.with("honest"), rate()).await;
         if turn == 0 {
-            // The log is longer than the buffers of a call that follows it.
             honest.fund().await;
         }
         let addresses: Vec<_> = (0..ADDRESSES).map(|number| at.from(2 + number)).collect();

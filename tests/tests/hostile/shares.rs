@@ -1,7 +1,5 @@
-//! One operator takes as much as it can of everything that operators share (issue 13, B3): calls, log bytes and open rounds.
-//! Its callers make the next request as soon as the one before is answered.
-//!
-//! The time is that of the attacks on the listeners (`MOTHERLODE_STRANGERS_SECONDS`).
+//! One operator takes as much as it can of shared resources: calls, log bytes and open rounds. The duration is
+//! `MOTHERLODE_STRANGERS_SECONDS`.
 
 use crate::{
     BYTES_MAX, PROGRAM,
@@ -32,28 +30,20 @@ use tokio::{sync::mpsc, task::JoinHandle, time::sleep};
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::Status;
 
-/// Callers with one request at a time: of reads, of bets and series, and of bets that leave a round open.
 const READERS: u64 = 32;
 const BETTORS: u64 = 32;
 const OPENERS: u64 = 16;
-/// Streams with a connection each, and players on each with one call at a time.
 const STREAMS: u64 = 2;
 const STREAM_PLAYERS: u64 = 512;
-/// Other callers on one connection.
 const ON_ONE: u64 = 8;
-/// Open rounds of an operator in this test.
 const OPEN_MAX: u64 = 2_000;
-/// Pause after a refusal.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// One that takes as much as it can.
 #[derive(Clone)]
 struct Greedy {
     client: Client,
     until: Instant,
-    /// Answers by kind and status.
     counts: Arc<Mutex<BTreeMap<(&'static str, String), u64>>>,
-    /// Names its players and requests.
     next: Arc<AtomicU64>,
 }
 
@@ -83,7 +73,6 @@ impl Greedy {
         }
     }
 
-    /// Bets, and series of 200 bets, in turn.
     async fn bet(mut self, player: u64) {
         let account = account(&format!("bettor-{player}"));
         while !self.is_over() {
@@ -126,7 +115,6 @@ impl Greedy {
         }
     }
 
-    /// Bets and choices of many players on one stream.
     async fn stream(mut self, number: u64) {
         let (sender, calls) = mpsc::unbounded_channel();
         let mut answers = match self.client.spin.play_stream(UnboundedReceiverStream::new(calls)).await {
@@ -173,7 +161,6 @@ impl Greedy {
         }
     }
 
-    /// Bets of new players that each leave a round open.
     async fn open(mut self) {
         while !self.is_over() {
             let account = account(&format!("opener-{}", self.id()));
@@ -192,7 +179,6 @@ impl Greedy {
                 ..SpinRequest::default()
             };
             let bought = self.client.spin(bought, None).await;
-            // Some are over at once.
             let is_open = bought.as_ref().map_or(true, |played| played.state() == RoundState::Open);
             self.counted(if is_open { "open rounds" } else { "rounds over at once" }, &bought).await;
         }
@@ -216,7 +202,7 @@ async fn clients(target: &Target, connections: u64) -> Vec<Client> {
     clients
 }
 
-/// Bytes written by a process to files and sockets (proc(5)).
+/// Returns the bytes written by a process to files and sockets (proc(5)).
 fn written(process: &Process) -> u64 {
     let io = std::fs::read_to_string(format!("/proc/{}/io", process.id())).unwrap();
     io.lines().find_map(|line| line.strip_prefix("wchar: ")?.parse().ok()).unwrap()

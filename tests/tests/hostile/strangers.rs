@@ -1,6 +1,6 @@
-//! Attacks on the listeners (issue 13, B1 and B2): connections that hold places, and frames without a call.
+//! Attacks on the listeners: held connections, and frames without a call.
 //!
-//! - `MOTHERLODE_STRANGERS_SECONDS`: seconds of each attack, 60 by default; in five parts, with a calm one before each.
+//! - `MOTHERLODE_STRANGERS_SECONDS`: seconds per attack, 60 by default; in five parts, with a calm one before each.
 
 use crate::{
     ALL, PROGRAM,
@@ -29,39 +29,28 @@ use tokio::{
     time::{sleep, sleep_until, timeout, timeout_at},
 };
 
-/// Connections from each address of an attacker.
+/// Connections per address of an attacker.
 const PER_ADDRESS: u8 = 64;
-/// Last numbers of the addresses with silent connections, and of those with watches.
 const SILENT: std::ops::Range<u8> = 2..11;
 const WATCHES: std::ops::Range<u8> = 11..19;
-/// Pause before an attacker reopens a closed connection.
 const REOPEN: Duration = Duration::from_millis(250);
-/// Connections kept by the gateway.
 const KEPT: usize = 100;
-/// Calls of the gateway, and honest calls on new connections, per second.
 const GATEWAY_RATE: u32 = 50;
 const FRESH_RATE: u32 = 20;
-/// The deadline of an honest call.
 const DEADLINE: Duration = Duration::from_secs(2);
-/// Connections of the flood, and its maximum bytes per second on one.
 const FLOODS: usize = 2;
 const FLOOD_RATE: u32 = 25 << 20;
-/// Bytes of one write of the flood.
 const FLOOD_BYTES: usize = 64 << 10;
-/// Connections of each flood per second at most.
 const FLOODS_OPENED: u32 = 50;
 
-/// Attack time of a test.
 pub fn seconds() -> Duration {
     Duration::from_secs(asked("MOTHERLODE_STRANGERS_SECONDS", 60).max(5))
 }
 
-/// Rounds per second of the honest operator.
 pub fn rate() -> u32 {
     u32::try_from(asked("MOTHERLODE_HOSTILE_RATE", 50)).unwrap()
 }
 
-/// Writes a configuration with TLS, the console and two operators.
 pub fn configure(folder: &Path, limits: &str) -> (PathBuf, Target) {
     let certificates = Certificates::make(folder);
     let operators = ["mallory", "honest"].map(|id| operator(id, &[(id, ALL)])).concat();
@@ -71,7 +60,7 @@ pub fn configure(folder: &Path, limits: &str) -> (PathBuf, Target) {
     (file, Target::tls(([127, 0, 0, 1], 0).into(), &certificates.root))
 }
 
-/// Calls at a constant rate, each measured from when it was due.
+/// Calls at a constant rate, each measured from its due moment.
 async fn at_rate(
     rate: u32,
     time: Duration,
@@ -106,7 +95,7 @@ async fn answered(wire: &mut Wire, call: &str) -> Result<(), String> {
     }
 }
 
-/// The honest operator's callers in JSON: a gateway with kept connections, and others that open one per call.
+/// The honest operator's JSON callers: a gateway with kept connections, and callers with one connection per call.
 struct Gateway {
     gateway: Target,
     fresh: Target,
@@ -123,14 +112,13 @@ impl Gateway {
         let mut kept = vec![];
         for _ in 0..KEPT {
             let mut wire = gateway.wire().await.unwrap();
-            // The same request again has the same answer.
             answered(&mut wire, &open).await.unwrap();
             kept.push(Arc::new(Mutex::new(wire)));
         }
         Self { gateway, fresh, kept, next: AtomicUsize::default(), number: Arc::default() }
     }
 
-    /// Deposits on the kept connections in turn. They are never reopened: a call on a closed one fails.
+    /// Deposits on the kept connections in turn. They are never reopened, so a closed one fails its call.
     async fn play(&self, time: Duration) -> Rounds {
         at_rate(GATEWAY_RATE, time, |_| {
             let wire = Arc::clone(&self.kept[self.next.fetch_add(1, Ordering::Relaxed) % KEPT]);
@@ -140,7 +128,6 @@ impl Gateway {
         .await
     }
 
-    /// Deposits on a new connection each, which is opened again until the deadline.
     async fn play_fresh(&self, time: Duration) -> Rounds {
         at_rate(FRESH_RATE, time, |due| {
             let (target, number) = (self.fresh.clone(), self.number.fetch_add(1, Ordering::Relaxed));
@@ -165,7 +152,6 @@ impl Gateway {
     }
 }
 
-/// Counts of an attack.
 #[derive(Default)]
 struct Counts {
     silent: AtomicU64,
@@ -178,7 +164,6 @@ fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Reads until the connection ends or the time is over.
 async fn hold(wire: &mut (impl AsyncReadExt + Unpin), until: Instant, counts: &Counts) {
     let read = async {
         let mut bytes = [0; 1_024];
@@ -189,7 +174,6 @@ async fn hold(wire: &mut (impl AsyncReadExt + Unpin), until: Instant, counts: &C
     }
 }
 
-/// Keeps one silent connection.
 async fn silence(target: Target, first: Duration, until: Instant, counts: Arc<Counts>) {
     sleep(first).await;
     while Instant::now() < until {
@@ -201,7 +185,6 @@ async fn silence(target: Target, first: Duration, until: Instant, counts: Arc<Co
     }
 }
 
-/// Keeps one connection with a watch in JSON, even a refused one.
 async fn watch(target: Target, first: Duration, until: Instant, counts: Arc<Counts>) {
     sleep(first).await;
     let call = target.json("JackpotService/WatchCounters", r#"{"poolId": "bewitched"}"#);
@@ -236,7 +219,6 @@ async fn at_b1_silent_connections_and_watches_refuse_and_delay_no_honest_caller(
     let attack = |until| {
         let mut attackers = vec![];
         for number in 0..PER_ADDRESS {
-            // All are open within two seconds.
             let first = Duration::from_millis(25) * number.into();
             for address in SILENT {
                 let target = json.from(address);
@@ -258,7 +240,8 @@ async fn at_b1_silent_connections_and_watches_refuse_and_delay_no_honest_caller(
     assert_eq!(process.terminate().await, Some(0));
 }
 
-/// Frames without a call, by their names: WINDOW_UPDATE, PRIORITY, PING, SETTINGS with an unknown setting (RFC 9113, 6).
+/// Returns frames without a call by name: WINDOW_UPDATE, PRIORITY, PING, SETTINGS with an unknown setting (RFC 9113,
+/// 6).
 fn frames() -> [(&'static str, Vec<u8>); 4] {
     let frame = |kind: u8, stream: u8, payload: &[u8]| {
         let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
@@ -272,14 +255,13 @@ fn frames() -> [(&'static str, Vec<u8>); 4] {
     ]
 }
 
-/// Bytes of frames of one kind, and connections ended by the service.
 #[derive(Default)]
 struct Flooded {
     bytes: AtomicU64,
     ended: AtomicU64,
 }
 
-/// Floods on one connection after another without a credential, with one kind of frame each.
+/// Floods connections without a credential with one kind of frame each, one connection after another.
 async fn flood(target: Target, number: usize, until: Instant, flooded: Arc<[Flooded; 4]>) {
     let kinds = frames();
     let many = kinds.map(|(_, frame)| frame.repeat(FLOOD_BYTES / frame.len()));

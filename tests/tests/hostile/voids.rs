@@ -1,7 +1,7 @@
-//! Voids as an attack (PL-38; B1 and B2 of the issue): one operator bets and voids as fast as it can, its own hits of the jackpot too,
-//! while another plays at a constant rate and hits the jackpot now and then.
+//! Voids as an attack (PL-38): one operator bets and voids at the highest rate, including its jackpot hits, while
+//! another plays and hits.
 //!
-//! - `MOTHERLODE_VOIDS_SECONDS`: how long it attacks in all, 60 by default; in five parts, with a calm one before each.
+//! - `MOTHERLODE_VOIDS_SECONDS`: seconds of the attack, 60 by default; in five parts, with a calm one before each.
 
 use crate::{PROGRAM, asked, honest::Honest};
 use futures_util::future::join_all;
@@ -34,18 +34,12 @@ use std::{
 use tonic::Status;
 
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
-/// Calm and attack alternate so many times.
 const TURNS: u32 = 5;
-/// Bets that are voided, a second at the most, by so many players at a time.
 const FLOOD: u32 = 1_500;
 const FLOODING: u64 = 32;
-/// The honest operator's hits in each attack.
 const HITS: u32 = 6;
-/// Rounds of the bulk void.
 const BULK: usize = 1_000;
-/// The next start listens within it.
 const LISTENS: Duration = Duration::from_secs(2);
-/// Contribution of a bet of a cent, in 1e-9 EUR.
 const CENT: i128 = 50_000;
 
 fn configure(folder: &Path) -> (String, Target) {
@@ -72,7 +66,7 @@ async fn void(client: &mut Client, request_id: String, round_id: &str) -> Result
     Ok(client.ledger.void_round(request).await?.into_inner())
 }
 
-/// A round that hits the jackpot, by the dealer's script; its name, and where the award stands in the answer.
+/// Plays a round with a forced hit; returns its id and the award's state in the answer.
 async fn hit(client: &mut Client, account: &Account, id: &str) -> Result<(String, State), Status> {
     let mut request = bet(id, account, "0.20");
     if let Some(stake) = &mut request.stake {
@@ -80,7 +74,6 @@ async fn hit(client: &mut Client, account: &Account, id: &str) -> Result<(String
     }
     let spun = client.spin(request, Some(Force::Pick)).await?;
     let chosen = client.choose(&format!("{id}.1"), &spun.round_id, vials(), Some(Force::Jackpot)).await?;
-    // A bet that also wins free spins leaves its round open.
     if chosen.state() == RoundState::Open {
         let request =
             SkipRoundRequest { request_id: format!("{id}.2"), round_id: spun.round_id.clone(), ..Default::default() };
@@ -89,14 +82,12 @@ async fn hit(client: &mut Client, account: &Account, id: &str) -> Result<(String
     Ok((spun.round_id, chosen.jackpot.map_or(State::Unspecified, |won| won.state())))
 }
 
-/// The attack's counts.
 #[derive(Default)]
 struct Flood {
     voided: AtomicU64,
     refused: AtomicU64,
 }
 
-/// Bets of a cent, each voided, until a time; by one of the flooding players.
 async fn flood(target: Target, player: u64, turn: u32, until: Instant, flood: Arc<Flood>) {
     let mut client = client(&target, "mallory").await;
     let account = account("mallory", &format!("flood-{player}"));
@@ -117,7 +108,6 @@ async fn flood(target: Target, player: u64, turn: u32, until: Instant, flood: Ar
             flood.refused.fetch_add(1, Ordering::Relaxed);
             continue;
         };
-        // A round that waits for a choice can be voided like any other.
         match void(&mut client, format!("{id}-v"), &played.round_id).await {
             Ok(voided) if voided.change_id == 0 => flood.voided.fetch_add(1, Ordering::Relaxed),
             _ => flood.refused.fetch_add(1, Ordering::Relaxed),
@@ -125,7 +115,6 @@ async fn flood(target: Target, player: u64, turn: u32, until: Instant, flood: Ar
     }
 }
 
-/// Hits of the attacker's own player, each voided at once; the proposals' rounds.
 async fn own_hits(mut client: Client, turn: u32) -> Vec<String> {
     let own = account("mallory", "own");
     let mut rounds = vec![];
@@ -139,7 +128,7 @@ async fn own_hits(mut client: Client, turn: u32) -> Vec<String> {
     rounds
 }
 
-/// The honest operator's hits, spread over an attack; each must be paid within the wait of its answer (`award_wait_ms_max`).
+/// Hits with the honest operator throughout a part; each award must be paid within `award_wait_ms_max`.
 async fn honest_hits(mut client: Client, turn: String, all: Duration) {
     for number in 0..HITS {
         let player = account("honest", &format!("lucky-{}", number % 3));
@@ -165,7 +154,6 @@ fn eur(text: &str) -> i128 {
     text.parse::<Nano>().unwrap().0
 }
 
-/// Waits until something is so; bounded.
 async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let wait = async {
         while !is_so().await {
@@ -175,7 +163,7 @@ async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     tokio::time::timeout(Duration::from_secs(60), wait).await.unwrap_or_else(|_| panic!("{what}"));
 }
 
-/// A bulk void under one incident of the platform's: every contribution is back, to the nano.
+/// Voids many rounds under one incident and checks that every contribution is returned exactly.
 async fn bulk(honest: &mut Client, first: &mut Client, second: &mut Client) {
     let begun = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let player = account("honest", "bulk");
@@ -201,7 +189,6 @@ async fn bulk(honest: &mut Client, first: &mut Client, second: &mut Client) {
         sum.is_some_and(|sum| eur(&sum.contributions_eur) == contributed)
     })
     .await;
-    // Rounded up, so that the last second is covered.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 1;
     let time = |seconds: u64| Some(prost_types::Timestamp { seconds: seconds.try_into().unwrap(), nanos: 0 });
     let incident = Incident {
@@ -248,11 +235,11 @@ async fn mf_b1_mf_b2_voids_do_not_pay_and_delay_no_other_operator() {
     mallory.fund_account(&account("mallory", "own"), 10_000_000).await;
     playing.play(Duration::from_secs(2)).await;
 
-    // The attacker's own work is not to be taken for the service's.
+    // Separates the attacker's processor time from the service's.
     let threads = crate::threads();
     let (counts, mut own, mut slowest) = (Arc::new(Flood::default()), vec![], vec![]);
     for turn in 0..TURNS {
-        // The dealer's script costs the service time: there are as many hits in the calm parts.
+        // The dealer's script takes the service's time, so calm parts have as many hits.
         let hits = tokio::spawn(honest_hits(honest.clone(), format!("calm-{turn}"), all / TURNS));
         let calm = playing.play(all / TURNS).await;
         hits.await.unwrap();
@@ -275,7 +262,7 @@ async fn mf_b1_mf_b2_voids_do_not_pay_and_delay_no_other_operator() {
     let voided = counts.voided.load(Ordering::Relaxed);
     println!("voids:    {voided} in {all:?}, {} refused", counts.refused.load(Ordering::Relaxed));
 
-    // B1: what voided rounds contributed is in the pool to the nano; hits whose awards the proposals came before are not paid.
+    // The pool has exactly the voided rounds' contributions, and held awards are not paid.
     until("the voids are summed", async || {
         let sum = not_returned(&mut first, "mallory").await;
         sum.is_some_and(|sum| sum.voids == voided && eur(&sum.contributions_eur) == i128::from(voided) * CENT)
@@ -286,7 +273,6 @@ async fn mf_b1_mf_b2_voids_do_not_pay_and_delay_no_other_operator() {
     let waiting = first.ledger.list_changes(ListChangesRequest {}).await.unwrap().into_inner().changes;
     assert_eq!(waiting.len(), own.len(), "each hit waits for the platform");
     for (change, number) in waiting.iter().zip(0..) {
-        // Whatever was paid before the proposal is charged to who proposed.
         let (request_id, award_cost) = (format!("own-{number}"), 1);
         let request =
             ApproveChangeRequest { request_id, change_id: change.change_id, award_cost, actor: String::new() };
@@ -302,7 +288,6 @@ async fn mf_b1_mf_b2_voids_do_not_pay_and_delay_no_other_operator() {
     }
     bulk(&mut honest, &mut first, &mut second).await;
 
-    // B2: the next start listens at once, whatever there was to do.
     assert_eq!(process.terminate().await, Some(0));
     let begun = Instant::now();
     let process = start();

@@ -1,5 +1,4 @@
-//! A sixth game, from a test's folder, through the whole service: bets, a jackpot, a collection, a gamble, a void, a
-//! page, a replay, an audit. No code but the game's own knows its name. A program of its own, since it adds to the list
+//! A sixth game, defined in a test folder, through the whole service. A separate program, because it extends the list
 //! of games.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -18,14 +17,12 @@ use motherlode_tests::{Client, EUR, checked, play, replayed, smallest, stake_on,
 use sixth::{LANTERN, Lantern};
 
 const DEPOSIT: i64 = 1_000_000;
-/// As the data file says.
 const SPARKS: i64 = 11;
 
 fn minor(money: Option<&Money>) -> i64 {
     money.unwrap().amount_minor
 }
 
-/// The smallest stake.
 fn one_coin(game: &dyn Game) -> Stake {
     let limits = &game.info().limits;
     Stake {
@@ -36,7 +33,6 @@ fn one_coin(game: &dyn Game) -> Stake {
     }
 }
 
-/// Sparks as the ledger has them.
 async fn sparks(client: &mut Client, account: &Account) -> i64 {
     let request = ListCollectionsRequest { account: Some(account.clone()), game: "lantern".to_owned() };
     let found = client.ledger.list_collections(request).await.unwrap().into_inner().collections;
@@ -47,8 +43,8 @@ async fn sparks(client: &mut Client, account: &Account) -> i64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_02_pl_04_pl_06_a_sixth_game_is_served_with_its_jackpot_and_its_collection() {
     let lantern: &'static Lantern = Box::leak(Box::new(Lantern::of(&LANTERN).unwrap()));
-    assert!(add_games(&[lantern]), "nobody has asked for the list yet");
-    assert!(!add_games(&[lantern]), "the list is what it is");
+    assert!(add_games(&[lantern]), "the list is not used yet");
+    assert!(!add_games(&[lantern]), "the list is fixed");
     let game: &'static dyn Game = latest("lantern").unwrap();
 
     let data = tempfile::tempdir().unwrap();
@@ -67,7 +63,6 @@ async fn pl_02_pl_04_pl_06_a_sixth_game_is_served_with_its_jackpot_and_its_colle
         assert_eq!(played.state(), RoundState::Settled);
         let lines: u64 = played.outcome.as_ref().unwrap().spins[0].wins.iter().map(|win| win.coins).sum();
         let (bet, win) = (minor(played.bet.as_ref()), minor(played.win.as_ref()));
-        // A coin is a cent, and the bet is one coin.
         let mut due = i64::try_from(lines).unwrap();
         own += i32::try_from(lines).unwrap();
         if due > 0 {
@@ -90,7 +85,7 @@ async fn pl_02_pl_04_pl_06_a_sixth_game_is_served_with_its_jackpot_and_its_colle
     balance += jackpots.iter().sum::<i64>();
     assert_eq!((client.balance(&account).await, sparks(&mut client, &account).await), (balance, carried));
 
-    // A game with a collection and a pool is compared with its return without both: the lit lantern's wins are collected ones.
+    // Such a game's return is compared without pool and collection.
     let request = ListReturnsRequest { game: "lantern".to_owned(), ..ListReturnsRequest::default() };
     let returns = client.report.list_returns(request).await.unwrap().into_inner();
     let lines = game.par(&one_coin(game)).unwrap().part("base_lines");
@@ -111,7 +106,7 @@ async fn pl_02_pl_04_pl_06_a_sixth_game_is_served_with_its_jackpot_and_its_colle
     }
     assert!(gambled > 0);
 
-    // PL-04: the spark of the latest winner goes with it.
+    // PL-04: the latest winner's spark is voided with it.
     let request = GetRoundRequest { round_id: winner.clone() };
     let round = client.ledger.get_round(request).await.unwrap().into_inner().round.unwrap();
     assert!(!round.contribution_eur.is_empty());

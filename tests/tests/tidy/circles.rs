@@ -1,4 +1,4 @@
-//! Modules of a crate stand on each other one way: none imports one that imports it back, directly or round about.
+//! Modules of a crate do not import each other in a circle.
 
 use std::{fs, path::Path};
 
@@ -7,13 +7,12 @@ use crate::{
     root,
 };
 
-/// The floors of crates that have some, from the ground up: folders that import none above them.
+/// Layers of crates, lowest first: a folder imports only earlier ones.
 const FLOORS: [(&str, &[&str]); 2] = [
     ("engine/slots", &["contract", "parts", "math", "games"]),
     ("engine/books", &["values", "events", "statement", "play", "state", "fold"]),
 ];
 
-/// The folders of all crates that are shipped.
 fn crates() -> Vec<String> {
     let mut found = vec!["proto".to_owned()];
     for folder in ["engine", "services"] {
@@ -26,7 +25,7 @@ fn crates() -> Vec<String> {
     found
 }
 
-/// A crate's files and their text, by path beneath `src`.
+/// Collects a crate's files and their text by path below `src`.
 fn files(folder: &Path, before: &str, found: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -89,7 +88,6 @@ fn no_floor_imports_one_above_it() {
     }
 }
 
-/// The circles of a small made-up crate, in words.
 fn of(files: &[(&str, &str)]) -> Vec<String> {
     let circles = circles(&imports(files.iter().copied()));
     circles.iter().map(|circle| circle.iter().map(in_words).collect::<Vec<_>>().join(" ")).collect()

@@ -1,4 +1,4 @@
-//! Documents name files and folders that are there.
+//! Files and folders named in documents exist.
 
 use crate::root;
 use std::{
@@ -6,13 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Endings by which a word in a document is taken for a file of this project.
+/// Endings that mark a word as a file of this project.
 const FILES: [&str; 5] = [".rs", ".py", ".proto", ".toml", ".md"];
 
-/// Folders that are made by running something, and files that are read elsewhere.
+/// Generated folders, and files of other projects.
 const ELSEWHERE: [&str; 4] = ["target/", "tests/.venv/", "fuzz/corpus/", "fuzz/artifacts/"];
 
-/// Paths of all files and folders, from the root.
 pub(crate) fn paths() -> Vec<PathBuf> {
     fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {
@@ -32,7 +31,7 @@ pub(crate) fn paths() -> Vec<PathBuf> {
     found
 }
 
-/// `a/{b,c}.rs` is `a/b.rs` and `a/c.rs`.
+/// Expands `a/{b,c}.rs` to `a/b.rs` and `a/c.rs`.
 fn alternatives(name: &str) -> Vec<String> {
     let innermost = name.find('}').and_then(|close| Some((name[..close].rfind('{')?, close)));
     let Some((open, close)) = innermost else { return vec![name.to_owned()] };
@@ -40,7 +39,7 @@ fn alternatives(name: &str) -> Vec<String> {
     name[open + 1..close].split(',').flat_map(|part| alternatives(&whole(part))).collect()
 }
 
-/// A word between backticks that names a file, or a folder from the root.
+/// Checks whether a word in backticks is a path from the root.
 fn is_path(word: &str, folders: &[String]) -> bool {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./{},".contains(letter);
     let from_root = folders.iter().any(|folder| word.starts_with(folder.as_str()));
@@ -60,7 +59,7 @@ fn every_path_in_a_document_is_there() {
     let documents: Vec<_> = paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
     assert!(documents.len() > 10, "the documents are found");
     let mut missing = vec![];
-    // What changed is told with the names of its time.
+    // The changelog names files of earlier versions.
     for document in documents.into_iter().filter(|path| !path.ends_with("CHANGELOG.md")) {
         let text = fs::read_to_string(root().join(document)).unwrap();
         let words = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));

@@ -1,4 +1,4 @@
-//! Rules that no compiler checks: what the engine may depend on, how long files are, and which rules tests name.
+//! Rules that no compiler checks: the engine's dependencies, lengths of files, rules named by tests.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -17,10 +17,9 @@ use std::{
     process::Command,
 };
 
-/// Lines of the longest file that can still be read in one go.
 const LINES_MAX: usize = 600;
 
-/// All that the engine may stand on, of its own choice: arithmetic, data, hashing, signatures, a generator that is handed its seed.
+/// Direct dependencies allowed in the engine: arithmetic, data, hashing, signatures, a seeded generator.
 const ENGINE_MAY_USE: [&str; 12] = [
     "data-encoding",
     "ed25519-dalek",
@@ -30,19 +29,17 @@ const ENGINE_MAY_USE: [&str; 12] = [
     "rand_chacha",
     "serde",
     "sha2",
-    // Vectors and names with room in place.
     "smallvec",
     "smol_str",
     "thiserror",
     "toml",
 ];
 
-/// Crates that rounds stand on: the books, the games, and the messages of the log. By them it reaches what carries
-/// messages over the wire, of which it names nothing.
+/// Direct dependencies allowed in `rounds`, which reaches gRPC crates only through the messages.
 const ROUNDS_MAY_USE: [&str; 6] =
     ["motherlode-books", "motherlode-proto", "motherlode-slots", "prost", "prost-types", "thiserror"];
 
-/// Crates that the engine must not reach by any path: I/O, async, clocks, ambient randomness.
+/// Crates that the engine must not depend on even indirectly: I/O, async, clocks, ambient randomness.
 const ENGINE_MUST_NOT_REACH: [&str; 15] = [
     "async-std",
     "chrono",
@@ -65,7 +62,6 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// Every source file of the project with one of these endings, path and text.
 fn sources(endings: &[&str]) -> Vec<(PathBuf, String)> {
     fn walk(folder: &Path, endings: &[&str], found: &mut Vec<(PathBuf, String)>) {
         for entry in fs::read_dir(folder).unwrap() {
@@ -87,8 +83,8 @@ fn sources(endings: &[&str]) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Names of all that a package is built on, as deep as said; what only tests and benches use is left out. The package
-/// is looked at by itself, without the features that others of the workspace switch on.
+/// Returns the dependencies of a package down to `depth`, without those of tests and benches. The package is resolved
+/// alone, so that no other member of the workspace enables features.
 fn beneath(package: &str, depth: &str) -> BTreeSet<String> {
     let tree = Command::new(env!("CARGO"))
         .args(["tree", "--offline", "--edges", "normal", "--prefix", "none", "--format", "{p}"])
@@ -125,12 +121,12 @@ fn the_engine_depends_on_nothing_that_does_io_or_tells_the_time() {
     }
 }
 
-/// The lines of ARCHITECTURE.md's drawing of the crates, the lowest first.
+/// Returns the lines of the drawing of crates in ARCHITECTURE.md, the lowest first.
 fn lines_of_crates() -> Vec<Vec<String>> {
     let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let drawing = architecture.split("stands on crates of lower lines only:\n\n```\n").nth(1).unwrap();
     let lines = drawing.split("```").next().unwrap().lines().rev();
-    // What stands at the right, behind a gap, says what they are for.
+    // The text right of a gap is a description.
     let names = |line: &'_ str| line.trim_start().split("   ").next().unwrap_or_default().to_owned();
     lines.map(|line| names(line).split_whitespace().map(str::to_owned).collect()).collect()
 }
@@ -195,7 +191,6 @@ fn pl_09_no_floating_point_near_money() {
         for (number, line) in text.lines().enumerate() {
             let code = line.split("//").next().unwrap_or_default();
             let mut words = code.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-            // A type's name, or a literal's ending as in 1_f64.
             let float = |word: &str| {
                 let number = word.trim_end_matches("f32").trim_end_matches("f64");
                 number != word && number.chars().all(|letter| letter.is_ascii_digit() || letter == '_')
@@ -209,13 +204,13 @@ fn pl_09_no_floating_point_near_money() {
 fn no_file_is_too_long_to_read() {
     for (path, text) in sources(&["rs", "py", "proto"]) {
         let lines = text.lines().count();
-        // A message that moves to another file breaks the clients that are generated from it.
+        // Moving a message to another file breaks generated clients.
         let most = if path.extension().is_some_and(|of| of == "proto") { 700 } else { LINES_MAX };
         assert!(lines <= most || path.starts_with(root().join("proto/google")), "{}: {lines} lines", path.display());
     }
 }
 
-/// A doc comment says what a thing is for, its unit and its errors, and begins with a noun or a verb.
+/// A doc comment begins with a noun or a verb.
 #[test]
 fn no_doc_comment_begins_with_what() {
     for (path, text) in sources(&["rs"]) {

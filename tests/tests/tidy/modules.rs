@@ -1,17 +1,15 @@
-//! Which module of a crate imports which, read from its source: `use` items, and paths written out in the code.
-//!
-//! A small reading of Rust: it knows comments, literals, modules written in place and paths that begin with `crate`,
-//! `self`, `super` or a child module. It doesn't know macros, and needs no more for what it's asked.
+//! Parses which module of a crate imports which: `use` items, and paths that begin with `crate`, `self`, `super` or a
+//! child module. Does not expand macros.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The place of a module in its crate: `["parts", "reels"]`; the crate's root is empty.
+/// Path of a module in its crate: `["parts", "reels"]`; the root is empty.
 pub type Module = Vec<String>;
 
-/// For each module that is a file of its own, those that it imports; itself is never among them.
+/// Imports of each module that is a file, without itself.
 pub type Imports = BTreeMap<Module, BTreeSet<Module>>;
 
-/// The module of a file beneath a crate's `src`: `parts/reels.rs` is `parts::reels`, `parts/mod.rs` is `parts`.
+/// Returns the module of a file below `src`: `parts::reels` for `parts/reels.rs`, `parts` for `parts/mod.rs`.
 pub fn module_of(file: &str) -> Module {
     let mut names: Module = file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     if names.len() == 1 && names[0] == "lib" || names.last().is_some_and(|name| name == "mod") {
@@ -20,7 +18,7 @@ pub fn module_of(file: &str) -> Module {
     names
 }
 
-/// The imports of a crate, of its files' text by their paths beneath `src`.
+/// Returns the imports of a crate from paths below `src` and texts.
 pub fn imports<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Imports {
     let files: BTreeMap<Module, &str> = files.into_iter().map(|(file, text)| (module_of(file), text)).collect();
     let home =
@@ -36,7 +34,7 @@ pub fn imports<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Impor
     all
 }
 
-/// Sets of modules that import each other, directly or round about.
+/// Returns sets of modules that import each other, directly or indirectly.
 pub fn circles(imports: &Imports) -> Vec<BTreeSet<Module>> {
     let reached = |from: &Module| {
         let (mut reached, mut ahead) = (BTreeSet::new(), vec![from]);
@@ -64,7 +62,7 @@ pub fn circles(imports: &Imports) -> Vec<BTreeSet<Module>> {
     found
 }
 
-/// Words, `::` and single signs; comments, literals and white space left out.
+/// Splits code into words, `::` and single characters, without comments, literals and white space.
 fn tokens(text: &str) -> Vec<String> {
     let letters: Vec<char> = text.chars().collect();
     let at = |place: usize| letters.get(place).copied().unwrap_or('\0');
@@ -95,7 +93,7 @@ fn tokens(text: &str) -> Vec<String> {
             }
             place += 1;
         } else if letter == '\'' {
-            // A letter, or else a lifetime.
+            // A character literal, or else a lifetime.
             let escaped = at(place + 1) == '\\';
             let end = (place + 2..place + 12)
                 .find(|&end| at(end) == '\'' && (escaped && end > place + 2 || end == place + 2));
@@ -127,11 +125,10 @@ fn tokens(text: &str) -> Vec<String> {
     found
 }
 
-/// Every path within the crate that a module's tokens name, from the crate's root.
+/// Returns the paths within the crate that a module's tokens contain, from the root.
 fn paths(module: &Module, tokens: &[String], child: impl Fn(&str) -> bool) -> Vec<Module> {
     let token = |place: usize| tokens.get(place).map_or("", String::as_str);
     let mut found = vec![];
-    // Modules written in place, each with the depth of braces that it began at.
     let (mut within, mut depth): (Vec<(String, usize)>, usize) = (vec![], 0);
     let mut place = 0;
     while place < tokens.len() {
@@ -165,7 +162,7 @@ fn paths(module: &Module, tokens: &[String], child: impl Fn(&str) -> bool) -> Ve
                 within.push((token(place + 1).to_owned(), depth));
                 (depth, place) = (depth + 1, place + 2);
             }
-            // `use<>` behind an `impl` says what it captures.
+            // `use<>` after `impl` is not an import.
             "use" if token(place + 1) != "<" => {
                 let end = (place..tokens.len()).find(|&end| tokens[end] == ";").unwrap_or(tokens.len());
                 let mut leaves = vec![];
@@ -173,7 +170,7 @@ fn paths(module: &Module, tokens: &[String], child: impl Fn(&str) -> bool) -> Ve
                 found.extend(leaves.iter().filter_map(|leaf| from_root(leaf)));
                 place = end;
             }
-            // `pub(in crate::x)` says who may see a name, and imports nothing.
+            // `pub(in crate::x)` is not an import.
             "pub" if token(place + 1) == "(" && token(place + 2) == "in" => {
                 place = (place..tokens.len()).find(|&end| tokens[end] == ")").unwrap_or(tokens.len());
             }
@@ -192,7 +189,7 @@ fn paths(module: &Module, tokens: &[String], child: impl Fn(&str) -> bool) -> Ve
     found
 }
 
-/// The paths of a `use` item, each group spread out.
+/// Expands the groups of a `use` item.
 fn tree(tokens: &[String], before: &[String], leaves: &mut Vec<Vec<String>>) {
     let mut path = before.to_vec();
     let mut place = 0;

@@ -1,4 +1,4 @@
-//! A game is named where it is, and nowhere else: what games differ by, their traits and data say.
+//! Only a game's own code and data contain its name.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,9 @@ use motherlode_slots::latest_games;
 
 use crate::{root, sources};
 
-/// Where games may be named: their own folder, which ends with their list, and what makes their data.
+/// Folders that may name games: the games with their list, and the example that writes their data.
 const THEIRS: [&str; 2] = ["engine/slots/src/games", "engine/slots/examples"];
 
-/// The names of all games, as requests, code and people write them.
 fn names() -> BTreeSet<String> {
     let forms = |game: &str, title: &str| {
         [game.to_owned(), game.replace('-', "_"), game.replace('-', ""), title.to_lowercase()]
@@ -17,13 +16,13 @@ fn names() -> BTreeSet<String> {
     latest_games().iter().flat_map(|game| forms(game.name(), &game.info().title)).collect()
 }
 
-/// The first line of a source text that names a game, but for its tests, which stand at its end.
+/// Returns the first line that names a game, without the tests at the file's end.
 fn named(text: &str, names: &BTreeSet<String>) -> Option<(usize, String)> {
     let code = text.lines().take_while(|line| !line.ends_with("mod tests {"));
     let lines = (1..).zip(code).map(|(number, line)| (number, line.to_lowercase()));
     let mut in_test = false;
     for (number, line) in lines {
-        // A function for tests alone: up to the end of its block.
+        // A test-only function, to the end of its block.
         in_test = (in_test && !line.trim().is_empty()) || line.trim() == "#[cfg(test)]";
         let letter = |letter: char| letter.is_ascii_alphanumeric();
         let names_it = |name: &String| {

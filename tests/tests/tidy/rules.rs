@@ -1,28 +1,22 @@
-//! The reference of the rules, `docs/rules.md`: it has each rule that the project refers to, and names of tests carry its numbers.
+//! `docs/rules.md` has an entry for each rule number in the project, and test names carry its numbers.
 
 use crate::{documents::paths, root, sources};
 use std::{collections::BTreeSet, fs};
 
-/// Prefixes of rule numbers, in the order of the reference.
+/// Prefixes of rule numbers in the order of the reference.
 const PREFIXES: [&str; 7] = ["DM", "ME", "NP", "BW", "WF", "PL", "UF"];
 
-/// Endings of the files that are searched for rule numbers.
 const FILES: [&str; 12] = ["css", "html", "js", "md", "mjs", "proto", "py", "rs", "sh", "toml", "ts", "yaml"];
 
-/// Separates a rule from the reason why no test carries its number.
 const NOT_IMPLEMENTED: &str = " **Not implemented**: ";
 
-/// An entry of the reference.
 #[derive(Debug, PartialEq, Eq)]
 struct Rule {
     number: String,
     is_implemented: bool,
 }
 
-/// The entries of the reference: `- **PL-01**: statement. *source.*`, wrapped over several lines.
-///
-/// # Errors
-/// An entry in another form.
+/// Parses entries of the form `- **PL-01**: statement. *source.*`, wrapped over several lines.
 fn entries(text: &str) -> Result<Vec<Rule>, String> {
     let mut items: Vec<String> = vec![];
     let mut is_open = false;
@@ -52,7 +46,6 @@ fn entry(item: &str) -> Option<Rule> {
     (is_whole && has_reason).then(|| Rule { number: number.to_owned(), is_implemented: reason.is_none() })
 }
 
-/// Rule numbers in a text.
 fn numbers(text: &str) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     for prefix in PREFIXES {
@@ -70,14 +63,13 @@ fn numbers(text: &str) -> BTreeSet<&str> {
     found
 }
 
-/// Rule numbers in the name of a test: `bw_16_bw_17_what_is_shown` has two.
+/// Returns the rule numbers in a test's name; `bw_16_bw_17_what_is_shown` has two.
 fn carried(name: &str) -> BTreeSet<String> {
     let words: Vec<_> = name.split('_').collect();
     let pairs = words.windows(2).map(|pair| format!("{}-{}", pair[0].to_uppercase(), pair[1]));
     pairs.filter(|number| numbers(number).contains(number.as_str())).collect()
 }
 
-/// Names of all tests, in Rust and in Python.
 fn test_names() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (path, text) in sources(&["rs", "py"]) {
@@ -90,7 +82,7 @@ fn test_names() -> BTreeSet<String> {
             } else if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
                 marked = true;
             } else if let Some(name) = name("fn ").or_else(|| name("async fn ")) {
-                // Inside proptest! the attribute is above the function as well.
+                // In `proptest!`, too, the attribute precedes the function.
                 names.extend(marked.then_some(name));
                 marked = false;
             }

@@ -1,7 +1,5 @@
-//! Logs built by hand, with the events missing from the golden ones. Each ends in the middle of things, so that no part of a state is
-//! empty.
-//!
-//! These logs never change, or their digests would. New events go into a new log.
+//! Logs with the events missing from the golden logs. Each ends with pending work, so that no part of the state is
+//! empty. They never change, or their digests would: new events go into new logs.
 
 use super::{
     Log,
@@ -31,7 +29,7 @@ pub(super) fn all() -> Vec<Log> {
     worlds.into_iter().map(log).collect()
 }
 
-/// Players whose operator keeps the money: each end of a debit, due credits and paid ones.
+/// Players of a seamless wallet: every outcome of a debit, paid and unpaid credits.
 fn wallet() -> World {
     let mut world = World::new(0);
     for name in ["alice", "bob", "carl"] {
@@ -97,7 +95,6 @@ fn play() -> World {
     sessions(&mut world);
     campaigns(&mut world);
     draws(&mut world);
-    // An open round of logged seeds, credited in part.
     world.open("eve", EUR, 1_000_000);
     let started = world.bet("eve", "medusa", EUR, 400);
     let started = RoundStarted { stake: LoggedTerms::Unreadable(vec![1, 2, 3]), ..started };
@@ -180,7 +177,7 @@ fn campaigns(world: &mut World) {
     world.write(player("ben"), vec![Event::CampaignCancelled { campaign: "autumn".into(), reason, actor }]);
 }
 
-/// Draws sealed for every reason, revealed and lost, over generations of every evidence.
+/// Draws sealed for every reason, revealed and lost, across key generations.
 fn draws(world: &mut World) {
     for (name, reason) in [("dora", SealReason::Opened), ("dirk", SealReason::Unsealed)] {
         world.open(name, EUR, 1_000_000);
@@ -219,7 +216,6 @@ fn draws(world: &mut World) {
     world.seal("dora", SealReason::SealsEnded);
     world.seal("dora", SealReason::KeyLost);
     world.seal("dirk", SealReason::SealsEnded);
-    // A void without its draw keys, and an open round.
     let (round, started) = bet(world, "dirk");
     world.drawn("dirk", vec![started], (round, 1, 0), vec![]);
     let void = world.void("dirk", round, "acme/ops", VoidedJackpot::Kept);
@@ -229,7 +225,7 @@ fn draws(world: &mut World) {
     world.drawn("dora", vec![], (round, 2, 80), vec![]);
 }
 
-/// Switches, changes of two actors, liabilities, and events of the service.
+/// Switches, changes by two actors, liabilities, and events of the service.
 fn system() -> World {
     let mut world = World::new(0);
     let system = || StreamId::System;
@@ -274,7 +270,7 @@ fn system() -> World {
     world
 }
 
-/// One pool after the other at home: hits, awards, voids of every effect, incidents, suspensions, a retirement.
+/// Consecutive pools at home: hits, awards, voids of every effect, incidents, suspensions, a retirement.
 fn pool() -> World {
     let mut world = World::new(0);
     for pool in [POOL, "heir", "third"] {
@@ -319,7 +315,6 @@ fn pool() -> World {
     world.settle_pools();
     proposals(&mut world);
     incidents(&mut world);
-    // A released hit of a suspended pool, and an award without room on the account.
     let started = world.bet("ben", POOL, EUR, 300);
     let number = started.round;
     world.write(player("ben"), vec![Event::RoundStarted(started.into()), step(number, 1, 0)]);
@@ -342,7 +337,6 @@ fn pool() -> World {
     };
     world.write(player("ben"), vec![aside]);
     world.write(bewitched(), vec![Event::PoolResumed { actor: "ops".into() }]);
-    // The third pool ends in the heir.
     round(&mut world, "ann", "third");
     world.settle_pools();
     world.write(StreamId::pool("third"), vec![suspended()]);
@@ -354,7 +348,7 @@ fn pool() -> World {
     });
     world.write(StreamId::pool("third"), retired.into_iter().collect());
     world.settle_pools();
-    // At the end contributions, a void, a hit and an open round wait.
+    // At the end, contributions, a void, a hit and an open round are pending.
     let kept = round(&mut world, "ann", POOL);
     let void = world.void("ann", kept, ANYONE, VoidedJackpot::Kept);
     world.write(player("ann"), vec![void]);
@@ -364,7 +358,6 @@ fn pool() -> World {
     world
 }
 
-/// Proposed voids of hits: approved, rejected and waiting.
 fn proposals(world: &mut World) {
     let propose = |world: &mut World, round: u64| {
         let proposed = Event::VoidProposed { round, reason: "stuck".into(), actor: "acme/ops".into() };
@@ -385,7 +378,6 @@ fn proposals(world: &mut World) {
     world.settle_pools();
 }
 
-/// Voids of two minutes with returned contributions, and one without.
 fn incidents(world: &mut World) {
     for _ in 0..2 {
         void_of_a_bet(world, "ann");
@@ -402,7 +394,6 @@ fn incidents(world: &mut World) {
     world.settle_pools();
 }
 
-/// An incident of the last ten minutes.
 pub(super) fn incident(world: &World, id: &str, rules_version: &str) -> Event {
     let until_ms = world.now_ms / 60_000 * 60_000;
     let incident = Incident {
@@ -418,7 +409,7 @@ pub(super) fn incident(world: &World, id: &str, rules_version: &str) -> Event {
     Event::IncidentDeclared(incident.into())
 }
 
-/// A free round of a campaign, which feeds no pool.
+/// Returns a free round of a campaign, which does not contribute to a pool.
 pub(super) fn free_bet(world: &World, name: &str, game: &str, currency: Currency, campaign: &str) -> RoundStarted {
     RoundStarted { campaign: Some(campaign.into()), contribution: None, ..world.bet(name, game, currency, 300) }
 }
@@ -455,7 +446,6 @@ fn partitions() -> [World; 2] {
     home.now_ms = home.now_ms.max(other.now_ms) + 120_000;
     incidents(home);
     exchange(&mut worlds);
-    // The mirror has a suspension and a retirement; at the end contributions and a hit wait.
     let [home, _] = &mut worlds;
     home.write(StreamId::pool(POOL), vec![Event::PoolSuspended { reason: "check".into(), actor: "ops".into() }]);
     mirror(&mut worlds);
@@ -481,7 +471,6 @@ fn retire(worlds: &mut [World; 2]) {
     exchange(worlds);
 }
 
-/// Reports, steps and mirrors until there are none.
 pub(super) fn exchange(worlds: &mut [World; 2]) {
     loop {
         let before = worlds[0].records.len() + worlds[1].records.len();

@@ -1,4 +1,4 @@
-//! Logs with the same state under every build: the golden ones, and made ones with the events missing from those.
+//! Logs that every build folds to the same state: the golden logs, and made ones with the missing events.
 
 mod made;
 mod more;
@@ -11,18 +11,18 @@ use motherlode_books::{
 use motherlode_proto::convert::record::{self, Logged};
 use std::collections::BTreeSet;
 
-/// The log of one partition.
+/// Log of one partition.
 pub struct Log {
     /// Unique name, also of its digests.
     pub name: String,
-    /// The partition.
+    /// Partition number.
     pub partition: u32,
-    /// Its records, the first at position 1.
+    /// Records from position 1.
     pub records: Vec<Bytes>,
 }
 
 impl Log {
-    /// The commits.
+    /// Decodes the commits.
     #[must_use]
     pub fn commits(&self) -> Vec<Logged> {
         self.records.iter().map(|bytes| record::decode(bytes).expect("a commit")).collect()
@@ -38,7 +38,7 @@ const GOLDEN: [(&str, u32, &str); 6] = [
     ("linked", 0, include_str!("../../../golden/linked.hex")),
 ];
 
-/// The golden logs: what earlier versions of the service wrote.
+/// Returns the golden logs, written by earlier versions of the service.
 #[must_use]
 pub fn golden() -> Vec<Log> {
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("hex"), 16).expect("hex");
@@ -49,13 +49,14 @@ pub fn golden() -> Vec<Log> {
         .collect()
 }
 
-/// The golden logs and the made ones. Together they have every kind of event and every variant in the state.
+/// Returns the golden and the made logs, which together have every kind of event and every variant of the state.
 #[must_use]
 pub fn all() -> Vec<Log> {
     golden().into_iter().chain(made::all()).chain(more::all()).collect()
 }
 
-/// Lists an enumeration's variants: a new variant does not compile until it is listed, and then [`missing`] demands it in a log.
+/// Lists the variants of an enumeration. A new variant does not compile until it is listed, and fails [`missing`] until
+/// a log has it.
 macro_rules! variants {
     ($names:ident, $of:ident, $type:ident: $($variant:ident),+ $(,)?) => {
         const $names: &[&str] = &[$(concat!(stringify!($type), "::", stringify!($variant))),+];
@@ -87,7 +88,7 @@ variants!(SHARES, share, CollisionShare: Full, Proportional);
 variants!(STATUSES, status, PoolStatus: Active, Suspended, Retired);
 variants!(TERMS, terms, LoggedTerms: Terms, Unreadable);
 
-/// The listed variants missing from the logs.
+/// Returns the listed variants that no log contains.
 #[must_use]
 pub fn missing(logs: &[Log]) -> Vec<&'static str> {
     let mut found = BTreeSet::new();
@@ -134,7 +135,6 @@ mod tests {
         );
     }
 
-    /// The check above can fail: the golden logs alone lack events.
     #[test]
     fn state_version_a_variant_in_no_log_is_named() {
         let lacking = missing(&golden());

@@ -1,5 +1,4 @@
-//! Further made logs, with values of the fields that the first ones leave empty: another currency, open rounds of every kind, two
-//! partitions in the middle of an exchange.
+//! More made logs, with values of the fields that are empty in the first ones.
 
 use super::{
     Log,
@@ -30,7 +29,7 @@ pub(super) fn all() -> Vec<Log> {
     worlds.into_iter().map(log).collect()
 }
 
-/// Damage of the log that a start found repaired, and another one.
+/// Damage of the log that was repaired, and new damage.
 fn damaged(partition: u32) -> World {
     let mut world = World::new(partition);
     let found = || Event::IntegrityFailed { check: Event::CHECK_OF_LOG.into(), finding: "a block".into() };
@@ -51,7 +50,6 @@ fn more() -> World {
     for (name, currency) in [("uma", USD), ("udo", USD), ("ann", EUR)] {
         world.open(name, currency, 1_000_000);
     }
-    // A paid award in another currency, an unpaid one, and a waiting hit of an open round.
     hit(&mut world, "uma", false);
     world.settle_pools();
     world.pay_awards();
@@ -73,7 +71,6 @@ fn more() -> World {
     world
 }
 
-/// A round in another currency that hits the jackpot, and is settled or stays open.
 fn hit(world: &mut World, name: &str, is_open: bool) {
     let started = world.bet(name, POOL, USD, 300);
     let round = started.round;
@@ -111,7 +108,6 @@ fn open_rounds(world: &mut World) {
     let started = free_bet(world, "udo", "medusa", USD, "summer");
     let round = started.round;
     world.write(player("udo"), vec![Event::RoundStarted(started.into()), step(round, 1, 0)]);
-    // Collected wins in free spins, and a gift.
     let started = RoundStarted { rules_version: "1.0.1".into(), ..world.bet("ann", "dwarf-mine", EUR, 300) };
     let round = started.round;
     let gift = Event::CollectionChanged {
@@ -121,11 +117,10 @@ fn open_rounds(world: &mut World) {
     };
     let mut spins = step(round, 1, 50);
     if let Event::StepResolved(spins) = &mut spins {
-        // Two of `round.v1.SpinResult`, each its kind and its win: free spins, then a collection.
+        // Two `round.v1.SpinResult`s with kind and win: free spins, then a collection.
         spins.outcome = [[0x0A, 4, 0x08, FREE, 0x58, 20], [0x0A, 4, 0x08, COLLECTION, 0x58, 30]].concat();
     }
     world.write(player("ann"), vec![Event::RoundStarted(started.into()), spins, gift]);
-    // A win that a void takes back.
     let started = world.bet("udo", "neptune", USD, 300);
     let round = world.play("udo", started, 200);
     let mut void = world.void("udo", round, ANYONE, VoidedJackpot::Kept);
@@ -135,7 +130,6 @@ fn open_rounds(world: &mut World) {
     world.write(player("udo"), vec![void]);
 }
 
-/// A player of a seamless wallet in another currency, with a due credit and an open debit.
 fn wallet(world: &mut World) {
     world.write(player("vic"), vec![Event::AccountOpened { currency: USD }, Event::SeamlessChosen]);
     let ask = |world: &mut World, request_id: &str| {
@@ -153,7 +147,6 @@ fn wallet(world: &mut World) {
     ask(world, "v2");
 }
 
-/// Two partitions of one pool, with awards, returns and voids in transit.
 fn partitions() -> [World; 2] {
     let mut worlds = [World::new(0), World::new(1)];
     worlds[0].write(StreamId::pool(POOL), vec![Event::PoolOpened { pool: POOL.into(), terms: terms(1) }]);
@@ -163,7 +156,6 @@ fn partitions() -> [World; 2] {
     let old = worlds[1].play("dan", old, 0);
     worlds[1].hit("dan");
     exchange(&mut worlds);
-    // The void of a bet of an earlier cycle.
     let void = worlds[1].void("dan", old, ANYONE, VoidedJackpot::Kept);
     worlds[1].write(player("dan"), vec![void]);
     exchange(&mut worlds);
@@ -189,7 +181,6 @@ fn partitions() -> [World; 2] {
     worlds
 }
 
-/// Reports what the other partition has, without a step of the pool.
 fn report(home: &mut World, other: &World) {
     for _ in 0..4 {
         if let Some(report) = home.books.partition_report(POOL, 1, &other.books) {

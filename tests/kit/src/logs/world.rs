@@ -1,4 +1,4 @@
-//! A partition's books and log, to which commits are written one by one.
+//! A partition's books and log, extended commit by commit.
 
 use bytes::Bytes;
 use motherlode_books::{
@@ -13,10 +13,8 @@ pub(super) const POOL: &str = "bewitched";
 pub(super) const EUR: Currency = Currency::EUR;
 /// Time of the first commit, Unix ms.
 const START_MS: i64 = 1_700_000_000_000;
-/// Key of the sealed draws.
 const KEY: [u8; 32] = [42; 32];
 
-/// A partition: its books, and the records of its log.
 pub(super) struct World {
     pub books: Books,
     pub records: Vec<Bytes>,
@@ -32,13 +30,12 @@ impl World {
         Self { books, records: vec![], now_ms: START_MS, partition, commits: vec![], head }
     }
 
-    /// Writes a commit; the books must accept it. Returns its position.
+    /// Writes a commit and returns its position; panics if the books reject it.
     pub fn write(&mut self, stream: StreamId, events: Vec<Event>) -> u64 {
         let request_id = format!("request-{}", self.commits.len());
         self.write_named(stream, &request_id, events)
     }
 
-    /// Writes a commit of a request.
     pub fn write_named(&mut self, stream: StreamId, request_id: &str, events: Vec<Event>) -> u64 {
         self.now_ms += 250;
         let (head, position) = (self.books.head(&stream), self.books.end(self.partition).position + 1);
@@ -76,13 +73,11 @@ impl World {
         SettledRound::recall(round, self.commits.iter().filter(|earlier| earlier.stream == commit.stream))
     }
 
-    /// Opens a player's account and fills it.
     pub fn open(&mut self, name: &str, currency: Currency, amount: i64) {
         let amount = Minor(amount);
         self.write(player(name), vec![Event::AccountOpened { currency }, Event::Deposited { currency, amount }]);
     }
 
-    /// A player's next bet.
     pub fn bet(&self, name: &str, game: &str, currency: Currency, bet: i64) -> RoundStarted {
         let rounds = self.books.player(&player(name)).map_or(0, |state| state.rounds_started);
         let rate = self.books.rate(currency).unwrap_or(FxRate::ONE);
@@ -109,19 +104,18 @@ impl World {
         }
     }
 
-    /// Writes a whole round. Returns its number.
     pub fn play(&mut self, name: &str, started: RoundStarted, win: i64) -> u64 {
         let round = started.round;
         self.write(player(name), vec![Event::RoundStarted(started.into()), step(round, 1, win), settled(round, win)]);
         round
     }
 
-    /// Writes a round that hits the jackpot. Returns its number.
+    /// Plays a round that hits the jackpot and returns its number.
     pub fn hit(&mut self, name: &str) -> u64 {
         self.hit_at(name, POOL)
     }
 
-    /// The same of the pool of a game.
+    /// Plays a round of a game that hits the jackpot and returns its number.
     pub fn hit_at(&mut self, name: &str, game: &str) -> u64 {
         let started = self.bet(name, game, EUR, 300);
         let round = started.round;
@@ -151,7 +145,6 @@ impl World {
         self.write(stream, before.into_iter().chain([step]).chain(after).collect());
     }
 
-    /// Seals a player's next draw.
     pub fn seal(&mut self, name: &str, reason: SealReason) {
         let next = self.books.player(&player(name)).and_then(|player| player.draw);
         let number = next.map_or(1, |next| next.number + 1);
@@ -160,7 +153,7 @@ impl World {
         self.write(player(name), vec![Event::DrawSealed(DrawSealed { number, epoch, generation, seal, reason })]);
     }
 
-    /// Writes the pools' next steps until there are none. Returns the awards.
+    /// Writes all due steps of the pools and returns the awards.
     pub fn settle_pools(&mut self) -> Vec<Award> {
         let (mut awards, mut steps) = (vec![], true);
         while std::mem::take(&mut steps) {
@@ -179,7 +172,6 @@ impl World {
         awards
     }
 
-    /// Pays every unpaid award.
     pub fn pay_awards(&mut self) {
         let unpaid: Vec<_> = self.books.unpaid_awards().map(|(_, hit, award)| (hit, award.clone())).collect();
         for (hit, award) in unpaid {
@@ -188,7 +180,7 @@ impl World {
         }
     }
 
-    /// The void of a settled round of 3.00 without a win, as of today.
+    /// Returns the void of a settled round with a bet of 3.00 and no win.
     pub fn void(&self, name: &str, round: u64, actor: &str, jackpot: VoidedJackpot) -> Event {
         let mut event = Event::RoundVoided {
             round,
@@ -211,7 +203,7 @@ pub(super) fn player(name: &str) -> StreamId {
     StreamId::player("acme", name)
 }
 
-/// The dealt value of a player's draw.
+/// Returns the dealt value of a player's draw.
 pub(super) fn dealt(name: &str, number: u64) -> Dealt {
     draw::deal(&KEY, &player(name), number)
 }

@@ -1,4 +1,4 @@
-//! The console as a process of its own, in front of services that are elsewhere.
+//! The console as a separate process, in front of remote services.
 
 use super::{Browser, rounds, service};
 use crate::apart::Installation;
@@ -16,14 +16,13 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// A console that runs until it's dropped.
 struct Apart {
     address: SocketAddr,
     _stop: oneshot::Sender<()>,
 }
 
 impl Apart {
-    /// In front of a service. What it needs of the machine is an address: it has no data.
+    /// Starts a console in front of a service. It needs only an address, no data.
     fn start(target: String) -> Self {
         let mut config = Config { role: Role::Console, data: "/nowhere".into(), ..Config::default() };
         config.console.listen = Some(([127, 0, 0, 1], 0).into());

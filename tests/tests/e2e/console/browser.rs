@@ -1,4 +1,4 @@
-//! A browser as far as the console needs one: HTTP/1.1 over a socket, one cookie, forms found in pages.
+//! Minimal browser for the console: HTTP/1.1 over a socket, one cookie, forms.
 
 use std::{collections::BTreeMap, net::SocketAddr};
 use tokio::{
@@ -6,7 +6,6 @@ use tokio::{
     net::TcpStream,
 };
 
-/// An answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Page {
     pub(crate) status: u16,
@@ -20,7 +19,6 @@ impl Page {
         found.map_or("", |(_, value)| value)
     }
 
-    /// The value of a hidden field, by its name, in the form of an action.
     pub(crate) fn hidden(&self, action: &str, name: &str) -> Option<String> {
         let form = self.body.split("<form").find(|form| form.contains(&format!("action=\"{action}\"")))?;
         let field = form.split("<input").find(|field| field.contains(&format!("name=\"{name}\"")))?;
@@ -28,7 +26,6 @@ impl Page {
     }
 }
 
-/// Somebody at a browser.
 #[derive(Debug, Clone)]
 pub(crate) struct Browser {
     pub(crate) address: SocketAddr,
@@ -40,7 +37,6 @@ impl Browser {
         Self { address, cookie: None }
     }
 
-    /// Logged in with a token.
     pub(crate) async fn logged_in(address: SocketAddr, token: &str) -> Self {
         let mut browser = Self::new(address);
         let page = browser.post("/login", &[("token", token)]).await;
@@ -56,7 +52,6 @@ impl Browser {
         self.ask("POST", path, &[("content-type", "application/x-www-form-urlencoded")], &encoded(fields)).await
     }
 
-    /// Fills in the form of a page that has an action, and sends it.
     pub(crate) async fn submit(&mut self, page: &Page, action: &str, fields: &[(&str, &str)]) -> Page {
         let word = page.hidden(action, "word").unwrap_or_else(|| panic!("a form for {action} in {}", page.body));
         let id = page.hidden(action, "request").unwrap_or_default();
@@ -65,7 +60,6 @@ impl Browser {
         self.post(action, &fields).await
     }
 
-    /// Sends a request with headers of one's own; another `host` takes the place of the usual one.
     pub(crate) async fn ask(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Page {
         let mut all = BTreeMap::from([("host", self.address.to_string()), ("connection", "close".to_owned())]);
         all.extend(self.cookie.iter().map(|cookie| ("cookie", cookie.clone())));
@@ -106,10 +100,9 @@ fn read(answer: &str) -> Page {
     Page { status, headers, body: body.to_owned() }
 }
 
-/// Elements without an end tag.
 const VOID: [&str; 8] = ["area", "br", "col", "hr", "img", "input", "link", "meta"];
 
-/// Checks that every element of a page is closed in its place, and that no name stands for two elements.
+/// Checks that elements are nested correctly and ids are unique.
 pub(crate) fn assert_well_formed(page: &str) {
     let page = page.strip_prefix("<!DOCTYPE html>").expect("a page begins with its type");
     let (mut open, mut ids) = (vec![], std::collections::BTreeSet::new());
@@ -120,8 +113,7 @@ pub(crate) fn assert_well_formed(page: &str) {
             continue;
         }
         let name: String = tag.chars().take_while(|letter| letter.is_ascii_alphanumeric()).collect();
-        assert!(!name.is_empty(), "markup that is none: {part}");
-        // What stands in quotes is a value, and may say anything.
+        assert!(!name.is_empty(), "invalid markup: {part}");
         let attributes: String = tag.split('"').step_by(2).collect();
         assert!(
             !attributes.contains(" style=") && !attributes.contains(" on"),

@@ -1,4 +1,4 @@
-//! Calls in JSON: what they answer, and which requests of browsers are none. That each refuses what it must is the matrix's.
+//! Calls in JSON: their answers, and cross-site requests. The matrix tests refusals.
 
 use super::{ALL, Browser, CONSOLE, Page, round, rounds, service};
 use motherlode_tests::operators::{NEW_YEAR_MS, Service, operator};
@@ -17,7 +17,6 @@ fn told(page: &Page) -> Value {
     serde_json::from_str(&page.body).unwrap_or_else(|error| panic!("{error}: {}", page.body))
 }
 
-/// The lines of an answer that came in chunks.
 fn lines(page: &Page) -> Vec<Value> {
     let lines = page.body.lines().filter(|line| line.starts_with('{'));
     lines.map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -41,7 +40,7 @@ async fn pl_11_a_round_is_played_in_json_once_and_is_in_the_log_as_any_other() {
     let again = call(&service, "acme-play", "/v1/SpinService/Spin", &bet("json")).await;
     assert!(told(&first)["played"]["position"].is_string(), "{}", first.body);
     assert_eq!(told(&again)["played"]["position"], told(&first)["played"]["position"], "one effect, one answer");
-    // Numbers of 64 bits are strings, names are those of canonical JSON.
+    // Canonical JSON: 64-bit numbers are strings.
     let balance = json!({ "account": bet("")["account"] });
     let balance = told(&call(&service, "acme-wallet", "/v1/LedgerService/GetAccount", &balance).await);
     assert!(balance.to_string().contains("\"amountMinor\":\""), "{balance}");
@@ -59,7 +58,6 @@ async fn a_call_with_many_answers_answers_lines_and_says_in_the_last_why_it_ende
     assert_eq!((page.status, page.header("content-type")), (200, "application/jsonl"), "{}", page.body);
     let answers = lines(&page);
     assert!(!answers.is_empty() && answers.iter().all(|line| line["result"].is_object()), "{}", page.body);
-    // One that has no end is ended with the credential.
     let bewitched = json!({ "poolId": "bewitched" });
     let watching = call(&service, "acme-all", "/v1/JackpotService/WatchCounters", &bewitched);
     let expiring = async {

@@ -1,4 +1,4 @@
-//! Limits of the console's listener, which has JSON too: connections and sessions (issue 13, B1 and B4).
+//! Limits of the listener of console and JSON: connections and sessions.
 
 use super::{ALL, Browser};
 use motherlode_runtime::Config;
@@ -10,12 +10,9 @@ use tokio::{
     time::timeout,
 };
 
-/// Nothing that is waited for takes nearly as long.
 const NEVER: Duration = Duration::from_secs(30);
-/// A watch's message.
 const WATCH: &str = r#"{"poolId": "bewitched"}"#;
 
-/// A service with two operators, of which the first has two credentials.
 async fn service(data: &Path, change: impl FnOnce(&mut Config)) -> Server {
     let text =
         operator("acme", &[("acme", ALL), ("acme-support", r#"["support"]"#)]) + &operator("bravo", &[("bravo", ALL)]);
@@ -26,18 +23,15 @@ async fn service(data: &Path, change: impl FnOnce(&mut Config)) -> Server {
     start_fresh(&config).await
 }
 
-/// Sends a request, and reads the status of its answer; `None` if the connection ends instead.
 async fn ask(stream: &mut TcpStream, request: &str) -> Option<String> {
     stream.write_all(request.as_bytes()).await.ok()?;
     let mut status = [0; 12];
     timeout(NEVER, stream.read_exact(&mut status)).await.expect("an answer, or the end").ok()?;
-    // The rest of a short answer is there, or comes at once.
     let mut rest = [0; 8_192];
     timeout(NEVER, stream.read(&mut rest)).await.expect("the rest of the answer").ok()?;
     Some(String::from_utf8_lossy(&status[9..]).into_owned())
 }
 
-/// A call of an operator on a new connection.
 async fn asks(target: &Target, token: &str) -> Option<String> {
     ask(&mut target.tcp().await.unwrap(), &target.with(token).json("ReportService/GetIdentity", "{}")).await
 }
@@ -78,7 +72,6 @@ async fn at_b1_watches_of_one_token_leave_room_for_the_operators_other_credentia
         let mut stream = json.from(2 + number % 8).tcp().await.unwrap();
         stream.write_all(watch.as_bytes()).await.unwrap();
         let mut status = [0; 12];
-        // The operator's share is full after 16.
         let answered = timeout(NEVER, stream.read_exact(&mut status)).await.expect("an answer, or the end").is_ok();
         let wanted = if number < 16 { b"200" } else { b"429" };
         assert!(answered && status[9..] == *wanted, "{number}: {}", String::from_utf8_lossy(&status));
@@ -144,7 +137,7 @@ async fn at_b1_refused_watches_have_no_known_caller_and_make_way_before_a_gatewa
     let mut strangers = vec![];
     for number in 0..8 {
         strangers.push(json.from(40 + number).tcp().await.unwrap());
-        // The listener accepts in order: when it is answered, the stranger has been accepted.
+        // The listener accepts in order, so the stranger was accepted before this answer.
         assert!(asks(&json.from(100), "acme-support").await.is_some());
     }
     for (number, stream) in kept.iter_mut().enumerate() {
@@ -187,7 +180,6 @@ async fn at_b1_half_requests_and_idle_connections_are_closed_in_time() {
             let mut stream = TcpStream::connect(address).await.unwrap();
             stream.write_all(begun.as_bytes()).await.unwrap();
             let mut read = vec![];
-            // A reset is an end as well.
             let _ = timeout(NEVER, stream.read_to_end(&mut read)).await.expect("the connection is closed");
             assert_eq!(read.starts_with(b"HTTP/1.1 "), begun.ends_with("\r\n\r\n"), "{begun}");
         }

@@ -1,31 +1,24 @@
-//! Every route of the console against every role and another operator: a route without its row fails.
+//! Every route of the console with every role and another operator: a route without a row fails the test.
 
 use super::{Browser, Page, round, rounds, service, text};
 use motherlode_proto::round::v1::RoundState;
 use motherlode_tests::operators::Service;
 use std::collections::BTreeSet;
 
-/// Who may ask for a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Who {
-    /// Everybody, logged in or not.
     Anybody,
-    /// An operator's credential of any role.
     Any,
-    /// One of these roles of an operator.
     Roles(&'static [&'static str]),
-    /// The platform alone.
     Platform,
 }
 
-/// A route: as the console has it, what is asked for, and who may. `{round}` and `{open}` stand for rounds of acme's that are over and
-/// open; a POST sends `form` with the word of its own session.
+/// A route, its request, and its permission. `{round}` and `{open}` stand for acme's finished and open round.
 struct Row {
     route: &'static str,
     path: &'static str,
     who: Who,
     form: Option<&'static [(&'static str, &'static str)]>,
-    /// It's about things of one operator: to another they are what isn't there.
     own: bool,
 }
 
@@ -131,7 +124,6 @@ const ROWS: &[Row] = &[
     own("/log/{partition}/{position}", "/log/{record}", AUDIT),
     page("/login", "/login", Who::Anybody),
     act("/logout", "/logout", Who::Any, false, &[]),
-    // A call by itself: the matrix of calls has it.
     act("/v1/{service}/{method}", "", Who::Anybody, false, &[]),
     page("/live/now", "/live/now", Who::Any),
     page("/live/jackpots", "/live/jackpots", Who::Any),
@@ -146,7 +138,6 @@ const ROWS: &[Row] = &[
     page("/icon.svg", "/icon.svg", Who::Anybody),
 ];
 
-/// The things that names in rows stand for.
 struct Names {
     over: String,
     open: String,
@@ -169,7 +160,6 @@ impl Names {
     }
 }
 
-/// Asks for a row's route; a form has the word of the browser's own session.
 async fn ask(browser: &mut Browser, row: &Row, path: &str, word: &str) -> Page {
     match row.form {
         None => browser.get(path).await,
@@ -190,14 +180,14 @@ async fn pl_27_every_page_and_every_action_is_for_its_roles() {
     let names = Names::of(&service).await;
     for row in ROWS.iter().filter(|row| !row.path.is_empty()) {
         let path = names.path(row.path);
-        // Nobody: a page leads to the log-in, a form does nothing, a part leads the page around it there.
+        // Without log-in, a page redirects to the log-in, a form has no effect, and a fragment redirects its page.
         let mut nobody = Browser::new(service.server.console());
         let page = ask(&mut nobody, row, &path, "").await;
         match row.who {
             Who::Anybody => assert_eq!(page.status, 200, "{path} to nobody"),
             _ if path.starts_with("/live/") => {
                 assert_eq!((page.status, page.header("hx-redirect")), (200, "/login"), "{path} to nobody");
-                assert!(page.body.is_empty(), "{path} tells nobody nothing");
+                assert!(page.body.is_empty(), "{path} shows nothing without a log-in");
             }
             _ => assert_eq!(page.status, 303, "{path} to nobody"),
         }
@@ -207,7 +197,6 @@ async fn pl_27_every_page_and_every_action_is_for_its_roles() {
                 Who::Roles(roles) => roles.contains(&role),
                 Who::Platform => false,
             };
-            // What an action does is other tests' matter; here is asked who can't.
             if row.form.is_some() && may {
                 continue;
             }
@@ -264,7 +253,7 @@ async fn pl_27_a_part_that_is_shared_is_for_those_with_the_same_rights_and_a_tok
     let word = same.get("/find").await.hidden("/logout", "word").unwrap();
     assert_eq!(same.post("/logout", &[("word", &word)]).await.status, 303);
     let page = same.get(path).await;
-    assert_eq!((page.header("hx-redirect"), page.body.as_str()), ("/login", ""), "who has logged out sees none of it");
+    assert_eq!((page.header("hx-redirect"), page.body.as_str()), ("/login", ""), "a logged-out browser sees nothing");
     service.server.stop().await.unwrap();
 }
 
@@ -280,14 +269,12 @@ async fn pl_27_another_operators_things_are_to_every_page_and_action_what_is_not
         let nothing = ask(&mut bravo, row, &nobodys.path(row.path).replace("acme/alice", "acme/nobody"), &word).await;
         assert_eq!(there.status, 404, "{}: {}", row.route, there.body);
         assert_eq!((there.status, text(&there)), (nothing.status, text(&nothing)), "{}", row.route);
-        // The word of a session of acme's is none of bravo's.
         if row.form.is_some() {
             let mut acme = Browser::logged_in(service.server.console(), "acme-all").await;
             let word = acme.get("/find").await.hidden("/logout", "word").unwrap();
             assert_eq!(ask(&mut bravo, row, &names.path(row.path), &word).await.status, 403, "{}", row.route);
         }
     }
-    // What has no name of its own in the path: nothing of acme's is on bravo's pages.
     for row in ROWS.iter().filter(|row| !row.own && row.form.is_none() && row.who != Who::Platform) {
         let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
         let page = bravo.get(&names.path(row.path)).await;

@@ -1,4 +1,4 @@
-//! The console over real HTTP: pages by role, what is another's, sessions, forms, and what browsers are told.
+//! The console over HTTP: pages by role, tenant isolation, sessions, forms, headers.
 
 mod alike;
 mod apart;
@@ -38,8 +38,8 @@ use tokio_rustls::{
 const CONSOLE: &str = "[console]\nlisten = \"127.0.0.1:0\"\n";
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
-/// Two operators, each with a token of everything and one of each role, and a platform with two actors. A token is named
-/// operator-role.
+/// Starts a service with two operators and a platform with two actors. Tokens are named operator-role; "all" has all
+/// roles.
 async fn service() -> Service {
     let roles = ["play", "wallet", "support", "audit", "admin"];
     let of = |id: &str| {
@@ -51,7 +51,6 @@ async fn service() -> Service {
     Service::start(&(of("acme") + &of("bravo") + &of("platform") + CONSOLE)).await
 }
 
-/// One of acme's players with a round that is over and one that is open.
 async fn rounds(service: &Service) -> (Account, String, String) {
     let mut client = service.client("acme-all").await;
     let alice = client.fund("alice", EUR, 1_000_000).await;
@@ -66,13 +65,11 @@ async fn round(service: &Service, round_id: &str) -> Round {
     client.ledger.get_round(request).await.unwrap().into_inner().round.unwrap()
 }
 
-/// The text of a page: no name of a request, no word of a session.
 fn text(page: &Page) -> String {
     let body = page.body.split("<main").nth(1).unwrap_or(&page.body);
     body.split('<').filter(|part| !part.starts_with("input")).collect::<Vec<_>>().join("<")
 }
 
-/// Bytes of a round's page around its steps: head, navigation, forms.
 fn around_steps(page: &str) -> usize {
     let (before, rest) = page.split_once("<section class=\"part").unwrap();
     let (_, last) = rest.rsplit_once("<section class=\"part").unwrap();
@@ -154,20 +151,18 @@ async fn pl_19_pages_are_well_formed_small_and_load_nothing() {
         let mut browser = Browser::logged_in(service.server.console(), token).await;
         for path in &paths {
             let mut page = browser.get(path).await;
-            // The mathematics of a game, not optimised and beside all other tests: they are there when asked again.
+            // A game's figures take long in test builds; a later request finds them.
             for _ in 0..5 {
                 if page.status == 504 {
                     page = browser.get(path).await;
                 }
             }
             let refused = token != "acme-all" && (path.starts_with("/round") || path.starts_with("/player"));
-            // The first record opens a pool, which is no operator's.
             let refused = refused || (token == "acme-all" && path == "/log/0/1");
             let wanted = if refused || path == "/nothing" { 404 } else { 200 };
             assert_eq!(page.status, wanted, "{path} as {token}: {}", page.body);
             assert!(page.body.len() <= 100_000, "{path}: {} bytes", page.body.len());
             if path.starts_with("/round/") && page.status == 200 && !path.contains('?') {
-                // A test of the console makes the largest steps, and leaves this much for what is around them.
                 assert!(around_steps(&page.body) <= 6_700, "{path}: {} bytes", around_steps(&page.body));
             }
             assert_well_formed(&page.body);
@@ -199,9 +194,8 @@ async fn pl_27_what_is_anothers_is_refused_like_what_is_not_there() {
         let same =
             |page: &Page| text(page).replace("nobody", "alice").replace("alice/99", "alice/1").replace("XXX", "EUR");
         assert_eq!(same(&theirs), same(&none));
-        assert!(!theirs.body.contains("10,000.00"), "no balance is told: {}", theirs.body);
+        assert!(!theirs.body.contains("10,000.00"), "no balance is shown: {}", theirs.body);
     }
-    // With a word of bravo's own session, and with one of acme's.
     let bravos = bravo.get("/find").await.hidden("/logout", "word").unwrap();
     for path in [void.as_str(), &format!("/round/{open}/close")] {
         let fields = [("request", "x1"), ("reason", "none"), ("actor", "")];
@@ -211,14 +205,12 @@ async fn pl_27_what_is_anothers_is_refused_like_what_is_not_there() {
     }
     assert_eq!(round(&service, &over).await.state(), RoundState::Settled);
     assert_eq!(round(&service, &open).await.state(), RoundState::Open);
-    // Of the platform no rounds are to be seen, and records of others are not in an operator's log.
     let mut client = service.client("platform-all").await;
     let (currency_code, eur_per_unit, source) = ("SEK".to_owned(), "0.09".to_owned(), "ECB".to_owned());
     let rate = SetExchangeRateRequest { request_id: "r".into(), currency_code, eur_per_unit, source };
     client.ledger.set_exchange_rate(rate).await.unwrap();
     let log = bravo.get("/log").await;
     assert!(!log.body.contains("alice") && log.status == 200, "{}", log.body);
-    // Her records are in one of the partitions.
     let mut found = false;
     for partition in 0..8 {
         found |= own.get(&format!("/log?partition={partition}")).await.body.contains("/player/acme/alice");
@@ -249,7 +241,6 @@ async fn pl_27_a_session_begins_with_a_known_token_and_ends_with_log_out_or_rest
     assert_eq!(cookie.split([';', '=']).nth(1).unwrap().len(), 64, "256 bits in hexadecimal digits");
     let page = browser.get("/find").await;
     assert!(page.body.contains("acme · c4") && !page.body.contains("acme-support"), "the token is not shown");
-    // Who logs in again has another id; the one before is over.
     let before = browser.clone();
     browser.post("/login", &[("token", "acme-support")]).await;
     assert_ne!(before.cookie, browser.cookie);
@@ -308,7 +299,7 @@ async fn pl_27_a_form_changes_nothing_unless_it_comes_from_a_page_of_the_session
     assert_eq!((page.status, page.header("location")), (303, "/login"), "no cookie");
     let mut cross = Browser::new(service.server.console());
     let page = cross.ask("POST", "/login", &[("origin", "http://evil.example")], "token=acme-support").await;
-    assert_eq!((page.status, page.header("set-cookie")), (403, ""), "nobody is logged in by another page");
+    assert_eq!((page.status, page.header("set-cookie")), (403, ""), "another page cannot log in");
     assert_eq!(round(&service, &over).await.state(), RoundState::Settled);
     let page = browser.get(&page_of).await;
     let own = [("reason", "reel 3 stuck"), ("actor", "T-7")];
@@ -476,7 +467,6 @@ async fn pl_20_support_finds_a_round_that_waits_and_closes_it_on_its_page() {
     }
     let found = browser.get("/find?q=acme%2Falice+deposit-EUR&currency=EUR").await;
     assert!(found.body.contains("10,000.00 EUR") && found.body.contains("deposit"), "{}", found.body);
-    // The bet that began it, by its request.
     let found = browser.get("/find?q=acme%2Falice+b").await;
     assert!(found.body.contains(&format!("href=\"{path}#step-1\"")), "{}", found.body);
     assert!(browser.get("/find?q=acme%2Falice+none").await.body.contains("The log has nothing of it."));
@@ -553,7 +543,6 @@ async fn at_b4_pl_27_over_tls_the_cookie_is_for_tls_alone_and_plain_http_gets_no
     );
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
-    // How the connection is closed is not what is asked here.
     let _ = stream.read_to_string(&mut answer).await;
     assert!(answer.starts_with("HTTP/1.1 303 "), "{answer}");
     let (_, cookie) = answer.split_once("set-cookie: ").unwrap();

@@ -21,7 +21,6 @@ async fn pl_22_reports_are_had_as_files() {
     assert_eq!(browser.get("/reports/returns.csv").await.status, 200);
     assert_eq!(browser.get("/reports/events.xlsx").await.status, 404);
     assert!(browser.get("/reports?kind=4").await.body.contains("No activity."));
-    // The clock of the service stands an hour before the new year.
     for (days, there) in [("from=2026-12-31&to=2026-12-31", true), ("to=2026-12-30", false), ("from=2027-01-01", false)]
     {
         let page = browser.get(&format!("/reports?kind=2&{days}")).await;
@@ -49,7 +48,6 @@ async fn pl_34_revenue_of_any_interval_is_a_page_and_files_of_ones_own() {
     let json = browser.get("/reports/revenue.jsonl").await;
     let row: serde_json::Value = serde_json::from_str(json.body.trim()).unwrap();
     let field = |name: &str| row[name].as_str().unwrap();
-    // Two bets, one of which was given back. The round that waits has won nothing yet.
     assert_eq!((field("bets_minor"), field("refunds_minor")), (&*(2 * bet).to_string(), &*bet.to_string()));
     assert_eq!((field("revenue_minor"), field("rounds"), field("voided_rounds")), (&*bet.to_string(), "2", "1"));
     let day = field("date");

@@ -1,4 +1,4 @@
-//! Stopped parts on pages, and the way to switch a part off (PL-25).
+//! Stops on pages, and the forms that switch a part off (PL-25).
 
 use super::{Browser, Page, Service, rounds, service};
 use crate::PROGRAM;
@@ -28,7 +28,6 @@ async fn switched_off(client: &mut Client) -> Vec<SwitchedOff> {
     client.ledger.list_switches(ListSwitchesRequest {}).await.unwrap().into_inner().switched_off
 }
 
-/// The banner of a page.
 fn banner(page: &Page) -> Option<&str> {
     Some(page.body.split_once("<div class=\"banner\"")?.1.split_once("</div>")?.0)
 }
@@ -37,12 +36,10 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     text.split_once(before).and_then(|(_, rest)| rest.split_once(after)).map_or("", |(found, _)| found)
 }
 
-/// The section of a page that has a heading.
 fn section<'a>(page: &'a Page, heading: &str) -> &'a str {
     between(&page.body, &format!("<h2>{heading}</h2>"), "</section>")
 }
 
-/// Pages of every kind, for a credential that may see them all.
 fn pages(round: &str, record: &str) -> Vec<String> {
     let round = format!("/round/{round}");
     let more = ["", "?frame=1", "/check"].map(|more| format!("{round}{more}"));
@@ -88,7 +85,6 @@ async fn at_d1_every_page_says_what_is_stopped_and_now_has_it_among_its_alerts()
         actor: String::new(),
     };
     platform.jackpot.suspend_pool(suspend).await.unwrap();
-    // A banner is made once a second for all with the same rights.
     let stops = ["New rounds of the whole service are switched off", "a fault", "is suspended"];
     let shown = async |browser: &mut Browser, path: &str| loop {
         let page = browser.get(path).await;
@@ -124,7 +120,6 @@ async fn at_d2_a_part_is_chosen_and_switched_off_after_a_page_that_says_what_is_
     assert!(["", "*", "acme", "bravo", "bewitched", "neptune"].iter().all(|option| options.contains(option)), "{form}");
     assert!(!options.contains("platform"), "it has no players");
 
-    // Nothing is chosen by an empty field, and nothing is switched by the first form or without its page.
     for nothing in ["", "?operator=&game=", "?operator=*", "?game=*"] {
         assert_eq!(browser.get(&format!("/switches{nothing}")).await.status, 400, "{nothing}");
     }
@@ -143,7 +138,6 @@ async fn at_d2_a_part_is_chosen_and_switched_off_after_a_page_that_says_what_is_
     }
     assert_eq!(switched_off(&mut client).await, []);
 
-    // An operator that is not there is refused by the service and on the page.
     assert_eq!(browser.get("/switches?operator=acmee&game=*").await.status, 404);
     let refused = client.ledger.set_switch(off("mistyped", "acmee", "")).await.unwrap_err();
     assert_eq!((refused.code(), &*reason(&refused)), (Code::NotFound, "OPERATOR_UNKNOWN"));
@@ -164,7 +158,6 @@ async fn at_d2_a_part_is_chosen_and_switched_off_after_a_page_that_says_what_is_
     let parts: Vec<_> = off.iter().map(|of| of.switch.clone().unwrap()).map(|of| (of.operator_id, of.game)).collect();
     assert_eq!(parts, [("acme".into(), "neptune".into()), ("bravo".into(), "neptune".into())]);
 
-    // An operator's own admin has its own players to choose, and no others.
     let mut acme = Browser::logged_in(service.server.console(), "acme-admin").await;
     let trust = acme.get("/trust").await;
     let form = between(&trust.body, "action=\"/switches\"", "</form>");
@@ -195,7 +188,6 @@ fn declare(request_id: &str, operator: &str, game: &str, until_ms: i64) -> Decla
     }
 }
 
-/// Calls other than SetSwitch that take the name of an operator and write to the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_d2_incidents_and_cancellations_are_refused_for_an_operator_or_a_game_that_does_not_exist() {
     let refused = |status: &Status| (status.code(), reason(status));
@@ -219,7 +211,6 @@ async fn at_d2_incidents_and_cancellations_are_refused_for_an_operator_or_a_game
     client.ledger.get_request(get).await.unwrap();
     server.stop().await.unwrap();
 
-    // A configured operator exists before its first player does.
     let service = service().await;
     let now_ms = service.server.ledger().now_ms();
     let mut platform = service.client("platform-all").await;
@@ -232,13 +223,11 @@ async fn at_d2_incidents_and_cancellations_are_refused_for_an_operator_or_a_game
     service.server.stop().await.unwrap();
 }
 
-/// The words of actors in the log, whatever they did.
 fn references(service: &Service) -> BTreeSet<String> {
     let commits = service.server.ledgers().all().flat_map(|ledger| commits(ledger, 1));
     commits.filter_map(|logged| Some(logged.commit.acted_by()?.1.to_owned())).collect()
 }
 
-/// The change that waits on a page, by the path of a form.
 fn change(page: &Page, end: &str) -> String {
     let mut actions = page.body.split("action=\"").map(|part| part.split('"').next().unwrap());
     actions.find(|action| action.ends_with(end)).unwrap().to_owned()
@@ -289,7 +278,6 @@ async fn at_d3_a_ticket_is_kept_by_whatever_form_it_was_typed_in() {
     done(ann.submit(&page, &format!("{pool}/incident"), &filled).await, "T-incident");
     let kept = references(&service);
     assert_eq!(tickets.difference(&kept).collect::<Vec<_>>(), Vec::<&String>::new(), "{kept:?}");
-    // Reports show the tickets of both who proposed and who approved.
     let events = ann.get("/reports").await;
     for ticket in ["T-resume", "T-approve"] {
         assert!(events.body.contains(ticket), "{ticket}");
@@ -309,7 +297,6 @@ async fn at_d3_the_platform_is_led_to_records_and_not_told_that_no_round_waits()
     let mut auditor = Browser::logged_in(service.server.console(), "platform-audit").await;
     let page = auditor.get("/open/acme").await;
     assert!(!page.body.contains("None waits") && page.body.contains("shown to its own credentials"), "{}", page.body);
-    // Other operators learn nothing: the pages of an existing and of an unknown operator are the same.
     let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
     let [there, not] = [bravo.get("/open/acme").await, bravo.get("/open/nobody").await];
     assert_eq!(super::text(&there).replace("acme", "nobody"), super::text(&not));
@@ -368,7 +355,6 @@ async fn at_d3_a_record_of_a_switch_says_off_and_on() {
     let exported = exported.await.unwrap();
     let states: Vec<_> = exported
         .lines()
-        // Other partitions have copies.
         .filter(|line| line.contains("switch_set") && line.contains("\"partition\":0,"))
         .map(|line| (line.contains("\"on\":false"), line.contains("\"on\":true")))
         .collect();
@@ -376,7 +362,6 @@ async fn at_d3_a_record_of_a_switch_says_off_and_on() {
     server.stop().await.unwrap();
 }
 
-/// The titles of a page's first table.
 fn titles(page: &Page) -> Vec<&str> {
     let head = between(&page.body, "<thead>", "</thead>");
     head.split("<th scope=\"col\">").skip(1).map(|rest| rest.split('<').next().unwrap()).collect()
@@ -393,7 +378,7 @@ async fn at_d4_the_deciding_figure_stands_directly_after_the_names() {
     let page = browser.get("/reports/revenue").await;
     assert_eq!(titles(&page)[..4], ["Day", "Operator", "Game", "Revenue"]);
     assert!(page.body.contains("class=\"scroll figures\""));
-    // Fits the widest window: 118 rem of 16 pixels are within 1,920.
+    // 118 rem of 16 pixels fit within 1,920.
     let style = browser.get("/console.css").await.body;
     assert!(style.contains(".console main:has(.figures) { max-width: 118rem; }"));
     service.server.stop().await.unwrap();

@@ -1,4 +1,4 @@
-//! The same calls as `POST /v1/...`: messages are turned into JSON and back by the contract's descriptors.
+//! The same calls as `POST /v1/...`, converted between messages and JSON by the contract's descriptors.
 
 use super::raw::{Answered, within};
 use bytes::Bytes;
@@ -13,7 +13,6 @@ use tonic::{Code, Status};
 
 static CONTRACT: LazyLock<DescriptorPool> = LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap());
 
-/// Calls of nodes, and those whose caller sends many messages, are gRPC's alone.
 pub fn refused_by_name(path: &str) -> Option<&'static str> {
     match path.rsplit('/').next() {
         Some("PlayStream") => Some("METHOD_NEEDS_GRPC"),
@@ -29,12 +28,10 @@ pub fn method(path: &str) -> MethodDescriptor {
     service.methods().find(|method| method.name() == name).unwrap()
 }
 
-/// A call's message as JSON.
 pub fn body(path: &str, message: &[u8]) -> Vec<u8> {
     serde_json::to_vec(&DynamicMessage::decode(method(path).input(), message).unwrap()).unwrap()
 }
 
-/// Calls a method with a body; returns the HTTP status and the answer, or its first message of several.
 pub async fn raw(address: SocketAddr, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> (u16, Value) {
     let method = method(path);
     let url = format!("http://{address}/v1/{}/{}", method.parent_service().name(), method.name());
@@ -72,7 +69,7 @@ fn read(of: MessageDescriptor, told: Value) -> Vec<u8> {
     DynamicMessage::deserialize(of, told).expect("canonical JSON").encode_to_vec()
 }
 
-/// The status that a refusal tells; the statuses of HTTP are those of google.rpc.Code.
+/// Checks a refusal's HTTP status against google.rpc.Code and returns its gRPC status.
 fn refused(path: &str, code: u16, told: Value) -> Status {
     let status = CONTRACT.get_message_by_name("google.rpc.Status").unwrap();
     let bytes = read(status, told);

@@ -1,5 +1,5 @@
-//! Every call of every service against every kind of bad request (PL-12, PL-27), from the descriptors: a call without its
-//! row fails. What is refused says so as documented, and the log has not grown.
+//! Every call against every kind of bad request (PL-12, PL-27), from the descriptors: a call without a row fails the
+//! test. Refusals are as documented and log nothing.
 
 mod json;
 mod pages;
@@ -36,19 +36,16 @@ use tonic_types::StatusExt;
 
 const ROLES: [&str; 6] = ["play", "wallet", "support", "audit", "admin", "node"];
 
-/// How the ids of all rows' requests begin.
 const REQUEST: &str = "good-";
 
-/// By which way calls come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Face {
     Grpc,
-    /// `POST /v1/...`, where the console listens.
     Json,
 }
 
-/// A service with two operators and the platform, each with a token that may do everything ("acme", "other",
-/// "platform"), and acme with one for each role.
+/// Service with two operators and the platform, each with a token of all roles ("acme", "other", "platform"), and one
+/// token of acme per role.
 struct Service {
     server: Server,
     connections: BTreeMap<&'static str, Connection>,
@@ -79,7 +76,6 @@ impl Service {
         Self { server, connections, face, _data: data }
     }
 
-    /// The rows of calls that this way has.
     fn rows(&self) -> impl Iterator<Item = (usize, &'static Row)> {
         let all = ROWS.iter().enumerate();
         let face = self.face;
@@ -94,7 +90,6 @@ impl Service {
         self.send(caller, row, body).await
     }
 
-    /// Sends bytes, whatever they are.
     async fn send(&self, caller: &str, row: &Row, body: Vec<u8>) -> Answered {
         match self.face {
             Face::Grpc => call(&self.connections[caller], row.path, body).await,
@@ -106,7 +101,6 @@ impl Service {
         }
     }
 
-    /// A call whose deadline is over when it arrives.
     async fn expired(&self, caller: &str, row: &Row, message: &[u8]) -> Answered {
         match self.face {
             Face::Grpc => expired(self.server.address(), caller, row.path, message).await.unwrap(),
@@ -118,7 +112,6 @@ impl Service {
         }
     }
 
-    /// Bytes that must be refused, and must leave the log as it was.
     async fn refused_bytes(&self, caller: &str, row: &Row, body: Vec<u8>) -> Answered {
         let before = self.server.ledger().durable();
         let answered = self.send(caller, row, body).await;
@@ -126,7 +119,6 @@ impl Service {
         answered
     }
 
-    /// A call that must be refused, and must leave the log as it was.
     async fn refused(&self, caller: &str, row: &Row, message: Vec<u8>) -> Answered {
         let before = self.server.ledger().durable();
         let answered = self.call(caller, row, message).await;
@@ -134,7 +126,7 @@ impl Service {
         answered
     }
 
-    /// Nothing was logged since, but what the pools' steward logs by itself when a pool was retired.
+    /// Checks that nothing was logged, except by the steward after a pool's retirement.
     fn assert_no_effect(&self, path: &str, before: Position) {
         for logged in commits(self.server.ledger(), before + 1) {
             let commit = &logged.commit;
@@ -143,7 +135,7 @@ impl Service {
         }
     }
 
-    /// Waits for the end of a player's session, which is logged behind the answer once its stream has gone.
+    /// Waits for the end of a player's session, which is logged after its stream has closed.
     async fn has_ended_session(&self, player: &str) {
         let stream = StreamId::player("acme", player);
         until("the session's end", async || {
@@ -153,7 +145,6 @@ impl Service {
         .await;
     }
 
-    /// Stops one of acme's games, or its latest version, and proposes to start it again: a change that waits for acme's first actor.
     async fn propose(&self, game: &str, by_version: bool) -> u64 {
         let version = motherlode_slots::latest(game).unwrap().rules_version();
         let rules_version = if by_version { version.to_owned() } else { String::new() };
@@ -171,7 +162,7 @@ impl Service {
         second.ledger.set_switch(request(State::On)).await.unwrap().into_inner().change_id
     }
 
-    /// Waits until a checkpoint covers the log: after that no further one is signed.
+    /// Waits for a checkpoint of the whole log, after which no other is signed.
     async fn signed(&self) {
         let mut client = ProofServiceClient::new(self.connections["acme"].clone());
         let signed = async {
@@ -184,7 +175,6 @@ impl Service {
         tokio::time::timeout(Duration::from_secs(30), signed).await.expect("a checkpoint");
     }
 
-    /// Has the platform's second actor approve a change of the first.
     async fn approve(&self, change_id: u64) {
         let mut second = Client::on(self.connections["second"].clone());
         let request =
@@ -192,12 +182,11 @@ impl Service {
         second.ledger.approve_change(request).await.unwrap();
     }
 
-    /// A player of acme's with money, a round that waits and a session; all that a row's good request can be about.
+    /// Creates everything that a row's good request needs: a funded player of acme with an open round and a session.
     async fn names(&self, number: usize, row: &Row) -> Names {
         let mut client = Client::on(self.connections["acme"].clone());
         let player = format!("p{number}");
         for currency in ["EUR", "SEK"] {
-            // As Client::fund names them.
             client.fund(&player, currency, 1_000_000).await;
         }
         let account = account("acme", &player);
@@ -212,7 +201,7 @@ impl Service {
         let round = client.spin(bought, None).await.unwrap().round_id;
         let open = OpenSessionRequest {
             request_id: "session".into(),
-            // In play money: beside a session for money, a row's bet would have to be in it.
+            // In play money: with a real-money session a row's bet would have to be in it.
             account: Some(Account { currency_code: "XTS".into(), ..account.clone() }),
             game: "neptune".into(),
             mode: PlayMode::Demo.into(),
@@ -222,13 +211,12 @@ impl Service {
         let neptune = motherlode_slots::latest("neptune").unwrap();
         client.spin.grant_campaign(campaign(neptune, "spring", &account, 3)).await.unwrap();
         if row.path.ends_with("GetRoundProof") {
-            // What is proven is over.
             let (request_id, why) = ("closed".to_owned(), "test".to_owned());
             let close = CloseRoundRequest { request_id, round_id: round.clone(), reason: why.clone(), actor: why };
             client.spin.close_round(close).await.unwrap();
         }
         if row.path.ends_with("RetirePool") {
-            // Only a suspended pool is retired, and the row before resumed it.
+            // The previous row resumed the pool, and only a suspended one can be retired.
             let (request_id, pool_id, why) = ("again".to_owned(), "extra".to_owned(), "test".to_owned());
             let suspend = SuspendPoolRequest { request_id, pool_id, reason: why.clone(), actor: why };
             let mut platform = Client::on(self.connections["platform"].clone());
@@ -259,7 +247,7 @@ impl Service {
             round,
             session,
             request: format!("{REQUEST}{number}"),
-            // A player with an operator's own wallet has made none, but has made that bet.
+            // A player of a seamless wallet has a bet instead of a deposit.
             deposit: if seamless::is_on() { "bought" } else { "deposit-EUR" }.into(),
             pool: pool.into(),
             game: "witch-feature".into(),
@@ -271,7 +259,6 @@ impl Service {
 }
 
 impl Service {
-    /// The hash of the last record of one of acme's players.
     fn record_of(&self, player: &str) -> Vec<u8> {
         let stream = StreamId::player("acme", player);
         let ledger = self.server.ledgers().of(&stream).unwrap();
@@ -281,7 +268,7 @@ impl Service {
     }
 }
 
-/// The refusal of a call that is about deposits and withdrawals, where the operator's own wallet keeps the money (PL-31).
+/// Returns the refusal of calls about deposits and withdrawals for seamless wallets (PL-31).
 fn of_transfers(path: &str) -> Option<(Code, &'static str)> {
     match path.rsplit('/').next() {
         Some("Deposit" | "Withdraw") => Some((Code::FailedPrecondition, "SEAMLESS_WALLET")),
@@ -290,12 +277,10 @@ fn of_transfers(path: &str) -> Option<(Code, &'static str)> {
     }
 }
 
-/// A player's account in EUR.
 fn account(operator: &str, player: &str) -> Account {
     Account { operator_id: operator.into(), player_id: player.into(), currency_code: "EUR".into() }
 }
 
-/// Names of what is not there.
 fn nobody(operator: &str, names: &Names) -> Names {
     Names {
         operator: operator.to_owned(),
@@ -310,7 +295,6 @@ fn nobody(operator: &str, names: &Names) -> Names {
     }
 }
 
-/// Names that nothing can have.
 fn malformed(names: &Names) -> Names {
     let bad = || "a b".to_owned();
     let record = vec![7];
@@ -326,7 +310,6 @@ fn malformed(names: &Names) -> Names {
     }
 }
 
-/// Every method that is served, with whether its request has an id of its own that is to have one effect.
 fn served() -> BTreeMap<String, bool> {
     let files = prost_types::FileDescriptorSet::decode(FILE_DESCRIPTOR_SET).unwrap().file;
     let mut messages = BTreeMap::new();
@@ -337,12 +320,11 @@ fn served() -> BTreeMap<String, bool> {
         }
     }
     let mut served = BTreeMap::new();
-    // An operator's own wallet is called, not served.
     for file in files.iter().filter(|file| file.package() != "motherlode.wallet.v1") {
         for service in &file.service {
             for method in &service.method {
                 let path = format!("/{}.{}/{}", file.package(), service.name(), method.name());
-                // Who looks up or cancels names another request; the stream's messages have theirs one deeper.
+                // Lookups and cancellations name another request; messages of PlayStream have the id one level deeper.
                 let looks = ["GetTransaction", "GetRequest", "CancelRequest"].contains(&method.name());
                 let named = messages[method.input_type()] && !looks;
                 served.insert(path, named || method.name() == "PlayStream");
@@ -352,7 +334,6 @@ fn served() -> BTreeMap<String, bool> {
     served
 }
 
-/// Changes that the platform's first actor proposed.
 async fn waiting(service: &Service) -> Vec<u64> {
     let mut platform = Client::on(service.connections["platform"].clone());
     let listed = platform.ledger.list_changes(ListChangesRequest {}).await.unwrap().into_inner().changes;
@@ -363,7 +344,6 @@ fn listed(row: &Row) -> &'static Call {
     CALLS.iter().find(|call| call.path == row.path).expect("the call has its roles")
 }
 
-/// Who may do everything that the row's call needs.
 fn owner(row: &Row) -> &'static str {
     if listed(row).platform { "platform" } else { "acme" }
 }
@@ -425,10 +405,9 @@ async fn refuses(service: Service) {
         service.assert_no_effect(path, before);
         assert_eq!(refusal(&answered), (Code::DeadlineExceeded, "DEADLINE_EXCEEDED".into()), "{path}");
 
-        // Proposals of other processes may be longer than what callers say.
+        // Proposals of other processes may be longer than callers' messages.
         let of_nodes = path.starts_with("/motherlode.log.");
         let limit = if of_nodes { PROPOSAL_BYTES_MAX } else { Config::default().limits.message_bytes_max };
-        // A message above the limit, and bytes that are no message.
         let answered = service.refused_bytes(owner, row, vec![b' '; limit + 1]).await;
         assert_eq!(refusal(&answered), (Code::OutOfRange, "MESSAGE_TOO_LONG".into()), "{path}");
         let answered = service.refused_bytes(owner, row, vec![0xff]).await;
@@ -456,7 +435,6 @@ async fn refuses(service: Service) {
         if path.ends_with("KeepSession") {
             service.has_ended_session(&names.player).await;
         }
-        // What a pool's row changes is there for the next one's.
         for change in waiting(&service).await {
             service.approve(change).await;
         }
@@ -499,7 +477,7 @@ async fn isolates(service: Service) {
         let existing = service.refused("other", row, (row.request)(&theirs)).await;
         let unknown = service.refused("other", row, (row.request)(&nobodys)).await;
         assert_eq!(shown(&existing, &theirs), shown(&unknown, &nobodys), "{path}");
-        // Its own operator's unknown things get the same, where the call is about such things at all.
+        // Unknown names of the caller's operator get the same answer, if the call is about such names.
         let of_players = (row.request)(&theirs) != (row.request)(&nobodys);
         if of_players && row.unknown.is_some() {
             let own = pool(nobody("other", &names));

@@ -1,5 +1,3 @@
-//! Calls by path and bytes: any method, without its generated client.
-
 use motherlode_proto::spin::v1::{AutospinResponse, PlayStreamResponse, play_stream_response::Answer};
 use motherlode_runtime::connect::Connection;
 use prost::{
@@ -15,7 +13,6 @@ use tonic::{
 };
 use tonic_types::{StatusExt, pb};
 
-/// Messages as they are.
 #[derive(Debug, Default)]
 struct Bytes;
 
@@ -53,10 +50,8 @@ impl Decoder for Bytes {
     }
 }
 
-/// A call's (first) message, or its status.
 pub type Answered = Result<Vec<u8>, Status>;
 
-/// Calls a method with one message and waits for its first answer; a stream is let go of then.
 pub async fn call(connection: &Connection, path: &str, message: Vec<u8>) -> Answered {
     let mut client = Grpc::new(connection.clone());
     client.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
@@ -66,11 +61,7 @@ pub async fn call(connection: &Connection, path: &str, message: Vec<u8>) -> Answ
     within(path, first)
 }
 
-/// Calls a method with a deadline that is over when the call arrives. A client of tonic would keep the deadline too, and
-/// often be the first to give up; HTTP/2 by itself keeps none.
-///
-/// # Errors
-/// Of HTTP/2, where the service does not answer.
+/// Calls a method with an expired deadline by HTTP/2, since tonic's client would enforce the deadline.
 pub async fn expired(address: SocketAddr, token: &str, path: &str, message: &[u8]) -> Result<Answered, Box<dyn Error>> {
     let (client, connection) = h2::client::handshake(TcpStream::connect(address).await?).await?;
     let connection = tokio::spawn(connection);
@@ -82,7 +73,7 @@ pub async fn expired(address: SocketAddr, token: &str, path: &str, message: &[u8
         .body(())?;
     let (answer, mut body) = client.ready().await?.send_request(request, false)?;
     let length = u32::try_from(message.len())?.to_be_bytes();
-    // The service may have answered and closed the stream before it has heard everything.
+    // The service may answer and close the stream before it has read all.
     let _ = body.send_data([&[0], &length[..], message].concat().into(), true);
     let answer = answer.await?;
     connection.abort();
@@ -92,7 +83,6 @@ pub async fn expired(address: SocketAddr, token: &str, path: &str, message: &[u8
     })
 }
 
-/// Two streams say in a message what other calls say in their status.
 pub(super) fn within(path: &str, message: Vec<u8>) -> Answered {
     let refused = match path.rsplit('/').next() {
         Some("PlayStream") => match PlayStreamResponse::decode(&*message).expect("a PlayStreamResponse").answer {
@@ -109,7 +99,6 @@ fn from_message(status: &pb::Status) -> Status {
     Status::with_details(Code::from(status.code), status.message.clone(), status.encode_to_vec().into())
 }
 
-/// Code and reason; the reason is empty where there are no details.
 pub fn refusal(answered: &Answered) -> (Code, String) {
     match answered {
         Ok(_) => (Code::Ok, String::new()),
@@ -117,7 +106,6 @@ pub fn refusal(answered: &Answered) -> (Code, String) {
     }
 }
 
-/// All that a caller can see of an answer, with the names that it gave replaced.
 pub fn normalized(answered: &Answered, names: &[&str]) -> String {
     let text = match answered {
         Ok(message) => format!("{:?}", String::from_utf8_lossy(message)),

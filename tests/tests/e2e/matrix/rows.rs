@@ -1,4 +1,4 @@
-//! One row a call: a good request, and what unknown things get. All else that a call must refuse follows by itself.
+//! One row per call: a good request, and the answer to unknown names. The tests derive all other refusals.
 
 use motherlode_proto::{
     jackpot::v1 as jackpot,
@@ -14,39 +14,30 @@ use prost::Message;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tonic::Code::{self, FailedPrecondition, NotFound, Ok as Fine};
 
-/// The names in a request. Rows take theirs from here, so that the same request can be about things that are there, that
-/// are not, that are another operator's, and that no thing can be called.
+/// Names used in requests, so that a row's request can be about existing, unknown, foreign or invalid things.
 #[derive(Debug, Clone)]
 pub struct Names {
     pub operator: String,
     pub player: String,
-    /// An open round of the player at mystery-elves, which waits for the feature's start.
     pub round: String,
-    /// A live session of the player at neptune; and "spring" is a campaign of the player's for that game.
+    /// Live session of the player at neptune. The player also has the campaign "spring" there.
     pub session: String,
-    /// The request's own.
     pub request: String,
-    /// The deposit that funded the account.
     pub deposit: String,
-    /// A pool, or a game.
     pub pool: String,
     pub game: String,
-    /// Two changes that wait for the caller's approval.
     pub changes: [u64; 2],
     pub currency: &'static str,
-    /// The hash of a record of the player's.
     pub record: Vec<u8>,
-    /// Another content under the same request id.
+    /// Requests other content with the same request id.
     pub other: bool,
 }
 
-/// A call, and how it must answer.
 pub struct Row {
     pub path: &'static str,
     pub request: fn(&Names) -> Vec<u8>,
-    /// The refusal of unknown names; `None` if the call names nothing, or creates what it names.
+    /// Refusal of unknown names; `None` if the call names nothing, or creates the name.
     pub unknown: Option<(Code, &'static str)>,
-    /// Whether there's a field that can be malformed.
     pub fields: bool,
 }
 
@@ -54,7 +45,6 @@ const fn row(path: &'static str, unknown: Option<(Code, &'static str)>, request:
     Row { path, request, unknown, fields: true }
 }
 
-/// A call without a field that can be malformed; without any, its message is empty.
 const fn plain(path: &'static str, unknown: Option<(Code, &'static str)>, request: fn(&Names) -> Vec<u8>) -> Row {
     Row { path, request, unknown, fields: false }
 }
@@ -66,7 +56,7 @@ const NO_CHANGE: Option<(Code, &str)> = Some((NotFound, "CHANGE_UNKNOWN"));
 const NO_POOL: Option<(Code, &str)> = Some((NotFound, "POOL_UNKNOWN"));
 const NO_GAME: Option<(Code, &str)> = Some((NotFound, "GAME_UNKNOWN"));
 
-/// All calls. The order matters where a call needs what one before it did: a pool is opened before it's retired.
+/// All calls, in an order in which each finds the effects that it needs: a pool is opened before it is retired.
 pub const ROWS: &[Row] = &[
     row("/motherlode.spin.v1.SpinService/Spin", NO_ACCOUNT, |it| bet(it).encode_to_vec()),
     row("/motherlode.spin.v1.SpinService/Choose", NO_ROUND, |it| choose(it).encode_to_vec()),
@@ -284,7 +274,6 @@ pub const ROWS: &[Row] = &[
             operator_id: it.operator.clone(),
             game: "bewitched".into(),
             rules_version: String::new(),
-            // The same at each repetition within the test.
             from_time: time(now / 86_400 * 86_400 - 86_400),
             until_time: time(now / 86_400 * 86_400),
             reason: content(it),
@@ -372,7 +361,6 @@ pub const ROWS: &[Row] = &[
     }),
 ];
 
-/// A text that differs between a request and another under the same id.
 fn content(it: &Names) -> String {
     if it.other { "other" } else { "one" }.to_owned()
 }
@@ -381,7 +369,6 @@ fn amount(it: &Names) -> i64 {
     if it.other { 8 } else { 7 }
 }
 
-/// Well formed where the names are.
 fn token(it: &Names) -> String {
     if it.request.contains(' ') { it.request.clone() } else { String::new() }
 }
@@ -392,18 +379,15 @@ fn account(it: &Names) -> Option<Account> {
     Some(Account { operator_id, player_id, currency_code: currency_code.to_owned() })
 }
 
-/// An account that the player doesn't have yet.
 fn fresh(it: &Names) -> Option<Account> {
     let currency_code = if it.other { "KWD" } else { "JPY" }.to_owned();
     account(it).map(|account| Account { currency_code, ..account })
 }
 
-/// The change; under the same request id another one.
 fn change(it: &Names) -> u64 {
     it.changes[usize::from(it.other)]
 }
 
-/// The round; under the same request id another one.
 fn round(it: &Names) -> String {
     if it.other { format!("{}7", it.round) } else { it.round.clone() }
 }

@@ -1,4 +1,4 @@
-//! Wallets that answer wrongly, too late, too much or never, and callers who bring little time (PL-31, PL-32).
+//! Wallets that answer wrongly, late, too long or never, and callers with short deadlines (PL-31, PL-32).
 
 use super::{
     DEBIT_MS, World, bet_within, json, looked_up, rounds,
@@ -23,7 +23,6 @@ use std::{
 };
 use tonic::{Code, Status};
 
-/// Plays a round to its end whose first step is asked for; its last answer.
 async fn played(client: &mut Client, request: SpinRequest, force: Force) -> Played {
     let id = request.request_id.clone();
     let mut last = client.spin(request, Some(force)).await.unwrap();
@@ -46,7 +45,7 @@ async fn pl_31_a_wallet_that_does_not_know_of_one_player_is_there_for_the_others
         world.wallet.books().of.insert("alice".into(), Fault::Unsure);
         let status = bet_within(&mut client, bet("r", &alice, "0.10"), 1_500).await.unwrap_err();
         assert_eq!(reason(&status), "OUTCOME_UNKNOWN");
-        assert!(world.wallet.books().calls > 5, "it was asked more often than a silent wallet is");
+        assert!(world.wallet.books().calls > 5, "it was called more often than a silent wallet");
         client.play_out(bet("r", &bob, "0.10")).await.unwrap();
         world.wallet.script(&[]);
         client.play_out(bet("r", &alice, "0.10")).await.unwrap();
@@ -64,7 +63,6 @@ async fn pl_31_a_wallet_that_hangs_is_left_alone_however_little_time_callers_bri
             players.push(world.player(&mut client, name, 1_000).await);
         }
         world.wallet.always(Fault::Hangs);
-        // Each caller is gone before the wallet's time for an answer is over.
         let mut asked = 0;
         for account in players.iter().cycle() {
             let refused = bet_within(&mut client, bet("r", account, "0.10"), 300).await.unwrap_err();
@@ -80,7 +78,7 @@ async fn pl_31_a_wallet_that_hangs_is_left_alone_however_little_time_callers_bri
     }
 }
 
-/// Whatever the operator's wallet has with one player, the others play.
+/// An unanswered player does not affect the operator's other players.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_player_whose_calls_have_no_answer_closes_the_wallet_to_no_other() {
     for fault in [Fault::LostCall, Fault::Hangs] {
@@ -90,7 +88,6 @@ async fn pl_31_a_player_whose_calls_have_no_answer_closes_the_wallet_to_no_other
             let bob = world.player(&mut client, "bob", 1_000).await;
             world.wallet.books().of.insert("alice".into(), fault);
             let calls = world.wallet.books().calls;
-            // Ten callers of one bet at once are one call at a time.
             let mut asking = vec![];
             for _ in 0..10 {
                 let (mut client, account) = (client.clone(), alice.clone());
@@ -98,8 +95,8 @@ async fn pl_31_a_player_whose_calls_have_no_answer_closes_the_wallet_to_no_other
                     async move { bet_within(&mut client, bet("r", &account, "0.10"), 3_000).await },
                 ));
             }
-            until(|| world.wallet.books().calls > calls + 5, "the wallet is asked again").await;
-            // One at a time, and a few of which the wallet has not noticed yet that nobody waits for them any more.
+            until(|| world.wallet.books().calls > calls + 5, "the wallet is called again").await;
+            // One at a time, and a few whose end the wallet has not noticed.
             assert!(world.wallet.books().hanging.1 < 5);
             for number in 0..5 {
                 client.play_out(bet(&format!("r{number}"), &bob, "0.10")).await.unwrap();
@@ -123,7 +120,7 @@ async fn pl_31_answers_that_are_too_long_or_empty_are_none_and_have_one_effect()
             world.wallet.always(fault);
             let status = bet_within(&mut client, bet("r", &account, "0.10"), 400).await.unwrap_err();
             assert_eq!(reason(&status), "OUTCOME_UNKNOWN", "{fault:?}");
-            assert!(status.message().len() < 1_000, "no more of an answer is told than a line");
+            assert!(status.message().len() < 1_000, "at most a line of an answer is quoted");
             assert_eq!(rounds(&mut client, &account).await, 0, "no outcome before a confirmed debit");
             world.wallet.script(&[]);
             client.play_out(bet("r", &account, "0.10")).await.unwrap();
@@ -132,7 +129,6 @@ async fn pl_31_answers_that_are_too_long_or_empty_are_none_and_have_one_effect()
     }
 }
 
-/// A server that is no wallet: it answers whatever it's sent with endless noise, as long as anybody reads.
 fn noise() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -163,7 +159,7 @@ async fn pl_31_what_answers_with_noise_is_no_wallet_and_draws_nothing() {
     }
 }
 
-/// As a wallet that takes 30 s where 200 ms are waited for: by then the bet was given up, and its rollback came first.
+/// A wallet that applies a debit after its timeout: the bet was abandoned and its rollback came first.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_debit_that_is_applied_long_after_it_was_given_up_takes_nothing() {
     for world in World::both().await {
@@ -200,10 +196,9 @@ async fn pl_31_players_that_are_credited_at_once_are_bounded() {
             last = client.choose(&format!("c{}", last.step), &last.round_id, kind, None).await.unwrap();
         }
     }
-    // A second time for some: the first two were given up, and others had their turn.
     let calls = world.wallet.books().calls;
-    until(|| world.wallet.books().calls > calls + 3, "credits are asked").await;
-    // The wallet hears a moment later that a call was given up: two more than there are.
+    until(|| world.wallet.books().calls > calls + 3, "credits are sent").await;
+    // The wallet notices the end of an abandoned call late, so two more may hang.
     assert!((1..=4 * world.config.partitions as usize).contains(&world.wallet.books().hanging.1));
     world.wallet.script(&[]);
     world.reconciled(&names).await;
@@ -303,7 +298,7 @@ async fn pl_31_each_spin_of_a_series_is_debited_and_the_series_ends_where_the_wa
     assert_eq!(debits, 5);
     let poor = world.player(&mut client, "poor", 100).await;
     let refused = series(&mut client, "s", &poor, 5).await;
-    assert!(refused.as_ref().map_or(true, Vec::is_empty), "nothing is played that is not paid: {refused:?}");
+    assert!(refused.as_ref().map_or(true, Vec::is_empty), "an unpaid round is not played: {refused:?}");
     assert_eq!(rounds(&mut client, &poor).await, 0);
     world.reconciled(&["alice", "poor"]).await;
 }
@@ -324,7 +319,6 @@ async fn pl_31_a_void_of_a_round_that_won_takes_back_no_more_than_what_is_still_
     };
     client.ledger.void_round(void).await.unwrap();
     world.settled(&["alice"]).await;
-    // The refund counts against the win, which was paid out; nothing is asked back from the operator's wallet.
     let refund = (staked - won).max(0);
     assert_eq!(world.wallet.balance("alice"), 1_000 - staked + won + refund);
     world.reconciled(&["alice"]).await;
@@ -363,14 +357,14 @@ async fn pl_31_pl_32_after_a_day_without_its_wallet_all_comes_to_one_end() {
     }
     let due: i128 = world.server.holding(Books::Transit("acme"), Currency::EUR);
     let won = last.win.as_ref().unwrap().amount_minor;
-    assert_eq!(due, i128::from(won) * 10_000_000, "what is due is on its way, to the last unit");
+    assert_eq!(due, i128::from(won) * 10_000_000, "the exact amount due is being paid");
     world.wallet.script(&[]);
     world.settled(&["debited", "winner"]).await;
     assert_eq!((world.wallet.balance("debited"), world.wallet.balance("winner")), (1_000, 1_000 + net(&last)));
     world.reconciled(&["debited", "winner"]).await;
 }
 
-/// A bet and its concurrent cancellation have one outcome. The debit of a cancelled bet is never called, or it is rolled back.
+/// The debit of a cancelled bet is never called, or it is rolled back.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_33_pl_42_a_bet_that_is_cancelled_never_reaches_the_wallet_or_is_rolled_back() {
     let world = World::start().await;
@@ -403,8 +397,8 @@ async fn pl_33_pl_42_a_bet_that_is_cancelled_never_reaches_the_wallet_or_is_roll
     world.reconciled(&["alice"]).await;
 }
 
-/// Damage of the log is found while the wallet is asked, and the wallet confirms the debit: the bet is neither played nor refused. A new
-/// bet is refused before the wallet is asked.
+/// The wallet confirms a debit while damage of the log is found: the bet is neither played nor refused. New bets are
+/// refused before the wallet is called.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_a3_a_debit_in_progress_when_damage_is_found_has_an_unknown_outcome() {
     let world = World::start().await;
@@ -415,7 +409,7 @@ async fn at_a3_a_debit_in_progress_when_damage_is_found_has_an_unknown_outcome()
     let calls = world.wallet.books().calls;
     let (mut other, account) = (client.clone(), alice.clone());
     let asked = tokio::spawn(async move { bet_within(&mut other, bet("r", &account, "0.10"), 9_000).await });
-    until(|| world.wallet.books().calls > calls + 1, "the wallet is asked").await;
+    until(|| world.wallet.books().calls > calls + 1, "the wallet is called").await;
     world.server.ledger_of("alice").distrust_log("partition 0: a test");
     world.server.ledger_of("bob").distrust_log("partition 0: a test");
     world.wallet.script(&[]);

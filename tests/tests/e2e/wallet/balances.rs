@@ -1,4 +1,5 @@
-//! Balances of transactions (PL-34, PL-31): each is the one before plus the amount, for wallets of both kinds, however the rows are read.
+//! Balances of transactions (PL-34, PL-31): each is the previous one plus the amount, for both kinds of wallet and all
+//! ways to read.
 
 use super::{
     bet_within,
@@ -28,10 +29,8 @@ use std::{
     sync::atomic::Ordering,
 };
 
-/// A change of an account: the account, the amount, and the balance after it.
 type Row = ((String, String), i64, i64);
 
-/// The rows' balances are a chain per account, from 0 on; where each ends.
 fn chained(rows: &[Row]) -> BTreeMap<(String, String), i64> {
     let mut balances = BTreeMap::new();
     for (number, (account, amount, balance)) in rows.iter().enumerate() {
@@ -41,7 +40,6 @@ fn chained(rows: &[Row]) -> BTreeMap<(String, String), i64> {
     balances
 }
 
-/// All rows of an operator, or of one of its players, in the order of the log; by pages of a size.
 async fn listed(client: &mut Client, operator: &str, player: &str, page_size: i32) -> Vec<Transaction> {
     let (mut all, mut page_token) = (vec![], String::new());
     loop {
@@ -68,7 +66,6 @@ fn row(of: &Transaction) -> Row {
     ((account.player_id, account.currency_code), amount.amount_minor, balance.amount_minor)
 }
 
-/// Rows of all operators, as `export` of the log writes them, by operator.
 fn exported(data: &Path) -> BTreeMap<String, Vec<Row>> {
     let output = Command::new(PROGRAM)
         .args(["export", data.to_str().unwrap(), "--what", "transactions", "--format", "jsonl"])
@@ -86,7 +83,6 @@ fn exported(data: &Path) -> BTreeMap<String, Vec<Row>> {
     found
 }
 
-/// The rows are the same by pages of every size, per operator and per player, and each balance follows from the one before.
 async fn same_by_every_page(world: &World, operator: &str) -> Vec<Row> {
     let mut client = world.client(operator).await;
     let whole: Vec<_> = listed(&mut client, operator, "", 100).await.iter().map(row).collect();
@@ -124,7 +120,6 @@ async fn void(client: &mut Client, round_id: &str) {
     client.ledger.void_round(void).await.unwrap();
 }
 
-/// Losses, wins, voids of open and settled rounds, and a jackpot.
 async fn mixed(world: &World, client: &mut Client, account: &Account, of: &str) {
     let mut rounds = vec![];
     for number in 0..6 {
@@ -143,7 +138,7 @@ async fn mixed(world: &World, client: &mut Client, account: &Account, of: &str) 
     partitions::settled(world.server.ledgers()).await;
 }
 
-/// A history of two players of a seamless wallet and one of a transfer wallet, with unpaid credits at the end.
+/// Creates a history of two players of a seamless wallet and one of a transfer wallet, with unpaid credits at the end.
 async fn history(world: World) -> World {
     let mut acme = world.client("acme").await;
     let alice = world.player(&mut acme, "alice", 1_000_000).await;
@@ -155,17 +150,14 @@ async fn history(world: World) -> World {
     let withdraw = WithdrawRequest { request_id: "out".into(), account: Some(carol.clone()), amount_minor: 777 };
     other.ledger.withdraw(withdraw).await.unwrap();
     mixed(&world, &mut other, &carol, "first").await;
-    // Each credit is paid before the next bet, or as it comes.
     mixed(&world, &mut acme, &alice, "first").await;
     mixed(&world, &mut acme, &bob, "first").await;
     world.settled(&["alice", "bob"]).await;
-    // A debit of which nothing is known is rolled back.
     world.wallet.always(Fault::LostAnswer);
     bet_within(&mut acme, bet("lost", &alice, "0.10"), 400).await.unwrap_err();
     world.wallet.script(&[]);
     world.clock.fetch_add(super::DEBIT_MS + 1, Ordering::SeqCst);
     world.settled(&["alice"]).await;
-    // Credits wait, and are paid later; then they wait to the end.
     world.wallet.books().credits_unsure = true;
     mixed(&world, &mut acme, &alice, "second").await;
     mixed(&world, &mut acme, &bob, "second").await;
@@ -178,7 +170,6 @@ async fn history(world: World) -> World {
     world
 }
 
-/// Rows of each player, in their order.
 fn by_player(rows: &[Row]) -> Vec<Row> {
     let mut rows = rows.to_vec();
     rows.sort_by(|(one, ..), (other, ..)| one.cmp(other));
@@ -203,7 +194,6 @@ async fn balances_of(partitions: u32) {
     let acme = same_by_every_page(&world, "acme").await;
     let other = same_by_every_page(&world, "other").await;
     assert!(acme.len() > 200 && other.len() > 40, "{} and {}", acme.len(), other.len());
-    // A seamless player's account holds the credits due, a transfer player's the balance.
     for ((player, _), balance) in chained(&acme) {
         assert!(balance > 0 && balance == due(&world, &player), "{player}");
     }
@@ -221,24 +211,23 @@ async fn balances_of(partitions: u32) {
     server.stop().await.unwrap();
     audited(&log, partitions as usize);
     let found = exported(&log);
-    // Partitions come one after the other in an export, and by their time in a list.
+    // An export has one partition after the other, a list is by time.
     assert_eq!((by_player(&found["acme"]), by_player(&found["other"])), (by_player(&acme), by_player(&other)));
 }
 
-/// The commits of a log as a version without `due_after` logs them, each with the hash of its original record.
+/// Returns the commits of a log in the form of older versions, without `due_after`, each with its original record's
+/// hash.
 fn of_old(config: &Config) -> Vec<(Logged, Hash)> {
     let old = |(logged, hash)| (Logged { due_after: vec![], ..logged }, hash);
     logged(config).into_iter().map(old).collect()
 }
 
-/// The commits of a log, each with the hash of its record.
 fn logged(config: &Config) -> Vec<(Logged, Hash)> {
     let records = LogLocation::of(config).existing(0).unwrap();
     let read = |record: Record| (record::decode(&record.bytes).unwrap(), hash(&record.bytes));
     records.map(|record| read(record.unwrap())).collect()
 }
 
-/// Commits as the records of a log.
 fn records(commits: Vec<(Logged, Hash)>) -> Vec<Bytes> {
     let (mut head, mut hashes) = (genesis(0), BTreeMap::new());
     let chain = |(mut logged, before): (Logged, Hash)| {
@@ -258,7 +247,7 @@ fn records(commits: Vec<(Logged, Hash)>) -> Vec<Bytes> {
     commits.into_iter().map(chain).collect()
 }
 
-/// Serves a log of these commits in place of a service's, with the same wallet.
+/// Replaces a service's log by these commits and serves it with the same wallet.
 async fn served(before: World, old: Vec<(Logged, Hash)>) -> World {
     let World { server, wallet, clock, config, data, .. } = before;
     server.stop().await.unwrap();
@@ -313,7 +302,6 @@ async fn mf_c4_the_audit_finds_credits_due_that_are_not_those_of_the_books() {
     assert!(!is_sound && said.contains("PL-31: the credits due that are stated"), "{said}");
 }
 
-/// Appends pairs of a requested and a refused debit to a player's commits.
 fn refused_debits(log: &mut Vec<(Logged, Hash)>, stream: &StreamId, times: usize) {
     for number in 0..times {
         let (id, fingerprint) = (format!("poor-{number}"), [7; 16]);
@@ -353,7 +341,7 @@ async fn mf_c4_a_balance_that_takes_too_many_records_of_older_versions_is_not_st
     }
     let rows = same_by_every_page(&world, "acme").await;
     assert_eq!(rows.len(), 6, "a debit and a bet each");
-    // Nothing was ever paid to the wallet, so it is more than 4,096 commits from these rows to the last credit paid, or the first commit.
+    // No credit was paid, and the first commit is more than 4,096 commits before these rows.
     let old = of_old(&world.config);
     let world = served(world, old).await;
     let mut client = world.client("acme").await;
@@ -362,7 +350,6 @@ async fn mf_c4_a_balance_that_takes_too_many_records_of_older_versions_is_not_st
         assert_eq!(listed.len(), 6);
         assert!(listed.iter().all(|of| of.balance.is_none() && of.amount.is_some()), "{player}, pages of {size}");
     }
-    // Later transactions state it again, whatever the earlier ones lack.
     played(&mut client, "l3", &alice, Some(Force::Loss)).await;
     let listed = listed(&mut client, "acme", "alice", 100).await;
     let stated: Vec<_> = listed[6..].iter().map(|of| of.balance.as_ref().unwrap().amount_minor).collect();

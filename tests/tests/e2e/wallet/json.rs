@@ -1,4 +1,5 @@
-//! The JSON face of the scripted wallet, as proto/README.md tells an operator to write it, and servers that are none.
+//! JSON interface of the scripted wallet, as proto/README.md describes it for operators, and servers that are not
+//! wallets.
 
 use super::{World, bet_within, looked_up, rounds, scripted::Wallet};
 use bytes::Bytes;
@@ -29,10 +30,8 @@ use tokio_rustls::TlsAcceptor;
 use tonic::Status;
 use wallet_service_server::WalletService;
 
-/// The operator's key.
 pub const KEY: &str = "a-key-that-only-these-two-know-0123456789";
 
-/// Milliseconds that a request may be old.
 const WINDOW_MS: u128 = 30_000;
 
 static SERVICE: LazyLock<ServiceDescriptor> = LazyLock::new(|| {
@@ -40,12 +39,10 @@ static SERVICE: LazyLock<ServiceDescriptor> = LazyLock::new(|| {
     contract.get_service_by_name("motherlode.wallet.v1.WalletService").unwrap()
 });
 
-/// The settings of a wallet that is spoken to in JSON.
 pub fn settings(url: &str) -> String {
     format!("url = \"{url}/operator\", protocol = \"json\", signing_key_file = \"KEY_FILE\"")
 }
 
-/// Serves a wallet in JSON at any port, below `/operator`; by TLS with a certificate and its key.
 pub async fn serve(wallet: &Wallet, tls: Option<(&str, &str)>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -55,7 +52,6 @@ pub async fn serve(wallet: &Wallet, tls: Option<(&str, &str)>) -> SocketAddr {
     address
 }
 
-/// The same where it listens already.
 pub fn serve_on(listener: TcpListener, wallet: &Wallet, tls: Option<TlsAcceptor>) -> JoinHandle<()> {
     let (wallet, nonces) = (wallet.clone(), Nonces::default());
     tokio::spawn(async move {
@@ -64,7 +60,6 @@ pub fn serve_on(listener: TcpListener, wallet: &Wallet, tls: Option<TlsAcceptor>
             tokio::spawn(async move {
                 match tls {
                     None => connection(stream, wallet, nonces).await,
-                    // Whoever doesn't trust the certificate goes away.
                     Some(tls) => {
                         if let Ok(stream) = tls.accept(stream).await {
                             connection(stream, wallet, nonces).await;
@@ -83,7 +78,6 @@ async fn connection(stream: impl AsyncRead + AsyncWrite + Unpin, wallet: Wallet,
         let (wallet, nonces) = (wallet.clone(), nonces.clone());
         async move { Ok::<_, Infallible>(answer(request, &wallet, &nonces).await) }
     });
-    // A caller who gives a call up takes the connection with it.
     drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await);
 }
 
@@ -105,7 +99,7 @@ fn told(status: StatusCode, body: &str) -> Response<Full<Bytes>> {
     Response::builder().status(status).body(Full::new(Bytes::from(body.to_owned()))).unwrap()
 }
 
-/// As an operator checks a request: the signature first, then its time, then that it never came before.
+/// Checks a request as an operator does: the signature, then its age, then that it is new.
 fn genuine(method: &Method, path: &str, headers: &HeaderMap, body: &[u8], nonces: &Nonces) -> Result<(), &'static str> {
     let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).ok_or("a header is missing");
     let (time, nonce) = (header("motherlode-timestamp")?, header("motherlode-nonce")?);
@@ -122,7 +116,6 @@ fn genuine(method: &Method, path: &str, headers: &HeaderMap, body: &[u8], nonces
     if nonces.lock().unwrap().insert(nonce.to_owned()) { Ok(()) } else { Err("it came before") }
 }
 
-/// Makes a call of the contract, with messages in JSON.
 async fn called(wallet: &Wallet, path: &str, body: &[u8]) -> Result<String, Status> {
     let name = path.strip_prefix("/operator/v1/WalletService/").ok_or_else(|| Status::not_found("no call"))?;
     let call = SERVICE.methods().find(|call| call.name() == name).ok_or_else(|| Status::not_found("no call"))?;
@@ -145,7 +138,7 @@ fn decoded<M: Message + Default>(bytes: &[u8]) -> tonic::Request<M> {
     tonic::Request::new(M::decode(bytes).unwrap())
 }
 
-/// A server that answers each request with the same, whatever it is, and closes.
+/// Starts a server that gives every request the same answer and closes.
 async fn parrot(answer: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -176,7 +169,7 @@ async fn pl_31_only_a_whole_answer_of_the_contract_with_status_200_is_one() {
     for (answer, what) in [
         (page("500 Internal Server Error", "", DONE), "an error"),
         (page("201 Created", "", DONE), "another status"),
-        // A gateway's words say nothing of the transaction: not even that it's refused.
+        // A gateway's error says nothing about the transaction, not even a refusal.
         (page("402 Payment Required", "", refusal), "a refusal by status"),
         (page("404 Not Found", "", refusal), "an unknown path"),
         (page("302 Found", "Location: /operator/v1/WalletService/Debit\r\n", DONE), "a redirect"),
@@ -194,7 +187,7 @@ async fn pl_31_only_a_whole_answer_of_the_contract_with_status_200_is_one() {
         let alice = world.player(&mut client, "alice", 1_000).await;
         let status = bet_within(&mut client, bet("r", &alice, "0.10"), 500).await.unwrap_err();
         assert_eq!(reason(&status), "OUTCOME_UNKNOWN", "{what}");
-        assert!(status.message().len() < 1_000, "{what}: no more is told than a line");
+        assert!(status.message().len() < 1_000, "{what}: at most a line is quoted");
         assert_eq!(looked_up(&mut client, &alice, "r").await.state(), State::Pending, "{what}");
         assert_eq!(rounds(&mut client, &alice).await, 0, "{what}: no outcome before a confirmed debit");
         world.server.stop().await.unwrap();

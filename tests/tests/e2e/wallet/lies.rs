@@ -1,4 +1,4 @@
-//! Wallets that say what isn't true, and wallets that say it half a minute later (PL-31, PL-32).
+//! Wallets with false or late answers (PL-31, PL-32).
 
 use super::{
     World, json, looked_up, rounds,
@@ -15,10 +15,10 @@ use std::sync::atomic::Ordering;
 use tonic::Code;
 
 const FUNDS: i64 = 1_000;
-/// As long as the slowest wallet takes, on the test's clock.
+/// Delay of the slowest wallet, on the test's clock.
 const HALF_A_MINUTE_MS: i64 = 30_000;
 
-/// A balance in an answer is for the player's screen alone: whatever it is, the confirmed debit decides.
+/// A balance in an answer is only displayed; the confirmed debit decides.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_pl_32_a_wallet_that_lies_about_balances_changes_no_round_and_no_money() {
     const LIES: [i64; 6] = [i64::MIN, -1, 0, 1, FUNDS * 1_000, i64::MAX];
@@ -45,11 +45,10 @@ async fn pl_31_pl_32_a_wallet_that_lies_about_balances_changes_no_round_and_no_m
             }
             world.settled(&[name]).await;
             assert_eq!(rounds(&mut client, &account).await, 3, "each is decided");
-            assert_eq!(world.wallet.balance(name), FUNDS - staked + won, "the wallet moved what it confirmed");
+            assert_eq!(world.wallet.balance(name), FUNDS - staked + won, "the wallet moved the confirmed amount");
             assert_eq!(client.balance(&account).await, 0, "nothing of a lie is in the books");
             (all_staked, all_won) = (all_staked + staked, all_won + won);
         }
-        // What finance adds up is of the rounds, and all accounts together are of confirmed transactions.
         let rows = client.report.list_revenue(ListRevenueRequest::default()).await.unwrap().into_inner().rows;
         let sum = |of: fn(&Revenue) -> &String| rows.iter().map(|row| of(row).parse::<i64>().unwrap()).sum::<i64>();
         assert_eq!((sum(|row| &row.bets_minor), sum(|row| &row.wins_minor)), (all_staked, all_won));
@@ -59,7 +58,6 @@ async fn pl_31_pl_32_a_wallet_that_lies_about_balances_changes_no_round_and_no_m
     }
 }
 
-/// A refusal is one, however rich the wallet says that the player is.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_refusal_with_a_balance_that_would_do_is_a_refusal() {
     for world in World::both().await {
@@ -74,7 +72,6 @@ async fn pl_31_a_refusal_with_a_balance_that_would_do_is_a_refusal() {
     }
 }
 
-/// Worlds in which answers are waited for as long as the slowest wallet takes, and longer.
 async fn patient() -> [World; 2] {
     let (grpc, in_json) = (Wallet::default(), Wallet::default());
     let (address, _) = grpc.serve().await;
@@ -84,7 +81,7 @@ async fn patient() -> [World; 2] {
     [grpc, in_json]
 }
 
-/// The debit is given up and undone while its answer is on its way: "done", which was true once.
+/// The debit is abandoned and rolled back before its confirmation arrives.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_debit_that_is_confirmed_after_30_seconds_is_rolled_back_and_never_played() {
     for world in patient().await {
@@ -111,7 +108,7 @@ async fn pl_31_a_debit_that_is_confirmed_after_30_seconds_is_rolled_back_and_nev
     }
 }
 
-/// A win whose credit is answered after half a minute holds up no round, not even of the same player's, and is paid once.
+/// A late credit delays no round, not even of the same player, and is paid once.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_credit_that_is_confirmed_after_30_seconds_is_paid_once_and_holds_up_nobody() {
     for world in patient().await {

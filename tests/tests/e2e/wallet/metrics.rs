@@ -1,4 +1,4 @@
-//! Metrics of operators' wallets, as a collector gets them from the service as a process.
+//! Metrics of operators' wallets, as a collector receives them from a process.
 
 use super::{bet_within, scripted::Fault, scripted::Wallet};
 use crate::{
@@ -41,7 +41,6 @@ async fn pl_31_pl_32_calls_to_a_wallet_are_counted_by_how_they_end_and_what_is_o
     }
     let refused = client.spin(bet("r", &players[0], "0.10"), None).await.unwrap_err();
     assert_eq!(reason(&refused), "INSUFFICIENT_FUNDS");
-    // A balance that nobody can have after a confirmed bet.
     wallet.books().of.insert("rich".into(), Fault::Lies(-1));
     client.spin(bet("r", &players[1], "0.10"), None).await.unwrap();
     wallet.books().of.insert("lost".into(), Fault::LostCall);
@@ -54,12 +53,10 @@ async fn pl_31_pl_32_calls_to_a_wallet_are_counted_by_how_they_end_and_what_is_o
     };
     let gauge = |latest: &BTreeMap<String, _>, name: &str| Some(counted(latest.get(name)?, &[("operator", "acme")]));
     let mut latest = BTreeMap::new();
-    // The lost bet's debit stays under way: it's asked again, or rolled back, as long as the wallet is away.
     while debits(&latest, "unknown").unwrap_or_default() < 1
         || gauge(&latest, "motherlode_wallet_players_under_way").unwrap_or_default() < 1
         || gauge(&latest, "motherlode_wallet_players_overdue").unwrap_or_default() < 1
         || gauge(&latest, "motherlode_wallet_contradictions_total").unwrap_or_default() < 1
-        // Its caller has given up.
         || gauge(&latest, "motherlode_wallet_bets_waiting") != Some(0)
     {
         let metrics = tokio::time::timeout(Duration::from_secs(60), exports.recv()).await.unwrap().unwrap();
@@ -74,7 +71,7 @@ async fn pl_31_pl_32_calls_to_a_wallet_are_counted_by_how_they_end_and_what_is_o
     asked.retain(|name| name.starts_with(OF_WALLETS));
     assert!(asked.len() > 2, "there are alarms of wallets");
     for name in asked {
-        assert!(latest.contains_key(&name), "an alarm asks for {name}");
+        assert!(latest.contains_key(&name), "an alarm uses {name}");
     }
     assert_eq!(service.terminate().await, Some(0));
 }

@@ -1,4 +1,4 @@
-//! The operator keeps the money (PL-31, PL-32): a scripted wallet in the test's process, with every way in which it can fail.
+//! Seamless wallets (PL-31, PL-32): a scripted wallet in the test's process that can fail in every way.
 
 mod attacks;
 mod balances;
@@ -27,11 +27,11 @@ use tonic::{Code, Request, Status};
 use tonic_types::StatusExt;
 use world::{World, until};
 
-/// Milliseconds that a debit waits for its bet, on the test's clock.
+/// Maximum age of a debit before its bet, in ms of the test's clock.
 const DEBIT_MS: i64 = 15_000;
 
-/// Bets, and waits for the answer no longer than so. On a busy machine the caller's own clock may be ahead of the service's word, which
-/// has a reason: then it's asked again, in the same request's name.
+/// Bets with a deadline. If the client times out before the service's refusal arrives, repeats the request to get the
+/// reason.
 async fn bet_within(client: &mut Client, request: SpinRequest, ms: u64) -> Result<u32, Status> {
     let mut more = 0..10;
     loop {
@@ -66,7 +66,7 @@ async fn pl_31_each_bet_is_debited_and_each_win_credited_by_the_operators_wallet
             let mut last = client.spin(bet(&format!("r{number}"), &alice, "0.10"), force).await.unwrap();
             staked += last.bet.as_ref().unwrap().amount_minor;
             let told = last.balance.as_ref().unwrap().amount_minor;
-            assert!(told <= 100_000 - staked + won, "the balance is the wallet's, before what is due");
+            assert!(told <= 100_000 - staked + won, "the balance is the wallet's, without credits due");
             while let Some(kind) = next_choice(&last) {
                 let request = format!("r{number}.{}", last.step);
                 last = client.choose(&request, &last.round_id, kind, None).await.unwrap();
@@ -74,7 +74,6 @@ async fn pl_31_each_bet_is_debited_and_each_win_credited_by_the_operators_wallet
             won += last.win.as_ref().unwrap().amount_minor;
         }
         assert!(won > 0, "something was won");
-        // The same over a stream.
         let calls = (0..20_u64).map(|tag| PlayStreamRequest {
             tag,
             call: Some(Call::Spin(SpinRequest { offer_double: false, ..bet(&format!("s{tag}"), &alice, "0.10") })),
@@ -137,7 +136,7 @@ async fn pl_31_a_bet_that_the_wallet_refuses_is_never_played_and_says_the_operat
             let metadata = &details.error_info().unwrap().metadata;
             assert_eq!(metadata["minimum_bet_minor"], "1", "BW-29: one line, one coin, of a cent");
             assert_eq!((&*metadata["wallet_reason"], &*metadata["currency_code"]), ("INSUFFICIENT_FUNDS", "EUR"));
-            // It's refused for ever, rich or not.
+            // The refusal is final, whatever the balance.
             world.wallet.fund("alice", 100_000);
         }
         let refused = looked_up(&mut client, &alice, "poor").await;
@@ -168,7 +167,7 @@ async fn pl_31_what_a_bet_is_refused_for_is_found_before_the_wallet_is_asked() {
     world.reconciled(&["alice"]).await;
 }
 
-/// Each way in which one call of a debit, and then one of a credit, can fail once.
+/// Every fault, once for a debit and once for a credit.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_lost_doubled_and_unsure_answers_have_one_effect() {
     for world in World::both().await {
@@ -178,7 +177,6 @@ async fn pl_31_lost_doubled_and_unsure_answers_have_one_effect() {
             let name = format!("p{number}");
             let account = world.player(&mut client, &name, 1_000).await;
             world.wallet.script(&[fault]);
-            // A win that waits, so that it's credited by a later call.
             let last = client.spin(bet("r", &account, "0.10"), Some(Force::Open)).await.unwrap();
             assert_eq!(world.wallet.end(&format!("debit/acme/{name}/r")), Some(End::Applied), "{fault:?}");
             let mut last = last;
@@ -211,7 +209,6 @@ async fn pl_31_a_bet_without_an_answer_draws_nothing_and_is_found_out_by_asking_
             assert_eq!(reason(&other), "DEBIT_OPEN");
             assert_eq!(rounds(&mut client, &alice).await, before, "no outcome before a confirmed debit");
             world.wallet.script(&[]);
-            // Many may have asked while it was away: it's left alone for a while.
             let mut played = bet_within(&mut client, bet(request, &alice, "0.10"), 5_000).await;
             while played.as_ref().is_err_and(|status| status.code() == Code::Unavailable) {
                 played = bet_within(&mut client, bet(request, &alice, "0.10"), 5_000).await;
@@ -263,7 +260,7 @@ async fn pl_42_mf_c3_no_debit_is_called_after_its_rollback_is_logged() {
         world.wallet.always(Fault::Unsure);
         let betting = bet_within(&mut client, bet("r", &alice, "0.10"), 9_000);
         let cancelling = async {
-            until(|| world.wallet.books().calls > 1, "the debit is asked again").await;
+            until(|| world.wallet.books().calls > 1, "the debit is sent again").await;
             let answer = cancelled(&mut other, &alice, "r").await;
             world.wallet.script(&[]);
             world.settled(&["alice"]).await;
@@ -288,7 +285,6 @@ async fn pl_31_a_debit_whose_bet_does_not_come_in_time_is_rolled_back_until_that
             world.wallet.always(fault);
             bet_within(&mut client, bet("r", &account, "0.10"), 400).await.unwrap_err();
             world.clock.fetch_add(DEBIT_MS, Ordering::SeqCst);
-            // Its rollback fares no better for a while.
             let (calls, rollback) = (world.wallet.books().calls, format!("debit/acme/{name}/r"));
             until(|| world.wallet.books().calls > calls + 1, "it's rolled back again and again").await;
             assert_eq!(looked_up(&mut client, &account, "r").await.state(), State::Pending);
@@ -311,7 +307,6 @@ async fn pl_31_a_debit_whose_bet_does_not_come_in_time_is_rolled_back_until_that
 async fn pl_31_a_restart_takes_up_what_was_under_way() {
     for mut world in World::both().await {
         let mut client = world.client("acme").await;
-        // One debit was applied and nobody knows, one win is due.
         let debited = world.player(&mut client, "debited", 1_000).await;
         let winner = world.player(&mut client, "winner", 1_000).await;
         let mut last = client.spin(bet("r", &winner, "0.10"), Some(Force::Open)).await.unwrap();
@@ -328,7 +323,6 @@ async fn pl_31_a_restart_takes_up_what_was_under_way() {
         world.settled(&["winner"]).await;
         let (staked, won) = (last.bet.unwrap().amount_minor, last.win.unwrap().amount_minor);
         assert_eq!(world.wallet.balance("winner"), 1_000 - staked + won);
-        // Whoever bets again first, has it; else it's rolled back.
         world.clock.fetch_add(DEBIT_MS, Ordering::SeqCst);
         world.settled(&["debited"]).await;
         assert_eq!(world.wallet.balance("debited"), 1_000);

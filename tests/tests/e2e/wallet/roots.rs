@@ -1,4 +1,4 @@
-//! A wallet whose certificate is signed by a root that the system trusts, as a public one is (PL-31).
+//! A wallet with a certificate of a root that the system trusts (PL-31).
 
 use super::{json, rounds, scripted::Wallet};
 use crate::PROGRAM;
@@ -11,7 +11,6 @@ use motherlode_tests::{
 };
 use std::{fs, path::Path, process::Command};
 
-/// A configuration whose operator acme has a wallet at a port of localhost.
 fn config(folder: &Path, port: u16, in_json: bool) -> String {
     let url = format!("https://localhost:{port}");
     let of_wallet = match in_json {
@@ -61,7 +60,7 @@ async fn pl_31_without_a_root_of_its_own_a_wallet_is_one_that_the_system_trusts(
             } else {
                 let refused = super::bet_within(&mut client, bet("r", &alice, "0.10"), 1_000).await.unwrap_err();
                 assert_eq!(reason(&refused), "OUTCOME_UNKNOWN");
-                assert_eq!((rounds(&mut client, &alice).await, wallet.books().calls), (0, 0), "it was told nothing");
+                assert_eq!((rounds(&mut client, &alice).await, wallet.books().calls), (0, 0), "it got no call");
             }
             service.kill();
         }
@@ -82,7 +81,6 @@ fn pl_31_a_service_that_can_trust_no_wallet_says_so_and_does_not_start() {
             .arg(at("data"))
             .arg("--config")
             .arg(at("config.toml"));
-        // The folder would be searched too.
         serve.env("SSL_CERT_FILE", at("none.pem")).env_remove("SSL_CERT_DIR");
         let ended = serve.output().unwrap();
         assert!(!ended.status.success());

@@ -1,8 +1,6 @@
-//! Random schedules of faults over real processes (PL-31, PL-32): the service and the wallet are killed under load, calls are lost,
-//! doubled and left without an answer; then the wallet and the log agree to the last unit.
-//!
-//! The wallets of half of the schedules are spoken to by gRPC, those of the others in JSON. A schedule is made of its seed: which calls go wrong, when who is killed, who plays what. How the processes' threads meet
-//! isn't, so a seed that fails once may take some runs to fail again.
+//! Random fault schedules over processes (PL-31, PL-32): service and wallet are killed under load, and calls are lost,
+//! doubled or unanswered. Wallet and log must agree exactly at the end. A seed does not determine the timing of
+//! threads, so a failure may need several runs.
 
 use super::{
     json,
@@ -26,18 +24,16 @@ use std::{
 };
 use tokio::{net::TcpListener, runtime::Runtime, task::JoinHandle, time::sleep};
 
-/// Schedules of a normal run; MOTHERLODE_WALLET_SCHEDULES asks for more (`tests/run wallet`).
+/// Schedules of a normal run; `MOTHERLODE_WALLET_SCHEDULES` sets more (`tests/run wallet`).
 const SCHEDULES: u64 = 3;
 const PLAYERS: usize = 4;
 const ROUNDS: usize = 6;
 const KILLS: usize = 3;
 const FUNDS: i64 = 1_000;
 
-/// The wallet as a process would be: all its connections end with it, its table stays.
 struct Killable {
     wallet: Wallet,
     address: SocketAddr,
-    /// By its JSON face.
     json: bool,
     life: Option<Runtime>,
 }
@@ -48,7 +44,6 @@ impl Killable {
         let serving = wallet.clone();
         let (bound, listens) = std::sync::mpsc::channel();
         life.spawn(async move {
-            // The port may be held by what is left of the life before.
             let listener = loop {
                 match TcpListener::bind(address).await {
                     Ok(listener) => break listener,
@@ -80,7 +75,6 @@ impl Drop for Killable {
     }
 }
 
-/// Plays rounds wherever the service is now: what has no answer is asked again under the same ids.
 async fn play(name: String, at: Arc<Mutex<SocketAddr>>) {
     let account: Account = account(&name, "EUR");
     let mut client: Option<Client> = None;
@@ -158,11 +152,10 @@ async fn schedule(seed: u64) {
         }
     }
     for player in players {
-        tokio::time::timeout(Duration::from_secs(600), player).await.expect("everybody comes to an end").unwrap();
+        tokio::time::timeout(Duration::from_secs(600), player).await.expect("all players finish").unwrap();
     }
     process.kill();
     wallet.script(&[]);
-    // What is left is ended by a service in this process, an hour later, and all of it held against the wallet.
     let operators = Config::parse(&text).unwrap().operators;
     let base = config(&log);
     let config = Config { operators, partitions: 1, store: Default::default(), ..base };

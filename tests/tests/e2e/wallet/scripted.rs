@@ -1,4 +1,4 @@
-//! A wallet in the test's process: it keeps each transaction with its end, as the contract says, and fails as it's told.
+//! In-process wallet that keeps each transaction's outcome, as the contract requires, and fails by script.
 
 use motherlode_proto::round::v1::{Account, Money};
 use motherlode_proto::wallet::v1::{
@@ -21,35 +21,31 @@ use tonic::{
     transport::{Identity, Server, ServerTlsConfig},
 };
 
-/// How a call goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// As it should.
     None,
     /// The call is lost: nothing is applied.
     LostCall,
-    /// It's applied, and the answer is lost.
+    /// Applied, but the answer is lost.
     LostAnswer,
-    /// It arrives twice.
+    /// Arrives twice.
     Doubled,
-    /// It's answered with UNKNOWN, and not applied.
+    /// Answered with UNKNOWN, not applied.
     Unsure,
-    /// It's never answered, and not applied.
+    /// Never answered, not applied.
     Hangs,
-    /// It's applied and answered with a balance that isn't true.
+    /// Applied and answered with a false balance.
     Lies(i64),
-    /// It's applied when the wallet is told so, and answered to nobody.
+    /// Applied on [`Wallet::catch_up`], never answered.
     Late,
-    /// It's applied at once, and answered when the wallet is told so.
+    /// Applied at once, answered on [`Wallet::catch_up`].
     AnswersLate,
-    /// It's applied, and the answer is far too long.
     Huge,
-    /// It's applied, and the answer has nothing in it.
     Empty,
 }
 
 impl Fault {
-    /// One of those that pass, in so many of hundred calls.
+    /// Returns a random transient fault in `often` of 100 calls.
     fn by(chance: &mut Chance, often: usize) -> Option<Self> {
         const ALL: [Fault; 8] = [
             Fault::LostCall,
@@ -65,7 +61,6 @@ impl Fault {
     }
 }
 
-/// The end of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
     Applied,
@@ -73,7 +68,6 @@ pub enum End {
     RolledBack,
 }
 
-/// A transaction: whose, how much, and its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub player: String,
@@ -81,35 +75,28 @@ pub struct Entry {
     pub end: End,
 }
 
-/// The wallet's books.
 #[derive(Debug, Default)]
 pub struct Books {
     pub balances: BTreeMap<String, i64>,
     pub transactions: BTreeMap<String, Entry>,
-    /// Ids in the order of their first effect.
     pub order: Vec<String>,
-    /// How the next calls go; then as `always` says.
+    /// Faults of the next calls; then `always` applies.
     pub script: VecDeque<Fault>,
     pub always: Option<Fault>,
-    /// How the calls of some players go.
     pub of: BTreeMap<String, Fault>,
-    /// Whether credits are answered with UNKNOWN, and not applied.
     pub credits_unsure: bool,
-    /// So many of hundred calls go wrong, in one way or another.
+    /// Percentage of calls with a random fault.
     pub random: Option<(usize, Chance)>,
     pub calls: usize,
-    /// Calls that hang, and the most at once so far.
+    /// Calls that hang now, and the maximum so far.
     pub hanging: (usize, usize),
-    /// Shown with each call.
     pub tokens: BTreeSet<String>,
 }
 
-/// The wallet; clones share it.
 #[derive(Clone, Default)]
 pub struct Wallet(Arc<Mutex<Books>>, Arc<Notify>);
 
 impl Wallet {
-    /// Serves it at any port.
     pub async fn serve(&self) -> (SocketAddr, JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -124,7 +111,6 @@ impl Wallet {
         })
     }
 
-    /// The same by TLS, with a certificate and its key.
     pub async fn serve_by_tls(&self, certificate: &str, key: &str) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -135,7 +121,7 @@ impl Wallet {
         address
     }
 
-    /// Calls that were to be applied or answered late are so now.
+    /// Applies or answers the late calls.
     pub fn catch_up(&self) {
         self.1.notify_waiters();
     }
@@ -152,27 +138,24 @@ impl Wallet {
         self.books().balances[player]
     }
 
-    /// The next calls go so, and all after them as they should.
     pub fn script(&self, faults: &[Fault]) {
         let mut books = self.books();
         (books.script, books.always, books.random) = (faults.iter().copied().collect(), None, None);
         books.of.clear();
     }
 
-    /// All calls go so from now on.
     pub fn always(&self, fault: Fault) {
         let mut books = self.books();
         (books.script, books.always) = (VecDeque::new(), Some(fault));
     }
 
-    /// All that was applied and stays, added up.
     pub fn applied(&self, player: &str) -> i64 {
         let books = self.books();
         let of = |entry: &&Entry| entry.player == player && entry.end == End::Applied;
         books.transactions.values().filter(of).map(|entry| entry.amount).sum()
     }
 
-    /// How a transaction ended; none of one that never arrived.
+    /// Returns a transaction's outcome; `None` if it never arrived.
     pub fn end(&self, id: &str) -> Option<End> {
         self.books().transactions.get(id).map(|entry| entry.end.clone())
     }
@@ -202,7 +185,7 @@ impl Wallet {
             }
             Fault::Late => {
                 let late = self.clone();
-                // Whoever waits is woken by the next notice: it's waited for from here on.
+                // Registered here, before the check, so that no notification is lost.
                 let told = Arc::clone(&self.1).notified_owned();
                 tokio::spawn(async move {
                     told.await;
@@ -232,7 +215,6 @@ impl Wallet {
     }
 }
 
-/// A call that hangs, until its caller gives it up.
 struct Hangs(Wallet);
 
 impl Hangs {

@@ -1,4 +1,4 @@
-//! Stakes beside a plain bet: a bought feature, a gamble, a half that is secured (PL-31).
+//! Stakes other than plain bets with a wallet: bought features, gambles, securing half (PL-31).
 
 use super::{
     World, bet_within, looked_up, rounds,
@@ -13,10 +13,9 @@ use motherlode_slots::latest;
 use motherlode_tests::{Client, Force, bet, next_choice, play, reason, smallest, stake_on};
 use tonic::Code;
 
-/// Rounds that are played until one can be gambled with.
 const TRIES: usize = 100;
 
-/// A bought feature of Mystery Elves on ten lines of a cent each: 70 bets of 0.10 EUR.
+/// A bought feature of Mystery Elves on ten lines of a cent: 70 bets of 0.10 EUR.
 const PRICE: i64 = 700;
 
 fn bought(id: &str, account: &Account) -> SpinRequest {
@@ -49,7 +48,6 @@ async fn pl_31_me_18_a_bought_feature_is_one_debit_of_its_whole_price() {
 async fn pl_31_me_18_a_feature_that_the_wallet_does_not_pay_for_or_does_not_answer_for_is_not_played() {
     let world = World::start().await;
     let mut client = world.client("acme").await;
-    // Enough for a bet, and not for 70 of them.
     let poor = world.player(&mut client, "poor", PRICE - 1).await;
     let status = client.spin(bought("b", &poor), None).await.unwrap_err();
     assert_eq!((status.code(), reason(&status).as_str()), (Code::FailedPrecondition, "INSUFFICIENT_FUNDS"));
@@ -61,7 +59,6 @@ async fn pl_31_me_18_a_feature_that_the_wallet_does_not_pay_for_or_does_not_answ
     assert_eq!(reason(&status), "OUTCOME_UNKNOWN");
     assert_eq!(looked_up(&mut client, &elsa, "b").await.state(), State::Pending);
     assert_eq!(rounds(&mut client, &elsa).await, 0, "no outcome before a confirmed debit");
-    // The same id for the plain bet is another request, and takes nothing.
     let mut plain = bought("b", &elsa);
     plain.stake.as_mut().unwrap().buy_feature = false;
     assert_eq!(reason(&client.spin(plain, None).await.unwrap_err()), "REQUEST_ID_REUSED");
@@ -72,7 +69,7 @@ async fn pl_31_me_18_a_feature_that_the_wallet_does_not_pay_for_or_does_not_answ
     world.reconciled(&["poor", "elsa"]).await;
 }
 
-/// A gamble risks what the round has won and not been paid: the wallet hears of its end alone, even when it can't be reached.
+/// A gamble risks the unpaid win: the wallet is called only at its end, and may be unreachable before.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_bw_22_a_gamble_asks_the_wallet_for_nothing_and_its_end_is_credited_once() {
     let world = World::start().await;
@@ -93,7 +90,7 @@ async fn pl_31_bw_22_a_gamble_asks_the_wallet_for_nothing_and_its_end_is_credite
             let named = format!("{id}.{turn}");
             last = client.choose(&named, &last.round_id, guess, Some(Force::Right)).await.unwrap();
             if last.state() == RoundState::Open {
-                assert_eq!(world.wallet.books().calls, calls, "the wallet is asked for nothing");
+                assert_eq!(world.wallet.books().calls, calls, "the wallet gets no call");
             }
         }
         while let Some(kind) = next_choice(&last) {
@@ -110,7 +107,7 @@ async fn pl_31_bw_22_a_gamble_asks_the_wallet_for_nothing_and_its_end_is_credite
     world.reconciled(&["alice"]).await;
 }
 
-/// Plays until a gamble with more than one minor unit is offered; the round, its win and the answers so far.
+/// Plays until a gamble with more than one minor unit is offered; returns the round, its win and the number of answers.
 async fn gambling(client: &mut Client, account: &Account) -> (String, String, i64) {
     for number in 0..TRIES {
         let id = format!("h{number}");

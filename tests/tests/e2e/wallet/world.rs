@@ -1,4 +1,4 @@
-//! A service, its clock, and the wallet of one of its operators.
+//! A service with a clock and the wallet of one of its operators.
 
 use super::{
     DEBIT_MS, json,
@@ -26,15 +26,13 @@ use std::{
 
 const ALL: &str = r#"["play", "wallet", "support", "audit"]"#;
 
-/// A service whose operator acme has a wallet of its own; the operator other has its players' money here.
+/// Service whose operator acme has a seamless wallet; the operator other has a transfer wallet.
 pub struct World {
     pub server: Server,
     pub wallet: Wallet,
     pub clock: Arc<AtomicI64>,
     pub config: Config,
-    /// The folder of the log.
     pub log: PathBuf,
-    /// Removed in the end.
     pub data: tempfile::TempDir,
 }
 
@@ -45,25 +43,22 @@ impl World {
         Self::with(wallet, &format!("url = \"http://{address}\"")).await
     }
 
-    /// The same, with the wallet spoken to in JSON.
     pub async fn start_json() -> Self {
         let wallet = Wallet::default();
         let address = json::serve(&wallet, None).await;
         Self::with(wallet, &json::settings(&format!("http://{address}"))).await
     }
 
-    /// Both, for what holds by either face of a wallet.
     pub async fn both() -> [Self; 2] {
         [Self::start().await, Self::start_json().await]
     }
 
-    /// With a wallet, and what the configuration says of it; `KEY_FILE` stands for a file with the key that requests are signed
-    /// with.
+    /// Starts with a wallet and its settings; `KEY_FILE` in them is replaced by the file of the signing key.
     pub async fn with(wallet: Wallet, of_wallet: &str) -> Self {
         Self::of(wallet, of_wallet, |config| config).await
     }
 
-    /// With the log in a folder and this number of partitions, whatever the other tests have.
+    /// Starts with the log in a folder and this number of partitions, whatever the other tests use.
     pub async fn in_folder(partitions: u32) -> Self {
         let wallet = Wallet::default();
         let (address, _) = wallet.serve().await;
@@ -76,7 +71,6 @@ impl World {
         let key = data.path().join("wallet.key");
         fs::write(&key, format!("{}\n", json::KEY)).unwrap();
         let of_wallet = of_wallet.replace("KEY_FILE", &key.display().to_string());
-        // Long for a wallet that answers, short for a test of one that doesn't.
         let answer_max = if of_wallet.contains("answer_ms_max") { "" } else { "answer_ms_max = 200, " };
         let seamless = format!(
             "wallet = \"seamless\"\nseamless = {{ {answer_max}debit_ms_max = {DEBIT_MS}, overdue_ms = 60000, \
@@ -92,7 +86,6 @@ impl World {
         Self { server, wallet, clock, config, log: data.path().to_owned(), data }
     }
 
-    /// Stops the service and starts it on the same log.
     pub async fn restart(self) -> Self {
         self.server.stop().await.unwrap();
         let server = serve(&self.config, &self.clock).await;
@@ -104,7 +97,6 @@ impl World {
         Client::on(connect(&target, &token(of), None).await.unwrap())
     }
 
-    /// A player of acme's whose wallet has so much.
     pub async fn player(&self, client: &mut Client, name: &str, amount: i64) -> Account {
         let account = motherlode_tests::account(name, "EUR");
         self.wallet.fund(name, amount);
@@ -113,7 +105,6 @@ impl World {
         account
     }
 
-    /// Waits until nothing is under way.
     pub async fn settled(&self, players: &[&str]) {
         let busy = || {
             let players = players.iter().map(|name| StreamId::player("acme", *name));
@@ -126,7 +117,6 @@ impl World {
         until(|| !busy(), "all is paid").await;
     }
 
-    /// Stops, audits, and holds the wallet against the log: each of its transactions against the player's commits.
     pub async fn reconciled(self, players: &[&str]) {
         self.settled(players).await;
         for name in players {
@@ -179,7 +169,6 @@ pub async fn serve(config: &Config, clock: &Arc<AtomicI64>) -> Server {
     start_with(config, open_stores(config).unwrap(), options).await
 }
 
-/// Waits for something that comes by itself.
 pub async fn until(done: impl Fn() -> bool, what: &str) {
     let wait = async {
         while !done() {

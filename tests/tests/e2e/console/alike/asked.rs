@@ -1,4 +1,4 @@
-//! Refused bets and choices, and the reasons outside their reach.
+//! Refused bets and choices, and the reasons that they cannot cause.
 
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
@@ -12,7 +12,6 @@ use std::sync::LazyLock;
 
 pub static CONTRACT: LazyLock<DescriptorPool> = LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap());
 
-/// Reasons that no caller provokes by a bet or a choice on each path, and why.
 pub const NOT_PLAYED: &[(&str, &str)] = &[
     ("the console's listener takes no client certificates", "CERTIFICATE_UNKNOWN CERTIFICATE_EXPIRED"),
     ("it depends on the connections and buffers in use, not on the bet", "TOO_MANY_CONNECTIONS BUFFERS_FULL"),
@@ -50,24 +49,20 @@ pub const NOT_PLAYED: &[(&str, &str)] = &[
     ),
 ];
 
-/// A bet or a choice, as each path has it.
 #[derive(Clone)]
 pub enum Asked {
     Spin(SpinRequest),
     Choose(ChooseRequest),
-    /// Malformed messages: in gRPC, and in JSON.
     Bytes(Vec<u8>, String),
 }
 
-/// A provoked refusal.
 pub struct Case<'a> {
     pub reason: &'a str,
     pub token: &'a str,
     pub headers: &'a [(&'a str, &'a str)],
     pub asked: Asked,
-    /// Whether a stream refuses it too; a refusal before the message is read ends the whole stream.
     pub streamed: bool,
-    /// Whether figures in it are times that pass from one path to the next.
+    /// Whether its figures include times, which differ between paths.
     pub moving: bool,
 }
 
@@ -124,7 +119,6 @@ impl Asked {
         }
     }
 
-    /// A stream's message; `None` if there is none.
     pub fn call(&self) -> Option<Call> {
         match self {
             Self::Spin(spin) => Some(Call::Spin(spin.clone())),
@@ -152,7 +146,6 @@ pub fn of(operator: &str, player: &str, currency: &str) -> Account {
     Account { operator_id: operator.to_owned(), ..account(player, currency) }
 }
 
-/// A bet at another game of the same player.
 pub fn at(game: &str, lines: u32, coins_per_line: u32, spin: SpinRequest) -> SpinRequest {
     let stake = Stake { coin_value: "0.01".to_owned(), lines, coins_per_line, buy_feature: false };
     SpinRequest { game: game.to_owned(), stake: Some(stake), ..spin }

@@ -1,5 +1,5 @@
-//! Bets and choices over the direct path, on a stream and through the layers: each refusal has the same status, details, log line and
-//! counter on all of them.
+//! Bets and choices over the direct path, on a stream and through the middleware: each refusal has the same status,
+//! details, log line and counter.
 
 mod asked;
 
@@ -31,13 +31,11 @@ use tokio::net::TcpStream;
 use tonic::{Code, Status};
 use tonic_types::{StatusExt, pb};
 
-/// The parts of a refusal visible to a caller, with time-dependent figures masked if they move.
 fn seen(status: &Status, case: &Case<'_>) -> String {
     let details = status.get_error_details();
     let info = details.error_info().unwrap_or_else(|| panic!("{}: {status:?}", case.reason));
     let metadata: BTreeMap<_, _> = info.metadata.iter().collect();
     let fields = details.bad_request().map(|request| &request.field_violations);
-    // A malformed message is described in the words of its format.
     let message = if let Asked::Bytes(..) = case.asked { "" } else { status.message() };
     let text = format!(
         "{:?} {} {message} {metadata:?} {fields:?} {:?}",
@@ -48,7 +46,6 @@ fn seen(status: &Status, case: &Case<'_>) -> String {
     if case.moving { masked(&text) } else { text }
 }
 
-/// With a mark in place of each number, and of its unit of time.
 fn masked(text: &str) -> String {
     let digits = text.replace(|letter: char| letter.is_ascii_digit() || letter == '.', "#");
     let mut short = digits.replace("##", "#");
@@ -58,10 +55,8 @@ fn masked(text: &str) -> String {
     short.replace("#ms", "#s")
 }
 
-/// A process with its addresses.
 struct Service {
     process: Process,
-    /// Number of refusals so far, by reason.
     refused: BTreeMap<String, i64>,
 }
 
@@ -75,7 +70,7 @@ impl Service {
         self.process.console.unwrap()
     }
 
-    /// Over HTTP/2 by hand: with a client of tonic, its own deadline could be the first to end.
+    /// By HTTP/2, since tonic's client would enforce the deadline.
     async fn direct(&self, case: &Case<'_>) -> Status {
         let address = self.process.address;
         let (client, connection) = h2::client::handshake(TcpStream::connect(address).await.unwrap()).await.unwrap();
@@ -89,7 +84,6 @@ impl Service {
         let (answer, mut body) = client.ready().await.unwrap().send_request(request.body(()).unwrap(), false).unwrap();
         let message = case.asked.bytes();
         let length = u32::try_from(message.len()).unwrap().to_be_bytes();
-        // The service may have answered before it has read everything.
         let _ = body.send_data([&[0], &length[..], &message].concat().into(), true);
         let answer = answer.await.unwrap();
         let refused = match Status::from_header_map(answer.headers()) {
@@ -134,14 +128,13 @@ impl Service {
         *self.refused.entry(motherlode_tests::reason(status)).or_default() += 1;
     }
 
-    /// Plays a case on each path; the answers must be equal, and so must their log lines.
+    /// Plays a case on each path and compares the answers and log lines.
     async fn play(&mut self, case: &Case<'_>) {
         let mut told = vec![];
         for path in ["direct", "streamed", "layered"] {
             if path == "streamed" && !case.streamed {
                 continue;
             }
-            // The rate may have a call left again by now.
             for _ in 0..10 {
                 let status = match path {
                     "direct" => self.direct(case).await,
@@ -164,7 +157,6 @@ impl Service {
         let reason = format!("reason=\"{}\"", case.reason);
         let id = format!("request_id=\"{}\"", case.asked.request_id());
         let lines = self.process.log_lines(&reason);
-        // The line of an unread request has no id.
         let named = |line: &&String| line.contains(&id) || (!case.streamed && line.contains("request_id=\"\""));
         let lines: Vec<_> = lines.iter().filter(named).map(|line| comparable(line, case)).collect();
         assert_eq!(lines.len(), wanted, "{}: {lines:#?}", case.reason);
@@ -172,7 +164,6 @@ impl Service {
     }
 }
 
-/// A line without its time, its method and, for a malformed message, its detail.
 fn comparable(line: &str, case: &Case<'_>) -> String {
     let at = line.find("a call was refused").unwrap_or_else(|| panic!("{line}"));
     let level = if line[..at].contains("WARN") { "WARN" } else { "INFO" };
@@ -195,7 +186,7 @@ fn from_message(status: &pb::Status) -> Status {
     Status::with_details(Code::from(status.code), status.message.clone(), status.encode_to_vec().into())
 }
 
-/// A game without a jackpot, with a feature to buy and a gamble.
+/// Returns a bet on a game with a feature and a gamble, and no jackpot.
 fn elves(request_id: &str, operator: &str, player: &str) -> SpinRequest {
     at("mystery-elves", 10, 1, spin(request_id, operator, player))
 }
@@ -218,7 +209,6 @@ async fn switch(client: &mut Client, request_id: &str, switch: Switch) {
     client.ledger.set_switch(request).await.unwrap();
 }
 
-/// The sections of the configuration without operators.
 const MORE: &str = "
 [limits]
 open_rounds_per_operator_max = 2
@@ -264,7 +254,6 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
     }
     let dwarf_mine = latest("dwarf-mine").unwrap();
 
-    // Rounds: one settled, one open.
     let over = acme.spin(spin("taken", "acme", "alice"), Some(Force::Loss)).await.unwrap().round_id;
     let open = at("bewitched", 15, 1, spin("open", "acme", "open"));
     let open = SpinRequest { witch: 1, ..open };
@@ -283,7 +272,6 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
     };
     acme.ledger.cancel_request(cancelled).await.unwrap();
 
-    // Campaigns: one used up, one taken back, one about to expire.
     let free = of("acme", "free", "EUR");
     for (id, rounds) in [("used", 1), ("back", 1), ("late", 1)] {
         let grant = campaign(dwarf_mine, id, &free, rounds);
@@ -301,7 +289,6 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
     };
     acme.spin.cancel_campaign(back).await.unwrap();
 
-    // Sessions.
     let seated = players.get_mut("seated").unwrap();
     let limits = SessionLimits { bet_max_minor: Some(1), loss_max_minor: Some(500), ..SessionLimits::default() };
     let small_bets = session(seated, &of("seated", "ann", "EUR"), Some(limits)).await;
@@ -311,7 +298,6 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
     for id in ["timed", "checked"] {
         let client = players.get_mut(id).unwrap();
         let opened = session(client, &of(id, "ann", "EUR"), None).await;
-        // At once it is in time; later on it is not.
         let mut number = 0;
         loop {
             number += 1;
@@ -324,7 +310,7 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
         over_time.insert(id, opened);
     }
     let seat = session(&mut acme, &of("acme", "seat", "EUR"), None).await;
-    // Of an operator of its own: each reason has a bounded number of lines per operator.
+    // Another operator, since log lines are limited per reason and operator.
     let mut leaving = service.client("held").await;
     leaving.fund_account(&of("held", "ann", "EUR"), 1).await;
     let held = session(&mut leaving, &of("held", "ann", "EUR"), None).await;
@@ -355,7 +341,6 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
         Asked::from(SpinRequest { game: "x".repeat(5_000), ..alice("long") }).json(),
     );
     let cases = [
-        // Callers.
         head("TOKEN_MISSING", "", &[]),
         head("TOKEN_UNKNOWN", "nobody", &[]),
         head("TOKEN_AMBIGUOUS", "acme", &[("authorization", "Bearer audit")]),
@@ -364,7 +349,6 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
         moving(head("RATE_LIMITED", "slow", &[])),
         head("TIMEOUT_MALFORMED", "acme", &[("grpc-timeout", "soon")]),
         head("DEADLINE_EXCEEDED", "acme", &[("grpc-timeout", "1n")]),
-        // Forms.
         Case {
             streamed: false,
             ..case("MESSAGE_MALFORMED", "acme", Asked::Bytes(vec![0xff; 40], "{\"requestId\": 7".to_owned()))
@@ -374,7 +358,6 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
         case("INVALID_FIELD", "acme", choose("field-c", "nonsense", collect())),
         case("REQUEST_ID_REUSED", "acme", at("neptune", 15, 1, alice("taken"))),
         case("REQUEST_CANCELLED", "acme", alice("cancelled")),
-        // Accounts and money.
         case("ACCOUNT_UNKNOWN", "acme", spin("account", "acme", "nobody")),
         case("INSUFFICIENT_FUNDS", "acme", spin("funds", "acme", "poorer")),
         case("CURRENCY_NOT_OFFERED", "acme", SpinRequest { account: Some(of("acme", "alice", "GBP")), ..alice("gbp") }),
@@ -383,7 +366,6 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
             "acme",
             SpinRequest { account: Some(of("acme", "sven", "SEK")), ..at("neptune", 15, 1, alice("sek")) },
         ),
-        // Play.
         case("GAME_UNKNOWN", "acme", at("chess", 1, 25, alice("chess"))),
         case("INVALID_STAKE", "acme", at("dwarf-mine", 99, 25, alice("lines"))),
         case(
@@ -392,12 +374,7 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
             SpinRequest { rules_version: "1.0".to_owned(), ..at("neptune", 15, 1, alice("old")) },
         ),
         case("ROUND_IN_PROGRESS", "acme", SpinRequest { request_id: "progress".to_owned(), ..open }),
-        case(
-            "OPEN_ROUNDS_FULL",
-            "busy",
-            // It waits for the feature's start in any case.
-            bought(elves("full", "busy", "cat")),
-        ),
+        case("OPEN_ROUNDS_FULL", "busy", bought(elves("full", "busy", "cat"))),
         case("WITCH_NOT_PICKED", "acme", at("bewitched", 15, 1, alice("witch"))),
         case("CHOICE_NOT_AWAITED", "acme", choose("not-awaited", &waiting, collect())),
         case("ALREADY_SETTLED", "acme", choose("settled", &over, free_spins())),
@@ -414,7 +391,6 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
         moving(case("ROUND_TOO_SOON", "paced", spin("soon", "paced", "ann"))),
         case("BET_LIMIT", "seated", in_session(&small_bets, spin("bet-limit", "seated", "ann"))),
         case("LOSS_LIMIT", "seated", in_session(&small_losses, spin("loss-limit", "seated", "bob"))),
-        // Sessions.
         case("SESSION_REQUIRED", "seated", spin("required", "seated", "ann")),
         case("SESSION_IN_USE", "acme", spin("in-use", "acme", "seat")),
         moving(case("SESSION_HELD", "held", SpinRequest { request_id: "held-2".to_owned(), ..bet })),
@@ -426,7 +402,6 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
             "checked",
             in_session(&over_time["checked"], spin("check", "checked", "ann")),
         )),
-        // Campaigns.
         case("CAMPAIGN_UNKNOWN", "acme", of_campaign("none")),
         case(
             "CAMPAIGN_MISMATCH",
@@ -444,7 +419,6 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
         service.play(case).await;
     }
 
-    // Switches, the narrowest first.
     let mut platform = service.client("platform").await;
     let neptune = latest("neptune").unwrap().rules_version().to_owned();
     let part = |operator_id: &str, game: &str, rules_version: &str| Switch {
@@ -465,13 +439,11 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
         played.push(reason);
     }
 
-    // Each reason is played, or there is a cause why not.
     let left: Vec<_> = NOT_PLAYED.iter().flat_map(|(_, names)| names.split_whitespace()).collect();
     for reason in Reason::all().map(Reason::name) {
         assert!(played.contains(&reason) != left.contains(&reason), "{reason} is played, or has a cause why not");
     }
 
-    // The counter has each refusal once, whatever its path.
     let mut counted = BTreeMap::new();
     let mut exported = 0;
     while counted != service.refused {
