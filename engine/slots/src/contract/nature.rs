@@ -1,47 +1,45 @@
-//! Nature of wins: parts of the return, features, sources.
-//!
-//! Reports compare play with mathematics through these declarations, so they contain no names of games or parts.
+//! Nature of wins. Reports use it instead of names of games and parts.
 
 use crate::contract::outcome::{Spin, SpinKind};
 
-/// Maximum number of features per game.
+/// Maximum features per game.
 pub const FEATURES_MAX: usize = 16;
 
-/// Nature of a part of the return, a feature or a win.
+/// Nature of a part, feature or win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nature {
     /// Independent of carried figures.
     Cash,
-    /// Depends on carried figures, which were collected in earlier rounds and possibly at other stakes.
+    /// Depends on figures carried from earlier rounds.
     Collected,
-    /// Paid by a progressive jackpot's pool.
+    /// Paid by a jackpot pool.
     Jackpot,
 }
 
 /// Source of a step's win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Window of a kind.
+    /// Window.
     Window {
         /// Kind of spin.
         kind: SpinKind,
-        /// Whether the round's free spins have begun.
+        /// Whether the free spins have begun.
         in_free_spins: bool,
     },
-    /// Other than windows, such as a prize.
+    /// Prize or other win without a window.
     BesideWindows,
 }
 
 /// Feature of a paid spin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feature {
-    /// Key of its chance in [`crate::Par::rates`].
+    /// Key in [`crate::Par::rates`].
     pub key: &'static str,
-    /// Name for people.
+    /// Displayed name.
     pub title: &'static str,
-    /// Nature. The chance of a collected feature depends on the state: see [`crate::Game::chances_in`].
+    /// Nature; [`crate::Game::chances_in`] has the chances of collected features.
     pub nature: Nature,
-    /// Sign in a round's first step.
+    /// Sign in the first step.
     pub sign: Sign,
 }
 
@@ -52,17 +50,17 @@ impl Feature {
         Self { key, title, nature: Nature::Cash, sign }
     }
 
-    /// Creates a feature whose chance depends on carried figures.
+    /// Creates a feature that depends on carried figures.
     #[must_use]
     pub const fn collected(key: &'static str, title: &'static str, sign: Sign) -> Self {
         Self { key, title, nature: Nature::Collected, sign }
     }
 }
 
-/// Property of a first-step window that indicates a feature.
+/// Property of a first window that indicates a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
-    /// Starts the bonus or the feature.
+    /// Starts the bonus.
     Bonus,
     /// Awards free spins.
     FreeSpins,
@@ -75,7 +73,7 @@ pub enum Sign {
 }
 
 impl Sign {
-    /// Returns whether a window of a round's first step has this sign.
+    /// Returns whether a first-step window has this sign.
     #[must_use]
     pub fn shown_by(self, spin: &Spin) -> bool {
         match self {
