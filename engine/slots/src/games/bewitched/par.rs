@@ -1,4 +1,4 @@
-//! PAR sheet of Bewitched, and proof of its promised return.
+//! PAR sheet of Bewitched, with the proof of its return.
 
 use num_traits::One;
 
@@ -12,7 +12,7 @@ use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
 use crate::parts::file::ModelError;
 
-/// Index of the seed's part, after those of the game.
+/// Index of the seed's part.
 const JACKPOT_SEED: usize = PARTS.len();
 
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
@@ -43,8 +43,8 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Proves the promised return, and the promised jackpot chance per coin. One line suffices for every stake: all lines have the same
-/// mean, the wheel's trade keeps the mean money at any number of coins, and the rest pays on the total bet.
+/// Proves the return and the jackpot chance per coin. One line suffices: all lines have the same mean, the wheel keeps
+/// its mean money at any number of coins, and the rest pays on the total bet.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::of(model, &moments::spin_table(&model.windows, 1), 1);
     let wheel = WheelMoments::of(model, 1);
@@ -64,7 +64,7 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
     Ok(())
 }
 
-/// Parts of the return: the game's, then the jackpot's. The increments return the contribution, in proportion to the coin value.
+/// Returns the parts, the jackpot's last. The increments are proportional to the coin value.
 #[must_use]
 pub fn parts(model: &Model, stake: &Stake, window: &Window, wheel: &WheelMoments, round: &RoundMoments) -> Vec<Part> {
     let jackpot = &model.jackpot;
@@ -111,7 +111,7 @@ fn rates(model: &Model, coins: u64, window: &Window, wheel: &WheelMoments, round
     rates
 }
 
-/// Reels with the frequency of each paytable row on one line or, if it pays anywhere, in the window.
+/// Returns the reels with the frequency of each paytable row.
 fn reel_set(model: &Model) -> ReelSet {
     let windows = &model.windows;
     let on_line = moments::combinations(windows);
@@ -124,7 +124,7 @@ fn reel_set(model: &Model) -> ReelSet {
             (_, true) => anywhere.iter().map(|by_bonuses| by_bonuses[count]).sum(),
             _ => on_line[usize::from(row.symbol)][count],
         };
-        // Return of a line relative to its own coins, equal to the return of all lines relative to the bet.
+        // A line's return relative to its coins equals that of all lines relative to the bet.
         let chance = exact(ways) / &cycle;
         Combination { symbol: row.symbol, count: row.count, rtp: &chance * exact(row.pays), chance }
     };

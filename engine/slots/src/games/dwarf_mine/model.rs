@@ -1,5 +1,4 @@
-//! Compiled and checked data file of Dwarf Mine. Costs some microseconds; the return is derived in [`super::par`] and proved by a
-//! test.
+//! Compiled data file of Dwarf Mine. Costs some microseconds; a test proves the return.
 
 use std::collections::BTreeSet;
 
@@ -35,15 +34,15 @@ const SHORT_NAMES: [(&str, &str); 8] = [
     ("Blue Crystal", "Blue"),
     ("Red Crystal", "Red"),
 ];
-/// Rows of the window (DM-01).
+/// Initial rows (DM-01).
 pub const ROWS: usize = 4;
 /// Maximum rows.
 pub const ROWS_MAX: usize = 7;
-/// Reels with Bonus symbols (DM-06): first, third and fifth.
+/// Reels with Bonus symbols (DM-06).
 pub const BONUS_REELS: [usize; 3] = [0, 2, 4];
 /// Coins of every bet.
 pub const BET_COINS: u32 = 25;
-/// Maximum free spins per series, which is one step.
+/// Maximum free spins per step.
 const SPINS_MAX: u32 = 100;
 
 /// Compiled Dwarf Mine.
@@ -57,37 +56,34 @@ pub struct Model {
     pub collection: [WaysReels; CRYSTALS],
     /// Paytable on ways.
     pub ways: Ways,
-    /// Cells of the added rows.
+    /// Added cells.
     pub expansion: Expansion,
-    /// Index of the Bonus symbol.
+    /// Bonus symbol index.
     pub bonus: u8,
-    /// Indexes of the crystals, by colour.
+    /// Crystal indexes by colour.
     pub crystals: [u8; CRYSTALS],
-    /// Indexes of the super-high symbols, by colour.
+    /// Super-high symbol indexes by colour.
     pub super_high: [u8; CRYSTALS],
-    /// Free spins awarded by three Bonus symbols.
+    /// Free spins for three Bonus symbols.
     pub free_spins: u32,
-    /// Crystals of a colour that complete a collection.
+    /// Crystals that complete a collection.
     pub needs: u32,
     /// Free spins per collection.
     pub collection_spins: u32,
-    /// Red crystals given to a new player.
+    /// Red crystals for a new player.
     pub gift: u32,
     /// Scope of the gift.
     pub gift_to: GiftTo,
     /// Offered stakes.
     pub limits: StakeLimits,
-    /// Names and roles of the symbols.
+    /// Symbols.
     pub symbols: Vec<SymbolInfo>,
-    /// Promised return, in millionths.
+    /// Promised return in millionths.
     pub rtp_micros: u64,
 }
 
 impl Model {
     /// Compiles a data file.
-    ///
-    /// # Errors
-    /// First invalid part.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let limits = data::limits(&data.stake, 1)?;
         if (limits.lines, limits.coins_per_line) != ((1, 1), (BET_COINS, BET_COINS)) {
@@ -128,7 +124,7 @@ impl Model {
         })
     }
 
-    /// Game description (PL-13).
+    /// Returns the game description (PL-13).
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         GameInfo {
@@ -158,7 +154,6 @@ impl Model {
         ]
     }
 
-    /// Combinations that pay, award or start a feature, by symbol, highest count first.
     pub(crate) fn paytable(&self) -> Vec<PayRow> {
         let mut rows = Vec::new();
         for (symbol, pays) in (0u8..).zip(self.ways.pays()) {
@@ -174,7 +169,7 @@ impl Model {
         rows
     }
 
-    /// Symbols that pay on all reels: all but the super-high ones.
+    /// Returns the symbols on all reels: all but the super-high ones.
     #[must_use]
     pub fn regular(&self) -> Vec<u8> {
         let symbols = (0u8..).zip(&self.symbols).filter(|(_, info)| info.role == SymbolRole::Regular);
@@ -182,7 +177,7 @@ impl Model {
     }
 }
 
-/// Symbols of a role, one per colour.
+/// Returns the symbols of a role by colour.
 fn colours(data: &GameData, role: SymbolRole) -> Result<[u8; CRYSTALS], ModelError> {
     let of_role = data.symbols.iter().filter(|symbol| symbol.role == role);
     let indexes: Vec<u8> = of_role.map(|of| data::index_of(&data.symbols, &of.code)).collect::<Result<_, _>>()?;
@@ -190,7 +185,7 @@ fn colours(data: &GameData, role: SymbolRole) -> Result<[u8; CRYSTALS], ModelErr
     indexes.try_into().map_err(wrong)
 }
 
-/// Pays on ways: regular symbols from three, super-high ones from two reels (DM-02).
+/// Returns the pays: from three reels, or from two for super-high symbols (DM-02).
 fn pays(symbols: &[SymbolData]) -> Result<WaysPays, ModelError> {
     let mut all = WaysPays::default();
     let bad = |of: &SymbolData| Err(ModelError::part("symbols", format!("the pays of `{}`", of.code)));
@@ -210,7 +205,7 @@ fn pays(symbols: &[SymbolData]) -> Result<WaysPays, ModelError> {
     Ok(all)
 }
 
-/// Strips of the paid spin, with at most one visible Bonus on each of its reels (DM-06).
+/// Returns the paid strips, with at most one visible Bonus per reel (DM-06).
 fn base_strips(data: &GameData, bonus: u8) -> Result<Vec<Vec<u8>>, ModelError> {
     let strips = data::strips_of(&data.symbols, &data.reels.base)?;
     for (reel, strip) in strips.iter().enumerate() {
@@ -227,7 +222,7 @@ fn base_strips(data: &GameData, bonus: u8) -> Result<Vec<Vec<u8>>, ModelError> {
     Ok(strips)
 }
 
-/// Strips of free spins, without or with one colour's super-high symbol.
+/// Returns the free spin strips, without or with a super-high symbol.
 fn free_strips(data: &GameData, super_high: Option<u8>) -> Result<Vec<Vec<u8>>, ModelError> {
     let code = super_high.map_or("", |symbol| data.symbols[usize::from(symbol)].code.as_str());
     if data.reels.free.iter().any(|strip| !strip.split_whitespace().any(|of| of == SUPER_HIGH)) {

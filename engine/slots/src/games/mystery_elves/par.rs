@@ -1,4 +1,4 @@
-//! PAR sheet of Mystery Elves: paid spin, and bought feature separately (ME-18).
+//! PAR sheet of Mystery Elves. The bought feature is separate (ME-18).
 
 use num_traits::Zero;
 
@@ -13,10 +13,10 @@ use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
 use crate::parts::windows::Windows;
 
-/// Key of the bought feature's return.
+/// Key of the bought feature.
 pub(crate) const BUY_FEATURE: &str = "buy_feature";
 
-/// PAR sheet at a stake, equal for all stakes: all lines are always played, and everything pays on the total bet.
+/// Returns the sheet, equal for all stakes, since everything pays on the total bet.
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
     let (_, bet_coins) = model.check(stake)?;
     let windows = if stake.buy_feature { &model.bought } else { &model.windows };
@@ -63,13 +63,13 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Return of the paid spin's round.
+/// Return of a paid spin.
 #[must_use]
 pub fn base(model: &Model, feature: &FeatureMoments) -> Exact {
     returns(model, &model.windows, feature)
 }
 
-/// Return of a bought feature, relative to its price.
+/// Return of a bought feature relative to its price.
 #[must_use]
 pub fn buy_feature(model: &Model, feature: &FeatureMoments) -> Exact {
     returns(model, &model.bought, feature) / exact(model.buy_bets)
@@ -106,7 +106,7 @@ fn rates(model: &Model, window: &Window) -> Vec<Rate> {
     ]
 }
 
-/// Reels with the frequency of each paytable row on one line or, for Bonus symbols, in the window.
+/// Returns the reels with the frequency of each paytable row.
 fn reel_set(model: &Model, title: &'static str, windows: &Windows) -> ReelSet {
     let on_line = moments::combinations(windows);
     let window = Window::of(windows, model.hold_and_win.symbol);

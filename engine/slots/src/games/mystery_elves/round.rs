@@ -1,5 +1,5 @@
-//! Round of Mystery Elves: the paid or bought spin; after 6 Bonus symbols the whole feature in one step; then, if the terms allow
-//! it, the gamble of the total win. The stated highest win is that of one paid window (ME-21).
+//! Round of Mystery Elves: paid or bought spin, the feature in one step, then the gamble of the total win. The stated
+//! highest win is that of one paid window (ME-21).
 
 use super::model::{BASE_LINES, GAMBLES_MAX, HOLD_AND_WIN, Model};
 use crate::contract::carried::Carried;
@@ -17,20 +17,17 @@ pub struct MysteryElvesRound<'a> {
     model: &'a Model,
     bet: LineBet,
     bought: bool,
-    /// Gamble limit in minor units; 0 if the gamble isn't kept open.
+    /// Gamble limit in minor units; 0 without a gamble.
     gamble_max_minor: u64,
     awaiting: Awaiting,
     board: Board,
     gamble: Option<ColourGamble>,
-    /// Coins won, without the gamble.
+    /// Coins won without the gamble.
     win_coins: u64,
 }
 
 impl<'a> MysteryElvesRound<'a> {
     /// Opens a round.
-    ///
-    /// # Errors
-    /// First fault of the stake.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         let (bet_coins, _) = model.check(stake)?;
         Ok(Self {
@@ -45,7 +42,7 @@ impl<'a> MysteryElvesRound<'a> {
         })
     }
 
-    /// Checks a choice before anything is drawn.
+    /// Checks a choice before a draw.
     fn check(&self, choice: &Choice) -> Result<(), ChoiceRefused> {
         if self.awaiting != choice.awaited() {
             return Err(ChoiceRefused::NotAwaited { awaiting: self.awaiting });

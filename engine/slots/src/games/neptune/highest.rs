@@ -1,5 +1,5 @@
-//! Highest win of a round of Neptune: the highest window and treasure of the paid spin and of each of its free spins. Free spins
-//! retrigger without limit.
+//! Highest win of a round: the highest window and treasure in the paid spin and each free spin. Free spins retrigger
+//! without limit.
 
 use super::model::Model;
 use super::moments::{Amount, Window};

@@ -1,4 +1,4 @@
-//! PAR sheet of Neptune, and proof of its promised return.
+//! PAR sheet of Neptune, with the proof of its return.
 
 use num_traits::One;
 
@@ -46,8 +46,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Proves the promised return. One line suffices for every stake: all lines have the same mean, treasures too, and scatters pay on
-/// the total bet.
+/// Proves the return. One line suffices: lines and treasures have the same mean, and scatters pay on the total bet.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::of(model, 1);
     if window.spins >= Exact::one() {
@@ -86,7 +85,7 @@ fn rates(model: &Model, window: &Window, amount: &Amount, round: &RoundMoments) 
     rates
 }
 
-/// Reels with the frequency of each paytable row on one line or, if it pays anywhere, in the window.
+/// Returns the reels with the frequency of each paytable row.
 fn reel_set(model: &Model, amount: &Amount) -> ReelSet {
     let windows = &model.windows;
     let on_line = moments::combinations(windows);
@@ -100,7 +99,7 @@ fn reel_set(model: &Model, amount: &Amount) -> ReelSet {
             (_, true) => (treasures[count], &amount.mean * exact(row.count)),
             _ => (on_line[usize::from(row.symbol)][count], exact(row.pays)),
         };
-        // Return of a line relative to its own coins, equal to the return of all lines relative to the bet.
+        // A line's return relative to its coins equals that of all lines relative to the bet.
         let chance = exact(ways) / &cycle;
         Combination { symbol: row.symbol, count: row.count, rtp: &chance * pays, chance }
     };

@@ -1,4 +1,4 @@
-//! PAR sheet of Witch Feature, and proof of its promised return. About a second, mostly for the variance.
+//! PAR sheet of Witch Feature, with the proof of its return. Takes about a second.
 
 use num_traits::{One, Signed, Zero};
 
@@ -17,28 +17,25 @@ use crate::math::moments;
 use crate::parts::file::ModelError;
 use crate::parts::windows::Windows;
 
-/// Titles of the unlocking figures.
+/// Titles of unlocking figures.
 const UNLOCK_SPINS: &str = "spins until all features are unlocked, on average, for a new player at a bet level";
 const UNLOCK_COST: &str = "bets that those spins return less than with all features unlocked, on average";
 
-/// Proves the promised return with all features unlocked.
-///
-/// # Errors
-/// [`ModelError::Return`], or free spins that don't end.
+/// Proves the return with all features unlocked. Fails with [`ModelError::Return`], or on free spins that don't end.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let means = Means::of(model);
     if means.awarded >= Exact::one() {
         return Err(ModelError::part("free_spins", "a free spin wins one or more free spins on average"));
     }
     let (actual, promised) = (means.rtp(model, 4), ratio(model.rtp_micros, 1_000_000));
-    // The Explosion's chance is a fraction of 10^15, so the promise holds to fifteen decimals.
+    // The Explosion's chance is a fraction of 10^15.
     if (&actual - &promised).abs() > ratio(1, 1_000_000_000_000_000u64) {
         return Err(ModelError::Return { actual: actual.to_string(), promised: promised.to_string() });
     }
     Ok(())
 }
 
-/// Further figures of the description: highest window, and returns of locked states (WF-21).
+/// Returns further described figures: highest window, returns of locked states (WF-21).
 #[must_use]
 pub fn facts(model: &Model) -> Vec<Fact> {
     let means = Means::of(model);
@@ -58,7 +55,7 @@ pub fn facts(model: &Model) -> Vec<Fact> {
     ]
 }
 
-/// PAR sheet at a stake, equal for all stakes: wins are proportional to the bet.
+/// Returns the sheet, equal for all stakes, since wins are proportional to the bet.
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
     let bet_coins = u64::from(model.limits.check(stake)?);
     let means = Means::of(model);
