@@ -1,4 +1,4 @@
-//! Return in cash: computed, and compared with the payments of windows and rounds.
+//! Computed return in cash, compared with payments.
 
 use motherlode_slots::contract::game::Edition;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
@@ -58,7 +58,7 @@ fn dm_19_a_coin_value_makes_whole_bets_or_is_refused() {
     }
 }
 
-/// Compares the added cash return of played rounds with the computed one, within sampling error, at coin values with rounding.
+/// DM-17: the cash return of played rounds is the computed one, within sampling error.
 #[test]
 fn dm_17_rounds_return_in_cash_what_was_worked_out() {
     for (coin_value_micros, minor_micros) in [(4_000, 10_000), (40_000, 1_000_000)] {
@@ -151,7 +151,7 @@ fn pl_35_ladders_are_replaced_and_refused_with_the_reason() {
     assert!(no_currency.unwrap_err().to_string().starts_with("XAU is no currency of ISO 4217"));
 }
 
-/// A version with listed coin values, whose rounding must not be computed while a bet waits.
+/// Game whose rounding must not be computed during a bet.
 struct Listed(&'static dyn Game);
 
 impl Game for Listed {
@@ -175,7 +175,7 @@ impl Game for Listed {
     }
 }
 
-/// An offer is decided without the mathematics, which take a second, and agrees with them.
+/// PL-35: an offer is decided without the mathematics, which take a second.
 #[test]
 fn uf_03_pl_35_a_bet_of_an_older_version_waits_for_no_mathematics() {
     let ladders = Ladders::standard(minor_micros).unwrap();

@@ -1,4 +1,4 @@
-//! Adding a game takes a data file and a module: a sixth game from a test folder is played, simulated and proved by generic code.
+//! A sixth game from a test folder is played, simulated and proved by generic code.
 
 #![allow(clippy::cast_precision_loss, reason = "statistics")]
 

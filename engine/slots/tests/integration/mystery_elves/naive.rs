@@ -1,4 +1,4 @@
-//! Data file read without the crate's parser, slow evaluation of the rules, and playing.
+//! Reads the data file without the crate's parser and evaluates the rules without its code.
 
 use motherlode_slots::contract::round::choice_for;
 use motherlode_slots::games::mystery_elves::data::GameData;
@@ -17,7 +17,7 @@ pub fn file() -> GameData {
     file::parse(FILE).unwrap()
 }
 
-/// The game with changed data; the return is not checked.
+/// Returns the game with changed data, without a check of the return.
 pub fn with(change: impl FnOnce(&mut GameData)) -> Model {
     let mut data = file();
     change(&mut data);
@@ -48,7 +48,7 @@ pub fn step(round: &mut dyn Round, choice: Choice, number: u64) -> Outcome {
     out
 }
 
-/// Steps of a round on one stream of draws, without gambling.
+/// Plays a round without the gamble.
 pub fn play(model: &Model, stake: &Stake, draws: &mut Draws) -> Vec<Outcome> {
     let mut round = MysteryElvesRound::new(model, stake, &terms()).unwrap();
     let mut steps = Vec::new();
@@ -60,7 +60,7 @@ pub fn play(model: &Model, stake: &Stake, draws: &mut Draws) -> Vec<Outcome> {
     steps
 }
 
-/// Kind and value of the Bonus symbols of a window, by cell.
+/// Returns kind and value of a window's Bonus symbols, by cell.
 pub fn carried(out: &Outcome, spin: &Spin) -> [Option<(MarkKind, u32)>; 15] {
     let mut cells = [None; 15];
     for mark in out.marks_of(spin) {
@@ -108,7 +108,6 @@ impl Naive {
         }
     }
 
-    /// Window at these stops, reel by reel from the top.
     pub fn window(strips: &[Vec<usize>], stops: &[u16]) -> [usize; 15] {
         std::array::from_fn(|cell| {
             let strip = &strips[cell / 3];
@@ -116,7 +115,7 @@ impl Naive {
         })
     }
 
-    /// Pay of a line by the rules: tries each symbol, substituted by wilds except for Bonus, and takes the best.
+    /// Returns the best pay over all symbols; wilds substitute all but Bonus.
     pub fn line(&self, line: usize, window: &[usize; 15]) -> u64 {
         let cells: Vec<usize> = (0..5).map(|reel| window[reel * 3 + self.lines[line][reel]]).collect();
         let tried = |symbol: usize| {
