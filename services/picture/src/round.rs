@@ -1,7 +1,4 @@
-//! Rounds for people (PL-19), with all data of the ledger or the log.
-//!
-//! Sections are the bet, each step with its picture, and the end, as text or as a self-contained page. Text typed by people (actor,
-//! reason) is escaped in pages.
+//! Rounds with all data of the ledger or the log, as text or as a page (PL-19). Typed text (actor, reason) is escaped.
 
 use crate::{
     draw,
@@ -20,37 +17,37 @@ use motherlode_proto::{
 use motherlode_slots::{GameInfo, game};
 use std::iter;
 
-/// Media type of a page.
+/// Media type of pages.
 pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 
-/// Part of a round.
+/// Bet, step or end of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
     /// Title.
     pub title: String,
-    /// Windows as terminal drawing; empty without windows.
+    /// Windows as text; may be empty.
     pub drawing: String,
-    /// Windows as page pictures; in the bet's section their symbols.
+    /// Windows as pictures; in the bet's section, their symbols.
     pub picture: Markup,
-    /// Facts: name and value.
+    /// Names and values.
     pub facts: Vec<(&'static str, String)>,
 }
 
 impl Section {
-    /// Creates a section, without facts that have an empty value.
+    /// Creates a section without empty facts.
     fn new(title: impl Into<String>, drawing: String, facts: Vec<(&'static str, String)>) -> Self {
         let facts = facts.into_iter().filter(|(_, value)| !value.is_empty()).collect();
         Self { title: title.into(), drawing, picture: Markup::default(), facts }
     }
 }
 
-/// Sections of a round: the bet, one per step, the end. Windows are drawn only if this program has the round's model.
+/// Returns the bet, the steps and the end. Windows need the round's model.
 #[must_use]
 pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
     told(round, colour, &|_, _| None)
 }
 
-/// Same for a page with linked small windows: `opens` returns the link by 0-based indexes of step and window.
+/// Same as [`sections`] for a page with linked small windows: `opens` returns the link by 0-based step and window.
 #[must_use]
 pub fn linked(round: &Round, opens: &dyn Fn(usize, usize) -> Option<String>) -> Vec<Section> {
     told(round, false, opens)
@@ -67,13 +64,13 @@ fn told(round: &Round, colour: bool, opens: &dyn Fn(usize, usize) -> Option<Stri
     [bet(round)].into_iter().chain(steps).chain([end(round)]).collect()
 }
 
-/// Page of a round.
+/// Returns a round's page.
 #[must_use]
 pub fn page(round: &Round) -> String {
     page_of(&round.round_id, &sections(round, false))
 }
 
-/// Page of a round's sections.
+/// Returns the page of sections.
 #[must_use]
 pub fn page_of(round_id: &str, sections: &[Section]) -> String {
     let title = format!("Round {round_id}");
@@ -93,7 +90,7 @@ pub fn page_of(round_id: &str, sections: &[Section]) -> String {
     markup::page(&title, [heading].into_iter().chain(sections).collect::<Markup>())
 }
 
-/// Sections of a round as text.
+/// Returns sections as text.
 #[must_use]
 pub fn text_of(round_id: &str, sections: &[Section]) -> String {
     let mut text = format!("Round {round_id}\n");
@@ -234,7 +231,7 @@ fn given(prize: &Prize) -> String {
     }
 }
 
-/// Client seed in hexadecimal, and as text if valid.
+/// Formats a client seed in hexadecimal, and as text if valid.
 fn readable(client_seed: &[u8]) -> String {
     match std::str::from_utf8(client_seed) {
         Ok(text) if !text.is_empty() && text.chars().all(is_visible) => format!("{} ({text})", hex(client_seed)),
@@ -242,14 +239,14 @@ fn readable(client_seed: &[u8]) -> String {
     }
 }
 
-/// Halves of a securing step, in minor units (ME-16).
+/// Secured half in minor units (ME-16).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Secured {
     secured: u64,
     at_risk: u64,
 }
 
-/// Secured amount of each step, if any; an odd unit goes to the secured half. The amount at risk starts as the win and follows the
+/// Returns the secured amount of each step, with an odd unit. The amount at risk starts as the win and follows the
 /// cards.
 fn secured(round: &Round) -> Vec<Option<Secured>> {
     let mut at_risk = 0;
@@ -312,7 +309,7 @@ fn end(round: &Round) -> Section {
     Section::new("The end", String::new(), rows)
 }
 
-/// Description of a round's game; `None` if this program lacks its model.
+/// Returns a round's game; `None` if this program lacks it.
 #[must_use]
 pub fn info(round: &Round) -> Option<&'static GameInfo> {
     let game = game(&round.game, &round.rules_version)?;

@@ -7,7 +7,7 @@ fn game() -> &'static GameInfo {
     motherlode_slots::game("bewitched", "1.6").unwrap().info()
 }
 
-/// Window of Bewitched from symbol codes, row by row; see `code` in `series`.
+/// Creates a window from symbol codes, row by row.
 fn spin(rows: [&str; 3]) -> SpinResult {
     let codes = ["Wi", "WB", "Me", "FW", "DW", "BC", "Ra", "SB", "RP", "GP", "BP", "PP"];
     let symbol = |code| u8::try_from(codes.iter().position(|known| *known == code).unwrap()).unwrap();
@@ -20,12 +20,11 @@ fn spin(rows: [&str; 3]) -> SpinResult {
     }
 }
 
-/// Win on a line, or anywhere for line 0.
+/// Line 0 stands for anywhere.
 fn line_win(line: u32, symbol: u32, count: u32, coins: u64) -> Win {
     Win { line, symbol, count, coins, ways: 0 }
 }
 
-/// Picture of a step in a round of EUR.
 fn drawn(outcome_of: &Outcome, colour: bool) -> String {
     outcome(game(), outcome_of, Currency::EUR, colour)
 }
@@ -171,7 +170,7 @@ fn prizes_are_told_apart() {
     assert!(given(prize::Kind::Jackpot(true), 0).contains("J A C K P O T"));
 }
 
-/// Every line fits into 80 columns, and colour changes nothing else.
+/// Every line fits into 80 columns.
 #[test]
 fn with_colour_the_same_is_drawn_but_for_the_marks() {
     let mut window = spin(["WB GP Ra PP BP", "Wi Ra Ra WB BC", "RP GP WB BC DW"]);
@@ -190,7 +189,7 @@ fn without_escapes(text: &str) -> String {
     parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
 }
 
-/// Outcomes of a newer service or a damaged log are drawn as far as possible.
+/// Outcomes of a newer service or a damaged log.
 #[test]
 fn no_outcome_stops_the_drawing() {
     let odd = [

@@ -1,6 +1,5 @@
-//! PAR sheet for mathematicians, as a self-contained page or as sections of another.
-//!
-//! All figures are the exact ones of [`Par`], except for the labelled simulation section.
+//! PAR sheet, as a page or as sections of another. All figures are those of [`Par`], except for the labelled
+//! simulation.
 
 pub mod highest;
 mod parts;
@@ -25,15 +24,15 @@ pub use played::{Played, WinClass, win_classes};
 use plot::Bands;
 use report::{CASH_PROOF, CashReport, INCREMENTS, PERCENT_PLACES, PLACES, ROUNDING, StakeReport, returns, shifted};
 
-/// Half-widths of bands of a session's return in standard errors, and percentage of sessions within them.
+/// Half-widths of bands of a session's return in standard errors, with their percentage of sessions.
 pub const BANDS: [(f64, u32); 3] = [(2.575_829_304, 99), (1.959_963_985, 95), (1.644_853_627, 90)];
-/// Range of session lengths: decimal exponents of rounds.
+/// Decimal exponents of session lengths.
 pub const BAND_DECADES: (u32, u32) = (2, 8);
 
 /// Part of a sheet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// From the return to the pay table.
+    /// Return to pay table.
     Figures,
     /// Reels without strips.
     Reels,
@@ -42,8 +41,7 @@ pub enum Part {
 /// Default coin value in millionths; if not offered, the game's smallest.
 const COIN_MICROS: u64 = 100_000;
 
-/// Part of the sheet at the usual stake (all lines, fewest coins), if this program has the same model of the game. May take
-/// seconds.
+/// Returns a part of the sheet at the usual stake, if this program has the same model. May take seconds.
 #[must_use]
 pub fn part(told: &GetGameResponse, cash: &[CashReport], part: Part) -> Option<Markup> {
     let summary = told.summary.as_ref()?;
@@ -73,7 +71,7 @@ pub fn part(told: &GetGameResponse, cash: &[CashReport], part: Part) -> Option<M
     Some([at, of].into())
 }
 
-/// Current terms of the pool from a service's description.
+/// Returns the pool's current terms.
 fn terms(returns: &JackpotReturns) -> Option<PoolTerms> {
     let (seed, base_coin) = (returns.seed_eur.parse::<Nano>().ok()?, returns.base_coin.parse::<CoinValue>().ok()?);
     Some(PoolTerms {
@@ -91,16 +89,16 @@ pub struct Sheet<'a> {
     pub stake: &'a Stake,
     /// Exact mathematics.
     pub par: &'a Par,
-    /// Cash returns by currency and coin value.
+    /// Cash returns.
     pub cash: &'a [CashReport],
-    /// Simulated rounds, if any.
+    /// Simulated rounds.
     pub played: Option<&'a Played>,
-    /// Assumptions about the pool in the jackpot's share of the return.
+    /// Assumptions about the pool in the return.
     pub assumes: &'a str,
 }
 
 impl Sheet<'_> {
-    /// Whole page.
+    /// Returns the page.
     #[must_use]
     pub fn page(&self) -> String {
         let title = format!("{}: PAR sheet", self.game.info().title);
@@ -108,7 +106,7 @@ impl Sheet<'_> {
         whole(&title, [self.identification(), self.figures(), reels, statements(self.game, self.par)])
     }
 
-    /// Game, rules and stake.
+    /// Returns game, rules and stake.
     #[must_use]
     pub fn identification(&self) -> Markup {
         let Self { game, stake, par, .. } = *self;
@@ -128,7 +126,7 @@ impl Sheet<'_> {
         .into()
     }
 
-    /// Sections from the return to the pay table.
+    /// Returns the sections from the return to the pay table.
     #[must_use]
     pub fn figures(&self) -> Markup {
         let Self { game, stake, par, cash, played, assumes } = *self;
@@ -145,7 +143,7 @@ impl Sheet<'_> {
         .collect()
     }
 
-    /// Reels: symbol counts and combinations, optionally with the strips.
+    /// Returns symbol counts and combinations, and optionally the strips.
     #[must_use]
     pub fn reels(&self, strips: bool) -> Markup {
         reels::sets(self.game.info(), self.par, strips)
@@ -220,7 +218,7 @@ fn returned(game: &dyn Game, par: &Par, assumes: &str) -> Markup {
 
 fn rates(par: &Par) -> Markup {
     let rows = par.rates.iter().map(|rate| {
-        // Only for events: the inverse of a mean win has no meaning.
+        // The inverse of a mean win has no meaning.
         let comes = rate.title.starts_with("chance") || rate.title.contains("of a paid spin");
         let small = rate.value > Exact::from_integer(0.into()) && rate.value < Exact::from_integer(1.into());
         let inverse = if comes && small { grouped(&decimal(&rate.value.recip(), 2)) } else { String::new() };

@@ -1,4 +1,4 @@
-//! Symbol section: paytable, lines, and strips and combinations per set of reels.
+//! Section on paytable, lines, strips and combinations.
 
 use super::{
     parts::{note, section},
@@ -12,10 +12,10 @@ use motherlode_slots::{
     par::{Exact, ReelSet, decimal},
 };
 
-/// Decimal places of a combination's return in percent.
+/// Decimal places of a return in percent.
 const RETURN_PLACES: usize = 7;
 
-/// Amount multiplied by the paytable's figures.
+/// Returns the amount multiplied by pays.
 fn meaning(info: &GameInfo) -> &'static str {
     match info.ways {
         true => "A figure is what one way pays, in coins; ways are the product of the symbol's numbers on the reels.",
