@@ -1,6 +1,5 @@
-//! Verification of a playing commit by resolving its step again (PL-44): equal to the decision of the proposing process.
-//!
-//! Costs one resolution of each previous step of the round, and one encoding of the outcome.
+//! Verifies a playing commit by resolving its step again (PL-44). Costs a resolution of each previous step of the
+//! round.
 
 use crate::{
     Unresolvable, collection,
@@ -19,27 +18,26 @@ use motherlode_slots::{Carried, Outcome};
 /// Difference between a commit and its step's outcome.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
-    /// The step has no sealed draw, or the player has none.
+    /// The step or the player has no sealed draw.
     #[error("step {step} of round {round} uses no sealed draw")]
     Unsealed {
-        /// Number of the player's round.
+        /// Round number.
         round: u64,
-        /// Number of the step.
+        /// Step number.
         step: u32,
     },
-    /// The dealt value of the player's draw is unavailable, so the step can't be resolved.
+    /// The draw's dealt value is unavailable.
     #[error("the key of draw {number} is not to be had")]
     KeyLost {
-        /// Number of the draw.
+        /// Draw number.
         number: u64,
     },
-    /// The commit differs from the outcome.
+    /// Other difference.
     #[error("{0}")]
     Differs(String),
 }
 
 impl Mismatch {
-    /// Converts an error in resolving earlier steps of the round.
     fn of_rebuild(error: Unresolvable) -> Self {
         match error {
             Unresolvable::KeyLost(KeyLost { draw: number }) => Self::KeyLost { number },
@@ -52,22 +50,19 @@ impl Mismatch {
     }
 }
 
-/// State of a commit's player before the commit.
+/// A commit's player before the commit.
 pub struct Before<'a> {
     /// Player's stream.
     pub stream: &'a StreamId,
-    /// State of the player.
+    /// State.
     pub player: &'a PlayerState,
-    /// Request id of the commit.
+    /// Commit's request id.
     pub request_id: &'a str,
     /// Dealt values of the player's draws.
     pub dealt_of: &'a DealtOf<'a>,
 }
 
-/// Checks the events of a commit without voids. Ignores events that don't belong to a round.
-///
-/// # Errors
-/// See [`Mismatch`].
+/// Checks a commit's events. Ignores events outside of rounds.
 pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
     let Some(at) = events.iter().position(|event| matches!(event, Event::StepResolved(_))) else {
         return match events.iter().find(|event| is_of_step(event) || matches!(event, Event::RoundStarted(_))) {
@@ -93,7 +88,6 @@ pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
     }
 }
 
-/// Returns whether an event follows from a step's outcome.
 fn is_of_step(event: &Event) -> bool {
     matches!(
         event,
@@ -106,7 +100,7 @@ fn is_of_step(event: &Event) -> bool {
 }
 
 impl Before<'_> {
-    /// Expected events after a step, given the earlier ones of its commit.
+    /// Returns the expected events after a step, given the earlier ones of its commit.
     fn expected(&self, step: &StepResolved, earlier: &[Event]) -> Result<Vec<Event>, Mismatch> {
         let mut started = None;
         for event in earlier {
@@ -133,7 +127,7 @@ impl Before<'_> {
         self.follow(step, (started, live), open, dealt)
     }
 
-    /// Dealt value of a step's draw, which must be the player's next.
+    /// Returns the dealt value of a step's draw, which must be the player's next.
     fn dealt(&self, step: &StepResolved) -> Result<Dealt, Mismatch> {
         let unsealed = Mismatch::Unsealed { round: step.round, step: step.step };
         let (Some(next @ NextDraw { number, seal, .. }), Some(drawn), None) = (self.player.draw, &step.draw, step.seed)
@@ -188,14 +182,13 @@ impl Before<'_> {
         Ok(events)
     }
 
-    /// Dealt values of an open round's sealed steps.
     fn revealed(&self, open: &OpenRound) -> Option<Vec<Dealt>> {
         let dealt =
             open.draws().map(|sealed| (self.dealt_of)(sealed.name()).filter(|dealt| draw::seal(dealt) == sealed.seal));
         dealt.collect()
     }
 
-    /// Opens a bet's round and checks its terms against game and player.
+    /// Opens a bet's round and checks its terms.
     fn begun(&self, started: &RoundStarted) -> Result<Live, Mismatch> {
         let live = Live::open(started).map_err(Mismatch::differs)?;
         let RoundStarted { coin_value, currency, bet, .. } = *started;
