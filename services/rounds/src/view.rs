@@ -242,7 +242,7 @@ impl RoundView {
     }
 }
 
-/// Folds a player's commits into one round. Earlier commits are needed for the witch.
+/// Folds a player's commits, in order, into one round. Other commits update the balance and the picked witch.
 pub struct Fold {
     number: u64,
     /// After the latest commit, in the round's currency.

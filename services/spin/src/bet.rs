@@ -1,4 +1,4 @@
-//! Requests to play, checked at the edge: what can be refused without looking at any state that changes.
+//! Checks of requests that don't depend on state.
 
 use crate::{
     free_rounds, session_id,
@@ -19,7 +19,7 @@ use motherlode_runtime::{Caller, Refusal};
 use motherlode_slots::{self as slots, Choice, Game, Ladders};
 use std::sync::Arc;
 
-/// A checked [`SpinRequest`].
+/// Checked [`SpinRequest`].
 pub(crate) struct Bet {
     pub(crate) request_id: SmolStr,
     pub(crate) fingerprint: [u8; 16],
@@ -27,29 +27,28 @@ pub(crate) struct Bet {
     pub(crate) game: &'static dyn Game,
     pub(crate) coin_value: CoinValue,
     pub(crate) stake: slots::Stake,
-    /// Coins staked in all.
+    /// Total coins staked.
     pub(crate) coins: u32,
     pub(crate) witch: Option<i64>,
     pub(crate) double: bool,
     pub(crate) session: Option<SessionId>,
     pub(crate) drawn: DrawnFor,
-    /// The campaign that it's a free round of.
+    /// Campaign of a free round.
     pub(crate) campaign: Option<SmolStr>,
-    /// The request id of the Autospin series that it's a spin of.
+    /// Request id of the bet's Autospin series.
     pub(crate) series: Option<SmolStr>,
-    /// The ladders on offer.
+    /// Offered ladders.
     pub(crate) ladders: Arc<Ladders>,
 }
 
-/// Whose stake a request plays.
+/// Source of a stake.
 enum Staked<'a> {
-    /// The player's.
     Own(CoinValue, &'a Stake),
-    /// A campaign's.
+    /// Campaign.
     Granted(SmolStr),
 }
 
-/// A checked [`ChooseRequest`].
+/// Checked [`ChooseRequest`].
 pub(crate) struct Move {
     pub(crate) request_id: SmolStr,
     pub(crate) fingerprint: [u8; 16],
@@ -57,16 +56,16 @@ pub(crate) struct Move {
     pub(crate) choice: Choice,
     pub(crate) session: Option<SessionId>,
     pub(crate) drawn: DrawnFor,
-    /// The request id of the Autospin series that makes it.
+    /// Request id of the choice's Autospin series.
     pub(crate) series: Option<SmolStr>,
 }
 
-/// The parts of a request about its draw.
+/// Parts of a request that concern its draw.
 #[derive(Clone, Default)]
 pub(crate) struct DrawnFor {
-    /// The caller's part of the seed; empty where the request id serves.
+    /// Client seed; if empty, the request id is used.
     pub(crate) client_seed: Vec<u8>,
-    /// The seal that the request was made for.
+    /// Seal named by the request.
     pub(crate) sealed: Option<Seal>,
 }
 
@@ -84,7 +83,7 @@ impl DrawnFor {
 }
 
 impl Bet {
-    /// A bet that can be taken, as far as it's said in the request; a campaign's stake comes from the ledger.
+    /// Checks a request. The stake of a free round is read from the ledger.
     pub(crate) fn parse(
         caller: &Caller,
         ledgers: &Ledgers,
@@ -128,7 +127,7 @@ impl Bet {
         let coins =
             game.check_stake(&stake).map_err(|refused| invalid_stake(game, ladders, account.currency, &refused))?;
         let drawn = DrawnFor::parse(&request.client_seed, &request.seal)?;
-        // The same bet may be asked for again in another session, and for another seal.
+        // A repetition may name another session and another seal.
         let fingerprint = match (session, drawn.sealed) {
             (None, None) => fingerprint("spin", request),
             _ => {

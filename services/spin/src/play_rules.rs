@@ -1,7 +1,4 @@
-//! The rules that hold for a bet: those of its jurisdiction, its operator and its session (PL-08, PL-16, PL-26).
-//!
-//! Found once a call; what depends on the player's state is checked when the bet is decided, on the state that it's
-//! decided on. What a round was begun with goes on: nothing here touches an open round.
+//! Rules of a bet from its jurisdiction, operator and session (PL-08, PL-16, PL-26). Open rounds are not affected.
 
 use crate::{
     bet::Bet,
@@ -17,20 +14,20 @@ use std::{num::NonZeroU32, time::Duration};
 /// Billionths of a EUR.
 const EUR: i128 = 1_000_000_000;
 
-/// The rules that hold for a bet.
+/// Rules of a bet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PlayRules {
     jurisdiction: SmolStr,
     profile: Profile,
     session: Option<SessionName>,
-    /// The player's own limit of losses in the day.
+    /// Player's own limit of losses per day.
     loss_max: Option<Minor>,
-    /// The session's limit of a round's cost.
+    /// Session's limit of a bet.
     bet_max: Option<Minor>,
 }
 
 impl PlayRules {
-    /// Without a session; refused where limits hold that only a session can keep.
+    /// Creates rules without a session. Fails if the profile has limits that need one.
     pub(crate) fn without_session(jurisdiction: &str, profile: Profile) -> Result<Self, Refusal> {
         if profile.needs_session() {
             return Err(Refusal::new(Reason::SessionRequired, "bets need a session here: its limits hold in one")
@@ -53,7 +50,7 @@ impl PlayRules {
         self.session
     }
 
-    /// The jurisdiction as the log has it: empty for the one that restricts nothing.
+    /// Returns the logged jurisdiction, empty if unrestricted.
     pub(crate) fn logged_jurisdiction(&self) -> SmolStr {
         match self.jurisdiction.as_str() {
             UNRESTRICTED => SmolStr::default(),
@@ -61,14 +58,13 @@ impl PlayRules {
         }
     }
 
-    /// Whether rounds may play themselves.
+    /// Checks that autoplay is allowed.
     pub(crate) fn autoplay(&self) -> Result<(), Refusal> {
         self.allowed(self.profile.autoplay, Reason::AutoplayForbidden, "autoplay")
     }
 
-    /// Whether the player sits where the bet comes from, as far as the log tells (PL-16, BW-27): a player with a live session
-    /// bets in sessions, whatever the game, and nobody comes back to a game that is held. Play money is bet beside a session,
-    /// too: nothing can be lost by it.
+    /// Checks that a bet comes from the player's live session, if there is one, and that the game is not held (PL-16,
+    /// BW-27). Bets of play money don't need the session.
     pub(crate) fn seated(&self, player: &PlayerState, bet: &Bet, now: Now) -> Result<(), Refusal> {
         let currency = bet.account.currency;
         let Some(session) = self.session else {
@@ -83,14 +79,14 @@ impl PlayRules {
             return not_held(player, bet.game.name(), currency, now);
         };
         match player.seat(bet.game.name(), currency) {
-            // Opened later, perhaps by another process.
+            // A later session has replaced this one.
             Some(seat) if seat.session != session => Err(session_over()),
             _ => Ok(()),
         }
     }
 
-    /// Whether a player may place a bet now, by the strictest of what the jurisdiction and the operator ask, what the session
-    /// asks, and what sessions of the same day have asked. The first fault in the order of the text.
+    /// Checks a bet against the strictest limits of jurisdiction, operator, session and other sessions of the day.
+    /// Fails with the first fault, in the order of the code.
     pub(crate) fn allow(
         &self,
         state: &State,
@@ -134,13 +130,12 @@ impl PlayRules {
         self.within_loss(currency, amount, limit, day.net(currency, &rates, now.log_ms))
     }
 
-    /// How much too soon after the player's latest bet the next would be; none where it's time.
+    /// Returns the time to wait before the bet is allowed.
     pub(crate) fn too_soon_by(&self, player: &PlayerState, bet: &Bet, pace: &Pace, now: Now) -> Option<Duration> {
         let left = pace.left_ms(&bet.account.stream, player, self.profile.round_ms_min, now)?;
         Some(Duration::from_millis(left.unsigned_abs()))
     }
 
-    /// A bet above what a round may cost is not taken.
     fn within_bet(&self, currency: Currency, amount: Minor, limit: Option<Minor>) -> Result<(), Refusal> {
         match limit {
             Some(limit) if amount > limit => Err(self
@@ -152,7 +147,7 @@ impl PlayRules {
         }
     }
 
-    /// Checks the time played in the day, or since it was last acknowledged, over all sessions (PL-26).
+    /// Checks the day's played time, and the time since the last acknowledged reality check, over all sessions (PL-26).
     fn within_time(
         &self,
         day: &Day,
@@ -174,7 +169,7 @@ impl PlayRules {
         Ok(())
     }
 
-    /// A bet that would take the day's loss past its limit, were it lost, is not taken.
+    /// Refuses a bet whose loss would exceed the day's limit.
     fn within_loss(&self, currency: Currency, amount: Minor, limit: Minor, net: i128) -> Result<(), Refusal> {
         if i128::from(limit.0) + net < i128::from(amount.0) {
             return Err(self
@@ -195,19 +190,18 @@ impl PlayRules {
     }
 }
 
-/// Whether a game may be come back to (BW-27): not for a while after its connection was dropped.
+/// Checks that a game is not held after a dropped connection (BW-27).
 pub(crate) fn not_held(player: &PlayerState, game: &str, currency: Currency, now: Now) -> Result<(), Refusal> {
     let Some(left_ms) = player.seat(game, currency).and_then(|seat| seat.held_ms(now.log_ms)) else { return Ok(()) };
     let message = format!("the connection was dropped; the game can be come back to in {left_ms} ms");
     Err(Refusal::new(Reason::SessionHeld, message).retry_after(Duration::from_millis(left_ms.unsigned_abs())))
 }
 
-/// The refusal of a session that is over.
 pub(crate) fn session_over() -> Refusal {
     Refusal::new(Reason::SessionExpired, "the session is over")
 }
 
-/// Whether a game may be played at all where jackpots may be forbidden.
+/// Checks that jackpots are allowed, if the game has one.
 pub(crate) fn jackpot_allowed(jurisdiction: &str, profile: &Profile, game: &dyn Game) -> Result<(), Refusal> {
     if profile.jackpot || !game.info().jackpot {
         return Ok(());
@@ -216,7 +210,7 @@ pub(crate) fn jackpot_allowed(jurisdiction: &str, profile: &Profile, game: &dyn 
     Err(Refusal::new(Reason::JackpotForbidden, message).with("jurisdiction", jurisdiction))
 }
 
-/// A limit in whole EUR as minor units of a currency, rounded down; none where there is no limit.
+/// Converts a limit in whole EUR to minor units, rounded down.
 fn minor(eur: Option<NonZeroU32>, currency: Currency, rate: FxRate) -> Option<Minor> {
     rate.minor_within(Nano(i128::from(eur?.get()) * EUR), currency).ok()
 }
