@@ -1,8 +1,6 @@
-//! The JSON face of a wallet: the calls of its contract as `POST <url>/v1/WalletService/<call>`, messages in Protobuf's own mapping to
-//! JSON, each request signed (see [`crate::sign`]).
-//!
-//! Only a whole answer with status 200 and a message of the contract says anything. Any other status, a redirect or a page of a
-//! gateway is as no answer: nobody knows, and the call is repeated with the same transaction.
+//! JSON protocol of a wallet: `POST <url>/v1/WalletService/<call>` with Protobuf's JSON mapping, each request signed
+//! (see [`crate::sign`]). Only status 200 with a valid message is an answer; otherwise the outcome is unknown and the
+//! call is repeated.
 
 use crate::{
     link::Connector,
@@ -26,13 +24,13 @@ use std::{
 };
 use tonic::Status;
 
-/// Bytes of an answer's head.
+/// Maximum bytes of an answer's head.
 const HEAD_BYTES_MAX: usize = 32 << 10;
 
-/// Headers of an answer.
+/// Maximum headers.
 const HEADERS_MAX: usize = 64;
 
-/// Connections that are kept while nobody uses them, and for how long: less than most servers keep them.
+/// Maximum idle connections, and their time: less than most servers allow.
 const IDLE: (usize, Duration) = (64, Duration::from_secs(4));
 
 static SERVICE: LazyLock<Option<ServiceDescriptor>> = LazyLock::new(|| {
@@ -40,23 +38,20 @@ static SERVICE: LazyLock<Option<ServiceDescriptor>> = LazyLock::new(|| {
     contract.get_service_by_name("motherlode.wallet.v1.WalletService")
 });
 
-/// The client of a wallet's JSON face.
+/// JSON client.
 #[derive(Debug, Clone)]
 pub(crate) struct Json {
     http: legacy::Client<Connector, Full<Bytes>>,
     url: String,
-    /// The path of the URL, as it's signed before that of a call.
+    /// Path of the URL, as signed.
     base: String,
     signer: Signer,
     answer_bytes_max: usize,
 }
 
 impl Json {
-    /// At a URL, with a key of 32 bytes or more and, for https, the root of the wallet's certificate (PEM) where it isn't one that the
-    /// system trusts. Nothing is connected before it's asked.
-    ///
-    /// # Errors
-    /// The setting that cannot be used.
+    /// Creates a client with a key of at least 32 bytes. `ca` is the root certificate for https (PEM), by default the
+    /// system's. Connects on first use. Fails with the unusable setting.
     pub(crate) fn new(url: &str, ca: Option<&[u8]>, key: &[u8], answer_bytes_max: usize) -> Result<Self, String> {
         let signer = Signer::new(key).ok_or("signing_key_file needs a key of 32 characters or more")?;
         let uri: Uri = url.parse().map_err(|error| format!("url {url}: {error}"))?;
@@ -82,10 +77,7 @@ impl Json {
         })
     }
 
-    /// Makes a call.
-    ///
-    /// # Errors
-    /// [`Status`] says what came instead of an answer.
+    /// Makes a call. Fails with what arrived instead of an answer.
     pub(crate) async fn call<A: Message + Default>(&self, name: &str, message: &impl Message) -> Result<A, Status> {
         let call = SERVICE.iter().flat_map(ServiceDescriptor::methods).find(|call| call.name() == name);
         let call = call.ok_or_else(|| Status::unimplemented("the contract has no such call"))?;
@@ -100,7 +92,7 @@ impl Json {
         read(&call, &body)
     }
 
-    /// A signed request; never the same twice.
+    /// Creates a signed request with a fresh nonce.
     fn request(&self, name: &str, body: Bytes) -> Result<Request<Full<Bytes>>, Status> {
         let mut nonce = [0; 16];
         getrandom::fill(&mut nonce).map_err(|error| Status::unavailable(error.to_string()))?;
@@ -120,14 +112,13 @@ impl Json {
     }
 }
 
-/// A call's message as JSON.
 fn told(call: &MethodDescriptor, message: &impl Message) -> Result<Bytes, Status> {
     let malformed = |error: &dyn Error| Status::internal(error.to_string());
     let message = DynamicMessage::decode(call.input(), &*message.encode_to_vec()).map_err(|error| malformed(&error))?;
     serde_json::to_vec(&message).map(Bytes::from).map_err(|error| malformed(&error))
 }
 
-/// An answer of JSON, with nothing behind it; fields that the contract doesn't know are the operator's own.
+/// Parses an answer. Unknown fields are ignored.
 fn read<A: Message + Default>(call: &MethodDescriptor, text: &[u8]) -> Result<A, Status> {
     let malformed = |error: &dyn Error| Status::unavailable(format!("no answer of the contract: {error}"));
     motherlode_runtime::json::check_members(text).map_err(|error| malformed(&error))?;
@@ -139,7 +130,7 @@ fn read<A: Message + Default>(call: &MethodDescriptor, text: &[u8]) -> Result<A,
     A::decode(&*message.encode_to_vec()).map_err(|error| malformed(&error))
 }
 
-/// The innermost cause of an error: it says more than the outer ones.
+/// Returns the innermost cause of an error.
 fn causes(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
@@ -165,7 +156,7 @@ mod tests {
             br#" {"result": {"outcome": "OUTCOME_DONE", "balanceMinor": "900", "trace": 7}, "of": "the operator"} "#;
         let result = read::<DebitResponse>(&debit(), good).unwrap().result.unwrap();
         assert_eq!((result.outcome(), result.balance_minor), (Outcome::Done, 900));
-        // An outcome that the contract doesn't have is none, and so nobody knows.
+        // An unknown outcome is no outcome.
         let odd = read::<DebitResponse>(&debit(), br#"{"result": {"outcome": "DONE"}}"#).unwrap();
         assert_eq!(odd.result.unwrap().outcome(), Outcome::Unspecified);
         for bad in [

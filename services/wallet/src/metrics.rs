@@ -1,4 +1,4 @@
-//! Metrics of operators' wallets, by operator: how calls end and how long they take, and gauges that are read when they are asked for.
+//! Metrics of operators' wallets.
 
 use crate::client::Answer;
 use opentelemetry::{
@@ -7,10 +7,10 @@ use opentelemetry::{
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-/// The calls of a wallet, as metrics name them.
+/// Names of calls.
 pub(crate) const CALLS: [&str; 3] = ["debit", "credit", "rollback"];
 
-/// Counts the calls to one wallet.
+/// Counters of a wallet's calls.
 #[derive(Debug)]
 pub(crate) struct Meters {
     operator: String,
@@ -26,7 +26,7 @@ impl Meters {
         let calls = calls.with_description("Calls to operators' wallets, by how they ended (PL-31).").build();
         let duration = meter.u64_histogram("motherlode.wallet.call.duration").with_unit("ms");
         let duration = duration.with_description("Time of a call to an operator's wallet.");
-        // From a wallet in the next room up to the longest answer that's usually waited for.
+        // From a local wallet to a slow answer.
         let limits = [1_u32, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500].map(Into::into);
         let duration = duration.with_boundaries(limits.to_vec()).build();
         let contradictions = meter.u64_counter("motherlode.wallet.contradictions");
@@ -34,7 +34,7 @@ impl Meters {
         let contradictions = contradictions.with_description(what).build();
         let meters = Self { operator: operator.to_owned(), calls, duration, contradictions };
         meters.contradictions.add(0, &meters.of_operator());
-        // There from the start: a rate begins at nothing.
+        // Counters start at 0, so that rates work from the first call.
         for call in CALLS {
             for outcome in ["done", "refused", "unsure", "unknown"] {
                 meters.calls.add(0, &meters.of(call, Some(outcome)));
@@ -43,7 +43,6 @@ impl Meters {
         meters
     }
 
-    /// Counts a call that was made.
     pub(crate) fn note(&self, call: &'static str, answer: &Answer, took: Duration) {
         let outcome = match answer {
             Answer::Done { .. } => "done",
@@ -55,7 +54,6 @@ impl Meters {
         self.duration.record(u64::try_from(took.as_millis()).unwrap_or(u64::MAX), &self.of(call, None));
     }
 
-    /// Counts a balance that can't be true.
     pub(crate) fn note_contradiction(&self) {
         self.contradictions.add(1, &self.of_operator());
     }
@@ -73,10 +71,10 @@ impl Meters {
     }
 }
 
-/// A gauge: its name, what it tells, and how it's read.
+/// Name, description and reader of a gauge.
 pub(crate) type Gauge<T> = (&'static str, &'static str, fn(&T) -> u64);
 
-/// Has gauges of what belongs to operators read for as long as it's there.
+/// Registers gauges for as long as the operators exist.
 pub(crate) fn observe<T>(operators: &Arc<BTreeMap<String, Arc<T>>>, gauges: [Gauge<T>; 4])
 where
     T: Send + Sync + 'static,
