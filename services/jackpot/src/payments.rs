@@ -87,7 +87,7 @@ async fn pay_one(ledger: &Handle, (partition, hit, award): &Unpaid) -> Result<()
             Ok(())
         }
         Err(AppendError::Refused(Refused::Money(error))) if !award.set_aside => {
-            tracing::error!(%error, partition, hit, pool = %award.pool, "an award is set aside");
+            tracing::error!(%error, partition, hit, pool = %award.pool, "an award was set aside");
             ledger.append(setting_aside(partition, hit, award, error.to_string())).await.map(|_| ())
         }
         Err(error) => Err(error),

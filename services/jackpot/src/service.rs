@@ -101,7 +101,7 @@ impl JackpotApi {
         (change, reference): (Event, &str),
     ) -> Result<(Option<wire::Pool>, u64), Refusal> {
         if !self.changes {
-            let message = "this process changes no pools: call a process of the role ledger";
+            let message = "this process may not change pools: call a process of the role ledger";
             return Err(Refusal::new(Reason::ChangeElsewhere, message));
         }
         let stream = StreamId::pool(fields::id("pool_id", pool_id)?);

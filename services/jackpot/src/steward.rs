@@ -93,7 +93,7 @@ impl Steward {
                 }
                 match kept_up {
                     Err(error) => {
-                        tracing::warn!(%error, "the pools are behind the log");
+                        tracing::warn!(%error, "failed to bring the pools up to date");
                         tokio::time::sleep(PAUSE).await;
                     }
                     Ok(()) if self.left => {}
@@ -171,7 +171,7 @@ impl Steward {
         if !self.reported.insert(finding.clone()) {
             return;
         }
-        tracing::error!(what, %why, "the books refuse what follows from the log; it waits, all else goes on");
+        tracing::error!(what, %why, "the books refused a proposal of the steward; it is retried");
         let failed = Event::IntegrityFailed { check: "jackpots".to_owned(), finding: finding.clone() };
         let request = InternalRequest::LogRefusal { finding: &finding };
         // If the log accepts nothing now, the next process tries again.
@@ -242,12 +242,12 @@ impl Steward {
                 .home()
                 .books(|books| books.pool(pool).is_some_and(|pool| pool.awards_for(other.partition())));
             if awards && let Err(error) = self.mirror(pool, other).await {
-                tracing::warn!(%error, pool, partition = other.partition(), "the awards of a partition wait");
+                tracing::warn!(%error, pool, partition = other.partition(), "failed to mirror a pool; the partition's awards wait");
             }
         }
         for ledger in self.ledgers.all() {
             if let Err(error) = pay(ledger, &mut vec![]).await {
-                tracing::warn!(%error, partition = ledger.partition(), "awards wait");
+                tracing::warn!(%error, partition = ledger.partition(), "failed to pay awards; they wait");
             }
         }
     }

@@ -61,7 +61,7 @@ pub(crate) fn parse_terms(terms: Option<&wire::PoolTerms>, version: u32) -> Resu
         collision_share: match wire::CollisionShare::try_from(terms.collision_share) {
             Ok(wire::CollisionShare::Unspecified | wire::CollisionShare::Full) => CollisionShare::Full,
             Ok(wire::CollisionShare::Proportional) => CollisionShare::Proportional,
-            Err(_) => return Err(Refusal::field("terms.collision_share", "is not one of the ways to share")),
+            Err(_) => return Err(Refusal::field("terms.collision_share", "must be a known share")),
         },
     })
 }

@@ -149,7 +149,7 @@ fn card(turn: &CardTurn, outcome: &Outcome, currency: Currency, pen: Pen) -> Vec
             card_name(turn.guess)
         ),
         format!("  │  {suit}  │  {risked} become {won}.{secured}"),
-        format!("  │    {suit}│  Cards so far, the latest first: {}", strip(outcome)),
+        format!("  │    {suit}│  Cards, the latest first: {}", strip(outcome)),
         "  ╰─────╯".to_owned(),
     ]
 }
@@ -184,7 +184,7 @@ fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     }
     let shows = !outcome.spins.is_empty() || outcome.prize.is_some() || outcome.card.is_some();
     let halved = !shows && outcome.reveals.is_empty() && outcome.awaiting() == Awaiting::Double;
-    halved.then(|| "  Half of what was at risk is secured.".to_owned())
+    halved.then(|| "  Half of the amount at risk is secured.".to_owned())
 }
 
 /// Returns the round's win and awaited step. After a gamble, the coins are those won before it.
@@ -218,9 +218,9 @@ fn standing(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) ->
         (_, left) => format!("\n  Then come {}.", counted(left.into(), "free spin")),
     };
     // Colours take no columns.
-    let plain = format!("  The round has {} so far and waits for {waits}.", written(Pen::new(false)));
+    let plain = format!("  The round has won {} and waits for {waits}.", written(Pen::new(false)));
     let gap = if plain.chars().count() > 80 { "\n  " } else { " " };
-    format!("  The round has {amount} so far{gap}and waits for {waits}.{left}")
+    format!("  The round has won {amount}{gap}and waits for {waits}.{left}")
 }
 
 #[cfg(test)]

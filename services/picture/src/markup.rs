@@ -30,7 +30,7 @@ impl Markup {
 
     /// Wraps a trusted style sheet without characters that need escaping.
     pub fn style(css: &'static str) -> Self {
-        debug_assert!(!css.contains(['<', '&']), "a style sheet that is no XML");
+        debug_assert!(!css.contains(['<', '&']), "the style sheet contains characters that need escaping");
         Self(format!("<style>\n{css}</style>\n"))
     }
 }

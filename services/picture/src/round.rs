@@ -175,7 +175,7 @@ fn of_step(
         _ => String::new(),
     };
     let drawn = match drawing.is_empty() {
-        true => "not drawn: this program doesn't have the model, and so no names for what the reels showed",
+        true => "not drawn: this program lacks the game's model, with the names of its symbols",
         false => "",
     };
     let choice = step.choice.clone().unwrap_or_default();
@@ -204,7 +204,7 @@ fn of_step(
         ("Seal of its draw", draw.as_ref().map_or_else(String::new, |draw| hex(&draw.seal))),
         ("Client seed", draw.as_ref().map_or_else(String::new, |draw| readable(&draw.client_seed))),
         ("Dealt value", draw.as_ref().map_or_else(String::new, |draw| hex(&draw.dealt))),
-        ("Win so far", money(step.win.as_ref())),
+        ("Win after the step", money(step.win.as_ref())),
         ("Balance before the step", money(step.balance_before.as_ref())),
         ("Balance after the step", money(step.balance_after.as_ref())),
         ("Carried from now on", carried(info, &step.carried, code)),

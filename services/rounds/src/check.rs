@@ -27,7 +27,7 @@ pub enum Mismatch {
         step: u32,
     },
     /// The draw's dealt value is unavailable.
-    #[error("the key of draw {number} is not to be had")]
+    #[error("the key of draw {number} is unavailable")]
     KeyLost {
         /// Draw number.
         number: u64,
@@ -66,7 +66,7 @@ pub struct Before<'a> {
 pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
     let Some(at) = events.iter().position(|event| matches!(event, Event::StepResolved(_))) else {
         return match events.iter().find(|event| is_of_step(event) || matches!(event, Event::RoundStarted(_))) {
-            Some(_) => Err(Mismatch::differs("the commit changes a round and resolves no step")),
+            Some(_) => Err(Mismatch::differs("the commit changes a round but resolves no step")),
             None => Ok(()),
         };
     };
@@ -82,7 +82,7 @@ pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
     match after == expected {
         true => Ok(()),
         false => Err(Mismatch::differs(format!(
-            "step {} of round {} is followed by other events than its outcome demands",
+            "the events after step {} of round {} differ from those that its outcome requires",
             step.step, step.round
         ))),
     }
@@ -108,7 +108,7 @@ impl Before<'_> {
                 Event::RoundStarted(bet) if started.is_none() => started = Some(bet),
                 Event::DebitConfirmed { .. } => {}
                 Event::CollectionChanged { .. } if started.is_none() && is_witch(event) => {}
-                _ => return Err(Mismatch::differs("the commit has other events before its step than a bet has")),
+                _ => return Err(Mismatch::differs("the commit has unexpected events before its step")),
             }
         }
         let open = self.player.open_round(step.round);
@@ -121,7 +121,7 @@ impl Before<'_> {
             (None, None) => return Err(Mismatch::differs(format!("round {} is not open", step.round))),
         };
         if started.round != step.round {
-            return Err(Mismatch::differs(format!("the step is of round {}, the bet of another", step.round)));
+            return Err(Mismatch::differs(format!("the step belongs to round {}, the bet to another", step.round)));
         }
         let dealt = self.dealt(step)?;
         self.follow(step, (started, live), open, dealt)
@@ -159,7 +159,7 @@ impl Before<'_> {
         live.logged(step, seed, &mut outcome).map_err(Mismatch::differs)?;
         live.write(&outcome, &mut bytes);
         if bytes != step.outcome {
-            return Err(Mismatch::differs(format!("seed and choice of step {} give another outcome", step.step)));
+            return Err(Mismatch::differs(format!("seed and choice of step {} result in another outcome", step.step)));
         }
         let change = outcome.carried.and_then(|after| {
             let scope = collection::scope(live.game, started.currency, started.bet);
@@ -194,17 +194,17 @@ impl Before<'_> {
         let RoundStarted { coin_value, currency, bet, .. } = *started;
         let coins = live.game.check_stake(&live.stake).ok();
         if coins.and_then(|coins| cash(coins.into(), coin_value, currency).ok()) != Some(bet) {
-            return Err(Mismatch::differs("the bet is not the stake's coins at their value"));
+            return Err(Mismatch::differs("the bet differs from the stake's coins at the coin value"));
         }
         if live.terms.jackpot != started.contribution.is_some() {
-            return Err(Mismatch::differs("a round is for the jackpot exactly if its bet contributed"));
+            return Err(Mismatch::differs("the jackpot of the round's terms contradicts the bet's contribution"));
         }
         let gamble_max = match live.terms.double {
             true => gamble_max_minor(live.game, currency, started.rate).ok(),
             false => Some(0),
         };
         if gamble_max != Some(live.terms.gamble_max_minor) {
-            return Err(Mismatch::differs("the most that may be gambled is not the limit at the bet's rate"));
+            return Err(Mismatch::differs("the gamble limit differs from the limit at the bet's rate"));
         }
         let scope = collection::scope(live.game, currency, bet);
         let carried = match live.game.carries().keys {
@@ -212,7 +212,7 @@ impl Before<'_> {
             _ => collection::carried_by(live.game, self.player, &scope),
         };
         if carried != live.terms.carried {
-            return Err(Mismatch::differs("the round is opened with other figures than the player carries"));
+            return Err(Mismatch::differs("the round's carried figures differ from the player's"));
         }
         Ok(live)
     }

@@ -5,7 +5,7 @@ use motherlode_slots::Seed;
 
 /// The key of a used draw is unavailable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the key of draw {draw} of the player is not to be had")]
+#[error("the key of the player's draw {draw} is unavailable")]
 pub struct KeyLost {
     /// Draw number.
     pub draw: u64,

@@ -97,7 +97,9 @@ impl Bet {
             id => Some(fields::id("campaign_id", id)?.into()),
         };
         let staked = match (&request.stake, campaign) {
-            (Some(_), Some(_)) => return Err(Refusal::field("stake", "is the campaign's: don't set it")),
+            (Some(_), Some(_)) => {
+                return Err(Refusal::field("stake", "must be empty in a free round, which has the campaign's stake"));
+            }
             (None, None) => return Err(Refusal::field("stake", "is required")),
             (None, Some(campaign)) => Staked::Granted(campaign),
             (Some(stake), None) => Staked::Own(fields::coin_value("stake.coin_value", &stake.coin_value)?, stake),
@@ -105,7 +107,7 @@ impl Bet {
         let witch = match Witch::try_from(request.witch) {
             Ok(Witch::Unspecified) => None,
             Ok(witch) => Some(i64::from(i32::from(witch))),
-            Err(_) => return Err(Refusal::field("witch", "is not one of the witches")),
+            Err(_) => return Err(Refusal::field("witch", "must be one of the witches")),
         };
         let session = session_id::optional(&request.session_id)?;
         let game = find_game(&request.game, &request.rules_version)?;

@@ -157,7 +157,7 @@ pub(crate) fn parse(
     let expires = request.expire_time.ok_or_else(|| Refusal::field("expire_time", "is required"))?;
     let valid = (0..=SECONDS_MAX).contains(&expires.seconds) && (0..1_000_000_000).contains(&expires.nanos);
     if !valid {
-        return Err(Refusal::field("expire_time", "is no time from 1970 to 9999"));
+        return Err(Refusal::field("expire_time", "must be a time from 1970 to 9999"));
     }
     let wanted = request.stake.as_ref().ok_or_else(|| Refusal::field("stake", "is required"))?;
     let coin_value = fields::coin_value("stake.coin_value", &wanted.coin_value)?;

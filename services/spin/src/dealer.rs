@@ -157,7 +157,7 @@ impl Dealer {
             Refusal::new(Reason::NoDrawKeys, "this process has no draw keys").with_code(Code::Unavailable)
         })?;
         if reason == SealReason::KeyLost {
-            tracing::error!(%stream, number, "the key of the player's draw is gone: another is sealed in its place");
+            tracing::error!(%stream, number, "the key of the player's draw is lost: another draw is sealed");
         }
         let proposal = Proposal {
             stream: stream.clone(),
@@ -266,13 +266,13 @@ impl From<Refusal> for Undecided {
 
 /// The request names another seal than that of the player's next draw.
 fn seal_changed(seal: &Seal) -> Refusal {
-    let message = "the request was made for another seal than that of the player's next draw: draw a new client seed";
+    let message = "the request names another seal than that of the player's next draw: choose a new client seed";
     Refusal::new(Reason::SealChanged, message).with("seal", hex(seal))
 }
 
 /// An open round can't continue without the keys of its draws.
 pub(crate) fn key_lost(round: &str) -> Refusal {
-    let message = "a draw key of the open round is gone: it can only be voided";
+    let message = "a draw key of the open round is lost: the round can only be voided";
     Refusal::new(Reason::DrawKeyLost, message).with("round_id", round)
 }
 

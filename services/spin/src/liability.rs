@@ -40,7 +40,7 @@ impl Cost {
         ladders: &Ladders,
         rate: Option<FxRate>,
     ) -> Result<Self, Refusal> {
-        let unknown = || Refusal::new(Reason::Internal, "the game states no figures");
+        let unknown = || Refusal::new(Reason::Internal, "the game states no return or highest win");
         let Campaign { currency, coin_value, lines, coins_per_line, .. } = *campaign;
         let rounds = exact(campaign.rounds) * exact(u64::try_from(players).unwrap_or(u64::MAX));
         let bet = exact(campaign.bet.0.unsigned_abs());

@@ -30,8 +30,11 @@ impl PlayRules {
     /// Creates rules without a session. Fails if the profile has limits that need one.
     pub(crate) fn without_session(jurisdiction: &str, profile: Profile) -> Result<Self, Refusal> {
         if profile.needs_session() {
-            return Err(Refusal::new(Reason::SessionRequired, "bets need a session here: its limits hold in one")
-                .with("jurisdiction", jurisdiction));
+            return Err(Refusal::new(
+                Reason::SessionRequired,
+                "bets need a session here, because the limits apply to sessions",
+            )
+            .with("jurisdiction", jurisdiction));
         }
         Ok(Self { jurisdiction: jurisdiction.into(), profile, session: None, loss_max: None, bet_max: None })
     }
@@ -69,12 +72,9 @@ impl PlayRules {
         let currency = bet.account.currency;
         let Some(session) = self.session else {
             if let Some(seat) = player.live_seat(currency, now.log_ms).filter(|seat| seat.real) {
-                return Err(Refusal::new(
-                    Reason::SessionInUse,
-                    "the player has a live session: bets are placed in one",
-                )
-                .with("game", &seat.game)
-                .with("session_name", hex(&seat.session)));
+                return Err(Refusal::new(Reason::SessionInUse, "the player has a live session: place the bet in it")
+                    .with("game", &seat.game)
+                    .with("session_name", hex(&seat.session)));
             }
             return not_held(player, bet.game.name(), currency, now);
         };
@@ -139,7 +139,7 @@ impl PlayRules {
     fn within_bet(&self, currency: Currency, amount: Minor, limit: Option<Minor>) -> Result<(), Refusal> {
         match limit {
             Some(limit) if amount > limit => Err(self
-                .refusal(Reason::BetLimit, "the bet is above what a round may cost here")
+                .refusal(Reason::BetLimit, "the bet exceeds the limit of a round")
                 .with("limit_minor", limit)
                 .with("bet_minor", amount)
                 .with("currency_code", currency)),
@@ -158,7 +158,7 @@ impl PlayRules {
         let over = |played: i64, limit: Option<NonZeroU32>| limit.is_some_and(|limit| played >= limit.get().into());
         let played_ms = day.played_ms(now.log_ms);
         if over(played_ms, time_ms_max) {
-            let message = "the player's time of the day is up: no bet is taken";
+            let message = "the player's time limit of the day is reached";
             return Err(self.refusal(Reason::SessionTimeLimit, message).with("played_ms", played_ms));
         }
         let unseen_ms = day.unseen_ms(now.log_ms);
@@ -173,7 +173,7 @@ impl PlayRules {
     fn within_loss(&self, currency: Currency, amount: Minor, limit: Minor, net: i128) -> Result<(), Refusal> {
         if i128::from(limit.0) + net < i128::from(amount.0) {
             return Err(self
-                .refusal(Reason::LossLimit, "the bet could take the day's loss past its limit")
+                .refusal(Reason::LossLimit, "the bet could raise the day's loss above its limit")
                 .with("limit_minor", limit)
                 .with("net_minor", net)
                 .with("currency_code", currency));
@@ -193,7 +193,7 @@ impl PlayRules {
 /// Checks that a game is not held after a dropped connection (BW-27).
 pub(crate) fn not_held(player: &PlayerState, game: &str, currency: Currency, now: Now) -> Result<(), Refusal> {
     let Some(left_ms) = player.seat(game, currency).and_then(|seat| seat.held_ms(now.log_ms)) else { return Ok(()) };
-    let message = format!("the connection was dropped; the game can be come back to in {left_ms} ms");
+    let message = format!("the connection was dropped; the game is held for another {left_ms} ms");
     Err(Refusal::new(Reason::SessionHeld, message).retry_after(Duration::from_millis(left_ms.unsigned_abs())))
 }
 

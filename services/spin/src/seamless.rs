@@ -113,7 +113,7 @@ impl SpinApi {
                     Err(error) => Err(error.into()),
                 }
             }
-            Answer::Unsure => Err(unknown("the wallet doesn't know")),
+            Answer::Unsure => Err(unknown("the wallet reports an unknown outcome")),
             Answer::Unknown { why } => Err(unknown(&why)),
         }
     }
@@ -265,7 +265,7 @@ impl SpinApi {
         if let Some(debit) = debit.filter(|debit| debit.request_id == bet.request_id && !debit.rolling_back)
             && let Err(error) = ledger.append(roll_back(stream, &debit, refusal.reason().name())).await
         {
-            tracing::warn!(%stream, %error, "a bet that is refused is rolled back later");
+            tracing::warn!(%stream, %error, "failed to log the rollback of a refused bet; the payer rolls it back later");
         }
         refusal
     }

@@ -269,7 +269,7 @@ impl Drop for Keeper {
                 let passed_ms = u32::try_from(registry.ledgers.ticks_ms().saturating_sub(now_ms)).unwrap_or(hold_ms);
                 let hold_ms = hold_ms.saturating_sub(passed_ms);
                 if let Err(error) = registry.log_end(&stream, id, hold_ms).await {
-                    tracing::warn!(%error, %stream, "a hold was not logged: it holds in this process only");
+                    tracing::warn!(%error, %stream, "failed to log a hold; it applies in this process only");
                 }
             });
         }

@@ -13,7 +13,7 @@ pub(crate) fn optional(session_id: &str) -> Result<Option<SessionId>, Refusal> {
 pub(crate) fn required(session_id: &str) -> Result<SessionId, Refusal> {
     let digits = session_id.len() == 32 && session_id.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
     let id = SessionId::from_str_radix(session_id, 16).ok().filter(|_| digits);
-    id.ok_or_else(|| Refusal::field("session_id", "must be one that was handed out"))
+    id.ok_or_else(|| Refusal::field("session_id", "must be the session_id of an OpenSession response"))
 }
 
 /// Returns the name of a session in the log: a digest, since the id is a secret.

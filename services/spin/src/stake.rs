@@ -59,7 +59,7 @@ pub(crate) fn offered(
 /// Returns the bet in cash, which must be whole minor units.
 pub(crate) fn whole_bet(currency: Currency, coin: CoinValue, coins: u32) -> Result<Minor, Refusal> {
     bet_in(currency, coin, coins).ok_or_else(|| {
-        let message = format!("a bet of {coins} coins of {coin} is no whole number of minor units of {currency}");
+        let message = format!("a bet of {coins} coins of {coin} is not a whole number of minor units of {currency}");
         Refusal::new(Reason::InvalidStake, message).with("currency_code", currency)
     })
 }

@@ -120,7 +120,7 @@ impl Sweeper {
         let (name, reason) = (round_name(&round.stream, round.number), refusal.reason().name());
         let passes = matches!(refusal.code(), Code::Unavailable | Code::ResourceExhausted | Code::DeadlineExceeded);
         match passes {
-            true => tracing::warn!(round = name, reason, "a sweep was broken off"),
+            true => tracing::warn!(round = name, reason, "a sweep was interrupted"),
             false => tracing::error!(round = name, reason, "a round was not resolved"),
         }
         match (passes, refusal.code()) {
@@ -220,11 +220,11 @@ mod tests {
     fn pl_03_games_and_jurisdictions_that_there_are_not_are_refused_by_name() {
         let refused = |text| waits(text).unwrap_err().to_string();
         let unknown = refused("[interruption.hours]\npoker = 1");
-        assert_eq!(unknown, "interruption names the game poker, which does not exist");
+        assert_eq!(unknown, "interruption names an unknown game, poker");
         let unknown = refused("[interruption.jurisdictions.uk]\npoker = 1");
-        assert_eq!(unknown, "interruption names the game poker, which does not exist");
+        assert_eq!(unknown, "interruption names an unknown game, poker");
         let unknown = refused("[interruption.jurisdictions.atlantis]\nneptune = 1");
-        assert_eq!(unknown, "interruption names the jurisdiction atlantis, which does not exist");
+        assert_eq!(unknown, "interruption names an unknown jurisdiction, atlantis");
     }
 
     /// More rounds than are read at a time, and one that is not due.

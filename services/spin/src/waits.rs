@@ -11,7 +11,7 @@ pub struct Waits(Interruption);
 
 /// Unknown game or jurisdiction in the configuration.
 #[derive(Debug, thiserror::Error)]
-#[error("interruption names the {0} {1}, which does not exist")]
+#[error("interruption names an unknown {0}, {1}")]
 pub struct UnknownName(&'static str, String);
 
 impl Waits {

@@ -12,9 +12,9 @@ pub enum TableError {
     #[error("the output cannot be written: {0}")]
     Parquet(String),
     /// Sum exceeds 64 bits.
-    #[error("a sum is past 64 bits")]
+    #[error("a sum exceeds 64 bits")]
     Past64Bits,
     /// Wrong type of a value (program error).
-    #[error("a value is not of its column's kind")]
+    #[error("a value does not have its column's type")]
     Kind,
 }

@@ -223,9 +223,9 @@ fn contradiction(kind: Kind, amount_minor: i64, result: &wire::Result) -> Option
     let told = result.balance_minor;
     match (result.outcome(), kind) {
         (Outcome::Done | Outcome::DoneBefore, _) if told < 0 => Some("a balance below 0 after a confirmed call"),
-        (Outcome::Done, Kind::Credit) if told < amount_minor => Some("a balance below the credit that it has in it"),
+        (Outcome::Done, Kind::Credit) if told < amount_minor => Some("a balance below the applied credit"),
         (Outcome::Refused, Kind::Debit) if result.reason == "INSUFFICIENT_FUNDS" && told >= amount_minor => {
-            Some("a balance that covers the bet that is refused for want of it")
+            Some("a balance that covers the bet refused for insufficient funds")
         }
         _ => None,
     }

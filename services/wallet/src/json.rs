@@ -61,7 +61,7 @@ impl Json {
         }
         let connector = match (uri.scheme_str(), ca) {
             (Some("http"), None) => Connector::plain(),
-            (Some("http"), Some(_)) => return unusable("ca is for https"),
+            (Some("http"), Some(_)) => return unusable("ca requires an https url"),
             (Some("https"), ca) => Connector::trusting(ca).map_err(|error| format!("ca: {error}"))?,
             _ => return unusable("must be https, or http on this machine"),
         };
@@ -120,7 +120,7 @@ fn told(call: &MethodDescriptor, message: &impl Message) -> Result<Bytes, Status
 
 /// Parses an answer. Unknown fields are ignored.
 fn read<A: Message + Default>(call: &MethodDescriptor, text: &[u8]) -> Result<A, Status> {
-    let malformed = |error: &dyn Error| Status::unavailable(format!("no answer of the contract: {error}"));
+    let malformed = |error: &dyn Error| Status::unavailable(format!("the answer does not match the contract: {error}"));
     motherlode_runtime::json::check_members(text).map_err(|error| malformed(&error))?;
     let mut text = serde_json::Deserializer::from_slice(text);
     let lenient = DeserializeOptions::new().deny_unknown_fields(false);
@@ -182,7 +182,7 @@ mod tests {
         let refused = |url: &str, ca, key: &[u8]| Json::new(url, ca, key, 1).err().unwrap_or_default();
         assert_eq!(refused("http://127.0.0.1:1/wallet/", None, KEY), "");
         for (url, ca, key, said) in [
-            ("http://127.0.0.1:1", Some(&b"x"[..]), KEY, "ca is for https"),
+            ("http://127.0.0.1:1", Some(&b"x"[..]), KEY, "ca requires an https url"),
             ("https://a:1", Some(b"x"), KEY, "no certificate"),
             ("ftp://a:1", None, KEY, "must be https"),
             ("http://u:p@127.0.0.1:1", None, KEY, "must be a URL"),

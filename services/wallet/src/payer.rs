@@ -207,7 +207,7 @@ impl Payer {
         let event = Event::WalletOverdue { operator: operator.into(), partition, players, oldest_ms };
         let proposal = internal(&StreamId::System, request, event);
         if let Err(error) = self.ledgers.append(proposal).await {
-            tracing::warn!(%error, "that a wallet is behind was not logged");
+            tracing::warn!(%error, "failed to record WalletOverdue");
         }
     }
 }
@@ -279,7 +279,7 @@ async fn step(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, todo:
         // The debit or credit has ended meanwhile: read the next step from the books.
         Err(AppendError::Refused(_)) => false,
         Err(error) => {
-            tracing::warn!(%stream, %error, "what a wallet confirmed is not logged yet");
+            tracing::warn!(%stream, %error, "failed to log a confirmed call of a wallet; it is retried");
             false
         }
     }
@@ -301,7 +301,7 @@ fn internal(stream: &StreamId, request_id: String, event: Event) -> Proposal {
 fn unanswered(stream: &StreamId, call: &str, answer: &Answer) -> bool {
     match answer {
         Answer::Refused { reason } => {
-            tracing::error!(%stream, call, reason, "a wallet refuses what it must not refuse: it's asked again");
+            tracing::error!(%stream, call, reason, "a wallet refused a call that it must accept; the call is repeated");
         }
         answer => tracing::debug!(%stream, call, ?answer, "a wallet did not answer"),
     }

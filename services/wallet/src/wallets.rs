@@ -101,14 +101,14 @@ impl Wallets {
 }
 
 const GAUGES: [Gauge<OperatorWallet>; 4] = [
-    ("motherlode.wallet.left_alone", "1 while an operator's wallet is not asked, since it did not answer.", |wallet| {
+    ("motherlode.wallet.left_alone", "1 while the circuit of an operator's wallet is open.", |wallet| {
         (wallet.left_ms() > 0).into()
     }),
     ("motherlode.wallet.bets_waiting", "Bets that wait for an operator's wallet.", OperatorWallet::bets_waiting),
-    ("motherlode.wallet.players_under_way", "Players with a debit without its end, or a credit due.", |wallet| {
+    ("motherlode.wallet.players_under_way", "Players with a pending debit or a due credit.", |wallet| {
         wallet.under_way().0
     }),
-    ("motherlode.wallet.players_overdue", "Those with something under way for too long (PL-32).", |wallet| {
+    ("motherlode.wallet.players_overdue", "Players with an overdue debit or credit (PL-32).", |wallet| {
         wallet.under_way().1
     }),
 ];
@@ -219,7 +219,7 @@ impl OperatorWallet {
     /// Makes a call if the circuit permits it.
     async fn through(&self, name: &'static str, of: &Transaction, call: impl Future<Output = Told>) -> Answer {
         let Some(leave) = self.breaker.lock().leave(self.now_ms()) else {
-            return Answer::Unknown { why: "the wallet is left alone for a while".to_owned() };
+            return Answer::Unknown { why: "the wallet's circuit is open".to_owned() };
         };
         let begun = Instant::now();
         let Told { answer, contradiction } = call.await;
@@ -227,12 +227,7 @@ impl OperatorWallet {
         if let Some(contradiction) = contradiction {
             self.meters.note_contradiction();
             let operator = self.operator();
-            tracing::warn!(
-                operator,
-                transaction = of.id(),
-                contradiction,
-                "a wallet tells a balance that can't be true"
-            );
+            tracing::warn!(operator, transaction = of.id(), contradiction, "a wallet reported an impossible balance");
         }
         let mut breaker = self.breaker.lock();
         match &answer {

@@ -35,13 +35,13 @@ pub struct Ladders {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LadderRefused {
     /// Unknown game.
-    #[error("there is no game {game}")]
+    #[error("unknown game {game}")]
     Game {
         /// Game name.
         game: String,
     },
     /// Unknown currency.
-    #[error("{currency} is no currency of ISO 4217 with a minor unit")]
+    #[error("{currency} is not an ISO 4217 currency with a minor unit")]
     Currency {
         /// Currency code.
         currency: String,

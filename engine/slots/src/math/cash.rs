@@ -31,19 +31,19 @@ pub struct CashReturn {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CoinRefused {
     /// Coin value out of range.
-    #[error("it is not above 0 and at most {}", COIN_MICROS_MAX / 1_000_000)]
+    #[error("must be above 0 and at most {}", COIN_MICROS_MAX / 1_000_000)]
     Range,
     /// A bet needs rounding.
-    #[error("a bet of {coins} coins is no whole number of minor units")]
+    #[error("a bet of {coins} coins is not a whole number of minor units")]
     Bet {
         /// Coins of a bet.
         coins: u64,
     },
     /// A win needs rounding, and the game has no rounding rule.
-    #[error("a coin is no whole number of minor units, and the game has no rule by which wins are rounded")]
+    #[error("a coin is not a whole number of minor units, and the game has no rounding rule")]
     Win,
     /// Rounding changes the return too much.
-    #[error("wins rounded to whole minor units return {cash}, more than 0.0005 from the published {published}")]
+    #[error("with rounded wins the return is {cash}, more than 0.0005 from the published {published}")]
     Return {
         /// Decimal return in cash.
         cash: String,

@@ -42,7 +42,7 @@ type State = u64;
 /// are dropped and reduce the sum. Panics on a modulus of 0 or above 32, and on too many paying symbols.
 #[must_use]
 pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8, chance: f64, least: f64) -> Vec<f64> {
-    assert!((1..=1 << BITS).contains(&modulus), "a modulus of {modulus}");
+    assert!((1..=1 << BITS).contains(&modulus), "modulus {modulus} is out of range");
     let n = u64::from(modulus);
     let pays = paying.symbols.iter().map(|&symbol| (symbol, paying.pays[usize::from(symbol)].map(|pay| pay % n)));
     let pays: Vec<_> = pays.filter(|(_, pays)| pays.iter().any(|pay| *pay > 0)).collect();

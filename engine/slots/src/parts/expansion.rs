@@ -52,14 +52,14 @@ impl Expansion {
         let mut sum = 0u32;
         let mut limits = Vec::with_capacity(weights.len());
         for &(_, weight) in weights {
-            sum = sum.checked_add(weight).ok_or_else(|| bad("the weights pass 32 bits"))?;
+            sum = sum.checked_add(weight).ok_or_else(|| bad("the weights exceed 32 bits"))?;
             limits.push(sum);
         }
         if weights.is_empty() || crystal == 0 || weights.iter().any(|&(_, weight)| weight == 0) {
             return Err(bad("no symbol, or a weight of 0"));
         }
-        let crystals = crystal.checked_mul(4).ok_or_else(|| bad("the crystals' weights pass 32 bits"))?;
-        let total = sum.checked_add(crystals).ok_or_else(|| bad("the weights pass 32 bits"))?;
+        let crystals = crystal.checked_mul(4).ok_or_else(|| bad("the crystals' weights exceed 32 bits"))?;
+        let total = sum.checked_add(crystals).ok_or_else(|| bad("the weights exceed 32 bits"))?;
         Ok(Self { symbols: weights.iter().map(|&(symbol, _)| symbol).collect(), limits, crystal, total })
     }
 

@@ -53,7 +53,7 @@ impl Ladder {
 }
 
 pub(crate) static STANDARD_DATA: LazyLock<LaddersData> =
-    LazyLock::new(|| parse(STANDARD).expect("the embedded ladders parse: a test loads them"));
+    LazyLock::new(|| parse(STANDARD).expect("the embedded ladders are valid: a test loads them"));
 
 /// Returns the standard coin values in EUR.
 pub(crate) fn in_eur(game: &str) -> Option<Vec<u64>> {

@@ -40,7 +40,7 @@ impl Reels {
         let mut lengths = [0; REELS];
         for (length, strip) in lengths.iter_mut().zip(strips) {
             if strip.len() < rows || strip.len() > STOPS_MAX {
-                return Err(bad(format!("a strip of {} stops", strip.len())));
+                return Err(bad(format!("invalid strip length: {} stops", strip.len())));
             }
             *length = u32::try_from(strip.len()).map_err(|e| bad(e.to_string()))?;
         }

@@ -72,7 +72,7 @@ impl Ways {
         let mut from_two = 0;
         for (symbol, pays) in pays.iter().enumerate().filter(|(_, pays)| pays.iter().any(|&pay| pay > 0)) {
             if pays[1] > 0 || pays[3] == 0 || pays[REELS] > PAYS_MAX || !pays.is_sorted() {
-                return Err(ModelError::part("ways", format!("the pays {pays:?} of symbol {symbol}")));
+                return Err(ModelError::part("ways", format!("invalid pays {pays:?} of symbol {symbol}")));
             }
             from_two |= u64::from(pays[2] > 0) << (4 * symbol);
         }
@@ -133,7 +133,7 @@ impl WaysReels {
             return Err(bad(format!("{rows} rows")));
         }
         if let Some(strip) = strips.iter().find(|strip| strip.len() < rows || strip.len() > STOPS_MAX) {
-            return Err(bad(format!("a strip of {} stops", strip.len())));
+            return Err(bad(format!("invalid strip length: {} stops", strip.len())));
         }
         let columns = strips.each_ref().map(|strip| (0..strip.len()).map(|stop| column(strip, stop, rows)).collect());
         let lengths = strips.each_ref().map(|strip| u32::try_from(strip.len()).unwrap_or(u32::MAX));

@@ -122,7 +122,7 @@ fn pl_35_ladders_are_replaced_and_refused_with_the_reason() {
     assert!(ladders.offers(neptune, "CLF", 100) && ladders.of(dwarf_mine(), "CLF").is_none());
     assert!(ladders.enabled("XTS") && !ladders.enabled("EUR"), "only what is named, and play money");
     for (game, currency, coins, default, said) in [
-        ("solitaire", "EUR", "1", "1", "there is no game solitaire"),
+        ("solitaire", "EUR", "1", "1", "unknown game solitaire"),
         ("neptune", "EUR", "", "1", "neptune in EUR: there must be 1 to 40 coin values"),
         ("neptune", "EUR", "2 1", "1", "neptune in EUR: coin values must ascend"),
         ("neptune", "EUR", "1 2", "3", "neptune in EUR: the default is not one of the coin values"),
@@ -148,7 +148,7 @@ fn pl_35_ladders_are_replaced_and_refused_with_the_reason() {
     assert!(said(&LaddersData::new(), &clf).unwrap_err().to_string().contains("no game has a coin ladder in CLF"));
     let no_currency =
         Ladders::new(Some(&["XAU".into()]), &LaddersData::new(), |code| (code != "XAU").then_some(10_000));
-    assert!(no_currency.unwrap_err().to_string().starts_with("XAU is no currency of ISO 4217"));
+    assert!(no_currency.unwrap_err().to_string().starts_with("XAU is not an ISO 4217 currency"));
 }
 
 /// Game whose rounding must not be computed during a bet.

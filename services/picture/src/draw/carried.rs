@@ -87,8 +87,8 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
         let potion = usize::try_from(*value).ok().and_then(|place| place.checked_sub(1));
         let potion = potion.and_then(|place| collected.get(place)).map(|at| window::name(game, *at));
         match (key.as_str(), potion) {
-            ("given", _) if *value > 0 => "the gift of a new player is made".to_owned(),
-            ("given", _) => "the gift of a new player is yet to be made".to_owned(),
+            ("given", _) if *value > 0 => "the new player's gift is given".to_owned(),
+            ("given", _) => "the new player's gift is not given yet".to_owned(),
             ("potion_1", potion) => format!("first place {}", potion.unwrap_or("empty".to_owned())),
             ("potion_2", potion) => format!("second place {}", potion.unwrap_or("empty".to_owned())),
             ("unlocked", _) => {

@@ -54,8 +54,7 @@ fn a_window_shows_its_winning_cells_lines_and_scatters() {
   line  1   ─────   3 x Raven                 20 coins
   scatter           3 x Witches' Battle       45 coins   + 8 free spins
   in all 65 coins, 0.65 EUR
-  The round has 65 coins, 0.65 EUR so far
-  and waits for the start of 8 free spins.
+  The round has won 65 coins, 0.65 EUR and waits for the start of 8 free spins.
 ";
     assert_eq!(format!("\n{}", drawn(&outcome_of, false)), picture);
 }
@@ -78,7 +77,7 @@ fn bw_24_the_double_shows_card_guess_and_strip() {
   ╭─────╮
   │♥    │  The card is the red heart, the guess was the black spade: wrong.
   │  ♥  │  12.50 EUR become 0.00 EUR.
-  │    ♥│  Cards so far, the latest first: ♥ ♠
+  │    ♥│  Cards, the latest first: ♥ ♠
   ╰─────╯
   No win.
 ";
@@ -135,7 +134,7 @@ fn free_spins_stand_beside_each_other_with_their_sum() {
   wi Wild  me Merlin  dw Dark Witch  ca Black Cat  ra Raven  re Red Potion
   gr Green Potion  bl Blue Potion  pu Purple Potion
   5 free spins won 1,200 coins; 3 still to play.
-  The round has 1,265 coins, 6.33 EUR so far and waits for a pick of 3 out of 6.
+  The round has won 1,265 coins, 6.33 EUR and waits for a pick of 3 out of 6.
   Then come 3 free spins.
 ";
     assert_eq!(format!("\n{}", drawn(&outcome_of, false)), picture);

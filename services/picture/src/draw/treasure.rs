@@ -18,7 +18,7 @@ pub(super) fn opened(outcome: &Outcome, pen: Pen) -> Vec<String> {
     let sum = reveals.iter().fold(0_u64, |sum, of| sum.saturating_add(of.coins));
     lines.push(format!("  They hold {} in all.", pen.bold(Hue::Gold, &coins(sum))));
     if !unopened.is_empty() {
-        lines.push("  Those left unopened held:".to_owned());
+        lines.push("  Unopened objects:".to_owned());
         lines.extend(boxes(unopened, pen));
     }
     lines

@@ -211,7 +211,7 @@ fn returned(game: &dyn Game, par: &Par, assumes: &str) -> Markup {
     }
     if !par.conditional_rtps.is_empty() {
         let rows = par.conditional_rtps.iter().map(|of| vec![of.title.into(), plain("code", of.key), whole(&of.rtp)]);
-        inner.extend([plain("h3", "Under a condition"), table(&["condition", "key", "of what is paid"], rows)]);
+        inner.extend([plain("h3", "Under a condition"), table(&["condition", "key", "of the amount paid"], rows)]);
     }
     section("Return to player", inner.into_iter().collect::<Markup>())
 }
@@ -224,7 +224,7 @@ fn rates(par: &Par) -> Markup {
         let inverse = if comes && small { grouped(&decimal(&rate.value.recip(), 2)) } else { String::new() };
         vec![rate.title.as_str().into(), plain("code", rate.key.as_str()), chance(&rate.value).into(), inverse.into()]
     });
-    let says = "Chances and expected numbers; of a paid spin where nothing else is said. One in: the inverse of a \
+    let says = "Chances and expected numbers per paid spin, unless stated otherwise. One in: the inverse of a \
                 chance.";
     section("Features", [note(says), table(&["figure", "key", "value", "one in"], rows)])
 }
@@ -260,9 +260,9 @@ fn volatility(game: &dyn Game, stake: &Stake, par: &Par) -> Markup {
         Some(of) => [list(of.rows().into_iter().map(|(name, value)| (name, value.into()))), note(of.says)].into(),
         None => std::iter::empty().collect(),
     };
-    let says = "Where the return of a session of N rounds lies: the exact return without the jackpot ± z σ / √N, no lower \
-                than nothing; from dark to light, 90, 95 and 99 % of sessions. Features are in σ; jackpot and gamble are not. It's the normal approximation: below some ten \
-                thousand rounds the true distribution is skewed, most sessions lying below the mean and few far above.";
+    let says = "Range of a session's return over N rounds: the exact return without the jackpot ± z σ / √N, at least 0; from dark to \
+                light, 90, 95 and 99 % of sessions. σ includes features, but not jackpot and gamble. This is the normal approximation: below about ten \
+                thousand rounds the true distribution is skewed, with most sessions below the mean and few far above.";
     let head = ["rounds", "standard error", narrowest, middle, widest];
     section("Volatility", [spread, highest, note(says), bands.plot(), table(&head, rows)])
 }
@@ -292,23 +292,23 @@ fn statements(game: &dyn Game, par: &Par) -> Markup {
     let values: Vec<_> = info.limits.coin_values_micros.iter().map(|coin| CoinValue(*coin).to_string()).collect();
     let ((fewest, most), (least, top)) = (info.limits.lines, info.limits.coins_per_line);
     let mut stakes =
-        format!("{fewest} to {most} lines, {least} to {top} coins a line, coin values {}", values.join(", "));
+        format!("{fewest} to {most} lines, {least} to {top} coins per line, coin values {}", values.join(", "));
     if let Some(bets) = info.buy_feature_bets {
         stakes += &format!("; the feature for {bets} bets");
     }
     let figures = format!(
-        "Exactness: {}. All figures but those of the simulated distribution are computed from the data file that the model \
-         hash names, by the program that serves it. Rounding: {ROUNDING}.",
+        "Exactness: {}. All figures except the simulated distribution are computed from the data file with the stated model hash, \
+         by the program that serves the game. Rounding: {ROUNDING}.",
         par.exactness
     );
-    let random = "Each step draws from a stream of its own: ChaCha20 on a fresh seed of 256 bits. A stop, a card or a prize is \
+    let random = "Each step draws from a separate random stream: ChaCha20 with a fresh seed of 256 bits. A stop, a card or a prize is \
                   an unbiased draw from its range; no draw depends on the return, the pool or the player.";
     inner.extend([
         plain("h3", "Stakes offered"),
         plain("p", stakes),
         plain("h3", "Rules in short"),
         plain("pre", info.rules_text.as_str()),
-        plain("h3", "How these figures are made"),
+        plain("h3", "Derivation of the figures"),
         plain("p", figures),
         plain("p", random),
     ]);

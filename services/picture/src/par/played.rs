@@ -39,7 +39,9 @@ impl Played {
         let rounds = float(tally.rounds);
         let (mean, sigmas) = self.mean(par);
         let before = match self.carries {
-            true => " The players have played before: the exact return is that of the long run, not of a new player.",
+            true => {
+                " The simulated players have played before, since the exact return is the long-run one, not a new player's."
+            }
             false => "",
         };
         let says = format!(

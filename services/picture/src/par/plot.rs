@@ -45,7 +45,7 @@ pub fn parts(shares: &[(f64, String)]) -> Markup {
         x += width;
     }
     let rest = (WIDTH - x).max(0.0);
-    drawn.push(bar("rest", (x, top), (rest, 36.0), "what the house keeps"));
+    drawn.push(bar("rest", (x, top), (rest, 36.0), "the house's share"));
     for tenth in 0..=10 {
         let x = WIDTH * f64::from(tenth) / 10.0;
         let anchor = if tenth == 0 {
@@ -89,12 +89,7 @@ pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup
         drawn.push(text(x + step / 2.0, height - BELOW + 16.0, "middle", label));
         x += step;
     }
-    drawn.push(text(
-        (LEFT + WIDTH) / 2.0,
-        height - 6.0,
-        "middle",
-        "win of a round in bets: from this, to below the next",
-    ));
+    drawn.push(text((LEFT + WIDTH) / 2.0, height - 6.0, "middle", "win of a round in bets: lower bound of each class"));
     figure(height, "the distribution of a round's win", drawn.into_iter().collect())
 }
 
@@ -150,7 +145,7 @@ impl Bands<'_> {
             drawn.push(tag("text", &[("x", &x), ("y", &y), ("text-anchor", "middle")], power));
         }
         drawn.push(text((LEFT + WIDTH) / 2.0, height - 6.0, "middle", "rounds played"));
-        figure(height, "where the return of a session lies", drawn.into_iter().collect())
+        figure(height, "range of a session's return", drawn.into_iter().collect())
     }
 }
 

@@ -14,9 +14,9 @@ pub const PLACES: usize = 9;
 /// Decimal places of a return in percent.
 pub const PERCENT_PLACES: usize = PLACES - 2;
 /// Rounding of figures.
-pub const ROUNDING: &str = "returns and frequencies: 9 places; chances and rates: 18, or as many as nine digits need; bets: 6; \
-                        half to even, but rtp_parts, which are rounded down and made to add up to rtp by the largest \
-                        remainder";
+pub const ROUNDING: &str = "returns and frequencies: 9 places; chances and rates: 18 places, or nine significant digits; bets: 6 \
+                        places; rounded half to even, except rtp_parts, which are rounded by the largest remainders so \
+                        that they add up to rtp";
 
 /// Stake as JSON.
 #[derive(Debug, Serialize)]
@@ -35,8 +35,8 @@ impl fmt::Display for StakeReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { lines, coins_per_line, coin_value, buy_feature, bet_coins, ways } = self;
         match ways {
-            true => write!(f, "{bet_coins} coins of {coin_value} a spin")?,
-            false => write!(f, "{lines} lines x {coins_per_line} of {coin_value}, {bet_coins} coins a spin")?,
+            true => write!(f, "{bet_coins} coins of {coin_value} per spin")?,
+            false => write!(f, "{lines} lines x {coins_per_line} of {coin_value}, {bet_coins} coins per spin")?,
         }
         f.write_str(if *buy_feature { ", feature bought" } else { "" })
     }
@@ -74,9 +74,9 @@ pub struct CashReport {
 }
 
 /// Derivation of the cash returns.
-pub const CASH_PROOF: &str = "a coin that is whole minor units makes every win whole, for wins are whole coins: nothing is \
-     rounded, and the return in cash is exactly that in coins; where wins are rounded, half to even, what that adds or takes \
-     is worked out over all windows that can come, for a player who keeps to the coin value";
+pub const CASH_PROOF: &str = "wins are whole coins, so a coin of whole minor units needs no rounding, and the return in cash \
+     equals the return in coins; otherwise the effect of rounding, half to even, is computed over all possible windows, at a \
+     constant coin value";
 
 /// Key of the increments, which [`Par::rtp`] does not include.
 pub const INCREMENTS: &str = "jackpot_increments";

@@ -155,7 +155,7 @@ fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
     let lowest = ratio(file::micros("rtp", &data.rtp)?, 1_000_000) + seed;
     let highest = &lowest + ratio(jackpot.contribution_micros, 1_000_000);
     if (lowest, highest) != (ratio(span.0, 1_000_000), ratio(span.1, 1_000_000)) {
-        return Err(ModelError::part("jackpot", "the span of the return is not that of these figures"));
+        return Err(ModelError::part("jackpot", "the published span differs from the computed returns"));
     }
     Ok(Some(span))
 }
@@ -168,7 +168,7 @@ fn jackpot(data: &GameData) -> Result<Jackpot, ModelError> {
         base_coin_micros: file::micros("jackpot", &data.jackpot.base_coin_value)?,
     };
     if jackpot.odds == 0 || jackpot.base_coin_micros == 0 {
-        return Err(ModelError::part("jackpot", "odds and base coin value are above zero"));
+        return Err(ModelError::part("jackpot", "odds and base coin value must be above 0"));
     }
     Ok(jackpot)
 }

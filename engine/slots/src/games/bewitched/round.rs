@@ -57,8 +57,8 @@ impl<'a> BewitchedRound<'a> {
         match choice {
             Choice::Pick(vials) => vials.check(VIALS, self.model.vials),
             Choice::Double(Card::RedHeart | Card::BlackSpade) => Ok(()),
-            Choice::Double(_) => Err(ChoiceRefused::NotOffered { what: "a guess is the heart or the spade" }),
-            Choice::Halve => Err(ChoiceRefused::NotOffered { what: "the double has no half" }),
+            Choice::Double(_) => Err(ChoiceRefused::NotOffered { what: "a guess other than heart or spade" }),
+            Choice::Halve => Err(ChoiceRefused::NotOffered { what: "securing half" }),
             _ => Ok(()),
         }
     }

@@ -91,14 +91,17 @@ impl Model {
         }
         let spins = [data.free_spins.spins, data.collection.spins];
         if spins.iter().any(|spins| !(1..=SPINS_MAX).contains(spins)) {
-            return Err(ModelError::part("free_spins", format!("a series of {spins:?} free spins")));
+            return Err(ModelError::part(
+                "free_spins",
+                format!("series of {spins:?} free spins are not within 1 to {SPINS_MAX}"),
+            ));
         }
         if data.collection.needs == 0 || data.collection.gift >= data.collection.needs {
             return Err(ModelError::part("collection", "the gift would complete a collection"));
         }
         let codes: BTreeSet<&str> = data.symbols.iter().map(|of| of.code.as_str()).collect();
         if codes.len() != data.symbols.len() || codes.contains(SUPER_HIGH) {
-            return Err(ModelError::part("symbols", "a code is used twice, or is that of the super-high places"));
+            return Err(ModelError::part("symbols", "a code is used twice, or is the super-high placeholder"));
         }
         let super_high = colours(data, SymbolRole::SuperHigh)?;
         let of_colour = |symbol| WaysReels::new(&free_strips(data, Some(symbol))?, ROWS_MAX);
@@ -188,7 +191,7 @@ fn colours(data: &GameData, role: SymbolRole) -> Result<[u8; CRYSTALS], ModelErr
 /// Returns the pays: from three reels, or from two for super-high symbols (DM-02).
 fn pays(symbols: &[SymbolData]) -> Result<WaysPays, ModelError> {
     let mut all = WaysPays::default();
-    let bad = |of: &SymbolData| Err(ModelError::part("symbols", format!("the pays of `{}`", of.code)));
+    let bad = |of: &SymbolData| Err(ModelError::part("symbols", format!("invalid pays of `{}`", of.code)));
     for (index, of) in symbols.iter().enumerate() {
         let pays = data::from_none("symbols", &of.pays)?;
         let (regular, high) = (of.role == SymbolRole::Regular, of.role == SymbolRole::SuperHigh);
@@ -216,7 +219,7 @@ fn base_strips(data: &GameData, bonus: u8) -> Result<Vec<Vec<u8>>, ModelError> {
             None => at[0] + strip.len() - stop,
         };
         if at.is_empty() == BONUS_REELS.contains(&reel) || at.iter().enumerate().map(gap).any(|gap| gap < ROWS) {
-            return Err(ModelError::part("reels", format!("the Bonus symbols of reel {}", reel + 1)));
+            return Err(ModelError::part("reels", format!("misplaced Bonus symbols on reel {}", reel + 1)));
         }
     }
     Ok(strips)

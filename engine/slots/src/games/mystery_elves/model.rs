@@ -59,7 +59,7 @@ impl Model {
         let bought = windows_bought(data)?;
         let limits = data::limits(&data.stake, windows.lines.rows().len())?;
         if !(1..=BUY_BETS_MAX).contains(&data.buy.bets) {
-            return Err(ModelError::part("buy", "the feature costs nothing, or too much"));
+            return Err(ModelError::part("buy", "the price is out of range"));
         }
         Ok(Self {
             windows,
@@ -177,13 +177,13 @@ fn hold_and_win(data: &GameData) -> Result<HoldAndWin, ModelError> {
     }
     let (needs, respins) = (data.feature.needs, data.feature.respins);
     if !(1..CELLS).contains(&usize::from(needs)) || !(1..=10).contains(&respins) {
-        return bad("feature", "the symbols that start it or its respins are none or too many");
+        return bad("feature", "the required symbols or the respins are out of range");
     }
     if data.bonus.values.len() != VALUE_MAX as usize {
         return bad("bonus", "there must be a weight for each of the values 1 to 18");
     }
     if data.mysteries.iter().any(|m| !(1..=SPECIAL_MAX).contains(&m.bets)) {
-        return bad("mysteries", "a special win of nothing, or too high");
+        return bad("mysteries", "a special win of 0, or too high");
     }
     if data.factors.iter().any(|f| !(2..=FACTOR_MAX).contains(&f.times)) {
         return bad("factors", "a factor below 2, or too high");

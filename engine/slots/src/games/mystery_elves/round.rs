@@ -50,9 +50,9 @@ impl<'a> MysteryElvesRound<'a> {
         let refused = |what| Err(ChoiceRefused::NotOffered { what });
         match (choice, &self.gamble) {
             (Choice::Double(Card::RedHeart | Card::BlackSpade), Some(gamble)) if gamble.doubles() => Ok(()),
-            (Choice::Double(Card::RedHeart | Card::BlackSpade), _) => refused("a double past the limit"),
-            (Choice::Double(_), _) => refused("a guess is the heart for red or the spade for black"),
-            (Choice::Halve, Some(gamble)) if !gamble.halves() => refused("half of the least amount"),
+            (Choice::Double(Card::RedHeart | Card::BlackSpade), _) => refused("a double above the limit"),
+            (Choice::Double(_), _) => refused("a guess other than heart or spade"),
+            (Choice::Halve, Some(gamble)) if !gamble.halves() => refused("securing half of the smallest amount"),
             _ => Ok(()),
         }
     }

@@ -54,7 +54,7 @@ impl Chance {
     fn new(part: &'static str, data: ChanceData) -> Result<Self, ModelError> {
         let ChanceData { times, of } = data;
         if of == 0 || times > of {
-            return Err(ModelError::part(part, format!("{times} in {of} is no chance")));
+            return Err(ModelError::part(part, format!("{times} in {of} is not a chance")));
         }
         Ok(Self { times, of })
     }

@@ -99,7 +99,7 @@ fn me_15_a_double_past_the_limit_is_not_offered() {
     let (mut round, _) = won(2 * win - 1);
     assert_eq!(
         refused(&mut *round, Choice::Double(Card::RedHeart)),
-        ChoiceRefused::NotOffered { what: "a double past the limit" }
+        ChoiceRefused::NotOffered { what: "a double above the limit" }
     );
     assert_eq!(step(&mut *round, Choice::Halve, 1).round_win_minor, win);
     let out = step(&mut *round, Choice::Double(Card::RedHeart), seed_that(true));
@@ -131,7 +131,10 @@ fn me_16_a_half_is_secured_with_the_odd_unit() {
         assert_eq!((out.round_win_minor, out.card, out.awaiting), (win, None, Awaiting::Double));
         at_risk /= 2;
     }
-    assert_eq!(refused(&mut *round, Choice::Halve), ChoiceRefused::NotOffered { what: "half of the least amount" });
+    assert_eq!(
+        refused(&mut *round, Choice::Halve),
+        ChoiceRefused::NotOffered { what: "securing half of the smallest amount" }
+    );
     let out = step(&mut *round, Choice::Double(Card::BlackSpade), seed_that(true));
     assert_eq!(out.round_win_minor, win + 1);
 }
