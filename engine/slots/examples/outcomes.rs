@@ -175,7 +175,7 @@ fn header_json(game: &dyn Game, ladders: &Ladders, with_returns: bool) -> Result
     Ok(header)
 }
 
-/// Effect of rounding at every offered coin value, with its error bound.
+/// Returns the effect of rounding at every offered coin value, with its error bound.
 fn cash_json(game: &dyn Game, ladders: &Ladders) -> Result<Value, Fault> {
     let mut all = Vec::new();
     for currency in ladders.currencies() {
@@ -188,7 +188,7 @@ fn cash_json(game: &dyn Game, ladders: &Ladders) -> Result<Value, Fault> {
     Ok(all.into())
 }
 
-/// Highest win in bets, with the windows at a mean coin value.
+/// Returns the highest win in bets, with the windows at a mean coin value.
 fn highest_json(game: &dyn Game) -> Result<Value, Fault> {
     let highest = game.highest_win(&highest_stake(game)?)?;
     let mut json = json!({ "bets": highest.bets.to_string() });
@@ -215,7 +215,7 @@ fn rates_json(game: &dyn Game) -> Result<Value, Fault> {
     Ok(par.rates.iter().map(|rate| (rate.key.clone(), json!(rate.value.to_string()))).collect())
 }
 
-/// Exact returns by part and condition.
+/// Returns exact returns by part and condition.
 fn returns_json(game: &dyn Game) -> Result<Value, Fault> {
     let par = game.par(&highest_stake(game)?)?;
     let parts = par.parts.iter().map(|part| (part.name.key, &part.rtp));

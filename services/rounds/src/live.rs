@@ -114,7 +114,7 @@ impl Live {
         Ok(live)
     }
 
-    /// Awaited step.
+    /// Returns the awaited step.
     #[must_use]
     pub fn awaiting(&self) -> slots::Awaiting {
         self.round.awaiting()

@@ -79,7 +79,7 @@ pub struct StepView {
 }
 
 impl StepView {
-    /// Changed collection figures.
+    /// Returns the changed collection figures.
     #[must_use]
     pub fn collected(&self) -> &[(SmolStr, i64)] {
         match &self.collection {
@@ -122,13 +122,13 @@ pub struct JackpotView {
 }
 
 impl RoundView {
-    /// Win after the latest step.
+    /// Returns the win after the latest step.
     #[must_use]
     pub fn win(&self) -> Minor {
         self.steps.last().map_or(Minor::ZERO, |step| step.logged.win)
     }
 
-    /// State.
+    /// Returns the state.
     #[must_use]
     pub fn state(&self) -> v1::RoundState {
         match (&self.voided, self.settled) {
@@ -138,14 +138,14 @@ impl RoundView {
         }
     }
 
-    /// Balance after the latest commit.
+    /// Returns the balance after the latest commit.
     #[must_use]
     pub fn balance_after(&self) -> Minor {
         let step = || self.steps.last().map(|step| step.balance_after);
         self.voided.as_ref().map(|void| void.balance_after).or_else(step).unwrap_or(self.balance_before)
     }
 
-    /// Non-zero figures carried into the round; empty if this program lacks the game.
+    /// Returns the non-zero figures carried into the round; empty if this program lacks the game.
     #[must_use]
     pub fn carried(&self) -> Vec<(&'static str, i64)> {
         let keys = game_of(&self.started).map_or(&[][..], |game| game.carries().keys);
@@ -279,7 +279,7 @@ impl Fold {
         Ok(())
     }
 
-    /// Round so far; `None` without its bet.
+    /// Returns the round; `None` without its bet.
     #[must_use]
     pub fn view(self) -> Option<RoundView> {
         self.view

@@ -108,7 +108,7 @@ impl Calls {
         }
     }
 
-    /// Number of unanswered calls.
+    /// Returns the number of unanswered calls.
     #[must_use]
     pub fn count(&self) -> usize {
         self.bets.len() + self.others.len()

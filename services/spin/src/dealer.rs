@@ -61,13 +61,13 @@ impl Dealer {
         Self { script: Some(script), ..self }
     }
 
-    /// Whether the dealer has a script.
+    /// Returns whether the dealer has a script.
     #[must_use]
     pub fn is_scripted(&self) -> bool {
         self.script.is_some()
     }
 
-    /// Keys.
+    /// Returns the keys.
     #[must_use]
     pub fn keys(&self) -> &DrawKeys {
         &self.keys

@@ -58,7 +58,7 @@ impl State {
         }
     }
 
-    /// EUR per unit of a currency.
+    /// Returns the EUR per unit of a currency.
     pub(crate) fn rate(&self, currency: Currency) -> Option<FxRate> {
         self.rates.get(currency).copied()
     }

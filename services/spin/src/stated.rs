@@ -62,12 +62,12 @@ impl Stated {
         Some(Self { rtp, most, highest, bought, most_money })
     }
 
-    /// Meaning of the highest wins.
+    /// Returns the meaning of the highest wins.
     pub(crate) fn said(&self) -> &'static str {
         self.highest.first().map_or("", |(_, highest)| highest.said())
     }
 
-    /// Whether free spins can retrigger without limit.
+    /// Returns whether free spins can retrigger without limit.
     pub(crate) fn unlimited(&self) -> bool {
         self.highest.iter().any(|(_, highest)| highest.unlimited)
     }

@@ -148,7 +148,7 @@ impl Playing {
         read
     }
 
-    /// Number of unanswered requests.
+    /// Returns the number of unanswered requests.
     fn in_flight(&self) -> usize {
         self.arrived.len() + self.asking + self.calls.count()
     }

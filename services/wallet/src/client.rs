@@ -70,13 +70,13 @@ impl Transaction {
         Self::of(stream, "credit", name, request_id, (currency, amount))
     }
 
-    /// Permanent id.
+    /// Returns the permanent id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Player.
+    /// Returns the player.
     #[must_use]
     pub fn player(&self) -> &str {
         &self.account.player_id

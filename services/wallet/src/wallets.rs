@@ -139,13 +139,13 @@ impl OperatorWallet {
         Self { operator, client, settings, opens, breaker, bets, asked, since, meters, under_way: Mutex::default() }
     }
 
-    /// Operator.
+    /// Returns the operator.
     #[must_use]
     pub fn operator(&self) -> &str {
         &self.operator
     }
 
-    /// Settings.
+    /// Returns the settings.
     #[must_use]
     pub fn settings(&self) -> &Seamless {
         &self.settings

@@ -43,7 +43,7 @@ impl Edition {
 
 /// One version of a game. Methods with a stake fail with its first fault.
 pub trait Game: Sync + Send {
-    /// Names, parts and description.
+    /// Returns names, parts and description.
     fn edition(&self) -> &Edition;
     /// Opens a round at [`crate::Choice::Spin`].
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused>;
@@ -57,40 +57,40 @@ pub trait Game: Sync + Send {
         self.par(stake).map(|par| MostExpected::of_return(par.rtp_without_jackpot))
     }
 
-    /// Name in requests and in the log.
+    /// Returns the name in requests and in the log.
     fn name(&self) -> &'static str {
         self.edition().name
     }
-    /// Rules version, such as `1.6`.
+    /// Returns the rules version, such as `1.6`.
     fn rules_version(&self) -> &'static str {
         self.edition().rules.name
     }
-    /// ISO 8601 date of the rules.
+    /// Returns the ISO 8601 date of the rules.
     fn rules_date(&self) -> &'static str {
         self.edition().rules.date
     }
-    /// TOML data file.
+    /// Returns the TOML data file.
     fn data_file(&self) -> &'static str {
         self.edition().rules.file
     }
-    /// SHA-256 of the data file.
+    /// Returns the SHA-256 of the data file.
     fn model_hash(&self) -> [u8; 32] {
         self.edition().model_hash
     }
-    /// Description (PL-13).
+    /// Returns the description (PL-13).
     fn info(&self) -> &GameInfo {
         &self.edition().info
     }
-    /// Further described figures (WF-04, ME-21). Costs up to tens of milliseconds.
+    /// Returns further described figures (WF-04, ME-21). Costs up to tens of milliseconds.
     fn facts(&self) -> Vec<Fact> {
         vec![]
     }
-    /// Parts of the return, in the order of [`crate::Outcome::part_coins`]; at most
+    /// Returns the parts of the return, in the order of [`crate::Outcome::part_coins`]; at most
     /// [`crate::contract::outcome::PARTS_MAX`].
     fn parts(&self) -> &'static [PartName] {
         self.edition().parts
     }
-    /// Features with a reported frequency, at most [`crate::FEATURES_MAX`].
+    /// Returns the features with a reported frequency, at most [`crate::FEATURES_MAX`].
     fn features(&self) -> &'static [Feature] {
         &[]
     }
@@ -118,19 +118,20 @@ pub trait Game: Sync + Send {
     fn rounding(&self, _coin: CoinFraction) -> Option<Rounding> {
         None
     }
-    /// Name of the jackpot's pool.
+    /// Returns the name of the jackpot's pool.
     fn pool(&self) -> Option<&'static str> {
         self.info().jackpot.then(|| self.name())
     }
-    /// Gamble limit in whole EUR (ME-14).
+    /// Returns the gamble limit in whole EUR (ME-14).
     fn gamble_max_eur(&self) -> u32 {
         125_000
     }
-    /// Carried figures.
+    /// Returns the carried figures.
     fn carries(&self) -> Carries {
         Carries::NOTHING
     }
-    /// Hours after the latest step until [`Round::automatic`] resolves the round (PL-03); `None` without a limit.
+    /// Returns the number of hours after the latest step until [`Round::automatic`] resolves the round (PL-03); `None`
+    /// without a limit.
     fn interruption_hours(&self) -> Option<u32> {
         None
     }

@@ -362,13 +362,13 @@ impl Strip {
         self.cards.into_iter().rev().flatten()
     }
 
-    /// Number of cards.
+    /// Returns the number of cards.
     #[must_use]
     pub fn len(&self) -> usize {
         usize::from(self.len)
     }
 
-    /// Whether there is no card.
+    /// Returns whether there is no card.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0

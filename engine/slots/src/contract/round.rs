@@ -141,9 +141,9 @@ pub enum ChoiceRefused {
 
 /// Round in play.
 pub trait Round: Send {
-    /// Awaited step.
+    /// Returns the awaited step.
     fn awaiting(&self) -> Awaiting;
-    /// Awaited pick.
+    /// Returns the awaited pick.
     fn pick(&self) -> Option<PickOffer> {
         None
     }

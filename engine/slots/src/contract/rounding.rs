@@ -45,7 +45,6 @@ pub struct Rounding {
     pub published: Exact,
 }
 
-/// Returns the greatest common divisor.
 pub(crate) fn gcd(a: u64, b: u64) -> u64 {
     let (mut a, mut b) = (a, b);
     while b > 0 {

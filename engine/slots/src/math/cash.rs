@@ -11,7 +11,6 @@ use crate::contract::stake::COIN_MICROS_MAX;
 
 /// Maximum difference from the published return: 0.05 points (DM-19).
 const APART: (u32, u32) = (5, 10_000);
-/// Decimal places in error messages.
 const PLACES: usize = 4;
 
 /// Cash return at a coin value.

@@ -9,7 +9,6 @@ use crate::contract::par::Exact;
 
 /// Numbers of spins with a stated return.
 pub const FIRST_SPINS: [u32; 3] = [100, 500, 1_000];
-/// Binary places.
 const BITS: usize = 160;
 
 /// Non-negative fixed-point number.

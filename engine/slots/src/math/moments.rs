@@ -104,7 +104,6 @@ pub fn combinations(of: &Windows) -> [[u64; REELS + 1]; SYMBOLS_MAX] {
     counts
 }
 
-/// Returns the rows of the first `lines` lines, or of all.
 pub(crate) fn first(of: &Windows, lines: u32) -> &[[u8; REELS]] {
     let rows = of.lines.rows();
     &rows[..rows.len().min(lines as usize)]

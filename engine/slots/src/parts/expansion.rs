@@ -78,13 +78,13 @@ impl Expansion {
         Drawn::Crystal(kind)
     }
 
-    /// Symbols with weights.
+    /// Returns the symbols with weights.
     pub fn weights(&self) -> impl Iterator<Item = (u8, u32)> {
         let before = std::iter::once(0).chain(self.limits.iter().copied());
         self.symbols.iter().zip(before.zip(&self.limits)).map(|(&symbol, (below, &limit))| (symbol, limit - below))
     }
 
-    /// Weight per colour.
+    /// Returns the weight per colour.
     #[must_use]
     pub fn crystal(&self) -> u32 {
         self.crystal

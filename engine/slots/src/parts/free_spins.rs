@@ -24,7 +24,7 @@ impl FreeSpins {
         any
     }
 
-    /// Number of spins.
+    /// Returns the number of spins.
     #[inline]
     #[must_use]
     pub fn left(&self) -> u32 {

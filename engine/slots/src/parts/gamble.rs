@@ -31,7 +31,7 @@ impl Gamble {
         CardTurn { guess, card, won, risked_minor, minor: self.at_risk }
     }
 
-    /// Minor units at risk.
+    /// Returns the minor units at risk.
     #[must_use]
     pub fn at_risk(&self) -> u64 {
         self.at_risk
@@ -43,7 +43,7 @@ impl Gamble {
         self.at_risk > 0 && self.strip.len() < usize::from(self.turns_max)
     }
 
-    /// Turned cards.
+    /// Returns the turned cards.
     #[must_use]
     pub fn strip(&self) -> Strip {
         self.strip
@@ -167,7 +167,7 @@ impl ColourGamble {
         self.secured + self.at_risk
     }
 
-    /// Turned cards.
+    /// Returns the turned cards.
     #[must_use]
     pub fn strip(&self) -> Strip {
         self.strip

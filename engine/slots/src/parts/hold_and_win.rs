@@ -63,7 +63,7 @@ impl Board {
         self.count == CELLS
     }
 
-    /// Number of Bonus symbols.
+    /// Returns the number of Bonus symbols.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count

@@ -77,7 +77,7 @@ impl Lines {
         Ok(Self { rows, pays, wild, on_lines, masks, two_pay })
     }
 
-    /// Rows of each line.
+    /// Returns the rows of each line.
     #[must_use]
     pub fn rows(&self) -> &[[u8; REELS]] {
         &self.rows
@@ -89,7 +89,7 @@ impl Lines {
         &self.pays
     }
 
-    /// Wild's index.
+    /// Returns the Wild's index.
     #[must_use]
     pub fn wild(&self) -> u8 {
         self.wild

@@ -141,25 +141,25 @@ impl Objects {
         Ok(Self { count: data.objects, amounts, total, max_coins: data.max_coins })
     }
 
-    /// Objects on offer.
+    /// Returns the number of objects on offer.
     #[must_use]
     pub fn count(&self) -> u8 {
         self.count
     }
 
-    /// Amounts with weights.
+    /// Returns the amounts with weights.
     #[must_use]
     pub fn amounts(&self) -> &[(u64, u64)] {
         &self.amounts
     }
 
-    /// Highest win of a pick, times coins per line.
+    /// Returns the highest win of a pick, times coins per line.
     #[must_use]
     pub fn max_coins(&self) -> u64 {
         self.max_coins
     }
 
-    /// Highest amount.
+    /// Returns the highest amount.
     #[must_use]
     pub fn highest(&self) -> u64 {
         self.amounts.iter().map(|(coins, _)| *coins).max().unwrap_or(0)
@@ -194,7 +194,7 @@ pub struct Pick {
 }
 
 impl Pick {
-    /// Awaited pick.
+    /// Returns the awaited pick.
     #[must_use]
     pub fn offer(&self) -> PickOffer {
         self.offer

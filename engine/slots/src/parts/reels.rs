@@ -53,19 +53,19 @@ impl Reels {
         Ok(reels)
     }
 
-    /// Rows per window.
+    /// Returns the rows per window.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Stops per reel.
+    /// Returns the number of stops per reel.
     #[must_use]
     pub fn lengths(&self) -> [u32; REELS] {
         self.lengths
     }
 
-    /// Stop combinations.
+    /// Returns the number of stop combinations.
     #[must_use]
     pub fn cycle(&self) -> u64 {
         self.lengths.iter().map(|&n| u64::from(n)).product()
@@ -105,7 +105,7 @@ impl Reels {
         &self.columns[reel]
     }
 
-    /// Symbols per strip.
+    /// Returns the symbols per strip.
     #[must_use]
     pub fn strips(&self) -> Vec<Vec<u8>> {
         self.columns.iter().map(|columns| columns.iter().map(|column| column[0]).collect()).collect()

@@ -140,7 +140,7 @@ impl WaysReels {
         Ok(Self { rows, columns, lengths })
     }
 
-    /// Rows per window.
+    /// Returns the rows per window.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows

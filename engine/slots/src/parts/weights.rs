@@ -34,13 +34,13 @@ impl<T: Copy> Weights<T> {
         self.items[0].0
     }
 
-    /// Items with weights.
+    /// Returns the items with weights.
     #[must_use]
     pub fn items(&self) -> &[(T, u32)] {
         &self.items
     }
 
-    /// Sum of weights, above 0.
+    /// Returns the sum of weights, above 0.
     #[must_use]
     pub fn total(&self) -> u32 {
         self.total

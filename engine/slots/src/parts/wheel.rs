@@ -73,13 +73,13 @@ impl Wheel {
         std::iter::once((PrizeInfo::Jackpot, jackpot)).chain(traded)
     }
 
-    /// Sum of weights.
+    /// Returns the sum of weights.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Weight moved per coin.
+    /// Returns the weight moved per coin.
     #[must_use]
     pub fn per_coin(&self) -> u64 {
         self.per_coin

@@ -101,7 +101,6 @@ impl Model {
         })
     }
 
-    /// Returns the assumptions about the pool in the return (BW-21).
     fn jackpot_assumes(&self) -> String {
         let Jackpot { odds, seed_coins, contribution_micros, base_coin_micros } = self.jackpot;
         let seed = seed_coins * base_coin_micros / 1_000_000;

@@ -12,7 +12,6 @@ use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
 use crate::parts::file::ModelError;
 
-/// Index of the seed's part.
 const JACKPOT_SEED: usize = PARTS.len();
 
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
@@ -111,7 +110,6 @@ fn rates(model: &Model, coins: u64, window: &Window, wheel: &WheelMoments, round
     rates
 }
 
-/// Returns the reels with the frequency of each paytable row.
 fn reel_set(model: &Model) -> ReelSet {
     let windows = &model.windows;
     let on_line = moments::combinations(windows);

@@ -49,7 +49,6 @@ impl<'a> BewitchedRound<'a> {
         })
     }
 
-    /// Checks a choice before a draw.
     fn check(&self, choice: &Choice) -> Result<(), ChoiceRefused> {
         if self.awaiting != choice.awaited() {
             return Err(ChoiceRefused::NotAwaited { awaiting: self.awaiting });
@@ -131,7 +130,6 @@ impl<'a> BewitchedRound<'a> {
         }
     }
 
-    /// Spins, appends the window and adds its win.
     fn show(&mut self, multiplier: u64, kind: SpinKind, draws: &mut Draws, out: &mut Outcome) -> Shown {
         let shown = self.model.windows.spin(&self.bet, multiplier, kind, draws, out);
         self.free_spins.award(shown.free_spins_won);

@@ -167,7 +167,7 @@ fn of_paid(model: &Model, modulus: u8) -> Vec<f64> {
     all
 }
 
-/// Minimum chance of a followed window. Modulus 25 has too many states for 0.
+/// Returns the minimum chance of a followed window. Modulus 25 has too many states for 0.
 fn least(modulus: u8) -> f64 {
     if modulus > 5 { 1e-8 } else { 0.0 }
 }

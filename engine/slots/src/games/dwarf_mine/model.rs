@@ -225,7 +225,6 @@ fn base_strips(data: &GameData, bonus: u8) -> Result<Vec<Vec<u8>>, ModelError> {
     Ok(strips)
 }
 
-/// Returns the free spin strips, without or with a super-high symbol.
 fn free_strips(data: &GameData, super_high: Option<u8>) -> Result<Vec<Vec<u8>>, ModelError> {
     let code = super_high.map_or("", |symbol| data.symbols[usize::from(symbol)].code.as_str());
     if data.reels.free.iter().any(|strip| !strip.split_whitespace().any(|of| of == SUPER_HIGH)) {
@@ -238,7 +237,6 @@ fn free_strips(data: &GameData, super_high: Option<u8>) -> Result<Vec<Vec<u8>>, 
     Ok(strips)
 }
 
-/// Checks that all symbols are regular.
 fn regular(data: &GameData, mut symbols: impl Iterator<Item = u8>) -> Result<(), ModelError> {
     match symbols.find(|&symbol| data.symbols[usize::from(symbol)].role != SymbolRole::Regular) {
         Some(other) => Err(ModelError::part(

@@ -53,7 +53,6 @@ impl FreeSpin {
     }
 }
 
-/// Returns the highest win of a free spin's window and its chance.
 pub(super) fn highest_free_spin(model: &Model, reels: &WaysReels, symbols: Vec<u8>) -> (u64, Exact) {
     let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
     let law = |reel: usize| Law::new(reels.columns(reel).iter().map(|column| (Law::shown(&column.cells), 1)));
@@ -74,32 +73,31 @@ impl<'a> Returns<'a> {
         Self { model, paid: PaidSpin::of(model), free: FreeSpin::of(model, &model.free, model.regular()), collection }
     }
 
-    /// Total return.
+    /// Returns the total return.
     #[must_use]
     pub fn total(&self) -> Exact {
         self.base() + self.free_spins() + self.collections()
     }
 
-    /// Return of the paid spin.
+    /// Computes the return of the paid spin.
     #[must_use]
     pub fn base(&self) -> Exact {
         self.paid.coins() / exact(BET_COINS)
     }
 
-    /// Return of free spins.
+    /// Computes the return of free spins.
     #[must_use]
     pub fn free_spins(&self) -> Exact {
         self.paid.bonuses(3) * exact(self.model.free_spins) * &self.free.coins / exact(BET_COINS)
     }
 
-    /// Return of collections.
+    /// Computes the return of collections.
     #[must_use]
     pub fn collections(&self) -> Exact {
         let worth: Exact = (0..CRYSTALS).map(|colour| self.collection_worth(colour)).sum();
         self.paid.crystal() / exact(self.model.needs) * worth
     }
 
-    /// Mean win of a collection, in bets.
     pub(super) fn collection_worth(&self, colour: usize) -> Exact {
         exact(self.model.collection_spins) * &self.collection[colour].coins / exact(BET_COINS)
     }
@@ -133,7 +131,6 @@ impl<'a> Returns<'a> {
     }
 }
 
-/// Returns the paying combinations of symbols.
 pub(super) fn of_ways(symbols: &[u8], ways: &[[Exact; REELS + 1]], model: &Model) -> Vec<Combination> {
     let mut all = Vec::new();
     for (&symbol, ways) in symbols.iter().zip(ways) {

@@ -145,19 +145,19 @@ impl PaidSpin {
         cells.map(|(bonuses, crystals, cell)| of(bonuses, crystals, cell)).sum()
     }
 
-    /// Mean coins.
+    /// Returns the mean coins.
     #[must_use]
     pub fn coins(&self) -> Exact {
         self.sum(|_, _, cell| cell.coins.clone())
     }
 
-    /// Chance of `number` Bonus symbols.
+    /// Returns the chance of `number` Bonus symbols.
     #[must_use]
     pub fn bonuses(&self, number: usize) -> Exact {
         self.sum(|bonuses, _, cell| if bonuses == number { cell.chance.clone() } else { Exact::zero() })
     }
 
-    /// Chance of a crystal of one colour.
+    /// Returns the chance of a crystal of one colour.
     #[must_use]
     pub fn crystal(&self) -> Exact {
         self.sum(|_, crystals, cell| &cell.chance * exact(crystals)) / exact(CRYSTALS)

@@ -73,7 +73,6 @@ impl Filled {
     }
 }
 
-/// Returns the share of the weight for which a condition holds.
 fn share<T: Copy>(of: &Weights<T>, so: impl Fn(&T) -> bool) -> Exact {
     let weight: u64 = of.items().iter().filter(|(thing, _)| so(thing)).map(|&(_, weight)| u64::from(weight)).sum();
     ratio(weight, of.total())

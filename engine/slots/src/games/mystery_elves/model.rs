@@ -140,7 +140,6 @@ impl Model {
     }
 }
 
-/// Returns the special wins, ascending.
 fn named(data: &GameData) -> Vec<SpecialInfo> {
     let special = |of: &MysteryData| SpecialInfo { name: of.name.clone(), bets: of.bets };
     let mut specials: Vec<_> = data.mysteries.iter().map(special).collect();

@@ -57,20 +57,20 @@ impl Window {
         Self { by_held, lines_squared: squared / (&cycle * &lines * &lines), cycle, lines }
     }
 
-    /// Mean line win.
+    /// Returns the mean line win.
     #[must_use]
     pub fn lines(&self) -> Exact {
         let coins: u64 = self.by_held.values().map(|of| of.1).sum();
         exact(coins) / (&self.cycle * &self.lines)
     }
 
-    /// Chance of these Bonus symbols.
+    /// Returns the chance of these Bonus symbols.
     #[must_use]
     pub fn chance(&self, held: Held) -> Exact {
         exact(self.by_held.get(&held).map_or(0, |of| of.0)) / &self.cycle
     }
 
-    /// Chance that the feature starts.
+    /// Returns the chance that the feature starts.
     #[must_use]
     pub fn starts(&self, needs: u8) -> Exact {
         self.starting(needs).map(|(_, chance, _)| chance).sum()
@@ -253,7 +253,6 @@ pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByHel
     })
 }
 
-/// Returns the least common multiple.
 fn lcm(a: BigInt, b: &BigInt) -> BigInt {
     Exact::new(a, b.clone()).numer() * b
 }
@@ -309,7 +308,6 @@ impl Sums {
         Self { mass: Exact::one(), x: zero(), u: zero(), xx: zero(), xu: zero(), uu: zero() }
     }
 
-    /// Combines independent symbols.
     fn and(&self, other: &Self) -> Self {
         let two = exact(2u64);
         Self {
@@ -411,7 +409,6 @@ impl Ends {
         Exact::one() - none.map(|(factors, chance)| chance * mass(outer + middle - factors)).sum::<Exact>()
     }
 
-    /// Returns mean and mean square of the sum of `count` values.
     fn turned(&self, count: usize) -> [Exact; 2] {
         let (n, [mean, square]) = (exact(count), &self.values);
         let pairs = exact(count * count.saturating_sub(1));

@@ -63,13 +63,13 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Return of a paid spin.
+/// Computes the return of a paid spin.
 #[must_use]
 pub fn base(model: &Model, feature: &FeatureMoments) -> Exact {
     returns(model, &model.windows, feature)
 }
 
-/// Return of a bought feature relative to its price.
+/// Computes the return of a bought feature relative to its price.
 #[must_use]
 pub fn buy_feature(model: &Model, feature: &FeatureMoments) -> Exact {
     returns(model, &model.bought, feature) / exact(model.buy_bets)
@@ -106,7 +106,6 @@ fn rates(model: &Model, window: &Window) -> Vec<Rate> {
     ]
 }
 
-/// Returns the reels with the frequency of each paytable row.
 fn reel_set(model: &Model, title: &'static str, windows: &Windows) -> ReelSet {
     let on_line = moments::combinations(windows);
     let window = Window::of(windows, model.hold_and_win.symbol);

@@ -42,7 +42,6 @@ impl<'a> MysteryElvesRound<'a> {
         })
     }
 
-    /// Checks a choice before a draw.
     fn check(&self, choice: &Choice) -> Result<(), ChoiceRefused> {
         if self.awaiting != choice.awaited() {
             return Err(ChoiceRefused::NotAwaited { awaiting: self.awaiting });

@@ -85,7 +85,6 @@ fn rates(model: &Model, window: &Window, amount: &Amount, round: &RoundMoments) 
     rates
 }
 
-/// Returns the reels with the frequency of each paytable row.
 fn reel_set(model: &Model, amount: &Amount) -> ReelSet {
     let windows = &model.windows;
     let on_line = moments::combinations(windows);

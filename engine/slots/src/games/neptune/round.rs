@@ -42,7 +42,6 @@ impl<'a> NeptuneRound<'a> {
         })
     }
 
-    /// Checks a choice before a draw.
     fn check(&self, choice: &Choice) -> Result<(), ChoiceRefused> {
         match (choice, self.awaiting) {
             (Choice::Spin, Awaiting::Spin) | (Choice::StartFreeSpins, Awaiting::FreeSpins) => Ok(()),
@@ -74,7 +73,6 @@ impl<'a> NeptuneRound<'a> {
         out.part_coins[if self.in_free_spins { FREE_SPINS } else { TREASURE }] += coins;
     }
 
-    /// Spins, appends the window, adds its win, and draws the treasures.
     fn show(&mut self, multiplier: u64, kind: SpinKind, draws: &mut Draws, out: &mut Outcome) {
         let shown = self.model.windows.spin(&self.bet, multiplier, kind, draws, out);
         if let Some(spin) = out.spins.last_mut() {

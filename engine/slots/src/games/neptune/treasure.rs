@@ -21,7 +21,6 @@ pub struct TreasureTable {
     pub windows: u64,
 }
 
-/// State of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Treasures {
     count: usize,
@@ -62,7 +61,6 @@ pub fn treasure_table(model: &Model, lines: u32) -> TreasureTable {
     table
 }
 
-/// Returns whether a line starts a bonus.
 pub(crate) fn starts(model: &Model, line: &[u8; REELS], columns: [&Column; 3]) -> bool {
     columns.iter().zip(line).all(|(column, &row)| column[usize::from(row)] == model.treasure)
 }

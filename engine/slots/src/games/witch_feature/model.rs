@@ -282,7 +282,6 @@ fn windows(data: &GameData, strips: &[String], awards: [u32; 3]) -> Result<Windo
     Ok(Windows { scatters, ..Windows::of_lines(reels, lines)? })
 }
 
-/// Returns the Potion indexes.
 fn collected(data: &GameData) -> Result<[u8; 3], ModelError> {
     let potions = (0u8..).zip(&data.symbols).filter(|(_, of)| of.role == SymbolRole::Collected).map(|(index, _)| index);
     let wrong = |_| ModelError::part("symbols", "there must be three Potions: Red, Blue and Green");

@@ -19,7 +19,6 @@ use crate::parts::reels::REELS;
 use crate::parts::weights::Weights;
 use crate::parts::windows::Windows;
 
-/// Weighted symbols.
 type Cell = Vec<(u8, u64)>;
 
 /// Mean wins in bets, and chances.
@@ -135,7 +134,7 @@ impl Means {
         self.parts(model, unlocked).iter().sum()
     }
 
-    /// Chance of a line win, feature, Explosion or free spins.
+    /// Returns the chance of a line win, feature, Explosion or free spins.
     pub(super) fn hits(&self, model: &Model) -> Exact {
         let wins = win_chance(&model.base, None);
         let both = win_chance(&model.base, Some(0)) * shows_free_spins(&model.base, 4);
@@ -161,7 +160,6 @@ fn mean(of: &Weights<u32>) -> Exact {
     of.items().iter().map(|&(n, weight)| exact(n) * ratio(weight, of.total())).sum()
 }
 
-/// Returns the share of the weight for which a condition holds.
 fn share<T: Copy>(of: &Weights<T>, holds: impl Fn(&T) -> bool) -> Exact {
     let weight: u32 = of.items().iter().filter(|(item, _)| holds(item)).map(|(_, weight)| weight).sum();
     ratio(weight, of.total())
@@ -176,7 +174,6 @@ fn cells(of: &Windows, reel: usize) -> Cell {
     counts.into_iter().collect()
 }
 
-/// Returns the chance of a Free Spins symbol on a reel.
 pub(super) fn shows_free_spins(of: &Windows, reel: usize) -> Exact {
     let stops = of.reels.columns(reel);
     let shows = stops.iter().filter(|column| column[..ROWS].contains(&of.scatters.symbol)).count();

@@ -153,7 +153,7 @@ fn reel_set(title: &'static str, of: &Windows) -> ReelSet {
     ReelSet { title, strips: of.reels.strips(), combinations }
 }
 
-/// Chance of an Explosion after a combination without feature.
+/// Returns the chance of an Explosion after a combination without feature.
 #[must_use]
 pub fn chance_of_explosion(model: &Model) -> Exact {
     chance(model.explosion)

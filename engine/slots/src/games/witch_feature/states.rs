@@ -8,7 +8,6 @@ use super::moments::{brings, chance, kind, shelves};
 use super::potions::{FEATURES, Potion, Shelf};
 use crate::contract::par::Exact;
 
-/// Feature keys in unlocking order.
 const KEYS: [&str; FEATURES as usize] = ["high_symbols", "random_wilds", "multiplier", "mega_wild"];
 
 /// Returns unlocked features times ten, plus the shelf's index.
