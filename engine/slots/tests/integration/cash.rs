@@ -1,5 +1,3 @@
-//! Computed return in cash, compared with payments.
-
 use motherlode_slots::contract::game::Edition;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
 use motherlode_slots::contract::rounding::{CoinFraction, Rounding};
@@ -58,7 +56,6 @@ fn dm_19_a_coin_value_makes_whole_bets_or_is_refused() {
     }
 }
 
-/// DM-17: the cash return of played rounds is the computed one, within sampling error.
 #[test]
 fn dm_17_rounds_return_in_cash_what_was_worked_out() {
     for (coin_value_micros, minor_micros) in [(4_000, 10_000), (40_000, 1_000_000)] {
@@ -151,7 +148,6 @@ fn pl_35_ladders_are_replaced_and_refused_with_the_reason() {
     assert!(no_currency.unwrap_err().to_string().starts_with("XAU is not an ISO 4217 currency"));
 }
 
-/// Game whose rounding must not be computed during a bet.
 struct Listed(&'static dyn Game);
 
 impl Game for Listed {
@@ -175,7 +171,6 @@ impl Game for Listed {
     }
 }
 
-/// PL-35: an offer is decided without the mathematics, which take a second.
 #[test]
 fn uf_03_pl_35_a_bet_of_an_older_version_waits_for_no_mathematics() {
     let ladders = Ladders::standard(minor_micros).unwrap();

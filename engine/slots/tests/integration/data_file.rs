@@ -11,7 +11,6 @@ fn compile(text: &str) -> Result<Model, ModelError> {
     Ok(model)
 }
 
-/// Returns the error after replacing a text of the file.
 fn refusal(from: &str, to: &str) -> ModelError {
     assert!(FILE.contains(from), "the file has no `{from}`");
     compile(&FILE.replacen(from, to, 1)).unwrap_err()
@@ -128,7 +127,6 @@ fn pl_13_the_description_is_that_of_the_data_file() {
             rows += 1;
         }
     }
-    // Plus the rows of 3, 4 and 5 bonus symbols.
     assert_eq!(info.paytable.len(), rows + 3);
     assert_eq!(info.prizes[0], PrizeInfo::Jackpot);
     for prize in &info.prizes {

@@ -1,7 +1,6 @@
 use crate::common::{OPEN, WITH_DOUBLE, bewitched, next_choice, seed, stake, step};
 use motherlode_slots::{Awaiting, Card, Carried, Choice, Draws, Outcome, Round, WinKind};
 
-/// Opens rounds until a paid spin wins on lines without a feature. Returns the round, line win and total win.
 fn doubling(from: u64) -> (Box<dyn Round>, u64, u64) {
     let mut round = bewitched().open(&stake(15, 1), &WITH_DOUBLE).unwrap();
     for number in from.. {

@@ -14,7 +14,6 @@ fn the_stream_is_chacha20_of_the_rfc() {
     let mut words = draws.clone();
     for word in RFC_8439_ZERO_BLOCK {
         assert_eq!(words.word(), word);
-        // Nothing is rejected; the draw is the word's upper 31 bits.
         assert_eq!(draws.below(1 << 31), word >> 1);
     }
 }

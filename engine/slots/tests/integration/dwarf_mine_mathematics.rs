@@ -33,16 +33,13 @@ fn toy(base: [&str; 5], free: [&str; 5], crystal: u32, weights: &[(&str, u32)]) 
 
 const FREE: [&str; 5] = ["Pi Pi Sp Sp Ha He * Cl"; 5];
 
-/// Chance by new rows, crystals and coins.
 type Found = BTreeMap<(usize, usize, u64), Exact>;
 
 struct Enumeration<'a> {
     model: &'a Model,
     weights: Vec<(u8, u64)>,
     crystal: u64,
-    /// Common multiple of all sums of weights.
     unit: u64,
-    /// Weights found; `unit` to the power of the cells, times the stop combinations, is certainty.
     found: BTreeMap<(usize, usize, u64), u128>,
 }
 
@@ -78,7 +75,6 @@ impl Enumeration<'_> {
         all.found.into_iter().map(|(of, weight)| (of, ratio(weight, certain(of.0)))).collect()
     }
 
-    /// Enumerates all contents from this cell on.
     fn cells(&mut self, (rows, landed): (usize, usize), cell: usize, counts: [Counts; 5], weight: u128) {
         if cell == rows * 5 {
             let mut coins = 0;
@@ -126,7 +122,6 @@ fn close(a: f64, b: &Exact) -> bool {
 fn the_paid_spin_is_what_enumeration_finds() {
     // Every stop of a four-stop strip shows all symbols, so the second and fourth reel have one content.
     let base = ["Bo Pi Ha Sp Pi", "Pi Ha Pi Sp", "Sp Bo Ha Pi Pi", "Pi Sp Sp Ha", "Ha Pi Bo Pi Pi"];
-    // With one symbol in the new cells, three rows can be enumerated.
     let text = toy(base, FREE, 1, &[("Pi", 1)]);
     let (model, naive) = (model_of(&text), Naive::read(&text));
     let (found, paid) = (Enumeration::run(&model, &naive, 60, 3), PaidSpin::of(&model));
@@ -140,7 +135,6 @@ fn the_paid_spin_is_what_enumeration_finds() {
     let highest = found.keys().map(|of| of.2).max().unwrap();
     let chance = sum(&found, |_, _, coins| exact(u64::from(coins == highest)));
     assert_eq!((paid.highest, paid.highest_chance), (highest, chance));
-    // PL-43: windows with three Bonus symbols and four crystals.
     let complete = found.keys().filter(|of| (of.0, of.1) == (3, 4)).map(|of| of.2).max().unwrap();
     let chance = sum(&found, |rows, landed, coins| exact(u64::from((rows, landed, coins) == (3, 4, complete))));
     assert_eq!(PaidSpin::highest_complete(&model), (complete, chance));
@@ -197,7 +191,6 @@ fn dm_rtp_is_96_80_for_every_stake() {
     assert_eq!(PAR.rtp, PAR.parts.iter().map(|part| part.rtp.clone()).sum::<Exact>());
     assert_eq!(PAR.rtp, PAR.rtp_without_jackpot);
     assert_eq!(PAR.parts.len(), dwarf_mine().parts().len());
-    // The bet is always 25 coins.
     let table: toml::Table = FILE.parse().unwrap();
     assert_eq!(table["rtp"].as_str(), Some("0.9680"));
     for &value in dwarf_mine().info().limits.coin_values_micros.iter().skip(8) {
@@ -228,14 +221,12 @@ fn free_spins_and_collections_return_what_symbol_counts_say() {
         }
         coins
     };
-    // A Bonus symbol shows at four stops of its reel.
     let shows = |reel: usize| {
         let strip = &naive.base[reel];
         4.0 * strip.iter().filter(|code| *code == "Bo").count() as f64 / strip.len() as f64
     };
     let free = shows(0) * shows(2) * shows(4) * 10.0 * mean(motherlode_slots::SpinKind::Free) / 25.0;
     assert!(close(free, &PAR.part("free_spins")));
-    // Crystals cell by cell.
     let regular: f64 = naive.weights.values().map(|&n| n as f64).sum();
     let crystal = naive.crystal as f64;
     let mut landed = 0.0;
@@ -246,7 +237,6 @@ fn free_spins_and_collections_return_what_symbol_counts_say() {
                 (0..3).map(|i| if set >> i & 1 == 1 { shows(2 * i) } else { 1.0 - shows(2 * i) }).product::<f64>()
             })
             .sum();
-        // Chances of 0 to 4 landed colours.
         let mut colours = [1.0, 0.0, 0.0, 0.0, 0.0];
         for _ in 0..rows * 5 {
             for n in (0..4).rev() {
@@ -271,7 +261,6 @@ fn the_sheet_is_consistent() {
     let rate = |key: &str| PAR.rate(key).unwrap().clone();
     assert_eq!(PAR.game, "dwarf-mine");
     assert_eq!((PAR.rules_version, PAR.bet_coins), ("1.0", 25));
-    // Combinations sum to the return of their spin.
     let sums: Vec<Exact> =
         PAR.reel_sets.iter().map(|set| set.combinations.iter().map(|of| of.rtp.clone()).sum()).collect();
     assert_eq!(sums[0], PAR.part("base_ways"));
@@ -288,14 +277,11 @@ fn the_sheet_is_consistent() {
     }
     // The gift is three fifths of a red collection.
     assert_eq!(rate("gift_worth"), rate("collection_win_red") * ratio(3, 5));
-    // Tuning target.
     assert!((&PAR.hit_frequency - ratio(28, 100)).abs() < ratio(1, 1_000));
-    // At most the best symbol on all ways of seven rows.
     assert!(PAR.max_win_bets.is_positive() && PAR.max_win_bets < ratio(16_807 * 60, 25));
     assert!(PAR.max_win_probability.is_positive());
 }
 
-/// Each part is within four deviations. Collections span rounds, so they vary less than the deviation of single rounds.
 #[test]
 fn playing_returns_what_the_mathematics_says() {
     let rounds = 400_000;
@@ -317,7 +303,6 @@ fn playing_returns_what_the_mathematics_says() {
     assert!((tally.free_spins as f64 / n - expected).abs() < 4.0 * (expected * 10.0 / n).sqrt());
 }
 
-/// A small game avoids a long tail of wins.
 #[test]
 fn the_deviation_is_that_of_rounds_played() {
     let base = ["Bo Pi Ha Sp Pi", "Pi Ha Pi Sp", "Sp Bo Ha Pi Pi", "Pi Sp Sp Ha", "Ha Pi Bo Pi Pi"];

@@ -1,5 +1,3 @@
-//! Rules against the data file and an independent evaluator.
-
 #![allow(clippy::cast_precision_loss, reason = "statistics")]
 
 use std::collections::BTreeMap;
@@ -13,7 +11,6 @@ use motherlode_slots::{
 };
 use proptest::prelude::*;
 
-/// The file with crystals on most expanded cells.
 fn crystalline() -> String {
     let (head, tail) = FILE.split_once("\ncrystal = ").unwrap();
     format!("{head}\ncrystal = 40_000_000{}", &tail[tail.find('\n').unwrap()..])
@@ -59,7 +56,6 @@ fn dm_02_dm_03_wins_are_those_of_every_way_walked() {
     assert!(from_two > 30 && many > 30, "{from_two} {many}");
 }
 
-/// DM-04: the paid spin wins the sum of its symbols' wins at every coin value of whole cents.
 #[test]
 fn dm_04_all_symbols_wins_are_added_and_worth_the_coin_value() {
     let naive = Naive::read(FILE);
@@ -79,7 +75,6 @@ fn dm_04_all_symbols_wins_are_added_and_worth_the_coin_value() {
     }
 }
 
-/// DM-03: 2, 3 and 2 of a symbol are 12 ways.
 #[test]
 fn dm_03_counts_of_2_3_and_2_multiply_by_12() {
     use motherlode_slots::parts::ways::Counts;
@@ -90,7 +85,6 @@ fn dm_03_counts_of_2_3_and_2_multiply_by_12() {
     model.ways.evaluate(&[of(2), of(3), of(2), of(0), of(4)], |win| wins.push(win));
     assert_eq!(wins.len(), 1);
     assert_eq!((wins[0].count, wins[0].ways, wins[0].coins), (3, 12, 12 * Naive::read(FILE).pays["Pi"][2]));
-    // All cells of 7 rows.
     model.ways.evaluate(&[of(7); 5], |win| assert_eq!((win.count, win.ways), (5, 16_807)));
 }
 
@@ -101,7 +95,6 @@ fn dm_05_four_tools_four_suits_four_super_high_a_bonus_and_four_crystals() {
     assert_eq!(number(SymbolRole::Regular), 8);
     assert_eq!((number(SymbolRole::SuperHigh), number(SymbolRole::Collected)), (4, 4));
     assert_eq!((number(SymbolRole::FreeSpins), number(SymbolRole::Wild), info.symbols.len()), (1, 0, 17));
-    // Super-high symbols only in Collection Free Spins of their colour.
     let naive = Naive::read(FILE);
     for spin in rounds(20_000, 5).iter().flat_map(|(_, steps)| steps).flat_map(|out| &out.spins) {
         let mut shown = naive.window(spin).into_iter().flatten().filter(|code| naive.role(code) == "super-high");
@@ -240,7 +233,6 @@ fn dm_10_three_bonus_symbols_award_10_free_spins_on_7_rows_without_retrigger() {
             for spin in &out.spins {
                 assert_eq!((spin.rows, spin.free_spins_won, spin.marks.len()), (7, 0, 0));
                 assert!(naive.window(spin).iter().flatten().all(|code| naive.role(code) == "regular"));
-                // At the activating spin's coin value of a cent.
                 assert_eq!(spin.win_minor, spin.win_coins);
             }
             series += 1;
@@ -249,7 +241,6 @@ fn dm_10_three_bonus_symbols_award_10_free_spins_on_7_rows_without_retrigger() {
     assert!(series > 50, "{series}");
 }
 
-/// DM-11: five crystals of a colour award 5 spins with its super-high symbol.
 #[test]
 fn dm_11_five_crystals_of_a_colour_award_5_spins_with_its_super_high_symbol() {
     let naive = Naive::read(FILE);
@@ -277,7 +268,6 @@ fn dm_11_five_crystals_of_a_colour_award_5_spins_with_its_super_high_symbol() {
     assert!(naive.free.iter().all(|strip| strip.contains(&"*".to_owned())));
 }
 
-/// Plays a round that completes only the green collection.
 fn completes_green(coin_value_micros: u64, micros: i64) -> Vec<Outcome> {
     let green = Naive::read(FILE).index("Gc");
     (0..)
@@ -294,7 +284,6 @@ fn dm_12_collection_spins_are_played_at_the_mean_coin_value() {
     // 0.01, 0.01, 0.02, 0.1 and 0.4: 0.54 / 5 is 10.8 cents per coin.
     let steps = completes_green(400_000, 140_000);
     for spin in &steps[1].spins {
-        // Whole cents, halves to even.
         let tenths = spin.win_coins * 108;
         let (whole, rest) = (tenths / 10, tenths % 10);
         let up = rest > 5 || (rest == 5 && whole % 2 == 1);
@@ -311,7 +300,6 @@ fn dm_12_collection_spins_are_played_at_the_mean_coin_value() {
     });
     for spin in &steps.unwrap()[1].spins {
         let halves = spin.win_coins * 3;
-        // A coin is 1.5 cents.
         assert_eq!(spin.win_minor, halves / 2 + u64::from(halves % 4 == 3));
     }
 }
@@ -357,7 +345,6 @@ fn dm_14_a_new_player_is_given_3_red_crystals_once() {
         let landed = |code: &str| i64::from(crystals(&out).contains(&Naive::read(FILE).index(code)));
         let crystals_after = [landed("Gc"), landed("Yc"), landed("Bc"), 3 + landed("Rc")];
         assert_eq!(after, carried(crystals_after, crystals_after.map(|n| n % 3 * 10_000), 3));
-        // The second play gives no crystals.
         let again = step(open(10_000, after).as_mut(), Choice::Spin, &mut Draws::from_seed(seed(1_000 + number)));
         gifted += u32::from(again.carried.is_some_and(|more| more.0[3] > after.0[3] + 1));
     }
@@ -386,7 +373,6 @@ fn dm_15_other_colours_stay_and_a_completed_one_starts_from_zero() {
         assert_eq!(out.carried, (expected != before).then_some(expected));
     }
     assert!(completed > 100, "{completed}");
-    // The gift is used with its collection.
     let red = naive.index("Rc");
     let out = (0..).find_map(|number| {
         let mut round = open(10_000, carried([0, 0, 0, 4], [0, 0, 0, 10_000], 3));

@@ -31,14 +31,12 @@ fn a_round_is_counted_by_its_win_in_bets() {
     assert_eq!(WIN_CLASSES, 20);
 }
 
-/// Without awards, the bound is of similar magnitude.
 #[test]
 fn a_series_bound_is_above_the_exact_chance() {
     // 100 bets once in 1,000 spins: ten highest wins have a chance of 10^-30.
     let spin = FreeSpin { most: ratio(100, 1), mean: ratio(1, 10), awards: vec![] };
     let bound = spin.log_chance_of_most(10);
     assert!((-30.0..-20.0).contains(&bound), "{bound}");
-    // Awards increase the chance.
     let awarding = FreeSpin { awards: vec![(10, 0.01)], ..spin.clone() };
     assert!(awarding.log_chance_of_most(10) >= bound);
     assert!(spin.log_chance_of_most(20) <= 2.0 * bound + 1e-9);

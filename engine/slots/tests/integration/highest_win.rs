@@ -26,7 +26,6 @@ fn highest(name: &str) -> HighestWin {
     game.highest_win(&stake(game)).unwrap()
 }
 
-/// Returns the highest paid window in bets.
 fn window(name: &str) -> Exact {
     let game = latest(name).unwrap();
     game.par(&stake(game)).unwrap().max_win_bets
@@ -41,7 +40,6 @@ fn pl_13_no_simulated_round_wins_more_and_the_chance_is_tiny() {
         let tally = simulate(*game, &stake, Carried::default(), 20_000, [5; 32]).unwrap();
         assert!(exact(tally.max_win_coins) / exact(bet) < of.bets, "{}", game.name());
         assert!(of.chance_exponent < -12, "{}: {}", game.name(), of.chance());
-        // Unlimited retriggers are stated.
         let without_limit = ["bewitched", "neptune", "witch-feature"].contains(&game.name());
         assert_eq!(of.unlimited, without_limit, "{}", game.name());
         assert_eq!(of.said().contains("retriggers are unlimited"), without_limit);
@@ -55,7 +53,6 @@ fn me_21_the_highest_feature_of_mystery_elves() {
     let feature = 2 * (12 * 150 * 125 + 15 * 18);
     assert!(feature > 2 * (12 * 1000 * 8 + 15 * 18));
     assert_eq!(highest("mystery-elves").bets, exact(feature) + window("mystery-elves"));
-    // A bought feature costs 70 bets.
     let game = latest("mystery-elves").unwrap();
     let bought = game.highest_win(&Stake { buy_feature: true, ..stake(game) }).unwrap();
     assert!(bought.bets >= ratio(feature, 70) && bought.bets < ratio(feature, 70) + exact(100));
@@ -123,15 +120,12 @@ fn mf_d1_crystals_of_the_highest_coin_value_are_in_the_highest_win() {
         // The audit observed 347,647 bets of 10 cents.
         assert!(mixed.minor > 3_476_470.into(), "{}", mixed.minor);
         assert!(mixed.chance_exponent < -30);
-        // One coin value of whole cents equals the value without collections.
         let own = highest.paid(&reach(2_000_000, 2_000_000));
         assert_eq!(exact(own.minor), &highest.bets * exact(5_000));
-        // A lower earlier coin value has no effect.
         assert_eq!(highest.paid(&reach(2_000_000, 4_000)), highest.paid(&reach(2_000_000, 2_000_000)));
     }
 }
 
-/// Completions at 0.004 EUR of collections at 2 EUR.
 #[test]
 fn mf_d1_completed_collections_stay_below_what_is_stated() {
     let game = latest("dwarf-mine").unwrap();
@@ -162,7 +156,6 @@ fn mf_d1_completed_collections_stay_below_what_is_stated() {
     assert!(exact(most) / exact(10) > highest.bets, "{most} passes what was stated without what is carried");
 }
 
-/// Tries every choice on small numbers.
 #[test]
 fn mf_d1_gambles_are_in_the_highest_win() {
     fn most(at_risk: u64, cards: u32, first: bool, limit: u64, on_result: bool) -> u64 {
@@ -194,7 +187,6 @@ fn mf_d1_gambles_are_in_the_highest_win() {
             assert!(stated <= (3 * highest.max(offered)).into(), "{limit} {highest}: {stated} far above {offered}");
         }
     }
-    // Five right guesses on the highest line wins.
     let bewitched = latest("bewitched").unwrap();
     let stake = stake(bewitched);
     let of = bewitched.highest_win(&stake).unwrap();

@@ -1,5 +1,3 @@
-//! Automatic choices for absent players.
-
 use crate::common::seed;
 use motherlode_slots::{Awaiting, Choice, Draws, Game, Outcome, Stake, Terms, games, latest};
 use std::collections::BTreeSet;
@@ -17,7 +15,6 @@ fn smallest(game: &dyn Game) -> Stake {
     }
 }
 
-/// States the rules' choices independently. None turns a card.
 fn by_the_rules(stands: &Outcome) -> Choice {
     match stands.awaiting {
         Awaiting::Pick if stands.pick.unwrap().needs == 3 => crate::common::pick([0, 1, 2]),
@@ -81,7 +78,6 @@ fn dm_21_me_20_games_name_the_hours_that_their_rules_name() {
 
 #[test]
 fn pl_03_a_pick_for_the_player_is_worth_what_any_pick_is() {
-    // BW-06: the prize is drawn regardless of the vials.
     let game = latest("bewitched").unwrap();
     let picked = |number: u64, choice: Option<Choice>| {
         let mut round = game.open(&smallest(game), &WITH_GAMBLE).unwrap();

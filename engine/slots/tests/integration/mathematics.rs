@@ -40,7 +40,6 @@ fn bw_rtp_is_exact_for_every_lines_coins_and_coin_value() {
                 let sum: Exact = p[..4].iter().map(|part| &part.rtp).sum();
                 assert_eq!(sum, ratio(9410, 10_000));
                 assert_eq!(&sum + &p[4].rtp, ratio(9460, 10_000));
-                // 0.5 % times the coin value over 10.
                 assert_eq!((p[4].name.key, p[5].name.key), ("jackpot_seed", "jackpot_increments"));
                 assert_eq!(p[5].rtp, ratio(5 * coin_value_micros, 10_000_000_000));
                 stakes += 1;
@@ -50,12 +49,10 @@ fn bw_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     assert_eq!(stakes, 1500);
 }
 
-/// BW-15: without the crate's arithmetic, the chance is coins / 400,000.
 #[test]
 fn bw_15_the_jackpot_chance_is_proportional_to_the_coins_staked() {
     let naive = Naive::read();
     let model = model();
-    // Stops per reel with a visible scatter or bonus symbol.
     let shows = |role: &str| {
         let stops = |reel: usize| (0..naive.strips[reel].len()).map(move |stop| (reel, stop));
         let shows = |&(reel, stop): &(usize, usize)| (0..3).any(|row| naive.roles[naive.cell(reel, stop, row)] == role);
@@ -132,7 +129,6 @@ fn bw_15_the_wheel_turns_by_its_weights() {
     }
 }
 
-/// BW-01, BW-02: line wins are independent of the number of lines and equal a sum over symbol counts.
 #[test]
 fn bw_02_line_return_equals_the_sum_over_symbol_counts() {
     let naive = Naive::read();
@@ -142,7 +138,6 @@ fn bw_02_line_return_equals_the_sum_over_symbol_counts() {
         naive.strips.iter().map(|s| (0..n).map(|x| s.iter().filter(|&&c| c == x).count() as u64).collect()).collect();
     let mut coins = 0u64;
     let mut cells = [0; 5];
-    // All n^5 lines of symbols.
     let one_row = Naive { strips: vec![(0..n).collect(); 5], lines: vec![vec![0; 5]], ..Naive::read() };
     for place in 0..n.pow(5) {
         let mut rest = place;
@@ -162,7 +157,6 @@ fn bw_02_line_return_equals_the_sum_over_symbol_counts() {
     }
 }
 
-/// Derives a scan's totals without the evaluator.
 fn derived(model: &Windows, lines: u32) -> ScanTotals {
     let (max_win_coins, max_win_windows) = moments::max_win(model, lines);
     ScanTotals {
@@ -188,7 +182,6 @@ fn the_full_cycle_is_what_the_mathematics_says() {
     assert_eq!(totals.table.windows.iter().flatten().sum::<u64>(), 1 << 25);
 }
 
-/// Short strips with every symbol.
 fn strip() -> impl Strategy<Value = String> {
     let codes =
         prop::sample::subsequence(vec!["Wi", "Sc", "Me", "Fw", "Dw", "Ca", "Ra", "Bo", "Re", "Wi", "Fw", "Fw"], 4..=8);
@@ -242,12 +235,10 @@ fn the_par_sheet_is_consistent() {
         assert_eq!(par.bet_coins, u64::from(lines * coins));
     }
     let one = game.par(&stake(1, 1)).unwrap();
-    // On one line, the highest window is five wilds.
     assert_eq!((one.max_win_bets, one.max_win_probability), (ratio(10_000, 1), ratio(1, 1 << 25)));
     assert!(game.par(&stake(16, 1)).is_err());
 }
 
-/// Asserts a difference within 4 standard errors.
 fn close(what: &str, mean: f64, expected: &Exact, variance: f64, rounds: u64) {
     use num_traits::ToPrimitive;
     let off = (mean - expected.to_f64().unwrap()).abs();
@@ -306,7 +297,6 @@ fn the_tally_is_the_sum_of_the_rounds() {
         let paid = &steps[0];
         let scatter = paid.wins.iter().filter(|w| w.kind == WinKind::Scatter).map(|w| w.coins).sum();
         let lines = paid.round_win_coins - scatter;
-        // A bonus of the paid spin is the second step; later steps belong to free spins.
         let bonus = match (paid.spins[0].bonus, steps.get(1).and_then(|out| out.prize)) {
             (true, Some(Prize::Coins { coins, .. })) => coins,
             _ => 0,
@@ -332,7 +322,6 @@ fn the_tally_is_the_sum_of_the_rounds() {
     assert_eq!(simulate(bewitched(), &stake, Carried::default(), 8000, crate::common::seed(3)), Ok(tally));
 }
 
-/// Strips with frequent features make missing terms visible.
 #[test]
 fn the_variance_holds_where_free_spins_breed() {
     use num_traits::ToPrimitive;
@@ -414,7 +403,6 @@ fn the_moments_are_those_of_every_window_and_prize() {
     assert_eq!((round.mean, round.variance), (mean, variance));
 }
 
-/// PL-01, PL-21: name, version, date and hash are the data file's.
 #[test]
 fn the_game_names_itself_and_its_data() {
     use sha2::{Digest, Sha256};

@@ -33,13 +33,11 @@ fn with_strips(strips: [&str; 5]) -> Model {
     Model::of(&data).unwrap()
 }
 
-/// Model whose window at stop 0 shows these cells on the middle line.
 fn always(cells: [&str; 5]) -> Model {
     let strips = cells.map(|cell| [cell; 3].join(" "));
     with_strips(strips.each_ref().map(String::as_str))
 }
 
-/// Spins a model whose window repeats these cells in every row.
 fn shown(cells: [&str; 5], lines: u32, coins: u32) -> Outcome {
     let model = always(cells);
     step(&mut NeptuneRound::new(&model, &stake(lines, coins), &OPEN).unwrap(), Choice::Spin, 1)
@@ -49,7 +47,6 @@ fn name(symbol: u8) -> &'static str {
     &NAIVE.codes[usize::from(symbol)]
 }
 
-/// Returns the length of a line's run of treasures.
 fn treasures(line: usize, stops: &[usize]) -> usize {
     let on = |reel: &usize| NAIVE.roles[NAIVE.cell(*reel, stops[*reel], NAIVE.lines[line][*reel])] == "bonus";
     (0..5).take_while(on).count()
@@ -166,7 +163,6 @@ fn np_04_neptune_replaces_all_but_mermaid_and_treasure_and_only_the_best_is_paid
 
 #[test]
 fn np_05_mermaids_pay_anywhere_on_the_total_bet_and_are_added() {
-    // Stop 0 shows a mermaid, and no line wins.
     let model = with_strips(["Mm Tu Ga", "Lo Mm Do", "Oc Pe Mm", "Sh St Tu", "Pe Lo Sh"]);
     let mut round = NeptuneRound::new(&model, &stake(7, 3), &OPEN).unwrap();
     let out = step(&mut round, Choice::Spin, 5);
@@ -250,7 +246,6 @@ fn np_09_a_run_from_the_first_reel_starts_the_bonus_also_in_free_spins() {
 /// NP-09, NP-10: each line gives a separate pick, in line order, with the length of its run.
 #[test]
 fn np_10_np_13_every_line_gives_its_own_pick_of_as_many_objects_as_treasures() {
-    // On the game's strips two lines never start picks at once.
     for (cells, needs) in [(["Tr"; 5], 5), (["Tr", "Tr", "Tr", "Tr", "Lo"], 4), (["Tr", "Tr", "Tr", "Lo", "Tr"], 3)] {
         let model = always(cells);
         let mut round = NeptuneRound::new(&model, &stake(15, 2), &OPEN).unwrap();
@@ -312,7 +307,6 @@ fn np_11_amounts_are_times_the_coins_of_the_line_and_at_most_2500_in_all() {
     assert_eq!(seen, amounts);
 }
 
-/// NP-12: hidden amounts are independent of the pick.
 #[test]
 fn np_12_what_an_object_hides_is_fixed_when_the_bonus_starts() {
     let model = always(["Tr", "Tr", "Tr", "Lo", "Lo"]);
@@ -365,7 +359,6 @@ fn np_12_a_choice_that_is_not_awaited_or_malformed_changes_nothing() {
     assert_eq!(step(&mut round, pick([0, 1, 2]), 3), step(&mut other, pick([0, 1, 2]), 3));
 }
 
-/// NP-08: a series longer than a step loses no spins.
 #[test]
 fn np_08_a_long_series_goes_on_in_the_next_step() {
     let model = with_strips(["Mm Tu Ga", "Lo Mm Do", "Oc Pe Mm", "Sh St Tu", "Pe Lo Sh"]);
@@ -375,7 +368,6 @@ fn np_08_a_long_series_goes_on_in_the_next_step() {
     assert_eq!((out.spins.len(), out.free_spins_left, out.awaiting), (100, 10 + 9 * 100, Awaiting::FreeSpins));
 }
 
-/// PL-06: the same seeds and choices give the same outcomes, in new and reopened rounds.
 #[test]
 fn np_12_rounds_replay_and_reopen_the_same() {
     let mut first = Vec::new();

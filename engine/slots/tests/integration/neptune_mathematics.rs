@@ -18,7 +18,6 @@ use proptest::prelude::*;
 
 const FILE: &str = include_str!("../../games/neptune/1.0.toml");
 
-/// Evaluates every window whose first three stops are `wanted`: scatters, line coins and treasure runs.
 fn each_window(model: &Model, lines: u32, wanted: impl Fn([u16; 3]) -> bool, mut each: impl FnMut(usize, u64, &[u8])) {
     let played = Lines::first(lines);
     let reels = &model.windows.reels;
@@ -43,7 +42,6 @@ fn each_window(model: &Model, lines: u32, wanted: impl Fn([u16; 3]) -> bool, mut
     }
 }
 
-/// Visits every window that may start a bonus. Also returns the number of those without another win.
 fn counted(model: &Model, lines: u32, wanted: impl Fn([u16; 3]) -> bool) -> (TreasureTable, u64) {
     let mut table = TreasureTable::default();
     let mut alone = 0;
@@ -128,7 +126,6 @@ fn np_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     assert!(pars.len() == 35 && pars.windows(2).all(|pair| pair[0] == pair[1]));
 }
 
-/// Sums over all n^5 line cells without the crate's arithmetic, with free spins as a geometric series.
 #[test]
 fn np_rtp_equals_the_sum_over_symbol_counts() {
     let naive = Naive::of(FILE);
@@ -179,7 +176,6 @@ fn np_the_variance_is_that_of_every_window_and_amount() {
     let model = Model::of(&data).unwrap();
     let lines = 4;
     let amount = Amount::of(&model.objects);
-    // Given a window, treasures are independent amounts.
     let spread = &amount.squared - &amount.mean * &amount.mean;
     let cycle = exact(model.windows.reels.cycle());
     let bets = exact(lines);

@@ -13,8 +13,6 @@ fn conditional(par: &Par, key: &str) -> f64 {
     float(&par.conditional_rtps.iter().find(|of| of.key == key).unwrap().rtp)
 }
 
-/// Plays new players. Returns the mean return of the first spins, and statistics of the spin that reaches a carried
-/// state.
 fn played(game: &'static dyn Game, players: u64, spins: u32, reached: impl Fn(&Carried) -> bool) -> (f64, f64, f64) {
     let stake = stake(game);
     let bet = f64::from(game.check_stake(&stake).unwrap());
@@ -63,7 +61,6 @@ fn mf_d5_unlocking_is_stated_and_comes_so_when_it_is_played() {
         let rtp = float(&par.rtp);
         let first = ["new_player_100", "new_player_500", "new_player_1000"].map(|key| conditional(&par, key));
         assert!(first[0] < first[1] && first[1] < first[2] && first[2] < rtp, "{first:?}");
-        // After 1,000 spins nearly all features are unlocked, so the loss equals the cost of unlocking.
         assert!(((rtp - first[2]) * 1_000.0 - cost).abs() < 1.0);
     }
 }
@@ -111,7 +108,6 @@ fn mf_d5_dm_14_the_first_spins_of_a_new_player_of_dwarf_mine() {
     }
 }
 
-/// PL-43: games without carried figures state no first spins.
 #[test]
 fn pl_43_the_first_spins_are_stated_where_a_player_carries_something() {
     for game in games() {

@@ -9,12 +9,11 @@ const SPINS: usize = 60_000;
 
 /// Returns the 1 - 1e-6 quantile of chi-square by Wilson and Hilferty (1931).
 fn quantile(freedom: usize) -> f64 {
-    const NORMAL: f64 = 4.753_424; // 1 - 1e-6 quantile of the normal distribution.
+    const NORMAL: f64 = 4.753_424;
     let spread = 2.0 / (9.0 * freedom as f64);
     freedom as f64 * (1.0 - spread + NORMAL * spread.sqrt()).powi(3)
 }
 
-/// Returns chi-square of counts with equal expectations, and its quantile.
 fn evenness(counts: &[u32]) -> (f64, f64) {
     let mean = f64::from(counts.iter().sum::<u32>()) / counts.len() as f64;
     assert!(mean >= 10.0, "too few spins for so many classes");

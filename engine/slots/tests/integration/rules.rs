@@ -103,9 +103,7 @@ fn bw_02_a_line_win_is_its_pay_times_the_coins_of_the_line() {
     }
 }
 
-/// Returns combination and pay of the middle row.
 fn middle_line(cells: [&str; 5]) -> Option<(String, u8, u64)> {
-    // Fillers make the strip longer than the window.
     let strips = cells.map(|cell| format!("Re {cell} Pu Gr"));
     let strips: Vec<&str> = strips.iter().map(String::as_str).collect();
     let model = with_strips(strips.try_into().unwrap());
@@ -126,16 +124,13 @@ fn bw_03_wild_replaces_all_but_scatter_and_bonus() {
     assert_eq!(middle_line(["Wi", "Wi", "Bl", "Re", "Re"]), won("Wild", 2, 10));
     assert_eq!(middle_line(["Wi", "Wi", "Ca", "Re", "Re"]), won("Black Cat", 3, 25));
     assert_eq!(middle_line(["Wi", "Wi", "Wi", "Bl", "Re"]), won("Wild", 3, 100));
-    // Scatter and Bonus end a line, and wilds don't substitute them.
     assert_eq!(middle_line(["Sc", "Wi", "Sc", "Sc", "Sc"]), None);
     assert_eq!(middle_line(["Wi", "Sc", "Wi", "Wi", "Wi"]), None);
     assert_eq!(middle_line(["Me", "Wi", "Me", "Me", "Me"]), None);
     assert_eq!(middle_line(["Wi", "Wi", "Me", "Wi", "Wi"]), won("Wild", 2, 10));
-    // Left to right only.
     assert_eq!(middle_line(["Re", "Fw", "Fw", "Fw", "Fw"]), None);
 }
 
-/// Model whose windows show these numbers of scatters and bonus symbols, without line wins.
 fn always(scatters: usize, bonuses: usize) -> motherlode_slots::games::bewitched::model::Model {
     let strips: Vec<String> = (0..5)
         .map(|reel| {
@@ -153,7 +148,6 @@ fn always(scatters: usize, bonuses: usize) -> motherlode_slots::games::bewitched
 
 #[test]
 fn bw_04_two_to_five_scatters_pay_on_the_total_bet_and_award_free_spins() {
-    // 2 to 5 scatters of the paytable.
     let expected = [(0, 0), (0, 0), (1, 0), (3, 8), (15, 12), (100, 20)];
     for (count, (pays, free_spins)) in expected.into_iter().enumerate() {
         let model = always(count, 0);
@@ -224,7 +218,6 @@ fn bw_06_the_round_waits_for_three_different_vials() {
     assert_ne!(round.awaiting(), Awaiting::Pick);
 }
 
-/// BW-06: the prize depends only on the seed.
 #[test]
 fn bw_06_the_vials_do_not_move_the_odds() {
     let model = always(0, 3);
@@ -287,7 +280,6 @@ fn bw_15_a_closed_pool_awards_no_jackpot() {
             step(&mut round, Choice::Spin, 0);
             step(&mut round, crate::common::pick([0, 1, 2]), number).jackpot
         });
-        // With an open pool, the chance is 0.048.
         let won = won.count();
         assert!(if jackpot { won > 10 } else { won == 0 }, "{won}");
     }
@@ -351,7 +343,6 @@ fn bw_07_free_spins_come_from_scatters_and_from_the_bonus() {
     assert!(from_scatters > 0 && from_bonus > 0);
 }
 
-/// BW-08: free spins keep the stake.
 #[test]
 fn bw_08_free_spins_keep_lines_and_coins() {
     for (lines, coins) in [(3, 10), (1, 1)] {
@@ -385,7 +376,6 @@ fn bw_09_free_spins_win_free_spins_without_limit() {
     }
 }
 
-/// BW-06, BW-09: the rest of the series is played after the vials.
 #[test]
 fn bw_09_a_bonus_in_free_spins_pauses_the_series() {
     let model = always(2, 3);
@@ -429,8 +419,6 @@ fn bw_10_bonus_scatter_and_free_spin_wins_add_to_the_total() {
     assert!(features > 0);
 }
 
-/// PL-06: the same seeds and choices give the same, in a fresh round and a used buffer; a settled round refuses
-/// choices.
 #[test]
 fn pl_06_steps_replay_bit_for_bit() {
     let mut out = Outcome::default();
@@ -481,7 +469,6 @@ fn pl_06_version_1_6_is_frozen() {
 }
 
 proptest! {
-    /// Choices are resolved or refused without effect.
     #[test]
     fn any_sequence_of_choices_is_answered(
         choices in prop::collection::vec((0u8..9, any::<[u8; 3]>(), any::<u64>()), 1..40),

@@ -5,7 +5,6 @@ use std::path::Path;
 use motherlode_slots::{Game, game, games, latest, latest_games};
 use sha2::{Digest, Sha256};
 
-/// Logs of earlier programs, in hexadecimal.
 const GOLDEN: [&str; 2] =
     [include_str!("../../../../tests/golden/five-games.hex"), include_str!("../../../../tests/golden/one-machine.hex")];
 /// Versions played by those logs, with the SHA-256 of their files.
@@ -69,7 +68,6 @@ fn pl_01_every_game_has_its_first_rules_and_the_revised_ones_and_plays_the_lates
     assert_eq!(latest, all.iter().copied().filter(|of| !played(of.0, of.1)).collect::<Vec<_>>());
 }
 
-/// Returns whether a part contains the older one; additions are allowed.
 fn says(new: Option<&toml::Value>, old: &toml::Value) -> bool {
     match (new, old) {
         (Some(toml::Value::Table(new)), toml::Value::Table(old)) => {
@@ -82,7 +80,6 @@ fn says(new: Option<&toml::Value>, old: &toml::Value) -> bool {
     }
 }
 
-/// Odds, prizes and returns are equal in every version.
 #[test]
 fn pl_01_the_revised_rules_are_played_on_the_same_tables() {
     for (name, version, _) in PLAYED {
@@ -103,13 +100,11 @@ fn np_11_the_highest_treasure_is_over_all_lines_of_a_spin() {
     let model = Model::of(&parse(&text).unwrap()).unwrap();
     prove(&model).unwrap();
     assert_eq!((model.treasures.picks_max(), model.objects.highest(), model.objects.max_coins()), (5, 500, 2_500));
-    // With two Treasures in one window of the first reel, two lines can award picks.
     let double = text.replacen("\"Tu Pe Sh Do Sh Tr Oc Pe", "\"Tu Pe Sh Tr Sh Tr Oc Pe", 1);
     assert_ne!(double, text);
     let compile = |text: &str| Model::of(&parse(text)?).and_then(|model| prove(&model));
     let refused = |text: &str| compile(text).unwrap_err();
     assert!(matches!(refused(&double), ModelError::Part { part: "treasure", .. }), "{}", refused(&double));
-    // Version 1.0 limits each line, so only the return is wrong.
     let old = double.replacen("max_coins_of = \"spin\"", "max_coins_of = \"line\"", 1);
     assert!(matches!(refused(&old), ModelError::Return { .. }), "{}", refused(&old));
 }

@@ -21,7 +21,6 @@ static FREE_STRIPS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| strips("free_re
 static RESPIN_STRIPS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| strips("respin_reels"));
 
 const HIGH: [&str; 6] = ["Wi", "Wt", "Ca", "Ow", "Bo", "Br"];
-/// Combinations as sorted colours, in unlocking order.
 const FEATURES: [(&str, SpinKind); 4] = [
     ("BGR", SpinKind::HighSymbols),
     ("BBR", SpinKind::RandomWilds),
@@ -52,7 +51,6 @@ fn cells(spin: &Spin) -> Vec<u8> {
     (0..5).flat_map(|reel| (0..4).map(move |row| spin.cell(reel, row).unwrap())).collect()
 }
 
-/// WF-01, WF-03: tries every symbol per line, substituted by Wilds.
 fn naive_win(spin: &Spin, coins_per_line: u64) -> u64 {
     let best = |line: &Vec<usize>| {
         let shown: Vec<usize> = (0..5).map(|reel| usize::from(spin.cell(reel, line[reel]).unwrap())).collect();
@@ -100,7 +98,6 @@ fn spins(kind: SpinKind) -> impl Iterator<Item = (&'static Outcome, &'static Spi
     steps.flat_map(move |out| out.spins.iter().filter(move |spin| spin.kind == kind).map(move |spin| (out, spin)))
 }
 
-/// Returns the colours of Potions from the left.
 fn potions(out: &Outcome, spin: &Spin) -> String {
     let marks = out.marks_of(spin).iter().filter(|mark| mark.kind == MarkKind::Potion);
     marks.map(|mark| NAIVE.codes[mark.value as usize].chars().nth(1).unwrap()).collect()
@@ -151,7 +148,6 @@ fn wf_02_wins_are_in_proportion_to_the_bet() {
     assert_eq!(one.iter().map(|coins| coins * 10).collect::<Vec<_>>(), ten);
 }
 
-/// WF-04: only Wilds on fifty lines pay five Wilds in bets.
 #[test]
 fn wf_04_the_description_states_the_highest_win() {
     let facts = witch_feature().facts();
@@ -186,7 +182,6 @@ fn wf_05_potions_land_on_reels_2_3_4_at_most_one_a_reel_and_fall_out() {
                 for mark in landed {
                     *on.entry((mark.cell, mark.value)).or_insert(0u32) += 1;
                 }
-                // The Potion fell out and the cells above moved down.
                 assert!(cells(spin).iter().all(|&cell| NAIVE.roles[usize::from(cell)] != "collected"));
             }
         }
@@ -199,7 +194,6 @@ fn wf_05_potions_land_on_reels_2_3_4_at_most_one_a_reel_and_fall_out() {
     }
 }
 
-/// WF-05: windows equal their strips at the stops.
 #[test]
 fn wf_05_windows_are_the_strips_at_their_stops() {
     for (kind, strips) in
@@ -266,7 +260,6 @@ fn wf_08_random_wilds_are_placed_on_the_respins_reels() {
     assert!(numbers[&3] > numbers[&6]);
 }
 
-/// Asserts Wilds on these cells and the strips' symbols elsewhere.
 fn under_wilds(spin: &Spin, wilds: &BTreeSet<u8>) {
     for (cell, shown) in (0u8..).zip(cells(spin)) {
         let (reel, row) = (usize::from(cell / 4), usize::from(cell % 4));
@@ -393,7 +386,6 @@ fn wf_13_question_marks_become_high_symbols_each_on_its_own() {
     assert!(mixed > 500);
 }
 
-/// Counts Free Spins symbols on reels 1 and 5.
 fn outer(spin: &Spin) -> usize {
     let shown = cells(spin);
     assert!(shown[4..16].iter().all(|&cell| code(cell) != "FS"), "only on reels 1 and 5");
@@ -460,7 +452,6 @@ fn wf_17_respins_neither_start_nor_extend_free_spins() {
     }
 }
 
-/// WF-18: all wins are added.
 #[test]
 fn wf_18_all_wins_are_added() {
     for round in PLAYED.iter() {
@@ -498,7 +489,6 @@ fn wf_09_a_long_series_is_cut_into_steps() {
 }
 
 proptest! {
-    /// Choices are resolved or refused without effect, reproducibly.
     #[test]
     fn any_sequence_of_choices_is_answered(
         choices in prop::collection::vec((0u8..6, any::<u64>()), 1..40),

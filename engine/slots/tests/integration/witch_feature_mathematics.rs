@@ -46,7 +46,6 @@ fn wf_21_the_long_run_return_is_the_published_one() {
     }
 }
 
-/// WF-21: wins are proportional to the coins per line.
 #[test]
 fn wf_21_the_return_is_the_same_at_every_bet() {
     let limits = &witch_feature().info().limits;
@@ -56,7 +55,6 @@ fn wf_21_the_return_is_the_same_at_every_bet() {
     assert_eq!((&par.parts, &par.rtp, &par.hit_frequency), (&other.parts, &other.rtp, &other.hit_frequency));
     assert_eq!(par.parts.iter().map(|part| &part.rtp).sum::<Exact>(), par.rtp);
     assert_eq!((par.bet_coins, other.bet_coins), (50, 500));
-    // Combinations sum to the line wins of the paid spin.
     let rows: Exact = par.reel_sets[0].combinations.iter().map(|row| &row.rtp).sum();
     assert_eq!(rows, par.part("base_lines"));
     assert!(witch_feature().par(&stake(10_000, 11)).is_err());
@@ -86,7 +84,6 @@ fn the_full_cycle_of_short_reels_is_what_the_mathematics_says() {
     let totals = scan::scan(&model.respin, 50, 0..model.respin.reels.cycle());
     assert_eq!(means.respin_wins, ratio(totals.hits, model.respin.reels.cycle()));
     assert_eq!(moments::hits(&model.respin, 50), totals.hits);
-    // Four of nine and four of eight stops show the symbol.
     assert_eq!(means.trigger, ratio(4, 9) * ratio(4, 8));
 }
 
@@ -139,14 +136,12 @@ fn wf_21_played_rounds_return_what_the_mathematics_says() {
     assert!((deviation / par.std_dev - 1.0).abs() < 0.1, "{deviation} against {}", par.std_dev);
 }
 
-/// WF-21: a player kept in a locked state has its conditional return.
 #[test]
 fn wf_21_locked_states_return_what_the_description_states() {
     let model = model();
     let means = Means::of(&model);
     let par = witch_feature().par(&stake(10_000, 1)).unwrap();
     for (locked, of) in par.conditional_rtps.iter().filter(|of| of.key.starts_with("unlocked_")).enumerate() {
-        // Locked features are replaced by Explosions.
         let explosion = par::chance_of_explosion(&model) * &means.explosion;
         let missing: Exact =
             (locked + 1..4).map(|place| &means.combinations[place] * (&means.features[place] - &explosion)).sum();

@@ -33,7 +33,6 @@ pub fn seed(number: u64) -> Seed {
     seed
 }
 
-/// Returns the game with other strips, without a check of the return.
 pub fn with_strips(strips: [&str; 5]) -> Model {
     let mut data: GameData = file::parse(FILE).unwrap();
     data.reels.strips = strips.map(str::to_owned).to_vec();
@@ -67,7 +66,6 @@ pub fn play(round: &mut dyn Round, draws: &mut Draws) -> Vec<Outcome> {
     steps
 }
 
-/// Data file in the terms of the rules.
 pub struct Naive {
     pub codes: Vec<String>,
     pub roles: Vec<String>,
@@ -104,7 +102,6 @@ impl Naive {
         }
     }
 
-    /// Reads another set of strips.
     pub fn on_strips(&self, file: &str, set: &str) -> Self {
         let table: toml::Table = file.parse().unwrap();
         let strips = table[set]["strips"].as_array().unwrap().iter();
@@ -113,13 +110,11 @@ impl Naive {
         Self { strips, ..Self::of(file) }
     }
 
-    /// Returns the symbol with strip position `stop` in the top row.
     pub fn cell(&self, reel: usize, stop: usize, row: usize) -> usize {
         let strip = &self.strips[reel];
         strip[(stop + row) % strip.len()]
     }
 
-    /// Returns the best pay over all symbols, with wilds.
     pub fn line(&self, line: usize, stops: &[usize]) -> u64 {
         let cells: Vec<usize> = (0..5).map(|r| self.cell(r, stops[r], self.lines[line][r])).collect();
         let tried = |symbol: usize| {
@@ -131,7 +126,6 @@ impl Naive {
         (0..self.codes.len()).map(tried).max().unwrap()
     }
 
-    /// Counts visible symbols of a role.
     pub fn count(&self, role: &str, stops: &[usize]) -> usize {
         let cells = (0..5).flat_map(|reel| (0..3).map(move |row| (reel, row)));
         cells.filter(|&(reel, row)| self.roles[self.cell(reel, stops[reel], row)] == role).count()

@@ -57,7 +57,6 @@ pub fn open(coin_value_micros: u64, carried: Carried) -> Box<dyn Round> {
     dwarf_mine().open(&stake(coin_value_micros), &Terms::plain(carried)).unwrap()
 }
 
-/// Plays consecutive rounds of a player. Returns each with its initial figures.
 pub fn rounds(number: usize, seed_number: u64) -> Vec<(Carried, Vec<Outcome>)> {
     let mut draws = Draws::from_seed(seed(seed_number));
     let mut carried = Carried::default();
@@ -73,7 +72,6 @@ pub fn rounds(number: usize, seed_number: u64) -> Vec<(Carried, Vec<Outcome>)> {
     all
 }
 
-/// Data file in the terms of the rules.
 pub struct Naive {
     pub codes: Vec<String>,
     pub roles: Vec<String>,
@@ -118,7 +116,6 @@ impl Naive {
         &self.roles[usize::from(self.index(code))]
     }
 
-    /// Returns the strips, with the super-high symbol in Collection Free Spins.
     pub fn strips(&self, kind: SpinKind) -> Vec<Vec<String>> {
         let with = |super_high: Option<&String>| {
             let symbol = |code: &String| if code == "*" { super_high.cloned() } else { Some(code.clone()) };
@@ -138,7 +135,6 @@ impl Naive {
         (0..spin.reels).map(|reel| (0..spin.rows).map(|row| code(reel, row)).collect()).collect()
     }
 
-    /// Follows each way cell by cell. Returns reels, ways and coins by symbol.
     pub fn wins(&self, window: &[Vec<String>]) -> BTreeMap<String, (u8, u64, u64)> {
         let mut wins = BTreeMap::new();
         for (code, pays) in &self.pays {

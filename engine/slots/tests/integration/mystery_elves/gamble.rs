@@ -13,7 +13,6 @@ fn gambling(gamble_max_minor: u64) -> Terms {
     Terms { double: true, gamble_max_minor, ..terms() }
 }
 
-/// Plays until a feature wins. Returns the round and the win.
 fn won(limit: u64) -> (Box<dyn Round>, u64) {
     let mut round = elves().open(&buy(1), &gambling(limit)).unwrap();
     step(&mut *round, Choice::Spin, 1);
@@ -21,7 +20,6 @@ fn won(limit: u64) -> (Box<dyn Round>, u64) {
     (round, out.round_win_minor)
 }
 
-/// Returns the first seed with this result.
 fn seed_that(wins: bool) -> u64 {
     (0..).find(|&number| (Draws::from_seed(seed(number)).below(2) == 0) == wins).unwrap()
 }
@@ -89,7 +87,6 @@ fn me_15_at_most_ten_cards() {
 #[test]
 fn me_15_a_double_past_the_limit_is_not_offered() {
     let (_, win) = won(LIMIT);
-    // The gamble ends if the next card could exceed the limit.
     for (limit, open) in [(4 * win, Awaiting::Double), (4 * win - 1, Awaiting::Nothing)] {
         let (mut round, _) = won(limit);
         let out = step(&mut *round, Choice::Double(Card::RedHeart), seed_that(true));

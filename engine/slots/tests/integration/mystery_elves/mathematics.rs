@@ -26,7 +26,6 @@ fn me_rtp_the_return_is_the_published_one() {
     assert_eq!((other.rtp, other.parts, other.bet_coins), (par.rtp, par.parts, 200));
 }
 
-/// Counts Bonus symbols without the crate's code.
 #[test]
 fn windows_are_those_of_the_full_cycle() {
     let model = with(|data| {
@@ -143,7 +142,6 @@ fn products(factors: &[(u64, Exact)], count: usize) -> Vec<(u64, Exact)> {
     (0..count).fold(vec![(1, exact(1))], |all, _| more(all))
 }
 
-/// Counts the remaining respins and follows every position.
 #[test]
 fn me_10_me_11_me_12_the_chain_is_that_of_respins() {
     let model = with(|_| ());
@@ -152,7 +150,6 @@ fn me_10_me_11_me_12_the_chain_is_that_of_respins() {
     let full = at_end(&model.hold_and_win, |o, m| exact(u8::from(o + m == 15)));
     let count = at_end(&model.hold_and_win, |o, m| exact(o + m));
     for start in 6..=15usize {
-        // chance[held][respins left]; ended ones are summed.
         let mut chance = vec![[0.0; 4]; 16];
         chance[start][3] = 1.0;
         let (mut fulls, mut held_at_end) = (0.0, 0.0);
@@ -189,7 +186,6 @@ fn me_10_me_11_me_12_the_chain_is_that_of_respins() {
     }
 }
 
-/// Within 4 sigma of the sample deviation.
 #[test]
 fn play_returns_what_the_mathematics_says() {
     for (stake, rounds) in [(stake(1), 400_000), (buy(3), 20_000)] {

@@ -17,7 +17,6 @@ pub fn file() -> GameData {
     file::parse(FILE).unwrap()
 }
 
-/// Returns the game with changed data, without a check of the return.
 pub fn with(change: impl FnOnce(&mut GameData)) -> Model {
     let mut data = file();
     change(&mut data);
@@ -48,7 +47,6 @@ pub fn step(round: &mut dyn Round, choice: Choice, number: u64) -> Outcome {
     out
 }
 
-/// Plays a round without the gamble.
 pub fn play(model: &Model, stake: &Stake, draws: &mut Draws) -> Vec<Outcome> {
     let mut round = MysteryElvesRound::new(model, stake, &terms()).unwrap();
     let mut steps = Vec::new();
@@ -60,7 +58,6 @@ pub fn play(model: &Model, stake: &Stake, draws: &mut Draws) -> Vec<Outcome> {
     steps
 }
 
-/// Returns kind and value of a window's Bonus symbols, by cell.
 pub fn carried(out: &Outcome, spin: &Spin) -> [Option<(MarkKind, u32)>; 15] {
     let mut cells = [None; 15];
     for mark in out.marks_of(spin) {
@@ -69,7 +66,6 @@ pub fn carried(out: &Outcome, spin: &Spin) -> [Option<(MarkKind, u32)>; 15] {
     cells
 }
 
-/// Data file in the terms of the rules.
 pub struct Naive {
     pub codes: Vec<String>,
     pub roles: Vec<String>,
@@ -115,7 +111,6 @@ impl Naive {
         })
     }
 
-    /// Returns the best pay over all symbols; wilds substitute all but Bonus.
     pub fn line(&self, line: usize, window: &[usize; 15]) -> u64 {
         let cells: Vec<usize> = (0..5).map(|reel| window[reel * 3 + self.lines[line][reel]]).collect();
         let tried = |symbol: usize| {

@@ -11,7 +11,6 @@ fn revised() -> &'static dyn Game {
     game("mystery-elves", "1.0.1").unwrap()
 }
 
-/// Plays until a feature wins. Returns the round and the win.
 fn won(limit: u64) -> (Box<dyn Round>, u64) {
     let gambling = Terms { double: true, gamble_max_minor: limit, ..terms() };
     let mut round = revised().open(&buy(1), &gambling).unwrap();
@@ -20,7 +19,6 @@ fn won(limit: u64) -> (Box<dyn Round>, u64) {
     (round, out.round_win_minor)
 }
 
-/// Returns the first seed with this result.
 fn seed_that(wins: bool) -> u64 {
     (0..).find(|&number| (Draws::from_seed(seed(number)).below(2) == 0) == wins).unwrap()
 }
@@ -57,7 +55,6 @@ fn me_15_the_gamble_ends_once_the_win_has_passed_the_limit() {
         }
         assert_eq!(turned, cards, "a win of {win} and a limit of {limit}");
     }
-    // Halving brings the win within the limit, unless the gamble has ended.
     let (mut round, _) = won(win);
     step(&mut *round, Choice::Halve, 1);
     assert_eq!(step(&mut *round, Choice::Double(Card::RedHeart), seed_that(true)).awaiting, Awaiting::Double);
@@ -117,7 +114,6 @@ fn me_05_special_wins_have_names() {
     assert!(revealed.iter().all(|bets| named.iter().any(|of| of.1 == *bets)), "whatever is revealed has a name");
 }
 
-/// ME-01: equal draws give equal windows and wins.
 #[test]
 fn me_01_both_versions_play_the_same() {
     for number in 0..200 {

@@ -8,7 +8,6 @@ use motherlode_slots::{
 
 use crate::mystery_elves::naive::{Naive, buy, carried, elves, file, play, seed, stake, step, terms, with};
 
-/// Returns the positions row by row.
 fn reading() -> impl Iterator<Item = usize> {
     (0..3).flat_map(|row| (0..5).map(move |reel| reel * 3 + row))
 }
@@ -67,7 +66,6 @@ fn me_03_a_wild_stands_for_every_symbol_but_bonus() {
     let code = |index: usize| u8::try_from(index).unwrap();
     let wild = naive.roles.iter().position(|role| role == "wild").unwrap();
     let best = |line: usize, cells: [usize; 5]| {
-        // Bonus doesn't pay on lines.
         let mut window = [[code(naive.bonus); motherlode_slots::parts::reels::ROWS_MAX]; 5];
         for (reel, cell) in cells.into_iter().enumerate() {
             window[reel][naive.lines[line][reel]] = code(cell);
@@ -112,7 +110,6 @@ fn me_04_every_bonus_carries_a_value_or_a_function() {
     assert_eq!(seen.len(), 18 + 2, "{seen:?}");
 }
 
-/// ME-09, ME-10: six Bonus symbols start it; fewer pay nothing.
 #[test]
 fn me_09_me_10_six_bonus_symbols_start_the_feature() {
     let (naive, model) = (Naive::read(), with(|_| ()));
@@ -133,7 +130,6 @@ fn me_09_me_10_six_bonus_symbols_start_the_feature() {
     assert!(started[5] > 100 && started[6] > 100 && started[7] > 100, "{started:?}");
 }
 
-/// Replays a feature by the rules from its windows.
 #[test]
 fn me_05_me_06_me_07_me_08_me_11_me_12_me_13_a_feature_is_that_of_the_rules() {
     let plain = with(|_| ());
@@ -197,7 +193,6 @@ fn me_05_me_06_me_07_me_08_me_11_me_12_me_13_a_feature_is_that_of_the_rules() {
             full += u32::from(is_full);
             assert_eq!(last.multiplier, if is_full { FULL_SCREEN } else { 1 });
             let bets = (paid * product + turned) * if is_full { 2 } else { 1 };
-            // ME-13: all at the feature's end, in total bets of 20 coins.
             assert_eq!(feature.prize, Some(Prize::Coins { multiple: u32::try_from(bets).unwrap(), coins: bets * 20 }));
             assert_eq!(feature.part_coins[..2], [0, bets * 20]);
             assert_eq!(feature.round_win_coins, spin.round_win_coins + bets * 20);
@@ -228,7 +223,6 @@ fn me_13_the_feature_has_reels_of_its_own() {
     assert!(data.reels.strips.iter().all(|strip| share(strip) != share(&data.feature.strip)));
 }
 
-/// ME-18: 70 bets; every bought window has at least six Bonus symbols.
 #[test]
 fn me_18_the_bought_feature_costs_70_bets_and_starts_at_once() {
     let naive = Naive::read();
@@ -286,7 +280,6 @@ fn me_rtp_every_stake_plays_alike() {
     }
 }
 
-/// A reopened round equals a new one.
 #[test]
 fn a_round_replays() {
     let mut reopened = elves().open(&stake(1), &terms()).unwrap();

@@ -43,7 +43,6 @@ struct Data {
     reels: ReelsData,
 }
 
-/// Wins that light the lantern, and its pay.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SparksData {
@@ -51,7 +50,6 @@ struct SparksData {
     pays_bets: u32,
 }
 
-/// Rounds per jackpot.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JackpotData {
@@ -101,17 +99,14 @@ impl Lantern {
     }
 }
 
-/// Chance of a win.
 fn hits(windows: &Windows) -> Exact {
     exact(moments::hits(windows, 1)) / exact(windows.reels.cycle())
 }
 
-/// Return of the lantern: every win is a spark.
 fn lantern_mean(windows: &Windows, sparks: SparksData) -> Exact {
     hits(windows) * ratio(sparks.pays_bets, sparks.needs)
 }
 
-/// Return of the line.
 fn lines_mean(windows: &Windows) -> Exact {
     let table = moments::spin_table(windows, 1);
     exact(table.line_coins.iter().flatten().sum::<u64>()) / exact(windows.reels.cycle())
@@ -186,7 +181,6 @@ impl Game for Lantern {
     }
 }
 
-/// The spin, then the gamble.
 struct LanternRound {
     game: &'static Lantern,
     bet: LineBet,
@@ -198,7 +192,6 @@ struct LanternRound {
 }
 
 impl LanternRound {
-    /// Adds a spark for a win. Returns the coins of a lit lantern.
     fn spark(&self, out: &mut Outcome) -> u64 {
         let SparksData { needs, pays_bets } = self.game.sparks;
         let mut carried = self.terms.carried;
