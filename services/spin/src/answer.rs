@@ -9,7 +9,7 @@ use motherlode_proto::{
 };
 use prost::Message;
 
-/// Parts of an answer that the commit does not have.
+/// Parts of an answer outside of the step's commit.
 pub(crate) struct Answer {
     /// Seal in the step's commit.
     seal: Option<Seal>,
@@ -19,7 +19,7 @@ pub(crate) struct Answer {
     bet: Minor,
     campaign: Option<SmolStr>,
     state: RoundState,
-    /// Outcome if it shows more than the log.
+    /// Outcome with more than the log has.
     shown: Option<Box<Outcome>>,
 }
 
@@ -35,14 +35,13 @@ impl PlayedBytes {
     }
 
     pub(crate) fn message(&self) -> Played {
-        // Decoding cannot fail: the bytes were encoded here.
+        // The bytes were encoded here.
         Played::decode(&*self.0).unwrap_or_default()
     }
 }
 
 impl Answer {
-    /// Creates it for a step. `shown` is the outcome if it shows more than the log; `over` means that the step settled
-    /// the round.
+    /// Creates it for a step. `over` means that the step settled the round.
     pub(crate) fn of(started: &RoundStarted, step: &StepResolved, shown: Option<Box<Outcome>>, over: bool) -> Self {
         Self {
             seal: sealed(step),
@@ -56,17 +55,16 @@ impl Answer {
         }
     }
 
-    /// Returns whether it belongs to the logged step. Another attempt of the request may have been first, with another
-    /// draw and seal.
+    /// Returns whether it belongs to the logged step. Another attempt of the request, with another seal, may have been
+    /// first.
     pub(crate) fn is_to(&self, step: &StepResolved) -> bool {
         self.seal.is_some() && (self.seal, self.round, self.step) == (sealed(step), step.round, step.step)
     }
 
-    /// Encodes the answer from the step's commit.
     pub(crate) fn completed(&self, logged: &Logged, step: &StepResolved, jackpot: Option<&JackpotWin>) -> PlayedBytes {
         let commit = &logged.commit;
         let balance = match commit.events.first() {
-            // Balance that the operator's wallet reported, before any win.
+            // Reported by the wallet before any win.
             Some(Event::DebitConfirmed { told, .. }) => *told,
             _ => balance_after(logged, self.currency),
         };

@@ -32,22 +32,17 @@ pub struct SpinApi {
     pub(crate) registry: SessionRegistry,
     pub(crate) pace: Pace,
     pub(crate) waits: Waits,
-    /// Initial balance of demo play, in minor units.
+    /// Initial balance of demo play.
     pub(crate) demo_balance: Minor,
-    /// Coin values by currency.
     pub(crate) ladders: Arc<Ladders>,
-    /// Superseded rules versions that accept new bets (PL-41).
     pub(crate) superseded: SupersededRules,
-    /// Wallets of operators that keep their players' money.
     pub(crate) wallets: Wallets,
-    /// Highest cost of an operator's open campaigns, in EUR (PL-36).
+    /// Caps on open campaigns, in EUR (PL-36).
     pub(crate) campaign_caps: Arc<BTreeMap<String, Nano>>,
 }
 
-/// Decides a step.
 type Decide<'a> = dyn Fn(&State, &Drawing<'_>) -> Result<Decided, Undecided> + Sync + 'a;
 
-/// Request of a step.
 struct Named<'a> {
     stream: &'a StreamId,
     request_id: &'a str,
@@ -79,14 +74,13 @@ impl SpinApi {
         }
     }
 
-    /// Sets the limits of sessions, their number of operators, and the profiles.
+    /// Sets limits, number of operators and profiles.
     #[must_use]
     pub fn with_sessions(self, limits: SessionLimits, operators: usize, profiles: Profiles) -> Self {
         Self { registry: SessionRegistry::new(self.ledgers.clone(), limits, operators, profiles), ..self }
     }
 
-    /// Returns the rules of a new bet, and records an action in its session. Fails if the rules version is superseded
-    /// or the session refuses the bet.
+    /// Returns the rules of a new bet, which counts as an action in its session. Fails on a superseded version.
     pub(crate) fn rules_for(&self, bet: &Bet) -> Result<PlayRules, Refusal> {
         superseded::check(&self.superseded, bet)?;
         self.registry.rules_for(bet.session, &bet.account.stream, (bet.game.name(), bet.account.currency))
@@ -101,36 +95,35 @@ impl SpinApi {
         }
     }
 
-    /// Returns the time of a stream's partition.
     pub(crate) fn now(&self, stream: &StreamId) -> Result<Now, Refusal> {
         self.ledgers.of(stream).map(Now::of)
     }
 
-    /// Sets how long rounds wait for players.
+    /// Sets waiting times.
     #[must_use]
     pub fn with_waits(self, waits: Waits) -> Self {
         Self { waits, ..self }
     }
 
-    /// Sets currencies and coin ladders.
+    /// Sets coin ladders.
     #[must_use]
     pub fn with_ladders(self, ladders: Arc<Ladders>) -> Self {
         Self { ladders, ..self }
     }
 
-    /// Sets superseded rules versions that accept new bets (PL-41).
+    /// Sets superseded versions that accept bets (PL-41).
     #[must_use]
     pub fn with_superseded(self, superseded: SupersededRules) -> Self {
         Self { superseded, ..self }
     }
 
-    /// Sets the operators' own wallets (PL-31).
+    /// Sets the wallets (PL-31).
     #[must_use]
     pub fn with_wallets(self, wallets: Wallets) -> Self {
         Self { wallets, ..self }
     }
 
-    /// Sets caps on the cost of operators' open campaigns (PL-36).
+    /// Sets campaign caps (PL-36).
     #[must_use]
     pub fn with_campaign_caps(self, caps: impl IntoIterator<Item = (String, Nano)>) -> Self {
         Self { campaign_caps: Arc::new(caps.into_iter().collect()), ..self }
@@ -151,7 +144,6 @@ impl SpinApi {
         self.bet(&Bet::parse(caller, &self.ledgers, &self.ladders, request)?, metadata).await
     }
 
-    /// Plays a checked bet.
     pub(crate) async fn bet(&self, bet: &Bet, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
         if let Some(wallet) = self.wallets.of(&bet.account.stream) {
             return self.bet_seamless(wallet, bet, metadata).await;
@@ -159,7 +151,7 @@ impl SpinApi {
         self.bet_here(bet, metadata, None).await
     }
 
-    /// Plays a bet from the player's account, or with a debit confirmed by the operator's wallet.
+    /// Plays a bet from the account, or with a debit confirmed by the wallet.
     pub(crate) async fn bet_here(
         &self,
         bet: &Bet,
@@ -191,7 +183,6 @@ impl SpinApi {
         self.move_on(&play, metadata).await
     }
 
-    /// Plays a checked choice.
     pub(crate) async fn move_on(&self, play: &Move, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
         let session = self.act(play.session, &play.round);
         let state = |books: &Books| State::of_player(books, &play.round.stream);
@@ -204,7 +195,7 @@ impl SpinApi {
         self.play(&named, metadata, (&state, &decide)).await
     }
 
-    /// Checks a player's action in a round: by its session if it has one, otherwise that the game is not held (BW-27).
+    /// Checks an action in a round by its session, or else that the game is not held (BW-27).
     pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
         let (stream, now) = (&round.stream, self.now(&round.stream)?);
         let game = self.ledgers.of(stream)?.books_of(stream, |books| {
@@ -263,7 +254,7 @@ impl SpinApi {
     }
 }
 
-/// Returns whether state that the decision depends on has changed, so that the step must be decided again.
+/// Returns whether the decision's state has changed.
 pub(crate) fn is_stale(error: &AppendError) -> bool {
     matches!(
         error,

@@ -3,23 +3,21 @@
 use motherlode_books::{Automatic, Event, InternalRequest, OpenRound, SmolStr};
 use motherlode_ledger::fields::RoundId;
 
-/// Requested automatic step.
 pub(crate) struct Asked<'a> {
     pub(crate) round: &'a RoundId,
     pub(crate) request_id: SmolStr,
     pub(crate) fingerprint: [u8; 16],
-    /// Returns the reason for the step, given the open round; `None` if there is no reason any more.
+    /// Returns the reason; `None` if there is none any more.
     pub(crate) why: &'a (dyn Fn(&OpenRound) -> Option<Automatic> + Sync),
     /// Actor to log with the step.
     pub(crate) acted: Option<Event>,
 }
 
-/// Returns the request id of an automatic step without a caller's request.
+/// Returns the request id of a step without a caller.
 pub(crate) fn step_request_id(round: u64, step: u32) -> String {
     InternalRequest::AutomaticStep { round, step }.to_string()
 }
 
-/// Returns the number of a round's next step.
 pub(crate) fn next_step(open: &OpenRound) -> u32 {
     u32::try_from(open.steps.len()).unwrap_or(u32::MAX).saturating_add(1)
 }

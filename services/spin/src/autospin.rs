@@ -34,27 +34,25 @@ const REQUEST_ID_MAX: usize = 59;
 /// Longest pause between two rounds.
 const PAUSE_MS_MAX: u32 = 60_000;
 
-/// Running series.
 struct Series {
     api: SpinApi,
     request_id: SmolStr,
-    /// Bet of every spin, with the request id of the next.
+    /// Bet with the request id of the next spin.
     bet: Bet,
     progress: Autospin,
-    /// Number of started spins.
+    /// Started spins.
     spins: u32,
     pause: Duration,
     next: Next,
     /// Win to collect before the next spin.
     waiting: Option<Waiting>,
-    /// Metadata of the series' request.
     metadata: MetadataMap,
 }
 
 /// Round with a win that can be doubled.
 struct Waiting {
     round: RoundId,
-    /// Number of the collecting step.
+    /// Collecting step.
     step: u32,
 }
 
@@ -64,14 +62,12 @@ struct Counted {
     waiting: Option<Waiting>,
 }
 
-/// Next move of a series.
 enum Next {
     /// Stops: the first bet could exceed the loss limit (DM-26).
     Prevented,
     Spin,
     /// Waits until the round is finished and its award is priced.
     Finish(RoundId),
-    /// Ends the stream.
     Over,
 }
 
@@ -92,7 +88,7 @@ impl SpinApi {
         Ok(read?)
     }
 
-    /// Follows the log until a round is finished, or only waits for the double.
+    /// Waits until a round is finished, or only waits for the double.
     async fn finished(&self, round: &RoundId) -> Result<Counted, Refusal> {
         let ledger = self.ledgers.of(&round.stream)?;
         let mut head = ledger.head();
@@ -189,7 +185,6 @@ impl Series {
         })
     }
 
-    /// Returns the next answer; `None` after the last.
     async fn step(&mut self) -> Option<AutospinResponse> {
         let stop = self.api.stop.clone();
         match std::mem::replace(&mut self.next, Next::Over) {
@@ -221,8 +216,8 @@ impl Series {
         }
     }
 
-    /// Pauses before a spin: first the requested pause, except before the first spin, then the jurisdiction's (PL-26).
-    /// Does not pause before a spin that is already logged.
+    /// Pauses as requested, except before the first spin, and then as the jurisdiction requires (PL-26). Skips logged
+    /// spins.
     async fn rest(&self) {
         if self.played_before() {
             return;
@@ -245,7 +240,6 @@ impl Series {
         }
     }
 
-    /// Returns whether the next spin is already logged.
     fn played_before(&self) -> bool {
         let stream = &self.bet.account.stream;
         let ledger = self.api.ledgers.of(stream);
@@ -273,7 +267,6 @@ impl Series {
         Ok(self.answer(Some(played), AutospinStop::Unspecified))
     }
 
-    /// Counts a finished round and sets the next move.
     fn count(&mut self, played: Option<Played>, counted: Counted) -> AutospinResponse {
         let stop = match self.progress.finish(counted.round) {
             None => {
@@ -312,14 +305,13 @@ impl Series {
     }
 }
 
-/// Checks that autoplay is allowed. If the session is over, the spin itself fails.
+/// Checks that autoplay is allowed. A finished session fails in the spin itself.
 fn allowed(api: &SpinApi, bet: &Bet) -> Result<(), Refusal> {
     api.rules_for(bet).map_or(Ok(()), |rules| rules.autoplay())
 }
 
 impl Bet {
-    /// Creates the bet of each spin. Its fingerprint covers the whole series, so that the same request id with other
-    /// limits is refused.
+    /// Creates the bet of each spin. Its fingerprint covers the series with its limits.
     fn of_series(caller: &Caller, api: &SpinApi, request: &AutospinRequest) -> Result<Self, Refusal> {
         let spin = SpinRequest {
             request_id: request.request_id.clone(),
@@ -343,7 +335,6 @@ impl Bet {
     }
 }
 
-/// Converts a loss limit by the game's rule.
 fn loss_stop(rule: AutoplayLoss, limit: Minor, bet: &Bet) -> Result<LossStop, Refusal> {
     Ok(match rule {
         AutoplayLoss::Passed => LossStop::Passed(limit),
@@ -356,7 +347,7 @@ fn loss_stop(rule: AutoplayLoss, limit: Minor, bet: &Bet) -> Result<LossStop, Re
     })
 }
 
-/// Returns how a spin ended, if it settled its round or only the double is left.
+/// Returns how a spin ended, if only the double is left.
 fn finished_at_once(played: &Played) -> Result<Option<Counted>, Refusal> {
     let amount = |money: &Option<Money>| money.as_ref().map_or(Minor::ZERO, |it| Minor(it.amount_minor));
     let outcome = played.outcome.as_ref();
@@ -383,8 +374,8 @@ fn collectable(round: &Round) -> Option<usize> {
     round.steps.iter().position(waits)
 }
 
-/// Returns how a round ended; `None` while it is open, except for the double, or has an unpriced jackpot. In a voided
-/// round only the jackpot counts (BW-19).
+/// Returns how a round ended; `None` while it is open, except for the double, or has an unpriced jackpot. A void leaves
+/// only the jackpot (BW-19).
 fn ended(round: &Round) -> Option<FinishedRound> {
     let collectable = collectable(round);
     let is_open = round.state() == RoundState::Open && collectable.is_none();

@@ -35,16 +35,13 @@ pub(crate) struct Bet {
     pub(crate) drawn: DrawnFor,
     /// Campaign of a free round.
     pub(crate) campaign: Option<SmolStr>,
-    /// Request id of the bet's Autospin series.
+    /// Autospin series.
     pub(crate) series: Option<SmolStr>,
-    /// Offered ladders.
     pub(crate) ladders: Arc<Ladders>,
 }
 
-/// Source of a stake.
 enum Staked<'a> {
     Own(CoinValue, &'a Stake),
-    /// Campaign.
     Granted(SmolStr),
 }
 
@@ -56,11 +53,11 @@ pub(crate) struct Move {
     pub(crate) choice: Choice,
     pub(crate) session: Option<SessionId>,
     pub(crate) drawn: DrawnFor,
-    /// Request id of the choice's Autospin series.
+    /// Autospin series.
     pub(crate) series: Option<SmolStr>,
 }
 
-/// Parts of a request that concern its draw.
+/// Draw's part of a request.
 #[derive(Clone, Default)]
 pub(crate) struct DrawnFor {
     /// Client seed; if empty, the request id is used.
@@ -83,7 +80,7 @@ impl DrawnFor {
 }
 
 impl Bet {
-    /// Checks a request. The stake of a free round is read from the ledger.
+    /// Checks a request, with a free round's stake from the ledger.
     pub(crate) fn parse(
         caller: &Caller,
         ledgers: &Ledgers,

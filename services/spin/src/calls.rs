@@ -53,7 +53,6 @@ pub struct Calls {
     outcome: Outcome,
     /// Timer for the oldest bet, or an older one.
     patience: Option<Pin<Box<Sleep>>>,
-    /// Answers of separate futures.
     others: FuturesUnordered<BoxFuture<'static, Answered>>,
 }
 
@@ -80,7 +79,6 @@ pub struct Call {
 /// Number and answer of a call.
 pub type Answered = (u64, Result<PlayedBytes, Refusal>);
 
-/// Proposed bet.
 struct Waiting {
     number: u64,
     bet: Bet,
@@ -155,7 +153,7 @@ impl Calls {
     pub fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Answered> {
         loop {
             while let Some((ticket, verdict)) = self.came.next() {
-                // A bet whose verdict came too late is already answered.
+                // A late bet is already answered.
                 let bet = self.bets.remove(&ticket);
                 if let Some(answer) = bet.and_then(|bet| self.conclude(*bet, verdict)) {
                     return Poll::Ready(answer);
@@ -183,7 +181,7 @@ impl Calls {
         decide::spin(&state, bet, &rules, (&api.pace, Now::of(ledger)), &from, outcome)
     }
 
-    /// Answers a bet from its verdict; `None` if a separate future answers it.
+    /// Answers a bet; `None` if a separate future answers it.
     fn conclude(&mut self, waiting: Waiting, verdict: Verdict) -> Option<Answered> {
         let Waiting { number, bet, until, answer, .. } = waiting;
         let refused = |refusal: Refusal, bet: &Bet| refusal.of_request(&bet.request_id);
@@ -191,7 +189,6 @@ impl Calls {
             Ok(logged) => {
                 self.api.pace.taken(&logged.commit, || self.api.ledgers.ticks_ms());
                 if hit_pool(&logged.commit).is_none() {
-                    // No award to wait for.
                     let answer = self.api.answer_to(&logged, Some(answer), None);
                     return Some((number, answer.map_err(|refusal| refused(refusal, &bet))));
                 }
@@ -215,7 +212,6 @@ impl Calls {
         }
     }
 
-    /// Plays a call in a separate future.
     fn play(&mut self, call: Call) {
         let api = Arc::clone(&self.api);
         self.wait_for(call.until, async move {
@@ -228,7 +224,7 @@ impl Calls {
         });
     }
 
-    /// Adds a future that answers, with an optional deadline.
+    /// Adds a future with an optional deadline.
     fn wait_for(&mut self, until: Option<Instant>, answered: impl Future<Output = Answered> + Send + 'static) {
         self.others.push(match until {
             Some(until) => within(until, answered).boxed(),
@@ -236,7 +232,7 @@ impl Calls {
         });
     }
 
-    /// Answers the oldest bet if it has waited too long for the writer.
+    /// Answers the oldest bet after too long a wait for the writer.
     fn late(&mut self, context: &mut Context<'_>) -> Option<Answered> {
         let wait = self.api.ledgers.home().answer_wait_max()?;
         loop {

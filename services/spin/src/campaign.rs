@@ -48,7 +48,6 @@ impl SpinApi {
         Ok(wire::GrantCampaignResponse { campaign: Some(campaign) })
     }
 
-    /// Grants a campaign to a player.
     pub(crate) async fn granted(
         &self,
         caller: &Caller,
@@ -85,7 +84,6 @@ impl SpinApi {
         Ok(wire::CancelCampaignResponse { position })
     }
 
-    /// Proposes a campaign event; the fold decides.
     async fn record(
         &self,
         account: AccountId,
@@ -128,7 +126,6 @@ impl SpinApi {
     }
 }
 
-/// Converts the campaign granted by a commit.
 fn answer(logged: &Logged, request_id: &str) -> Result<wire::Campaign, Refusal> {
     let commit = &logged.commit;
     let Some(Event::CampaignGranted(campaign)) = commit.events.first() else {

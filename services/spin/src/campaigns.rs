@@ -81,7 +81,7 @@ impl SpinApi {
         Ok(wire::GrantCampaignsResponse { grants, liability, position: reserved.commit.position })
     }
 
-    /// Reserves the cost of a single player's campaign if its operator has a cap.
+    /// Reserves the cost of a single player's campaign, if there is a cap.
     pub(crate) async fn reserve_single(
         &self,
         caller: &Caller,
@@ -104,7 +104,6 @@ impl SpinApi {
         self.reserve(caller, operator, (name, content, None), campaign, &cost, &[player.to_string()]).await.map(|_| ())
     }
 
-    /// Checks that an account exists and its player has no such campaign.
     fn check_free(&self, account: &AccountId, campaign: &str) -> Result<(), Refusal> {
         self.ledgers.of(&account.stream)?.books_of(&account.stream, |books| {
             let state = books.player(&account.stream).filter(|state| state.balance(account.currency).is_some());
@@ -157,7 +156,7 @@ impl SpinApi {
     }
 }
 
-/// Returns the distinct players.
+/// Returns distinct players.
 fn players(request: &wire::GrantCampaignsRequest) -> Result<&[String], Refusal> {
     let players = &request.player_ids;
     if !(1..=PLAYERS_MAX).contains(&players.len()) {
@@ -173,7 +172,6 @@ fn players(request: &wire::GrantCampaignsRequest) -> Result<&[String], Refusal> 
     Ok(players)
 }
 
-/// Adds the player to a refusal.
 fn of_player(refusal: Refusal, player: &str) -> Refusal {
     match refusal.code() {
         Code::NotFound | Code::AlreadyExists => refusal.with("player_id", player),
@@ -190,7 +188,6 @@ fn account(request: &wire::GrantCampaignsRequest, player: &str) -> Account {
     Account { operator_id, player_id: player.to_owned(), currency_code }
 }
 
-/// Returns the request of one player.
 fn single(request: &wire::GrantCampaignsRequest, account: Account) -> wire::GrantCampaignRequest {
     wire::GrantCampaignRequest {
         request_id: request.request_id.clone(),
@@ -203,7 +200,6 @@ fn single(request: &wire::GrantCampaignsRequest, account: Account) -> wire::Gran
     }
 }
 
-/// Returns whether a repeated grant may be answered differently.
 fn may_pass(refusal: &Refusal) -> bool {
     matches!(refusal.code(), Code::Unavailable | Code::ResourceExhausted | Code::DeadlineExceeded | Code::Internal)
 }

@@ -73,7 +73,6 @@ impl Dealer {
         &self.keys
     }
 
-    /// Returns the client seed that the script chooses.
     pub(crate) fn scripted_seed(
         &self,
         metadata: &MetadataMap,
@@ -82,7 +81,7 @@ impl Dealer {
         self.script.as_ref().map_or(Ok(None), |script| script.client_seed(metadata, resolve))
     }
 
-    /// Returns the dealt value of the player's next draw, its seed for a step, and the seal of the following draw.
+    /// Returns the next draw's dealt value, the step's seed, and the seal of the following draw.
     pub(crate) fn deal(
         &self,
         player: &PlayerState,
@@ -116,7 +115,6 @@ impl Dealer {
         Ok(Dealing { seed, dealt, draw })
     }
 
-    /// Returns dealt values as [`motherlode_rounds::draws::DealtOf`].
     pub(crate) fn dealt_of<'a>(
         &'a self,
         stream: &'a StreamId,
@@ -125,7 +123,7 @@ impl Dealer {
         |name| self.keys.dealt(stream, name, generations)
     }
 
-    /// Reveals the dealt values of all sealed steps of a round, given the last.
+    /// Reveals the dealt values of a round's sealed steps.
     pub(crate) fn revealed(
         &self,
         stream: &StreamId,
@@ -143,8 +141,8 @@ impl Dealer {
         Ok(Event::DrawsRevealed { round, dealt })
     }
 
-    /// Seals a player's draw outside of a step, if the player has none or its key is unavailable. A concurrent change
-    /// of the player also counts as success.
+    /// Seals a draw outside of a step, if the player has none or its key is unavailable. A concurrent change counts as
+    /// success.
     pub(crate) async fn seal(
         &self,
         ledger: &Handle,
@@ -224,13 +222,11 @@ impl Dealer {
     }
 }
 
-/// Returns whether the player or the generation has changed, so that the step is decided again.
 fn is_overtaken(error: &AppendError) -> bool {
     use AppendError::{Conflict, Refused as Judged};
     matches!(error, Conflict { .. } | Judged(Refused::SealOfOtherGeneration { .. } | Refused::SealUnfounded { .. }))
 }
 
-/// Step that needs a draw.
 pub(crate) struct Asked<'a> {
     pub(crate) stream: &'a StreamId,
     pub(crate) request_id: &'a str,
@@ -242,7 +238,6 @@ pub(crate) struct Asked<'a> {
     pub(crate) sealed: Option<Seal>,
 }
 
-/// Draw of a step.
 pub(crate) struct Dealing {
     pub(crate) seed: Seed,
     /// Secret until the reveal.
@@ -250,11 +245,10 @@ pub(crate) struct Dealing {
     pub(crate) draw: Draw,
 }
 
-/// Reason why a step was not decided.
 #[derive(Debug)]
 pub(crate) enum Undecided {
     Refused(Refusal),
-    /// The player's draw of this number must be sealed first.
+    /// This draw must be sealed first.
     Unsealed(u64, SealReason),
 }
 
@@ -264,13 +258,11 @@ impl From<Refusal> for Undecided {
     }
 }
 
-/// The request names another seal than that of the player's next draw.
 fn seal_changed(seal: &Seal) -> Refusal {
     let message = "the request names another seal than that of the player's next draw: choose a new client seed";
     Refusal::new(Reason::SealChanged, message).with("seal", hex(seal))
 }
 
-/// An open round can't continue without the keys of its draws.
 pub(crate) fn key_lost(round: &str) -> Refusal {
     let message = "a draw key of the open round is lost: the round can only be voided";
     Refusal::new(Reason::DrawKeyLost, message).with("round_id", round)
@@ -286,7 +278,6 @@ mod tests {
         Generations::default()
     }
 
-    /// Creates a player whose next draw is sealed.
     fn player(dealer: &Dealer, stream: &StreamId, number: u64) -> PlayerState {
         let (DrawName { epoch, generation, .. }, seal) = dealer.keys.seal(stream, number, &none()).unwrap();
         let mut player = PlayerState::default();

@@ -12,17 +12,15 @@ use motherlode_books::{Commit, Currency, Event, Minor};
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::Outcome;
 
-/// Debit confirmed by the operator's wallet.
 #[derive(Clone, Copy)]
 pub(crate) struct Debited {
     pub(crate) currency: Currency,
     pub(crate) amount: Minor,
-    /// Balance that the wallet reported.
+    /// Reported balance.
     pub(crate) told: Minor,
 }
 
 impl Debited {
-    /// Decides the bet.
     pub(crate) fn spin(
         self,
         state: &State,
@@ -39,7 +37,7 @@ impl Debited {
     }
 }
 
-/// Returns the refusal of a request that ended without a step.
+/// Returns the refusal of a request without a step.
 pub(crate) fn ended(commit: &Commit) -> Refusal {
     match commit.events.first() {
         Some(Event::DebitRefused { reason }) => {

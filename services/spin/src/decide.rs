@@ -22,7 +22,6 @@ use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{Carried, Choice, ChoiceRefused, Game, Outcome, Stake, Terms};
 use prost::Message;
 
-/// Decided step.
 pub(crate) struct Decided {
     pub(crate) proposal: Proposal,
     pub(crate) answer: Answer,
@@ -36,7 +35,7 @@ pub(crate) struct Opened<'a> {
     witch: Option<Event>,
 }
 
-/// Decides a bet: opens the round and resolves its spin into `outcome`.
+/// Decides a bet into `outcome`.
 pub(crate) fn spin(
     state: &State,
     bet: &Bet,
@@ -123,13 +122,12 @@ pub(crate) fn open<'a>(
     Ok(Opened { player, started, live, witch })
 }
 
-/// Appends the series that a commit belongs to (PL-42).
+/// Appends the commit's series (PL-42).
 pub(crate) fn part_of(series: Option<&SmolStr>, mut events: Vec<Event>) -> Vec<Event> {
     events.extend(series.map(|series| Event::PartOf { request_id: series.clone() }));
     events
 }
 
-/// Proposes events at the version on which they were decided.
 fn proposal(
     stream: &StreamId,
     player: &PlayerState,
@@ -141,7 +139,7 @@ fn proposal(
     Proposal { stream, expected_version, request_id: request_id.clone(), fingerprint, events }
 }
 
-/// Refuses new rounds if a switch is off, naming the switch (PL-25).
+/// Refuses new rounds with the switch that is off (PL-25).
 fn switched_on(state: &State) -> Result<(), Refusal> {
     let Some((switch, off)) = &state.switched_off else { return Ok(()) };
     let reason = match switch {
@@ -158,7 +156,6 @@ fn switched_on(state: &State) -> Result<(), Refusal> {
         .with("position", off.position))
 }
 
-/// Decides a choice in an open round.
 pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<Decided, Undecided> {
     let stream = &play.round.stream;
     let name = round_name(stream, play.round.number);
@@ -192,7 +189,7 @@ pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<D
     Ok(Decided { proposal: proposal(stream, player, &play.request_id, play.fingerprint, events), answer })
 }
 
-/// Decides the next step by the game's rule; `None` if the round is not open or the step has no reason any more.
+/// Decides the next step by the game's rule; `None` without an open round or a reason.
 pub(crate) fn automatic(state: &State, asked: &Asked, dealer: &Dealer) -> Option<Result<Decided, Undecided>> {
     let stream = &asked.round.stream;
     let player = state.player.as_ref()?;
@@ -221,7 +218,7 @@ pub(crate) fn automatic(state: &State, asked: &Asked, dealer: &Dealer) -> Option
     Some(decided())
 }
 
-/// Returns the player's collection. The current one is right, because no other round of the game can be open.
+/// Returns the current collection, which no other open round can change.
 fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor) -> Carried {
     match game.carries().keys {
         [] => Carried::default(),
@@ -232,7 +229,6 @@ fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor
     }
 }
 
-/// Inputs of a resolved step.
 struct Step<'a> {
     number: u32,
     choice: &'a Choice,
@@ -240,16 +236,13 @@ struct Step<'a> {
     why: Option<Automatic>,
 }
 
-/// Round of a step.
 #[allow(clippy::large_enum_variant, reason = "most steps are of a bet")]
 enum Of<'a> {
     /// New round, and the pick of a witch before it.
     Bet(RoundStarted, Option<Event>),
-    /// Open round.
     Open(&'a OpenRound),
 }
 
-/// Source of a step's draw.
 pub(crate) struct Drawing<'a> {
     pub(crate) dealer: &'a Dealer,
     /// Client seed; if empty, the request id is used.
@@ -264,7 +257,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Returns the events of a step, with those of its bet, and the answer. The outcome is encoded once for both.
+/// Returns a step's events and answer. The outcome is encoded once for both.
 fn resolved(
     stream: &StreamId,
     player: &PlayerState,
@@ -311,7 +304,6 @@ fn resolved(
     };
     let answer = Answer::of(started, &step, shown, due.over);
     let pool = started.contribution.as_ref().map(|given| given.pool.clone());
-    // Enough for most commits.
     let mut events = Vec::with_capacity(4);
     if let Of::Bet(started, witch) = of {
         events.extend(witch);
@@ -323,8 +315,8 @@ fn resolved(
     Ok((events, answer))
 }
 
-/// Returns the event of a new pick, if any, and the round's witch, 0 in games without. The pick is required before the
-/// first spin, and has no effect on the return (BW-05).
+/// Returns the event of a new pick, and the round's witch, 0 in games without. A pick is required before the first spin
+/// (BW-05).
 fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), Refusal> {
     if !bet.game.info().witches {
         return Ok((None, 0));
@@ -347,7 +339,7 @@ fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
         .with("currency_code", bet.account.currency)
 }
 
-/// Returns the lowest bet of the game in the currency; `None` if it is not offered any more.
+/// Returns the lowest bet in the currency; `None` if not offered any more.
 pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     let currency = bet.account.currency;
     let limits = &bet.game.info().limits;
@@ -360,8 +352,7 @@ pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     bets.min()
 }
 
-/// Returns a bet's contribution to the pool. There is none without an active pool (BW-20), in free rounds (PL-18) and
-/// in play money (PL-17).
+/// Returns the contribution; `None` without an active pool (BW-20), in free rounds (PL-18) and in play money (PL-17).
 fn pooled(state: &State, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Option<Contribution>, Refusal> {
     if bet.campaign.is_some() || !bet.account.currency.is_real() {
         return Ok(None);

@@ -17,7 +17,7 @@ pub(crate) fn check_mode(mode: PlayMode, currency: Currency) -> Result<(), Refus
 }
 
 impl SpinApi {
-    /// Returns the events that open and fill an account of play money, and the stream's version for them.
+    /// Returns the events that open and fill the account, and the stream's version for them.
     pub(crate) fn filling(&self, ledger: &Handle, stream: &StreamId) -> Result<(Option<u64>, Vec<Event>), FetchError> {
         let (version, balance, seal) = ledger.books_of(stream, |books| {
             let player = books.player(stream);

@@ -28,13 +28,11 @@ use std::{
 
 type Key = (&'static str, &'static str);
 
-/// Description of a version, without the parts that depend on the currency.
+/// Description without the parts that depend on the currency.
 struct Described {
-    /// Includes the strips.
     response: GetGameResponse,
     /// Mathematics, and the coin value of its stake in millionths.
     par: Option<(Par, u64)>,
-    /// Highest and mean win.
     stated: Option<Stated>,
 }
 
@@ -42,12 +40,10 @@ struct Described {
 static DESCRIPTIONS: LazyLock<HashMap<Key, OnceLock<Described>>> =
     LazyLock::new(|| games().iter().map(|game| ((game.name(), game.rules_version()), OnceLock::new())).collect());
 
-/// Lists all versions, the newest of a game first.
 pub(crate) fn all() -> ListGamesResponse {
     ListGamesResponse { games: games().iter().rev().map(|game| summary(*game)).collect() }
 }
 
-/// Describes a game, with the current figures in a currency.
 pub(crate) fn one(
     request: &GetGameRequest,
     ladders: &Ladders,
@@ -96,7 +92,6 @@ pub(crate) fn one(
     Ok(response)
 }
 
-/// Returns highest and mean win; `None` if the game states none.
 pub(crate) fn stated(game: &dyn Game) -> Option<&'static Stated> {
     DESCRIPTIONS.get(&(game.name(), game.rules_version()))?.get_or_init(|| describe(game)).stated.as_ref()
 }
@@ -127,7 +122,7 @@ fn win_up_to<'a>(
     })
 }
 
-/// Describes a game's coin values in a currency (DM-19, DM-25).
+/// Describes coin values in a currency (DM-19, DM-25).
 fn in_currency(of: Of<'_>, described: &Described, rtp: &Exact) -> Option<CurrencyOffer> {
     let Of { game, ladders, currency, .. } = of;
     let ladder = ladders.of(game, currency.code())?;
@@ -161,7 +156,7 @@ fn in_currency(of: Of<'_>, described: &Described, rtp: &Exact) -> Option<Currenc
     })
 }
 
-/// Formats an upper bound with twelve places, rounded up; "0" for 0.
+/// Formats an upper bound with twelve places.
 fn bound(figure: &Exact) -> String {
     if *figure == exact(0) { "0".to_owned() } else { decimal(&(figure + ratio(1, 2_000_000_000_000_i64)), 12) }
 }
@@ -178,7 +173,7 @@ fn summary(game: &dyn Game) -> GameSummary {
 fn describe(game: &dyn Game) -> Described {
     let info = game.info();
     let limits = &info.limits;
-    // All lines at one coin and the lowest coin value. The return is equal at every stake, the deviation is not.
+    // All lines, one coin, the lowest coin value. Only the deviation depends on the stake.
     let stake = Stake {
         coin_value_micros: limits.coin_values_micros.first().copied().unwrap_or_default(),
         lines: limits.lines.1,
@@ -221,7 +216,6 @@ fn describe(game: &dyn Game) -> Described {
     Described { response, par: par.map(|par| (par, stake.coin_value_micros)), stated }
 }
 
-/// Describes windows, symbols and awards.
 fn shape(info: &GameInfo, response: &mut GetGameResponse) {
     let limits = &info.limits;
     response.reels = info.reels;
@@ -260,7 +254,6 @@ fn shape(info: &GameInfo, response: &mut GetGameResponse) {
     });
 }
 
-/// Describes return, deviation and reels.
 fn figures(par: &Par, response: &mut GetGameResponse) {
     response.hit_frequency = decimal(&par.hit_frequency, PLACES);
     response.max_win_bets = decimal(&par.max_win_bets, 2);
@@ -313,7 +306,6 @@ fn fact(fact: &slots::Fact) -> Fact {
     Fact { key: fact.key.to_owned(), title: fact.title.to_owned(), value: fact.value.clone() }
 }
 
-/// Lists a symbol's pays for counts from 1.
 fn pays(game: &dyn Game, symbol: usize) -> Vec<u64> {
     let info = game.info();
     let mut pays = vec![0; info.reels as usize];

@@ -23,8 +23,7 @@ pub(crate) struct Finisher {
 }
 
 impl Finisher {
-    /// Resolves the next step of a round; `None` if the round is not open or has no reason. Decides again on a
-    /// conflict.
+    /// Resolves a round's next step; `None` without an open round or a reason.
     pub(crate) async fn step(&self, asked: &Asked<'_>) -> Result<Option<Arc<Logged>>, Refusal> {
         let ledger = self.ledgers.of(&asked.round.stream)?;
         loop {
@@ -48,7 +47,7 @@ impl Finisher {
         }
     }
 
-    /// Resolves the remaining steps after an automatic one. Returns all automatic steps.
+    /// Resolves the remaining steps. Returns all automatic ones.
     pub(crate) async fn finish(&self, round: &RoundId, first: Arc<Logged>) -> Result<Vec<Arc<Logged>>, Refusal> {
         let mut steps = vec![first];
         while let Some(next) = steps.last().and_then(|last| follower(last)) {
@@ -78,7 +77,7 @@ impl Finisher {
     }
 }
 
-/// Returns the number of the following step; `None` if the round was settled.
+/// Returns the following step; `None` after settlement.
 fn follower(logged: &Logged) -> Option<u32> {
     let mut step = None;
     for event in &logged.commit.events {

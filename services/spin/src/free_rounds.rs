@@ -5,7 +5,6 @@ use motherlode_ledger::{campaign_over, fields::AccountId, unknown_account, unkno
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{self as slots, Game};
 
-/// Returns the stake that a campaign grants in a game.
 pub(crate) fn stake_of(
     books: &Books,
     id: &str,
@@ -24,7 +23,6 @@ pub(crate) fn stake_of(
     Ok((campaign.coin_value, stake(campaign)))
 }
 
-/// Checks that a campaign allows another round now.
 pub(crate) fn check_open(state: Option<&CampaignState>, id: &str, now_ms: i64) -> Result<(), Refusal> {
     match state.ok_or_else(|| unknown_campaign(id))?.over(now_ms) {
         None => Ok(()),

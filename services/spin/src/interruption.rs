@@ -44,7 +44,7 @@ impl SpinApi {
         self.finish(&round, request_id, fingerprint("close_round", request), why, Ok(())).await
     }
 
-    /// Finishes a round. Returns the steps resolved by this request and its automatic continuation.
+    /// Returns the steps of this request and its automatic continuation.
     async fn finish(
         &self,
         round: &RoundId,
@@ -163,8 +163,8 @@ impl SpinApi {
     }
 }
 
-/// Returns an operator's next open rounds after a position, with the bet's position and the result of `make`. Rounds
-/// that end meanwhile are `None`. A player that can't be read is an error of that round only.
+/// Returns an operator's next open rounds with their bets' positions and the results of `make`: `None` for rounds that
+/// have ended, an error for players that can't be read.
 pub(crate) fn open_rounds<T>(
     ledger: &Handle,
     operator: &str,
@@ -185,7 +185,6 @@ pub(crate) fn open_rounds<T>(
 
 struct Why {
     automatic: Automatic,
-    /// Actor, if it is the operator.
     acted: Option<Event>,
 }
 
@@ -197,7 +196,7 @@ struct Listed {
     resolve_ms: Option<i64>,
 }
 
-/// Returns the token of the next page. Partition 0 is omitted, as in older tokens.
+/// Names the next page. Partition 0 is omitted, as in older tokens.
 fn page_token(partition: u32, position: u64) -> String {
     if partition == 0 { position.to_string() } else { format!("{partition}.{position}") }
 }

@@ -7,29 +7,25 @@ use motherlode_slots::{
     par::{Exact, decimal, exact, ratio},
 };
 
-/// Decimal places of exact returns.
 pub(crate) const PLACES: usize = 6;
 
 /// Current state that a description depends on.
 pub(crate) struct Now {
-    /// Whether the game's pool is not active.
+    /// Whether the pool is not active.
     pub(crate) suspended: bool,
-    /// Terms of the pool.
     pub(crate) terms: Option<PoolTerms>,
-    /// Rate of the requested currency.
     pub(crate) rate: Option<FxRate>,
 }
 
-/// Current returns of a game in a currency.
 pub(crate) struct Returns<'a> {
     info: &'a GameInfo,
     par: &'a Par,
     terms: Option<PoolTerms>,
-    /// Shares of the seed, of the increments at a coin of one EUR, and of the increments at the highest coin.
+    /// Shares of the seed, of increments at a coin of one EUR, and at the highest coin.
     seed: Exact,
     increments_per_eur: Exact,
     increments_max: Exact,
-    /// Whether bets in this currency can win the jackpot now.
+    /// Whether bets in this currency can win it.
     wins_jackpot: bool,
 }
 
@@ -50,7 +46,7 @@ impl<'a> Returns<'a> {
         Self { info, par, terms: now.terms, seed, increments_per_eur, increments_max, wins_jackpot }
     }
 
-    /// Returns the return without increments, with the seed only if bets can win it.
+    /// Returns the return without increments; it has the seed if bets can win it.
     pub(crate) fn lowest(&self) -> Exact {
         if self.wins_jackpot || !self.info.jackpot {
             &self.par.rtp_without_jackpot + &self.seed
@@ -59,8 +55,8 @@ impl<'a> Returns<'a> {
         }
     }
 
-    /// Returns the return at each coin value. Increments are proportional to the coin's worth in EUR, up to the coin
-    /// that wins the whole pool.
+    /// Returns the return at each coin value. Increments are proportional to it, up to the coin that wins the whole
+    /// pool.
     pub(crate) fn shown(&self, ladder: Option<Ladder>, currency: Currency, now: &Now) -> JackpotReturns {
         let lowest = self.lowest();
         let highest = if self.wins_jackpot { &lowest + &self.increments_max } else { lowest.clone() };
@@ -100,7 +96,6 @@ impl<'a> Returns<'a> {
         coins.map(coin).collect()
     }
 
-    /// Returns the assumptions about the pool.
     fn assumes(&self) -> String {
         let (Some(terms), Some(chance)) = (self.terms, self.par.rate("jackpot")) else {
             return self.info.jackpot_assumes.clone();

@@ -14,17 +14,16 @@ use motherlode_slots::{
     par::{Exact, decimal, exact},
 };
 
-/// Decimal places of displayed costs.
+/// Displayed decimal places.
 const PLACES: usize = 4;
 
-/// Cost of a campaign in minor units.
+/// Campaign's cost in minor units.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cost {
     /// Upper bound of the mean over all strategies.
     expected: Exact,
     /// Long-run mean of players who stay at the campaign's coin value.
     long_run: Exact,
-    /// Whole number.
     highest: Exact,
     highest_says: &'static str,
     /// Decimal exponent of a bound of the chance to exceed `highest`, if that is possible.
@@ -32,8 +31,7 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// Computes the cost over all rules versions of the game. The first call can take seconds. Fails if the game states
-    /// no return or no highest win.
+    /// Computes the cost over all rules versions. The first call can take seconds.
     pub(crate) fn new(
         campaign: &Campaign,
         players: usize,
@@ -65,12 +63,11 @@ impl Cost {
             let exceeded = stated.unlimited().then_some(paid.chance_exponent);
             cost.exceeded = cost.exceeded.max(exceeded);
         }
-        // Sum over all rounds.
         cost.exceeded = cost.exceeded.map(|exponent| exponent + rounds_exponent(&rounds));
         Ok(cost)
     }
 
-    /// Returns the highest cost in EUR, rounded up to the billionth. Fails with CAMPAIGN_TOO_LARGE beyond 128 bits.
+    /// Returns the highest cost in EUR, rounded up; CAMPAIGN_TOO_LARGE beyond 128 bits.
     pub(crate) fn highest_eur(&self, campaign: &Campaign, rate: FxRate) -> Result<Nano, Refusal> {
         let nanos = &self.highest * exact(u64::try_from(campaign.currency.nanos_per_minor()).unwrap_or(u64::MAX));
         let power = exact(10_u64.pow(rate.exponent().unsigned_abs().into()));
@@ -108,13 +105,12 @@ pub fn highest_cost(campaign: &Campaign, players: usize, ladders: &Ladders, rate
     Cost::new(campaign, players, ladders, Some(rate)).ok()?.highest_eur(campaign, rate).ok()
 }
 
-/// Rounds up to the last displayed place.
 fn up(value: &Exact) -> Exact {
     let scale = exact(10_u64.pow(4));
     (value * &scale).ceil() / scale
 }
 
-/// Returns an upper bound of the decimal logarithm.
+/// Bounds the decimal logarithm.
 fn rounds_exponent(rounds: &Exact) -> i32 {
     i32::try_from(decimal(rounds, 0).len()).unwrap_or(i32::MAX)
 }

@@ -17,7 +17,6 @@ use std::{
 /// Number of bets before old ones are removed.
 const KEPT_MIN: usize = 1_024;
 
-/// Times of players' latest bets; clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct Pace(Arc<Bets>);
 
@@ -62,7 +61,6 @@ impl Now {
 }
 
 impl Pace {
-    /// Records a committed bet.
     pub(crate) fn taken(&self, commit: &Commit, tick_ms: impl FnOnce() -> i64) {
         if !self.0.asked.load(Relaxed) {
             return;
@@ -79,7 +77,7 @@ impl Pace {
         }
     }
 
-    /// Returns the milliseconds left until `of_ms` after the latest bet; `None` if none are left.
+    /// Returns the time left until `of_ms` after the latest bet.
     pub(crate) fn left_ms(&self, stream: &StreamId, player: &PlayerState, of_ms: u32, now: Now) -> Option<i64> {
         let of_ms = i64::from(of_ms);
         if of_ms == 0 {
@@ -118,7 +116,6 @@ mod tests {
         Now { log_ms, tick_ms }
     }
 
-    /// Creates a player with a logged bet time.
     fn bettor(last_ms: i64) -> PlayerState {
         let (stream, commit) = (StreamId::player("acme", "alice"), bet_of("alice", last_ms));
         let mut books = Books::new();
@@ -126,7 +123,6 @@ mod tests {
         books.player(&stream).unwrap().clone()
     }
 
-    /// Creates a player's first bet.
     fn bet_of(player: &str, time_ms: i64) -> Commit {
         let stream = StreamId::player("acme", player);
         let currency = Currency::EUR;

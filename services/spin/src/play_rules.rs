@@ -11,23 +11,20 @@ use motherlode_runtime::{Reason, Refusal, UNRESTRICTED};
 use motherlode_slots::Game;
 use std::{num::NonZeroU32, time::Duration};
 
-/// Billionths of a EUR.
 const EUR: i128 = 1_000_000_000;
 
-/// Rules of a bet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PlayRules {
     jurisdiction: SmolStr,
     profile: Profile,
     session: Option<SessionName>,
-    /// Player's own limit of losses per day.
+    /// Player's daily limit.
     loss_max: Option<Minor>,
-    /// Session's limit of a bet.
     bet_max: Option<Minor>,
 }
 
 impl PlayRules {
-    /// Creates rules without a session. Fails if the profile has limits that need one.
+    /// Creates rules without a session; fails if the limits need one.
     pub(crate) fn without_session(jurisdiction: &str, profile: Profile) -> Result<Self, Refusal> {
         if profile.needs_session() {
             return Err(Refusal::new(
@@ -61,13 +58,12 @@ impl PlayRules {
         }
     }
 
-    /// Checks that autoplay is allowed.
     pub(crate) fn autoplay(&self) -> Result<(), Refusal> {
         self.allowed(self.profile.autoplay, Reason::AutoplayForbidden, "autoplay")
     }
 
-    /// Checks that a bet comes from the player's live session, if there is one, and that the game is not held (PL-16,
-    /// BW-27). Bets of play money don't need the session.
+    /// Checks that the bet is in the player's live session, if any, and the game not held (PL-16, BW-27). Play money
+    /// needs no session.
     pub(crate) fn seated(&self, player: &PlayerState, bet: &Bet, now: Now) -> Result<(), Refusal> {
         let currency = bet.account.currency;
         let Some(session) = self.session else {
@@ -85,8 +81,8 @@ impl PlayRules {
         }
     }
 
-    /// Checks a bet against the strictest limits of jurisdiction, operator, session and other sessions of the day.
-    /// Fails with the first fault, in the order of the code.
+    /// Checks a bet against the strictest limits of jurisdiction, operator and the day's sessions. The order of faults
+    /// is the code's.
     pub(crate) fn allow(
         &self,
         state: &State,
@@ -130,7 +126,7 @@ impl PlayRules {
         self.within_loss(currency, amount, limit, day.net(currency, &rates, now.log_ms))
     }
 
-    /// Returns the time to wait before the bet is allowed.
+    /// Returns the time to wait before the bet.
     pub(crate) fn too_soon_by(&self, player: &PlayerState, bet: &Bet, pace: &Pace, now: Now) -> Option<Duration> {
         let left = pace.left_ms(&bet.account.stream, player, self.profile.round_ms_min, now)?;
         Some(Duration::from_millis(left.unsigned_abs()))
@@ -147,7 +143,7 @@ impl PlayRules {
         }
     }
 
-    /// Checks the day's played time, and the time since the last acknowledged reality check, over all sessions (PL-26).
+    /// Checks played time and reality checks over all sessions of the day (PL-26).
     fn within_time(
         &self,
         day: &Day,
@@ -169,7 +165,6 @@ impl PlayRules {
         Ok(())
     }
 
-    /// Refuses a bet whose loss would exceed the day's limit.
     fn within_loss(&self, currency: Currency, amount: Minor, limit: Minor, net: i128) -> Result<(), Refusal> {
         if i128::from(limit.0) + net < i128::from(amount.0) {
             return Err(self
@@ -201,7 +196,6 @@ pub(crate) fn session_over() -> Refusal {
     Refusal::new(Reason::SessionExpired, "the session is over")
 }
 
-/// Checks that jackpots are allowed, if the game has one.
 pub(crate) fn jackpot_allowed(jurisdiction: &str, profile: &Profile, game: &dyn Game) -> Result<(), Refusal> {
     if profile.jackpot || !game.info().jackpot {
         return Ok(());
@@ -210,7 +204,6 @@ pub(crate) fn jackpot_allowed(jurisdiction: &str, profile: &Profile, game: &dyn 
     Err(Refusal::new(Reason::JackpotForbidden, message).with("jurisdiction", jurisdiction))
 }
 
-/// Converts a limit in whole EUR to minor units, rounded down.
 fn minor(eur: Option<NonZeroU32>, currency: Currency, rate: FxRate) -> Option<Minor> {
     rate.minor_within(Nano(i128::from(eur?.get()) * EUR), currency).ok()
 }

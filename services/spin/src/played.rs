@@ -16,7 +16,7 @@ use motherlode_runtime::Refusal;
 use std::sync::Arc;
 
 impl SpinApi {
-    /// Answers a commit. After a jackpot hit it waits for the award for a bounded time, and then reports it as pending.
+    /// Answers a commit. After a jackpot hit it waits for the award, for a bounded time.
     pub(crate) async fn played(&self, logged: &Arc<Logged>, answer: Option<Answer>) -> Result<PlayedBytes, Refusal> {
         let jackpot = match hit_pool(&logged.commit) {
             Some(pool) => Some(self.award(logged, pool).await?),
@@ -25,7 +25,6 @@ impl SpinApi {
         self.answer_to(logged, answer, jackpot.as_ref())
     }
 
-    /// Answers a commit with a known jackpot.
     pub(crate) fn answer_to(
         &self,
         logged: &Arc<Logged>,
@@ -46,7 +45,6 @@ impl SpinApi {
         Ok(answer.completed(logged, step, jackpot))
     }
 
-    /// Reads the answer from the log.
     fn read_back(&self, logged: &Arc<Logged>, step: &StepResolved) -> Result<Answer, Refusal> {
         let stream = &logged.commit.stream;
         let ledger = self.ledgers.of(stream)?;
@@ -78,7 +76,6 @@ impl SpinApi {
     }
 }
 
-/// Returns the pool whose jackpot a commit hit.
 pub(crate) fn hit_pool(commit: &Commit) -> Option<&str> {
     commit.events.iter().find_map(|event| match event {
         Event::JackpotHit { pool, .. } => Some(pool.as_str()),

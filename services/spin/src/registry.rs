@@ -25,13 +25,12 @@ pub(crate) struct SessionRegistry {
 }
 
 impl SessionRegistry {
-    /// Creates the registry for a number of operators, which share its places.
     pub(crate) fn new(ledgers: Ledgers, limits: SessionLimits, operators: usize, profiles: Profiles) -> Self {
         let sessions = Sessions::new(limits).shared_by(operators);
         Self { sessions: Arc::new(Mutex::new(sessions)), ledgers, profiles: Arc::new(profiles) }
     }
 
-    /// Returns the rules of a bet from its session, or else from its operator's profile.
+    /// Returns the rules of a bet from its session or its operator's profile.
     pub(crate) fn rules_for(
         &self,
         session: Option<SessionId>,
@@ -48,7 +47,7 @@ impl SessionRegistry {
         Ok(PlayRules::in_session(name(id), of))
     }
 
-    /// Returns a player's profile under a jurisdiction; empty for the operator's default.
+    /// Returns a profile; an empty jurisdiction is the operator's default.
     pub(crate) fn profile(&self, stream: &StreamId, jurisdiction: &str) -> Result<(&str, Profile), Refusal> {
         let operator = match stream {
             StreamId::Player { operator, .. } => operator,
@@ -60,7 +59,6 @@ impl SessionRegistry {
         })
     }
 
-    /// Records an action in a session, if given.
     pub(crate) fn act(
         &self,
         session: Option<SessionId>,
@@ -72,20 +70,19 @@ impl SessionRegistry {
         self.sessions.lock().act(id, stream, game, now_ms).map_err(refusal)
     }
 
-    /// Returns whether a session belongs to the caller's operator.
     pub(crate) fn is_callers(&self, caller: &Caller, id: SessionId) -> bool {
         let mut sessions = self.sessions.lock();
         let of = sessions.of(id, self.ledgers.ticks_ms()).map(|of| &of.stream);
         matches!(of, Some(StreamId::Player { operator, .. }) if caller.owns(operator))
     }
 
-    /// Returns a session named by a request. Another operator's session is refused as expired (PL-27).
+    /// Returns a session of the caller; others are refused as expired (PL-27).
     pub(crate) fn own(&self, caller: &Caller, session_id: &str) -> Result<SessionId, Refusal> {
         let id = required(session_id)?;
         if self.is_callers(caller, id) { Ok(id) } else { Err(refusal(SessionRefused::Expired)) }
     }
 
-    /// Logs an event of a session once per moment and version of the player.
+    /// Logs a session's event, once per moment and version of the player.
     pub(crate) async fn log(
         &self,
         stream: &StreamId,
@@ -104,7 +101,7 @@ impl SessionRegistry {
         self.ledgers.append(proposal).await.map(drop)
     }
 
-    /// Logs the end of a live session and the hold of its game. Ignores a session that was replaced.
+    /// Logs the end of a session and its game's hold, unless it was replaced.
     pub(crate) async fn ended(&self, id: SessionId, hold_ms: u32) -> Result<(), AppendError> {
         let now_ms = self.ledgers.ticks_ms();
         let Some(stream) = self.sessions.lock().of(id, now_ms).map(|of| of.stream.clone()) else { return Ok(()) };
@@ -118,14 +115,12 @@ impl SessionRegistry {
         }
     }
 
-    /// Returns the milliseconds left; `None` if the session is over.
     pub(crate) fn left_ms(&self, id: SessionId) -> Option<i64> {
         let now_ms = self.ledgers.ticks_ms();
         self.sessions.lock().left_ms(id, now_ms)
     }
 }
 
-/// Converts a session's refusal.
 pub(crate) fn refusal(refused: SessionRefused) -> Refusal {
     let message = refused.to_string();
     match refused {

@@ -28,42 +28,38 @@ use tokio::{
 };
 use tonic::{Code, metadata::MetadataMap};
 
-/// Longest wait for the wallet without a caller's deadline.
+/// Longest wait without a caller's deadline.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// Time before the caller's deadline at which the calls stop, so that the answer still arrives.
+/// Calls stop this long before the caller's deadline.
 const MARGIN: Duration = Duration::from_millis(200);
 
 /// Longest pause after the first call of a debit, and after any call, in milliseconds.
 const PAUSE_MS: (u64, u64) = (20, 3200);
 
-/// Shortest pause between two calls, in milliseconds.
+/// Shortest pause, in milliseconds.
 const PAUSE_MS_MIN: u64 = 5;
 
-/// Interval of log checks during a call of the wallet.
+/// Interval of log checks during a call.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Returns the pause after a number of calls: exponential backoff with full jitter.
+/// Exponential backoff with full jitter.
 fn pause(calls: u32, random: u16) -> Duration {
     let (first, longest) = PAUSE_MS;
     let bound = first.saturating_mul(1 << calls.min(16)).min(longest);
     Duration::from_millis((bound * u64::from(random) / u64::from(u16::MAX)).max(PAUSE_MS_MIN))
 }
 
-/// State of a bet before the wallet is called.
 enum Before {
     /// No debit is needed: the account is here, or the round is free.
     Here,
-    /// The debit request is logged.
+    /// Logged debit request.
     Asked(Minor),
-    /// The request has already ended.
     Ended(Arc<Logged>),
-    /// The debit is being rolled back.
     RollingBack,
 }
 
 impl SpinApi {
-    /// Plays a bet with the operator's wallet.
     pub(crate) async fn bet_seamless(
         &self,
         wallet: &Arc<OperatorWallet>,
@@ -118,14 +114,13 @@ impl SpinApi {
         }
     }
 
-    /// Checks the bet and logs its debit request, unless it is logged.
+    /// Checks the bet and logs its debit request.
     async fn before(&self, ledger: &Handle, bet: &Bet, full: Option<&Refusal>) -> Result<Before, Refusal> {
         let (stream, currency) = (&bet.account.stream, bet.account.currency);
         let rules = self.rules_for(bet);
         loop {
             let state = ledger.books_of(stream, |books: &Books| State::of_bet(books, bet))?;
-            // The state is copied before this lookup, so a later cancellation is a conflict and no cancelled bet is
-            // debited.
+            // The state was copied first, so a later cancellation is a conflict and its bet is not debited.
             if let Some(logged) = ledger.find(stream, &bet.request_id, bet.fingerprint)? {
                 return Ok(Before::Ended(logged));
             }
@@ -174,7 +169,7 @@ impl SpinApi {
         }
     }
 
-    /// Returns the price of an accepted bet; 0 for a free round. Nothing is drawn.
+    /// Returns an accepted bet's price; 0 for a free round. Nothing is drawn.
     fn judged(
         &self,
         state: &State,
@@ -195,8 +190,7 @@ impl SpinApi {
         Ok(started.charged())
     }
 
-    /// Calls the wallet until the answer is known or the time is over. `None` if the log has the rollback or the end of
-    /// the request.
+    /// Calls until the answer is known or the time is over; `None` after a rollback or the request's end.
     async fn confirmed(
         &self,
         ledger: &Handle,
@@ -233,7 +227,6 @@ impl SpinApi {
         }
     }
 
-    /// Waits for the end of a bet whose debit is being rolled back.
     async fn rolled_back(&self, ledger: &Handle, bet: &Bet, until: Instant) -> Result<PlayedBytes, Refusal> {
         let mut head = ledger.head();
         loop {
@@ -271,13 +264,12 @@ impl SpinApi {
     }
 }
 
-/// Returns when the calls of the wallet stop.
 fn asks_until() -> Instant {
     let longest = Instant::now() + WAIT_MAX;
     until().map_or(longest, |until| (until - MARGIN).min(longest))
 }
 
-/// Returns whether a bet's debit is open and not being rolled back.
+/// Returns whether the debit is open.
 fn is_asked(ledger: &Handle, bet: &Bet) -> Result<bool, Refusal> {
     let asked = ledger.books_of(&bet.account.stream, |books| {
         let debit = books.player(&bet.account.stream)?.debit()?;
@@ -291,7 +283,6 @@ fn is_doubtful(refusal: &Refusal) -> bool {
     matches!(refusal.code(), Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted | Code::Aborted)
 }
 
-/// Proposes the debit request of a bet.
 fn asked(bet: &Bet, player: &PlayerState, amount: Minor) -> Proposal {
     let asked = DebitAsked {
         request_id: bet.request_id.clone(),
@@ -324,7 +315,6 @@ fn unknown(why: &str) -> Refusal {
     Refusal::new(Reason::OutcomeUnknown, message).retry_after(Duration::from_secs(1))
 }
 
-/// Waits until a bet's debit is no longer open.
 async fn not_asked(ledger: &Handle, bet: &Bet) -> Result<(), Refusal> {
     let mut head = ledger.head();
     loop {

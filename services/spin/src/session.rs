@@ -111,8 +111,8 @@ impl SpinApi {
         Ok(response)
     }
 
-    /// Logs an opened session, in demo mode with the added play money. The writer refuses cancelled requests (PL-42). A
-    /// session that replaces one of the same request is logged under its own name.
+    /// Logs a session, in demo mode with its play money. Cancelled requests are refused (PL-42). A replacement within
+    /// the same request is logged under its own name.
     async fn log_opened(
         &self,
         (stream, currency): (&StreamId, Currency),
@@ -221,14 +221,13 @@ fn fresh_session_id() -> Result<SessionId, Refusal> {
     Ok(SessionId::from_be_bytes(id))
 }
 
-/// Next message of a KeepSession stream.
 enum Kept {
     First(Keeper),
     Further(Keeper),
     Over,
 }
 
-/// Connection that keeps a session. Dropping it before the session is over means a lost connection (BW-27).
+/// Connection of a session. An early drop means a lost connection (BW-27).
 struct Keeper {
     registry: SessionRegistry,
     stop: Stop,
@@ -237,7 +236,7 @@ struct Keeper {
 }
 
 impl Keeper {
-    /// Waits for the end of the session or the service. Returns the stream's final status, `None` for OK.
+    /// Waits for the end of session or service. Returns the final status, `None` for OK.
     async fn end(mut self) -> Option<Status> {
         loop {
             let left_ms = self.registry.left_ms(self.id).unwrap_or_default();
@@ -276,7 +275,6 @@ impl Drop for Keeper {
     }
 }
 
-/// Creates the event of an opened session, with the limits for the rest of the player's day.
 fn opened_event(of: &SessionOf, session: SessionName, idle_ms: i64) -> Event {
     let amount = |limit: Option<Minor>| limit.map(|limit| (of.currency, limit)).into_iter().collect();
     Event::SessionOpened(SessionOpened {
@@ -295,7 +293,6 @@ fn opened_event(of: &SessionOf, session: SessionName, idle_ms: i64) -> Event {
     })
 }
 
-/// Reads the player's own limits.
 fn own_limits(limits: &wire::SessionLimits) -> Result<Profile, Refusal> {
     let least = |field: &str, value: Option<u32>| match value.map(NonZeroU32::new) {
         Some(None) => Err(Refusal::field(field, "must be at least 1")),
@@ -308,7 +305,7 @@ fn own_limits(limits: &wire::SessionLimits) -> Result<Profile, Refusal> {
     })
 }
 
-/// Checks that the player has set all limits that the jurisdiction requires.
+/// Checks that the player has set the required limits.
 fn set_by_player(limits: &wire::SessionLimits) -> Result<(), Refusal> {
     let missing = |field: &str| Err(Refusal::field(field, "must be set by the player here"));
     match (limits.session_ms_max, limits.loss_max_minor) {

@@ -4,19 +4,17 @@ use motherlode_books::{SessionId, SessionName};
 use motherlode_proto::spin::v1::CloseSessionRequest;
 use motherlode_runtime::Refusal;
 
-/// Parses an optional session id.
 pub(crate) fn optional(session_id: &str) -> Result<Option<SessionId>, Refusal> {
     if session_id.is_empty() { Ok(None) } else { required(session_id).map(Some) }
 }
 
-/// Parses a session id.
 pub(crate) fn required(session_id: &str) -> Result<SessionId, Refusal> {
     let digits = session_id.len() == 32 && session_id.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
     let id = SessionId::from_str_radix(session_id, 16).ok().filter(|_| digits);
     id.ok_or_else(|| Refusal::field("session_id", "must be the session_id of an OpenSession response"))
 }
 
-/// Returns the name of a session in the log: a digest, since the id is a secret.
+/// Returns the session's logged name: a digest, since the id is a secret.
 pub(crate) fn name(id: SessionId) -> SessionName {
     motherlode_ledger::fingerprint("session", &CloseSessionRequest { session_id: format!("{id:032x}") })
 }

@@ -6,7 +6,7 @@ use motherlode_rounds::minor_micros;
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{self as slots, Game, Ladders};
 
-/// Returns a game; the newest version if none is named.
+/// Returns a game; by default the newest version.
 pub(crate) fn find_game(name: &str, rules_version: &str) -> Result<&'static dyn Game, Refusal> {
     fields::optional_id("game", name)?;
     fields::optional_id("rules_version", rules_version)?;
@@ -18,7 +18,6 @@ pub(crate) fn find_game(name: &str, rules_version: &str) -> Result<&'static dyn 
     })
 }
 
-/// Returns the refusal of a stake, with the offered ones.
 pub(crate) fn invalid_stake(
     game: &dyn Game,
     ladders: &Ladders,
@@ -37,7 +36,7 @@ pub(crate) fn invalid_stake(
         .with("coins_per_line_max", limits.coins_per_line.1)
 }
 
-/// Checks that the game is offered at the coin value (DM-19, PL-35). A campaign's coin value was checked at its grant.
+/// Checks the coin value (DM-19, PL-35). A campaign's was checked at its grant.
 pub(crate) fn offered(
     game: &dyn Game,
     ladders: &Ladders,
@@ -56,7 +55,6 @@ pub(crate) fn offered(
     Err(invalid_stake(game, ladders, currency, &format_args!("a coin of {coin} {currency} is not offered")))
 }
 
-/// Returns the bet in cash, which must be whole minor units.
 pub(crate) fn whole_bet(currency: Currency, coin: CoinValue, coins: u32) -> Result<Minor, Refusal> {
     bet_in(currency, coin, coins).ok_or_else(|| {
         let message = format!("a bet of {coins} coins of {coin} is not a whole number of minor units of {currency}");

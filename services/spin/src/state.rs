@@ -7,35 +7,29 @@ use motherlode_books::{
 };
 use std::sync::Arc;
 
-/// State of a step's decision.
 #[derive(Clone, Default)]
 pub(crate) struct State {
     /// `None` without an account.
     pub(crate) player: Option<Arc<PlayerState>>,
     /// Name and terms of the active pool that the bet contributes to.
     pub(crate) pool: Option<(Arc<str>, PoolTerms)>,
-    /// Switch that prevents the bet (PL-25).
     pub(crate) switched_off: Option<(Switch, SwitchedOff)>,
     /// EUR per unit of each of the player's currencies.
     rates: PerCurrency<FxRate>,
-    /// Generations of the player's partition (PL-40).
     pub(crate) generations: Arc<Generations>,
 }
 
 impl State {
-    /// Returns the state after adding an amount to the player's account.
     pub(crate) fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
         let player = self.player.as_ref().map(|player| Arc::new(player.with_funds(currency, amount)));
         Self { player, ..self.clone() }
     }
 
-    /// Copies the state for a step of an open round.
     pub(crate) fn of_player(books: &Books, stream: &StreamId) -> Self {
         let generations = Arc::clone(books.generations());
         Self { player: books.shared_player(stream).cloned(), generations, ..Self::default() }
     }
 
-    /// Copies the state for a bet.
     pub(crate) fn of_bet(books: &Books, bet: &Bet) -> Self {
         let stream = &bet.account.stream;
         let StreamId::Player { operator, .. } = stream else { return Self::default() };
@@ -58,7 +52,6 @@ impl State {
         }
     }
 
-    /// Returns the EUR per unit of a currency.
     pub(crate) fn rate(&self, currency: Currency) -> Option<FxRate> {
         self.rates.get(currency).copied()
     }

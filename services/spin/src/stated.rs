@@ -19,7 +19,7 @@ pub(crate) struct Stated {
     pub(crate) highest: Vec<(u32, HighestWin)>,
     /// Same for a bought feature, in bets without the price.
     bought: Option<(u32, HighestWin)>,
-    /// Entries with the highest money win at a coin value, with or without the gamble.
+    /// Entries with the highest money win, with or without the gamble.
     most_money: Vec<(u32, HighestWin)>,
 }
 
@@ -34,7 +34,6 @@ pub(crate) struct Of<'a> {
 }
 
 impl Stated {
-    /// Computes the figures; `None` if the game states none.
     pub(crate) fn new(game: &dyn Game, rtp: Exact) -> Option<Self> {
         let limits = &game.info().limits;
         let stake = Stake {
@@ -44,7 +43,7 @@ impl Stated {
             buy_feature: false,
         };
         let (most, highest, bought) = (game.most_expected(&stake).ok()?, by_lines(game).ok()?, bought(game));
-        // Any coin value will do: a game with a limited gamble has one number of lines.
+        // Comparable at any coin value: a game with a limited gamble has one number of lines.
         let at = |(lines, highest): &(u32, HighestWin)| {
             let reach = Reach {
                 bet_coins: u64::from(*lines),
@@ -62,7 +61,6 @@ impl Stated {
         Some(Self { rtp, most, highest, bought, most_money })
     }
 
-    /// Returns the meaning of the highest wins.
     pub(crate) fn said(&self) -> &'static str {
         self.highest.first().map_or("", |(_, highest)| highest.said())
     }
@@ -72,18 +70,16 @@ impl Stated {
         self.highest.iter().any(|(_, highest)| highest.unlimited)
     }
 
-    /// Returns the highest win in cash at a stake.
     pub(crate) fn paid(&self, of: Of<'_>, coin_micros: u64, (lines, coins): (u32, u32)) -> Option<HighestPaid> {
         let highest = &self.highest.iter().find(|at| at.0 == lines)?.1;
         Some(highest.paid(&of.reach(coin_micros, u64::from(lines) * u64::from(coins))))
     }
 
-    /// Returns the highest wins of all stakes, including a bought feature.
     pub(crate) fn of_all_stakes(&self) -> Vec<(u32, HighestWin)> {
         self.highest.iter().chain(&self.bought).cloned().collect()
     }
 
-    /// Returns the highest win in cash at a coin value, over all stakes.
+    /// Returns the highest win in cash over all stakes.
     pub(crate) fn paid_at_most(&self, of: Of<'_>, coin_micros: u64) -> Option<HighestPaid> {
         let coins = of.game.info().limits.coins_per_line.1;
         let bet_coins = |lines: u32| u64::from(lines) * u64::from(coins);
@@ -111,7 +107,6 @@ impl Stated {
             + collected
     }
 
-    /// Formats a bound of the chance that the gamble raises a round to `bets`.
     pub(crate) fn chance_of_gambled(&self, bets: &Exact) -> String {
         scientific(&chance_of_gambled(&self.rtp, bets), 2)
     }

@@ -30,7 +30,6 @@ use tonic_types::pb;
 
 /// Maximum concurrent calls of a stream.
 const IN_FLIGHT_MAX: usize = 1024;
-/// Method name of the calls.
 const PLAY_STREAM: &str = "motherlode.spin.v1.SpinService/PlayStream";
 
 impl SpinApi {
@@ -52,25 +51,21 @@ impl SpinApi {
     }
 }
 
-/// Calls of a stream.
 struct Playing {
     api: Arc<SpinApi>,
-    /// Caller of all calls.
     caller: Caller,
-    /// Address for log lines of refusals.
     peer: Option<IpAddr>,
     turn: Turn,
     requests: stream::BoxStream<'static, Result<PlayStreamRequest, Status>>,
-    /// Received requests, not yet checked for current state.
+    /// Requests without a check of current state.
     arrived: Vec<PlayStreamRequest>,
-    /// Requests that wait together for current state, and their number.
+    /// Requests that wait for current state, and their number.
     current: Option<BoxFuture<'static, Came>>,
     asking: usize,
-    /// Running calls by tag.
     calls: Calls,
 }
 
-/// Remaining calls of a stream in its turn.
+/// Calls left in the stream's turn.
 struct Turn {
     /// `None` for a stream within the process.
     connection: Option<Arc<Connection>>,
@@ -91,7 +86,6 @@ impl Turn {
     }
 }
 
-/// Requests, and whether their state is current.
 type Came = (Vec<PlayStreamRequest>, Result<(), Refusal>);
 
 impl Playing {
@@ -125,7 +119,7 @@ impl Playing {
         }
     }
 
-    /// Starts received calls up to the limit. Ready at the end of the stream, or with its error.
+    /// Starts received calls up to the limit. Ready at the stream's end.
     fn read(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Status>> {
         let mut read = Poll::Pending;
         self.begin_current(context);
@@ -148,12 +142,10 @@ impl Playing {
         read
     }
 
-    /// Returns the number of unanswered requests.
     fn in_flight(&self) -> usize {
         self.arrived.len() + self.asking + self.calls.count()
     }
 
-    /// Starts the waiting calls once the state is current.
     fn begin_current(&mut self, context: &mut Context<'_>) {
         let Some(current) = &mut self.current else { return };
         let Poll::Ready((calls, verdict)) = current.poll_unpin(context) else { return };
@@ -184,7 +176,7 @@ impl Playing {
         self.calls.begin(Call { number: request.tag, caller: self.caller.clone(), play, metadata: None, until: None });
     }
 
-    /// Converts an answer. Refusals are counted and logged, as the middleware does for unary calls.
+    /// Counts and logs refusals, as the middleware does for unary calls.
     fn answer(&self, (tag, played): Answered) -> StreamAnswer {
         let answer = played.map(PlayedBytes::into_bytes).map_err(|refusal| {
             refusals::note(&Refused { caller: &self.caller, peer: self.peer, ..Refused::new(&refusal, PLAY_STREAM) });

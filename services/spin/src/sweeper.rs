@@ -23,10 +23,10 @@ use tonic::Code;
 /// Maximum open rounds read at a time, while the writer waits.
 const LOOKS_MAX: usize = 256;
 
-/// Rounds of an operator resolved together per turn, to share group commits.
+/// Rounds resolved together, to share group commits.
 const TOGETHER: usize = 16;
 
-/// Due rounds of an operator, as read so far.
+/// Operator's due rounds.
 struct Turn {
     operator: String,
     due: VecDeque<RoundId>,
@@ -34,7 +34,6 @@ struct Turn {
     next: Option<u64>,
 }
 
-/// Result for a due round.
 enum Swept {
     /// Resolved, or failed with a log line.
     Reported,
@@ -58,7 +57,7 @@ impl Sweeper {
         Self { finisher: Finisher { ledgers: ledgers.into(), dealer }, waits }
     }
 
-    /// Sweeps periodically, at once at first.
+    /// Sweeps now and then periodically.
     pub fn run(self, every: Duration) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             let mut wake = tokio::time::interval(every);
@@ -102,7 +101,7 @@ impl Sweeper {
         }
     }
 
-    /// Returns the due rounds among an operator's next open ones, and the position to continue from; `None` at the end.
+    /// Returns due rounds and the position to continue from.
     fn due(&self, ledger: &Handle, operator: &str, after: u64) -> (Vec<RoundId>, Option<u64>) {
         let now_ms = ledger.patient_ms();
         let looked_at = open_rounds(ledger, operator, after, LOOKS_MAX, |stream, open| {
@@ -114,7 +113,6 @@ impl Sweeper {
         (looked_at.into_iter().filter_map(|(_, due)| due.ok().flatten()).collect(), last)
     }
 
-    /// Resolves a round, or logs the failure.
     async fn resolve_or_report(&self, round: &RoundId) -> Swept {
         let Err(refusal) = self.resolve(round).await else { return Swept::Reported };
         let (name, reason) = (round_name(&round.stream, round.number), refusal.reason().name());
@@ -130,7 +128,6 @@ impl Sweeper {
         }
     }
 
-    /// Returns the reason to resolve a round now.
     fn why(&self, open: &OpenRound, now_ms: i64) -> Option<Automatic> {
         let over = || self.waits.resolve_ms(open).is_some_and(|resolve_ms| resolve_ms <= now_ms);
         open.automatic.clone().or_else(|| over().then_some(Automatic::TimeOver))

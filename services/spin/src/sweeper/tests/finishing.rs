@@ -11,7 +11,6 @@ use motherlode_proto::{
 };
 use motherlode_runtime::Caller;
 
-/// Creates a player with a round that waits for the feature, then for the gamble.
 pub(crate) async fn waiting(api: &SpinApi, player: &str) -> Played {
     let currency = Currency::EUR;
     let proposal = Proposal {
