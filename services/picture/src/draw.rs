@@ -8,7 +8,6 @@ mod series;
 mod treasure;
 mod window;
 
-/// Functions for other pictures.
 pub(crate) mod cells {
     pub(crate) use super::{
         hold::{News, is_of as is_hold_and_win, news},
@@ -16,7 +15,6 @@ pub(crate) mod cells {
     };
 }
 
-/// Functions for other pictures.
 pub(crate) mod shelves {
     pub(crate) use super::carried::{Shelf, first_word};
 }
@@ -65,7 +63,7 @@ pub fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, colour: bool) -> Str
     carried::shelf(game, figure, Pen::new(colour)).into_iter().map(|line| line + "\n").collect()
 }
 
-/// Groups windows of a free spin series, a Hold and Win (ME-10), or respins until a win (WF-09).
+/// Groups windows of a free spin series, a Hold and Win, or respins until a win.
 fn groups(spins: &[SpinResult]) -> Vec<Vec<&SpinResult>> {
     if spins.iter().any(series::is_free) {
         return vec![spins.iter().collect()];
@@ -187,7 +185,7 @@ fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     halved.then(|| "  Half of the amount at risk is secured.".to_owned())
 }
 
-/// Returns the round's win and awaited step. After a gamble, the coins are those won before it.
+/// Returns the round's win and awaited step.
 fn standing(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) -> String {
     let (coins_won, minor) = (outcome.round_win_coins, outcome.round_win_minor);
     let hue = if minor > 0 || coins_won > 0 { Hue::Gold } else { Hue::Plain };
@@ -217,7 +215,6 @@ fn standing(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) ->
         (Awaiting::FreeSpins, _) | (_, 0) => String::new(),
         (_, left) => format!("\n  Then come {}.", counted(left.into(), "free spin")),
     };
-    // Colours take no columns.
     let plain = format!("  The round has won {} and waits for {waits}.", written(Pen::new(false)));
     let gap = if plain.chars().count() > 80 { "\n  " } else { " " };
     format!("  The round has won {amount}{gap}and waits for {waits}.{left}")

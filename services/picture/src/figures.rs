@@ -62,7 +62,7 @@ pub fn percent(share: &Exact, places: usize) -> String {
     format!("{} %", decimal(&(share * Exact::from_integer(100.into())), places))
 }
 
-/// Formats a chance with at least 18 places, or nine significant digits.
+/// Formats a chance with at least 18 places and nine significant digits.
 #[must_use]
 pub fn chance(chance: &Exact) -> String {
     const PLACES: usize = 18;
@@ -101,9 +101,7 @@ pub fn parts(whole: &Exact, parts: &[&Exact], places: usize) -> Vec<String> {
     let mut floors: Vec<_> = parts.iter().map(|part| (*part / &unit).floor()).collect();
     let mut order: Vec<usize> = (0..parts.len()).collect();
     let lost = |place: &usize| parts[*place] / &unit - (parts[*place] / &unit).floor();
-    // Largest remainder first; the sort is stable.
     order.sort_by_key(|place| std::cmp::Reverse(lost(place)));
-    // Rounded half to even, as in `decimal`.
     let printed = rounded(&(whole / &unit));
     let mut lacking = floors.iter().fold(printed, |rest, floor| rest - floor);
     for place in order {
@@ -134,12 +132,10 @@ pub fn count(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Formats coins: `1 coin`, `1,200 coins`.
 pub(crate) fn coins(coins: u64) -> String {
     format!("{} {}", grouped(&coins.to_string()), if coins == 1 { "coin" } else { "coins" })
 }
 
-/// Formats a count: `1 free spin`, `8 free spins`.
 pub(crate) fn counted(count: u64, one: &str) -> String {
     format!("{} {one}{}", grouped(&count.to_string()), if count == 1 { "" } else { "s" })
 }

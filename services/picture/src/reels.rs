@@ -18,7 +18,7 @@ const GUTTERS: (usize, usize) = (56, 40);
 /// Maximum numbered lines of a window.
 const NUMBERED_MAX: usize = 12;
 const NUMBERED_MAX_SMALL: usize = 3;
-/// Maximum lines drawn next to each other without numbers; more overlap.
+/// Maximum unnumbered lines next to each other; more overlap.
 const APART_MAX: usize = 8;
 
 /// Returns the drawings of a round's symbols, to be embedded once before its windows.
@@ -28,7 +28,6 @@ pub fn symbols<'a>(name: &str, game: &GameInfo, outcomes: impl IntoIterator<Item
     let spins = outcomes.into_iter().flat_map(|outcome| &outcome.spins);
     let cells = spins.flat_map(|spin| &spin.cells);
     let shown = cells.filter_map(|cell| game.symbols.get(usize::from(*cell))).map(sprite::id);
-    // A collection shows its symbols even without a window.
     let shown = shown.chain(shelf::symbols(game)).collect();
     sprite::embedded(sprite, &shown)
 }
@@ -68,7 +67,7 @@ pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     Some(tag("div", &[("class", "windows")], plain("figure", [drawn, plain("figcaption", caption)])))
 }
 
-/// Returns captions with kind, number and results. A short one omits the kind of free spins after the first.
+/// Returns captions. A short one omits the kind of free spins after the first.
 fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
     let feature: Vec<_> = spins.iter().filter(|spin| cells::is_hold_and_win(spin)).collect();
     let mut news = cells::news(&feature).into_iter();
@@ -108,11 +107,10 @@ fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
     spins.iter().map(one).collect()
 }
 
-/// Draws a window with at most `numbered_max` numbered lines, and a description unless its caption has it.
+/// Draws a window with at most `numbered_max` numbered lines.
 fn window(game: &GameInfo, spin: &SpinResult, numbered_max: usize, told: Option<&str>) -> Markup {
     let (reels, rows) = cells::size(spin);
     let lines = Lines::of(game, spin, numbered_max);
-    // Small windows have no room for ways.
     let ways = (numbered_max == NUMBERED_MAX).then(|| Ways::of(spin));
     let width = reels * CELL + GUTTERS.0 + lines.gutter().max(ways.as_ref().map_or(0, Ways::gutter));
     let view = format!("-{} -6 {width} {}", GUTTERS.0, rows * CELL + 12);
@@ -148,7 +146,6 @@ fn symbol(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize) -> Markup
     tag("use", &not_zero, "")
 }
 
-/// Draws a mark: its value, or a frame.
 fn mark(game: &GameInfo, spin: &SpinResult, mark: &Mark) -> Markup {
     let (_, rows) = cells::size(spin);
     let Ok(cell) = usize::try_from(mark.cell) else { return Markup::default() };
@@ -203,7 +200,6 @@ fn mark(game: &GameInfo, spin: &SpinResult, mark: &Mark) -> Markup {
     [frame, plate, tag("text", &[("class", "value"), ("x", &middle), ("y", &(y + 89).to_string())], text)].into()
 }
 
-/// Draws a collected symbol in the corner of its cell.
 fn collected(game: &GameInfo, mark: &Mark, x: usize, y: usize) -> Markup {
     let symbol = usize::try_from(mark.value).ok().and_then(|symbol| game.symbols.get(symbol));
     let Some(symbol) = symbol else { return Markup::default() };
@@ -217,7 +213,6 @@ fn collected(game: &GameInfo, mark: &Mark, x: usize, y: usize) -> Markup {
 
 type Point = (usize, usize);
 
-/// Winning lines with numbers before the reels and coins behind them.
 struct Lines<'a> {
     won: Vec<(&'a Win, Vec<Point>)>,
     reels: usize,
@@ -233,7 +228,6 @@ impl<'a> Lines<'a> {
         let numbered = count <= numbered_max.min(rows * CELL / LABEL.0);
         let merged = !numbered && count > APART_MAX;
         let path = |(at, win): (usize, &'a Win)| {
-            // Lines over the same cells are drawn next to each other if there is room.
             let shift = if merged { CELL / 2 } else { 38 + at % 5 * 6 };
             let rows = cells::path(game, win).unwrap_or_default().iter().take(reels).enumerate();
             (
@@ -245,7 +239,6 @@ impl<'a> Lines<'a> {
         Self { won, reels, height: rows * CELL, numbered, merged }
     }
 
-    /// Returns the space for the longest label.
     fn gutter(&self) -> usize {
         let longest = self.won.iter().map(|(win, _)| coins(win).chars().count()).max();
         let labelled = longest.filter(|_| self.numbered).map(|digits| digits * LABEL.1 + 34);
@@ -254,13 +247,11 @@ impl<'a> Lines<'a> {
 
     fn drawn(&self) -> Markup {
         if self.merged {
-            // Shared segments are drawn once.
             let ways: BTreeSet<_> = self.won.iter().flat_map(|(_, points)| points.windows(2)).collect();
             let paths: String = ways.into_iter().map(stroke).collect();
             return tag("path", &[("d", &paths)], "");
         }
         if !self.numbered {
-            // One path for many lines.
             let paths: String = self.won.iter().map(|(_, points)| stroke(points)).collect();
             return tag("path", &[("d", &paths)], "");
         }
@@ -321,7 +312,6 @@ fn kind(spin: &SpinResult) -> &'static str {
     }
 }
 
-/// Describes the window reel by reel.
 fn told(game: &GameInfo, spin: &SpinResult) -> String {
     let (reels, rows) = cells::size(spin);
     let kind = kind(spin);

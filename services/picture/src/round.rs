@@ -34,7 +34,6 @@ pub struct Section {
 }
 
 impl Section {
-    /// Creates a section without empty facts.
     fn new(title: impl Into<String>, drawing: String, facts: Vec<(&'static str, String)>) -> Self {
         let facts = facts.into_iter().filter(|(_, value)| !value.is_empty()).collect();
         Self { title: title.into(), drawing, picture: Markup::default(), facts }
@@ -231,7 +230,6 @@ fn given(prize: &Prize) -> String {
     }
 }
 
-/// Formats a client seed in hexadecimal, and as text if valid.
 fn readable(client_seed: &[u8]) -> String {
     match std::str::from_utf8(client_seed) {
         Ok(text) if !text.is_empty() && text.chars().all(is_visible) => format!("{} ({text})", hex(client_seed)),
@@ -239,15 +237,13 @@ fn readable(client_seed: &[u8]) -> String {
     }
 }
 
-/// Secured half in minor units (ME-16).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Secured {
     secured: u64,
     at_risk: u64,
 }
 
-/// Returns the secured amount of each step, with an odd unit. The amount at risk starts as the win and follows the
-/// cards.
+/// Returns the secured amount of each step, with an odd unit.
 fn secured(round: &Round) -> Vec<Option<Secured>> {
     let mut at_risk = 0;
     let of_step = |step: &Step| {
@@ -341,7 +337,7 @@ mod tests {
         Some(Money { amount_minor, currency_code: "EUR".into() })
     }
 
-    /// Voided round of an unknown version, with markup in typed text.
+    /// Round with markup in typed text.
     fn voided() -> Round {
         let kind = Some(choice::Kind::Collect(choice::Collect {}));
         let step = Step { number: 1, seed: vec![7; 32], choice: Some(Choice { kind }), ..Step::default() };

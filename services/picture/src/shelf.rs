@@ -13,7 +13,7 @@ use motherlode_proto::round::v1::{CarriedFigure, Round, Step};
 use motherlode_slots::GameInfo;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Width and height of a place; height of its board.
+/// Size of a place; height of its board.
 const PLACE: usize = 48;
 const BOARD: usize = 6;
 
@@ -127,7 +127,6 @@ mod tests {
         assert!(drawn.contains("Green crystals: 4 of 5") && drawn.contains("Blue crystals: 0 of 5"), "{drawn}");
         assert_eq!((drawn.matches("#gc").count(), drawn.matches("#rc").count()), (4, 1), "{drawn}");
         assert_eq!(drawn.matches("<circle").count(), 15, "{drawn}");
-        // A board has at most the needed places.
         let drawn = of("dwarf-mine", &[("green", i64::MAX), ("red", -3)]);
         assert_eq!((drawn.matches("#gc").count(), drawn.matches("#rc").count()), (5, 0), "{drawn}");
     }

@@ -6,7 +6,6 @@ use crate::markup::Markup;
 use motherlode_slots::{SymbolInfo, game};
 use std::collections::BTreeSet;
 
-/// Sprites by game.
 const SPRITES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sprites.rs"));
 
 /// Returns a game's sprite; `None` if this program lacks it.
@@ -50,7 +49,6 @@ fn in_a_cell(name: &str) -> String {
     format!("<use id=\"C{name}\" href=\"#{name}\" x=\".05\" y=\".05\" width=\".9\" height=\".9\"/>")
 }
 
-/// Iterates over parts with names.
 fn parts(sprite: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let inner = sprite.trim_end().trim_end_matches("</svg>");
     let begins = inner.match_indices("\n<").filter(|(at, _)| !inner[*at..].starts_with("\n</")).map(|(at, _)| at + 1);
@@ -60,7 +58,6 @@ fn parts(sprite: &'static str) -> impl Iterator<Item = (&'static str, &'static s
     parts.filter_map(|part| Some((part.split_once(" id=\"")?.1.split_once('"')?.0, part)))
 }
 
-/// Returns the names used by a part.
 fn uses(part: &'static str) -> impl Iterator<Item = &'static str> {
     let by = |how: &'static str| part.split(how).skip(1).filter_map(|rest| rest.split(['"', ')']).next());
     by("href=\"#").chain(by("url(#"))

@@ -9,7 +9,6 @@ use crate::{
 };
 use motherlode_proto::round::v1::{SpinResult, Win};
 
-/// Wins on ways, each with its rows per reel.
 pub(crate) struct Ways<'a> {
     won: Vec<(&'a Win, Vec<Vec<usize>>)>,
     reels: usize,
@@ -29,7 +28,6 @@ impl<'a> Ways<'a> {
         Self { won, reels, height: rows * CELL }
     }
 
-    /// Returns the space for the longest label.
     pub(crate) fn gutter(&self) -> usize {
         let longest = self.won.iter().map(|(win, _)| coins(win).chars().count()).max();
         longest.map_or(0, |digits| digits * LABEL.1 + 34)
@@ -47,7 +45,6 @@ impl<'a> Ways<'a> {
     }
 
     fn one(&self, at: usize, win: &Win, reels: &[Vec<usize>], (left, right): (usize, usize)) -> Markup {
-        // Ways over the same cells are drawn next to each other.
         let shift = 38 + at % 5 * 6;
         let point = |reel: usize, row: usize| format!("{} {}", reel * CELL + CELL / 2, row * CELL + shift);
         let mut ways: Vec<String> = vec![];

@@ -16,14 +16,12 @@ use motherlode_slots::{self as slots, Card, Carried, Choice, Draws, Game, GameIn
 use prost::Message;
 use std::collections::BTreeMap;
 
-/// Occurrences of each text.
 type Texts = BTreeMap<String, usize>;
 
 fn add(texts: &mut Texts, text: impl Into<String>) {
     *texts.entry(text.into()).or_default() += 1;
 }
 
-/// Formats 1234567 as `1,234,567`.
 fn digits(number: u64) -> String {
     if number < 1_000 { number.to_string() } else { format!("{},{:03}", digits(number / 1_000), number % 1_000) }
 }
@@ -44,7 +42,7 @@ fn place(spin: &SpinResult, cell: u32) -> String {
     format!("reel {}, row {}", cell / spin.rows + 1, cell % spin.rows + 1)
 }
 
-/// Returns texts required with their numbers, and texts required anywhere.
+/// Returns required texts, in part with their numbers.
 fn wanted(game: &GameInfo, outcome: &Outcome) -> (Texts, Vec<String>) {
     let Outcome {
         spins,
@@ -256,7 +254,7 @@ fn read(game: &GameInfo, drawing: &str) -> Texts {
     texts
 }
 
-/// Parses place, symbols and coins: `line 1 ───── 3 x Raven 20 coins`.
+/// Parses `line 1 ───── 3 x Raven 20 coins`.
 fn win<'a>(words: &'a [&'a str]) -> Option<(&'a [&'a str], (String, String))> {
     let x = words.iter().position(|word| *word == "x")?;
     let coins = words.iter().position(|word| *word == "coins" || *word == "coin")?;
@@ -265,7 +263,6 @@ fn win<'a>(words: &'a [&'a str]) -> Option<(&'a [&'a str], (String, String))> {
     Some((&words[..count], (what, words[coins - 1].replace(',', ""))))
 }
 
-/// Parses a row of a framed window.
 fn frame(game: &GameInfo, text: &str, texts: &mut Texts) {
     let cells: Vec<_> = text.trim_matches('│').split('│').map(str::trim).collect();
     let named = |cell: &&str| {
@@ -281,14 +278,12 @@ fn frame(game: &GameInfo, text: &str, texts: &mut Texts) {
     }
 }
 
-/// Parses a row of small windows.
 fn small(game: &GameInfo, line: &str, texts: &mut Texts) {
     let words: Vec<_> = line.split_whitespace().collect();
     let letters = |word: &&str| game.symbols.iter().position(|symbol| symbol.code.eq_ignore_ascii_case(word));
     let bonus = game.symbols.iter().position(|symbol| symbol.role == slots::SymbolRole::Bonus);
     let held = |word: &&str| word.contains(|char: char| char.is_ascii_digit() || char == '?');
     let numbers = words.iter().all(|word| word.parse::<u32>().is_ok());
-    // Four digits fill a board's cell.
     let spaced = line.replace('*', " ");
     let words: Vec<_> = spaced.split_whitespace().collect();
     if words.is_empty() || !words.len().is_multiple_of(5) {
@@ -316,7 +311,6 @@ fn check(game: &'static dyn Game, outcome: &Outcome, of: &str) {
         let found = found.get(line).copied().unwrap_or_default();
         assert!(found >= *times, "{of}: `{line}` is texts {found} times, not {times}:\n{drawing}\n{found:?}");
     }
-    // The drawing has no additional wins, sums or collected symbols.
     for (line, times) in found.iter().filter(|(line, _)| !line.starts_with("row ") && !line.starts_with("stops ")) {
         assert_eq!(lines.get(line), Some(times), "{of}: `{line}` is texts {times} times:\n{drawing}");
     }
@@ -325,7 +319,6 @@ fn check(game: &'static dyn Game, outcome: &Outcome, of: &str) {
     }
 }
 
-/// Converts an outcome, completed as after the round.
 fn message(game: &'static dyn Game, resolved: &slots::Outcome) -> Outcome {
     let mut bytes = vec![];
     write_outcome(game, resolved, &mut bytes);
@@ -345,7 +338,7 @@ fn message(game: &'static dyn Game, resolved: &slots::Outcome) -> Outcome {
     outcome
 }
 
-/// Plays rounds with gambles and checks every picture. Returns occurrences of each feature.
+/// Plays rounds and checks every picture. Returns occurrences of each feature.
 fn play(game: &'static dyn Game, stake: &Stake, carried: Carried, rounds: u64) -> BTreeMap<String, u64> {
     let mut terms = Terms::plain(carried);
     (terms.double, terms.gamble_max_minor) = (game.info().doubles_max > 0, 12_500_000);
@@ -396,7 +389,6 @@ fn stake(game: &dyn Game) -> Stake {
     }
 }
 
-/// Plays every version of a game and requires all features.
 fn all_of(name: &str, carried: &[i64], buy_feature: bool, rounds: u64, must_see: &[&str]) {
     let mut from = Carried::default();
     from.0[..carried.len()].copy_from_slice(carried);

@@ -28,7 +28,6 @@ fn pl_19_every_symbol_of_every_game_has_a_drawing_with_its_name() {
     assert!(sprite::of("chess").is_none());
 }
 
-/// Drawings comply with a strict policy and refer only to existing parts.
 #[test]
 fn pl_19_drawings_have_no_style_no_script_and_name_only_what_there_is() {
     for game in games() {
@@ -45,7 +44,6 @@ fn pl_19_drawings_have_no_style_no_script_and_name_only_what_there_is() {
     }
 }
 
-/// Returns the first unclosed element.
 fn unclosed(markup: &str) -> Option<String> {
     let mut open = vec![];
     for tag in markup.split('<').skip(1).map(|rest| rest.split('>').next().unwrap()) {

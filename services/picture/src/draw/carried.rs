@@ -11,11 +11,10 @@ use motherlode_slots::{GameInfo, SymbolRole};
 /// Potion features in unlocking order (WF-11).
 const FEATURES: [&str; 4] = ["High Symbols", "Random Wilds", "Multiplier", "Mega Wild"];
 
-/// Collection in a game.
 pub(crate) enum Shelf {
-    /// Crystals by symbol, `needs` of which complete a colour (DM-11).
+    /// Crystals by symbol (DM-11).
     Crystals { needs: usize, colours: Vec<(usize, usize)> },
-    /// Potions by symbol (WF-06), and unlocked features (WF-11).
+    /// Potions by symbol, and unlocked features (WF-06, WF-11).
     Potions { places: [Option<usize>; 2], unlocked: &'static [&'static str] },
 }
 
@@ -39,7 +38,6 @@ impl Shelf {
             return None;
         }
         let place = |key: &str| count(key).checked_sub(1).and_then(|place| collected.get(place)).copied();
-        // A new player has the first feature.
         let unlocked = &FEATURES[..unlocked.clamp(1, FEATURES.len())];
         Some(Self::Potions { places: [place("potion_1"), place("potion_2")], unlocked })
     }
@@ -104,7 +102,7 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
     figures.iter().map(told).collect::<Vec<_>>().join("; ")
 }
 
-/// Draws a colour, missing crystals as rings: `Green ●●○○○`.
+/// Draws a colour: `Green ●●○○○`.
 fn colour(game: &GameInfo, symbol: usize, has: usize, needs: usize, pen: Pen) -> String {
     let crystals = pen.bold(window::hue(game, symbol), &"●".repeat(has));
     format!("{} {crystals}{}", first_word(game, symbol), pen.plain(Hue::Grey, &"○".repeat(needs - has)))
@@ -114,7 +112,6 @@ fn role(game: &GameInfo, symbol: usize) -> Option<SymbolRole> {
     game.symbols.get(symbol).map(|symbol| symbol.role)
 }
 
-/// Returns the first word of a name: the colour of a crystal or Potion.
 pub(crate) fn first_word(game: &GameInfo, symbol: usize) -> String {
     window::name(game, symbol).split(' ').next().unwrap_or_default().to_owned()
 }

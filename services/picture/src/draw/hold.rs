@@ -12,7 +12,7 @@ const ACROSS: usize = 3;
 /// Columns per position.
 const CELL: usize = 5;
 
-/// Draws a board per respin; empty without a feature.
+/// Draws a board per respin; may be empty.
 pub(super) fn boards(game: &GameInfo, windows: &[&SpinResult], pen: Pen) -> Vec<String> {
     let Some(last) = windows.last() else { return vec![] };
     let acted = windows.iter().position(|window| acts(window));
@@ -76,14 +76,8 @@ fn function(mark: &Mark, pen: Pen) -> Option<String> {
     }
 }
 
-/// Change within the feature.
 pub(crate) enum News {
-    /// Numbers of held and new symbols.
-    Respin {
-        held: usize,
-        new: usize,
-    },
-    /// Functions were revealed (ME-08).
+    Respin { held: usize, new: usize },
     Acted,
     Turned,
 }
@@ -119,7 +113,6 @@ fn block(game: &GameInfo, windows: &[&SpinResult], at: usize, news: &News, pen: 
     lines
 }
 
-/// Draws a position; new symbols are highlighted.
 fn position(game: &GameInfo, spin: &SpinResult, before: Option<&SpinResult>, cell: usize, pen: Pen) -> String {
     let here = |mark: &&Mark| usize::try_from(mark.cell).is_ok_and(|at| at == cell) && is_bonus(mark);
     let Some(mark) = spin.marks.iter().find(here) else {
@@ -135,7 +128,6 @@ fn position(game: &GameInfo, spin: &SpinResult, before: Option<&SpinResult>, cel
     if new { pen.bold(Hue::Gold, &text) } else { pen.plain(Hue::Cyan, &text) }
 }
 
-/// Describes a Bonus symbol's total bets, Mystery or factor.
 fn carried(mark: &Mark) -> String {
     match (mark.kind(), mark.value) {
         (MarkKind::Mystery, 0) => "?".to_owned(),

@@ -10,7 +10,6 @@ pub fn colour_wanted(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && set("NO_COLOR").is_none() && set("TERM").is_some_and(|term| term != "dumb")
 }
 
-/// Writes text in a hue, or plain.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pen {
     colour: bool,
@@ -76,7 +75,7 @@ impl Pen {
         Self { colour }
     }
 
-    /// Returns whether it writes in colour. If not, callers mark emphasis in text.
+    /// Returns whether it writes in colour; if not, callers mark emphasis in text.
     pub(super) fn has_colour(self) -> bool {
         self.colour
     }

@@ -36,7 +36,6 @@ pub(super) fn sheet(of: Drawing<'_>, spins: &[&SpinResult]) -> Vec<String> {
         for row in 0..height {
             let cells: Vec<_> = blocks.iter().map(|block| block.get(row).cloned().unwrap_or_default()).collect();
             let line = format!("  {}", cells.join(""));
-            // Other windows of the last row may have no summary.
             lines.extend(Some(line.trim_end()).filter(|line| !line.is_empty()).map(str::to_owned));
         }
         lines.push(String::new());
@@ -49,7 +48,7 @@ pub(super) fn sheet(of: Drawing<'_>, spins: &[&SpinResult]) -> Vec<String> {
     lines
 }
 
-/// Returns number, wins and features of a window; empty for a free spin without any.
+/// Returns number, wins and features of a window.
 fn summary(of: Drawing<'_>, at: usize, spins: &[&SpinResult]) -> Vec<String> {
     let spin = spins[at];
     let wins = window::wins(of.game, spin, of.currency, of.pen);
@@ -63,7 +62,7 @@ fn summary(of: Drawing<'_>, at: usize, spins: &[&SpinResult]) -> Vec<String> {
     [heading].into_iter().chain(wins).chain([String::new()]).collect()
 }
 
-/// Returns the mean coin value of a collection's free spins (DM-12).
+/// Returns the mean coin value of free spins (DM-12).
 fn mean_coin(of: Drawing<'_>, first: &SpinResult) -> Option<String> {
     let mean = of.outcome.mean_coin_value.as_ref().filter(|_| first.kind() == SpinKind::Collection)?;
     let (MeanCoinValue { sum, count, value }, currency) = (mean, of.currency);
@@ -71,7 +70,6 @@ fn mean_coin(of: Drawing<'_>, first: &SpinResult) -> Option<String> {
     Some(format!("  Played at the mean coin value {value} {currency}: {sum} {currency} over {crystals}"))
 }
 
-/// Returns kind, multiplier, rows and ways, super-high symbol.
 fn title(Drawing { game, pen, .. }: Drawing<'_>, first: &SpinResult) -> String {
     let mut title = format!("  {}s", pen.bold(Hue::Cyan, kind(first)));
     if first.multiplier > 1 {
@@ -126,18 +124,16 @@ fn block(game: &GameInfo, at: usize, spins: &[&SpinResult], pen: Pen) -> Vec<Str
     lines
 }
 
-/// Returns the 1-based number of a window in its series.
 fn number(spins: &[&SpinResult], at: usize) -> usize {
     spins.iter().take(at + 1).filter(|spin| counts(spins[0], spin)).count()
 }
 
-/// Describes a feature within the series: `Mega Wild ×3`.
 fn feature(spin: &SpinResult) -> String {
     let name = kind(spin).trim_end_matches(" Respin");
     if spin.multiplier > 1 { format!("{name} ×{}", spin.multiplier) } else { name.to_owned() }
 }
 
-/// Returns a symbol's two-letter code; without colour, winners are capitalised.
+/// Returns a symbol's code; without colour, winners are capitalised.
 fn code_at(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize, pen: Pen) -> String {
     let index = window::cell(spin, reel, row).unwrap_or_default();
     let code = window::code(game, index);

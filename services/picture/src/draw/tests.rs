@@ -7,7 +7,6 @@ fn game() -> &'static GameInfo {
     motherlode_slots::game("bewitched", "1.6").unwrap().info()
 }
 
-/// Creates a window from symbol codes, row by row.
 fn spin(rows: [&str; 3]) -> SpinResult {
     let codes = ["Wi", "WB", "Me", "FW", "DW", "BC", "Ra", "SB", "RP", "GP", "BP", "PP"];
     let symbol = |code| u8::try_from(codes.iter().position(|known| *known == code).unwrap()).unwrap();
@@ -169,7 +168,6 @@ fn prizes_are_told_apart() {
     assert!(given(prize::Kind::Jackpot(true), 0).contains("J A C K P O T"));
 }
 
-/// Every line fits into 80 columns.
 #[test]
 fn with_colour_the_same_is_drawn_but_for_the_marks() {
     let mut window = spin(["WB GP Ra PP BP", "Wi Ra Ra WB BC", "RP GP WB BC DW"]);

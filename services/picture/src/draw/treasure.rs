@@ -4,11 +4,10 @@ use super::pen::{Hue, Pen};
 use crate::figures::{coins, grouped};
 use motherlode_proto::round::v1::{Outcome, Reveal};
 
-/// Columns of an object.
 const WIDTH: usize = 9;
 const ACROSS: usize = 7;
 
-/// Draws the objects in picking order with their sum, then the remaining ones if they may be shown.
+/// Draws the objects with their sum, then the remaining ones if they may be shown.
 pub(super) fn opened(outcome: &Outcome, pen: Pen) -> Vec<String> {
     let Outcome { reveals, unopened, .. } = outcome;
     if reveals.is_empty() {

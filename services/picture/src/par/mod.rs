@@ -71,7 +71,6 @@ pub fn part(told: &GetGameResponse, cash: &[CashReport], part: Part) -> Option<M
     Some([at, of].into())
 }
 
-/// Returns the pool's current terms.
 fn terms(returns: &JackpotReturns) -> Option<PoolTerms> {
     let (seed, base_coin) = (returns.seed_eur.parse::<Nano>().ok()?, returns.base_coin.parse::<CoinValue>().ok()?);
     Some(PoolTerms {

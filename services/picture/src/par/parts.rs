@@ -10,7 +10,6 @@ pub(super) fn section(title: &str, inner: impl Into<Markup>) -> Markup {
     plain("section", [plain("h2", title), inner.into()])
 }
 
-/// Creates a list of names with figures.
 pub(super) fn list<'a>(rows: impl IntoIterator<Item = (&'a str, Markup)>) -> Markup {
     plain(
         "dl",

@@ -27,7 +27,7 @@ fn float(count: impl Into<u128>) -> f64 {
 }
 
 impl Played {
-    /// Returns the mean win in bets, and its distance from the exact one in standard errors.
+    /// Returns the mean win in bets, and its difference from the exact one in standard errors.
     fn mean(&self, par: &Par) -> (f64, f64) {
         let (bet, rounds) = (float(self.tally.bet_coins), float(self.tally.rounds));
         let mean = float(self.tally.win.coins) / bet;

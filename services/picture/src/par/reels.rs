@@ -12,10 +12,8 @@ use motherlode_slots::{
     par::{Exact, ReelSet, decimal},
 };
 
-/// Decimal places of a return in percent.
 const RETURN_PLACES: usize = 7;
 
-/// Returns the amount multiplied by pays.
 fn meaning(info: &GameInfo) -> &'static str {
     match info.ways {
         true => {

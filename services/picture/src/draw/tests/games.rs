@@ -7,7 +7,6 @@ fn info(game: &str) -> &'static GameInfo {
     motherlode_slots::latest(game).unwrap().info()
 }
 
-/// Creates a window from the first words of symbol names, row by row.
 fn window(game: &GameInfo, kind: SpinKind, rows: &[&str]) -> SpinResult {
     let symbol = |word: &str| {
         let named = |name: &str| name.split(' ').next() == Some(word);
