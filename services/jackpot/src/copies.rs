@@ -8,15 +8,13 @@ use motherlode_books::{InternalRequest, StreamId};
 use motherlode_ledger::{AppendError, FetchError, Handle, is_copied};
 use std::collections::BTreeMap;
 
-/// Copies to other partitions.
 #[derive(Default)]
 pub(crate) struct Copies {
-    /// Latest checked and copied position, by partition and stream.
+    /// Latest copied position, by partition and stream.
     looked_at: BTreeMap<(u32, StreamId), u64>,
 }
 
 impl Copies {
-    /// Copies the missing commits to a partition.
     pub(crate) async fn bring_to(&mut self, home: &Handle, other: &Handle) -> Result<(), AppendError> {
         for stream in [StreamId::Rates, StreamId::System] {
             let key = (other.partition(), stream.clone());

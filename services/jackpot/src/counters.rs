@@ -11,7 +11,6 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tonic::Status;
 
-/// Checked request.
 pub(crate) struct Watch {
     pool: String,
     coins: Vec<CoinValue>,
@@ -59,7 +58,7 @@ impl Watch {
         }
     }
 
-    /// Returns the counters, and the milliseconds between refreshes; `None` without a pool.
+    /// Returns the counters and the milliseconds between refreshes.
     fn counters(&self, ledger: &Handle) -> Option<(WatchCountersResponse, i64)> {
         let now = ledger.now_ms();
         ledger.books(|books| {

@@ -19,11 +19,10 @@ pub(crate) struct Fault {
     pub(crate) why: Refused,
 }
 
-/// Partition and position of a hit, and its award.
+/// Partition, position and award of a hit.
 type Unpaid = (u32, u64, UnpaidAward);
 
-/// Pays at most [`AWARDS_MAX`] awards of a partition. Returns whether more are left, and adds refusals to `refused`.
-/// Fails if the ledger accepts no appends.
+/// Pays at most [`AWARDS_MAX`] awards of a partition, and adds refusals to `refused`. Returns whether more are left.
 pub(crate) async fn pay(ledger: &Handle, refused: &mut Vec<Fault>) -> Result<bool, AppendError> {
     let unpaid: Vec<Unpaid> = ledger
         .books(|books| books.unpaid_awards().map(|(partition, hit, award)| (partition, hit, award.clone())).collect());
@@ -68,7 +67,7 @@ fn in_turn(unpaid: impl Iterator<Item = Unpaid>) -> Vec<Unpaid> {
     ordered.into_iter().map(|(_, unpaid)| unpaid).collect()
 }
 
-/// Returns whether an award can be paid now. One of an unreadable player waits.
+/// Returns whether an award can be paid now; not if its player can't be read.
 fn is_due(ledger: &Handle, award: &UnpaidAward) -> bool {
     let now_ms = ledger.now_ms();
     let is_due = |books: &Books| {
@@ -94,13 +93,13 @@ async fn pay_one(ledger: &Handle, (partition, hit, award): &Unpaid) -> Result<()
     }
 }
 
-/// Returns the minor units to withdraw before an award can be paid.
+/// Returns the minor units to withdraw first.
 pub(crate) fn in_the_way(books: &Books, award: &UnpaidAward) -> i64 {
     let balance = books.player(&award.stream).and_then(|player| player.balance(award.currency)).unwrap_or_default();
     award.amount.0.saturating_sub(i64::MAX - balance.0.max(0)).max(0)
 }
 
-/// Proposes the payment of an award, with the hit in its request id.
+/// Proposes a payment, with the hit in its request id.
 pub(crate) fn payment(partition: u32, hit: u64, award: &UnpaidAward, acted: Option<Event>) -> Proposal {
     let UnpaidAward { round, amount, currency, .. } = *award;
     let paid = Event::JackpotPaid { round, pool: award.pool.to_string().into(), hit, amount, currency };

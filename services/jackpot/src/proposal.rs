@@ -4,11 +4,11 @@ use motherlode_books::{Event, InternalRequest, StreamId};
 use motherlode_ledger::{AppendError, Handle, Proposal};
 use std::time::Duration;
 
-/// Number of attempts while a partition's writer lacks another partition's positions, and the pause between them.
+/// Attempts while a partition's writer lacks another partition's positions, and the pause between them.
 const TRIES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Appends to a partition a decision based on another one. Retries while its writer lacks the latter's positions.
+/// Appends a decision based on another partition. Retries while the writer lacks the latter's positions.
 pub(crate) async fn append_there(ledger: &Handle, proposal: Proposal) -> Result<(), AppendError> {
     for _ in 1..TRIES {
         match ledger.append(proposal.clone()).await {

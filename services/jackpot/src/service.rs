@@ -35,7 +35,6 @@ pub struct JackpotApi {
     ladders: Arc<Ladders>,
     /// Whether this process may change pools.
     changes: bool,
-    /// Existing operators.
     operators: Operators,
 }
 
@@ -90,8 +89,7 @@ impl JackpotApi {
         found.ok_or_else(|| Refusal::new(Reason::PoolUnknown, "no such pool").with("pool_id", pool))
     }
 
-    /// Makes or proposes a change of a pool. Returns the pool and the name of a pending change. Fails with
-    /// CHANGE_ELSEWHERE in the role jackpot.
+    /// Changes a pool or proposes the change. Returns the pool and the name of a pending change.
     async fn change(
         &self,
         caller: &Caller,
@@ -116,7 +114,7 @@ impl JackpotApi {
 
     async fn open(&self, caller: &Caller, request: &wire::OpenPoolRequest) -> Result<wire::OpenPoolResponse, Refusal> {
         let terms = message::parse_terms(request.terms.as_ref(), 1)?;
-        // With a pool of its name, a game without a jackpot could not be played (BW-11).
+        // Otherwise the game could not be played, since bets contribute to the pool of the game's name (BW-11).
         if motherlode_slots::latest(&request.pool_id).is_some_and(|game| !game.info().jackpot) {
             return Err(Refusal::field("pool_id", "must not name a game without a jackpot"));
         }
@@ -239,7 +237,6 @@ impl JackpotApi {
         Ok(wire::ListIncidentsResponse { incidents, not_returned })
     }
 
-    /// Tries to pay awards that are set aside.
     async fn resolve(
         &self,
         caller: &Caller,
@@ -269,7 +266,7 @@ impl JackpotApi {
         Ok(answer)
     }
 
-    /// Returns the set-aside awards of a partition that the caller may see.
+    /// Returns the set-aside awards that the caller may see.
     fn set_aside(&self, caller: &Caller, ledger: &Handle, pool: &str, most: usize) -> Vec<(u32, u64, UnpaidAward)> {
         let is_shown = |stream: &StreamId| matches!(stream, StreamId::Player { operator, .. } if caller.sees(operator));
         ledger.books(|books| {

@@ -11,7 +11,6 @@ static JACKPOT_GAMES: LazyLock<Vec<(&'static dyn Game, Par)>> = LazyLock::new(||
     with.filter_map(|game| Some((game, game.par(&stake(game)).ok()?))).collect()
 });
 
-/// Returns the stake of all lines, one coin each, at the lowest coin value.
 fn stake(game: &dyn Game) -> Stake {
     let limits = &game.info().limits;
     Stake {

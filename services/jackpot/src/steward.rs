@@ -23,7 +23,6 @@ pub const POOL_EVERY: Duration = Duration::from_millis(200);
 /// Maximum reports of a partition before awards are paid.
 const REPORTS_MAX: usize = 64;
 
-/// Pause after a failed append.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Returns the published terms (BW-11, BW-12, BW-14, BW-17): 0.5 % of every bet, a seed of 20,000 EUR for a coin of 10
@@ -44,9 +43,7 @@ pub fn standard_terms() -> PoolTerms {
 pub struct Steward {
     ledgers: Ledgers,
     copies: Copies,
-    /// Whether work was left for the next pass.
     left: bool,
-    /// Reported faults.
     reported: BTreeSet<String>,
 }
 
@@ -178,7 +175,6 @@ impl Steward {
         let _ = self.ledgers.append(proposal(StreamId::System, None, request, vec![failed])).await;
     }
 
-    /// Adds a partition to a pool unless it has joined.
     async fn join(&self, pool: &str, other: &Handle) -> Result<(), AppendError> {
         let (home, partition) = (self.ledgers.home(), other.partition());
         let (version, report) = home.books(|books| {
@@ -195,7 +191,7 @@ impl Steward {
         }
     }
 
-    /// Reports a partition's contributions up to its last hit or void, or all of them. Returns whether more are left.
+    /// Reports contributions up to the last hit or void, or all. Returns whether more are left.
     async fn report(&self, pool: &str, other: &Handle, all: bool) -> Result<bool, AppendError> {
         let (home, partition) = (self.ledgers.home(), other.partition());
         let mut again = all;
@@ -222,8 +218,7 @@ impl Steward {
         Ok(true)
     }
 
-    /// Decides pending hits and voids, and with `pool_all` pools each partition's contributions. Pays awards after each
-    /// commit.
+    /// Decides hits and voids; with `pool_all` pools all contributions. Pays awards after each commit.
     async fn decide(&self, pool: &str, pool_all: bool) -> Result<(), AppendError> {
         let decides = || self.ledgers.home().books(|books| books.pending_decisions(pool).next().is_some());
         let mut left = if pool_all { self.ledgers.count() } else { 0 };
@@ -234,7 +229,7 @@ impl Steward {
         Ok(())
     }
 
-    /// Pays awards in the middle of other work. Failures are repeated and reported at the end of the pass.
+    /// Pays awards in the middle of other work. Failures are repeated at the end of the pass.
     async fn pay_between(&self, pool: &str) {
         for other in self.ledgers.others() {
             let awards = self
@@ -268,7 +263,7 @@ impl Steward {
         }
     }
 
-    /// Appends a pool's next step. Returns false without one.
+    /// Appends a pool's next step; false without one.
     async fn step(&self, pool: &str) -> Result<bool, AppendError> {
         let home = self.ledgers.home();
         let (version, events) =
@@ -282,7 +277,6 @@ impl Steward {
         }
     }
 
-    /// Mirrors a pool into a partition.
     async fn mirror(&self, pool: &str, other: &Handle) -> Result<(), AppendError> {
         let partition = other.partition();
         let (version, mirrored) = self.ledgers.home().books(|books| {
@@ -312,11 +306,8 @@ impl Steward {
     }
 }
 
-/// Results of a pass.
 struct Notes {
-    /// First error.
     result: Result<(), AppendError>,
-    /// Proposals that the books refuse.
     faults: Vec<Fault>,
 }
 

@@ -100,7 +100,6 @@ fn is_of_step(event: &Event) -> bool {
 }
 
 impl Before<'_> {
-    /// Returns the expected events after a step, given the earlier ones of its commit.
     fn expected(&self, step: &StepResolved, earlier: &[Event]) -> Result<Vec<Event>, Mismatch> {
         let mut started = None;
         for event in earlier {
@@ -127,7 +126,7 @@ impl Before<'_> {
         self.follow(step, (started, live), open, dealt)
     }
 
-    /// Returns the dealt value of a step's draw, which must be the player's next.
+    /// Returns the dealt value of a step, which must use the player's next draw.
     fn dealt(&self, step: &StepResolved) -> Result<Dealt, Mismatch> {
         let unsealed = Mismatch::Unsealed { round: step.round, step: step.step };
         let (Some(next @ NextDraw { number, seal, .. }), Some(drawn), None) = (self.player.draw, &step.draw, step.seed)
@@ -144,7 +143,7 @@ impl Before<'_> {
         dealt.ok_or(Mismatch::KeyLost { number })
     }
 
-    /// Resolves and compares a step. Returns the events that follow it.
+    /// Resolves a step. Returns the events that must follow.
     fn follow(
         &self,
         step: &StepResolved,
@@ -188,7 +187,6 @@ impl Before<'_> {
         dealt.collect()
     }
 
-    /// Opens a bet's round and checks its terms.
     fn begun(&self, started: &RoundStarted) -> Result<Live, Mismatch> {
         let live = Live::open(started).map_err(Mismatch::differs)?;
         let RoundStarted { coin_value, currency, bet, .. } = *started;
@@ -218,7 +216,6 @@ impl Before<'_> {
     }
 }
 
-/// Returns whether an event picks a witch (BW-05).
 fn is_witch(changed: &Event) -> bool {
     let Event::CollectionChanged { game, .. } = changed else { return false };
     let picks = |witch: Witch| {

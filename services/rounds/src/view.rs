@@ -170,7 +170,6 @@ impl RoundView {
         shown::complete(&self.started, steps, over)
     }
 
-    /// Adds dealt values, revealed at the end of the round.
     fn reveal(&mut self, dealt: &[Dealt]) {
         let name = &self.name;
         let sealed = self.steps.iter_mut().filter(|step| step.draw.is_some());
@@ -311,8 +310,7 @@ impl Fold {
     }
 }
 
-/// Sums the account changes of rounds that begin in these events. Wider than an amount, since an unverified log can
-/// have any values.
+/// Sums account changes of rounds that begin here. Wider than an amount, since an unverified log can have any values.
 fn moved<'a>(events: impl Iterator<Item = &'a Event>, currency: Currency) -> i128 {
     let (mut moved, mut credited) = (0_i128, BTreeMap::new());
     for event in events {
@@ -337,7 +335,7 @@ fn moved<'a>(events: impl Iterator<Item = &'a Event>, currency: Currency) -> i12
     moved
 }
 
-/// Returns whether an event changes a game's collection, other than the witch.
+/// Ignores the picked witch.
 fn plays_with(event: &Event, of: &str) -> bool {
     matches!(event, Event::CollectionChanged { game, scope, .. } if game == of && !scope.is_empty())
 }

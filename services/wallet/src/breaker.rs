@@ -20,7 +20,6 @@ pub struct Breaker {
 /// Permission for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leave {
-    /// Normal call.
     Given,
     /// Call that tests an open circuit.
     Probe,
@@ -78,7 +77,6 @@ impl Breaker {
 mod tests {
     use super::*;
 
-    /// Creates a breaker after so many failed players.
     fn after(players: usize, now_ms: u64) -> Breaker {
         let mut breaker = Breaker::default();
         for player in 0..players {

@@ -114,7 +114,6 @@ pub struct Client {
     answer_max: Duration,
 }
 
-/// Protocol of a wallet.
 #[derive(Debug, Clone)]
 enum Face {
     Grpc(WalletServiceClient<Connection>),
@@ -217,8 +216,7 @@ enum Kind {
     Rollback,
 }
 
-/// Returns why a reported balance is impossible if balances are never negative (PL-09), whatever other games or the
-/// cashier do.
+/// Returns why a reported balance is impossible without negative balances (PL-09).
 fn contradiction(kind: Kind, amount_minor: i64, result: &wire::Result) -> Option<&'static str> {
     let told = result.balance_minor;
     match (result.outcome(), kind) {
@@ -231,7 +229,6 @@ fn contradiction(kind: Kind, amount_minor: i64, result: &wire::Result) -> Option
     }
 }
 
-/// Removes invisible characters and shortens the text.
 fn kept(text: &str) -> String {
     text.chars().filter(|letter| is_visible(*letter)).take(REASON_MAX).collect()
 }

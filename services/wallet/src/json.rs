@@ -24,13 +24,11 @@ use std::{
 };
 use tonic::Status;
 
-/// Maximum bytes of an answer's head.
 const HEAD_BYTES_MAX: usize = 32 << 10;
 
-/// Maximum headers.
 const HEADERS_MAX: usize = 64;
 
-/// Maximum idle connections, and their time: less than most servers allow.
+/// Idle connections and their time, less than most servers allow.
 const IDLE: (usize, Duration) = (64, Duration::from_secs(4));
 
 static SERVICE: LazyLock<Option<ServiceDescriptor>> = LazyLock::new(|| {
@@ -38,7 +36,6 @@ static SERVICE: LazyLock<Option<ServiceDescriptor>> = LazyLock::new(|| {
     contract.get_service_by_name("motherlode.wallet.v1.WalletService")
 });
 
-/// JSON client.
 #[derive(Debug, Clone)]
 pub(crate) struct Json {
     http: legacy::Client<Connector, Full<Bytes>>,
@@ -77,7 +74,6 @@ impl Json {
         })
     }
 
-    /// Makes a call. Fails with what arrived instead of an answer.
     pub(crate) async fn call<A: Message + Default>(&self, name: &str, message: &impl Message) -> Result<A, Status> {
         let call = SERVICE.iter().flat_map(ServiceDescriptor::methods).find(|call| call.name() == name);
         let call = call.ok_or_else(|| Status::unimplemented("the contract has no such call"))?;
@@ -92,7 +88,6 @@ impl Json {
         read(&call, &body)
     }
 
-    /// Creates a signed request with a fresh nonce.
     fn request(&self, name: &str, body: Bytes) -> Result<Request<Full<Bytes>>, Status> {
         let mut nonce = [0; 16];
         getrandom::fill(&mut nonce).map_err(|error| Status::unavailable(error.to_string()))?;
@@ -130,7 +125,7 @@ fn read<A: Message + Default>(call: &MethodDescriptor, text: &[u8]) -> Result<A,
     A::decode(&*message.encode_to_vec()).map_err(|error| malformed(&error))
 }
 
-/// Returns the innermost cause of an error.
+/// Returns the innermost cause.
 fn causes(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

@@ -26,7 +26,7 @@ use tokio_rustls::{
 };
 use tower::Service;
 
-/// Maximum time to connect, with the handshake.
+/// Maximum time with the handshake.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
 
 #[derive(Clone)]

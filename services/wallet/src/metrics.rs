@@ -7,10 +7,8 @@ use opentelemetry::{
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-/// Names of calls.
 pub(crate) const CALLS: [&str; 3] = ["debit", "credit", "rollback"];
 
-/// Counters of a wallet's calls.
 #[derive(Debug)]
 pub(crate) struct Meters {
     operator: String,
@@ -26,7 +24,6 @@ impl Meters {
         let calls = calls.with_description("Calls to operators' wallets, by outcome (PL-31).").build();
         let duration = meter.u64_histogram("motherlode.wallet.call.duration").with_unit("ms");
         let duration = duration.with_description("Duration of a call to an operator's wallet.");
-        // From a local wallet to a slow answer.
         let limits = [1_u32, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500].map(Into::into);
         let duration = duration.with_boundaries(limits.to_vec()).build();
         let contradictions = meter.u64_counter("motherlode.wallet.contradictions");

@@ -19,16 +19,14 @@ use std::{
 };
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-/// Interval of looking for due work.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Interval of looking for expired debits and overdue work.
 const AGE_EVERY: Duration = Duration::from_millis(500);
 
-/// Maximum players per lookup.
 const LOOKS_MAX: usize = 1_024;
 
-/// Shortest and longest pause of a player after a failed call.
+/// Shortest and longest pause after a failed call.
 const REST: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(30));
 
 /// Payer of an operator in a partition.
@@ -36,18 +34,16 @@ pub struct Payer {
     ledgers: Ledgers,
     ledger: Handle,
     wallet: Arc<OperatorWallet>,
-    /// Number of failures and end of the pause, by player.
+    /// Failures and end of the pause, by player.
     resting: BTreeMap<String, (u32, Instant)>,
     /// Last examined player.
     looked: String,
-    /// Overdue players examined in this pass.
     overdue: Overdue,
 }
 
 /// Overdue players, collected in pages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Overdue {
-    /// Last examined player.
     looked: String,
     /// Players with pending work.
     busy: u64,
@@ -69,10 +65,8 @@ impl Overdue {
     }
 }
 
-/// End of a player's turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// Nothing is left for now.
     Done,
     /// The wallet did not answer, or the log accepts nothing.
     Failed,
@@ -122,8 +116,7 @@ impl Payer {
         }
     }
 
-    /// Returns the next players with due work, except for those in progress and those that pause. The cost does not
-    /// depend on bets that wait for the wallet.
+    /// Returns the next players, without those in progress or in a pause. The cost does not depend on waiting bets.
     fn next(&mut self, at_work: &BTreeSet<String>) -> Vec<String> {
         let settings = self.wallet.settings();
         let room = settings.credits_max.saturating_sub(at_work.len());
@@ -141,7 +134,7 @@ impl Payer {
         });
         let now = Instant::now();
         self.resting.retain(|_, (_, until)| *until + REST.1 > now);
-        // The next lookup begins after the last player with a place, so that all get their turn.
+        // The next lookup begins after the last player with a place, so that all get a turn.
         let is_last = owing.len() < LOOKS_MAX;
         let mut next: Vec<String> = vec![];
         let mut looked = String::new();
@@ -212,7 +205,6 @@ impl Payer {
     }
 }
 
-/// Next step for a player.
 enum Todo {
     /// Expired debit.
     GiveUp(Debit),

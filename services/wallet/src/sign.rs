@@ -19,14 +19,11 @@ use ring::{digest, hmac};
 /// First signed line, which limits the signature to this use.
 const SCHEME: &str = "motherlode/wallet/v1";
 
-/// Minimum key length, that of the hash.
 const KEY_BYTES_MIN: usize = 32;
 
-/// Signs calls with an operator's key.
 #[derive(Debug, Clone)]
 pub(crate) struct Signer(hmac::Key);
 
-/// Signed parts besides the body.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Signed<'a> {
     pub(crate) method: &'a str,
@@ -36,7 +33,7 @@ pub(crate) struct Signed<'a> {
 }
 
 impl Signer {
-    /// Creates a signer; `None` for a key below 32 bytes.
+    /// Creates a signer; `None` for a short key.
     pub(crate) fn new(key: &[u8]) -> Option<Self> {
         (key.len() >= KEY_BYTES_MIN).then(|| Self(hmac::Key::new(hmac::HMAC_SHA256, key)))
     }

@@ -32,7 +32,7 @@ pub enum WalletError {
     /// A credentials file cannot be read.
     #[error("wallet of operator {operator}: {fault}")]
     Credentials {
-        /// The operator.
+        /// Operator.
         operator: String,
         /// File and reason.
         fault: String,
@@ -40,9 +40,9 @@ pub enum WalletError {
     /// Unusable address or credentials.
     #[error("wallet of operator {operator}: {source}")]
     Unusable {
-        /// The operator.
+        /// Operator.
         operator: String,
-        /// The reason.
+        /// Reason.
         source: ConnectError,
     },
 }
@@ -123,11 +123,10 @@ pub struct OperatorWallet {
     opens: bool,
     breaker: Mutex<Breaker>,
     bets: Arc<Semaphore>,
-    /// Running debits by id.
     asked: Mutex<HashMap<String, Shared<BoxFuture<'static, Answer>>>>,
     since: Instant,
     meters: Meters,
-    /// Numbers of players with pending and with overdue work, by partition.
+    /// Players with pending and with overdue work, by partition.
     under_way: Mutex<BTreeMap<u32, (u64, u64)>>,
 }
 
@@ -176,12 +175,10 @@ impl OperatorWallet {
         places.saturating_sub(self.bets.available_permits()) as u64
     }
 
-    /// Records a partition's numbers of players with pending and with overdue work.
     pub(crate) fn note_under_way(&self, partition: u32, players: u64, overdue: u64) {
         self.under_way.lock().insert(partition, (players, overdue));
     }
 
-    /// Returns the numbers over all partitions.
     pub(crate) fn under_way(&self) -> (u64, u64) {
         self.under_way.lock().values().fold((0, 0), |(all, late), (players, overdue)| (all + players, late + overdue))
     }
@@ -216,7 +213,6 @@ impl OperatorWallet {
         self.through("rollback", transaction, self.client.roll_back(transaction)).await
     }
 
-    /// Makes a call if the circuit permits it.
     async fn through(&self, name: &'static str, of: &Transaction, call: impl Future<Output = Told>) -> Answer {
         let Some(leave) = self.breaker.lock().leave(self.now_ms()) else {
             return Answer::Unknown { why: "the wallet's circuit is open".to_owned() };
@@ -295,7 +291,6 @@ mod tests {
         }
         assert!(wallet.breaker.lock().left_ms(0) > 0, "five players in a row without an answer");
         assert!(wallet.asked.lock().is_empty(), "nothing is under way");
-        // Independent of the machine's speed.
         wallet.breaker.lock().failed(Leave::Probe, "a", wallet.now_ms() + 60_000);
         let refusal = wallet.admit().unwrap_err();
         assert_eq!(refusal.reason(), Reason::WalletUnavailable);

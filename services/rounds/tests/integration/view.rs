@@ -6,7 +6,6 @@ use motherlode_books::{
 use motherlode_proto::convert::record::Logged;
 use motherlode_rounds::Fold;
 
-/// Commit with a bet and all changes of its account.
 fn forged(bet: i64, credited: i64, win: i64, refund: i64, taken_back: i64, after: i64) -> Logged {
     let started = RoundStarted {
         round: 1,
