@@ -58,7 +58,9 @@ pub struct Calls {
 
 /// Content of a call.
 pub enum Play {
+    /// Bet.
     Spin(SpinRequest),
+    /// Choice in an open round.
     Choose(ChooseRequest),
 }
 
