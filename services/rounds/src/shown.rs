@@ -6,8 +6,8 @@ use motherlode_books::{CoinValue, RoundStarted, StepResolved};
 use motherlode_proto::round::v1::{self, MarkKind};
 use motherlode_slots::{self as slots, Game, MeanCoin, Seed, par};
 
-/// Completes outcomes. From the first missing seed on, they only get names of special wins. `over` allows hidden values.
-/// On errors, some outcomes may be completed.
+/// Completes outcomes. From the first missing seed on, they only get names of special wins. `over` allows hidden
+/// values. On errors, some outcomes may be completed.
 pub fn complete<'a>(
     started: &RoundStarted,
     steps: impl Iterator<Item = (Option<Seed>, &'a StepResolved, &'a mut v1::Outcome)>,

@@ -41,7 +41,7 @@ impl PlayedBytes {
 }
 
 impl Answer {
-    /// Creates it for a step. `over` means that the step settled the round.
+    /// Creates it for a step. `over`: the step settled the round.
     pub(crate) fn of(started: &RoundStarted, step: &StepResolved, shown: Option<Box<Outcome>>, over: bool) -> Self {
         Self {
             seal: sealed(step),

@@ -49,14 +49,14 @@ struct Series {
     metadata: MetadataMap,
 }
 
-/// Round with a win that can be doubled.
+/// Round with a doublable win.
 struct Waiting {
     round: RoundId,
     /// Collecting step.
     step: u32,
 }
 
-/// Round that is over for the series.
+/// Finished round, from the series' view.
 struct Counted {
     round: FinishedRound,
     waiting: Option<Waiting>,
@@ -156,7 +156,7 @@ impl Series {
             return Err(Refusal::field("pause_ms", format!("must be at most {PAUSE_MS_MAX}")));
         }
         let bet = Bet::of_series(&caller, &api, request)?;
-        // A series that was played while autoplay was allowed is answered again.
+        // A series played while autoplay was allowed is answered again.
         let first = Autospin::spin_request_id(request_id, 1);
         if api.ledgers.of(&bet.account.stream)?.find_position(&bet.account.stream, &first)?.is_none() {
             allowed(&api, &bet)?;
@@ -305,7 +305,7 @@ impl Series {
     }
 }
 
-/// Checks that autoplay is allowed. A finished session fails in the spin itself.
+/// Checks that autoplay is allowed. If the session is over, the spin itself is refused.
 fn allowed(api: &SpinApi, bet: &Bet) -> Result<(), Refusal> {
     api.rules_for(bet).map_or(Ok(()), |rules| rules.autoplay())
 }

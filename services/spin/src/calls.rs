@@ -125,7 +125,7 @@ impl Calls {
             Ok(bet) => bet,
             Err(refusal) => return self.refuse(call.number, refusal.of_request(&spin.request_id)),
         };
-        // The operator's wallet is called first.
+        // The operator's wallet must be called first.
         if self.api.wallets.of(&bet.account.stream).is_some() {
             return self.play(call);
         }

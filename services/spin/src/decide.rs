@@ -139,7 +139,7 @@ fn proposal(
     Proposal { stream, expected_version, request_id: request_id.clone(), fingerprint, events }
 }
 
-/// Refuses new rounds with the switch that is off (PL-25).
+/// Refuses new rounds if a switch is off, and names it (PL-25).
 fn switched_on(state: &State) -> Result<(), Refusal> {
     let Some((switch, off)) = &state.switched_off else { return Ok(()) };
     let reason = match switch {

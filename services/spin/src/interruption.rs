@@ -164,7 +164,7 @@ impl SpinApi {
 }
 
 /// Returns an operator's next open rounds with their bets' positions and the results of `make`: `None` for rounds that
-/// have ended, an error for players that can't be read.
+/// have ended, an error for unreadable players.
 pub(crate) fn open_rounds<T>(
     ledger: &Handle,
     operator: &str,

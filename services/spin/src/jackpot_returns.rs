@@ -9,7 +9,7 @@ use motherlode_slots::{
 
 pub(crate) const PLACES: usize = 6;
 
-/// Current state that a description depends on.
+/// Changing part of a description.
 pub(crate) struct Now {
     /// Whether the pool is not active.
     pub(crate) suspended: bool,

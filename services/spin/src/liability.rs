@@ -26,7 +26,7 @@ pub(crate) struct Cost {
     long_run: Exact,
     highest: Exact,
     highest_says: &'static str,
-    /// Decimal exponent of a bound of the chance to exceed `highest`, if that is possible.
+    /// Decimal exponent of a bound of the chance to exceed `highest`, if possible.
     exceeded: Option<i32>,
 }
 
@@ -99,7 +99,7 @@ impl Cost {
     }
 }
 
-/// Returns the highest cost of a campaign in EUR; `None` for terms that the game does not offer.
+/// Returns the highest cost of a campaign in EUR; `None` for terms not offered by the game.
 #[must_use]
 pub fn highest_cost(campaign: &Campaign, players: usize, ladders: &Ladders, rate: FxRate) -> Option<Nano> {
     Cost::new(campaign, players, ladders, Some(rate)).ok()?.highest_eur(campaign, rate).ok()

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 
-/// Signals that a session was closed; dropped if it expired.
+/// Signal of a closed session; dropped if it expired.
 pub(crate) type Closed = oneshot::Sender<()>;
 
 /// Sessions; clones share them.

@@ -305,7 +305,7 @@ fn own_limits(limits: &wire::SessionLimits) -> Result<Profile, Refusal> {
     })
 }
 
-/// Checks that the player has set the required limits.
+/// Checks the limits that players must set.
 fn set_by_player(limits: &wire::SessionLimits) -> Result<(), Refusal> {
     let missing = |field: &str| Err(Refusal::field(field, "must be set by the player here"));
     match (limits.session_ms_max, limits.loss_max_minor) {

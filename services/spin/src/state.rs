@@ -1,4 +1,4 @@
-//! State that a step depends on, copied from the books so that decisions don't block the writer.
+//! State of a step's decision, copied from the books so that decisions don't block the writer.
 
 use crate::bet::Bet;
 use motherlode_books::{
@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(crate) struct State {
     /// `None` without an account.
     pub(crate) player: Option<Arc<PlayerState>>,
-    /// Name and terms of the active pool that the bet contributes to.
+    /// Name and terms of the active pool of the bet's contribution.
     pub(crate) pool: Option<(Arc<str>, PoolTerms)>,
     pub(crate) switched_off: Option<(Switch, SwitchedOff)>,
     /// EUR per unit of each of the player's currencies.

@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(unknown, "interruption names an unknown jurisdiction, atlantis");
     }
 
-    /// More rounds than are read at a time, and one that is not due.
+    /// More rounds than are read at a time, and one not due.
     #[tokio::test]
     async fn pl_03_a_sweep_looks_at_every_open_round() {
         const HOUR: i64 = 3_600_000;

@@ -15,7 +15,7 @@ pub struct Waits(Interruption);
 pub struct UnknownName(&'static str, String);
 
 impl Waits {
-    /// Creates the times. Fails on the first unknown game or jurisdiction.
+    /// Creates the waiting times. Fails on the first unknown game or jurisdiction.
     pub fn new(config: &Interruption, profiles: &Profiles) -> Result<Self, UnknownName> {
         let mut games = config.hours.keys().chain(config.jurisdictions.values().flat_map(BTreeMap::keys));
         if let Some(game) = games.find(|name| latest(name).is_none()) {

@@ -118,7 +118,7 @@ impl<'a> BewitchedRound<'a> {
         }
     }
 
-    /// Returns the next step without a pending bonus.
+    /// Returns the next step if no bonus is pending.
     fn next(&mut self) -> Awaiting {
         if self.free_spins.left() > 0 {
             Awaiting::FreeSpins

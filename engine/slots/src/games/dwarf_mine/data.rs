@@ -20,7 +20,7 @@ pub struct GameData {
     pub rules_version: String,
     /// ISO 8601 date.
     pub rules_date: String,
-    /// Decimal long-run return of four places.
+    /// Decimal long-run return, to four places.
     pub rtp: String,
     /// Summary of the rules.
     pub rules: String,

@@ -12,7 +12,7 @@ use crate::parts::expansion::CRYSTALS;
 use crate::parts::reels::REELS;
 use crate::parts::ways::WaysReels;
 
-/// Parts of the return, in coins of a bet of [`BET_COINS`].
+/// Parts of the return, in coins per bet of [`BET_COINS`].
 #[derive(Clone, Debug)]
 pub struct Returns<'a> {
     pub(super) model: &'a Model,

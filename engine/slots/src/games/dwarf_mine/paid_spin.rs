@@ -38,7 +38,7 @@ pub struct PaidSpin {
 pub struct Cell {
     /// Chance.
     pub chance: Exact,
-    /// Mean coins, 0 in other windows.
+    /// Mean coins, counted as 0 in other windows.
     pub coins: Exact,
 }
 

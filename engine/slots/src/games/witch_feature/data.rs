@@ -16,7 +16,7 @@ pub struct GameData {
     pub rules_version: String,
     /// ISO 8601 date.
     pub rules_date: String,
-    /// Decimal return with all features unlocked, of fifteen places.
+    /// Decimal return with all features unlocked, exact to fifteen places.
     pub rtp: String,
     /// Summary of the rules.
     pub rules: String,
