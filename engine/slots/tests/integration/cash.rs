@@ -36,7 +36,7 @@ fn dm_19_the_exact_return_in_cash_of_coins_below_a_cent() {
     let refused = cash_return(dwarf_mine(), 40_000, 1_000_000).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "wins rounded to whole minor units return 0.9467, more than 0.0005 from the published 0.9680"
+        "with rounded wins the return is 0.9467, more than 0.0005 from the published 0.9680"
     );
 }
 
@@ -129,14 +129,14 @@ fn pl_35_ladders_are_replaced_and_refused_with_the_reason() {
             "EUR",
             "0.005",
             "0.005",
-            "neptune in EUR, coin value 0.005000: a bet of 1 coins is no whole number",
+            "neptune in EUR, coin value 0.005000: a bet of 1 coins is not a whole number",
         ),
         (
             "dwarf-mine",
             "JPY",
             "0.04 1",
             "1",
-            "dwarf-mine in JPY, coin value 0.040000: wins rounded to whole minor units return 0.9467",
+            "dwarf-mine in JPY, coin value 0.040000: with rounded wins the return is 0.9467",
         ),
     ] {
         let refused = Ladders::new(None, &one(game, currency, coins, default), minor_micros).unwrap_err().to_string();
