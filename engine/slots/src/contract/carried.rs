@@ -1,4 +1,4 @@
-//! Figures that a player carries between rounds: crystals, potions, unlocked features. The caller stores them.
+//! Figures that a player carries between rounds, such as crystals. The caller stores them.
 
 /// Maximum carried figures per game.
 pub const CARRIED_MAX: usize = 12;
@@ -8,7 +8,7 @@ pub const CARRIED_MAX: usize = 12;
 pub struct Carried(pub [i64; CARRIED_MAX]);
 
 impl Carried {
-    /// Subtracts the change from `before` to `after`, down to 0.
+    /// Subtracts a change from `before` to `after`, down to 0.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let risen = |place: usize| after.0[place].saturating_sub(before.0[place]);
@@ -23,7 +23,7 @@ pub struct Carries {
     pub keys: &'static [&'static str],
     /// Scope in addition to player and game.
     pub scope: CarriedScope,
-    /// Keys shared by all real-money currencies: the player carries the maximum of all sets (DM-14).
+    /// Keys shared by all real-money currencies; the maximum counts (DM-14).
     pub shared: &'static [&'static str],
 }
 

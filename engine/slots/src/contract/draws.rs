@@ -7,8 +7,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 /// Seed of one step.
 pub type Seed = [u8; 32];
 
-/// Random numbers of a seed. The seed is the key; nonce and counter start at zero. A 64-bit word has its low half
-/// first.
+/// Random numbers of a seed: the key, with nonce and counter 0.
 #[derive(Clone, Debug)]
 pub struct Draws(ChaCha20Rng);
 
@@ -19,14 +18,13 @@ impl Draws {
         Self(ChaCha20Rng::from_seed(seed))
     }
 
-    /// Returns the next word, for laboratory tests of the generator (PL-28).
+    /// Returns the next word, for laboratory tests (PL-28).
     #[inline]
     pub fn word(&mut self) -> u32 {
         self.0.next_u32()
     }
 
-    /// Returns a uniform number in `0..n` by Lemire's method (2019); 0 counts as 1. The rejection limit costs a
-    /// division and is computed only if needed.
+    /// Returns a uniform number in `0..n` by Lemire's method (2019); 0 counts as 1.
     #[inline]
     pub fn below(&mut self, n: u32) -> u32 {
         let n = n.max(1);
@@ -40,7 +38,7 @@ impl Draws {
         low32(product >> 32)
     }
 
-    /// Returns a uniform number in `0..n`; 0 counts as 1.
+    /// Returns a uniform number in `0..n`.
     #[inline]
     pub fn below_u64(&mut self, n: u64) -> u64 {
         let n = n.max(1);

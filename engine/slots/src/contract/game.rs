@@ -12,7 +12,7 @@ use crate::contract::round::{Round, Terms};
 use crate::contract::rounding::{CoinFraction, Rounding};
 use crate::contract::stake::{Stake, StakeRefused};
 
-/// Rules version of a game. A played file never changes, since logs contain its hash (PL-01).
+/// Rules version. A played file never changes, since logs contain its hash (PL-01).
 #[derive(Clone, Copy, Debug)]
 pub struct RulesVersion {
     /// Version, such as `1.6`.
@@ -34,22 +34,22 @@ pub struct Edition {
 }
 
 impl Edition {
-    /// Creates the edition and hashes its data file.
+    /// Hashes the data file.
     #[must_use]
     pub fn new(name: &'static str, rules: &'static RulesVersion, parts: &'static [PartName], info: GameInfo) -> Self {
         Self { name, rules, model_hash: Sha256::digest(rules.file).into(), parts, info }
     }
 }
 
-/// One version of a game. Methods with a stake fail with its first fault.
+/// Version of a game. Methods with a stake return its first fault.
 pub trait Game: Sync + Send {
     /// Returns names, parts and description.
     fn edition(&self) -> &Edition;
     /// Opens a round at [`crate::Choice::Spin`].
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused>;
-    /// Returns the exact mathematics. Costs tens of milliseconds: cache it.
+    /// Returns the exact mathematics, in tens of milliseconds.
     fn par(&self, stake: &Stake) -> Result<Par, StakeRefused>;
-    /// Returns the highest win of a round (WF-04). Costs up to seconds: cache it.
+    /// Returns the highest win of a round (WF-04), in up to seconds.
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused>;
 
     /// Returns the highest mean return over all carried figures (PL-36, PL-43). Costs as much as [`Game::par`].
@@ -57,15 +57,15 @@ pub trait Game: Sync + Send {
         self.par(stake).map(|par| MostExpected::of_return(par.rtp_without_jackpot))
     }
 
-    /// Returns the name in requests and in the log.
+    /// Returns the name in requests and logs.
     fn name(&self) -> &'static str {
         self.edition().name
     }
-    /// Returns the rules version, such as `1.6`.
+    /// Returns a version such as `1.6`.
     fn rules_version(&self) -> &'static str {
         self.edition().rules.name
     }
-    /// Returns the ISO 8601 date of the rules.
+    /// Returns an ISO 8601 date.
     fn rules_date(&self) -> &'static str {
         self.edition().rules.date
     }
@@ -81,7 +81,7 @@ pub trait Game: Sync + Send {
     fn info(&self) -> &GameInfo {
         &self.edition().info
     }
-    /// Returns further described figures (WF-04, ME-21). Costs up to tens of milliseconds.
+    /// Returns further described figures (WF-04, ME-21).
     fn facts(&self) -> Vec<Fact> {
         vec![]
     }
@@ -98,7 +98,7 @@ pub trait Game: Sync + Send {
     fn nature(&self, _source: Source) -> Nature {
         Nature::Cash
     }
-    /// Returns the class of the carried figures on which feature chances depend.
+    /// Returns the class of carried figures that determines feature chances.
     fn state(&self, _carried: &Carried) -> u16 {
         0
     }
@@ -110,11 +110,11 @@ pub trait Game: Sync + Send {
     fn check_stake(&self, stake: &Stake) -> Result<u32, StakeRefused> {
         self.info().limits.check(stake)
     }
-    /// Returns the name of a special win of `bets` total bets (ME-05).
+    /// Returns the name of a special win (ME-05).
     fn special_win(&self, bets: u32) -> Option<&str> {
         self.info().specials.iter().find(|of| of.bets == bets).map(|of| of.name.as_str())
     }
-    /// Returns the effect of rounding on the return (DM-17); `None` if the rules define no rounding.
+    /// Returns the effect of rounding (DM-17); `None` without a rounding rule.
     fn rounding(&self, _coin: CoinFraction) -> Option<Rounding> {
         None
     }
@@ -130,13 +130,11 @@ pub trait Game: Sync + Send {
     fn carries(&self) -> Carries {
         Carries::NOTHING
     }
-    /// Returns the number of hours after the latest step until [`Round::automatic`] resolves the round (PL-03); `None`
-    /// without a limit.
+    /// Returns the hours until [`Round::automatic`] resolves an abandoned round (PL-03).
     fn interruption_hours(&self) -> Option<u32> {
         None
     }
-    /// Reverses a voided round's change from `before` to `after` (PL-04). Figures consumed by later rounds stay
-    /// consumed.
+    /// Reverses a voided round's change from `before` to `after` (PL-04). Consumed figures stay consumed.
     fn without(&self, now: &Carried, before: &Carried, after: &Carried) -> Carried {
         now.without(before, after)
     }

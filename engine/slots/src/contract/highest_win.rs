@@ -2,22 +2,22 @@
 
 use crate::contract::par::Exact;
 
-/// Highest win of a round, without the jackpot.
+/// Highest win, without the jackpot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HighestWin {
     /// Upper bound in bets, subject to the other fields.
     pub bets: Exact,
-    /// Decimal exponent of an upper bound of the chance to win `bets` or more.
+    /// Decimal exponent of the bound of its chance.
     pub chance_exponent: i32,
-    /// Free spins can retrigger without limit; `bets` then bounds rounds without retriggers.
+    /// Free spins retrigger without limit; `bets` excludes retriggers.
     pub unlimited: bool,
-    /// Windows paid at another coin value; `bets` assumes a constant one.
+    /// Windows at another coin value; `bets` assumes a constant one.
     pub collected: Option<CollectedTop>,
     /// Gamble, not included in `bets`.
     pub gamble: Option<GambleTop>,
 }
 
-/// Highest round with windows at the mean coin value of earlier rounds (DM-12).
+/// Highest round with windows at the mean coin value (DM-12).
 #[derive(Clone, Debug, PartialEq)]
 pub struct CollectedTop {
     /// Windows at the round's coin value.
@@ -35,16 +35,16 @@ pub struct TopWindows {
     pub windows: u32,
     /// Coins won per window.
     pub coins: u64,
-    /// Decimal logarithm of an upper bound of a window's chance to win exactly `coins`.
+    /// Decimal logarithm of the bound of a window's chance.
     pub log_chance: f64,
-    /// Same bound for wins that round to the same minor units.
+    /// Same for wins that round to the same minor units.
     pub log_chance_rounded: f64,
 }
 
 /// Highest result of a gamble.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GambleTop {
-    /// Line wins can be doubled without a limit on the amount (BW-22).
+    /// Line wins can be doubled without a limit (BW-22).
     Lines {
         /// Line wins in bets.
         bets: Exact,
@@ -55,13 +55,13 @@ pub enum GambleTop {
     Win {
         /// Maximum turns.
         turns: u8,
-        /// Whether the limit applies to the result instead of the gambled win.
+        /// Whether the limit applies to the result.
         limit_on_result: bool,
     },
 }
 
 impl HighestWin {
-    /// Creates a highest win without gamble and collections.
+    /// Creates it without gamble and collections.
     #[must_use]
     pub fn new(bets: Exact, chance_exponent: i32, unlimited: bool) -> Self {
         Self { bets, chance_exponent, unlimited, collected: None, gamble: None }

@@ -25,19 +25,19 @@ pub struct GameInfo {
     pub rows_max: u32,
     /// Offered stakes.
     pub limits: StakeLimits,
-    /// Price of the feature in bets; `None` if not for sale.
+    /// Price of the feature in bets, if for sale.
     pub buy_feature_bets: Option<u32>,
     /// Objects offered by a pick.
     pub picks_of: u8,
-    /// Bonus symbols count only on an active line (NP-09).
+    /// Bonus symbols count only on active lines (NP-09).
     pub bonus_on_line: bool,
     /// Minimum and maximum objects per pick.
     pub picks: (u8, u8),
     /// Multipliers of feature wins, ascending (ME-06, WF-09).
     pub multipliers: Vec<u32>,
-    /// Published span of the return with jackpot, in millionths (BW-21).
+    /// Published return span with jackpot, in millionths (BW-21).
     pub rtp_span_micros: Option<(u64, u64)>,
-    /// Assumptions about the pool in the jackpot's return.
+    /// Assumptions about the pool.
     pub jackpot_assumes: String,
     /// Bonus prizes, the jackpot first. [`Par`](crate::Par) has their chances.
     pub prizes: Vec<PrizeInfo>,
@@ -45,21 +45,21 @@ pub struct GameInfo {
     pub specials: Vec<SpecialInfo>,
     /// Values of symbols and picked objects.
     pub values: Vec<ValueSet>,
-    /// Combinations that start a feature, in unlocking order (WF-07 to WF-10).
+    /// Combinations that start a feature (WF-07 to WF-10).
     pub combinations: Vec<FeatureCombination>,
     /// Progressive jackpot.
     pub jackpot: bool,
-    /// Whether the player picks a witch, without effect on the return (BW-05).
+    /// Whether the player picks a witch (BW-05).
     pub witches: bool,
     /// Maximum gamble turns per round.
     pub doubles_max: u32,
-    /// Whether half of a gambled win can be secured (ME-16).
+    /// Whether half of a win can be secured (ME-16).
     pub halve: bool,
-    /// Autoplay limits, the same in all rules versions.
+    /// Autoplay limits of all versions.
     pub autoplay: Autoplay,
-    /// Multiplier of line wins in free spins.
+    /// Multiplier of lines in free spins.
     pub free_spin_multiplier: u32,
-    /// Crystals of a colour that complete a collection (DM-11).
+    /// Crystals per collection (DM-11).
     pub collection_needs: u32,
 }
 
@@ -68,11 +68,11 @@ pub struct GameInfo {
 pub struct Autoplay {
     /// Loss limit.
     pub loss: AutoplayLoss,
-    /// Whether a win must exceed its limit to end the series (ME-19), rather than reach it (BW-25, WF-19).
+    /// Whether a win must exceed its limit (ME-19), not only reach it (BW-25, WF-19).
     pub ends_above_win: bool,
 }
 
-/// Condition on the series' bets minus wins that ends it.
+/// Loss that ends a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AutoplayLoss {
     /// Loss above the limit (BW-25, ME-19).
@@ -80,7 +80,7 @@ pub enum AutoplayLoss {
     Passed,
     /// Loss at or above the limit (WF-19).
     Reached,
-    /// Next bet could raise the loss above the limit (DM-26).
+    /// Next bet could exceed the limit (DM-26).
     Prevented,
 }
 
@@ -127,7 +127,7 @@ pub enum SymbolRole {
     FreeSpins,
     /// Crystal or potion.
     Collected,
-    /// Super-high symbol of one kind of free spins; pays from two (DM-02).
+    /// Super-high symbol of free spins (DM-02).
     SuperHigh,
     /// Becomes another symbol.
     Question,
@@ -140,7 +140,7 @@ pub struct PayRow {
     pub symbol: u8,
     /// Number of symbols.
     pub count: u8,
-    /// Pay times coins per line, or total bet for scatters, or coins per way.
+    /// Pay times coins per line, total bet (scatters), or per way.
     pub pays: u64,
     /// Free spins awarded.
     pub free_spins: u32,

@@ -2,7 +2,7 @@
 
 use crate::contract::par::{Exact, exact, ratio};
 
-/// Highest mean return in bets, without jackpot and rounding. A gamble does not change the mean.
+/// Highest mean return in bets, without jackpot and rounding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MostExpected {
     /// Return at the round's coin value, in the best carried state.
@@ -16,13 +16,13 @@ pub struct MostExpected {
 }
 
 impl MostExpected {
-    /// Creates it for a return independent of carried figures.
+    /// Creates it without carried figures.
     #[must_use]
     pub fn of_return(rtp: Exact) -> Self {
         Self { own: rtp, collected: exact(0), collected_windows: exact(0), earlier: 0 }
     }
 
-    /// Returns the return in bets if earlier coin values were at most `carried_micros`.
+    /// Returns the return for earlier coin values up to `carried_micros`.
     #[must_use]
     pub fn rtp(&self, coin_micros: u64, carried_micros: u64) -> Exact {
         let coin = coin_micros.max(1);

@@ -1,4 +1,4 @@
-//! Nature of wins. Reports use it instead of names of games and parts.
+//! Nature of wins, for reports.
 
 use crate::contract::outcome::{Spin, SpinKind};
 
@@ -10,7 +10,7 @@ pub const FEATURES_MAX: usize = 16;
 pub enum Nature {
     /// Independent of carried figures.
     Cash,
-    /// Depends on figures carried from earlier rounds.
+    /// Depends on figures of earlier rounds.
     Collected,
     /// Paid by a jackpot pool.
     Jackpot,
@@ -26,7 +26,7 @@ pub enum Source {
         /// Whether the free spins have begun.
         in_free_spins: bool,
     },
-    /// Prize or other win without a window.
+    /// Prize or other win.
     BesideWindows,
 }
 
@@ -37,27 +37,27 @@ pub struct Feature {
     pub key: &'static str,
     /// Displayed name.
     pub title: &'static str,
-    /// Nature; [`crate::Game::chances_in`] has the chances of collected features.
+    /// Nature; see [`crate::Game::chances_in`].
     pub nature: Nature,
     /// Sign in the first step.
     pub sign: Sign,
 }
 
 impl Feature {
-    /// Creates a feature independent of carried figures.
+    /// Creates an independent feature.
     #[must_use]
     pub const fn cash(key: &'static str, title: &'static str, sign: Sign) -> Self {
         Self { key, title, nature: Nature::Cash, sign }
     }
 
-    /// Creates a feature that depends on carried figures.
+    /// Creates a feature of carried figures.
     #[must_use]
     pub const fn collected(key: &'static str, title: &'static str, sign: Sign) -> Self {
         Self { key, title, nature: Nature::Collected, sign }
     }
 }
 
-/// Property of a first window that indicates a feature.
+/// Property of a first window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// Starts the bonus.
@@ -66,7 +66,7 @@ pub enum Sign {
     FreeSpins,
     /// Number of rows.
     Rows(u32),
-    /// Number of rows, with free spins awarded.
+    /// Rows with free spins awarded.
     FreeSpinsAtRows(u32),
     /// Kind of spin.
     Window(SpinKind),

@@ -1,4 +1,4 @@
-//! Outcome of a step. Reusing the buffer avoids allocation. Wins are whole coins with all multipliers applied.
+//! Outcome of a step, in a reusable buffer. Wins are whole coins with all multipliers applied.
 
 use std::ops::Range;
 
@@ -28,9 +28,9 @@ pub struct Outcome {
     pub prize: Option<Prize>,
     /// Picked values in picking order.
     pub reveals: Vec<Reveal>,
-    /// Unopened values, shown only after the round (NP-12). Not logged.
+    /// Unopened values, shown after the round (NP-12). Not logged.
     pub unopened: Vec<Reveal>,
-    /// Coin value if it differs from the stake's (DM-12). Not logged.
+    /// Other coin value than the stake's (DM-12). Not logged.
     pub mean_coin: Option<MeanCoin>,
     /// Pick awaited next.
     pub pick: Option<PickOffer>,
@@ -44,11 +44,11 @@ pub struct Outcome {
     pub free_spins_left: u32,
     /// Cards of the double, latest first (BW-24).
     pub double_strip: Strip,
-    /// Round's win in coins, without jackpot and gamble.
+    /// Win in coins, without jackpot and gamble.
     pub round_win_coins: u64,
-    /// Round's win in minor units with gambles, without jackpot.
+    /// Win in minor units with gambles, without jackpot.
     pub round_win_minor: u64,
-    /// Minor units credited now, before the round ends (ME-16).
+    /// Minor units credited now (ME-16).
     pub credited_minor: u64,
     /// Changed carried figures.
     pub carried: Option<Carried>,
@@ -155,17 +155,17 @@ pub struct Mark {
 /// Kind of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
-    /// Crystal; the value is its symbol index (DM-09).
+    /// Crystal's symbol index (DM-09).
     Crystal,
     /// Bonus symbol; total bets (ME-04).
     Bonus,
-    /// Mystery Bonus; total bets, 0 until revealed (ME-05).
+    /// Mystery Bonus in total bets, 0 until revealed (ME-05).
     Mystery,
-    /// Multiplying Bonus; multiplier, 0 until revealed (ME-06).
+    /// Multiplying Bonus, 0 until revealed (ME-06).
     Multiplier,
     /// Potion; symbol index (WF-05).
     Potion,
-    /// Placed Wild; side length, 1 to 3 (WF-08, WF-10).
+    /// Placed Wild's side length, 1 to 3 (WF-08, WF-10).
     PlacedWild,
     /// Resolved question mark (WF-13).
     Question,
@@ -203,13 +203,13 @@ pub struct Reveal {
 pub struct Spin {
     /// Kind of spin.
     pub kind: SpinKind,
-    /// Stop per reel; empty if cells are drawn individually.
+    /// Stops; empty if cells are drawn individually.
     pub stops: Stops,
     /// Number of reels.
     pub reels: u8,
     /// Number of rows.
     pub rows: u8,
-    /// Symbols by reel from the left, then from the top.
+    /// Symbols by reel from the left.
     pub cells: [u8; CELLS_MAX],
     /// Multiplier of regular wins.
     pub multiplier: u32,
@@ -228,7 +228,7 @@ pub struct Spin {
 }
 
 impl Spin {
-    /// Returns the symbol of a cell; `None` outside the window.
+    /// Returns a symbol; `None` outside the window.
     #[must_use]
     pub fn cell(&self, reel: usize, row: usize) -> Option<u8> {
         let rows = usize::from(self.rows);
@@ -238,7 +238,7 @@ impl Spin {
         self.cells.get(reel * rows + row).copied()
     }
 
-    /// Returns rows to the power of reels (DM-01), for ways games.
+    /// Returns rows to the power of reels (DM-01).
     #[must_use]
     pub fn ways(&self) -> u32 {
         u32::from(self.rows).saturating_pow(u32::from(self.reels))

@@ -20,15 +20,15 @@ pub struct Par {
     pub model_hash: [u8; 32],
     /// Coins staked.
     pub bet_coins: u64,
-    /// Return with the jackpot's seed but not its increments.
+    /// Return with the jackpot's seed.
     pub rtp: Exact,
     /// Return without the jackpot.
     pub rtp_without_jackpot: Exact,
     /// Parts of the return, the jackpot's last.
     pub parts: Vec<Part>,
-    /// Chance of a win or a feature that may win.
+    /// Chance of a win or feature.
     pub hit_frequency: Exact,
-    /// Standard deviation of a round, without jackpot and double.
+    /// Standard deviation, without jackpot and double.
     pub std_dev: f64,
     /// Highest win of a paid window.
     pub max_win_bets: Exact,
@@ -116,9 +116,9 @@ pub struct Combination {
     pub symbol: u8,
     /// Number of symbols.
     pub count: u8,
-    /// Chance on one line, or anywhere for scatters and bonus; expected number for ways.
+    /// Chance on one line or anywhere; expected number for ways.
     pub chance: Exact,
-    /// Return in bets; 0 if it only starts a feature.
+    /// Return in bets.
     pub rtp: Exact,
 }
 
@@ -158,9 +158,9 @@ pub struct ConditionalRtp {
 pub enum Condition {
     /// Feature bought.
     Bought,
-    /// First spins of a new player at one stake.
+    /// First spins of a new player.
     FirstSpins(u32),
-    /// Carried figure kept constant, in the long run.
+    /// Constant carried figure, in the long run.
     Held {
         /// Key in [`crate::Carries::keys`].
         key: &'static str,
@@ -170,13 +170,13 @@ pub enum Condition {
 }
 
 impl Par {
-    /// Returns the return with the jackpot's seed and increments.
+    /// Returns the return with seed and increments.
     #[must_use]
     pub fn rtp_with_increments(&self) -> Exact {
         self.parts.iter().map(|part| part.rtp.clone()).sum()
     }
 
-    /// Returns 1.96 standard deviations: 95 % of mean returns over N rounds are within it / sqrt(N).
+    /// Returns 1.96 standard deviations: 95 % of means over N rounds are within it / sqrt(N).
     #[must_use]
     pub fn volatility_index(&self) -> f64 {
         1.96 * self.std_dev
@@ -188,7 +188,7 @@ impl Par {
         self.parts.iter().filter(|part| part.name.nature == nature).map(|part| part.rtp.clone()).sum()
     }
 
-    /// Returns the return of a part; 0 if missing.
+    /// Returns a part's return, or 0.
     #[must_use]
     pub fn part(&self, key: &str) -> Exact {
         self.parts.iter().find(|part| part.name.key == key).map_or_else(Exact::zero, |part| part.rtp.clone())
@@ -236,14 +236,14 @@ pub fn decimal(value: &Exact, places: usize) -> String {
     if places == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
 
-/// Formats a chance as decimals if three digits are significant, else in scientific notation, rounded up.
+/// Formats a chance as decimals, or in scientific notation if small.
 #[must_use]
 pub fn chance_text(value: &Exact, places: usize) -> String {
     let smallest = ratio(1_000, (0..places).fold(BigInt::one(), |scale, _| scale * 10));
     if value.is_zero() || *value >= smallest { decimal(value, places) } else { scientific(value, 2) }
 }
 
-/// Formats a positive fraction in scientific notation, rounded up.
+/// Formats a positive fraction, rounded up.
 #[must_use]
 pub fn scientific(value: &Exact, places: u32) -> String {
     if !value.is_positive() {

@@ -1,5 +1,5 @@
-//! Exact return of a progressive jackpot at its pool's terms (BW-21, PL-43). Terms can change, so they are not part of
-//! a rules version.
+//! Return of a progressive jackpot at its pool's terms (BW-21, PL-43). Terms can change, so they are not part of a
+//! rules version.
 
 use thiserror::Error;
 
@@ -28,9 +28,9 @@ pub struct PoolTerms {
 pub struct JackpotReturn {
     /// Share of the seed.
     pub seed: Exact,
-    /// Share of the increments at a coin of one EUR; proportional to the coin.
+    /// Share of the increments at a coin of one EUR.
     pub increments_per_eur: Exact,
-    /// Share of the increments at a coin that wins the whole pool.
+    /// Highest share of the increments.
     pub increments_max: Exact,
 }
 
@@ -49,7 +49,7 @@ pub struct OutOfSpan {
 }
 
 impl Par {
-    /// Returns the jackpot's return; `None` without a jackpot or base coin.
+    /// Returns the jackpot's return, if any.
     #[must_use]
     pub fn jackpot_return(&self, terms: &PoolTerms) -> Option<JackpotReturn> {
         let chance = self.rate("jackpot")?;
@@ -63,7 +63,7 @@ impl Par {
         Some(JackpotReturn { seed: chance * seed, increments_per_eur: &increments_max / base_coin, increments_max })
     }
 
-    /// Applies the pool's terms at a coin value in millionths of a EUR. `None` (suspended pool) removes the jackpot.
+    /// Applies the pool's terms at a coin value. `None` (suspended pool) removes the jackpot.
     #[must_use]
     pub fn at_pool_terms(mut self, terms: Option<&PoolTerms>, coin_micros: u64) -> Self {
         if self.rate("jackpot").is_none() {
@@ -80,7 +80,7 @@ impl Par {
         self
     }
 
-    /// Checks the return at every coin value against the published span (PL-43).
+    /// Checks the returns against the published span (PL-43).
     pub fn check_pool_terms(&self, info: &GameInfo, terms: &PoolTerms) -> Result<(), OutOfSpan> {
         let (Some((min, max)), Some(jackpot)) = (info.rtp_span_micros, self.jackpot_return(terms)) else {
             return Ok(());

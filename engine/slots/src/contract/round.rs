@@ -9,8 +9,7 @@ use crate::contract::outcome::{Awaiting, Card, Outcome, PICKS_MAX, PickOffer};
 /// Conditions other than the stake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Whether the pool is open. If not, money prizes get the jackpot's chances back and the rest of the return is
-    /// unchanged.
+    /// Whether the pool is open. If not, money prizes get the jackpot's chances.
     pub jackpot: bool,
     /// Whether a win waits for the gamble (BW-23, ME-14).
     pub double: bool,
@@ -23,7 +22,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// Creates terms with cents, open pool and no gamble.
+    /// Creates terms with cents and an open pool.
     #[must_use]
     pub fn plain(carried: Carried) -> Self {
         Self { jackpot: true, double: false, minor_micros: 10_000, gamble_max_minor: 0, carried }
@@ -71,7 +70,7 @@ pub struct Picked {
 }
 
 impl Picked {
-    /// Creates a pick; `None` above [`PICKS_MAX`] objects.
+    /// Creates a pick of up to [`PICKS_MAX`] objects.
     #[must_use]
     pub fn new(objects: &[u8]) -> Option<Self> {
         let mut at = [0; PICKS_MAX];
@@ -85,8 +84,7 @@ impl Picked {
         self.at.get(..usize::from(self.len)).unwrap_or_default()
     }
 
-    /// Checks for `needs` different objects out of `of`. Fails with a wrong number, else the first unknown object, else
-    /// the first duplicate.
+    /// Checks for `needs` different objects out of `of`. Returns the first fault.
     pub fn check(&self, needs: u8, of: u8) -> Result<(), ChoiceRefused> {
         let objects = self.as_slice();
         if self.len != needs {
@@ -100,7 +98,7 @@ impl Picked {
     }
 }
 
-/// Refusal of a choice. The round is unchanged, without a draw.
+/// Refusal without a draw; the round is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ChoiceRefused {
     /// Another step is awaited.
@@ -131,7 +129,7 @@ pub enum ChoiceRefused {
         /// Object.
         object: u8,
     },
-    /// Not offered, such as a double above the limit.
+    /// Not offered.
     #[error("the round does not offer this: {what}")]
     NotOffered {
         /// Displayed choice.
@@ -147,8 +145,7 @@ pub trait Round: Send {
     fn pick(&self) -> Option<PickOffer> {
         None
     }
-    /// Returns the choice for an absent player (PL-03): collect, play features, pick the first objects. `None` if the
-    /// round is over.
+    /// Returns the choice for an absent player (PL-03): collect, play features, pick the first objects.
     fn automatic(&self) -> Option<Choice> {
         choice_for(self.awaiting(), self.pick())
     }

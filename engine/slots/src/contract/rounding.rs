@@ -12,7 +12,7 @@ pub struct CoinFraction {
 }
 
 impl CoinFraction {
-    /// Creates the fraction from values above 0, in millionths of the major unit.
+    /// Creates the fraction from positive values.
     #[must_use]
     pub fn new(coin_micros: u64, minor_micros: u64) -> Self {
         let common = gcd(coin_micros, minor_micros).max(1);
@@ -31,15 +31,15 @@ impl CoinFraction {
 pub struct Rounding {
     /// Return in coins.
     pub rtp: Exact,
-    /// Change of the return, negative if rounding takes.
+    /// Change of the return.
     pub adds: Exact,
-    /// Change of the round's own wins, without collections.
+    /// Change without collections.
     pub adds_to_own: Exact,
-    /// Upper bound of the increase of a round's standard deviation, in bets.
+    /// Bound of the increase of the standard deviation, in bets.
     pub spread_at_most: f64,
     /// Error bound of `adds`.
     pub within: Exact,
-    /// Upper bound of the further change by a mean of several coin values (DM-12).
+    /// Bound of the change by a mean coin value (DM-12).
     pub mixed_at_most: Exact,
     /// Published return.
     pub published: Exact,

@@ -1,4 +1,4 @@
-//! Bets. Wins are in coins, so the engine only validates the coin value.
+//! Bets. Wins are in coins.
 
 use thiserror::Error;
 
@@ -54,7 +54,7 @@ pub enum StakeRefused {
 /// Offered stakes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StakeLimits {
-    /// Coin values in millionths of the major unit, ascending; those of EUR if by currency.
+    /// Coin values in millionths of the major unit, ascending; EUR's if by currency.
     pub coin_values_micros: Vec<u64>,
     /// Coin values come from ladders by currency.
     pub by_currency: bool,
@@ -65,7 +65,7 @@ pub struct StakeLimits {
 }
 
 impl StakeLimits {
-    /// Returns the common divisor of all bets, in coins.
+    /// Returns the common divisor of bets, in coins.
     #[must_use]
     pub fn bet_unit(&self) -> u64 {
         // Consecutive numbers have the common divisor 1.
@@ -73,14 +73,14 @@ impl StakeLimits {
         unit(self.lines) * unit(self.coins_per_line)
     }
 
-    /// Returns the lowest and highest coin value; `None` with ladders.
+    /// Returns the range of coin values; `None` with ladders.
     #[must_use]
     pub fn coins_within(&self) -> Option<(u64, u64)> {
         let listed = Some((*self.coin_values_micros.first()?, *self.coin_values_micros.last()?));
         listed.filter(|_| !self.by_currency)
     }
 
-    /// Returns the cost in coins, or the first fault in the order of [`StakeRefused`].
+    /// Returns the cost in coins, or the first fault.
     pub fn check(&self, stake: &Stake) -> Result<u32, StakeRefused> {
         let Stake { coin_value_micros: micros, lines, coins_per_line: coins, buy_feature } = *stake;
         let offered = match self.by_currency {

@@ -1,5 +1,4 @@
-//! Offered coin values by game and currency (PL-35, DM-19, DM-25). They are not part of a model, since a round records
-//! its coin value.
+//! Offered coin values by game and currency (PL-35, DM-19, DM-25).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +13,8 @@ use crate::parts::ladder::{Ladder, LaddersData, STANDARD_DATA};
 /// Play money.
 const PLAY: &str = "XTS";
 
-/// Coins in minor units that round wins and keep the published return (DM-19). Precomputed, because the check takes a
-/// second; a test recomputes it.
+/// Coins that keep the published return with rounding (DM-19). Precomputed, because the check takes a second; a test
+/// recomputes it.
 const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
     "dwarf-mine",
     "1.0",
@@ -27,7 +26,7 @@ const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
 pub struct Ladders {
     /// By game and currency.
     all: BTreeMap<String, BTreeMap<String, Ladder>>,
-    /// Minor unit in millionths of the major unit, for currencies that accept bets.
+    /// Minor unit in millionths of the major unit, for enabled currencies.
     enabled: BTreeMap<String, u64>,
 }
 
@@ -77,15 +76,14 @@ pub enum LadderRefused {
 }
 
 impl Ladders {
-    /// Creates the standard ladders. `minor_micros` returns a minor unit in millionths of the major unit. Tests ensure
-    /// that this succeeds.
+    /// Creates the standard ladders. `minor_micros` returns a minor unit in millionths of the major unit.
     pub fn standard(minor_micros: impl Fn(&str) -> Option<u64>) -> Result<Self, LadderRefused> {
         Self::new(None, &LaddersData::new(), minor_micros)
     }
 
-    /// Creates the standard ladders with replacements, in the enabled currencies (`None` for all) and play money.
-    /// Replaced coin values need whole bets and a return within 0.05 points of the published one (DM-19). Rounding
-    /// costs some hundred milliseconds once.
+    /// Creates the standard ladders with replacements, in the enabled currencies (`None` for all) and play money. Coin
+    /// values need whole bets and a return within 0.05 points of the published one (DM-19). Rounding costs some hundred
+    /// milliseconds once.
     pub fn new(
         enabled: Option<&[String]>,
         replaced: &LaddersData,
@@ -124,7 +122,7 @@ impl Ladders {
         Ok(Self { all, enabled })
     }
 
-    /// Checks all ladders, standard ones included. Fails on the first refused coin value.
+    /// Checks all ladders. Fails on the first refused coin value.
     pub fn check(&self) -> Result<(), LadderRefused> {
         for game in latest_games() {
             for (currency, minor) in &self.enabled {
@@ -147,7 +145,7 @@ impl Ladders {
         self.enabled.contains_key(currency)
     }
 
-    /// Returns a game's ladder; `None` if it accepts no bets in the currency. Cheap.
+    /// Returns a game's ladder, if offered. Cheap.
     #[must_use]
     pub fn of(&self, game: &dyn Game, currency: &str) -> Option<Ladder> {
         let minor = *self.enabled.get(currency)?;
@@ -162,7 +160,7 @@ impl Ladders {
         Some(Ladder { coins_micros, default_micros })
     }
 
-    /// Returns the highest coin value over all versions of a game; 0 if there is none.
+    /// Returns the highest coin value over all versions, or 0.
     #[must_use]
     pub fn highest_coin(&self, game: &dyn Game, currency: &str) -> u64 {
         let versions = games().iter().filter(|of| of.name() == game.name());

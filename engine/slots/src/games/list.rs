@@ -29,12 +29,12 @@ fn built_in() -> Vec<&'static dyn Game> {
     .concat()
 }
 
-/// Appends games of another crate. Returns false, without effect, after the first use of the list.
+/// Appends games of another crate. Returns false after the first use of the list.
 pub fn add_games(games: &[&'static dyn Game]) -> bool {
     GAMES.set([&built_in(), games].concat()).is_ok()
 }
 
-/// Compiles every version of a game. The games are leaked, so call it once per game.
+/// Leaks the games: call it once per game.
 fn versions<G: Game + 'static>(
     all: &'static [RulesVersion],
     of: impl Fn(&'static RulesVersion) -> Result<G, ModelError>,

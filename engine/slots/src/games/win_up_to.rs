@@ -12,11 +12,11 @@ use crate::math::highest_paid::Reach;
 pub struct WinUpTo {
     /// Win in bets, without the gamble.
     pub bets: Exact,
-    /// Decimal exponent of a bound of the chance to win `bets` or more.
+    /// Decimal exponent of the bound of its chance.
     pub chance_exponent: i32,
     /// Lines with this win.
     pub lines: u32,
-    /// Currency and coin value (in millionths) with this win; `None` if all are equal.
+    /// Currency and coin value with this win; `None` if all are equal.
     pub at: Option<(String, u64)>,
     /// Win in bets with the gamble, if any.
     pub gambled_bets: Option<Exact>,
@@ -25,7 +25,7 @@ pub struct WinUpTo {
 /// Returns a currency's minor unit in millionths of the major unit, and the gamble limit in minor units (0 if unknown).
 pub type OfCurrency<'a> = dyn Fn(&str) -> Option<(u64, u64)> + 'a;
 
-/// Returns the highest wins by number of lines, ascending, at the fewest coins per line. Costs up to seconds.
+/// Returns the highest wins by number of lines. Costs up to seconds.
 pub fn by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused> {
     let limits = &game.info().limits;
     let stake = |lines| Stake {
@@ -37,7 +37,7 @@ pub fn by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused>
     (limits.lines.0..=limits.lines.1).map(|lines| Ok((lines, game.highest_win(&stake(lines))?))).collect()
 }
 
-/// Returns the lines and highest win of a bought feature, in bets without the price; `None` if not for sale.
+/// Returns lines and highest win of a bought feature, without the price.
 #[must_use]
 pub fn bought(game: &dyn Game) -> Option<(u32, HighestWin)> {
     let limits = &game.info().limits;
@@ -84,7 +84,6 @@ pub fn win_up_to(
 }
 
 impl WinUpTo {
-    /// Raises the maximum by the offered coin values at these lines.
     fn raise(
         &mut self,
         game: &dyn Game,

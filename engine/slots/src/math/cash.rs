@@ -16,11 +16,11 @@ const PLACES: usize = 4;
 /// Cash return at a coin value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CashReturn {
-    /// Change of the return by rounding, negative if rounding takes.
+    /// Change of the return by rounding.
     pub adds: Exact,
     /// Error bound of `adds`.
     pub within: Exact,
-    /// Upper bound of the further change by coin values of earlier rounds.
+    /// Bound of the further change by earlier coin values.
     pub mixed_at_most: Exact,
     /// Whether a coin is whole minor units.
     pub whole: bool,
@@ -38,7 +38,7 @@ pub enum CoinRefused {
         /// Coins of a bet.
         coins: u64,
     },
-    /// A win needs rounding, and the game has no rounding rule.
+    /// A win needs rounding, without a rule for it.
     #[error("a coin is not a whole number of minor units, and the game has no rounding rule")]
     Win,
     /// Rounding changes the return too much.
@@ -51,8 +51,7 @@ pub enum CoinRefused {
     },
 }
 
-/// Returns the cash return at a coin value, both in millionths of the major unit. The first call with rounding costs
-/// some hundred milliseconds.
+/// Returns the cash return at a coin value. The first call with rounding costs some hundred milliseconds.
 pub fn cash_return(game: &dyn Game, coin_micros: u64, minor_micros: u64) -> Result<CashReturn, CoinRefused> {
     if coin_micros == 0 || coin_micros > COIN_MICROS_MAX {
         return Err(CoinRefused::Range);

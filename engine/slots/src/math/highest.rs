@@ -18,18 +18,18 @@ pub struct FreeSpin {
     pub most: Exact,
     /// Mean win in bets.
     pub mean: Exact,
-    /// Numbers of awarded free spins with chances; the remainder awards none.
+    /// Numbers of awarded free spins with chances.
     pub awards: Vec<(u32, f64)>,
 }
 
 impl FreeSpin {
-    /// Bounds the chance that `spins` free spins win `spins` times the highest win, as decimal logarithm.
+    /// Bounds the chance that `spins` free spins win the most, as decimal logarithm.
     #[must_use]
     pub fn log_chance_of_most(&self, spins: u32) -> f64 {
         self.log_chance_of(spins, &(exact(spins) * &self.most))
     }
 
-    /// Bounds the chance that `spins` free spins with their awards win `bets` bets, as decimal logarithm.
+    /// Bounds the chance that `spins` free spins win `bets`, as decimal logarithm.
     #[must_use]
     pub fn log_chance_of(&self, spins: u32, bets: &Exact) -> f64 {
         let share = float(&self.mean) / float(&self.most);
@@ -49,7 +49,7 @@ impl FreeSpin {
     }
 }
 
-/// Returns the decimal logarithm of a chance above 0.
+/// Returns the decimal logarithm of a chance.
 #[must_use]
 pub fn log_chance(of: &Exact) -> f64 {
     // Numerator and denominator may exceed a float's range.
@@ -61,8 +61,7 @@ pub fn log_chance(of: &Exact) -> f64 {
     log(of.numer()) - log(of.denom())
 }
 
-/// Returns the exponent of the lowest power of ten that is not below the chance. The added hundredth exceeds float
-/// errors.
+/// Returns the exponent of a power of ten above the chance. The added hundredth exceeds float errors.
 #[must_use]
 pub fn exponent(log_chance: f64) -> i32 {
     #[expect(clippy::cast_possible_truncation, reason = "within 32 bits by far")]

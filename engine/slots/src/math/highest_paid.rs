@@ -1,5 +1,5 @@
-//! Highest win of a round in cash, exact or an upper bound (PL-43). Earlier coin values are assumed to be the
-//! currency's highest. Each window is rounded separately (DM-17).
+//! Highest win of a round in cash, or an upper bound (PL-43). Earlier coin values are assumed to be the highest.
+//! Windows are rounded separately (DM-17).
 
 use num_bigint::BigInt;
 
@@ -16,7 +16,7 @@ pub struct Reach {
     pub bet_coins: u64,
     /// Coin value in millionths of the major unit.
     pub coin_micros: u64,
-    /// Highest earlier coin value in millionths of the major unit.
+    /// Highest earlier coin value, likewise.
     pub carried_micros: u64,
     /// Minor unit in millionths of the major unit.
     pub minor_micros: u64,
@@ -31,7 +31,7 @@ pub struct HighestPaid {
     pub minor: BigInt,
     /// With the gamble, if any.
     pub gambled_minor: BigInt,
-    /// Decimal exponent of a bound of the chance to win `minor` or more.
+    /// Decimal exponent of the bound of its chance.
     pub chance_exponent: i32,
 }
 
@@ -54,7 +54,6 @@ impl HighestWin {
 }
 
 impl CollectedTop {
-    /// Returns minor units and the exponent of their chance bound.
     fn paid(&self, reach: &Reach) -> (BigInt, i32) {
         let Reach { coin_micros, minor_micros, .. } = *reach;
         let carried = reach.carried_micros.max(coin_micros);
@@ -78,8 +77,8 @@ impl CollectedTop {
 }
 
 impl GambleTop {
-    /// Returns the highest total with the gamble. Each card but the last adds at most half of the limit, since
-    /// continuing requires a stake of at most half.
+    /// Returns the highest total. Each card but the last adds at most half of the limit, since the gamble continues
+    /// only from half of it.
     fn most(&self, minor: &BigInt, bet: &Exact, limit: u64) -> BigInt {
         let doubled = |turns: u8| (BigInt::from(1) << turns) - 1;
         match self {
@@ -97,7 +96,7 @@ impl GambleTop {
     }
 }
 
-/// Bounds the chance that a fair gamble reaches `bets` bets, by Markov's inequality with mean `rtp`.
+/// Bounds the chance that a fair gamble reaches `bets`, by Markov's inequality.
 #[must_use]
 pub fn chance_of_gambled(rtp: &Exact, bets: &Exact) -> Exact {
     if *bets <= exact(0) { exact(1) } else { (rtp / bets).min(exact(1)) }

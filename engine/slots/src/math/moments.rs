@@ -1,6 +1,5 @@
-//! Exact sums over the full cycle of a line game, derived reel by reel from symbol counts. Pairs of lines give the
-//! second moment. Shares no code with the evaluator, so that [`crate::math::scan`] is an independent check. Tens of
-//! milliseconds for 15 lines.
+//! Exact sums over the full cycle of a line game, from symbol counts per reel. Without the evaluator, so that
+//! [`crate::math::scan`] is an independent check. Tens of milliseconds for 15 lines.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +9,7 @@ use crate::parts::lines::SYMBOLS_MAX;
 use crate::parts::reels::{Column, REELS, Reels};
 use crate::parts::windows::{Specials, Windows};
 
-/// Sums over windows by number of scatters (first index) and bonus symbols, at one coin per line.
+/// Sums by number of scatters (first index) and bonus symbols, at one coin per line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpinTable {
     /// Number of windows.
@@ -45,8 +44,8 @@ impl SpinTable {
     }
 }
 
-/// Runs an automaton over the reels from the left and returns its final states with the ways to reach each. `letter`
-/// maps a stop to an input; `read` returns the next state, or `None` to drop it.
+/// Runs an automaton over the reels and counts the ways to its final states. `letter` maps a stop to an input; `read`
+/// returns the next state, if any.
 #[must_use]
 pub fn read_reels<S: Ord + Copy, L: Ord + Copy>(
     reels: &Reels,
@@ -91,8 +90,7 @@ pub fn spin_table(of: &Windows, lines: u32) -> SpinTable {
     table
 }
 
-/// Counts each combination on a line. All lines are equal, because each cell of a reel shows each strip position
-/// equally often.
+/// Counts each combination on a line. All lines are equal: each cell shows each strip position equally often.
 #[must_use]
 pub fn combinations(of: &Windows) -> [[u64; REELS + 1]; SYMBOLS_MAX] {
     let mut counts = [[0; REELS + 1]; SYMBOLS_MAX];
@@ -127,7 +125,6 @@ fn by_specials(of: &Windows) -> [[u64; REELS + 1]; REELS + 1] {
     all
 }
 
-/// Returns the paying ends of a line with the window's special symbols.
 fn runs(of: &Windows, line: &[u8; REELS]) -> BTreeMap<(Run, usize, usize), u64> {
     let lines = &of.lines;
     let letter = |reel, stop, column: &Column| (column[usize::from(line[reel])], specials_at(of, reel, stop));
@@ -142,7 +139,7 @@ fn runs(of: &Windows, line: &[u8; REELS]) -> BTreeMap<(Run, usize, usize), u64> 
     ends
 }
 
-/// Counts windows with a line win, scatter win or bonus. Enumerates only the first three reels, which decide line wins.
+/// Counts windows with a line win, scatter win or bonus.
 #[must_use]
 pub fn hits(of: &Windows, lines: u32) -> u64 {
     hits_or(of, lines, |_, _| false)
@@ -187,7 +184,7 @@ pub(crate) fn wins(of: &Windows, line: &[u8; REELS], columns: [&Column; 3]) -> b
     run.end(3, &of.lines).pays(&of.lines) > 0
 }
 
-/// Returns the highest window win at one coin per line and the number of such windows, by branch and bound.
+/// Returns the highest window win and the number of such windows, by branch and bound.
 #[must_use]
 pub fn max_win(of: &Windows, lines: u32) -> (u64, u64) {
     max_win_at(of, lines, |_, _| true)

@@ -1,5 +1,4 @@
-//! Sum over all windows of the product of two lines' wins, the main cost of a second moment. Reads both lines at once
-//! and counts the cells of a reel once per pair of rows.
+//! Sum over all windows of the product of two lines' wins, the main cost of a second moment.
 
 use crate::math::run::Run;
 use crate::parts::lines::SYMBOLS_MAX;

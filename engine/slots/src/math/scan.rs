@@ -1,5 +1,5 @@
-//! Evaluates every stop combination with the production evaluator, to check [`crate::math::moments`]. Ranges can be
-//! merged. Some tens of nanoseconds per combination.
+//! Evaluates every stop combination with the production evaluator, to check [`crate::math::moments`]. Tens of
+//! nanoseconds per combination.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::parts::windows::Windows;
 pub struct ScanTotals {
     /// Sums by special symbols.
     pub table: SpinTable,
-    /// Windows with a line win, scatter win or bonus.
+    /// Windows with a win or bonus.
     pub hits: u64,
     /// Line wins by symbol and count.
     pub combinations: [[u64; REELS + 1]; SYMBOLS_MAX],

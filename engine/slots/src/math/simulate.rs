@@ -1,4 +1,4 @@
-//! Simulation of whole rounds with the production code, below a microsecond per round. Tallies can be merged.
+//! Simulation of rounds with the production code, below a microsecond per round.
 
 use thiserror::Error;
 
@@ -32,10 +32,10 @@ impl Sum {
     }
 }
 
-/// Exclusive upper bounds of win classes in tenths of the bet.
+/// Exclusive upper bounds in tenths of the bet.
 pub const WIN_BOUNDS_TENTHS: [u64; 18] =
     [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000];
-/// Number of win classes, with no win and the highest.
+/// Number of win classes.
 pub const WIN_CLASSES: usize = WIN_BOUNDS_TENTHS.len() + 2;
 
 /// Returns the class of a round's win.
@@ -62,7 +62,7 @@ pub struct Tally {
     pub features: [u64; FEATURES_MAX],
     /// Wins by [`Game::parts`].
     pub parts: [Sum; PARTS_MAX],
-    /// Rounds whose first step won or left steps to play.
+    /// Rounds with a win or feature in the first step.
     pub hits: u64,
     /// Windows that started a bonus.
     pub bonuses: u64,
@@ -111,8 +111,7 @@ pub enum SimulateError {
     Choice(#[from] ChoiceRefused),
 }
 
-/// Plays `rounds` rounds of one player with automatic choices and an open pool. Carried figures pass from round to
-/// round.
+/// Plays `rounds` rounds of one player with automatic choices and an open pool.
 pub fn simulate(
     game: &'static dyn Game,
     stake: &Stake,
@@ -123,8 +122,8 @@ pub fn simulate(
     play(game, stake, carried, rounds, seed).map(|(tally, _)| tally)
 }
 
-/// Plays a new player's first rounds and returns the carried figures. Long-run returns hold only after features are
-/// unlocked and collections filled (WF-11, DM-14).
+/// Plays a new player's first rounds and returns the carried figures, without which long-run returns don't hold (WF-11,
+/// DM-14).
 pub fn warm_up(game: &'static dyn Game, stake: &Stake, rounds: u64, seed: Seed) -> Result<Carried, SimulateError> {
     play(game, stake, Carried::default(), rounds, seed).map(|(_, carried)| carried)
 }

@@ -1,8 +1,8 @@
-//! Exact sums over all windows of a ways game, from the contents of each reel.
+//! Exact sums over all windows of a ways game, without the evaluator.
 //!
 //! Reels are independent, so the sum of a symbol's win is the product of the reels' sums. The same holds for products
-//! of two symbols' wins and, by inclusion and exclusion, for the number of windows without a win. Shares no code with
-//! the evaluator. Only the second moment is a float.
+//! of two symbols' wins and, by inclusion and exclusion, for the number of windows without a win. Only the second
+//! moment is a float.
 
 use std::collections::BTreeMap;
 
@@ -70,11 +70,11 @@ pub struct Sums {
     law: Law,
     /// Total weight.
     pub all: BigInt,
-    /// Sum of counts and weight of absence, per symbol.
+    /// Counts and absences, per symbol.
     of: Vec<[BigInt; 2]>,
-    /// Mean products, per symbol and each up to it.
+    /// Mean products, per pair of symbols.
     pairs: Vec<Pair>,
-    /// Weight of contents with all symbols of a set, per set.
+    /// Weight with all symbols, per set.
     covers: Vec<BigInt>,
 }
 
@@ -134,7 +134,7 @@ impl Sums {
     }
 }
 
-/// Sums the ways on which the symbol at `place` runs through exactly `count` reels.
+/// Sums the ways of a symbol that runs through exactly `count` reels.
 #[must_use]
 pub fn ways(reels: [&Sums; REELS], place: usize, count: usize) -> BigInt {
     let factor = |(reel, sums): (usize, &&Sums)| match reel.cmp(&count) {
@@ -145,7 +145,7 @@ pub fn ways(reels: [&Sums; REELS], place: usize, count: usize) -> BigInt {
     reels.iter().enumerate().map(factor).product()
 }
 
-/// Returns the weight of windows without a run through three reels.
+/// Returns the weight of windows without a win.
 #[must_use]
 pub fn without_three(reels: [&Sums; REELS]) -> BigInt {
     let [first, second, third, fourth, fifth] = reels;
@@ -157,8 +157,7 @@ pub fn without_three(reels: [&Sums; REELS]) -> BigInt {
     sum * &fourth.all * &fifth.all
 }
 
-/// Returns the mean square of a window's win, in coins. The relative error is below 1e-13, since all terms are
-/// positive.
+/// Returns the mean square of a window's coins, with a relative error below 1e-13.
 #[must_use]
 pub fn square(reels: [&Sums; REELS], paying: &Paying) -> f64 {
     let n = paying.symbols.len();
@@ -194,7 +193,7 @@ impl Sums {
     }
 }
 
-/// Returns the highest window win of at least `floor` coins and the weight of such windows, by branch and bound.
+/// Returns the highest window win of at least `floor` coins and its weight.
 #[must_use]
 pub fn highest(reels: [&Sums; REELS], paying: &Paying, floor: u64) -> Option<(u64, BigInt)> {
     let most = reels.map(|sums| {
@@ -219,7 +218,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Bounds the final win, given each symbol's ways (0 if ended) and the coins won.
+    /// Bounds the final win, given each symbol's ways and the coins won.
     fn reach(&self, reel: usize, runs: &[u64], won: u64) -> u64 {
         let symbol = |(place, &run): (usize, &u64)| {
             let mut ways = run;

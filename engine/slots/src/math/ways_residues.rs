@@ -1,8 +1,8 @@
 //! Win of a ways window modulo a small number, which determines its rounding to minor units (DM-17).
 //!
-//! For a coin worth `p / q` of a minor unit, the modulus is `q`, or `2 q` if halves occur. Windows are processed reel
-//! by reel, and states with equal residues are merged. Chances are floats with a relative error of at most 1e-13. The
-//! evaluator is not used, so that it remains an independent check.
+//! For a coin worth `p / q` of a minor unit, the modulus is `q`, or `2 q` if halves occur. States with equal residues
+//! are merged reel by reel. Chances have a relative error of at most 1e-13. The evaluator is not used, so that it
+//! remains an independent check.
 
 use crate::math::ways_moments::{Law, Paying};
 use crate::parts::expansion::CRYSTALS;
@@ -23,7 +23,7 @@ type Chances = [f64; CRYSTALS + 1];
 pub struct ReelShows<'a> {
     /// Contents by number of crystals.
     pub laws: Vec<&'a Law>,
-    /// Chance of each number of crystals here, by crystals landed before.
+    /// Chance of each number of crystals, by crystals landed before.
     pub landing: [Vec<f64>; CRYSTALS + 1],
 }
 
@@ -38,8 +38,8 @@ impl<'a> ReelShows<'a> {
 /// Residues of the ways of each running symbol (0 if ended), then of the coins won.
 type State = u64;
 
-/// Returns the chance of each residue of a window's win in coins; they sum to `chance`. States less likely than `least`
-/// are dropped and reduce the sum. Panics on a modulus of 0 or above 32, and on too many paying symbols.
+/// Returns the chance of each residue; they sum to `chance`. States less likely than `least` are dropped. Panics on a
+/// modulus of 0 or above 32, and on too many symbols.
 #[must_use]
 pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8, chance: f64, least: f64) -> Vec<f64> {
     assert!((1..=1 << BITS).contains(&modulus), "modulus {modulus} is out of range");
@@ -83,12 +83,10 @@ fn residue(state: State, shift: u32) -> u64 {
     state >> shift & ((1 << BITS) - 1)
 }
 
-/// Returns the running symbols, one bit each.
 fn running(state: State, symbols: usize) -> u64 {
     (0..symbols).map(|place| u64::from(residue(state, shift(place)) > 0) << place).sum()
 }
 
-/// Content of a reel, restricted to running symbols.
 struct Content {
     crystals: usize,
     /// Shown symbols, one bit each.
@@ -97,7 +95,6 @@ struct Content {
     chance: f64,
 }
 
-/// Merges contents that are equal in the running symbols.
 fn projected(shows: &ReelShows<'_>, running: u64, pays: &[(u8, [u64; REELS + 1])], n: u64) -> Vec<Content> {
     let mut all: Vec<Content> = Vec::new();
     for (crystals, law) in shows.laws.iter().enumerate() {
@@ -141,11 +138,11 @@ fn after(state: State, content: &Content, running: u64, reel: usize, pays: &[(u8
     next | ((won % n) << WON)
 }
 
-/// Open-addressing table by state with a deterministic order of additions.
+/// Hash table with a deterministic order of additions.
 #[derive(Default)]
 struct Sums {
     all: Vec<(State, Chances)>,
-    /// 1-based index into `all`, 0 if free; the length is a power of two.
+    /// 1-based index into `all`, 0 if free.
     places: Vec<u32>,
 }
 

@@ -1,5 +1,5 @@
-//! Crystals collected over rounds, with their coin values (DM-11 to DM-15). A complete colour restarts from zero; its
-//! free spins use the mean coin value of its crystals, without gifted ones.
+//! Crystals collected over rounds, with their coin values (DM-11 to DM-15). A collection's free spins use the mean coin
+//! value of its crystals, without gifted ones.
 
 use serde::Deserialize;
 
@@ -28,7 +28,7 @@ pub enum GiftTo {
     /// Once per player and currency (version 1.0).
     #[default]
     Currency,
-    /// Once per player in all real money, and once in play money.
+    /// Once per player in real money, and once in play money.
     Player,
 }
 
@@ -98,7 +98,7 @@ impl Collections {
     /// Reverses a voided round's change from `before` to `after` per colour (PL-04). Each colour keeps fewer than
     /// `needs` crystals and a mean coin value within `coins` or else the existing means.
     ///
-    /// A completed collection stays completed. The gift is taken back, to be given again, unless used since.
+    /// A completed collection stays completed. A gift is taken back unless used.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self, needs: u64, coins: Option<(u64, u64)>) -> Self {
         let mut after = *after;
@@ -128,20 +128,18 @@ impl Collections {
         left
     }
 
-    /// Returns whether these crystals can contain the other ones: equal numbers need equal sums, more crystals a higher
-    /// sum.
+    /// Returns whether these crystals can contain the other ones.
     fn holds(&self, other: &Self, colour: usize) -> bool {
         let ((crystals, micros), (of, sum)) = (self.own(colour), other.own(colour));
         if crystals == of { micros == sum } else { crystals > of && micros > sum }
     }
 
-    /// Returns ungifted crystals and the sum of their coin values.
     fn own(&self, colour: usize) -> (u64, u64) {
         let gifted = if colour == GIFT_COLOUR { self.gifted } else { 0 };
         (self.crystals[colour].saturating_sub(gifted), self.micros[colour])
     }
 
-    /// Adds a crystal. The one that reaches `needs` resets the colour and returns the mean coin value (DM-12).
+    /// Adds a crystal. The last one resets the colour and returns the mean coin value (DM-12).
     pub fn collect(&mut self, colour: usize, needs: u64, coin_micros: u64) -> Option<MeanCoin> {
         let crystals = self.crystals[colour].saturating_add(1);
         let micros = self.micros[colour].saturating_add(coin_micros);
@@ -155,7 +153,6 @@ impl Collections {
     }
 }
 
-/// Limits a sum of coin values to the means of some collections.
 fn within_means(micros: u64, own: u64, of: [(u64, u64); 3]) -> u64 {
     let sums = || of.iter().filter(|(crystals, _)| *crystals > 0);
     let lowest = sums().map(|(crystals, sum)| sum.saturating_mul(own).div_ceil(*crystals)).min();

@@ -14,10 +14,10 @@ const COINS_PER_LINE_MAX: u32 = 1000;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StakeData {
-    /// Decimal coin values in the major unit, for every currency.
+    /// Decimal coin values for every currency.
     #[serde(default)]
     pub coin_values: Vec<String>,
-    /// Game in `games/ladders.toml` with coin values by currency, instead of `coin_values`.
+    /// Game in `games/ladders.toml` with coin values by currency.
     #[serde(default)]
     pub ladders: Option<String>,
     /// Range of lines.
@@ -85,7 +85,7 @@ pub struct PrizeData {
     pub weight: u64,
 }
 
-/// Describes the symbols. `short` has the short names for data files without them.
+/// Describes symbols. `short` has short names for older data files.
 #[must_use]
 pub fn symbol_infos(symbols: &[SymbolData], short: &[(&str, &str)]) -> Vec<SymbolInfo> {
     let named = |name: &String| short.iter().find(|(long, _)| long == name).map(|(_, short)| (*short).to_owned());
@@ -114,7 +114,7 @@ pub fn only(symbols: &[SymbolData], role: SymbolRole) -> Result<u8, ModelError> 
     }
 }
 
-/// Converts strips to symbol indexes. Fails on a duplicate or unknown code.
+/// Converts strips. Fails on a duplicate or unknown code.
 pub fn strips(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>, ModelError> {
     let codes: std::collections::BTreeSet<&str> = symbols.iter().map(|s| s.code.as_str()).collect();
     if codes.len() != symbols.len() || codes.len() > SYMBOLS_MAX {
@@ -129,7 +129,7 @@ pub(crate) fn strips_of(symbols: &[SymbolData], strips: &[String]) -> Result<Vec
     strips.iter().map(strip).collect()
 }
 
-/// Compiles the paylines. Fails without exactly one Wild, on malformed rows and on refused pays.
+/// Compiles the paylines. Fails without exactly one Wild.
 pub fn lines(reels: &Reels, symbols: &[SymbolData], lines: &LinesData) -> Result<Lines, ModelError> {
     Lines::new(reels, rows(lines)?, line_pays(symbols)?, only(symbols, SymbolRole::Wild)?, on_lines(symbols))
 }
@@ -143,7 +143,7 @@ fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
     lines.rows.iter().map(line).collect()
 }
 
-/// Extends a table for 1, 2, ... of a kind to 0, 1, 2, ...; fails if it is too long.
+/// Extends a table for 1, 2, ... of a kind to 0, 1, 2, ....
 pub fn from_none<T: Copy + Default>(part: &'static str, table: &[T]) -> Result<[T; REELS + 1], ModelError> {
     if table.len() > REELS {
         return Err(ModelError::part(part, "a table has more entries than reels"));
@@ -153,7 +153,6 @@ pub fn from_none<T: Copy + Default>(part: &'static str, table: &[T]) -> Result<[
     Ok(all)
 }
 
-/// Returns which symbols pay on lines and can be substituted.
 fn on_lines(symbols: &[SymbolData]) -> [bool; SYMBOLS_MAX] {
     let pays = |s: &SymbolData| matches!(s.role, SymbolRole::Regular | SymbolRole::Wild);
     std::array::from_fn(|symbol| symbols.get(symbol).is_some_and(pays))
@@ -172,7 +171,7 @@ fn line_pays(symbols: &[SymbolData]) -> Result<LinePays, ModelError> {
     Ok(pays)
 }
 
-/// Returns the offered stakes. Fails on unordered limits or more than `lines` lines.
+/// Returns the offered stakes. Fails on more than `lines` lines.
 pub fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError> {
     let ascends = |(min, max): (u32, u32)| 1 <= min && min <= max;
     let fits = usize::try_from(stake.lines.1).is_ok_and(|most| most <= lines);

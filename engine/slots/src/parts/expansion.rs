@@ -45,8 +45,7 @@ impl Landed {
 }
 
 impl Expansion {
-    /// Creates it from symbol weights and the weight per colour. Fails without symbols, on a weight of 0, and on a sum
-    /// above 32 bits.
+    /// Creates it from weights above 0 with a sum within 32 bits.
     pub fn new(weights: &[(u8, u32)], crystal: u32) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("expansion", what);
         let mut sum = 0u32;

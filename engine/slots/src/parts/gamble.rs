@@ -64,8 +64,7 @@ pub struct ColourRules {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitOn {
-    /// Win after a right guess. A win that could exceed the limit can only be halved before the first card, and ends
-    /// the gamble later.
+    /// Win after a right guess. If it could exceed the limit, no card is offered.
     #[default]
     Result,
     /// Gambled win (ME-14), which ends the gamble above the limit (ME-15).
@@ -107,8 +106,7 @@ impl ColourGamble {
         offered.then(|| Self { at_risk: win_minor, secured: 0, limit, turns_max, rules, strip: Strip::default() })
     }
 
-    /// Draws whether the guess is right at even odds, then a card of that colour. The Joker needs a right guess
-    /// (ME-17).
+    /// Draws the result at even odds, then a card. The Joker needs a right guess (ME-17).
     pub fn turn(&mut self, guess: Card, draws: &mut Draws) -> CardTurn {
         let won = draws.below(2) == 0;
         let card = Self::card((guess == Card::RedHeart) == won, won, draws);
@@ -118,7 +116,6 @@ impl ColourGamble {
         CardTurn { guess, card, won, risked_minor, minor: self.at_risk }
     }
 
-    /// Draws a card of a colour, or the Joker.
     fn card(red: bool, joker: bool, draws: &mut Draws) -> Card {
         let place = draws.below(Self::OF_COLOUR + u32::from(joker));
         match (place, red) {
@@ -130,7 +127,7 @@ impl ColourGamble {
         }
     }
 
-    /// Secures half, rounded up (ME-16). Returns the minor units credited now.
+    /// Secures half, rounded up (ME-16). Returns the minor units to credit now.
     pub fn halve(&mut self) -> u64 {
         let rest = self.at_risk / 2;
         let half = self.at_risk - rest;

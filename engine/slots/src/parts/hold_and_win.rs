@@ -2,8 +2,7 @@
 //! an independent reel (ME-13).
 //!
 //! At the end, in reading order, Mysteries reveal special wins, Multiplying ones draw a multiplier of every other
-//! Bonus, and each function turns into a value that pays without multiplication. With a GRAND, factors are drawn only
-//! from those up to 2 (ME-07), without redrawing.
+//! Bonus, and functions turn into values without multiplication. With a GRAND, only factors up to 2 are drawn (ME-07).
 
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{CELLS_MAX, Mark, MarkKind, Outcome, Spin, SpinKind, Stops};
@@ -129,7 +128,7 @@ pub struct HoldAndWin {
 }
 
 impl HoldAndWin {
-    /// Draws the latest window's Bonus symbols. Returns whether the feature starts.
+    /// Draws the Bonus symbols. Returns whether the feature starts.
     pub fn land(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> bool {
         *board = Board::default();
         let Some(spin) = out.spins.last_mut() else { return false };
@@ -150,7 +149,7 @@ impl HoldAndWin {
         spin.bonus
     }
 
-    /// Plays the feature: at most 27 respins, and two windows if functions apply. Returns the win in total bets.
+    /// Plays the feature, at most 29 windows. Returns the win in total bets.
     pub fn play(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> u64 {
         let mut respins = self.respins;
         while respins > 0 && !board.full() {
@@ -172,7 +171,7 @@ impl HoldAndWin {
         if cell / ROWS == MULTIPLYING_REEL { self.middle.draw(draws) } else { self.outer.draw(draws) }
     }
 
-    /// Spins the open positions. Returns whether a Bonus symbol landed.
+    /// Returns whether a Bonus symbol landed.
     fn respin(&self, board: &mut Board, draws: &mut Draws) -> bool {
         let before = board.count;
         let stops = u32::try_from(self.strip.len()).unwrap_or(u32::MAX);

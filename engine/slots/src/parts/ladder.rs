@@ -1,5 +1,4 @@
-//! Coin values by game and currency (PL-35, DM-19, DM-25). They are not part of a model, since a round records its coin
-//! value.
+//! Coin values by game and currency (PL-35, DM-19, DM-25).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -15,7 +14,7 @@ const STANDARD: &str = include_str!("../../games/ladders.toml");
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LadderData {
-    /// Ascending decimals in the major unit, separated by spaces.
+    /// Ascending decimals, separated by spaces.
     pub coin_values: String,
     /// Default coin value.
     pub default: String,
@@ -34,7 +33,7 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    /// Parses a ladder; returns a displayed fault.
+    /// Parses a ladder.
     pub(crate) fn of(data: &LadderData) -> Result<Self, &'static str> {
         let micros = |text: &str| micros("ladder", text).map_err(|_| "a coin value is not a decimal");
         let coins_micros = data.coin_values.split_whitespace().map(micros).collect::<Result<Vec<_>, _>>()?;
@@ -55,7 +54,6 @@ impl Ladder {
 pub(crate) static STANDARD_DATA: LazyLock<LaddersData> =
     LazyLock::new(|| parse(STANDARD).expect("the embedded ladders are valid: a test loads them"));
 
-/// Returns the standard coin values in EUR.
 pub(crate) fn in_eur(game: &str) -> Option<Vec<u64>> {
     Ladder::of(STANDARD_DATA.get(game)?.get("EUR")?).ok().map(|ladder| ladder.coins_micros)
 }

@@ -1,7 +1,7 @@
 //! Paylines: the highest win per line, from left to right (BW-01, BW-03).
 //!
-//! Bit masks give the lines with a symbol (or a wild) per reel and stop. The intersection over three reels yields the
-//! few winning lines, which are read cell by cell. About 10 ns per window.
+//! Bit masks give the lines with a symbol (or a wild) per reel and stop. Their intersection yields the few winning
+//! lines, which are read cell by cell. About 10 ns per window.
 
 use crate::parts::file::ModelError;
 use crate::parts::reels::{Column, REELS, Reels, StopsAt};
@@ -11,7 +11,7 @@ pub const SYMBOLS_MAX: usize = 16;
 /// Maximum paylines.
 pub const LINES_MAX: usize = 64;
 
-/// Highest pay; keeps sums over [`crate::parts::reels::CYCLE_MAX`] windows within 64 bits.
+/// Highest pay; keeps sums over a cycle within 64 bits.
 pub const PAYS_MAX: u64 = 1_000_000;
 
 /// Set of lines; bit 0 is the first.
@@ -46,8 +46,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Compiles the lines. Fails on no or too many lines, a row outside the window, and pays that are too high or not
-    /// ascending from two or three of a kind.
+    /// Compiles the lines. Fails on a row outside the window, and on pays not ascending from two or three of a kind.
     pub fn new(
         reels: &Reels,
         rows: Vec<[u8; REELS]>,
@@ -122,7 +121,7 @@ impl Lines {
         any & played
     }
 
-    /// Returns the highest win; above 0 exactly for [`Lines::winners`].
+    /// Returns the highest win; 0 except for [`Lines::winners`].
     #[inline]
     #[must_use]
     pub fn best(&self, line: usize, window: &[Column; REELS]) -> LineWin {

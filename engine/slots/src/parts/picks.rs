@@ -1,5 +1,5 @@
-//! Picks of hidden amounts: a run of one symbol from the first reel starts a pick of as many objects (NP-09 to NP-12).
-//! All values are drawn when the pick starts, so a choice changes none of them.
+//! Picks of hidden amounts: a run of one symbol starts a pick of as many objects (NP-09 to NP-12). All values are drawn
+//! before the choice.
 
 use serde::Deserialize;
 
@@ -37,7 +37,7 @@ impl LineRuns {
         Self { masks }
     }
 
-    /// Bounds the objects picked per window. Combines each start on three reels with the longest continuations.
+    /// Bounds the objects picked per window.
     #[must_use]
     pub fn picks_max(&self) -> u64 {
         let masks = |reel: usize| {
@@ -59,7 +59,7 @@ impl LineRuns {
         threes.map(picks).max().unwrap_or(0)
     }
 
-    /// Returns the run lengths of at least [`NEEDS`], in line order.
+    /// Returns run lengths of at least [`NEEDS`].
     #[inline]
     pub fn at(&self, stops: &[u16], played: LineMask) -> impl Iterator<Item = u8> + use<> {
         let mut on = [0; REELS];
@@ -124,8 +124,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Compiles the objects. Fails on a wrong number, bad weights, or [`REELS`] highest amounts above `max_coins`
-    /// (NP-11).
+    /// Compiles the objects. Fails if [`REELS`] highest amounts exceed `max_coins` (NP-11).
     pub fn new(data: &PicksData) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("treasure", what);
         if !(REELS..=OBJECTS_MAX).contains(&usize::from(data.objects)) {
@@ -165,7 +164,7 @@ impl Objects {
         self.amounts.iter().map(|(coins, _)| *coins).max().unwrap_or(0)
     }
 
-    /// Draws each object's amount for a pick of `needs`.
+    /// Draws the amounts for a pick of `needs`.
     pub fn hide(&self, needs: u8, coins_per_line: u64, draws: &mut Draws) -> Pick {
         let mut hidden = [0; OBJECTS_MAX];
         for coins in hidden.iter_mut().take(usize::from(self.count)) {

@@ -29,7 +29,7 @@ pub struct Reels {
 }
 
 impl Reels {
-    /// Compiles the strips. Fails on a wrong number or length, and on more than [`CYCLE_MAX`] combinations.
+    /// Compiles the strips. Fails on a wrong number or length.
     pub fn new(strips: &[Vec<u8>], rows: usize) -> Result<Self, ModelError> {
         let bad = |what: String| ModelError::part("reels", what);
         let strips: &[Vec<u8>; REELS] =
@@ -111,7 +111,7 @@ impl Reels {
         self.columns.iter().map(|columns| columns.iter().map(|column| column[0]).collect()).collect()
     }
 
-    /// Returns the stops at a position of the cycle; the rightmost reel turns fastest.
+    /// Returns the stops at a cycle position; the rightmost reel turns fastest.
     #[must_use]
     pub fn stops_at(&self, place: u64) -> StopsAt {
         let mut rest = place;

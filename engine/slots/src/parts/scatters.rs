@@ -54,7 +54,7 @@ pub struct Scatters {
 }
 
 impl Scatters {
-    /// Compiles the only scatter. Fails on none or several, bad tables, and two on one reel.
+    /// Compiles the scatter. Fails unless there is exactly one, at most once per reel.
     pub fn new(symbols: &[SymbolData], reels: &Reels) -> Result<Self, ModelError> {
         let symbol = data::only(symbols, SymbolRole::Scatter)?;
         let of = &symbols[usize::from(symbol)];

@@ -1,5 +1,5 @@
-//! Wins on ways: a symbol on adjacent reels from the leftmost, times the product of its counts (DM-02, DM-03). A
-//! column's counts are one word with four bits per symbol. About 10 ns per window.
+//! Wins on ways: a symbol on adjacent reels, times the product of its counts (DM-02, DM-03). A column's counts are one
+//! word with four bits per symbol. About 10 ns per window.
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
@@ -66,8 +66,7 @@ pub struct Ways {
 }
 
 impl Ways {
-    /// Checks and compiles the paytable. Fails if pays don't start at two or three reels, aren't ascending or are too
-    /// high.
+    /// Compiles the paytable. Fails if pays don't start at two or three reels or aren't ascending.
     pub fn new(pays: WaysPays) -> Result<Self, ModelError> {
         let mut from_two = 0;
         for (symbol, pays) in pays.iter().enumerate().filter(|(_, pays)| pays.iter().any(|&pay| pay > 0)) {

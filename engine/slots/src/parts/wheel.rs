@@ -20,8 +20,7 @@ pub struct Wheel {
 }
 
 impl Wheel {
-    /// Compiles a wheel. Fails on a malformed prize, without a double of the lowest money prize, and on too little
-    /// weight to trade at `coins_max`.
+    /// Compiles a wheel. Fails without a double of the lowest money prize or enough weight to trade.
     pub fn new(data: &WheelData, coins_max: u64) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("wheel", what);
         let prizes = data.prizes.iter().map(prize).collect::<Result<Vec<_>, _>>()?;

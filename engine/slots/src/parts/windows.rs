@@ -163,8 +163,7 @@ impl Windows {
         cells
     }
 
-    /// Calls `line_win` for each win in line order and counts special symbols. Rounds, scan and simulation share this
-    /// evaluator.
+    /// Calls `line_win` for each win in line order and counts special symbols. The production evaluator.
     #[inline]
     pub fn evaluate(&self, stops: &StopsAt, played: LineMask, mut line_win: impl FnMut(u8, LineWin)) -> Specials {
         let mut winners = self.lines.winners(stops, played);

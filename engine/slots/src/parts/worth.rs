@@ -2,7 +2,7 @@
 
 use crate::contract::outcome::MeanCoin;
 
-/// Coin in minor units as an exact fraction. A mean of coin values (DM-12) has its count in the denominator.
+/// Coin in minor units as an exact fraction, or a mean of coins (DM-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoinWorth {
     numerator: u64,
@@ -10,7 +10,7 @@ pub struct CoinWorth {
 }
 
 impl CoinWorth {
-    /// Creates it from values above 0, in millionths of the major unit.
+    /// Creates it from positive values.
     #[must_use]
     pub fn new(coin_micros: u64, minor_micros: u64) -> Self {
         Self { numerator: coin_micros, denominator: minor_micros.max(1) }

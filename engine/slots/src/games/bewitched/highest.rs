@@ -1,5 +1,4 @@
-//! Highest win of a round: the highest paid window, and its free spins at the highest window and prize. Free spins
-//! retrigger without limit.
+//! Highest win of a round: the highest paid window, and free spins at the highest window and prize.
 
 use num_traits::ToPrimitive;
 
@@ -44,7 +43,6 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
     Ok(HighestWin { gamble, ..HighestWin::new(highest + exact(awarded) * &spin.most, chance_exponent, true) })
 }
 
-/// Returns the numbers of free spins awarded by a free spin, with chances.
 fn awards<const N: usize>(model: &Model, windows: &[[u64; N]; N], prizes: &[(u32, f64)]) -> Vec<(u32, f64)> {
     let cycle = model.windows.reels.cycle() as f64;
     let mut awards = Vec::new();

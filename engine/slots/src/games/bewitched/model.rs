@@ -65,7 +65,7 @@ pub struct Jackpot {
     pub seed_coins: u64,
     /// Contribution of each bet, in millionths.
     pub contribution_micros: u64,
-    /// Coin value that wins the whole pool, in millionths of the major unit.
+    /// Coin value that wins the whole pool, in millionths.
     pub base_coin_micros: u64,
 }
 
@@ -145,7 +145,7 @@ impl Model {
     }
 }
 
-/// Returns the published span, which must equal the exact return with the seed and with all increments.
+/// Returns the published span, which must equal the exact one.
 fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
     let Some((least, most)) = &data.jackpot.rtp_span else { return Ok(None) };
     let span = (file::micros("jackpot", least)?, file::micros("jackpot", most)?);

@@ -43,7 +43,7 @@ impl Window {
         let cycle = exact(model.windows.reels.cycle());
         let coin = &cycle * exact(lines);
         let scatters = &model.windows.scatters;
-        // Sum of a function of the special symbols, over windows or over line wins.
+        // Sum over windows or line wins.
         let mean = |of: &[[u64; REELS + 1]; REELS + 1], f: &dyn Fn(usize, u64) -> u64| {
             let mut sum = 0u128;
             for (count, row) in of.iter().enumerate() {

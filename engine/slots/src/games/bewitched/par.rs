@@ -42,8 +42,8 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Proves the return and the jackpot chance per coin. One line suffices: all lines have the same mean, the wheel keeps
-/// its mean money at any number of coins, and the rest pays on the total bet.
+/// Proves the return and the jackpot chance. One line suffices: all lines have the same mean, and the wheel keeps its
+/// mean money.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::of(model, &moments::spin_table(&model.windows, 1), 1);
     let wheel = WheelMoments::of(model, 1);
@@ -63,7 +63,7 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
     Ok(())
 }
 
-/// Returns the parts, the jackpot's last. The increments are proportional to the coin value.
+/// Returns the parts, the jackpot's last.
 #[must_use]
 pub fn parts(model: &Model, stake: &Stake, window: &Window, wheel: &WheelMoments, round: &RoundMoments) -> Vec<Part> {
     let jackpot = &model.jackpot;
@@ -122,7 +122,7 @@ fn reel_set(model: &Model) -> ReelSet {
             (_, true) => anywhere.iter().map(|by_bonuses| by_bonuses[count]).sum(),
             _ => on_line[usize::from(row.symbol)][count],
         };
-        // A line's return relative to its coins equals that of all lines relative to the bet.
+        // Lines relative to their coins equal all lines relative to the bet.
         let chance = exact(ways) / &cycle;
         Combination { symbol: row.symbol, count: row.count, rtp: &chance * exact(row.pays), chance }
     };

@@ -23,7 +23,7 @@ pub struct BewitchedRound<'a> {
     awaiting: Awaiting,
     free_spins: FreeSpins,
     gamble: Gamble,
-    /// Whether free spins have begun, which then include bonus prizes.
+    /// Whether free spins have begun.
     in_free_spins: bool,
     /// Paid spin's line coins: the stake of the double.
     line_win_coins: u64,

@@ -1,5 +1,5 @@
-//! Effect of rounding on the return (DM-17, DM-19), from the residues of all possible windows at a constant coin value.
-//! Costs about a second of CPU per modulus, once.
+//! Effect of rounding on the return (DM-17, DM-19), from the residues of all windows at a constant coin value. Costs a
+//! second per modulus, once.
 
 use std::sync::OnceLock;
 
@@ -35,7 +35,7 @@ struct Residues {
     collection: [Vec<f64>; CRYSTALS],
 }
 
-/// Long-run numbers of spins per paid spin, and the return in coins.
+/// Long-run numbers of spins and return in coins.
 #[derive(Debug)]
 struct Often {
     /// Free spins.
@@ -98,7 +98,6 @@ impl Residues {
         Self { paid: of_paid(model, modulus), free: of_free(model, &model.free, &model.regular(), modulus), collection }
     }
 
-    /// Returns the minor units added to a paid spin with its free spins, and to its collections.
     fn added(&self, coin: CoinFraction, often: &Often) -> (f64, f64) {
         let mean = |residues: &[f64]| {
             residues.iter().zip(0..).map(|(chance, coins)| chance * rounded(coins, coin)).sum::<f64>()
@@ -107,7 +106,7 @@ impl Residues {
         (mean(&self.paid) + often.free * mean(&self.free), often.collection * collections)
     }
 
-    /// Returns the error bound: half a minor unit for dropped windows, else float error.
+    /// Half a minor unit for dropped windows, else float error.
     fn doubt(&self, often: &Often) -> f64 {
         let lacks = |residues: &[f64]| (1.0 - residues.iter().sum::<f64>()).max(0.0) / 2.0 + FLOAT;
         let collections = self.collection.iter().map(|residues| lacks(residues)).sum::<f64>();
@@ -115,8 +114,7 @@ impl Residues {
     }
 }
 
-/// Returns the minor units added to `coins`. They depend only on the residue: the denominator is odd, so halves don't
-/// occur.
+/// Depends only on the residue: the denominator is odd, so halves don't occur.
 fn rounded(coins: u64, coin: CoinFraction) -> f64 {
     let exactly = coins * coin.numerator;
     let paid = half_even(exactly.into(), coin.denominator.into());
@@ -135,7 +133,6 @@ fn of_free(model: &Model, reels: &WaysReels, symbols: &[u8], modulus: u8) -> Vec
     )
 }
 
-/// Returns the residues of the paid spin, over all sets of reels with Bonus symbols.
 fn of_paid(model: &Model, modulus: u8) -> Vec<f64> {
     let symbols = model.regular();
     let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
@@ -167,12 +164,12 @@ fn of_paid(model: &Model, modulus: u8) -> Vec<f64> {
     all
 }
 
-/// Returns the minimum chance of a followed window. Modulus 25 has too many states for 0.
+/// Modulus 25 has too many states for 0.
 fn least(modulus: u8) -> f64 {
     if modulus > 5 { 1e-8 } else { 0.0 }
 }
 
-/// Returns the chance of each number of crystals on the next cells, by crystals landed before (DM-09).
+/// Returns the chance of each number of crystals, by crystals landed before (DM-09).
 fn landing(model: &Model, cells: usize) -> [Vec<f64>; CRYSTALS + 1] {
     let symbols: f64 = model.expansion.weights().map(|(_, weight)| f64::from(weight)).sum();
     let crystal = f64::from(model.expansion.crystal());

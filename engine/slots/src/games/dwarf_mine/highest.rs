@@ -1,5 +1,5 @@
-//! Highest win of a round: the highest paid window with three Bonus symbols and four crystals, its free spins, and the
-//! Collection Free Spins of all colours. Their pay depends on earlier coin values (DM-12, PL-43).
+//! Highest win of a round: the highest paid window with all features, and all free spins. Collections depend on earlier
+//! coin values (DM-12, PL-43).
 
 use num_traits::Zero;
 
@@ -24,14 +24,13 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
     let own = vec![paid(model, &returns.paid, &free, &collected), free];
     let all = own.iter().chain(&collected);
     let coins: Exact = all.clone().map(|of| exact(of.windows) * exact(of.coins)).sum();
-    // Any such round has the highest win in each of these windows.
+    // Any such round has these windows.
     let log: f64 = all.map(|of| f64::from(of.windows) * of.log_chance).sum();
     let collected = Some(CollectedTop { own, collected, earlier: model.needs - 1 });
     Ok(HighestWin { collected, ..HighestWin::new(coins / exact(bet_coins), exponent(log), false) })
 }
 
-/// Returns the paid window. A higher one without all features counts only if it could exceed the free spins that it
-/// loses.
+/// A higher window without all features counts only if it exceeds the lost free spins.
 fn paid(model: &Model, paid: &PaidSpin, free: &TopWindows, collected: &[TopWindows]) -> TopWindows {
     let shows = &paid.shows[3][model.crystals.len()].chance;
     let (coins, chance) = PaidSpin::highest_complete(model);
@@ -43,8 +42,7 @@ fn paid(model: &Model, paid: &PaidSpin, free: &TopWindows, collected: &[TopWindo
     TopWindows { windows: 1, coins, log_chance: log_chance(&chance), log_chance_rounded: log_chance(shows) }
 }
 
-/// Returns `windows` free spins at their highest. Markov's inequality bounds the chance of at least three of the
-/// highest's four coins.
+/// Bounds the chance of at least three quarters of the highest win, by Markov's inequality.
 fn top(windows: u32, (coins, chance): (u64, Exact), of: &FreeSpin) -> TopWindows {
     let nearly = (&of.coins * ratio(4, 3) / exact(coins.max(1))).min(exact(1));
     TopWindows { windows, coins, log_chance: log_chance(&chance), log_chance_rounded: log_chance(&nearly) }

@@ -180,7 +180,6 @@ impl Model {
     }
 }
 
-/// Returns the symbols of a role by colour.
 fn colours(data: &GameData, role: SymbolRole) -> Result<[u8; CRYSTALS], ModelError> {
     let of_role = data.symbols.iter().filter(|symbol| symbol.role == role);
     let indexes: Vec<u8> = of_role.map(|of| data::index_of(&data.symbols, &of.code)).collect::<Result<_, _>>()?;
@@ -188,7 +187,7 @@ fn colours(data: &GameData, role: SymbolRole) -> Result<[u8; CRYSTALS], ModelErr
     indexes.try_into().map_err(wrong)
 }
 
-/// Returns the pays: from three reels, or from two for super-high symbols (DM-02).
+/// Super-high symbols pay from two reels (DM-02).
 fn pays(symbols: &[SymbolData]) -> Result<WaysPays, ModelError> {
     let mut all = WaysPays::default();
     let bad = |of: &SymbolData| Err(ModelError::part("symbols", format!("invalid pays of `{}`", of.code)));
@@ -208,7 +207,7 @@ fn pays(symbols: &[SymbolData]) -> Result<WaysPays, ModelError> {
     Ok(all)
 }
 
-/// Returns the paid strips, with at most one visible Bonus per reel (DM-06).
+/// A reel shows at most one Bonus (DM-06).
 fn base_strips(data: &GameData, bonus: u8) -> Result<Vec<Vec<u8>>, ModelError> {
     let strips = data::strips_of(&data.symbols, &data.reels.base)?;
     for (reel, strip) in strips.iter().enumerate() {

@@ -1,8 +1,7 @@
 //! Mean and variance of a round.
 //!
-//! In the long run, each crystal is a share of a collection at its own coin value, so the return is independent of coin
-//! value changes (renewal rewards). The variance assumes a random position in each collection. The gift is not part of
-//! the return.
+//! Each crystal is a share of a collection at its own coin value, so coin value changes don't affect the return. The
+//! variance assumes a random position in each collection. The gift is not part of the return.
 
 use super::model::{BET_COINS, Model, ROWS_MAX};
 use super::paid_spin::PaidSpin;
@@ -102,8 +101,8 @@ impl<'a> Returns<'a> {
         exact(self.model.collection_spins) * &self.collection[colour].coins / exact(BET_COINS)
     }
 
-    /// Returns the variance of a round in bets: paid spin `A`, free spins `F`, and per colour a collection `C`,
-    /// completed with chance 1 / needs.
+    /// Returns the variance in bets: paid spin `A`, free spins `F`, and per colour a collection `C`, completed with
+    /// chance 1 / needs.
     #[must_use]
     pub fn variance(&self) -> f64 {
         let colours = CRYSTALS as f64;

@@ -23,7 +23,7 @@ pub struct PaidSpin {
     pub ways: Vec<[Exact; REELS + 1]>,
     /// Windows by number of Bonus symbols and crystals.
     pub shows: [[Cell; CRYSTALS + 1]; NEW_ROWS_MAX + 1],
-    /// Chance of no win and no feature, at a random position of each collection.
+    /// Chance of no win and no feature.
     pub nothing: Exact,
     /// Mean square of coins.
     pub square: f64,
@@ -63,7 +63,7 @@ impl PaidSpin {
         all
     }
 
-    /// Returns the highest win of a window with all Bonus symbols and crystals, and its chance; zeros if impossible.
+    /// Returns the highest win with all Bonus symbols and crystals, and its chance.
     #[must_use]
     pub fn highest_complete(model: &Model) -> (u64, Exact) {
         let symbols = model.regular();
@@ -164,7 +164,7 @@ impl PaidSpin {
     }
 }
 
-/// Contents by reel, presence of a Bonus, and number of drawn cells.
+/// Contents by reel, Bonus and number of drawn cells.
 struct Laws(Vec<[Vec<Sums>; 2]>);
 
 impl Laws {
@@ -187,7 +187,6 @@ impl Laws {
     }
 }
 
-/// Returns the sets of reels with a Bonus, for a number of added rows.
 fn bonuses(rows: usize) -> impl Iterator<Item = [bool; REELS]> {
     let sets = (0..1usize << BONUS_REELS.len()).filter(move |set| set.count_ones() as usize == rows);
     sets.map(|set| {
@@ -215,12 +214,11 @@ impl CellDraws {
         Self { rows, crystal, totals }
     }
 
-    /// Returns the number of outcomes of all draws.
     fn unit(&self) -> BigInt {
         self.totals.iter().product::<BigInt>().pow(to_u32(self.rows * REELS))
     }
 
-    /// Returns the numbers of crystals by reel, with weights.
+    /// Returns numbers of crystals by reel, with weights.
     fn patterns(&self) -> Vec<([usize; REELS], BigInt)> {
         let mut patterns = vec![([0; REELS], 0, BigInt::one())];
         for reel in 0..REELS {
@@ -237,7 +235,7 @@ impl CellDraws {
         patterns.into_iter().map(|(crystals, _, weight)| (crystals, weight)).collect()
     }
 
-    /// Returns the weight of `more` crystals on the next `cells` cells after `landed` ones.
+    /// Returns the weight of `more` crystals after `landed` ones.
     fn reel(&self, cells: usize, landed: usize, more: usize) -> BigInt {
         if cells == 0 {
             return if more == 0 { BigInt::one() } else { BigInt::zero() };

@@ -131,7 +131,7 @@ impl<'a> DwarfMineRound<'a> {
         window
     }
 
-    /// Appends a window with all marks of the step and adds its win. Returns coins.
+    /// Appends a window and adds its win. Returns coins.
     fn show(&mut self, kind: SpinKind, worth: CoinWorth, stops: &StopsAt, window: &Window, out: &mut Outcome) -> u64 {
         let wins_from = index(out.wins.len());
         let mut win_coins = 0;

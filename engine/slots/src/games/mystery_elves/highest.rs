@@ -1,5 +1,4 @@
-//! Highest win of a round: the paid spin's highest line wins, and a full screen of Hold and Win with the better use of
-//! the middle reel.
+//! Highest win of a round: highest line wins, and a full screen of Hold and Win.
 
 use super::model::{GAMBLES_MAX, Model};
 use super::moments::{MIDDLE, OUTER, Window};
@@ -32,14 +31,14 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
     let best = best.max_by_key(Filled::bets).unwrap_or(Filled { special: 0, factor: 1, factors: 0 });
     let lines = exact(moments::max_win(windows, u32::MAX).0) / exact(windows.lines.rows().len());
     let starts = Window::of(windows, feature.symbol).starts(feature.needs);
-    // Any such round starts the feature and has exactly this content in every position.
+    // Any such round has exactly this content.
     let chance_exponent = exponent(log_chance(&starts) + best.log_chance(model));
     let limit_on_result = model.gamble.limit_on == LimitOn::Result;
     let gamble = Some(GambleTop::Win { turns: GAMBLES_MAX, limit_on_result });
     Ok(HighestWin { gamble, ..HighestWin::new((lines + exact(best.bets())) / price, chance_exponent, false) })
 }
 
-/// Full screen with `factors` Multiplying Bonus symbols on the middle reel and the same special win elsewhere.
+/// Full screen with `factors` Multiplying Bonus symbols and equal special wins.
 #[derive(Clone, Copy)]
 struct Filled {
     special: u32,
@@ -48,7 +47,6 @@ struct Filled {
 }
 
 impl Filled {
-    /// Returns special wins times factors, plus the values of turned functions, doubled.
     fn bets(&self) -> u64 {
         let multiplied = (0..self.factors).fold(1, |product, _| product * u64::from(self.factor));
         let specials = (OUTER + MIDDLE - self.factors) as u64 * u64::from(self.special);

@@ -23,7 +23,7 @@ pub(super) const PARTS: [PartName; 2] =
 
 /// Maximum gamble turns (ME-15).
 pub(crate) const GAMBLES_MAX: u8 = 10;
-/// Highest special win and factor, in bets. Keeps the feature's win within 32 bits of bets.
+/// Keeps the feature's win within 32 bits of bets.
 const SPECIAL_MAX: u32 = 10_000;
 const FACTOR_MAX: u32 = 10;
 const BUY_BETS_MAX: u32 = 1000;
@@ -74,7 +74,7 @@ impl Model {
         })
     }
 
-    /// Returns the coins bet and the coins charged, which differ for a bought feature (ME-18).
+    /// Returns the coins bet and charged, which differ for a bought feature (ME-18).
     pub fn check(&self, stake: &Stake) -> Result<(u32, u32), StakeRefused> {
         let bet = self.limits.check(&Stake { buy_feature: false, ..*stake })?;
         Ok((bet, if stake.buy_feature { bet * self.buy_bets } else { bet }))
@@ -111,7 +111,7 @@ impl Model {
         }
     }
 
-    /// Returns further described figures (ME-18, ME-21). Takes about a millisecond.
+    /// Returns further described figures (ME-18, ME-21).
     pub(crate) fn facts(&self) -> Vec<Fact> {
         let (max_win, windows) = moments::max_win(&self.windows, u32::MAX);
         let bets = exact(max_win) / exact(self.windows.lines.rows().len());
@@ -153,7 +153,7 @@ fn windows(data: &GameData, strips: &[String]) -> Result<Windows, ModelError> {
     Windows::of_lines(reels, lines)
 }
 
-/// Compiles the bought windows. Checks the minimum of Bonus symbols per reel.
+/// Checks the minimum of Bonus symbols per reel.
 fn windows_bought(data: &GameData) -> Result<Windows, ModelError> {
     let windows = windows(data, &data.buy.strips)?;
     let bonus = data::only(&data.symbols, SymbolRole::Bonus)?;

@@ -30,7 +30,7 @@ pub type ByHeld = [[Exact; MIDDLE + 1]; OUTER + 1];
 
 /// Moments of a window, in bets.
 pub struct Window {
-    /// Windows and line coins at one coin per line, by visible Bonus symbols.
+    /// Windows and line coins by visible Bonus symbols.
     pub by_held: BTreeMap<Held, (u64, u64)>,
     lines_squared: Exact,
     cycle: Exact,
@@ -76,13 +76,13 @@ impl Window {
         self.starting(needs).map(|(_, chance, _)| chance).sum()
     }
 
-    /// Returns the mean of a feature's figure; 0 without a feature.
+    /// Returns a figure's mean; 0 without a feature.
     #[must_use]
     pub fn feature(&self, needs: u8, of: &ByHeld) -> Exact {
         self.starting(needs).map(|((outer, middle), chance, _)| chance * &of[outer][middle]).sum()
     }
 
-    /// Returns the windows that start the feature: Bonus symbols, chance, mean line win.
+    /// Returns Bonus symbols, chance and mean line win of windows that start the feature.
     fn starting(&self, needs: u8) -> impl Iterator<Item = (Held, Exact, Exact)> {
         let starts = move |held: &Held| held.0 + held.1 >= usize::from(needs);
         self.by_held.iter().filter(move |(held, _)| starts(held)).map(|(&held, &(windows, coins))| {
@@ -114,7 +114,6 @@ impl RoundMoments {
     }
 }
 
-/// Counts windows by state of the line, if given, and Bonus symbols.
 fn read(windows: &Windows, bonus: u8, line: Option<&[u8; REELS]>) -> BTreeMap<(Run, Held), u64> {
     let mut states = BTreeMap::from([((Run::Wilds, (0, 0)), 1u64)]);
     for reel in 0..REELS {
@@ -147,7 +146,7 @@ fn add(a: Held, b: Held) -> Held {
     (a.0 + b.0, a.1 + b.1)
 }
 
-/// Counts windows with a line win or a feature. Enumerates only the first three reels, which decide line wins.
+/// Counts windows with a line win or a feature.
 #[must_use]
 pub fn hits(windows: &Windows, bonus: u8, needs: u8) -> u64 {
     let columns = |reel: usize| windows.reels.columns(reel).iter();
@@ -203,9 +202,8 @@ impl FeatureMoments {
 
 /// Returns the mean of a figure at the end, by initial Bonus symbols.
 ///
-/// Uses whole numbers, because reducing fractions of a thousand bits is slow. With `n` stops and `e` positions left,
-/// the denominator is `d * n^r * n^2r * ... * n^er`, where `r` is the number of respins and `d` the common denominator
-/// of the figures.
+/// Uses whole numbers, because reducing large fractions is slow. With `n` stops and `e` positions left, the denominator
+/// is `d * n^r * n^2r * ... * n^er`, where `r` is the number of respins and `d` the common denominator of the figures.
 #[must_use]
 pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByHeld {
     let on_strip = feature.strip.iter().filter(|&&symbol| symbol == feature.symbol).count();
@@ -262,7 +260,7 @@ fn binomials(of: usize) -> Vec<u64> {
     std::iter::successors(Some((1, 0)), |&last| Some(next(last))).map(|of| of.0).take(of + 1).collect()
 }
 
-/// Returns the chances that 0, 1, ... of `symbols` have a property with chance `one`.
+/// Returns the chances that 0, 1, ... symbols have a property.
 fn several(symbols: usize, one: &Exact) -> Vec<Exact> {
     let misses = Exact::one() - one;
     let mut chances = vec![Exact::one()];
@@ -285,9 +283,9 @@ pub struct Ends {
     values: [Exact; 2],
     /// Mean and mean square of factors, with and without GRAND.
     factors: [[Exact; 2]; 2],
-    /// Sums over 0 to 15 other symbols, times `unit^n`; with and without GRAND.
+    /// Sums over 0 to 15 symbols, times `unit^n`; with and without GRAND.
     sums: [Vec<Sums>; 2],
-    /// Common denominator of a symbol's moments, which keeps the sums whole.
+    /// Common denominator of a symbol's moments.
     unit: Exact,
 }
 
@@ -416,7 +414,6 @@ impl Ends {
     }
 }
 
-/// Returns the moments of a symbol that isn't Multiplying, with these special wins.
 fn symbol(mystery: &Exact, values: &[Exact; 2], specials: &[(u32, u32)], total: u32) -> Sums {
     let plain = Exact::one() - mystery;
     let moment = |power: usize| -> Exact {

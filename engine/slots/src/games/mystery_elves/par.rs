@@ -16,7 +16,7 @@ use crate::parts::windows::Windows;
 /// Key of the bought feature.
 pub(crate) const BUY_FEATURE: &str = "buy_feature";
 
-/// Returns the sheet, equal for all stakes, since everything pays on the total bet.
+/// All stakes are equal: everything pays on the total bet.
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
     let (_, bet_coins) = model.check(stake)?;
     let windows = if stake.buy_feature { &model.bought } else { &model.windows };

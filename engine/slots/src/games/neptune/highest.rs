@@ -1,5 +1,4 @@
-//! Highest win of a round: the highest window and treasure in the paid spin and each free spin. Free spins retrigger
-//! without limit.
+//! Highest win of a round: the highest window and treasure in each spin.
 
 use super::model::Model;
 use super::moments::{Amount, Window};

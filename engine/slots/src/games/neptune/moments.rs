@@ -15,7 +15,7 @@ use crate::math::moments::{self, SpinTable};
 use crate::parts::picks::Objects;
 use crate::parts::reels::REELS;
 
-/// Moments of a window in bets, named as in the module's formulas; `N` times a line's share of the bet.
+/// Moments of a window in bets, named as in the module's formulas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Mean line win.
@@ -38,7 +38,7 @@ pub struct Window {
     scatter_spins: Exact,
     scatter_objects: Exact,
     objects_squared: Exact,
-    /// `E[N]` divided again by the number of lines, for squares of single amounts.
+    /// `E[N]` divided again by lines, for squares.
     objects_by_line: Exact,
     objects_spins: Exact,
     spins_squared: Exact,

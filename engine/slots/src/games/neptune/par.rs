@@ -46,7 +46,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Proves the return. One line suffices: lines and treasures have the same mean, and scatters pay on the total bet.
+/// Proves the return. One line suffices: all have the same mean.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::of(model, 1);
     if window.spins >= Exact::one() {
@@ -98,7 +98,7 @@ fn reel_set(model: &Model, amount: &Amount) -> ReelSet {
             (_, true) => (treasures[count], &amount.mean * exact(row.count)),
             _ => (on_line[usize::from(row.symbol)][count], exact(row.pays)),
         };
-        // A line's return relative to its coins equals that of all lines relative to the bet.
+        // Lines relative to their coins equal all lines relative to the bet.
         let chance = exact(ways) / &cycle;
         Combination { symbol: row.symbol, count: row.count, rtp: &chance * pays, chance }
     };

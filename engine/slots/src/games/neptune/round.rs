@@ -1,5 +1,5 @@
-//! Round of Neptune: paid spin, Treasure bonuses and free spins. Each line with a Treasure bonus gives a separate pick,
-//! so the return is equal for any number of lines.
+//! Round of Neptune: paid spin, Treasure bonuses and free spins. Each line gives a separate pick, so the number of
+//! lines does not affect the return.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ pub struct NeptuneRound<'a> {
     free_spins: FreeSpins,
     /// Pending picks in line order.
     picks: VecDeque<Pick>,
-    /// Whether free spins have begun, which then include the wins.
+    /// Whether free spins have begun.
     in_free_spins: bool,
     win_coins: u64,
 }
@@ -63,7 +63,7 @@ impl<'a> NeptuneRound<'a> {
         }
     }
 
-    /// Opens the picked treasures, whose values were drawn with the bonus (NP-12).
+    /// The values were drawn with the bonus (NP-12).
     fn open_treasures(&mut self, picked: &Picked, out: &mut Outcome) {
         let Some(pick) = self.picks.pop_front() else { return };
         out.reveals.extend(pick.reveal(picked.as_slice()));

@@ -80,7 +80,6 @@ fn windows(model: &Model, rows: &[[u8; REELS]]) -> u64 {
     windows
 }
 
-/// Returns the final states of a line with the window's scatters.
 fn by_scatters(model: &Model, line: &[u8; REELS]) -> impl Iterator<Item = ((Treasures, usize), u64)> {
     let of = &model.windows;
     let letter = |reel: usize, stop, column: &Column| {
@@ -91,7 +90,6 @@ fn by_scatters(model: &Model, line: &[u8; REELS]) -> impl Iterator<Item = ((Trea
     read_reels(&of.reels, (Treasures::NONE, 0), letter, read).into_iter()
 }
 
-/// Sums the product of two lines' objects.
 fn product(model: &Model, line: &[u8; REELS], other: &[u8; REELS]) -> u128 {
     let letter =
         |reel: usize, _, column: &Column| [line, other].map(|rows| column[usize::from(rows[reel])] == model.treasure);
@@ -100,7 +98,6 @@ fn product(model: &Model, line: &[u8; REELS], other: &[u8; REELS]) -> u128 {
     ends.into_iter().map(|([a, b], ways)| (a.count * b.count) as u128 * u128::from(ways)).sum()
 }
 
-/// Sums the product of a line's objects and another line's coins.
 fn with_coins(model: &Model, line: &[u8; REELS], other: &[u8; REELS]) -> u128 {
     let lines = &model.windows.lines;
     let letter = |reel: usize, _, column: &Column| {

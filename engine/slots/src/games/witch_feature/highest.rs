@@ -1,5 +1,4 @@
-//! Highest win of a round (WF-04): the highest paid window and feature, and free spins with the highest window and
-//! feature. All are drawn independently. Free spins retrigger without limit.
+//! Highest win of a round (WF-04): the highest window and feature in each spin, all drawn independently.
 
 use num_traits::ToPrimitive;
 

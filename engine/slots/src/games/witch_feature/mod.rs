@@ -107,7 +107,7 @@ impl Game for WitchFeature {
         highest::of(&self.model, stake)
     }
 
-    /// In the best state, the shelf lacks one Potion for the best feature.
+    /// In the best state, one Potion completes the best feature.
     fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
         self.model.limits.check(stake)?;
         Ok(MostExpected::of_return(Chain::new(&self.model, &Means::of(&self.model)).most_expected()))

@@ -239,7 +239,6 @@ impl Model {
         }
     }
 
-    /// Returns the Potions of each feature, in unlocking order.
     fn combinations(&self) -> Vec<FeatureCombination> {
         use Potion::{Blue, Green, Red};
         let combinations = [
@@ -255,7 +254,6 @@ impl Model {
         combinations.into_iter().map(combination).collect()
     }
 
-    /// Returns the paytable, then the free spin awards.
     pub(crate) fn paytable(&self) -> Vec<PayRow> {
         let mut rows = Vec::new();
         for (symbol, pays) in (0u8..).zip(self.base.lines.pays()) {

@@ -108,7 +108,7 @@ impl Means {
         }
     }
 
-    /// Returns the parts with the first `unlocked` features (1 to 4), in the order of [`PARTS`].
+    /// Returns the parts with the first `unlocked` features, in the order of [`PARTS`].
     #[must_use]
     pub fn parts(&self, model: &Model, unlocked: usize) -> [Exact; PARTS.len()] {
         let [.., none] = &self.combinations;
@@ -134,7 +134,6 @@ impl Means {
         self.parts(model, unlocked).iter().sum()
     }
 
-    /// Returns the chance of a line win, feature, Explosion or free spins.
     pub(super) fn hits(&self, model: &Model) -> Exact {
         let wins = win_chance(&model.base, None);
         let both = win_chance(&model.base, Some(0)) * shows_free_spins(&model.base, 4);
@@ -145,7 +144,7 @@ impl Means {
     }
 }
 
-/// Returns the highest window: all Wilds, multiplied in free spins.
+/// Highest window: all Wilds, multiplied in free spins.
 pub(super) fn highest_window(model: &Model) -> Exact {
     let all_wild = model.base.lines.pays()[usize::from(model.wild)][REELS];
     let multiplier = model.multipliers.items().iter().map(|&(factor, _)| factor).max().unwrap_or(1);
@@ -165,7 +164,7 @@ fn share<T: Copy>(of: &Weights<T>, holds: impl Fn(&T) -> bool) -> Exact {
     ratio(weight, of.total())
 }
 
-/// Returns a reel's symbols. Every row shows each strip position equally often.
+/// Every row shows each strip position equally often.
 fn cells(of: &Windows, reel: usize) -> Cell {
     let mut counts = BTreeMap::new();
     for column in of.reels.columns(reel) {
@@ -212,12 +211,12 @@ fn line(lines: &Lines, cells: &[&Cell; REELS]) -> Exact {
     ratio(sum, total)
 }
 
-/// Returns a line's mean win with the masked reels replaced.
+/// Returns a line's mean win with masked reels replaced.
 fn replaced(lines: &Lines, cells: &[Cell; REELS], by: &Cell, mask: usize) -> Exact {
     line(lines, &std::array::from_fn(|reel| if mask >> reel & 1 == 1 { by } else { &cells[reel] }))
 }
 
-/// Returns a line's mean win with randomly chosen cells of the window replaced.
+/// Returns a line's mean win with random cells replaced.
 fn scattered(lines: &Lines, cells: &[Cell; REELS], by: &Cell, counts: &Weights<u32>) -> Exact {
     let all = (REELS * ROWS) as u64;
     let of_mask: Vec<Exact> = (0..1 << REELS).map(|mask| replaced(lines, cells, by, mask)).collect();
@@ -252,8 +251,7 @@ fn binomial(n: u64, k: u64) -> u64 {
     if k > n { 0 } else { (0..k).fold(1, |ways, place| ways * (n - place) / (place + 1)) }
 }
 
-/// Returns the chance that a window wins on a line and, if a reel is given, shows a Free Spins symbol on it. The first
-/// three reels decide line wins.
+/// Returns the chance of a line win and, if a reel is given, a Free Spins symbol on it.
 fn win_chance(of: &Windows, with_free_spins_on: Option<usize>) -> Exact {
     let lines = &of.lines;
     let symbols: Vec<u8> = (0..16).filter(|&symbol| lines.on_lines(symbol)).collect();
@@ -280,7 +278,6 @@ fn win_chance(of: &Windows, with_free_spins_on: Option<usize>) -> Exact {
     ratio(wins, first.len() * second.len() * third.len())
 }
 
-/// Returns the long-run frequency of each feature's combination, and of all others.
 fn combinations(model: &Model) -> [Exact; 5] {
     let (brings, states) = (brings(model), shelves());
     let place = |shelf: &[Potion]| states.iter().position(|state| state == shelf).unwrap_or(0);
@@ -309,7 +306,6 @@ fn combinations(model: &Model) -> [Exact; 5] {
     std::array::from_fn(|kind| long_run.iter().zip(&completes).map(|(share, of)| share * &of[kind]).sum())
 }
 
-/// Returns the Potion of a reel, or none, with chances.
 pub(super) fn brings(model: &Model) -> Vec<(Option<Potion>, Exact)> {
     let some = chance(model.potion_chance);
     let colour = |of: Potion| &some * share(&model.colours, |&potion| potion == of);
@@ -317,7 +313,7 @@ pub(super) fn brings(model: &Model) -> Vec<(Option<Potion>, Exact)> {
     std::iter::once((None, Exact::one() - &some)).chain(potions).collect()
 }
 
-/// Returns the shelves of up to two sorted Potions, the empty one first.
+/// Returns the shelves, the empty one first.
 pub(super) fn shelves() -> Vec<Vec<Potion>> {
     let mut states: Vec<Vec<Potion>> = vec![vec![]];
     for first in Potion::ALL {

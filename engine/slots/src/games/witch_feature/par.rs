@@ -21,7 +21,7 @@ use crate::parts::windows::Windows;
 const UNLOCK_SPINS: &str = "spins until all features are unlocked, on average, for a new player at a bet level";
 const UNLOCK_COST: &str = "bets that those spins return less than with all features unlocked, on average";
 
-/// Proves the return with all features unlocked. Fails with [`ModelError::Return`], or on free spins that don't end.
+/// Proves the return with all features unlocked.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let means = Means::of(model);
     if means.awarded >= Exact::one() {
@@ -35,7 +35,7 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
     Ok(())
 }
 
-/// Returns further described figures: highest window, returns of locked states (WF-21).
+/// Returns further described figures (WF-21).
 #[must_use]
 pub fn facts(model: &Model) -> Vec<Fact> {
     let means = Means::of(model);
@@ -55,7 +55,7 @@ pub fn facts(model: &Model) -> Vec<Fact> {
     ]
 }
 
-/// Returns the sheet, equal for all stakes, since wins are proportional to the bet.
+/// All stakes are equal: wins are proportional to the bet.
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
     let bet_coins = u64::from(model.limits.check(stake)?);
     let means = Means::of(model);

@@ -81,8 +81,8 @@ impl Shelf {
         [number(self.potions[0]), number(self.potions[1]), i64::from(self.unlocked)]
     }
 
-    /// Reverses a voided round's change from `before` to `after` (PL-04): removes its unused Potions, restores at the
-    /// front those that it used, as far as there is room, and locks its features.
+    /// Reverses a voided round's change from `before` to `after` (PL-04): removes its unused Potions, restores those
+    /// that it used as far as there is room, and locks its features.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let [now, had, left] =

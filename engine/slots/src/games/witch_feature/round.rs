@@ -52,7 +52,6 @@ impl<'a> WitchRound<'a> {
         })
     }
 
-    /// Plays the paid spin and its feature.
     fn spin(&mut self, draws: &mut Draws, out: &mut Outcome) {
         let before = self.shelf;
         let shown = self.model.base.spin(&self.bet, 1, SpinKind::Base, draws, out);
@@ -100,7 +99,6 @@ impl<'a> WitchRound<'a> {
         u64::from(self.model.multipliers.draw(draws))
     }
 
-    /// Plays a respin and adds its win to a part.
     pub(super) fn respin(
         &mut self,
         respin: Respin,
@@ -148,7 +146,6 @@ impl<'a> WitchRound<'a> {
         self.model.respin.reels.window(&at)
     }
 
-    /// Respins until a win or a full step.
     fn respin_until_a_win(&mut self, draws: &mut Draws, out: &mut Outcome) {
         while let Some(multiplier) = self.respins.filter(|_| out.spins.len() < WINDOWS_PER_STEP) {
             let shown = self.model.respin.spin(&self.bet, multiplier, SpinKind::MultiplierRespin, draws, out);
@@ -180,7 +177,6 @@ impl<'a> WitchRound<'a> {
         self.book(EXPLOSION, coins, out);
     }
 
-    /// Plays free spins with features until they end or the step is full.
     fn free_spins(&mut self, draws: &mut Draws, out: &mut Outcome) {
         self.in_free_spins = true;
         while out.spins.len() < WINDOWS_PER_STEP && self.respins.is_none() && self.free_spins.take() {

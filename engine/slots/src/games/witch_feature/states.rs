@@ -19,7 +19,6 @@ pub(super) fn number(shelf: &Shelf) -> u16 {
     u16::try_from(unlocked).unwrap_or(1) * 10 + u16::try_from(place).unwrap_or(0)
 }
 
-/// Returns the chances of features and Explosion in the next paid spin.
 pub(super) fn chances(model: &Model, state: u16) -> Vec<(&'static str, Exact)> {
     let (unlocked, shelves) = (usize::from(state / 10), shelves());
     let shelf = shelves.get(usize::from(state % 10)).cloned().unwrap_or_default();

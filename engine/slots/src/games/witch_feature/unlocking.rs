@@ -1,5 +1,4 @@
-//! Time and cost of unlocking all features for a new player at a bet level, and returns of the first spins (WF-11,
-//! WF-21, PL-43). Time and cost are exact; the first spins use fixed-point numbers.
+//! Time and cost of unlocking all features for a new player, and returns of the first spins (WF-11, WF-21, PL-43).
 
 use std::collections::BTreeMap;
 
@@ -70,7 +69,6 @@ impl Chain {
         &self.0[unlocked - FIRST]
     }
 
-    /// Returns mean spins and mean loss against `rtp` until all features are unlocked.
     pub(super) fn unlocking(&self, rtp: &Exact) -> Unlocking {
         let shelves = self.level(ALL).wins.len();
         // Remaining spins and bets by shelf; zero with all features.
@@ -99,7 +97,6 @@ impl Chain {
         Unlocking { spins, cost_bets }
     }
 
-    /// Returns the highest mean win over all states.
     pub(super) fn most_expected(&self) -> Exact {
         self.0.iter().flat_map(|level| &level.wins).max().cloned().unwrap_or_default()
     }
@@ -133,7 +130,7 @@ impl Chain {
     }
 }
 
-/// Returns the shelf after a spin, and the index of the completed combination.
+/// Also returns the completed combination.
 fn collected(shelf: &[Potion], potions: [Option<Potion>; 3]) -> (Option<usize>, Vec<Potion>) {
     let (mut shelf, mut completes) = (shelf.to_vec(), None);
     for potion in potions.into_iter().flatten() {
