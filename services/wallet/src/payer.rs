@@ -293,7 +293,7 @@ fn internal(stream: &StreamId, request_id: String, event: Event) -> Proposal {
 fn unanswered(stream: &StreamId, call: &str, answer: &Answer) -> bool {
     match answer {
         Answer::Refused { reason } => {
-            tracing::error!(%stream, call, reason, "a wallet refused a call that it must accept; the call is repeated");
+            tracing::error!(%stream, call, reason, "a wallet refused a mandatory call; it is repeated");
         }
         answer => tracing::debug!(%stream, call, ?answer, "a wallet did not answer"),
     }

@@ -77,8 +77,8 @@ impl CollectedTop {
 }
 
 impl GambleTop {
-    /// Returns the highest total. Each card but the last adds at most half of the limit, since the gamble continues
-    /// only from half of it.
+    /// Returns the highest total. Each card but the last adds at most half of the limit, since a higher win ends
+    /// the gamble.
     fn most(&self, minor: &BigInt, bet: &Exact, limit: u64) -> BigInt {
         let doubled = |turns: u8| (BigInt::from(1) << turns) - 1;
         match self {

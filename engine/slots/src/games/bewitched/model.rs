@@ -20,8 +20,8 @@ pub(super) const FREE_SPINS: usize = 3;
 pub(super) const PARTS: [PartName; 4] = [
     PartName::cash("base_lines", "line wins of the paid spin"),
     PartName::cash("scatter", "scatter wins of the paid spin"),
-    PartName::cash("bonus", "money of bonuses that the paid spin starts"),
-    PartName::cash("free_spins", "everything won in free spins, bonuses there included"),
+    PartName::cash("bonus", "money prizes of bonuses in the paid spin"),
+    PartName::cash("free_spins", "all wins in free spins, with their bonuses"),
 ];
 
 /// Short names for version 1.6, whose frozen data file has none.

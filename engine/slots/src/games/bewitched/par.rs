@@ -81,15 +81,11 @@ pub fn parts(model: &Model, stake: &Stake, window: &Window, wheel: &WheelMoments
 
 fn rates(model: &Model, coins: u64, window: &Window, wheel: &WheelMoments, round: &RoundMoments) -> Vec<Rate> {
     let mut rates = vec![
-        Rate::new("bonus", "chance that a window starts the bonus", window.bonus.clone()),
-        Rate::new(
-            "scatter_free_spins",
-            "chance that a window's scatters award free spins",
-            window.scatter_trigger.clone(),
-        ),
+        Rate::new("bonus", "chance of a bonus per window", window.bonus.clone()),
+        Rate::new("scatter_free_spins", "chance of free spins by scatters per window", window.scatter_trigger.clone()),
         Rate::new(
             "bonuses_per_paid_spin",
-            "bonuses of a paid spin, those in its free spins included",
+            "bonuses of a paid spin, with those in its free spins",
             round.bonuses.clone(),
         ),
         Rate::new("free_spins_per_paid_spin", "free spins of a paid spin", round.free_spins.clone()),
@@ -97,12 +93,12 @@ fn rates(model: &Model, coins: u64, window: &Window, wheel: &WheelMoments, round
     ];
     for (prize, weight) in model.wheel.weights(coins) {
         let (key, title) = match prize {
-            PrizeInfo::Jackpot => ("prize_jackpot".to_owned(), "chance that a bonus gives the jackpot".to_owned()),
+            PrizeInfo::Jackpot => ("prize_jackpot".to_owned(), "chance of the jackpot per bonus".to_owned()),
             PrizeInfo::Multiple(multiple) => {
-                (format!("prize_{multiple}x"), format!("chance that a bonus gives {multiple} bets"))
+                (format!("prize_{multiple}x"), format!("chance of {multiple} bets per bonus"))
             }
             PrizeInfo::FreeSpins(spins) => {
-                (format!("prize_{spins}_free_spins"), format!("chance that a bonus gives {spins} free spins"))
+                (format!("prize_{spins}_free_spins"), format!("chance of {spins} free spins per bonus"))
             }
         };
         rates.push(Rate::new(key, title, ratio(weight, model.wheel.total())));

@@ -19,8 +19,8 @@ pub(super) const FREE_SPINS: usize = 1;
 pub(super) const COLLECTIONS: usize = 2;
 pub(super) const PARTS: [PartName; 3] = [
     PartName::cash("base_ways", "wins on ways of the paid spin"),
-    PartName::cash("free_spins", "everything won in free spins"),
-    PartName::collected("collections", "everything won in Collection Free Spins, in the long run"),
+    PartName::cash("free_spins", "all wins in free spins"),
+    PartName::collected("collections", "all wins in Collection Free Spins, in the long run"),
 ];
 
 /// Short names for version 1.0, whose frozen data file has none.
@@ -150,10 +150,10 @@ impl Model {
     pub(crate) fn facts(&self) -> Vec<Fact> {
         let fact = |key, title, value: u32| Fact { key, title, value: value.to_string() };
         vec![
-            fact("free_spins", "free spins that three Bonus symbols award", self.free_spins),
-            fact("collection_needs", "crystals of a colour that complete a collection", self.needs),
-            fact("collection_spins", "Collection Free Spins that a collection awards", self.collection_spins),
-            fact("gift_crystals", "red crystals that a new player is given", self.gift),
+            fact("free_spins", "free spins for three Bonus symbols", self.free_spins),
+            fact("collection_needs", "crystals of a colour per collection", self.needs),
+            fact("collection_spins", "Collection Free Spins per collection", self.collection_spins),
+            fact("gift_crystals", "red crystals given to a new player", self.gift),
         ]
     }
 

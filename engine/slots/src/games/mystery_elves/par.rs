@@ -87,22 +87,18 @@ fn rates(model: &Model, window: &Window) -> Vec<Rate> {
     let full = |outer, middle| if outer + middle == OUTER + MIDDLE { exact(1) } else { Exact::zero() };
     let of_feature = |of: &dyn Fn(usize, usize) -> Exact| window.feature(needs, &at_end(feature, of)) / &starts;
     vec![
-        Rate::new("full_screen", "chance that a feature fills the screen", of_feature(&full)),
-        Rate::new(
-            "grand",
-            "chance that a feature reveals a GRAND",
-            of_feature(&|outer, middle| ends.grand(outer, middle)),
-        ),
+        Rate::new("full_screen", "chance of a full screen per feature", of_feature(&full)),
+        Rate::new("grand", "chance of a GRAND per feature", of_feature(&|outer, middle| ends.grand(outer, middle))),
         Rate::new(
             "bonus_symbols",
             "Bonus symbols held at the end of a feature",
             of_feature(&|outer, middle| exact(outer + middle)),
         ),
-        Rate::new("bonus_lands", "chance that a position gets a Bonus symbol in a respin", {
+        Rate::new("bonus_lands", "chance of a Bonus symbol per position and respin", {
             let on_strip = feature.strip.iter().filter(|&&symbol| symbol == feature.symbol).count();
             ratio(on_strip, feature.strip.len())
         }),
-        Rate::new("hold_and_win", "chance that a spin starts Hold and Win", starts),
+        Rate::new("hold_and_win", "chance of Hold and Win per spin", starts),
     ]
 }
 

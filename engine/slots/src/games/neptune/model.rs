@@ -19,8 +19,8 @@ pub(super) const FREE_SPINS: usize = 3;
 pub(super) const PARTS: [PartName; 4] = [
     PartName::cash("base_lines", "line wins of the paid spin"),
     PartName::cash("scatter", "scatter wins of the paid spin"),
-    PartName::cash("treasure", "treasures that the paid spin starts"),
-    PartName::cash("free_spins", "everything won in free spins, treasures there included"),
+    PartName::cash("treasure", "treasures of the paid spin"),
+    PartName::cash("free_spins", "all wins in free spins, with their treasures"),
 ];
 
 const ROWS: usize = 3;

@@ -63,11 +63,11 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
 fn rates(model: &Model, window: &Window, amount: &Amount, round: &RoundMoments) -> Vec<Rate> {
     let spins = Exact::one() + &round.free_spins;
     let mut rates = vec![
-        Rate::new("treasure", "chance that a window starts a Treasure bonus", window.treasure.clone()),
-        Rate::new("free_spins", "chance that a window awards free spins", window.trigger.clone()),
+        Rate::new("treasure", "chance of a Treasure bonus per window", window.treasure.clone()),
+        Rate::new("free_spins", "chance of free spins per window", window.trigger.clone()),
         Rate::new(
             "treasures_per_paid_spin",
-            "windows of a paid spin that start a Treasure bonus, free spins included",
+            "windows with a Treasure bonus of a paid spin, with its free spins",
             &window.treasure * spins,
         ),
         Rate::new("free_spins_per_paid_spin", "free spins of a paid spin", round.free_spins.clone()),
@@ -79,7 +79,7 @@ fn rates(model: &Model, window: &Window, amount: &Amount, round: &RoundMoments) 
     ];
     let total: u128 = model.objects.amounts().iter().map(|&(_, weight)| u128::from(weight)).sum();
     for &(coins, weight) in model.objects.amounts() {
-        let (key, title) = (format!("object_{coins}_coins"), format!("chance that an object holds {coins} coins"));
+        let (key, title) = (format!("object_{coins}_coins"), format!("chance of an object with {coins} coins"));
         rates.push(Rate::new(key, title, exact(weight) / exact(total)));
     }
     rates

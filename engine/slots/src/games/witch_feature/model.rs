@@ -29,7 +29,7 @@ pub(super) const PARTS: [PartName; 7] = [
     PartName::collected("multiplier", "Multiplier Respin"),
     PartName::collected("mega_wild", "Mega Wild Respin"),
     PartName::collected("explosion", "Explosion"),
-    PartName::cash("free_spins", "everything won in free spins, their features included"),
+    PartName::cash("free_spins", "all wins in free spins, with their features"),
 ];
 
 /// Short names for version 1.0, whose frozen data file has none.
