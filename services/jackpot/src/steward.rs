@@ -143,7 +143,7 @@ impl Steward {
         notes.result
     }
 
-    /// Brings rates, switches and pool mirrors to all partitions, as their bets need them. Sufficient for a start.
+    /// Copies rates, switches and pool mirrors to all partitions. Bets need nothing else at startup.
     pub async fn prepare(&mut self) -> Result<(), AppendError> {
         let home = self.ledgers.home();
         let pools = home.books(|books| books.pools().map(|pool| pool.name.to_string()).collect::<Vec<_>>());

@@ -315,8 +315,8 @@ fn resolved(
     Ok((events, answer))
 }
 
-/// Returns the event of a new pick, and the round's witch, 0 in games without. A pick is required before the first spin
-/// (BW-05).
+/// Returns the event of a new pick, and the round's witch, 0 in games without witches. A pick is required before the
+/// first spin (BW-05).
 fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), Refusal> {
     if !bet.game.info().witches {
         return Ok((None, 0));

@@ -202,7 +202,7 @@ impl SpinApi {
         let mut calls = 0;
         loop {
             let call = tokio::time::timeout_at(until, wallet.debit(debit, place));
-            // A debit with a rollback is not called.
+            // There is no call for a debit in rollback.
             let answer = tokio::select! {
                 biased;
                 ended = not_asked(ledger, bet) => return ended.map(|()| None),
@@ -241,7 +241,7 @@ impl SpinApi {
         }
     }
 
-    /// Answers an ended bet. Insufficient funds include the minimum bet (BW-29).
+    /// Answers an ended bet. A refusal for insufficient funds has the minimum bet (BW-29).
     async fn ended_bet(&self, logged: &Arc<Logged>, bet: &Bet) -> Result<PlayedBytes, Refusal> {
         self.played(logged, None).await.map_err(|refusal| match (refusal.reason(), decide::minimum_bet(bet)) {
             (Reason::InsufficientFunds, Some(minimum)) => {
