@@ -1,4 +1,4 @@
-//! Cost of scan combinations, simulated rounds, and one step as played by the service. `cargo bench -p motherlode-slots`
+//! Cost of scan combinations, simulated rounds, and the first step of a round. `cargo bench -p motherlode-slots`
 
 use std::hint::black_box;
 
@@ -41,7 +41,7 @@ fn rounds(c: &mut Criterion) {
     group.finish();
 }
 
-/// First step of a fresh round with a fresh seed: the engine's share of a Spin request.
+/// First step of a fresh round with a fresh seed.
 fn step(c: &mut Criterion) {
     let game = bewitched();
     let mut out = Outcome::default();

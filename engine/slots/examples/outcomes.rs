@@ -1,10 +1,10 @@
-//! Plays varied rounds through the production code and prints one line of JSON per step, to be checked by the second implementation
-//! in `tests/independent`. The first line names the data file; with 0 rounds it also has the exact returns, in coins and in cash.
+//! Prints one JSON line per step of random rounds, for the second implementation in `tests/independent`. The first line
+//! names the data file; with 0 rounds it also has the exact returns.
 //!
 //! `cargo run -p motherlode-slots --example outcomes -- GAME VERSION ROUNDS [SEED]`
 //!
-//! Players play one after the other. Each has a few stakes in one or two currencies, changes between them, carries figures between
-//! rounds, and chooses at random. The seed determines the output.
+//! The seed determines the output. Each player has a few stakes in one or two currencies and carries figures between
+//! rounds.
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
@@ -21,7 +21,7 @@ type Fault = Box<dyn std::error::Error>;
 const ROUNDS_OF_PLAYER: u64 = 4_000;
 const STAKES_OF_PLAYER: u32 = 3;
 const CURRENCIES_OF_PLAYER: u32 = 2;
-/// Gamble limits in minor units: low ones, and 125,000.00.
+/// Minor units.
 const GAMBLE_LIMITS: [u64; 3] = [2_000, 50_000, 12_500_000];
 
 fn main() -> Result<(), Fault> {
@@ -43,7 +43,7 @@ fn main() -> Result<(), Fault> {
     Ok(out.flush()?)
 }
 
-/// Worth of a minor unit in millionths of the major unit, for currencies with a coin ladder (ISO 4217).
+/// Returns a minor unit in millionths of the major unit, for currencies with a coin ladder.
 fn minor_micros(currency: &str) -> u64 {
     match currency {
         "JPY" => 1_000_000,
@@ -52,7 +52,7 @@ fn minor_micros(currency: &str) -> u64 {
     }
 }
 
-/// Player of a game, with carried figures by scope.
+/// Player with carried figures by scope.
 struct Player {
     game: &'static dyn Game,
     random: Draws,
@@ -76,7 +76,7 @@ impl Player {
         Self { game, random, stakes, carried: BTreeMap::new() }
     }
 
-    /// Plays a round to its end and prints its steps.
+    /// Plays a round and prints its steps.
     fn play(&mut self, number: u64, to: &mut impl Write) -> Result<(), Fault> {
         let place = self.random.below(STAKES_OF_PLAYER) as usize;
         let (mut stake, currency) = self.stakes[place].clone();
@@ -116,7 +116,7 @@ impl Player {
     }
 }
 
-/// Resolves the choice with a fresh seed. Returns false, without effect, if the game doesn't offer it.
+/// Resolves a choice with a fresh seed. Returns false, without effect, if it is not offered.
 fn resolve(round: &mut dyn Round, choice: &Choice, random: &mut Draws, out: &mut Outcome) -> bool {
     let mut seed = Seed::default();
     for word in seed.chunks_mut(4) {
@@ -129,7 +129,7 @@ fn any<T: Copy>(random: &mut Draws, from: &[T]) -> T {
     from[random.below(u32::try_from(from.len()).unwrap_or(1)) as usize]
 }
 
-/// Draws a stake; half of them at the lowest coin value, which is most likely to need rounding.
+/// Draws a stake. Half have the lowest coin value, which most often needs rounding.
 fn stake(game: &dyn Game, coins: &[u64], random: &mut Draws) -> Stake {
     let limits = &game.info().limits;
     let mut within = |(min, max): (u32, u32)| min + random.below(max - min + 1);
@@ -154,7 +154,7 @@ fn choose(random: &mut Draws, awaiting: Awaiting, pick: Option<PickOffer>, halve
     })
 }
 
-/// Draws different objects in random order.
+/// Draws different objects.
 fn objects(random: &mut Draws, offer: PickOffer) -> Picked {
     let mut left: Vec<u8> = (0..offer.of).collect();
     let picked: Vec<u8> = (0..offer.needs.min(offer.of))
@@ -163,7 +163,6 @@ fn objects(random: &mut Draws, offer: PickOffer) -> Picked {
     Picked::new(&picked).unwrap_or_default()
 }
 
-/// Data file and, on request, exact returns.
 fn header_json(game: &dyn Game, ladders: &Ladders, with_returns: bool) -> Result<Value, Fault> {
     let model_hash = game.model_hash().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let mut header = json!({ "game": game.name(), "model_hash": model_hash });
@@ -176,7 +175,7 @@ fn header_json(game: &dyn Game, ladders: &Ladders, with_returns: bool) -> Result
     Ok(header)
 }
 
-/// Effect of rounding on the return at every offered coin value by currency, with its error bound.
+/// Returns the effect of rounding at every offered coin value, with its error bound.
 fn cash_json(game: &dyn Game, ladders: &Ladders) -> Result<Value, Fault> {
     let mut all = Vec::new();
     for currency in ladders.currencies() {
@@ -189,7 +188,7 @@ fn cash_json(game: &dyn Game, ladders: &Ladders) -> Result<Value, Fault> {
     Ok(all.into())
 }
 
-/// Highest win of a round in bets, with the windows at a mean coin value and their coins.
+/// Returns the highest win in bets, with the windows at a mean coin value.
 fn highest_json(game: &dyn Game) -> Result<Value, Fault> {
     let highest = game.highest_win(&highest_stake(game)?)?;
     let mut json = json!({ "bets": highest.bets.to_string() });
@@ -201,7 +200,6 @@ fn highest_json(game: &dyn Game) -> Result<Value, Fault> {
     Ok(json)
 }
 
-/// Stake with all lines and the most coins.
 fn highest_stake(game: &dyn Game) -> Result<Stake, Fault> {
     let limits = &game.info().limits;
     Ok(Stake {
@@ -217,7 +215,7 @@ fn rates_json(game: &dyn Game) -> Result<Value, Fault> {
     Ok(par.rates.iter().map(|rate| (rate.key.clone(), json!(rate.value.to_string()))).collect())
 }
 
-/// Exact returns as fractions, by part and condition; equal at every stake.
+/// Returns exact returns by part and condition.
 fn returns_json(game: &dyn Game) -> Result<Value, Fault> {
     let par = game.par(&highest_stake(game)?)?;
     let parts = par.parts.iter().map(|part| (part.name.key, &part.rtp));

@@ -1,8 +1,8 @@
-//! Prints a game's PAR sheet at a stake and compares it with a simulation by part.
+//! Prints a game's PAR sheet and compares it with a simulation.
 //!
 //! `cargo run --release -p motherlode-slots --example par -- GAME [rounds [lines coins_per_line]]`
 
-#![allow(clippy::cast_precision_loss)] // Figures for people.
+#![allow(clippy::cast_precision_loss)] // For presentation.
 
 use motherlode_slots::contract::par::{Exact, decimal};
 use motherlode_slots::math::simulate::Sum;
@@ -45,7 +45,7 @@ fn print(par: &Par) {
     println!("exactness: {}", par.exactness);
 }
 
-/// Simulates and compares, in total and by part, in units of the part's sample standard error.
+/// Compares each part in units of its sample standard error.
 fn run(game: &'static dyn Game, stake: &Stake, rounds: u64, par: &Par) -> Result<(), Box<dyn std::error::Error>> {
     let tally = simulate(game, stake, Carried::default(), rounds, *b"motherlode: a seed for PAR sheet")?;
     let (bet, n) = (par.bet_coins as f64, tally.rounds as f64);

@@ -1,18 +1,12 @@
 //! Game mathematics: spins, wins and exact returns.
 //!
-//! Four layers, each depending only on those above it in this list:
+//! - [`contract`]: traits and plain types of a game
+//! - [`parts`]: reels, lines, ways, features, sections of a data file
+//! - [`math`]: exact sums over all outcomes, proven bounds, simulation
+//! - [`games`](mod@games): one folder per game, with a data file per rules version
 //!
-//! - [`contract`]: traits and plain types of a game;
-//! - [`parts`]: reels, lines, ways, scatters, features, sections of a data file;
-//! - [`math`]: exact sums over all outcomes, proven bounds, simulation;
-//! - [`games`](mod@games): one folder per game, and the list of games.
-//!
-//! A game is one data file per rules version (`games/*/*.toml`) and one folder that composes shared parts. [`contract::par`] states
-//! its exact return from the same data. [`math::scan`] enumerates the full cycle through the production evaluator, and
-//! [`mod@math::simulate`] plays whole rounds through the production code.
-//!
-//! Pure and deterministic: a step's outcome is a function of model, stake, terms, earlier steps, seed and choice. Wins are whole
-//! coins. Steady-state play does not allocate.
+//! Each layer depends only on those above it. An outcome is a pure function of model, stake, terms, earlier steps, seed
+//! and choice.
 
 pub mod contract;
 pub mod games;

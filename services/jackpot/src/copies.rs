@@ -1,24 +1,20 @@
-//! Copies of home's decisions for all partitions: rates and switches.
+//! Copies rates and switches from partition 0 to all other partitions.
 //!
-//! Each other partition has the same events in the same order on a stream of the same name, one commit for each of home's,
-//! under a request id made of its position there: so that each comes once after any crash, and the last one tells how
-//! far the copy is. Cost: a look at the stream's head each time; a walk back through what is new, or, at the first time
-//! after a start, to what was copied last.
+//! Each source commit becomes one commit on the same stream, with the source position in its request id, so it is
+//! copied once. Cost: a lookup of the stream's head, and a walk back over new commits.
 
 use crate::proposal::{append_there, proposal};
 use motherlode_books::{InternalRequest, StreamId};
 use motherlode_ledger::{AppendError, FetchError, Handle, is_copied};
 use std::collections::BTreeMap;
 
-/// Copies to one partition after the other.
 #[derive(Default)]
 pub(crate) struct Copies {
-    /// By partition and stream, the last position at home that was looked at and is copied.
+    /// Latest copied position, by partition and stream.
     looked_at: BTreeMap<(u32, StreamId), u64>,
 }
 
 impl Copies {
-    /// Copies what a partition lacks.
     pub(crate) async fn bring_to(&mut self, home: &Handle, other: &Handle) -> Result<(), AppendError> {
         for stream in [StreamId::Rates, StreamId::System] {
             let key = (other.partition(), stream.clone());
@@ -32,7 +28,7 @@ impl Copies {
     }
 }
 
-/// Copies a stream of home up to a position; false if another commit came in between.
+/// Copies a stream up to a position. Returns false if another commit intervened.
 async fn copy(home: &Handle, other: &Handle, stream: &StreamId, to: u64, looked_at: u64) -> Result<bool, AppendError> {
     let last = other.books(|books| books.head(stream));
     let copied_to = match last.position {

@@ -1,7 +1,5 @@
-//! The counters: each coin value's jackpot, now and at every refresh (BW-13, BW-14).
-//!
-//! Refreshes are the multiples of the pool's interval in Unix time, the same instants that decide whether two wins fall
-//! into one refresh (BW-17).
+//! Jackpot counters per coin value, now and at every refresh (BW-13, BW-14). Refreshes are the multiples of the pool's
+//! interval in Unix time, as for simultaneous wins (BW-17).
 
 use crate::wire::status;
 use motherlode_books::{CoinValue, Currency, figure};
@@ -13,7 +11,6 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tonic::Status;
 
-/// A checked request to watch.
 pub(crate) struct Watch {
     pool: String,
     coins: Vec<CoinValue>,
@@ -45,7 +42,7 @@ impl Watch {
         Ok(Self { pool: pool.to_owned(), coins })
     }
 
-    /// Sends the counters now and at every refresh, until nobody listens or the pool is gone.
+    /// Sends the counters until the listener or the pool is gone.
     pub(crate) async fn run(self, ledger: Handle, listener: mpsc::Sender<Result<WatchCountersResponse, Status>>) {
         loop {
             let Some((counters, interval_ms)) = self.counters(&ledger) else { return };
@@ -61,7 +58,7 @@ impl Watch {
         }
     }
 
-    /// The counters and the milliseconds between two refreshes; `None` if there is no pool any more.
+    /// Returns the counters and the milliseconds between refreshes.
     fn counters(&self, ledger: &Handle) -> Option<(WatchCountersResponse, i64)> {
         let now = ledger.now_ms();
         ledger.books(|books| {

@@ -1,10 +1,8 @@
-//! The jackpot service: pools contributions and decides hits in log order, has awards paid, shows the counters.
+//! Jackpot service: pools contributions and decides hits in log order, pays awards, shows counters.
 //!
-//! A bet writes to no pool. [`Steward`] follows the log: it pools contributions by position, prices each hit at its
-//! place in the log, and has the award paid into the player's stream under a request id made of the hit's position, so
-//! that after any crash the same award is paid once. It also copies home's decisions into all other partitions. Its
-//! proposals are a pure function of the books ([`motherlode_books::Books::pool_step`]), and the ledger checks them like
-//! any others.
+//! [`Steward`] follows the log, so bets don't write to pools. An award's request id contains the hit's position, so it
+//! is paid once. All proposals are pure functions of the books ([`motherlode_books::Books::pool_step`]), which check
+//! them.
 
 mod copies;
 mod counters;

@@ -1,7 +1,5 @@
-//! Payments of awards: operators take turns, so that no operator's awards wait behind all of another's.
-//!
-//! An award that its account has no room for is set aside, and paid once there is room. An award of a round whose void is proposed
-//! is held, and skipped (PL-38).
+//! Payments of awards, by operator in turn. An award that exceeds its account's room is set aside. An award is held
+//! while a void of its round is proposed (PL-38).
 
 use crate::proposal::proposal;
 use futures_util::future::join_all;
@@ -9,26 +7,22 @@ use motherlode_books::{Books, Event, InternalRequest, Refused, StreamId, UnpaidA
 use motherlode_ledger::{AppendError, Handle, Proposal};
 use std::collections::BTreeMap;
 
-/// Awards that are paid at the same time: they share the log's commit groups.
+/// Awards paid concurrently, to share group commits.
 const TOGETHER: usize = 32;
 
-/// Awards that are paid in one call.
+/// Maximum awards per call.
 const AWARDS_MAX: usize = 256;
 
-/// A proposal that the books refuse. It delays no other.
+/// Proposal that the books refuse.
 pub(crate) struct Fault {
     pub(crate) what: String,
     pub(crate) why: Refused,
 }
 
-/// An award, by partition and position of its hit.
+/// Partition, position and award of a hit.
 type Unpaid = (u32, u64, UnpaidAward);
 
-/// Pays the awards that wait in a partition, at most [`AWARDS_MAX`]. Returns whether more are left. Refusals are added to
-/// `refused`.
-///
-/// # Errors
-/// When the ledger takes no appends.
+/// Pays at most [`AWARDS_MAX`] awards of a partition, and adds refusals to `refused`. Returns whether more are left.
 pub(crate) async fn pay(ledger: &Handle, refused: &mut Vec<Fault>) -> Result<bool, AppendError> {
     let unpaid: Vec<Unpaid> = ledger
         .books(|books| books.unpaid_awards().map(|(partition, hit, award)| (partition, hit, award.clone())).collect());
@@ -41,12 +35,12 @@ pub(crate) async fn pay(ledger: &Handle, refused: &mut Vec<Fault>) -> Result<boo
         {
             match done {
                 Ok(()) => {}
-                // Its void was proposed meanwhile.
+                // A void was proposed meanwhile.
                 Err(AppendError::Refused(Refused::AwardHeld { .. })) => {}
                 Err(AppendError::Refused(why)) => {
                     refused.push(Fault { what: format!("award/{}/{partition}/{hit}", award.pool), why });
                 }
-                // The winner's operator has no place in the queue: others have.
+                // This operator's queue is full.
                 Err(AppendError::Busy) => result = Err(AppendError::Busy),
                 Err(error) => return Err(error),
             }
@@ -55,7 +49,7 @@ pub(crate) async fn pay(ledger: &Handle, refused: &mut Vec<Fault>) -> Result<boo
     result.map(|()| left)
 }
 
-/// Orders awards by turns of their operators; those of one operator by their hits.
+/// Orders awards by turns of their operators, then by hit.
 fn in_turn(unpaid: impl Iterator<Item = Unpaid>) -> Vec<Unpaid> {
     let mut turns = BTreeMap::<_, usize>::new();
     let mut ordered: Vec<_> = unpaid
@@ -73,7 +67,7 @@ fn in_turn(unpaid: impl Iterator<Item = Unpaid>) -> Vec<Unpaid> {
     ordered.into_iter().map(|(_, unpaid)| unpaid).collect()
 }
 
-/// Whether an award can be paid now. One whose player can't be read waits, and delays no other.
+/// Returns whether an award can be paid now; not if its player can't be read.
 fn is_due(ledger: &Handle, award: &UnpaidAward) -> bool {
     let now_ms = ledger.now_ms();
     let is_due = |books: &Books| {
@@ -92,20 +86,20 @@ async fn pay_one(ledger: &Handle, (partition, hit, award): &Unpaid) -> Result<()
             Ok(())
         }
         Err(AppendError::Refused(Refused::Money(error))) if !award.set_aside => {
-            tracing::error!(%error, partition, hit, pool = %award.pool, "an award is set aside");
+            tracing::error!(%error, partition, hit, pool = %award.pool, "an award was set aside");
             ledger.append(setting_aside(partition, hit, award, error.to_string())).await.map(|_| ())
         }
         Err(error) => Err(error),
     }
 }
 
-/// Minor units that must be withdrawn before an award can be paid.
+/// Returns the minor units to withdraw first.
 pub(crate) fn in_the_way(books: &Books, award: &UnpaidAward) -> i64 {
     let balance = books.player(&award.stream).and_then(|player| player.balance(award.currency)).unwrap_or_default();
     award.amount.0.saturating_sub(i64::MAX - balance.0.max(0)).max(0)
 }
 
-/// The payment of an award, under the name that makes it come once.
+/// Proposes a payment, with the hit in its request id.
 pub(crate) fn payment(partition: u32, hit: u64, award: &UnpaidAward, acted: Option<Event>) -> Proposal {
     let UnpaidAward { round, amount, currency, .. } = *award;
     let paid = Event::JackpotPaid { round, pool: award.pool.to_string().into(), hit, amount, currency };

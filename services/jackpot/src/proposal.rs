@@ -1,15 +1,14 @@
-//! The proposals by which the steward keeps pools up to date.
+//! Proposals of the steward.
 
 use motherlode_books::{Event, InternalRequest, StreamId};
 use motherlode_ledger::{AppendError, Handle, Proposal};
 use std::time::Duration;
 
-/// Number of attempts while a partition's writer lacks another partition's positions, and the pause between them.
+/// Attempts while a partition's writer lacks another partition's positions, and the pause between them.
 const TRIES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Appends to a partition what was decided on another, whose latest positions its writer may not have yet: then its stream is not
-/// at another version, and it is proposed again.
+/// Appends a decision based on another partition. Retries while the writer lacks the latter's positions.
 pub(crate) async fn append_there(ledger: &Handle, proposal: Proposal) -> Result<(), AppendError> {
     for _ in 1..TRIES {
         match ledger.append(proposal.clone()).await {
@@ -22,7 +21,6 @@ pub(crate) async fn append_there(ledger: &Handle, proposal: Proposal) -> Result<
     ledger.append(proposal).await.map(|_| ())
 }
 
-/// Makes a proposal of the steward.
 pub(crate) fn proposal(
     stream: StreamId,
     expected_version: Option<u64>,

@@ -1,4 +1,4 @@
-//! The jackpot service over gRPC.
+//! Jackpot service over gRPC.
 
 use crate::{
     counters::Watch,
@@ -22,25 +22,24 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
-/// Awards on a page, unless the caller asks for another number.
+/// Default page size.
 const PAGE_SIZE: usize = 20;
-/// Most awards a page.
+/// Maximum page size.
 const PAGE_SIZE_MAX: usize = 100;
 
-/// The service.
+/// Jackpot service.
 #[derive(Clone)]
 pub struct JackpotApi {
     ledgers: Ledgers,
     stop: Stop,
     ladders: Arc<Ladders>,
-    /// Whether pools are changed here.
+    /// Whether this process may change pools.
     changes: bool,
-    /// Existing operators.
     operators: Operators,
 }
 
 impl JackpotApi {
-    /// Serves the pools, as they are at home; at the stop the counters' streams end.
+    /// Creates the service. At the stop, counter streams end.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
         Self {
@@ -52,25 +51,24 @@ impl JackpotApi {
         }
     }
 
-    /// For a process of the role jackpot: its credential may not propose changes of pools (PL-44).
+    /// Disables changes, for the role jackpot, whose credential may not propose them (PL-44).
     #[must_use]
     pub fn without_changes(self) -> Self {
         Self { changes: false, ..self }
     }
 
-    /// With other coin ladders than those that come with the games.
+    /// Sets the coin ladders.
     #[must_use]
     pub fn with_ladders(self, ladders: Arc<Ladders>) -> Self {
         Self { ladders, ..self }
     }
 
-    /// With configured operators.
+    /// Sets the operators.
     #[must_use]
     pub fn with_operators(self, operators: Operators) -> Self {
         Self { operators, ..self }
     }
 
-    /// Shows a pool; `None` if there is none of that name.
     fn shown(&self, pool_id: &str) -> Result<Option<wire::Pool>, Refusal> {
         let stream = StreamId::pool(pool_id);
         let Some((pool, position)) = self.ledgers.home().books(|books| {
@@ -91,10 +89,7 @@ impl JackpotApi {
         found.ok_or_else(|| Refusal::new(Reason::PoolUnknown, "no such pool").with("pool_id", pool))
     }
 
-    /// Makes or proposes one change of a pool; the pool as it is then, and the name of the change that waits.
-    ///
-    /// # Errors
-    /// CHANGE_ELSEWHERE in a process of the role jackpot; the refusal of the change.
+    /// Changes a pool or proposes the change. Returns the pool and the name of a pending change.
     async fn change(
         &self,
         caller: &Caller,
@@ -104,7 +99,7 @@ impl JackpotApi {
         (change, reference): (Event, &str),
     ) -> Result<(Option<wire::Pool>, u64), Refusal> {
         if !self.changes {
-            let message = "this process changes no pools: call a process of the role ledger";
+            let message = "this process may not change pools: call a process of the role ledger";
             return Err(Refusal::new(Reason::ChangeElsewhere, message));
         }
         let stream = StreamId::pool(fields::id("pool_id", pool_id)?);
@@ -119,7 +114,7 @@ impl JackpotApi {
 
     async fn open(&self, caller: &Caller, request: &wire::OpenPoolRequest) -> Result<wire::OpenPoolResponse, Refusal> {
         let terms = message::parse_terms(request.terms.as_ref(), 1)?;
-        // A bet adds to the pool of its game's name: with one, a game without a jackpot could not be played (BW-11).
+        // Otherwise the game could not be played, since bets contribute to the pool of the game's name (BW-11).
         if motherlode_slots::latest(&request.pool_id).is_some_and(|game| !game.info().jackpot) {
             return Err(Refusal::field("pool_id", "must not name a game without a jackpot"));
         }
@@ -242,7 +237,6 @@ impl JackpotApi {
         Ok(wire::ListIncidentsResponse { incidents, not_returned })
     }
 
-    /// Tries to pay awards that are set aside, as the call's documentation says.
     async fn resolve(
         &self,
         caller: &Caller,
@@ -263,7 +257,7 @@ impl JackpotApi {
                         let in_the_way = Some(fields::money(in_the_way, award.currency));
                         answer.waiting.push(wire::SetAsideAward { in_the_way, ..shown });
                     }
-                    // Held by a proposed void of its round (PL-38).
+                    // A void of its round is proposed (PL-38).
                     Err(AppendError::Refused(Refused::AwardHeld { .. })) => answer.waiting.push(shown),
                     Err(error) => return Err(error.into()),
                 }
@@ -272,7 +266,7 @@ impl JackpotApi {
         Ok(answer)
     }
 
-    /// A pool's awards that are set aside in a partition, as far as the caller may see them.
+    /// Returns the set-aside awards that the caller may see.
     fn set_aside(&self, caller: &Caller, ledger: &Handle, pool: &str, most: usize) -> Vec<(u32, u64, UnpaidAward)> {
         let is_shown = |stream: &StreamId| matches!(stream, StreamId::Player { operator, .. } if caller.sees(operator));
         ledger.books(|books| {
@@ -317,7 +311,7 @@ impl JackpotApi {
     }
 }
 
-/// Whether a caller may see an award: its own players', the platform all of them (PL-27).
+/// Returns whether a caller may see an award (PL-27).
 fn is_shown(caller: &Caller, award: &Award) -> bool {
     matches!(&award.stream, StreamId::Player { operator, .. } if caller.sees(operator))
 }

@@ -1,17 +1,16 @@
-//! The published span of a game's return, which the terms of its pool must keep (BW-21, PL-43).
+//! Check of pool terms against the game's published span of returns (BW-21, PL-43).
 
 use motherlode_books::PoolTerms;
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{self as slots, Game, Par, Stake, games};
 use std::sync::LazyLock;
 
-/// Games with a jackpot, each version with its mathematics at one stake: the returns are the same at all.
+/// All versions of games with a jackpot. Returns are equal at every stake.
 static JACKPOT_GAMES: LazyLock<Vec<(&'static dyn Game, Par)>> = LazyLock::new(|| {
     let with = games().iter().copied().filter(|game| game.info().jackpot);
     with.filter_map(|game| Some((game, game.par(&stake(game)).ok()?))).collect()
 });
 
-/// All lines with one coin each at the smallest coin.
 fn stake(game: &dyn Game) -> Stake {
     let limits = &game.info().limits;
     Stake {
@@ -22,16 +21,13 @@ fn stake(game: &dyn Game) -> Stake {
     }
 }
 
-/// Refuses terms that move the return of the pool's game out of its published span. A pool that no game has accepts all terms.
-///
-/// # Errors
-/// TERMS_OUT_OF_SPAN, with the returns and the span.
+/// Refuses terms with a return outside the span (TERMS_OUT_OF_SPAN). A pool without a game accepts all terms.
 pub(crate) async fn check(pool: &str, terms: &PoolTerms) -> Result<(), Refusal> {
     if !games().iter().any(|game| game.name() == pool && game.info().jackpot) {
         return Ok(());
     }
     let (pool, terms) = (pool.to_owned(), slots_terms(terms));
-    // The first question has the mathematics computed: not by a thread that answers calls.
+    // The first call computes the mathematics, which would block a thread that answers calls.
     let checked = tokio::task::spawn_blocking(move || {
         JACKPOT_GAMES
             .iter()
@@ -49,7 +45,7 @@ pub(crate) async fn check(pool: &str, terms: &PoolTerms) -> Result<(), Refusal> 
     }
 }
 
-/// The terms as the mathematics take them. A seed beyond 64 bits is beyond all spans.
+/// Converts terms. A seed beyond 64 bits is outside of all spans.
 fn slots_terms(terms: &PoolTerms) -> slots::PoolTerms {
     slots::PoolTerms {
         seed_nanos: u64::try_from(terms.seed.0).unwrap_or(u64::MAX),
@@ -64,7 +60,7 @@ mod tests {
     use crate::steward::standard_terms;
     use motherlode_books::{CoinValue, Nano};
 
-    /// BW-21, PL-43: the standard terms and others within 94.60 to 95.10 % are taken, each way out of it is refused.
+    /// BW-21, PL-43: the span is 94.60 to 95.10 %.
     #[tokio::test]
     async fn pl_43_mf_d4_terms_that_leave_the_published_span_are_refused() {
         let with =

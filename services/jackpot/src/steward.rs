@@ -1,15 +1,10 @@
-//! The steward: the process manager that keeps the pools up to date with the logs of all partitions.
+//! Steward: keeps pools current with the logs of all partitions.
 //!
-//! A pool is decided at partition 0, its home. The steward reports to it the contributions of other partitions' bets,
-//! mirrors its decisions back, and has each award paid where the winner plays
-//! ([`motherlode_books::Books::partition_report`], [`pool_mirror`](motherlode_books::Books::pool_mirror)). Each step
-//! follows from durable state alone, so a restart repeats none and misses none. A partition that takes no commits at
-//! the moment does not hold up the others.
-//!
-//! A proposal that the books refuse delays nothing else: other pools and awards go on. The refusal is logged as a failed
-//! integrity check (PL-22) and the proposal is tried again each time. An award that its account has no room for is set aside.
-//!
-//! A backlog delays no award: decisions are made in batches, and awards are paid between them ([`payments`](crate::payments)).
+//! Partition 0 decides. The steward reports other partitions' contributions to it, mirrors its decisions back, and has
+//! awards paid where the winner plays ([`motherlode_books::Books::partition_report`],
+//! [`pool_mirror`](motherlode_books::Books::pool_mirror)). Each step follows from durable state, so it is neither lost
+//! nor repeated by a restart. A refused proposal is logged as a failed integrity check (PL-22) and retried; other pools
+//! and awards continue. Awards are paid between batches of decisions ([`payments`](crate::payments)).
 
 use crate::{
     copies::Copies,
@@ -22,16 +17,16 @@ use motherlode_ledger::{AppendError, Handle, Ledgers};
 use std::{collections::BTreeSet, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
-/// Contributions without a hit are pooled this often: one commit for all bets of the time between.
+/// Interval of pooling contributions without a hit, one commit for all bets in between.
 pub const POOL_EVERY: Duration = Duration::from_millis(200);
 
-/// Reports of one partition in a row; then awards are paid.
+/// Maximum reports of a partition before awards are paid.
 const REPORTS_MAX: usize = 64;
 
-/// Waits after an append that failed.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The published terms (BW-11, BW-12, BW-14, BW-17): 0.5 % of every bet, a seed of 20,000 EUR for a coin of 10 EUR.
+/// Returns the published terms (BW-11, BW-12, BW-14, BW-17): 0.5 % of every bet, a seed of 20,000 EUR for a coin of 10
+/// EUR.
 #[must_use]
 pub fn standard_terms() -> PoolTerms {
     PoolTerms {
@@ -44,27 +39,22 @@ pub fn standard_terms() -> PoolTerms {
     }
 }
 
-/// Keeps the pools up with the logs. Several may run by mistake: every append names the version it rests on.
+/// Keeps pools current. Concurrent stewards are safe: every append names the version it is based on.
 pub struct Steward {
     ledgers: Ledgers,
     copies: Copies,
-    /// Whether work was left for the next pass.
     left: bool,
-    /// The faults that this steward has reported.
     reported: BTreeSet<String>,
 }
 
 impl Steward {
-    /// A steward of all pools of the ledgers.
+    /// Creates a steward of all pools.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>) -> Self {
         Self { ledgers: ledgers.into(), copies: Copies::default(), left: false, reported: BTreeSet::new() }
     }
 
-    /// Opens a pool with the standard terms where it was never opened.
-    ///
-    /// # Errors
-    /// When the ledger takes no appends.
+    /// Opens a pool with the standard terms unless it exists.
     pub fn ensure_pool<'a>(&'a self, pool: &'a str) -> BoxFuture<'a, Result<(), AppendError>> {
         Box::pin(async move {
             if self.ledgers.home().books(|books| books.pool(pool).is_some()) {
@@ -77,14 +67,14 @@ impl Steward {
                     tracing::info!(pool, "opened with the standard terms");
                     Ok(())
                 }
-                // Somebody else has opened it meanwhile.
+                // Opened concurrently.
                 Err(AppendError::Conflict { .. }) => Ok(()),
                 Err(error) => Err(error),
             }
         })
     }
 
-    /// Runs for as long as it's polled.
+    /// Runs until the ledger is closed.
     pub fn run(mut self) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             let mut decisions: Vec<_> = self.ledgers.all().map(Handle::decisions).collect();
@@ -100,11 +90,11 @@ impl Steward {
                 }
                 match kept_up {
                     Err(error) => {
-                        tracing::warn!(%error, "the pools are behind the log");
+                        tracing::warn!(%error, "failed to bring the pools up to date");
                         tokio::time::sleep(PAUSE).await;
                     }
                     Ok(()) if self.left => {}
-                    // Either something comes to decide on, or it's time to pool what has come so far.
+                    // Wait for a decision or the next pooling.
                     Ok(()) => {
                         let changed = select_all(decisions.iter_mut().map(|waiting| Box::pin(waiting.changed())));
                         if let Ok((Err(_), ..)) = timeout_at(next_pooling, changed).await {
@@ -116,12 +106,8 @@ impl Steward {
         })
     }
 
-    /// Brings all partitions up to date: copies home's decisions, decides every waiting hit and void, pays every award,
-    /// and pools all contributions when that is due. Returns the first error, after everything else was done. Proposals
-    /// that the books refuse are no error: they are reported, and wait.
-    ///
-    /// # Errors
-    /// When a ledger takes no appends.
+    /// Copies decisions to all partitions, decides pending hits and voids, and pays awards; with `pool_all` it also
+    /// pools all contributions. Refused proposals are reported. Returns the first other error, after all work.
     pub async fn keep_up(&mut self, pool_all: bool) -> Result<(), AppendError> {
         let mut notes = Notes { result: Ok(()), faults: vec![] };
         let mut note = |what: String, done: Result<(), AppendError>| notes.add(what, done);
@@ -157,11 +143,7 @@ impl Steward {
         notes.result
     }
 
-    /// Brings each partition what its bets are judged by: rates, switches and the pools' mirrors. A start needs no more; the rest
-    /// is done while it serves.
-    ///
-    /// # Errors
-    /// When a ledger takes no appends.
+    /// Copies rates, switches and pool mirrors to all partitions. Bets need nothing else at startup.
     pub async fn prepare(&mut self) -> Result<(), AppendError> {
         let home = self.ledgers.home();
         let pools = home.books(|books| books.pools().map(|pool| pool.name.to_string()).collect::<Vec<_>>());
@@ -179,21 +161,20 @@ impl Steward {
         notes.result
     }
 
-    /// Reports once, in the log and to whoever watches, what the books refuse.
+    /// Reports a refusal once.
     async fn report_fault(&mut self, fault: Fault) {
         let Fault { what, why } = fault;
         let finding = format!("{what}: {why}");
         if !self.reported.insert(finding.clone()) {
             return;
         }
-        tracing::error!(what, %why, "the books refuse what follows from the log; it waits, all else goes on");
+        tracing::error!(what, %why, "the books refused a proposal of the steward; it is retried");
         let failed = Event::IntegrityFailed { check: "jackpots".to_owned(), finding: finding.clone() };
         let request = InternalRequest::LogRefusal { finding: &finding };
-        // A log that takes nothing now is reported elsewhere, and the next process tries again.
+        // If the log accepts nothing now, the next process tries again.
         let _ = self.ledgers.append(proposal(StreamId::System, None, request, vec![failed])).await;
     }
 
-    /// Has a partition join a pool, where it has not.
     async fn join(&self, pool: &str, other: &Handle) -> Result<(), AppendError> {
         let (home, partition) = (self.ledgers.home(), other.partition());
         let (version, report) = home.books(|books| {
@@ -204,14 +185,13 @@ impl Steward {
         let request = InternalRequest::ReportPartition { pool, partition, to: 0 };
         let reported = vec![Event::PartitionReported(report.into())];
         match append_there(home, proposal(StreamId::pool(pool), Some(version), request, reported)).await {
-            // Another steward was there first.
+            // Another steward was faster.
             Ok(()) | Err(AppendError::Conflict { .. }) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Reports a partition's contributions to a pool, up to its last hit or void; to its end when all is to be pooled. Returns
-    /// whether more is left than one pass reports.
+    /// Reports contributions up to the last hit or void, or all. Returns whether more are left.
     async fn report(&self, pool: &str, other: &Handle, all: bool) -> Result<bool, AppendError> {
         let (home, partition) = (self.ledgers.home(), other.partition());
         let mut again = all;
@@ -230,7 +210,7 @@ impl Steward {
             let request = InternalRequest::ReportPartition { pool, partition, to: report.to };
             let reported = vec![Event::PartitionReported(report.into())];
             match append_there(home, proposal(StreamId::pool(pool), Some(version), request, reported)).await {
-                // Somebody changed the pool meanwhile: what to say next is asked again.
+                // The pool has changed: compute the report again.
                 Err(AppendError::Conflict { .. }) => again = all,
                 done => done?,
             }
@@ -238,8 +218,7 @@ impl Steward {
         Ok(true)
     }
 
-    /// Decides the hits and voids that wait for a pool; pools each partition's contributions when that is due. Awards are paid after
-    /// each commit.
+    /// Decides hits and voids; with `pool_all` pools all contributions. Pays awards after each commit.
     async fn decide(&self, pool: &str, pool_all: bool) -> Result<(), AppendError> {
         let decides = || self.ledgers.home().books(|books| books.pending_decisions(pool).next().is_some());
         let mut left = if pool_all { self.ledgers.count() } else { 0 };
@@ -250,7 +229,7 @@ impl Steward {
         Ok(())
     }
 
-    /// Pays awards in the middle of other work. What fails is tried again, and reported, at the end of the pass.
+    /// Pays awards in the middle of other work. Failures are repeated at the end of the pass.
     async fn pay_between(&self, pool: &str) {
         for other in self.ledgers.others() {
             let awards = self
@@ -258,12 +237,12 @@ impl Steward {
                 .home()
                 .books(|books| books.pool(pool).is_some_and(|pool| pool.awards_for(other.partition())));
             if awards && let Err(error) = self.mirror(pool, other).await {
-                tracing::warn!(%error, pool, partition = other.partition(), "the awards of a partition wait");
+                tracing::warn!(%error, pool, partition = other.partition(), "failed to mirror a pool; the partition's awards wait");
             }
         }
         for ledger in self.ledgers.all() {
             if let Err(error) = pay(ledger, &mut vec![]).await {
-                tracing::warn!(%error, partition = ledger.partition(), "awards wait");
+                tracing::warn!(%error, partition = ledger.partition(), "failed to pay awards; they wait");
             }
         }
     }
@@ -277,14 +256,14 @@ impl Steward {
             let Some(returned) = returned else { return Ok(()) };
             let request = InternalRequest::PoolStep { version: version + 1 };
             match home.append(proposal(StreamId::pool(pool), Some(version), request, vec![returned])).await {
-                // Another commit changed the pool meanwhile: what is due is computed again.
+                // The pool has changed: compute the return again.
                 Ok(_) | Err(AppendError::Conflict { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Appends a pool's next step; false when nothing waited.
+    /// Appends a pool's next step; false without one.
     async fn step(&self, pool: &str) -> Result<bool, AppendError> {
         let home = self.ledgers.home();
         let (version, events) =
@@ -292,13 +271,12 @@ impl Steward {
         let Some(events) = events.map_err(motherlode_books::Refused::from)? else { return Ok(false) };
         let request = InternalRequest::PoolStep { version: version + 1 };
         match home.append(proposal(StreamId::pool(pool), Some(version), request, events)).await {
-            // Somebody changed the pool meanwhile: what to say next is asked again.
+            // The pool has changed: compute the step again.
             Ok(_) | Err(AppendError::Conflict { .. }) => Ok(true),
             Err(error) => Err(error),
         }
     }
 
-    /// Mirrors a pool into a partition, where that lacks something of it.
     async fn mirror(&self, pool: &str, other: &Handle) -> Result<(), AppendError> {
         let partition = other.partition();
         let (version, mirrored) = self.ledgers.home().books(|books| {
@@ -308,13 +286,13 @@ impl Steward {
         let request = InternalRequest::MirrorPool { pool, home_position: mirrored.home_position };
         let mirrored = vec![Event::PoolMirrored(mirrored.into())];
         match append_there(other, proposal(StreamId::pool(pool), Some(version), request, mirrored)).await {
-            // Another steward was there first.
+            // Another steward was faster.
             Ok(_) | Err(AppendError::Conflict { .. }) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Hands a retired pool's money to the pool that gets it (BW-20); done before, it changes nothing.
+    /// Moves a retired pool's money into its successor (BW-20), once.
     async fn hand_over(&self, pool: &str) -> Result<(), AppendError> {
         let status = self.ledgers.home().books(|books| books.pool(pool).map(|pool| pool.status.clone()));
         let Some(PoolStatus::Retired { into, increments, reserve }) = status else { return Ok(()) };
@@ -328,11 +306,8 @@ impl Steward {
     }
 }
 
-/// The results of a pass.
 struct Notes {
-    /// The first error.
     result: Result<(), AppendError>,
-    /// The proposals that the books refuse.
     faults: Vec<Fault>,
 }
 

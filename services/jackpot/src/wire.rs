@@ -1,11 +1,11 @@
-//! Pools and awards as messages, and terms from messages.
+//! Pools and awards as messages.
 
 use motherlode_books::{Award, CollisionShare, Incident, PoolState, PoolStatus, PoolTerms, UnpaidAward};
 use motherlode_ledger::fields::{self, money, round_name, timestamp};
 use motherlode_proto::{convert::record::Logged, jackpot::v1 as wire};
 use motherlode_runtime::Refusal;
 
-/// A pool's meters, summed over partitions.
+/// Converts a pool, with its meters summed over partitions.
 pub(crate) fn pool(pool: &PoolState, partitions: u32) -> wire::Pool {
     wire::Pool {
         pool_id: pool.name.to_string(),
@@ -49,7 +49,7 @@ fn terms(terms: &PoolTerms) -> wire::PoolTerms {
     }
 }
 
-/// Converts the terms of a version from a message; the books check their ranges.
+/// Parses terms; the books check their ranges.
 pub(crate) fn parse_terms(terms: Option<&wire::PoolTerms>, version: u32) -> Result<PoolTerms, Refusal> {
     let terms = terms.ok_or_else(|| Refusal::field("terms", "is required"))?;
     Ok(PoolTerms {
@@ -61,12 +61,11 @@ pub(crate) fn parse_terms(terms: Option<&wire::PoolTerms>, version: u32) -> Resu
         collision_share: match wire::CollisionShare::try_from(terms.collision_share) {
             Ok(wire::CollisionShare::Unspecified | wire::CollisionShare::Full) => CollisionShare::Full,
             Ok(wire::CollisionShare::Proportional) => CollisionShare::Proportional,
-            Err(_) => return Err(Refusal::field("terms.collision_share", "is not one of the ways to share")),
+            Err(_) => return Err(Refusal::field("terms.collision_share", "must be a known share")),
         },
     })
 }
 
-/// An award that is set aside.
 pub(crate) fn set_aside(partition: u32, hit: u64, award: &UnpaidAward) -> wire::SetAsideAward {
     wire::SetAsideAward {
         round_id: round_name(&award.stream, award.round),
@@ -77,7 +76,6 @@ pub(crate) fn set_aside(partition: u32, hit: u64, award: &UnpaidAward) -> wire::
     }
 }
 
-/// An award with its sources.
 pub(crate) fn award(logged: &Logged, award: &Award) -> wire::Award {
     wire::Award {
         round_id: round_name(&award.stream, award.round),
@@ -97,7 +95,7 @@ pub(crate) fn award(logged: &Logged, award: &Award) -> wire::Award {
     }
 }
 
-/// Converts an incident from a message, with its interval widened to whole minutes; the books check it.
+/// Parses an incident and widens its interval to whole minutes.
 pub(crate) fn parse_incident(incident: Option<&wire::Incident>, actor: String) -> Result<Incident, Refusal> {
     let incident = incident.ok_or_else(|| Refusal::field("incident", "is required"))?;
     let id = |field, value: &String| fields::id(field, value).map(|id| id.to_owned().into());
@@ -117,7 +115,6 @@ pub(crate) fn parse_incident(incident: Option<&wire::Incident>, actor: String) -
     })
 }
 
-/// An incident.
 pub(crate) fn incident(incident: &Incident) -> wire::Incident {
     let Incident { id, operator, game, rules_version, from_ms, until_ms, reason, actor } = incident.clone();
     wire::Incident {

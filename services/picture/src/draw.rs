@@ -1,7 +1,5 @@
-//! Outcomes as text pictures for a terminal of 80 columns.
-//!
-//! Inputs are a step's outcome and the game's description, from the service (`play`) or the log (`replay`). Drawing can't fail:
-//! unknown symbols are shown by number. Winning symbols are reversed with colour, and marked with `*` without.
+//! Outcomes as text for a terminal of 80 columns. Drawing can't fail: unknown symbols are shown by number. Winning
+//! symbols are reversed with colour, and marked with `*` without.
 
 mod carried;
 mod hold;
@@ -10,7 +8,6 @@ mod series;
 mod treasure;
 mod window;
 
-/// Functions on cells of a window, for other pictures.
 pub(crate) mod cells {
     pub(crate) use super::{
         hold::{News, is_of as is_hold_and_win, news},
@@ -18,7 +15,6 @@ pub(crate) mod cells {
     };
 }
 
-/// Functions on collections, for other pictures.
 pub(crate) mod shelves {
     pub(crate) use super::carried::{Shelf, first_word};
 }
@@ -33,7 +29,7 @@ use motherlode_proto::round::v1::{
 };
 use motherlode_slots::GameInfo;
 
-/// Draws a step's outcome: windows with wins, prizes or picks, card, and state of the round. Ends with a line feed.
+/// Draws a step's outcome. Ends with a line feed.
 #[must_use]
 pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: bool) -> String {
     let pen = Pen::new(colour);
@@ -61,14 +57,13 @@ pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: b
     lines.join("\n")
 }
 
-/// Draws a player's collection from its figures by key. Ends with a line feed; empty for a game without a collection.
+/// Draws a player's collection from its figures by key. Ends with a line feed; empty without a collection.
 #[must_use]
 pub fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, colour: bool) -> String {
     carried::shelf(game, figure, Pen::new(colour)).into_iter().map(|line| line + "\n").collect()
 }
 
-/// Groups windows that are drawn together: a series of free spins with its features (WF-15), a Hold and Win, respins until a win
-/// (WF-09).
+/// Groups windows of a free spin series, a Hold and Win, or respins until a win.
 fn groups(spins: &[SpinResult]) -> Vec<Vec<&SpinResult>> {
     if spins.iter().any(series::is_free) {
         return vec![spins.iter().collect()];
@@ -78,13 +73,13 @@ fn groups(spins: &[SpinResult]) -> Vec<Vec<&SpinResult>> {
     spins.chunk_by(together).map(|group| group.iter().collect()).collect()
 }
 
-/// Describes a step's change of a player's collection, such as `2 red crystals`; empty without a change.
+/// Describes a change of the player's collection, such as `2 red crystals`; may be empty.
 #[must_use]
 pub fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> String {
     carried::changes(game, figures, currency)
 }
 
-/// Describes a player's choice, such as `opens 1, 4 and 6`. `game` is `None` if this program lacks it.
+/// Describes a choice, such as `opens 1, 4 and 6`. `game` is `None` if this program lacks it.
 #[must_use]
 pub fn choice(game: Option<&GameInfo>, choice: &Choice) -> String {
     match &choice.kind {
@@ -129,7 +124,7 @@ fn bonus_gave(prize: &Prize, feature: bool, pen: Pen) -> Option<String> {
     })
 }
 
-/// Turned cards, the latest first (BW-24).
+/// Returns turned cards, the latest first (BW-24).
 fn strip(outcome: &Outcome) -> String {
     let suits: Vec<_> = outcome.double_strip.iter().map(|card| suit(*card)).collect();
     suits.join(" ")
@@ -152,7 +147,7 @@ fn card(turn: &CardTurn, outcome: &Outcome, currency: Currency, pen: Pen) -> Vec
             card_name(turn.guess)
         ),
         format!("  │  {suit}  │  {risked} become {won}.{secured}"),
-        format!("  │    {suit}│  Cards so far, the latest first: {}", strip(outcome)),
+        format!("  │    {suit}│  Cards, the latest first: {}", strip(outcome)),
         "  ╰─────╯".to_owned(),
     ]
 }
@@ -179,17 +174,18 @@ fn card_name(card: i32) -> &'static str {
     }
 }
 
-/// Secured half. A step without windows that leaves the gamble open is such a half, credited at once since 1.0.1 (ME-16).
+/// Returns the secured half, credited at once since 1.0.1 (ME-16). A step without windows that leaves the gamble open
+/// is such a half.
 fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     if outcome.credited_minor > 0 {
         return Some(format!("  Half is credited: {}.", minor_units(outcome.credited_minor, currency)));
     }
     let shows = !outcome.spins.is_empty() || outcome.prize.is_some() || outcome.card.is_some();
     let halved = !shows && outcome.reveals.is_empty() && outcome.awaiting() == Awaiting::Double;
-    halved.then(|| "  Half of what was at risk is secured.".to_owned())
+    halved.then(|| "  Half of the amount at risk is secured.".to_owned())
 }
 
-/// Win of the round in coins and cash after this step, and the awaited step. After a gamble the coins are those won before it.
+/// Returns the round's win and awaited step.
 fn standing(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) -> String {
     let (coins_won, minor) = (outcome.round_win_coins, outcome.round_win_minor);
     let hue = if minor > 0 || coins_won > 0 { Hue::Gold } else { Hue::Plain };
@@ -219,10 +215,9 @@ fn standing(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) ->
         (Awaiting::FreeSpins, _) | (_, 0) => String::new(),
         (_, left) => format!("\n  Then come {}.", counted(left.into(), "free spin")),
     };
-    // Colours take no columns, so the width is measured without them.
-    let plain = format!("  The round has {} so far and waits for {waits}.", written(Pen::new(false)));
+    let plain = format!("  The round has won {} and waits for {waits}.", written(Pen::new(false)));
     let gap = if plain.chars().count() > 80 { "\n  " } else { " " };
-    format!("  The round has {amount} so far{gap}and waits for {waits}.{left}")
+    format!("  The round has won {amount}{gap}and waits for {waits}.{left}")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Formatting of figures: grouped digits, percent, cash, and parts that add up as printed.
+//! Formatting of figures.
 
 use motherlode_books::{CoinValue, Currency, Minor};
 use motherlode_proto::round::v1::Money;
@@ -12,13 +12,13 @@ pub fn iso(unix_ms: i64) -> String {
     format!("{}.{ms:03}Z", time.trim_end_matches('Z'))
 }
 
-/// Formats a timestamp likewise, truncated to milliseconds.
+/// Formats a timestamp, truncated to milliseconds.
 #[must_use]
 pub fn time(time: &prost_types::Timestamp) -> String {
     iso(time.seconds.saturating_mul(1_000).saturating_add(i64::from(time.nanos) / 1_000_000))
 }
 
-/// Groups the whole digits of a decimal number: `1,234,567.89`. A suffix such as a currency is unchanged: `2,149 JPY`.
+/// Groups the whole digits of a number; keeps a suffix: `1,234,567.89 EUR`.
 #[must_use]
 pub fn grouped(number: &str) -> String {
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
@@ -42,13 +42,13 @@ pub fn cash(money: &Money) -> String {
     }
 }
 
-/// Formats minor units of a currency: `1,234.50 EUR`, `1,234 JPY`, `1,234.500 KWD`.
+/// Formats minor units: `1,234.50 EUR`, `1,234 JPY`, `1,234.500 KWD`.
 #[must_use]
 pub fn minor(amount: Minor, currency: Currency) -> String {
     format!("{} {currency}", grouped(&amount.to_decimal(currency)))
 }
 
-/// Converts minor units to whole coins, rounded down: the coin view (DM-18).
+/// Converts minor units to whole coins, rounded down (DM-18).
 #[must_use]
 pub fn coin_view(amount: Minor, currency: Currency, coin: CoinValue) -> i64 {
     let minor_micros = 1_000_000 / 10_i128.pow(currency.digits());
@@ -56,13 +56,13 @@ pub fn coin_view(amount: Minor, currency: Currency, coin: CoinValue) -> i64 {
     i64::try_from(coins).unwrap_or(i64::MAX)
 }
 
-/// Formats a share in percent: `94.600000 %`.
+/// Formats a share: `94.600000 %`.
 #[must_use]
 pub fn percent(share: &Exact, places: usize) -> String {
     format!("{} %", decimal(&(share * Exact::from_integer(100.into())), places))
 }
 
-/// Formats a chance with at least 18 places, more if needed for nine digits.
+/// Formats a chance with at least 18 places and nine significant digits.
 #[must_use]
 pub fn chance(chance: &Exact) -> String {
     const PLACES: usize = 18;
@@ -77,13 +77,13 @@ pub fn chance(chance: &Exact) -> String {
     decimal(chance, places)
 }
 
-/// Converts to the nearest float, for plots and estimates.
+/// Converts to the nearest float.
 #[must_use]
 pub fn number(exact: &Exact) -> f64 {
     decimal(exact, 17).parse().unwrap_or(f64::NAN)
 }
 
-/// Formats the inverse of a chance with grouped digits; `never` for 0.
+/// Formats the inverse of a chance; `never` for 0.
 #[must_use]
 pub fn once_in(chance: &Exact, places: usize) -> String {
     if *chance == Exact::from_integer(0.into()) {
@@ -92,8 +92,8 @@ pub fn once_in(chance: &Exact, places: usize) -> String {
     format!("once in {}", grouped(&decimal(&chance.recip(), places)))
 }
 
-/// Formats parts so that they add up to the whole as printed by [`decimal`]: rounded down, with missing units added to the largest
-/// remainders. Each part is off by less than a unit of the last place if the parts add up to the whole exactly.
+/// Formats parts that add up to the whole as printed by [`decimal`]. Missing units go to the largest remainders, so
+/// each part is off by less than a unit of the last place.
 #[must_use]
 pub fn parts(whole: &Exact, parts: &[&Exact], places: usize) -> Vec<String> {
     let unit = (0..places).fold(Exact::from_integer(1.into()), |unit, _| unit / Exact::from_integer(10.into()));
@@ -101,9 +101,7 @@ pub fn parts(whole: &Exact, parts: &[&Exact], places: usize) -> Vec<String> {
     let mut floors: Vec<_> = parts.iter().map(|part| (*part / &unit).floor()).collect();
     let mut order: Vec<usize> = (0..parts.len()).collect();
     let lost = |place: &usize| parts[*place] / &unit - (parts[*place] / &unit).floor();
-    // Largest remainder first; the sort is stable, so equal ones keep their order.
     order.sort_by_key(|place| std::cmp::Reverse(lost(place)));
-    // The printed whole in units of the last place, rounded half to even as in `decimal`.
     let printed = rounded(&(whole / &unit));
     let mut lacking = floors.iter().fold(printed, |rest, floor| rest - floor);
     for place in order {
@@ -124,10 +122,7 @@ fn rounded(units: &Exact) -> Exact {
     if rest > half || (rest == half && odd) { floor + Exact::from_integer(1.into()) } else { floor }
 }
 
-/// Parses a count with `_` or `,` between digits.
-///
-/// # Errors
-/// Description of the expected format.
+/// Parses a count with `_` or `,` between digits. Fails with the expected format.
 pub fn count(text: &str) -> Result<u64, String> {
     let digits: String = text.chars().filter(|char| !matches!(char, '_' | ',')).collect();
     match digits.parse::<u64>() {
@@ -137,17 +132,14 @@ pub fn count(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Formats coins: `1 coin`, `1,200 coins`.
 pub(crate) fn coins(coins: u64) -> String {
     format!("{} {}", grouped(&coins.to_string()), if coins == 1 { "coin" } else { "coins" })
 }
 
-/// Formats a count with its noun: `1 free spin`, `8 free spins`.
 pub(crate) fn counted(count: u64, one: &str) -> String {
     format!("{} {one}{}", grouped(&count.to_string()), if count == 1 { "" } else { "s" })
 }
 
-/// Formats minor units.
 pub(crate) fn minor_units(minor: u64, currency: Currency) -> String {
     self::minor(Minor(i64::try_from(minor).unwrap_or(i64::MAX)), currency)
 }
@@ -189,13 +181,12 @@ mod tests {
         let view = |minor, currency: &str, coin: &str| {
             coin_view(Minor(minor), currency.parse().unwrap(), coin.parse().unwrap())
         };
-        // Example of the rule: 0.08 is 20 coins at 0.004.
+        // 0.08 is 20 coins at 0.004.
         assert_eq!(view(8, "EUR", "0.004"), 20);
         assert_eq!((view(9, "EUR", "0.004"), view(1, "EUR", "0.004"), view(0, "EUR", "0.004")), (22, 2, 0));
         // 9.99 is 99 coins at 0.10 and 4 at 2; a yen has no cents, a dinar 1,000 fils.
         assert_eq!((view(999, "EUR", "0.1"), view(999, "EUR", "2")), (99, 4));
         assert_eq!((view(999, "JPY", "2"), view(999, "KWD", "0.1")), (499, 9));
-        // Maximum without overflow.
         assert_eq!(view(i64::MAX, "EUR", "0.01"), i64::MAX);
     }
 

@@ -1,6 +1,4 @@
-//! Presentation of rounds and games: terminal drawings, formatted figures, pages (PL-19), PAR sheets.
-//!
-//! Pure conversion of rounds, steps and descriptions to text, shared by the tools and the report service.
+//! Presentation of rounds and games as text: terminal drawings, figures, pages (PL-19), PAR sheets. Pure conversion.
 
 pub mod draw;
 pub mod figures;

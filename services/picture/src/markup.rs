@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Write};
 
-/// Piece of a page, well-formed as XML and HTML.
+/// Well-formed XML and HTML.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Markup(String);
 
@@ -23,35 +23,34 @@ impl Markup {
         Self(escaped)
     }
 
-    /// Trusted drawing of this program, already markup.
+    /// Wraps a trusted drawing.
     pub(crate) fn drawing(svg: &str) -> Self {
         Self(svg.to_owned())
     }
 
-    /// Trusted style sheet of this program, without characters that need escaping.
+    /// Wraps a trusted style sheet without characters that need escaping.
     pub fn style(css: &'static str) -> Self {
-        debug_assert!(!css.contains(['<', '&']), "a style sheet that is no XML");
+        debug_assert!(!css.contains(['<', '&']), "the style sheet contains characters that need escaping");
         Self(format!("<style>\n{css}</style>\n"))
     }
 }
 
-/// Style sheet of pages, for servers with a separate file.
+/// Style sheet of pages.
 pub const STYLE: &str = include_str!("page.css");
 
-/// Elements without end tag in HTML, and always empty elements of SVG.
+/// HTML elements without end tag, and empty elements of SVG.
 const EMPTY: [&str; 10] = ["use", "br", "circle", "line", "meta", "path", "polygon", "polyline", "rect", "col"];
 
 /// Creates an element.
 pub fn tag(name: &'static str, attributes: &[(&'static str, &str)], inner: impl Into<Markup>) -> Markup {
     let mut of = format!("<{name}");
     for (key, value) in attributes {
-        // Writing to a string cannot fail.
         let _ = write!(of, " {key}=\"{}\"", Markup::text(value));
     }
     if EMPTY.contains(&name) {
         return Markup(of + "/>");
     }
-    // Line breaks after blocks keep the page's source readable.
+    // Line breaks keep the page's source readable.
     let end =
         if ["p", "tr", "table", "section", "div", "svg", "h2", "h3", "details"].contains(&name) { "\n" } else { "" };
     let _ = write!(of, ">{}</{name}>{end}", inner.into());
@@ -75,8 +74,7 @@ pub fn plain(name: &'static str, inner: impl Into<Markup>) -> Markup {
     tag(name, &[], inner)
 }
 
-/// Creates a table with head titles and rows. The first cell of a row is its header. A wide table can be scrolled, also by
-/// keyboard.
+/// Creates a table whose rows start with a header. Wide tables scroll, also by keyboard.
 pub fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
     let titles = head.iter().map(|title| tag("th", &[("scope", "col")], *title));
     let body = rows.into_iter().map(|cells| {

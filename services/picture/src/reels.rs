@@ -1,6 +1,5 @@
-//! Window of the reels as SVG: symbols, winning lines and marks.
-//!
-//! A cell is 100 units wide and high. Drawing can't fail: a symbol that is unknown or has no drawing is an empty cell.
+//! Window of the reels as SVG. Cells are 100 units wide and high. Drawing can't fail: a symbol without a drawing is an
+//! empty cell.
 
 use crate::{
     draw::cells,
@@ -16,25 +15,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Space before the reels for line numbers, and minimum space behind them for coins.
 const GUTTERS: (usize, usize) = (56, 40);
-/// Maximum winning lines with numbers, for large and small windows.
+/// Maximum numbered lines of a window.
 const NUMBERED_MAX: usize = 12;
 const NUMBERED_MAX_SMALL: usize = 3;
-/// Maximum winning lines drawn next to each other in a window without numbers; more overlap.
+/// Maximum unnumbered lines next to each other; more overlap.
 const APART_MAX: usize = 8;
 
-/// Symbol drawings of a round's windows, to be embedded once before them.
+/// Returns the drawings of a round's symbols, to be embedded once before its windows.
 #[must_use]
 pub fn symbols<'a>(name: &str, game: &GameInfo, outcomes: impl IntoIterator<Item = &'a Outcome>) -> Markup {
     let Some(sprite) = sprite::of(name) else { return Markup::default() };
     let spins = outcomes.into_iter().flat_map(|outcome| &outcome.spins);
     let cells = spins.flat_map(|spin| &spin.cells);
     let shown = cells.filter_map(|cell| game.symbols.get(usize::from(*cell))).map(sprite::id);
-    // A collection shows its symbols whatever the reels show.
     let shown = shown.chain(shelf::symbols(game)).collect();
     sprite::embedded(sprite, &shown)
 }
 
-/// Windows of a step, in order; several are small, with details in the text drawing. `opens` returns the link of a small window.
+/// Draws a step's windows; several are small. `opens` returns the link of a small window.
 #[must_use]
 pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Option<String>) -> Markup {
     let small = outcome.spins.len() > 1;
@@ -61,7 +59,7 @@ pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Opti
     }
 }
 
-/// One window of a step by 0-based index, large; `None` if it doesn't exist.
+/// Draws one window by 0-based index, large.
 #[must_use]
 pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     let (spin, caption) = (outcome.spins.get(at)?, captions(&outcome.spins, false).into_iter().nth(at)?);
@@ -69,8 +67,7 @@ pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     Some(tag("div", &[("class", "windows")], plain("figure", [drawn, plain("figcaption", caption)])))
 }
 
-/// Captions of several windows: kind, number within the kind, and results. A short one omits the kind of free spins after the
-/// first, to save space in long series.
+/// Returns captions. A short one omits the kind of free spins after the first.
 fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
     let feature: Vec<_> = spins.iter().filter(|spin| cells::is_hold_and_win(spin)).collect();
     let mut news = cells::news(&feature).into_iter();
@@ -110,11 +107,10 @@ fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
     spins.iter().map(one).collect()
 }
 
-/// One window with at most `numbered_max` numbered lines, and a description unless its caption has it.
+/// Draws a window with at most `numbered_max` numbered lines.
 fn window(game: &GameInfo, spin: &SpinResult, numbered_max: usize, told: Option<&str>) -> Markup {
     let (reels, rows) = cells::size(spin);
     let lines = Lines::of(game, spin, numbered_max);
-    // Small windows have no room for ways.
     let ways = (numbered_max == NUMBERED_MAX).then(|| Ways::of(spin));
     let width = reels * CELL + GUTTERS.0 + lines.gutter().max(ways.as_ref().map_or(0, Ways::gutter));
     let view = format!("-{} -6 {width} {}", GUTTERS.0, rows * CELL + 12);
@@ -129,7 +125,7 @@ fn window(game: &GameInfo, spin: &SpinResult, numbered_max: usize, told: Option<
         let these = places.iter().filter(|(reel, row)| shines(*reel, *row) == shining);
         these.map(|(reel, row)| symbol(game, spin, *reel, *row)).collect()
     };
-    // Integer positions, scaled by the style sheet, keep pages of many free spins small.
+    // Integer positions, scaled by the style sheet, keep long pages small.
     let rest = tag("g", if any { &[("class", "rest")] } else { &[] }, drawn(false));
     let marks: Markup = spin.marks.iter().map(|of| mark(game, spin, of)).collect();
     let ways = ways.map(|ways| ways.drawn()).unwrap_or_default();
@@ -150,7 +146,6 @@ fn symbol(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize) -> Markup
     tag("use", &not_zero, "")
 }
 
-/// Draws a mark: its value, or a frame around placed or collected symbols.
 fn mark(game: &GameInfo, spin: &SpinResult, mark: &Mark) -> Markup {
     let (_, rows) = cells::size(spin);
     let Ok(cell) = usize::try_from(mark.cell) else { return Markup::default() };
@@ -183,7 +178,7 @@ fn mark(game: &GameInfo, spin: &SpinResult, mark: &Mark) -> Markup {
         "",
     );
     if mark.kind() == MarkKind::Potion {
-        // The Potion was here before the symbol moved down into its place (WF-05).
+        // The Potion was here before the symbol moved down (WF-05).
         return [frame, collected(game, mark, x + CELL / 2, y)].into();
     }
     if text.is_empty() {
@@ -205,7 +200,6 @@ fn mark(game: &GameInfo, spin: &SpinResult, mark: &Mark) -> Markup {
     [frame, plate, tag("text", &[("class", "value"), ("x", &middle), ("y", &(y + 89).to_string())], text)].into()
 }
 
-/// Draws a collected symbol in the corner of its cell.
 fn collected(game: &GameInfo, mark: &Mark, x: usize, y: usize) -> Markup {
     let symbol = usize::try_from(mark.value).ok().and_then(|symbol| game.symbols.get(symbol));
     let Some(symbol) = symbol else { return Markup::default() };
@@ -217,10 +211,8 @@ fn collected(game: &GameInfo, mark: &Mark, x: usize, y: usize) -> Markup {
     )
 }
 
-/// Point in a window, from the top left corner.
 type Point = (usize, usize);
 
-/// Winning lines of a window, each with its number before the first reel and its coins behind the last.
 struct Lines<'a> {
     won: Vec<(&'a Win, Vec<Point>)>,
     reels: usize,
@@ -236,7 +228,6 @@ impl<'a> Lines<'a> {
         let numbered = count <= numbered_max.min(rows * CELL / LABEL.0);
         let merged = !numbered && count > APART_MAX;
         let path = |(at, win): (usize, &'a Win)| {
-            // Lines over the same cells are drawn next to each other if there is room.
             let shift = if merged { CELL / 2 } else { 38 + at % 5 * 6 };
             let rows = cells::path(game, win).unwrap_or_default().iter().take(reels).enumerate();
             (
@@ -248,7 +239,6 @@ impl<'a> Lines<'a> {
         Self { won, reels, height: rows * CELL, numbered, merged }
     }
 
-    /// Space behind the reels for the longest label.
     fn gutter(&self) -> usize {
         let longest = self.won.iter().map(|(win, _)| coins(win).chars().count()).max();
         let labelled = longest.filter(|_| self.numbered).map(|digits| digits * LABEL.1 + 34);
@@ -257,13 +247,11 @@ impl<'a> Lines<'a> {
 
     fn drawn(&self) -> Markup {
         if self.merged {
-            // Shared segments are drawn once: there are few between adjacent reels, however many lines win.
             let ways: BTreeSet<_> = self.won.iter().flat_map(|(_, points)| points.windows(2)).collect();
             let paths: String = ways.into_iter().map(stroke).collect();
             return tag("path", &[("d", &paths)], "");
         }
         if !self.numbered {
-            // One path for many lines.
             let paths: String = self.won.iter().map(|(_, points)| stroke(points)).collect();
             return tag("path", &[("d", &paths)], "");
         }
@@ -301,7 +289,7 @@ fn joined(points: &[Point]) -> String {
     points.iter().map(|(x, y)| format!("{x},{y}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Encodes a line compactly: start, then relative moves.
+/// Encodes a line as start and relative moves.
 fn stroke(points: &[Point]) -> String {
     let begin = points.first().map_or_else(String::new, |(x, y)| format!("M{x} {y}"));
     let level = |pair: &[Point]| pair[0].1 == pair[1].1;
@@ -324,7 +312,6 @@ fn kind(spin: &SpinResult) -> &'static str {
     }
 }
 
-/// Describes the window reel by reel.
 fn told(game: &GameInfo, spin: &SpinResult) -> String {
     let (reels, rows) = cells::size(spin);
     let kind = kind(spin);

@@ -1,7 +1,4 @@
-//! Rounds for people (PL-19), with all data of the ledger or the log.
-//!
-//! Sections are the bet, each step with its picture, and the end, as text or as a self-contained page. Text typed by people (actor,
-//! reason) is escaped in pages.
+//! Rounds with all data of the ledger or the log, as text or as a page (PL-19). Typed text (actor, reason) is escaped.
 
 use crate::{
     draw,
@@ -20,37 +17,36 @@ use motherlode_proto::{
 use motherlode_slots::{GameInfo, game};
 use std::iter;
 
-/// Media type of a page.
+/// Media type of pages.
 pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 
-/// Part of a round.
+/// Bet, step or end of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
     /// Title.
     pub title: String,
-    /// Windows as terminal drawing; empty without windows.
+    /// Windows as text; may be empty.
     pub drawing: String,
-    /// Windows as page pictures; in the bet's section their symbols.
+    /// Windows as pictures; in the bet's section, their symbols.
     pub picture: Markup,
-    /// Facts: name and value.
+    /// Names and values.
     pub facts: Vec<(&'static str, String)>,
 }
 
 impl Section {
-    /// Creates a section, without facts that have an empty value.
     fn new(title: impl Into<String>, drawing: String, facts: Vec<(&'static str, String)>) -> Self {
         let facts = facts.into_iter().filter(|(_, value)| !value.is_empty()).collect();
         Self { title: title.into(), drawing, picture: Markup::default(), facts }
     }
 }
 
-/// Sections of a round: the bet, one per step, the end. Windows are drawn only if this program has the round's model.
+/// Returns the bet, the steps and the end. Windows need the round's model.
 #[must_use]
 pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
     told(round, colour, &|_, _| None)
 }
 
-/// Same for a page with linked small windows: `opens` returns the link by 0-based indexes of step and window.
+/// Same as [`sections`] for a page with linked small windows: `opens` returns the link by 0-based step and window.
 #[must_use]
 pub fn linked(round: &Round, opens: &dyn Fn(usize, usize) -> Option<String>) -> Vec<Section> {
     told(round, false, opens)
@@ -67,13 +63,13 @@ fn told(round: &Round, colour: bool, opens: &dyn Fn(usize, usize) -> Option<Stri
     [bet(round)].into_iter().chain(steps).chain([end(round)]).collect()
 }
 
-/// Page of a round.
+/// Returns a round's page.
 #[must_use]
 pub fn page(round: &Round) -> String {
     page_of(&round.round_id, &sections(round, false))
 }
 
-/// Page of a round's sections.
+/// Returns the page of sections.
 #[must_use]
 pub fn page_of(round_id: &str, sections: &[Section]) -> String {
     let title = format!("Round {round_id}");
@@ -93,7 +89,7 @@ pub fn page_of(round_id: &str, sections: &[Section]) -> String {
     markup::page(&title, [heading].into_iter().chain(sections).collect::<Markup>())
 }
 
-/// Sections of a round as text.
+/// Returns sections as text.
 #[must_use]
 pub fn text_of(round_id: &str, sections: &[Section]) -> String {
     let mut text = format!("Round {round_id}\n");
@@ -178,7 +174,7 @@ fn of_step(
         _ => String::new(),
     };
     let drawn = match drawing.is_empty() {
-        true => "not drawn: this program doesn't have the model, and so no names for what the reels showed",
+        true => "not drawn: this program lacks the game's model, with the names of its symbols",
         false => "",
     };
     let choice = step.choice.clone().unwrap_or_default();
@@ -207,7 +203,7 @@ fn of_step(
         ("Seal of its draw", draw.as_ref().map_or_else(String::new, |draw| hex(&draw.seal))),
         ("Client seed", draw.as_ref().map_or_else(String::new, |draw| readable(&draw.client_seed))),
         ("Dealt value", draw.as_ref().map_or_else(String::new, |draw| hex(&draw.dealt))),
-        ("Win so far", money(step.win.as_ref())),
+        ("Win after the step", money(step.win.as_ref())),
         ("Balance before the step", money(step.balance_before.as_ref())),
         ("Balance after the step", money(step.balance_after.as_ref())),
         ("Carried from now on", carried(info, &step.carried, code)),
@@ -234,7 +230,6 @@ fn given(prize: &Prize) -> String {
     }
 }
 
-/// Client seed in hexadecimal, and as text if valid.
 fn readable(client_seed: &[u8]) -> String {
     match std::str::from_utf8(client_seed) {
         Ok(text) if !text.is_empty() && text.chars().all(is_visible) => format!("{} ({text})", hex(client_seed)),
@@ -242,15 +237,13 @@ fn readable(client_seed: &[u8]) -> String {
     }
 }
 
-/// Halves of a securing step, in minor units (ME-16).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Secured {
     secured: u64,
     at_risk: u64,
 }
 
-/// Secured amount of each step, if any; an odd unit goes to the secured half. The amount at risk starts as the win and follows the
-/// cards.
+/// Returns the secured amount of each step, with an odd unit.
 fn secured(round: &Round) -> Vec<Option<Secured>> {
     let mut at_risk = 0;
     let of_step = |step: &Step| {
@@ -312,7 +305,7 @@ fn end(round: &Round) -> Section {
     Section::new("The end", String::new(), rows)
 }
 
-/// Description of a round's game; `None` if this program lacks its model.
+/// Returns a round's game; `None` if this program lacks it.
 #[must_use]
 pub fn info(round: &Round) -> Option<&'static GameInfo> {
     let game = game(&round.game, &round.rules_version)?;
@@ -344,7 +337,7 @@ mod tests {
         Some(Money { amount_minor, currency_code: "EUR".into() })
     }
 
-    /// Voided round of an unknown version, with markup in typed text.
+    /// Round with markup in typed text.
     fn voided() -> Round {
         let kind = Some(choice::Kind::Collect(choice::Collect {}));
         let step = Step { number: 1, seed: vec![7; 32], choice: Some(Choice { kind }), ..Step::default() };

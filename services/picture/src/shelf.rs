@@ -1,4 +1,4 @@
-//! Collections as pictures for a page: crystals and Potions on shelves, missing ones as rings.
+//! Collections as pictures for a page, missing symbols as rings.
 
 use crate::{
     draw::{
@@ -13,20 +13,20 @@ use motherlode_proto::round::v1::{CarriedFigure, Round, Step};
 use motherlode_slots::GameInfo;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Width and height of a place on a shelf, and height of its board.
+/// Size of a place; height of its board.
 const PLACE: usize = 48;
 const BOARD: usize = 6;
 
 /// Figures by key.
 pub type Figures = BTreeMap<String, i64>;
 
-/// Converts figures of a message.
+/// Converts figures.
 #[must_use]
 pub fn figures(of: &[CarriedFigure]) -> Figures {
     of.iter().map(|figure| (figure.key.clone(), figure.value)).collect()
 }
 
-/// Shelf after each step of a round, from the carried figures and all changes up to it; empty for steps without a change.
+/// Draws the shelf after each step; empty for steps without a change.
 #[must_use]
 pub fn after_steps(game: &GameInfo, round: &Round) -> Vec<Markup> {
     let mut now = figures(&round.carried);
@@ -37,7 +37,7 @@ pub fn after_steps(game: &GameInfo, round: &Round) -> Vec<Markup> {
     round.steps.iter().map(after).collect()
 }
 
-/// Shelf of a collection; empty for a game without one. The page must embed its symbols.
+/// Draws a collection; may be empty. The page must embed its symbols.
 #[must_use]
 pub fn shelf(game: &GameInfo, figures: &Figures) -> Markup {
     let figure = |key: &str| figures.get(key).copied().unwrap_or_default();
@@ -60,14 +60,14 @@ pub fn shelf(game: &GameInfo, figures: &Figures) -> Markup {
     tag("div", &[("class", "shelves")], parts)
 }
 
-/// Names of the drawings used by a game's shelves.
+/// Returns the names of a game's shelf drawings.
 #[must_use]
 pub fn symbols(game: &GameInfo) -> BTreeSet<String> {
     let collected = game.symbols.iter().filter(|symbol| symbol.role == motherlode_slots::SymbolRole::Collected);
     collected.map(sprite::id).collect()
 }
 
-/// Picture and description of a collection in the game's newest version; by keys if this program lacks the game.
+/// Returns picture and description of a collection in a game's newest version; by keys if this program lacks the game.
 #[must_use]
 pub fn of(game: &str, carried: &[CarriedFigure], currency: &str) -> (Markup, String) {
     match motherlode_slots::latest(game) {
@@ -79,7 +79,7 @@ pub fn of(game: &str, carried: &[CarriedFigure], currency: &str) -> (Markup, Str
     }
 }
 
-/// Drawings of the shelves of a game's newest version, to be embedded once before them.
+/// Returns the shelf drawings of a game's newest version, to be embedded once before its shelves.
 #[must_use]
 pub fn embedded(game: &str) -> Markup {
     match (sprite::of(game), motherlode_slots::latest(game)) {
@@ -88,7 +88,6 @@ pub fn embedded(game: &str) -> Markup {
     }
 }
 
-/// One board: symbols, and rings for missing ones.
 fn board(game: &GameInfo, places: &[Option<usize>], label: &str, told: Markup) -> Markup {
     let width = places.len() * PLACE;
     let side = (PLACE - 8).to_string();
@@ -128,7 +127,6 @@ mod tests {
         assert!(drawn.contains("Green crystals: 4 of 5") && drawn.contains("Blue crystals: 0 of 5"), "{drawn}");
         assert_eq!((drawn.matches("#gc").count(), drawn.matches("#rc").count()), (4, 1), "{drawn}");
         assert_eq!(drawn.matches("<circle").count(), 15, "{drawn}");
-        // For any message a board has at most the needed places.
         let drawn = of("dwarf-mine", &[("green", i64::MAX), ("red", -3)]);
         assert_eq!((drawn.matches("#gc").count(), drawn.matches("#rc").count()), (5, 0), "{drawn}");
     }

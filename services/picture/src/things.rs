@@ -8,15 +8,12 @@ use motherlode_proto::round::v1::{Card, CardTurn, Choice, Outcome, Reveal, choic
 use motherlode_slots::GameInfo;
 use std::collections::BTreeMap;
 
-/// Width and height of an object, and objects per row.
 const OBJECT: (usize, usize) = (110, 120);
 const ACROSS: usize = 6;
-/// Maximum drawn objects; offers of games are smaller.
 const OBJECTS_MAX: u32 = 40;
-/// Width and height of a card with its text.
 const CARD: (usize, usize) = (90, 150);
 
-/// Pictures of a step; empty if there are none.
+/// Draws objects and cards of a step; may be empty.
 #[must_use]
 pub fn things(game: &GameInfo, choice: Option<&Choice>, outcome: &Outcome) -> Markup {
     let parts =
@@ -27,7 +24,6 @@ pub fn things(game: &GameInfo, choice: Option<&Choice>, outcome: &Outcome) -> Ma
     }
 }
 
-/// Objects by number: closed, opened with values, and remaining ones.
 fn objects(game: &GameInfo, choice: Option<&Choice>, outcome: &Outcome) -> Markup {
     // BW-06: combined vials award a prize; NP-10: opened objects contain the win.
     let vials = !game.prizes.is_empty();
@@ -122,7 +118,6 @@ impl Object<'_> {
     }
 }
 
-/// Turned card with the guess and earlier cards.
 fn cards(turn: &CardTurn, outcome: &Outcome) -> Markup {
     let verdict = if turn.won { "right" } else { "wrong" };
     let before = outcome.double_strip.iter().skip(1).take(8);
@@ -142,7 +137,6 @@ fn cards(turn: &CardTurn, outcome: &Outcome) -> Markup {
     plain("figure", tag("svg", &[("viewBox", &view), ("role", "img"), ("aria-label", &label)], drawn))
 }
 
-/// Symbol of a card in all fonts, and its colour class.
 fn sign(card: i32) -> (&'static str, &'static str) {
     match Card::try_from(card) {
         Ok(Card::RedHeart) => ("\u{2665}\u{fe0e}", "red"),

@@ -1,5 +1,5 @@
-//! Wins on ways, drawn over a large window: each way between winning symbols of adjacent reels, coloured per win, with the number
-//! of ways before the first reel and the coins behind the last.
+//! Wins on ways over a large window: each way between winning symbols, coloured per win, with its number of ways and
+//! coins.
 
 use crate::{
     draw::cells,
@@ -9,7 +9,6 @@ use crate::{
 };
 use motherlode_proto::round::v1::{SpinResult, Win};
 
-/// Wins on ways of a window, each with its rows per reel.
 pub(crate) struct Ways<'a> {
     won: Vec<(&'a Win, Vec<Vec<usize>>)>,
     reels: usize,
@@ -29,7 +28,6 @@ impl<'a> Ways<'a> {
         Self { won, reels, height: rows * CELL }
     }
 
-    /// Space behind the reels for the longest label.
     pub(crate) fn gutter(&self) -> usize {
         let longest = self.won.iter().map(|(win, _)| coins(win).chars().count()).max();
         longest.map_or(0, |digits| digits * LABEL.1 + 34)
@@ -47,7 +45,6 @@ impl<'a> Ways<'a> {
     }
 
     fn one(&self, at: usize, win: &Win, reels: &[Vec<usize>], (left, right): (usize, usize)) -> Markup {
-        // Ways over the same cells are drawn next to each other.
         let shift = 38 + at % 5 * 6;
         let point = |reel: usize, row: usize| format!("{} {}", reel * CELL + CELL / 2, row * CELL + shift);
         let mut ways: Vec<String> = vec![];
@@ -75,7 +72,7 @@ mod tests {
 
     #[test]
     fn dm_03_every_way_of_a_win_is_drawn_from_reel_to_reel() {
-        // 2 x 3 x 2 = 12 ways of symbol 1 over three of five reels of four rows.
+        // 2 x 3 x 2 = 12 ways over three of five reels.
         let columns: [&[usize]; 5] = [&[0, 3], &[0, 1, 2], &[1, 3], &[], &[0]];
         let cells = columns.iter().flat_map(|rows| (0..4).map(|row| u8::from(rows.contains(&row)))).collect();
         let win = Win { symbol: 1, count: 3, ways: 12, coins: 1_200, ..Win::default() };

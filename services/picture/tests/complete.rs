@@ -1,7 +1,5 @@
-//! PL-19, PL-05: pictures are complete. Rounds resolved by the engine are drawn, and all data of their outcomes is searched in the
-//! drawing, parsed line by line without the drawing code.
-//!
-//! Messages are destructured by all fields, so that a new field doesn't compile until this test handles it.
+//! PL-19, PL-05: a picture has all data of its outcome, which is read back without the drawing code. Messages are
+//! destructured by all fields, so that a new field doesn't compile until this test handles it.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -18,14 +16,12 @@ use motherlode_slots::{self as slots, Card, Carried, Choice, Draws, Game, GameIn
 use prost::Message;
 use std::collections::BTreeMap;
 
-/// Number of occurrences of each text.
 type Texts = BTreeMap<String, usize>;
 
 fn add(texts: &mut Texts, text: impl Into<String>) {
     *texts.entry(text.into()).or_default() += 1;
 }
 
-/// Formats 1234567 as `1,234,567`, independently of the crate.
 fn digits(number: u64) -> String {
     if number < 1_000 { number.to_string() } else { format!("{},{:03}", digits(number / 1_000), number % 1_000) }
 }
@@ -46,7 +42,7 @@ fn place(spin: &SpinResult, cell: u32) -> String {
     format!("reel {}, row {}", cell / spin.rows + 1, cell % spin.rows + 1)
 }
 
-/// Texts required in a drawing of a step with their numbers, and texts required anywhere in it.
+/// Returns required texts, in part with their numbers.
 fn wanted(game: &GameInfo, outcome: &Outcome) -> (Texts, Vec<String>) {
     let Outcome {
         spins,
@@ -219,7 +215,6 @@ fn of_window(game: &GameInfo, spin: &SpinResult, lines: &mut Texts, texts: &mut 
     );
 }
 
-/// Parses the texts of a drawing line by line.
 fn read(game: &GameInfo, drawing: &str) -> Texts {
     let mut texts = Texts::new();
     let mut lines = drawing.lines().peekable();
@@ -234,7 +229,7 @@ fn read(game: &GameInfo, drawing: &str) -> Texts {
             add(&mut texts, text);
         } else if let Some((place, what)) = win(&words) {
             match place {
-                // Lines with equal wins are grouped: win, number of lines, then the lines.
+                // Grouped lines: win, number of lines, then the lines.
                 [_, "line" | "lines", "of", each] => {
                     while let Some(numbers) =
                         lines.next_if(|line| line.trim().split(' ').all(|of| of.parse::<u32>().is_ok()))
@@ -259,7 +254,7 @@ fn read(game: &GameInfo, drawing: &str) -> Texts {
     texts
 }
 
-/// Parses a win's place, symbols and coins: `line 1 ───── 3 x Raven 20 coins`.
+/// Parses `line 1 ───── 3 x Raven 20 coins`.
 fn win<'a>(words: &'a [&'a str]) -> Option<(&'a [&'a str], (String, String))> {
     let x = words.iter().position(|word| *word == "x")?;
     let coins = words.iter().position(|word| *word == "coins" || *word == "coin")?;
@@ -268,13 +263,12 @@ fn win<'a>(words: &'a [&'a str]) -> Option<(&'a [&'a str], (String, String))> {
     Some((&words[..count], (what, words[coins - 1].replace(',', ""))))
 }
 
-/// Parses a row of a framed window, with name, short name or code and mark per cell.
 fn frame(game: &GameInfo, text: &str, texts: &mut Texts) {
     let cells: Vec<_> = text.trim_matches('│').split('│').map(str::trim).collect();
     let named = |cell: &&str| {
         let cell = cell.trim_start_matches(['*', '▣', '?', ' ']);
         let fits = |symbol: &slots::SymbolInfo| cell.starts_with(&*symbol.name) || cell.starts_with(&*symbol.short);
-        // The longest match, as one name can be a prefix of another.
+        // One name can be a prefix of another.
         let found = game.symbols.iter().enumerate().filter(|(_, symbol)| fits(symbol));
         found.max_by_key(|(_, symbol)| symbol.short.len()).map(|(at, _)| at.to_string())
     };
@@ -284,14 +278,12 @@ fn frame(game: &GameInfo, text: &str, texts: &mut Texts) {
     }
 }
 
-/// Parses a row of small windows: codes, stops, or values of Bonus symbols on a Hold and Win board.
 fn small(game: &GameInfo, line: &str, texts: &mut Texts) {
     let words: Vec<_> = line.split_whitespace().collect();
     let letters = |word: &&str| game.symbols.iter().position(|symbol| symbol.code.eq_ignore_ascii_case(word));
     let bonus = game.symbols.iter().position(|symbol| symbol.role == slots::SymbolRole::Bonus);
     let held = |word: &&str| word.contains(|char: char| char.is_ascii_digit() || char == '?');
     let numbers = words.iter().all(|word| word.parse::<u32>().is_ok());
-    // Four digits fill a board's cell without a preceding blank.
     let spaced = line.replace('*', " ");
     let words: Vec<_> = spaced.split_whitespace().collect();
     if words.is_empty() || !words.len().is_multiple_of(5) {
@@ -308,7 +300,6 @@ fn small(game: &GameInfo, line: &str, texts: &mut Texts) {
     }
 }
 
-/// Draws a step as text and as a page, and checks both.
 fn check(game: &'static dyn Game, outcome: &Outcome, of: &str) {
     let info = game.info();
     let drawing = draw::outcome(info, outcome, Currency::EUR, false);
@@ -320,7 +311,6 @@ fn check(game: &'static dyn Game, outcome: &Outcome, of: &str) {
         let found = found.get(line).copied().unwrap_or_default();
         assert!(found >= *times, "{of}: `{line}` is texts {found} times, not {times}:\n{drawing}\n{found:?}");
     }
-    // The drawing has no additional wins, sums or collected symbols.
     for (line, times) in found.iter().filter(|(line, _)| !line.starts_with("row ") && !line.starts_with("stops ")) {
         assert_eq!(lines.get(line), Some(times), "{of}: `{line}` is texts {times} times:\n{drawing}");
     }
@@ -329,7 +319,6 @@ fn check(game: &'static dyn Game, outcome: &Outcome, of: &str) {
     }
 }
 
-/// Message of an outcome, completed as after the round.
 fn message(game: &'static dyn Game, resolved: &slots::Outcome) -> Outcome {
     let mut bytes = vec![];
     write_outcome(game, resolved, &mut bytes);
@@ -349,7 +338,7 @@ fn message(game: &'static dyn Game, resolved: &slots::Outcome) -> Outcome {
     outcome
 }
 
-/// Plays rounds with gambles and checks the picture of every step. Returns the number of occurrences of each feature.
+/// Plays rounds and checks every picture. Returns occurrences of each feature.
 fn play(game: &'static dyn Game, stake: &Stake, carried: Carried, rounds: u64) -> BTreeMap<String, u64> {
     let mut terms = Terms::plain(carried);
     (terms.double, terms.gamble_max_minor) = (game.info().doubles_max > 0, 12_500_000);
@@ -400,7 +389,6 @@ fn stake(game: &dyn Game) -> Stake {
     }
 }
 
-/// Plays every version of a game and requires all features of its rules.
 fn all_of(name: &str, carried: &[i64], buy_feature: bool, rounds: u64, must_see: &[&str]) {
     let mut from = Carried::default();
     from.0[..carried.len()].copy_from_slice(carried);
@@ -437,7 +425,7 @@ fn pl_19_np_12_pictures_of_neptune_leave_nothing_out() {
     all_of("neptune", &[], false, 800, &["Base", "Free", "unopened"]);
 }
 
-/// With all features unlocked, so that every third Potion completes a combination.
+/// With all features unlocked, every third Potion completes a combination.
 #[test]
 fn pl_19_wf_15_pictures_of_witch_feature_leave_nothing_out() {
     let features = ["HighSymbols", "RandomWilds", "MultiplierRespin", "MegaWild", "Explosion"];

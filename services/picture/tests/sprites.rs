@@ -1,4 +1,4 @@
-//! PL-19: every symbol in the games' data has a drawing; a round of 60 free spins has a small page.
+//! PL-19: every symbol has a drawing; a round of 60 free spins has a small page.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -28,7 +28,6 @@ fn pl_19_every_symbol_of_every_game_has_a_drawing_with_its_name() {
     assert!(sprite::of("chess").is_none());
 }
 
-/// A drawing complies with a strict policy, loads nothing, and refers only to existing parts.
 #[test]
 fn pl_19_drawings_have_no_style_no_script_and_name_only_what_there_is() {
     for game in games() {
@@ -45,7 +44,6 @@ fn pl_19_drawings_have_no_style_no_script_and_name_only_what_there_is() {
     }
 }
 
-/// First unclosed element, found without a browser, which would repair it.
 fn unclosed(markup: &str) -> Option<String> {
     let mut open = vec![];
     for tag in markup.split('<').skip(1).map(|rest| rest.split('>').next().unwrap()) {
@@ -111,7 +109,7 @@ fn pl_19_the_page_of_60_free_spins_has_every_window_and_at_most_100_kb() {
     }
 }
 
-/// The largest pages: 60 windows of the game with the most lines, four of them winning in each.
+/// 60 windows of the game with the most lines, four of them winning in each.
 #[test]
 fn pl_19_the_page_of_60_free_spins_with_many_lines_has_at_most_100_kb() {
     let game = games().iter().max_by_key(|game| game.info().lines.len()).unwrap();

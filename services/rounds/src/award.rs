@@ -5,21 +5,21 @@ use motherlode_books::{Currency, Event, Minor};
 /// State of a jackpot's award.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Award {
-    /// Not yet priced or paid by the pool.
+    /// Not priced or paid yet.
     #[default]
     Pending,
     /// Owed, because the account has no room for it.
     SetAside(Minor, Currency),
     /// Paid.
     Paid(Minor, Currency),
-    /// Held, because a void of its round is proposed (PL-38).
+    /// Held during a proposed void (PL-38).
     Held,
-    /// Not paid: the round is void, and the money returned to the pool.
+    /// Returned to the pool by a void.
     Voided,
 }
 
 impl Award {
-    /// Award of a hit at a position according to an event; `None` for other events.
+    /// Returns a hit's award after an event; `None` for other events.
     #[must_use]
     pub fn of(event: &Event, hit_at: u64) -> Option<Self> {
         match *event {

@@ -1,6 +1,5 @@
-//! Verification of a playing commit by resolving its step again (PL-44): equal to the decision of the proposing process.
-//!
-//! Costs one resolution of each previous step of the round, and one encoding of the outcome.
+//! Verifies a playing commit by resolving its step again (PL-44). Costs a resolution of each previous step of the
+//! round.
 
 use crate::{
     Unresolvable, collection,
@@ -19,27 +18,26 @@ use motherlode_slots::{Carried, Outcome};
 /// Difference between a commit and its step's outcome.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
-    /// The step has no sealed draw, or the player has none.
+    /// The step or the player has no sealed draw.
     #[error("step {step} of round {round} uses no sealed draw")]
     Unsealed {
-        /// Number of the player's round.
+        /// Round number.
         round: u64,
-        /// Number of the step.
+        /// Step number.
         step: u32,
     },
-    /// The dealt value of the player's draw is unavailable, so the step can't be resolved.
-    #[error("the key of draw {number} is not to be had")]
+    /// The draw's dealt value is unavailable.
+    #[error("the key of draw {number} is unavailable")]
     KeyLost {
-        /// Number of the draw.
+        /// Draw number.
         number: u64,
     },
-    /// The commit differs from the outcome.
+    /// Other difference.
     #[error("{0}")]
     Differs(String),
 }
 
 impl Mismatch {
-    /// Converts an error in resolving earlier steps of the round.
     fn of_rebuild(error: Unresolvable) -> Self {
         match error {
             Unresolvable::KeyLost(KeyLost { draw: number }) => Self::KeyLost { number },
@@ -52,26 +50,23 @@ impl Mismatch {
     }
 }
 
-/// State of a commit's player before the commit.
+/// A commit's player before the commit.
 pub struct Before<'a> {
     /// Player's stream.
     pub stream: &'a StreamId,
-    /// State of the player.
+    /// State.
     pub player: &'a PlayerState,
-    /// Request id of the commit.
+    /// Commit's request id.
     pub request_id: &'a str,
     /// Dealt values of the player's draws.
     pub dealt_of: &'a DealtOf<'a>,
 }
 
-/// Checks the events of a commit without voids. Ignores events that don't belong to a round.
-///
-/// # Errors
-/// See [`Mismatch`].
+/// Checks a commit's events. Ignores events outside of rounds.
 pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
     let Some(at) = events.iter().position(|event| matches!(event, Event::StepResolved(_))) else {
         return match events.iter().find(|event| is_of_step(event) || matches!(event, Event::RoundStarted(_))) {
-            Some(_) => Err(Mismatch::differs("the commit changes a round and resolves no step")),
+            Some(_) => Err(Mismatch::differs("the commit changes a round but resolves no step")),
             None => Ok(()),
         };
     };
@@ -87,13 +82,12 @@ pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
     match after == expected {
         true => Ok(()),
         false => Err(Mismatch::differs(format!(
-            "step {} of round {} is followed by other events than its outcome demands",
+            "the events after step {} of round {} differ from those that its outcome requires",
             step.step, step.round
         ))),
     }
 }
 
-/// Returns whether an event follows from a step's outcome.
 fn is_of_step(event: &Event) -> bool {
     matches!(
         event,
@@ -106,7 +100,6 @@ fn is_of_step(event: &Event) -> bool {
 }
 
 impl Before<'_> {
-    /// Expected events after a step, given the earlier ones of its commit.
     fn expected(&self, step: &StepResolved, earlier: &[Event]) -> Result<Vec<Event>, Mismatch> {
         let mut started = None;
         for event in earlier {
@@ -114,7 +107,7 @@ impl Before<'_> {
                 Event::RoundStarted(bet) if started.is_none() => started = Some(bet),
                 Event::DebitConfirmed { .. } => {}
                 Event::CollectionChanged { .. } if started.is_none() && is_witch(event) => {}
-                _ => return Err(Mismatch::differs("the commit has other events before its step than a bet has")),
+                _ => return Err(Mismatch::differs("the commit has unexpected events before its step")),
             }
         }
         let open = self.player.open_round(step.round);
@@ -127,13 +120,13 @@ impl Before<'_> {
             (None, None) => return Err(Mismatch::differs(format!("round {} is not open", step.round))),
         };
         if started.round != step.round {
-            return Err(Mismatch::differs(format!("the step is of round {}, the bet of another", step.round)));
+            return Err(Mismatch::differs(format!("the step belongs to round {}, the bet to another", step.round)));
         }
         let dealt = self.dealt(step)?;
         self.follow(step, (started, live), open, dealt)
     }
 
-    /// Dealt value of a step's draw, which must be the player's next.
+    /// Returns the dealt value of a step, which must use the player's next draw.
     fn dealt(&self, step: &StepResolved) -> Result<Dealt, Mismatch> {
         let unsealed = Mismatch::Unsealed { round: step.round, step: step.step };
         let (Some(next @ NextDraw { number, seal, .. }), Some(drawn), None) = (self.player.draw, &step.draw, step.seed)
@@ -150,7 +143,7 @@ impl Before<'_> {
         dealt.ok_or(Mismatch::KeyLost { number })
     }
 
-    /// Resolves and compares a step. Returns the events that follow it.
+    /// Resolves a step. Returns the events that must follow.
     fn follow(
         &self,
         step: &StepResolved,
@@ -165,7 +158,7 @@ impl Before<'_> {
         live.logged(step, seed, &mut outcome).map_err(Mismatch::differs)?;
         live.write(&outcome, &mut bytes);
         if bytes != step.outcome {
-            return Err(Mismatch::differs(format!("seed and choice of step {} give another outcome", step.step)));
+            return Err(Mismatch::differs(format!("seed and choice of step {} result in another outcome", step.step)));
         }
         let change = outcome.carried.and_then(|after| {
             let scope = collection::scope(live.game, started.currency, started.bet);
@@ -188,30 +181,28 @@ impl Before<'_> {
         Ok(events)
     }
 
-    /// Dealt values of an open round's sealed steps.
     fn revealed(&self, open: &OpenRound) -> Option<Vec<Dealt>> {
         let dealt =
             open.draws().map(|sealed| (self.dealt_of)(sealed.name()).filter(|dealt| draw::seal(dealt) == sealed.seal));
         dealt.collect()
     }
 
-    /// Opens a bet's round and checks its terms against game and player.
     fn begun(&self, started: &RoundStarted) -> Result<Live, Mismatch> {
         let live = Live::open(started).map_err(Mismatch::differs)?;
         let RoundStarted { coin_value, currency, bet, .. } = *started;
         let coins = live.game.check_stake(&live.stake).ok();
         if coins.and_then(|coins| cash(coins.into(), coin_value, currency).ok()) != Some(bet) {
-            return Err(Mismatch::differs("the bet is not the stake's coins at their value"));
+            return Err(Mismatch::differs("the bet differs from the stake's coins at the coin value"));
         }
         if live.terms.jackpot != started.contribution.is_some() {
-            return Err(Mismatch::differs("a round is for the jackpot exactly if its bet contributed"));
+            return Err(Mismatch::differs("the jackpot of the round's terms contradicts the bet's contribution"));
         }
         let gamble_max = match live.terms.double {
             true => gamble_max_minor(live.game, currency, started.rate).ok(),
             false => Some(0),
         };
         if gamble_max != Some(live.terms.gamble_max_minor) {
-            return Err(Mismatch::differs("the most that may be gambled is not the limit at the bet's rate"));
+            return Err(Mismatch::differs("the gamble limit differs from the limit at the bet's rate"));
         }
         let scope = collection::scope(live.game, currency, bet);
         let carried = match live.game.carries().keys {
@@ -219,13 +210,12 @@ impl Before<'_> {
             _ => collection::carried_by(live.game, self.player, &scope),
         };
         if carried != live.terms.carried {
-            return Err(Mismatch::differs("the round is opened with other figures than the player carries"));
+            return Err(Mismatch::differs("the round's carried figures differ from the player's"));
         }
         Ok(live)
     }
 }
 
-/// Returns whether an event picks a witch (BW-05).
 fn is_witch(changed: &Event) -> bool {
     let Event::CollectionChanged { game, .. } = changed else { return false };
     let picks = |witch: Witch| {

@@ -1,7 +1,5 @@
-//! Conversion between the engine's carried figures and collections in the log.
-//!
-//! A collection has a game and a scope. It changes by separate events in the commit of the step, not in the step's outcome, so that
-//! each change is logged once and the books fold one kind of event. Figures of 0 are omitted.
+//! Conversion between carried figures and collections in the log. Separate events change collections, so the books fold
+//! one kind of event. Figures of 0 are omitted.
 
 use crate::{
     live::{Unresolvable, game_of},
@@ -10,23 +8,23 @@ use crate::{
 use motherlode_books::{Collection, Currency, Event, Minor, PlayerState, RoundStarted, SmolStr};
 use motherlode_slots::{Carried, CarriedScope, Carries, Game, latest};
 
-/// Key of the picked witch in the game's collection for all bets (BW-05).
+/// Key of the picked witch, in the scope of all bets (BW-05).
 const WITCH: &str = "witch";
 
-/// Witch picked by a player in a game, as number of [`motherlode_proto::round::v1::Witch`].
+/// Returns the picked [`motherlode_proto::round::v1::Witch`].
 #[must_use]
 pub fn witch(player: &PlayerState, game: &dyn Game) -> Option<i64> {
     player.collection(game.name(), "")?.get(WITCH).copied()
 }
 
-/// Event that picks a witch.
+/// Creates the event that picks a witch.
 #[must_use]
 pub fn pick_witch(game: &dyn Game, witch: i64) -> Event {
     let changes = vec![(WITCH.into(), witch)];
     Event::CollectionChanged { game: game.name().into(), scope: SmolStr::default(), changes }
 }
 
-/// Witch picked by an event in a game; `None` for other events.
+/// Returns the witch picked by an event.
 #[must_use]
 pub fn picked_witch(event: &Event, in_game: &str) -> Option<i64> {
     match event {
@@ -37,7 +35,7 @@ pub fn picked_witch(event: &Event, in_game: &str) -> Option<i64> {
     }
 }
 
-/// Scope of a bet's collection: `EUR`, or `EUR 1.00` if each bet has its own (WF-12).
+/// Returns a bet's scope: `EUR`, or `EUR 1.00` if each bet has its own (WF-12).
 #[must_use]
 pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> SmolStr {
     match game.carries().scope {
@@ -46,13 +44,13 @@ pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> SmolStr {
     }
 }
 
-/// Figures carried into a round: those of its scope, and those shared by all currencies from any scope (DM-14).
+/// Returns the figures carried into a round: those of its scope, and those shared by all scopes (DM-14).
 #[must_use]
 pub fn carried_by(game: &dyn Game, player: &PlayerState, scope: &str) -> Carried {
     carried_under(game, Sharing::Game, player, scope)
 }
 
-/// Like [`carried_by`], with the shared figures defined by a rules version.
+/// Same as [`carried_by`], with the shared figures of a rules version.
 #[must_use]
 pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, scope: &str) -> Carried {
     let own = carried(game, player.collection(game.name(), scope));
@@ -64,13 +62,13 @@ pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, sc
 /// Rules version that defines the shared figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
-    /// Newest version of the game, for new rounds of every version, so that an older version doesn't repeat a gift (DM-14).
+    /// Newest version, so that an older one doesn't repeat a gift (DM-14).
     Game,
-    /// The round's version, as in rounds of earlier releases.
+    /// Round's version, as in earlier releases.
     Version,
 }
 
-/// Adds the shared figures to those of one scope: the maximum over all scopes of the game with the same kind of money.
+/// Adds the shared figures: the maximum over all scopes with the same kind of money.
 #[must_use]
 pub fn with_shared<'a>(
     game: &dyn Game,
@@ -93,18 +91,17 @@ pub fn with_shared<'a>(
     })
 }
 
-/// Returns whether a scope is of play money.
 fn is_play(scope: &str) -> bool {
     scope.split(' ').next() == Some(Currency::PLAY.code())
 }
 
-/// Figures of a scope after a change from `before` to `after`. Unchanged figures stay in the scope that has them.
+/// Returns a scope's figures after a change. Unchanged figures stay in the scope that has them.
 #[must_use]
 pub fn noted(own: &Carried, before: &Carried, after: &Carried) -> Carried {
     Carried(std::array::from_fn(|at| if before.0[at] == after.0[at] { own.0[at] } else { after.0[at] }))
 }
 
-/// Figures of a collection; zeros without one.
+/// Returns the figures of a collection.
 #[must_use]
 pub fn carried(game: &dyn Game, collection: Option<&Collection>) -> Carried {
     let mut carried = Carried::default();
@@ -114,7 +111,7 @@ pub fn carried(game: &dyn Game, collection: Option<&Collection>) -> Carried {
     carried
 }
 
-/// Event for a change of figures; `None` if they are equal.
+/// Returns the event of a change; `None` without one.
 #[must_use]
 pub fn change(game: &dyn Game, scope: &str, before: &Carried, after: &Carried) -> Option<Event> {
     let figures = game.carries().keys.iter().zip(before.0.iter().zip(&after.0));
@@ -127,21 +124,18 @@ pub fn change(game: &dyn Game, scope: &str, before: &Carried, after: &Carried) -
 
 /// Effect of a round on its collection.
 pub struct Led {
-    /// Game of the round.
+    /// Game.
     pub game: &'static dyn Game,
-    /// Scope of the collection.
+    /// Collection's scope.
     pub scope: SmolStr,
-    /// Figures at the start of the round.
+    /// Figures before the round.
     pub before: Carried,
     /// Figures after its steps.
     pub after: Carried,
 }
 
 impl Led {
-    /// Computes the effect of a round whose steps changed these figures; `None` for a game without collections.
-    ///
-    /// # Errors
-    /// This binary does not have the game.
+    /// Computes a round's effect; `None` without a collection. Fails if this binary lacks the game.
     pub fn by(started: &RoundStarted, collected: &[(SmolStr, i64)]) -> Result<Option<Self>, Unresolvable> {
         let terms = terms_of(started)?;
         if terms.carried.is_empty() {
@@ -158,20 +152,17 @@ impl Led {
         Ok(Some(Self { game, scope, before: opened.carried, after }))
     }
 
-    /// Figures without the round, after later rounds changed them to `now` (PL-04).
+    /// Returns the figures without the round, after later ones changed them to `now` (PL-04).
     #[must_use]
     pub fn undone(&self, now: &Carried) -> Carried {
         if *now == self.after { self.before } else { self.game.without(now, &self.before, &self.after) }
     }
 }
 
-/// Computes the change of a collection by a void (PL-04): for a settled round by the figures that its steps `collected`, for an
-/// open round back to the figures before. `None` if nothing changes.
+/// Returns a void's change of the collection (PL-04). `collected` is `None` for an open round. Fails if this binary
+/// lacks the game.
 ///
-/// No other round of the game may be open, as it would keep the figures of its start.
-///
-/// # Errors
-/// The round changed figures of a game that this binary does not have.
+/// No other round of the game may be open, as it would keep its initial figures.
 pub fn undo(
     player: &PlayerState,
     started: &RoundStarted,

@@ -5,25 +5,22 @@ use motherlode_slots::Seed;
 
 /// The key of a used draw is unavailable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the key of draw {draw} of the player is not to be had")]
+#[error("the key of the player's draw {draw} is unavailable")]
 pub struct KeyLost {
-    /// Number of the draw.
+    /// Draw number.
     pub draw: u64,
 }
 
-/// Returns the dealt value of one of the player's draws; `None` without its key.
+/// Returns a draw's dealt value; `None` without its key.
 pub type DealtOf<'a> = dyn Fn(DrawName) -> Option<Dealt> + 'a;
 
-/// A [`DealtOf`] without keys, for readers of the log.
+/// [`DealtOf`] for readers of the log.
 #[must_use]
 pub fn no_key(_: DrawName) -> Option<Dealt> {
     None
 }
 
-/// Seed of a step of an open round. `round` is the round's name.
-///
-/// # Errors
-/// [`KeyLost`] if the dealt value is unavailable or differs from the sealed one.
+/// Returns the seed of a step of an open round. Fails if the dealt value is unavailable or differs from the sealed one.
 pub fn seed_of(drawn: &Drawn, round: &str, step: u32, dealt_of: &DealtOf<'_>) -> Result<Seed, KeyLost> {
     match drawn {
         Drawn::Seed(seed) => Ok(*seed),
@@ -35,23 +32,23 @@ pub fn seed_of(drawn: &Drawn, round: &str, step: u32, dealt_of: &DealtOf<'_>) ->
     }
 }
 
-/// Known data of a step's sealed draw.
+/// Sealed draw of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepDraw {
-    /// Name within the player's draws.
+    /// Draw.
     pub name: DrawName,
-    /// Client seed included in the step's seed.
+    /// Client seed.
     pub client_seed: Vec<u8>,
     /// Dealt value, once revealed.
     pub dealt: Option<Dealt>,
     /// Seal, if known.
     pub seal: Option<Seal>,
-    /// Record of the seal, if the step names it.
+    /// Record of the seal.
     pub sealed_by: Option<RecordHash>,
 }
 
 impl StepDraw {
-    /// Creates it from a logged step and its commit's request id; `None` for a logged seed.
+    /// Creates it from a logged step; `None` for a logged seed.
     #[must_use]
     pub fn of(step: &StepResolved, request_id: &str) -> Option<Self> {
         step.draw.as_ref().map(|draw| Self {
@@ -63,25 +60,25 @@ impl StepDraw {
         })
     }
 
-    /// Adds the revealed dealt value and returns the seed.
+    /// Adds the dealt value and returns the seed.
     pub fn reveal(&mut self, dealt: Dealt, round: &str, step: u32) -> Seed {
         (self.dealt, self.seal) = (Some(dealt), Some(draw::seal(&dealt)));
         draw::seed(&dealt, &self.client_seed, round, step)
     }
 }
 
-/// Draw sealed by a commit for later use.
+/// Draw sealed for later use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sealed {
-    /// Name within the player's draws.
+    /// Draw.
     pub name: DrawName,
     /// Seal.
     pub seal: Seal,
-    /// Reason for a seal outside a step; `None` if the previous step sealed it.
+    /// Reason for a seal outside a step.
     pub reason: Option<SealReason>,
 }
 
-/// Draws sealed by a commit's events, in order.
+/// Returns the draws sealed by a commit.
 pub fn sealed(events: &[Event]) -> impl Iterator<Item = Sealed> {
     events.iter().filter_map(|event| match event {
         Event::StepResolved(step) => {
@@ -96,7 +93,7 @@ pub fn sealed(events: &[Event]) -> impl Iterator<Item = Sealed> {
     })
 }
 
-/// Numbers of the draws used by a round's steps in a commit.
+/// Returns the draws used by a round's steps in a commit.
 pub fn used(events: &[Event], round: u64) -> impl Iterator<Item = u64> {
     events.iter().filter_map(move |event| match event {
         Event::StepResolved(step) if step.round == round => Some(step.draw.as_ref()?.number),
@@ -104,7 +101,7 @@ pub fn used(events: &[Event], round: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Records with the seals of the draws used by a commit's steps, if named.
+/// Returns the records with the seals of used draws.
 pub fn sealed_by(events: &[Event]) -> impl Iterator<Item = RecordHash> {
     events.iter().filter_map(|event| match event {
         Event::StepResolved(step) => step.draw.as_ref()?.sealed_by,
@@ -112,8 +109,8 @@ pub fn sealed_by(events: &[Event]) -> impl Iterator<Item = RecordHash> {
     })
 }
 
-/// Returns whether a commit may be disclosed as the one that sealed a draw. One with a logged seed could reveal hidden values of
-/// another round in an older log (NP-12).
+/// Returns whether a commit may be disclosed as the source of a seal. One with a logged seed could reveal hidden values
+/// (NP-12).
 #[must_use]
 pub fn may_be_shown(events: &[Event]) -> bool {
     !events.iter().any(|event| matches!(event, Event::StepResolved(step) if step.seed.is_some()))

@@ -4,14 +4,14 @@ use motherlode_books::{Event, Minor, SmolStr};
 use motherlode_slots::{Awaiting, Outcome};
 use std::num::TryFromIntError;
 
-/// Requirements of a step's outcome on its commit, in addition to the step.
+/// Events required after a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Due {
-    /// Win of the round after the step.
+    /// Round's win.
     pub win: Minor,
-    /// Change of the player's collection.
+    /// Change of the collection.
     pub collection: Option<Event>,
-    /// Immediately credited part of the win (ME-16).
+    /// Win credited at once (ME-16).
     pub credit: Option<Minor>,
     /// Whether the jackpot was hit.
     pub hit: bool,
@@ -20,12 +20,8 @@ pub struct Due {
 }
 
 impl Due {
-    /// Derives the requirements from an outcome and its change of the collection. The jackpot can be hit only if the bet
-    /// contributed to it.
-    ///
-    /// # Errors
-    /// The win exceeds the range of cash.
-    /// The win is no amount of cash.
+    /// Derives the events. The jackpot can be hit only if the bet contributed. Fails if the win exceeds the range of
+    /// cash.
     pub fn of(outcome: &Outcome, contributed: bool, collection: Option<Event>) -> Result<Self, TryFromIntError> {
         let credit = i64::try_from(outcome.credited_minor).map(Minor)?;
         Ok(Self {
@@ -37,7 +33,7 @@ impl Due {
         })
     }
 
-    /// Appends the events after a round's step. `pool` is the pool to which the bet contributed.
+    /// Appends the events. `pool` is the pool of the bet's contribution.
     pub fn add_to(self, round: u64, pool: Option<SmolStr>, events: &mut Vec<Event>) {
         events.extend(self.collection);
         if let Some(amount) = self.credit {

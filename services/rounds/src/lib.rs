@@ -1,13 +1,10 @@
-//! Rounds: conversion and computation shared by play, display, voids, reports and audits.
+//! Rounds: computation shared by play, display, voids, reports and audits. No I/O, no clock.
 //!
-//! - [`live`]: rounds in the engine, opened and resolved from the log; `terms`: their conditions; [`draws`]: seeds of their steps;
-//! - [`collection`]: figures carried between rounds;
-//! - [`check`]: verification of playing commits;
-//! - [`due`]: events required by a step's outcome;
-//! - [`view`]: rounds folded from commits; `award`: their jackpots;
-//! - [`shown`]: displayed figures that are not in the log; [`wire`]: rounds as messages.
-//!
-//! Pure: no I/O, no clock. The crate depends on the log's messages, because stakes, choices and outcomes are logged as messages.
+//! - [`live`], `terms`, [`draws`]: rounds resolved in the engine, their conditions and seeds
+//! - [`collection`]: figures carried between rounds
+//! - [`check`], [`due`]: verification of playing commits, events required by an outcome
+//! - [`view`], `award`: rounds folded from commits, their jackpots
+//! - [`shown`], [`wire`]: displayed figures that are not in the log, messages
 
 pub mod award;
 pub mod check;

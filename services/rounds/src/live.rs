@@ -1,6 +1,5 @@
-//! Rounds in the engine, new or rebuilt from the log with their original model.
-//!
-//! The log has a step's choice and outcome as encoded [`v1::Choice`] and [`v1::Outcome`].
+//! Rounds in the engine, new or rebuilt from the log with their original model. Choices and outcomes are logged as
+//! [`v1::Choice`] and [`v1::Outcome`].
 
 use crate::{
     draws::{DealtOf, KeyLost, seed_of},
@@ -17,10 +16,10 @@ use motherlode_proto::{
 use motherlode_slots::{self as slots, Choice, ChoiceRefused, Draws, Game, Outcome, Round, Seed, Stake, Terms};
 use prost::Message;
 
-/// Reason why a logged round can't be resolved.
+/// Failure to resolve a logged round.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unresolvable {
-    /// This binary lacks the game or version.
+    /// Unknown game or version.
     #[error("unknown game {game} {rules_version}")]
     UnknownGame {
         /// Game.
@@ -28,40 +27,37 @@ pub enum Unresolvable {
         /// Rules version.
         rules_version: String,
     },
-    /// This binary has another model of the version.
+    /// Other model of the version.
     #[error("model {logged} of {game} is unknown: this binary has {known}")]
     UnknownModel {
         /// Game.
         game: String,
-        /// SHA-256 of the round's model.
+        /// Round's model, SHA-256.
         logged: String,
-        /// SHA-256 of this binary's model.
+        /// This binary's model, SHA-256.
         known: String,
     },
-    /// The game doesn't offer the stake.
+    /// Stake not offered.
     #[error("the game refuses the stake: {0}")]
     Stake(#[from] slots::StakeRefused),
-    /// The round doesn't await the choice.
+    /// Choice not awaited.
     #[error("the round refuses the choice: {0}")]
     Choice(#[from] ChoiceRefused),
-    /// The step is logged as automatic with another choice than the game's rule.
+    /// Automatic step that differs from the game's rule.
     #[error("the step is logged as automatic, but the game's rule chooses {rule:?}")]
     NotByRule {
-        /// Choice of the rule; `None` if it has none, as for the bet.
+        /// Choice of the rule, if any.
         rule: Option<Choice>,
     },
-    /// The key of a used draw is unavailable.
+    /// Unavailable key of a used draw.
     #[error(transparent)]
     KeyLost(#[from] KeyLost),
-    /// A message is malformed.
+    /// Malformed message.
     #[error(transparent)]
     Malformed(#[from] Malformed),
 }
 
-/// Game of a logged round, with the original model.
-///
-/// # Errors
-/// This binary does not have it.
+/// Returns a logged round's game with the same model.
 pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable> {
     let game = slots::game(&started.game, &started.rules_version).ok_or_else(|| Unresolvable::UnknownGame {
         game: started.game.to_string(),
@@ -77,7 +73,7 @@ pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable
     Ok(game)
 }
 
-/// Returns whether a logged choice is a turn of the gamble, whose mean return is its stake, or its end.
+/// Returns whether a logged choice belongs to the gamble, which keeps the mean return.
 #[must_use]
 pub fn is_gamble(choice: &[u8]) -> bool {
     let kind = v1::Choice::decode(choice).ok().and_then(|choice| choice.kind);
@@ -86,7 +82,7 @@ pub fn is_gamble(choice: &[u8]) -> bool {
 
 /// Round in play.
 pub struct Live {
-    /// Game of the round.
+    /// Game.
     pub game: &'static dyn Game,
     /// Stake.
     pub stake: Stake,
@@ -96,29 +92,20 @@ pub struct Live {
 }
 
 impl Live {
-    /// Starts a new round, which awaits [`Choice::Spin`].
-    ///
-    /// # Errors
-    /// First fault of the stake.
+    /// Starts a round. Fails with the first fault of the stake.
     pub fn begin(game: &'static dyn Game, stake: Stake, terms: Terms) -> Result<Self, slots::StakeRefused> {
         let round = game.open(&stake, &terms)?;
         Ok(Self { game, stake, terms, round })
     }
 
     /// Opens a logged round at its bet.
-    ///
-    /// # Errors
-    /// See [`Unresolvable`].
     pub fn open(started: &RoundStarted) -> Result<Self, Unresolvable> {
         let game = game_of(started)?;
         let (stake, terms) = terms_from_log(terms_of(started)?, game.carries(), started.coin_value, started.currency)?;
         Ok(Self::begin(game, stake, terms)?)
     }
 
-    /// Rebuilds an open round by resolving its logged steps. `name` is the round's name.
-    ///
-    /// # Errors
-    /// See [`Unresolvable`].
+    /// Resolves the logged steps of an open round.
     pub fn rebuild(open: &OpenRound, name: &str, dealt_of: &DealtOf<'_>) -> Result<Self, Unresolvable> {
         let (mut live, mut outcome) = (Self::open(&open.started)?, Outcome::default());
         for (step, number) in open.steps.iter().zip(1..) {
@@ -127,39 +114,30 @@ impl Live {
         Ok(live)
     }
 
-    /// Awaited step.
+    /// Returns the awaited step.
     #[must_use]
     pub fn awaiting(&self) -> slots::Awaiting {
         self.round.awaiting()
     }
 
-    /// Choice of the game's rule; `None` for a finished round and before the bet.
+    /// Returns the choice of the game's rule; `None` before the bet and after the end.
     #[must_use]
     pub fn automatic(&self) -> Option<Choice> {
         self.round.automatic().filter(|choice| *choice != Choice::Spin)
     }
 
-    /// Resolves a step into `outcome`.
-    ///
-    /// # Errors
-    /// The round does not await the choice; no draw was consumed.
+    /// Resolves a step into `outcome`. Fails without a draw if the choice is not awaited.
     pub fn resolve(&mut self, choice: &Choice, seed: Seed, outcome: &mut Outcome) -> Result<(), ChoiceRefused> {
         self.round.resolve(choice, &mut Draws::from_seed(seed), outcome)
     }
 
     /// Resolves a step from its seed and logged choice.
-    ///
-    /// # Errors
-    /// See [`Unresolvable`].
     pub fn again(&mut self, seed: Seed, choice: &[u8], outcome: &mut Outcome) -> Result<(), Unresolvable> {
         let choice = choice_from_wire(&v1::Choice::decode(choice).map_err(Malformed::from)?)?;
         Ok(self.resolve(&choice, seed, outcome)?)
     }
 
-    /// Resolves a logged step from its seed; an automatic one must have the choice of the game's rule (PL-03).
-    ///
-    /// # Errors
-    /// See [`Unresolvable`].
+    /// Resolves a logged step; an automatic one must follow the game's rule (PL-03).
     pub fn logged(&mut self, step: &StepResolved, seed: Seed, outcome: &mut Outcome) -> Result<(), Unresolvable> {
         if step.automatic.is_some() {
             let rule = self.automatic();
@@ -170,7 +148,7 @@ impl Live {
         self.again(seed, &step.choice, outcome)
     }
 
-    /// Appends an outcome of the round in the log's encoding to `bytes`.
+    /// Appends an outcome in the log's encoding.
     pub fn write(&self, outcome: &Outcome, bytes: &mut Vec<u8>) {
         write_outcome(self.game, outcome, bytes);
     }

@@ -1,8 +1,8 @@
-//! Names of rounds, which are inputs of their seeds.
+//! Round names, which are inputs of seeds.
 
 use motherlode_books::{StreamId, digits};
 
-/// Name of a player's round.
+/// Returns the name of a player's round.
 #[must_use]
 pub fn round_name(stream: &StreamId, number: u64) -> String {
     match stream {

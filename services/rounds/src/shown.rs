@@ -1,18 +1,13 @@
-//! Displayed figures that are not in logged outcomes: names of special wins, mean coin value of a collection, and, after the round,
-//! contents of unopened objects (ME-05, DM-12, NP-12).
-//!
-//! They are derived by resolving the round again if needed, in microseconds per step. So logged outcomes keep their bytes.
+//! Displayed figures that are not in logged outcomes: names of special wins, mean coin values, and unopened objects
+//! after the round (ME-05, DM-12, NP-12). Resolving the round again derives them, in microseconds per step.
 
 use crate::live::{Live, Unresolvable};
 use motherlode_books::{CoinValue, RoundStarted, StepResolved};
 use motherlode_proto::round::v1::{self, MarkKind};
 use motherlode_slots::{self as slots, Game, MeanCoin, Seed, par};
 
-/// Completes the outcomes of a round's steps, given all seeds from the first; stops at the first missing seed. `over`: no choice is
-/// left in the round, so hidden values may be shown.
-///
-/// # Errors
-/// This binary does not have the game, or a step is invalid; some outcomes may be completed.
+/// Completes outcomes. From the first missing seed on, they only get names of special wins. `over` allows hidden
+/// values. On errors, some outcomes may be completed.
 pub fn complete<'a>(
     started: &RoundStarted,
     steps: impl Iterator<Item = (Option<Seed>, &'a StepResolved, &'a mut v1::Outcome)>,
@@ -43,7 +38,7 @@ pub fn adds(resolved: &slots::Outcome, over: bool) -> bool {
         || resolved.marks.iter().any(|mark| mark.kind == slots::MarkKind::Mystery)
 }
 
-/// Adds the figures missing in a logged outcome. `over` as in [`complete`].
+/// Adds the figures missing in a logged outcome. `over` allows hidden values.
 pub fn add(game: &dyn Game, resolved: &slots::Outcome, outcome: &mut v1::Outcome, over: bool) {
     name_special_wins(game, outcome);
     outcome.mean_coin_value = resolved.mean_coin.map(mean_to_wire);

@@ -1,25 +1,22 @@
-//! Terms of a round, logged with its bet so that it replays from its own commits.
+//! Terms of a round, logged with its bet.
 
 use motherlode_books::{CoinValue, Currency, FxRate, MoneyError, Nano, RoundStarted, RoundTerms};
 use motherlode_proto::convert::Malformed;
 use motherlode_slots::{Carried, Carries, Game, Stake, Terms};
 
-/// Worth of a currency's minor unit in millionths of its major unit: 10,000 for a cent.
+/// Returns a minor unit in millionths of the major unit.
 #[must_use]
 pub fn minor_micros(currency: Currency) -> u64 {
     10_u64.pow(CoinValue::DIGITS.saturating_sub(currency.digits()))
 }
 
-/// Gamble limit of a game in minor units of a currency, at the bet's rate, rounded down (ME-14).
-///
-/// # Errors
-/// [`MoneyError::OutOfRange`] if the limit exceeds the range of amounts in the currency.
+/// Returns the gamble limit in minor units at a rate, rounded down (ME-14).
 pub fn gamble_max_minor(game: &dyn Game, currency: Currency, rate: FxRate) -> Result<u64, MoneyError> {
     let most = rate.minor_within(Nano::major(game.gamble_max_eur().into()), currency)?;
     u64::try_from(most.0).map_err(|_| MoneyError::OutOfRange)
 }
 
-/// Logged form of stake and terms, without a witch. `carries` are the game's figures.
+/// Converts stake and terms for the log.
 #[must_use]
 pub fn terms_to_log(stake: &Stake, terms: &Terms, carries: Carries) -> RoundTerms {
     RoundTerms {
@@ -34,18 +31,12 @@ pub fn terms_to_log(stake: &Stake, terms: &Terms, carries: Carries) -> RoundTerm
     }
 }
 
-/// Logged stake and terms of a round.
-///
-/// # Errors
-/// Missing or unreadable terms.
+/// Returns a round's logged stake and terms.
 pub fn terms_of(started: &RoundStarted) -> Result<&RoundTerms, Malformed> {
     started.stake.terms().ok_or(Malformed::Field("stake"))
 }
 
-/// Stake and terms from their logged form. `carries` are the game's figures.
-///
-/// # Errors
-/// Wrong number of figures.
+/// Converts logged stake and terms. Fails on a wrong number of figures.
 pub fn terms_from_log(
     terms: &RoundTerms,
     carries: Carries,

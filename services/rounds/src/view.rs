@@ -20,16 +20,16 @@ use motherlode_slots::Seed;
 use prost::Message;
 use std::collections::BTreeMap;
 
-/// Round as known from commits (PL-05).
+/// Round of a player (PL-05).
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundView {
     /// Name, `operator/player/number`.
     pub name: String,
-    /// Bet: game, stake, session, campaign, contribution.
+    /// Bet.
     pub started: RoundStarted,
-    /// Terms: lines, coins, offered wins, carried figures.
+    /// Terms.
     pub terms: RoundTerms,
-    /// Picked witch as number of [`v1::Witch`] (BW-05); 0 for none.
+    /// Picked [`v1::Witch`] (BW-05), or 0.
     pub witch: u32,
     /// Position of the bet.
     pub position: u64,
@@ -39,47 +39,47 @@ pub struct RoundView {
     pub balance_before: Minor,
     /// Steps.
     pub steps: Vec<StepView>,
-    /// Part of the win credited before settlement (ME-16).
+    /// Win credited before settlement (ME-16).
     pub credited: Minor,
-    /// Settled win; `None` while open or if voided before.
+    /// Settled win.
     pub settled: Option<Minor>,
-    /// Void, if any.
+    /// Void.
     pub voided: Option<VoidView>,
     /// Jackpots.
     pub jackpots: Vec<JackpotView>,
 }
 
-/// A step of a round.
+/// Step of a round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepView {
-    /// Position of its commit.
+    /// Commit's position.
     pub position: u64,
-    /// Time of its commit, Unix milliseconds.
+    /// Commit's time, Unix milliseconds.
     pub time_ms: i64,
     /// Logged step.
     pub logged: StepResolved,
-    /// Seed, logged or derived from the revealed value; `None` before that (NP-12).
+    /// Seed, if logged or revealed (NP-12).
     pub seed: Option<Seed>,
-    /// Sealed draw of the seed; `None` for a logged seed.
+    /// Sealed draw.
     pub draw: Option<StepDraw>,
     /// Choice.
     pub choice: v1::Choice,
     /// Outcome; empty if malformed.
     pub outcome: v1::Outcome,
-    /// Decoding error of the outcome.
+    /// Decoding error.
     pub malformed: Option<Malformed>,
-    /// Change of the player's collection in the same commit.
+    /// Change of the collection.
     pub collection: Option<Event>,
-    /// Actor's remark, if the step closes the round for its player.
+    /// Actor's remark on a step that closes the round for its player.
     pub reference: String,
-    /// Balance before its commit, in the round's currency.
+    /// Balance before the commit.
     pub balance_before: Minor,
     /// Balance after the commit.
     pub balance_after: Minor,
 }
 
 impl StepView {
-    /// Keys and new values of the collection figures changed by the commit.
+    /// Returns the changed collection figures.
     #[must_use]
     pub fn collected(&self) -> &[(SmolStr, i64)] {
         match &self.collection {
@@ -100,35 +100,35 @@ pub struct VoidView {
     pub reference: String,
     /// Refunded bet.
     pub refund: Minor,
-    /// Part of the win taken back, limited by the balance.
+    /// Win taken back, limited by the balance.
     pub win_taken_back: Minor,
-    /// Position of its commit.
+    /// Commit's position.
     pub position: u64,
-    /// Time of its commit, Unix milliseconds.
+    /// Commit's time, Unix milliseconds.
     pub time_ms: i64,
-    /// Balance after the commit, in the round's currency.
+    /// Balance after the commit.
     pub balance_after: Minor,
 }
 
-/// Jackpot hit by a round.
+/// Jackpot hit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JackpotView {
     /// Pool.
     pub pool: SmolStr,
-    /// Position of the hit.
+    /// Hit's position.
     pub hit: u64,
-    /// State of the award.
+    /// Award.
     pub award: Award,
 }
 
 impl RoundView {
-    /// Win after the latest step.
+    /// Returns the win after the latest step.
     #[must_use]
     pub fn win(&self) -> Minor {
         self.steps.last().map_or(Minor::ZERO, |step| step.logged.win)
     }
 
-    /// State of the round.
+    /// Returns the state.
     #[must_use]
     pub fn state(&self) -> v1::RoundState {
         match (&self.voided, self.settled) {
@@ -138,14 +138,14 @@ impl RoundView {
         }
     }
 
-    /// Balance after the latest commit.
+    /// Returns the balance after the latest commit.
     #[must_use]
     pub fn balance_after(&self) -> Minor {
         let step = || self.steps.last().map(|step| step.balance_after);
         self.voided.as_ref().map(|void| void.balance_after).or_else(step).unwrap_or(self.balance_before)
     }
 
-    /// Non-zero figures carried into the round; empty if this program lacks the game.
+    /// Returns the non-zero figures carried into the round; empty if this program lacks the game.
     #[must_use]
     pub fn carried(&self) -> Vec<(&'static str, i64)> {
         let keys = game_of(&self.started).map_or(&[][..], |game| game.carries().keys);
@@ -153,11 +153,8 @@ impl RoundView {
         figures.filter(|(_, value)| *value != 0).collect()
     }
 
-    /// Adds figures to the outcomes by resolving the round again, without hidden values (NP-12). Steps of an open round are
-    /// resolved as far as their dealt values are available, and their seeds are not disclosed.
-    ///
-    /// # Errors
-    /// This binary does not have the game, or a step is invalid; some outcomes may be completed.
+    /// Adds displayed figures without hidden values (NP-12), up to the first unavailable dealt value. On errors, some
+    /// outcomes may be completed.
     pub fn complete(&mut self, dealt_of: &DealtOf<'_>) -> Result<(), Unresolvable> {
         let over = self.state() != v1::RoundState::Open;
         let name = &self.name;
@@ -173,7 +170,6 @@ impl RoundView {
         shown::complete(&self.started, steps, over)
     }
 
-    /// Adds the dealt values of sealed steps, revealed at the end of the round.
     fn reveal(&mut self, dealt: &[Dealt]) {
         let name = &self.name;
         let sealed = self.steps.iter_mut().filter(|step| step.draw.is_some());
@@ -183,7 +179,6 @@ impl RoundView {
         }
     }
 
-    /// Adds an event of the player's commit.
     fn add(&mut self, logged: &Logged, event: &Event, balance_before: Minor) -> Result<(), Malformed> {
         let commit = &logged.commit;
         let (number, currency) = (self.started.round, self.started.currency);
@@ -246,27 +241,24 @@ impl RoundView {
     }
 }
 
-/// Folds a player's commits, in order, into one round. Other commits provide the balance before the round's next one.
+/// Folds a player's commits, in order, into one round. Other commits update the balance and the picked witch.
 pub struct Fold {
     number: u64,
-    /// Balance after the latest commit, in the round's currency.
+    /// After the latest commit, in the round's currency.
     balance: Minor,
-    /// Latest picked witch by game, for rounds of older logs without it.
+    /// Picked witch by game, for older logs without it in the terms.
     witches: BTreeMap<SmolStr, u32>,
     view: Option<RoundView>,
 }
 
 impl Fold {
-    /// Starts folding the player's round of this number.
+    /// Starts with a round number.
     #[must_use]
     pub fn new(number: u64) -> Self {
         Self { number, balance: Minor::ZERO, witches: BTreeMap::new(), view: None }
     }
 
     /// Adds the player's next commit.
-    ///
-    /// # Errors
-    /// A choice or the terms can't be decoded.
     pub fn add(&mut self, logged: &Logged) -> Result<(), Malformed> {
         for event in &logged.commit.events {
             match (event, &mut self.view) {
@@ -286,7 +278,7 @@ impl Fold {
         Ok(())
     }
 
-    /// Round so far; `None` without its bet.
+    /// Returns the round; `None` without its bet.
     #[must_use]
     pub fn view(self) -> Option<RoundView> {
         self.view
@@ -318,8 +310,7 @@ impl Fold {
     }
 }
 
-/// Total change of the account in a currency by rounds that begin in these events. Wider than an amount, because an unverified log
-/// can hold any values.
+/// Sums account changes of rounds that begin here. Wider than an amount, since an unverified log can have any values.
 fn moved<'a>(events: impl Iterator<Item = &'a Event>, currency: Currency) -> i128 {
     let (mut moved, mut credited) = (0_i128, BTreeMap::new());
     for event in events {
@@ -344,12 +335,12 @@ fn moved<'a>(events: impl Iterator<Item = &'a Event>, currency: Currency) -> i12
     moved
 }
 
-/// Returns whether an event changes a collection of the game. A picked witch has no scope.
+/// Ignores the picked witch.
 fn plays_with(event: &Event, of: &str) -> bool {
     matches!(event, Event::CollectionChanged { game, scope, .. } if game == of && !scope.is_empty())
 }
 
-/// Balance of a player after a commit; 0 without an account in the currency.
+/// Returns a player's balance after a commit; 0 without an account.
 #[must_use]
 pub fn balance_after(logged: &Logged, currency: Currency) -> Minor {
     logged.balances_after.iter().find(|(of, _)| *of == currency).map_or(Minor::ZERO, |(_, amount)| *amount)

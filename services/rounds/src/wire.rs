@@ -1,4 +1,4 @@
-//! Rounds and their parts as messages (PL-05).
+//! Rounds as messages (PL-05).
 
 use crate::{
     award::Award,
@@ -25,7 +25,7 @@ pub fn timestamp(unix_ms: i64) -> Timestamp {
     Timestamp { seconds: unix_ms.div_euclid(1000), nanos }
 }
 
-/// Account of a player in a currency; empty names for other streams.
+/// Returns a player's account; empty names for other streams.
 #[must_use]
 pub fn account_of(stream: &StreamId, currency: Currency) -> Account {
     let (operator_id, player_id) = match stream {
@@ -48,7 +48,7 @@ pub fn jackpot(of: &JackpotView) -> JackpotWin {
     JackpotWin { state: state.into(), pool_id: of.pool.to_string(), hit_position: of.hit, amount }
 }
 
-/// Converts a player's round.
+/// Converts a round.
 #[must_use]
 pub fn round(view: RoundView, stream: &StreamId) -> Round {
     let currency = view.started.currency;
@@ -114,13 +114,11 @@ fn step(of: StepView, currency: Currency) -> Step {
     }
 }
 
-/// Converts the sealed draw of a step.
 fn draw(of: StepDraw) -> Draw {
     let bytes = |bytes: Option<[u8; 32]>| bytes.map_or_else(Vec::new, |bytes| bytes.to_vec());
     Draw { number: of.name.number, client_seed: of.client_seed, seal: bytes(of.seal), dealt: bytes(of.dealt) }
 }
 
-/// Converts the void of a round with its credited amount.
 fn void(of: VoidView, credited: Minor, currency: Currency) -> Void {
     Void {
         reason: of.reason,

@@ -1,5 +1,4 @@
-//! The answer to a step: what is known of it where the step is decided or read from the log. The rest, most of it, is in the step's
-//! commit, and the answer is written from there.
+//! Answer to a step. Most of it is written from the step's commit.
 
 use motherlode_books::{Currency, Dealt, Event, Minor, RoundStarted, Seal, SmolStr, StepResolved};
 use motherlode_ledger::{balance_after, fields::round_name};
@@ -10,9 +9,9 @@ use motherlode_proto::{
 };
 use prost::Message;
 
-/// The answer to a step, but for what its commit says.
+/// Parts of an answer outside of the step's commit.
 pub(crate) struct Answer {
-    /// The seal that the step's commit holds.
+    /// Seal in the step's commit.
     seal: Option<Seal>,
     round: u64,
     step: u32,
@@ -20,30 +19,29 @@ pub(crate) struct Answer {
     bet: Minor,
     campaign: Option<SmolStr>,
     state: RoundState,
-    /// The outcome as it's shown, where that is more than the log has of it.
+    /// Outcome with more than the log has.
     shown: Option<Box<Outcome>>,
 }
 
-/// A [`Played`], encoded.
+/// Encoded [`Played`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlayedBytes(pub(crate) Vec<u8>);
 
 impl PlayedBytes {
-    /// Its bytes.
+    /// Returns the bytes.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 
-    /// The message.
     pub(crate) fn message(&self) -> Played {
-        // It was written here.
+        // The bytes were encoded here.
         Played::decode(&*self.0).unwrap_or_default()
     }
 }
 
 impl Answer {
-    /// To a step of a round; `shown`: its outcome, where more is shown of it than the log has; `over`: it settled the round.
+    /// Creates it for a step. `over`: the step settled the round.
     pub(crate) fn of(started: &RoundStarted, step: &StepResolved, shown: Option<Box<Outcome>>, over: bool) -> Self {
         Self {
             seal: sealed(step),
@@ -57,17 +55,16 @@ impl Answer {
         }
     }
 
-    /// Whether it's the answer to the step that the log has: another attempt of the request may have come first, on another
-    /// draw. Each draw has a seal of its own.
+    /// Returns whether it belongs to the logged step. Another attempt of the request, with another seal, may have been
+    /// first.
     pub(crate) fn is_to(&self, step: &StepResolved) -> bool {
         self.seal.is_some() && (self.seal, self.round, self.step) == (sealed(step), step.round, step.step)
     }
 
-    /// Completed by the commit of its step.
     pub(crate) fn completed(&self, logged: &Logged, step: &StepResolved, jackpot: Option<&JackpotWin>) -> PlayedBytes {
         let commit = &logged.commit;
         let balance = match commit.events.first() {
-            // The operator keeps the money: what its wallet told before any win.
+            // Reported by the wallet before any win.
             Some(Event::DebitConfirmed { told, .. }) => *told,
             _ => balance_after(logged, self.currency),
         };
@@ -91,7 +88,6 @@ impl Answer {
     }
 }
 
-/// The dealt values that a commit reveals.
 fn revealed(events: &[Event]) -> &[Dealt] {
     let dealt = events.iter().find_map(|event| match event {
         Event::DrawsRevealed { dealt, .. } => Some(dealt.as_slice()),
@@ -100,7 +96,7 @@ fn revealed(events: &[Event]) -> &[Dealt] {
     dealt.unwrap_or_default()
 }
 
-/// The seal of the draw after a step's; none of older logs.
+/// Returns the seal of the next draw; older logs have none.
 fn sealed(step: &StepResolved) -> Option<Seal> {
     step.draw.as_ref().map(|draw| draw.next_seal)
 }

@@ -1,4 +1,4 @@
-//! The spin service as the calls share it: what it plays on, and how a step is decided, logged and answered.
+//! State shared by all calls, and the path of a step: decide, append, answer.
 
 use crate::{
     answer::PlayedBytes,
@@ -22,7 +22,7 @@ use motherlode_wallet::Wallets;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tonic::metadata::MetadataMap;
 
-/// The service.
+/// Spin service.
 #[derive(Clone)]
 pub struct SpinApi {
     pub(crate) ledgers: Ledgers,
@@ -32,22 +32,17 @@ pub struct SpinApi {
     pub(crate) registry: SessionRegistry,
     pub(crate) pace: Pace,
     pub(crate) waits: Waits,
-    /// A player's balance when demo play begins, in minor units of play money.
+    /// Initial balance of demo play.
     pub(crate) demo_balance: Minor,
-    /// Which currencies and coin values take bets.
     pub(crate) ladders: Arc<Ladders>,
-    /// Superseded rules versions that take new bets (PL-41).
     pub(crate) superseded: SupersededRules,
-    /// Of operators that keep their players' money.
     pub(crate) wallets: Wallets,
-    /// The most that operators' open campaigns may cost, in EUR, by operator (PL-36); who isn't there has no such limit.
+    /// Caps on open campaigns, in EUR (PL-36).
     pub(crate) campaign_caps: Arc<BTreeMap<String, Nano>>,
 }
 
-/// Decides a step with a draw.
 type Decide<'a> = dyn Fn(&State, &Drawing<'_>) -> Result<Decided, Undecided> + Sync + 'a;
 
-/// The request that is played: whose it is, its name, and what it says of its draw.
 struct Named<'a> {
     stream: &'a StreamId,
     request_id: &'a str,
@@ -56,8 +51,8 @@ struct Named<'a> {
 }
 
 impl SpinApi {
-    /// Plays on the ledgers, with draws of a dealer; answers to hits wait for their award as long as said. At the stop
-    /// streams take no more calls, answer those they have taken, and end.
+    /// Creates the service. Answers to jackpot hits wait at most `award_wait_max` for the award. After the stop,
+    /// streams answer their open calls and end.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, dealer: Dealer, award_wait_max: Duration, stop: Stop) -> Self {
         let ledgers = ledgers.into();
@@ -79,76 +74,67 @@ impl SpinApi {
         }
     }
 
-    /// With other limits of sessions than the default, shared by so many operators, and with what jurisdictions and operators
-    /// allow.
+    /// Sets limits, number of operators and profiles.
     #[must_use]
     pub fn with_sessions(self, limits: SessionLimits, operators: usize, profiles: Profiles) -> Self {
         Self { registry: SessionRegistry::new(self.ledgers.clone(), limits, operators, profiles), ..self }
     }
 
-    /// The rules that a new bet is placed under; in a session it is an action of the session.
-    ///
-    /// # Errors
-    /// The bet's rules version is superseded, or its session refuses it.
+    /// Returns the rules of a new bet, which counts as an action in its session. Fails on a superseded version.
     pub(crate) fn rules_for(&self, bet: &Bet) -> Result<PlayRules, Refusal> {
         superseded::check(&self.superseded, bet)?;
         self.registry.rules_for(bet.session, &bet.account.stream, (bet.game.name(), bet.account.currency))
     }
 
-    /// Refuses a request about a player that was cancelled.
-    ///
-    /// # Errors
-    /// REQUEST_CANCELLED, or the log cannot be read.
+    /// Fails with REQUEST_CANCELLED if the request was cancelled.
     pub(crate) fn check_not_cancelled(&self, stream: &StreamId, request_id: &str) -> Result<(), Refusal> {
-        // No request of a caller has this fingerprint.
+        // Callers' requests never have this fingerprint.
         match self.ledgers.of(stream)?.find(stream, request_id, InternalRequest::FINGERPRINT) {
             Ok(_) | Err(AppendError::RequestIdReused { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// The time where a stream lives.
     pub(crate) fn now(&self, stream: &StreamId) -> Result<Now, Refusal> {
         self.ledgers.of(stream).map(Now::of)
     }
 
-    /// With other times to wait for players than the games' own.
+    /// Sets waiting times.
     #[must_use]
     pub fn with_waits(self, waits: Waits) -> Self {
         Self { waits, ..self }
     }
 
-    /// With other currencies and coin ladders than those that come with the games.
+    /// Sets coin ladders.
     #[must_use]
     pub fn with_ladders(self, ladders: Arc<Ladders>) -> Self {
         Self { ladders, ..self }
     }
 
-    /// With superseded rules versions that take new bets (PL-41).
+    /// Sets superseded versions that accept bets (PL-41).
     #[must_use]
     pub fn with_superseded(self, superseded: SupersededRules) -> Self {
         Self { superseded, ..self }
     }
 
-    /// With the wallets of operators that keep their players' money (PL-31).
+    /// Sets the wallets (PL-31).
     #[must_use]
     pub fn with_wallets(self, wallets: Wallets) -> Self {
         Self { wallets, ..self }
     }
 
-    /// With caps on what operators' open campaigns may cost (PL-36).
+    /// Sets campaign caps (PL-36).
     #[must_use]
     pub fn with_campaign_caps(self, caps: impl IntoIterator<Item = (String, Nano)>) -> Self {
         Self { campaign_caps: Arc::new(caps.into_iter().collect()), ..self }
     }
 
-    /// With another balance of play money to begin demo play with than the default of 1,000.00.
+    /// Sets the initial balance of demo play; the default is 1,000.00.
     #[must_use]
     pub fn with_demo_balance(self, demo_balance: Minor) -> Self {
         Self { demo_balance, ..self }
     }
 
-    /// Bets and spins.
     pub(crate) async fn spin(
         &self,
         caller: &Caller,
@@ -158,7 +144,6 @@ impl SpinApi {
         self.bet(&Bet::parse(caller, &self.ledgers, &self.ladders, request)?, metadata).await
     }
 
-    /// Bets and spins, once checked.
     pub(crate) async fn bet(&self, bet: &Bet, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
         if let Some(wallet) = self.wallets.of(&bet.account.stream) {
             return self.bet_seamless(wallet, bet, metadata).await;
@@ -166,7 +151,7 @@ impl SpinApi {
         self.bet_here(bet, metadata, None).await
     }
 
-    /// Bets with what is in the player's account, or with a debit that the operator's wallet has confirmed.
+    /// Plays a bet from the account, or with a debit confirmed by the wallet.
     pub(crate) async fn bet_here(
         &self,
         bet: &Bet,
@@ -188,7 +173,6 @@ impl SpinApi {
         self.play(&named, metadata, (&state, &decide)).await
     }
 
-    /// Goes on with a round.
     pub(crate) async fn choose(
         &self,
         caller: &Caller,
@@ -199,7 +183,6 @@ impl SpinApi {
         self.move_on(&play, metadata).await
     }
 
-    /// Goes on with a round, once checked.
     pub(crate) async fn move_on(&self, play: &Move, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
         let session = self.act(play.session, &play.round);
         let state = |books: &Books| State::of_player(books, &play.round.stream);
@@ -212,7 +195,7 @@ impl SpinApi {
         self.play(&named, metadata, (&state, &decide)).await
     }
 
-    /// Admits a player's action in a round: by its session, if it names one; otherwise unless the game is held (BW-27).
+    /// Checks an action in a round by its session, or else that the game is not held (BW-27).
     pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
         let (stream, now) = (&round.stream, self.now(&round.stream)?);
         let game = self.ledgers.of(stream)?.books_of(stream, |books| {
@@ -232,8 +215,8 @@ impl SpinApi {
         Drawing { dealer: &self.dealer, client_seed, sealed: drawn.sealed }
     }
 
-    /// Copy the state out of the books, decide, append, answer; on a conflict again, with the same client seed. The caller's
-    /// deadline bounds the tries.
+    /// Decides, appends and answers a step. On a conflict it decides again with the same client seed, until the
+    /// caller's deadline.
     async fn play(
         &self,
         named: &Named<'_>,
@@ -254,7 +237,7 @@ impl SpinApi {
                     Err(error) if is_stale(&error) => continue,
                     Err(error) => return Err(error.into()),
                 },
-                // What was played once may be refused now: a repetition gets its answer all the same.
+                // A repetition is answered even if the request would be refused now.
                 Err(undecided) => match (ledger.find(stream, request_id, fingerprint)?, undecided) {
                     (Some(logged), _) => (logged, None),
                     (None, Undecided::Refused(refusal)) => return Err(refusal),
@@ -271,8 +254,7 @@ impl SpinApi {
     }
 }
 
-/// The player's state, a rate, a pool or a switch changed between the decision and its place in the log: decide again on
-/// what is true there.
+/// Returns whether the decision's state has changed.
 pub(crate) fn is_stale(error: &AppendError) -> bool {
     matches!(
         error,

@@ -1,12 +1,11 @@
-//! Autospin: a series of rounds that plays itself, as a stream (BW-25, BW-23, PL-07).
+//! Autospin: a series of rounds as a stream (BW-23, BW-25, PL-07).
 //!
-//! A series keeps nothing: its spins are logged under request ids that follow from the series' own, so the same request
-//! again gets the same answers and goes on where the log ends. It's driven by whoever reads the stream: when the reader
-//! goes, the series stops before its next spin. A round that waits for the player is followed in the log, not polled;
-//! cost while waiting: a look at the player's open rounds at each group commit.
+//! The request ids of its spins follow from the series' id, so a repeated request gets the same answers and continues
+//! after the last logged spin. If the reader disconnects, the series stops before its next spin. While a round waits
+//! for the player, the series follows the log: one lookup per group commit.
 //!
-//! Where the double is offered, a win that can be doubled stays open until the next spin, and counts for what it is. The
-//! series collects it before it spins; a series that stops before that leaves it to the player (BW-23).
+//! A win that can be doubled stays open until the next spin, and counts as won. The series collects it before that
+//! spin. If the series stops first, the player can still double or collect it (BW-23).
 
 use crate::{
     api::SpinApi,
@@ -29,51 +28,46 @@ use motherlode_slots::{AutoplayLoss, Choice};
 use std::time::Duration;
 use tonic::{Request, Status, metadata::MetadataMap};
 
-/// Longest request id of a series: with ".1000" behind it, it's still a request id.
+/// Longest request id of a series; `.1000` is appended.
 const REQUEST_ID_MAX: usize = 59;
 
 /// Longest pause between two rounds.
 const PAUSE_MS_MAX: u32 = 60_000;
 
-/// A series under way.
 struct Series {
     api: SpinApi,
     request_id: SmolStr,
-    /// The bet of every spin; its request id is that of the next.
+    /// Bet with the request id of the next spin.
     bet: Bet,
     progress: Autospin,
-    /// Spins begun.
+    /// Started spins.
     spins: u32,
     pause: Duration,
     next: Next,
-    /// The win that is to be collected before the next spin.
+    /// Win to collect before the next spin.
     waiting: Option<Waiting>,
-    /// Of the request that began it.
     metadata: MetadataMap,
 }
 
-/// A round whose win could be doubled.
+/// Round with a doublable win.
 struct Waiting {
     round: RoundId,
-    /// The step by which the series collects.
+    /// Collecting step.
     step: u32,
 }
 
-/// A round that is over as far as a series is concerned.
+/// Finished round, from the series' view.
 struct Counted {
     round: FinishedRound,
     waiting: Option<Waiting>,
 }
 
-/// The next move of a series.
 enum Next {
-    /// Says that a first bet could lose too much (DM-26).
+    /// Stops: the first bet could exceed the loss limit (DM-26).
     Prevented,
-    /// Spins.
     Spin,
-    /// Waits until the player, or the jackpot's award, has finished a round.
+    /// Waits until the round is finished and its award is priced.
     Finish(RoundId),
-    /// Nothing.
     Over,
 }
 
@@ -86,7 +80,7 @@ impl SpinApi {
         Ok(stream::unfold(series, |mut series| async move { series.step().await.map(|answer| (Ok(answer), series)) }))
     }
 
-    /// A round as it stands; read apart from the threads that answer.
+    /// Reads a round on a blocking thread.
     async fn shown(&self, round: &RoundId) -> Result<Option<Round>, Refusal> {
         let (ledger, stream, number) = (self.ledgers.of(&round.stream)?.clone(), round.stream.clone(), round.number);
         let read = tokio::task::spawn_blocking(move || rounds::read(&ledger, &stream, number)).await;
@@ -94,13 +88,13 @@ impl SpinApi {
         Ok(read?)
     }
 
-    /// Follows the log until a round only waits for the double, or is neither open nor waiting for its jackpot.
+    /// Waits until a round is finished, or only waits for the double.
     async fn finished(&self, round: &RoundId) -> Result<Counted, Refusal> {
         let ledger = self.ledgers.of(&round.stream)?;
         let mut head = ledger.head();
         let mut seen = None;
         loop {
-            // Of a round that is open, the latest step; none of one that is not.
+            // Position of an open round's latest step.
             let latest = ledger.books_of(&round.stream, |books| {
                 Some(books.player(&round.stream)?.open_round(round.number).map(|open| open.last_position))
             })?;
@@ -118,7 +112,7 @@ impl SpinApi {
         }
     }
 
-    /// Collects a win that waits for the double; false where the player has gone on with the round.
+    /// Collects a win. Returns false if the player has continued the round.
     async fn collect(&self, waiting: &Waiting, series: &SmolStr) -> Result<bool, Refusal> {
         let Waiting { round, step } = waiting;
         let request_id = InternalRequest::CollectInSeries { round: round.number, step: *step }.to_string();
@@ -141,7 +135,7 @@ impl SpinApi {
         };
         match self.move_on(&collect, &MetadataMap::new()).await {
             Ok(_) => Ok(true),
-            // The player was quicker.
+            // The player was faster.
             Err(refusal) if matches!(refusal.reason(), Reason::AlreadySettled | Reason::ChoiceNotAwaited) => Ok(false),
             Err(refusal) => Err(refusal),
         }
@@ -162,7 +156,7 @@ impl Series {
             return Err(Refusal::field("pause_ms", format!("must be at most {PAUSE_MS_MAX}")));
         }
         let bet = Bet::of_series(&caller, &api, request)?;
-        // Of a series that was played while autoplay was allowed, what was played is told again.
+        // A series played while autoplay was allowed is answered again.
         let first = Autospin::spin_request_id(request_id, 1);
         if api.ledgers.of(&bet.account.stream)?.find_position(&bet.account.stream, &first)?.is_none() {
             allowed(&api, &bet)?;
@@ -191,7 +185,6 @@ impl Series {
         })
     }
 
-    /// The next answer; none after the last.
     async fn step(&mut self) -> Option<AutospinResponse> {
         let stop = self.api.stop.clone();
         match std::mem::replace(&mut self.next, Next::Over) {
@@ -223,8 +216,8 @@ impl Series {
         }
     }
 
-    /// The pause before a spin: what was asked for, then what the jurisdiction asks for (PL-26). None before one that
-    /// was played already, and what was asked for not before the first.
+    /// Pauses as requested, except before the first spin, and then as the jurisdiction requires (PL-26). Skips logged
+    /// spins.
     async fn rest(&self) {
         if self.played_before() {
             return;
@@ -233,10 +226,10 @@ impl Series {
         if self.spins > 1 && !self.pause.is_zero() {
             tokio::time::sleep(self.pause).await;
         }
-        // The time left is the process's; what has passed meanwhile is looked up, not assumed.
+        // The remaining time is checked again after each sleep.
         let (bet, pace) = (&self.bet, &self.api.pace);
         let left = |rules: &PlayRules| {
-            // Who can't be read is told so by the bet itself.
+            // If the player can't be read, the bet fails with the reason.
             let (ledger, now) = (self.api.ledgers.of(stream).ok()?, self.api.now(stream).ok()?);
             ledger.books_of(stream, |books| rules.too_soon_by(books.player(stream)?, bet, pace, now)).ok().flatten()
         };
@@ -247,15 +240,13 @@ impl Series {
         }
     }
 
-    /// Whether the next spin is in the log already.
     fn played_before(&self) -> bool {
         let stream = &self.bet.account.stream;
         let ledger = self.api.ledgers.of(stream);
         ledger.is_ok_and(|ledger| matches!(ledger.find_position(stream, &self.bet.request_id), Ok(Some(_))))
     }
 
-    /// Refuses a series whose request id was cancelled or used for another request, before anything is drawn for it. The writer
-    /// has the last word.
+    /// Fails if the series' request id was cancelled or reused. The writer checks it again.
     fn not_cancelled(&self) -> Result<(), Refusal> {
         let stream = &self.bet.account.stream;
         self.api.ledgers.of(stream)?.find(stream, &self.request_id, self.bet.fingerprint)?;
@@ -276,7 +267,6 @@ impl Series {
         Ok(self.answer(Some(played), AutospinStop::Unspecified))
     }
 
-    /// Counts a round and goes on, or not.
     fn count(&mut self, played: Option<Played>, counted: Counted) -> AutospinResponse {
         let stop = match self.progress.finish(counted.round) {
             None => {
@@ -315,14 +305,13 @@ impl Series {
     }
 }
 
-/// Whether rounds may play themselves where the bet is placed. Where its session is over, the spin says so.
+/// Checks that autoplay is allowed. If the session is over, the spin itself is refused.
 fn allowed(api: &SpinApi, bet: &Bet) -> Result<(), Refusal> {
     api.rules_for(bet).map_or(Ok(()), |rules| rules.autoplay())
 }
 
 impl Bet {
-    /// The bet of each spin of a series. Its fingerprint is the series', so that a series of
-    /// the same name with other limits is another request.
+    /// Creates the bet of each spin. Its fingerprint covers the series with its limits.
     fn of_series(caller: &Caller, api: &SpinApi, request: &AutospinRequest) -> Result<Self, Refusal> {
         let spin = SpinRequest {
             request_id: request.request_id.clone(),
@@ -346,7 +335,6 @@ impl Bet {
     }
 }
 
-/// How a game keeps a loss limit.
 fn loss_stop(rule: AutoplayLoss, limit: Minor, bet: &Bet) -> Result<LossStop, Refusal> {
     Ok(match rule {
         AutoplayLoss::Passed => LossStop::Passed(limit),
@@ -359,7 +347,7 @@ fn loss_stop(rule: AutoplayLoss, limit: Minor, bet: &Bet) -> Result<LossStop, Re
     })
 }
 
-/// How a spin's round ended, where that's all there is to it, or all but the double.
+/// Returns how a spin ended, if only the double is left.
 fn finished_at_once(played: &Played) -> Result<Option<Counted>, Refusal> {
     let amount = |money: &Option<Money>| money.as_ref().map_or(Minor::ZERO, |it| Minor(it.amount_minor));
     let outcome = played.outcome.as_ref();
@@ -375,19 +363,19 @@ fn finished_at_once(played: &Played) -> Result<Option<Counted>, Refusal> {
         won => won.as_ref().map(|won| amount(&won.amount)),
     };
     let feature = outcome.is_some_and(|outcome| outcome.spins.len() > 1);
-    // A free round costs nothing (PL-18).
+    // Free rounds cost nothing (PL-18).
     let bet = if played.campaign_id.is_empty() { amount(&played.bet) } else { Minor::ZERO };
     Ok(Some(Counted { round: FinishedRound { bet, win: amount(&played.win), jackpot, feature }, waiting }))
 }
 
-/// The first step after which a win can be doubled: with it the round is over for the series, whatever the player does.
+/// Returns the first step after which a win can be doubled. The round is then over for the series.
 fn collectable(round: &Round) -> Option<usize> {
     let waits = |step: &Step| step.outcome.as_ref().is_some_and(|outcome| outcome.awaiting() == Awaiting::Double);
     round.steps.iter().position(waits)
 }
 
-/// How a round ended; none while it's open, but for the double, or a jackpot of it is not priced. Of a voided round only the
-/// jackpot counts (BW-19).
+/// Returns how a round ended; `None` while it is open, except for the double, or has an unpriced jackpot. A void leaves
+/// only the jackpot (BW-19).
 fn ended(round: &Round) -> Option<FinishedRound> {
     let collectable = collectable(round);
     let is_open = round.state() == RoundState::Open && collectable.is_none();
@@ -404,7 +392,7 @@ fn ended(round: &Round) -> Option<FinishedRound> {
         Some(steps) => (steps, steps.last().map_or(Minor::ZERO, |step| of(&step.win))),
         None => (round.steps.as_slice(), of(&round.win)),
     };
-    // Whatever follows the paid spin, but for the gamble, is a feature.
+    // Everything after the paid spin, except the gamble, is a feature.
     let windows = steps.iter().filter_map(|step| step.outcome.as_ref()).map(|outcome| outcome.spins.len());
     let feature = steps.len() > 1 || windows.sum::<usize>() > 1;
     let bet = if round.campaign_id.is_empty() { of(&round.bet) } else { Minor::ZERO };

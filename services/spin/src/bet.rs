@@ -1,4 +1,4 @@
-//! Requests to play, checked at the edge: what can be refused without looking at any state that changes.
+//! Checks of requests that don't depend on state.
 
 use crate::{
     free_rounds, session_id,
@@ -19,7 +19,7 @@ use motherlode_runtime::{Caller, Refusal};
 use motherlode_slots::{self as slots, Choice, Game, Ladders};
 use std::sync::Arc;
 
-/// A checked [`SpinRequest`].
+/// Checked [`SpinRequest`].
 pub(crate) struct Bet {
     pub(crate) request_id: SmolStr,
     pub(crate) fingerprint: [u8; 16],
@@ -27,29 +27,25 @@ pub(crate) struct Bet {
     pub(crate) game: &'static dyn Game,
     pub(crate) coin_value: CoinValue,
     pub(crate) stake: slots::Stake,
-    /// Coins staked in all.
+    /// Total coins staked.
     pub(crate) coins: u32,
     pub(crate) witch: Option<i64>,
     pub(crate) double: bool,
     pub(crate) session: Option<SessionId>,
     pub(crate) drawn: DrawnFor,
-    /// The campaign that it's a free round of.
+    /// Campaign of a free round.
     pub(crate) campaign: Option<SmolStr>,
-    /// The request id of the Autospin series that it's a spin of.
+    /// Autospin series.
     pub(crate) series: Option<SmolStr>,
-    /// The ladders on offer.
     pub(crate) ladders: Arc<Ladders>,
 }
 
-/// Whose stake a request plays.
 enum Staked<'a> {
-    /// The player's.
     Own(CoinValue, &'a Stake),
-    /// A campaign's.
     Granted(SmolStr),
 }
 
-/// A checked [`ChooseRequest`].
+/// Checked [`ChooseRequest`].
 pub(crate) struct Move {
     pub(crate) request_id: SmolStr,
     pub(crate) fingerprint: [u8; 16],
@@ -57,16 +53,16 @@ pub(crate) struct Move {
     pub(crate) choice: Choice,
     pub(crate) session: Option<SessionId>,
     pub(crate) drawn: DrawnFor,
-    /// The request id of the Autospin series that makes it.
+    /// Autospin series.
     pub(crate) series: Option<SmolStr>,
 }
 
-/// The parts of a request about its draw.
+/// Draw's part of a request.
 #[derive(Clone, Default)]
 pub(crate) struct DrawnFor {
-    /// The caller's part of the seed; empty where the request id serves.
+    /// Client seed; if empty, the request id is used.
     pub(crate) client_seed: Vec<u8>,
-    /// The seal that the request was made for.
+    /// Seal named by the request.
     pub(crate) sealed: Option<Seal>,
 }
 
@@ -84,7 +80,7 @@ impl DrawnFor {
 }
 
 impl Bet {
-    /// A bet that can be taken, as far as it's said in the request; a campaign's stake comes from the ledger.
+    /// Checks a request, with a free round's stake from the ledger.
     pub(crate) fn parse(
         caller: &Caller,
         ledgers: &Ledgers,
@@ -98,7 +94,9 @@ impl Bet {
             id => Some(fields::id("campaign_id", id)?.into()),
         };
         let staked = match (&request.stake, campaign) {
-            (Some(_), Some(_)) => return Err(Refusal::field("stake", "is the campaign's: don't set it")),
+            (Some(_), Some(_)) => {
+                return Err(Refusal::field("stake", "must be empty in a free round, which has the campaign's stake"));
+            }
             (None, None) => return Err(Refusal::field("stake", "is required")),
             (None, Some(campaign)) => Staked::Granted(campaign),
             (Some(stake), None) => Staked::Own(fields::coin_value("stake.coin_value", &stake.coin_value)?, stake),
@@ -106,7 +104,7 @@ impl Bet {
         let witch = match Witch::try_from(request.witch) {
             Ok(Witch::Unspecified) => None,
             Ok(witch) => Some(i64::from(i32::from(witch))),
-            Err(_) => return Err(Refusal::field("witch", "is not one of the witches")),
+            Err(_) => return Err(Refusal::field("witch", "must be one of the witches")),
         };
         let session = session_id::optional(&request.session_id)?;
         let game = find_game(&request.game, &request.rules_version)?;
@@ -128,7 +126,7 @@ impl Bet {
         let coins =
             game.check_stake(&stake).map_err(|refused| invalid_stake(game, ladders, account.currency, &refused))?;
         let drawn = DrawnFor::parse(&request.client_seed, &request.seal)?;
-        // The same bet may be asked for again in another session, and for another seal.
+        // A repetition may name another session and another seal.
         let fingerprint = match (session, drawn.sealed) {
             (None, None) => fingerprint("spin", request),
             _ => {

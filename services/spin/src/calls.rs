@@ -1,9 +1,8 @@
-//! Calls that are played together: those of one stream, or those that a connection answers by itself.
+//! Concurrent calls of a stream or connection.
 //!
-//! A bet needs no task, no timer and no channel of its own: it's decided when it's begun, those that came together are handed
-//! to the writer together, and one channel brings all verdicts, those of a group commit at once. What is not plain (a choice, a
-//! refusal, a conflict, a jackpot, a wallet that has to be asked) is played by a future of its own. Either way a call has the same
-//! semantics.
+//! A bet is decided when it begins, without its own task or timer. Bets that arrive together are proposed together, and
+//! one channel returns all verdicts. Other cases (choices, conflicts, jackpots, operators' wallets) run as separate
+//! futures, with the same semantics.
 
 use crate::{
     answer::{Answer, PlayedBytes},
@@ -34,56 +33,54 @@ use tokio::{
 };
 use tonic::metadata::MetadataMap;
 
-/// Bets handed to the writer together at the most: it has work while the next are decided.
+/// Maximum bets proposed together, so that the writer works while the next are decided.
 const TOGETHER_MAX: usize = 64;
 
-/// Calls under way.
+/// Running calls.
 pub struct Calls {
     api: Arc<SpinApi>,
-    /// Bets to be handed to the writer, by ticket.
+    /// Bets to propose, by ticket.
     decided: Vec<(u64, Proposal, Option<Instant>)>,
-    /// As long as the calls that run at the same time.
+    /// Keeps the channel open.
     sender: mpsc::UnboundedSender<Verdicts>,
     verdicts: mpsc::UnboundedReceiver<Verdicts>,
-    /// Verdicts that are to be answered with next.
+    /// Verdicts to answer next.
     came: vec::IntoIter<(u64, Verdict)>,
-    /// Bets that wait for a verdict, by ticket: the oldest first.
+    /// Proposed bets by ticket, the oldest first.
     bets: BTreeMap<u64, Box<Waiting>>,
     tickets: u64,
-    /// Of the latest bet: the next is resolved in its memory.
+    /// Buffer for the outcome of the next bet.
     outcome: Outcome,
-    /// Set while bets wait, for the oldest of when it was set or earlier.
+    /// Timer for the oldest bet, or an older one.
     patience: Option<Pin<Box<Sleep>>>,
-    /// Answers that come another way.
     others: FuturesUnordered<BoxFuture<'static, Answered>>,
 }
 
-/// The content of a call.
+/// Content of a call.
 pub enum Play {
-    /// A bet.
+    /// Bet.
     Spin(SpinRequest),
-    /// A choice in an open round.
+    /// Choice in an open round.
     Choose(ChooseRequest),
 }
 
-/// A call.
+/// Call.
 pub struct Call {
-    /// The number that its answer comes with.
+    /// Number returned with the answer.
     pub number: u64,
-    /// Who makes it.
+    /// Caller.
     pub caller: Caller,
-    /// Its content.
+    /// Content.
     pub play: Play,
-    /// Its metadata; none of a call on a stream.
+    /// Metadata; `None` on a stream.
     pub metadata: Option<Box<MetadataMap>>,
-    /// The caller's deadline.
+    /// Caller's deadline.
     pub until: Option<Instant>,
 }
 
-/// The number of a call, and its answer.
+/// Number and answer of a call.
 pub type Answered = (u64, Result<PlayedBytes, Refusal>);
 
-/// A bet that was proposed.
 struct Waiting {
     number: u64,
     bet: Bet,
@@ -93,7 +90,7 @@ struct Waiting {
 }
 
 impl Calls {
-    /// None yet.
+    /// Creates it without calls.
     #[must_use]
     pub fn new(api: Arc<SpinApi>) -> Self {
         let (sender, verdicts) = mpsc::unbounded_channel();
@@ -111,15 +108,15 @@ impl Calls {
         }
     }
 
-    /// Calls that are not answered yet.
+    /// Returns the number of unanswered calls.
     #[must_use]
     pub fn count(&self) -> usize {
         self.bets.len() + self.others.len()
     }
 
-    /// Begins a call. Nothing is answered here, so that what was decided before is not kept waiting.
+    /// Starts a call. Answers come from [`Calls::poll_answer`].
     pub fn begin(&mut self, call: Call) {
-        // Only a script of tests looks at metadata.
+        // Only test scripts read metadata.
         let Play::Spin(spin) = &call.play else { return self.play(call) };
         if self.api.dealer.is_scripted() && call.metadata.is_some() {
             return self.play(call);
@@ -128,7 +125,7 @@ impl Calls {
             Ok(bet) => bet,
             Err(refusal) => return self.refuse(call.number, refusal.of_request(&spin.request_id)),
         };
-        // The operator's wallet is asked first, which takes its time.
+        // The operator's wallet must be called first.
         if self.api.wallets.of(&bet.account.stream).is_some() {
             return self.play(call);
         }
@@ -142,23 +139,23 @@ impl Calls {
         }
     }
 
-    /// Answers a call with a refusal.
+    /// Answers with a refusal.
     pub fn refuse(&mut self, number: u64, refusal: Refusal) {
         self.others.push(ready((number, Err(refusal))).boxed());
     }
 
-    /// Hands what was decided to the writer: no more calls have come for now.
+    /// Proposes the decided bets.
     pub fn hand_in(&mut self) {
         if !self.decided.is_empty() {
             self.api.ledgers.propose(self.decided.drain(..), &self.sender);
         }
     }
 
-    /// The next answer.
+    /// Returns the next answer.
     pub fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Answered> {
         loop {
             while let Some((ticket, verdict)) = self.came.next() {
-                // A verdict that came too late was answered for.
+                // A late bet is already answered.
                 let bet = self.bets.remove(&ticket);
                 if let Some(answer) = bet.and_then(|bet| self.conclude(*bet, verdict)) {
                     return Poll::Ready(answer);
@@ -186,7 +183,7 @@ impl Calls {
         decide::spin(&state, bet, &rules, (&api.pace, Now::of(ledger)), &from, outcome)
     }
 
-    /// Makes the answer to a bet from its verdict; `None` if the bet takes a way of its own.
+    /// Answers a bet; `None` if a separate future answers it.
     fn conclude(&mut self, waiting: Waiting, verdict: Verdict) -> Option<Answered> {
         let Waiting { number, bet, until, answer, .. } = waiting;
         let refused = |refusal: Refusal, bet: &Bet| refusal.of_request(&bet.request_id);
@@ -194,7 +191,6 @@ impl Calls {
             Ok(logged) => {
                 self.api.pace.taken(&logged.commit, || self.api.ledgers.ticks_ms());
                 if hit_pool(&logged.commit).is_none() {
-                    // Nothing to wait for.
                     let answer = self.api.answer_to(&logged, Some(answer), None);
                     return Some((number, answer.map_err(|refusal| refused(refusal, &bet))));
                 }
@@ -218,7 +214,6 @@ impl Calls {
         }
     }
 
-    /// Plays a call on its own.
     fn play(&mut self, call: Call) {
         let api = Arc::clone(&self.api);
         self.wait_for(call.until, async move {
@@ -231,7 +226,7 @@ impl Calls {
         });
     }
 
-    /// Has an answer come another way, by a deadline if there is one.
+    /// Adds a future with an optional deadline.
     fn wait_for(&mut self, until: Option<Instant>, answered: impl Future<Output = Answered> + Send + 'static) {
         self.others.push(match until {
             Some(until) => within(until, answered).boxed(),
@@ -239,7 +234,7 @@ impl Calls {
         });
     }
 
-    /// The answer to the oldest bet, if it has waited for the writer too long.
+    /// Answers the oldest bet after too long a wait for the writer.
     fn late(&mut self, context: &mut Context<'_>) -> Option<Answered> {
         let wait = self.api.ledgers.home().answer_wait_max()?;
         loop {

@@ -1,7 +1,5 @@
-//! Campaigns over gRPC (PL-18): free rounds granted, listed, taken back, and what a bet takes from one.
-//!
-//! The fold keeps the count and the time; what a campaign is never changes, so a bet's stake is read from it before
-//! anything is decided.
+//! Campaigns over gRPC (PL-18). The terms of a campaign never change, so a bet's stake is read before it is decided;
+//! the fold keeps count and expiry.
 
 use crate::{
     api::SpinApi,
@@ -18,12 +16,12 @@ use motherlode_proto::{convert::record::Logged, round::v1 as round, spin::v1 as 
 use motherlode_runtime::{Caller, Reason, Refusal};
 use motherlode_slots::Ladders;
 
-/// Campaigns a page, unless the caller says otherwise.
+/// Default page size.
 const PAGE_SIZE: usize = 10;
-/// Most campaigns a page.
+/// Maximum page size.
 const PAGE_SIZE_MAX: usize = 100;
 
-/// The last second that a timestamp can name: of the year 9999.
+/// Latest second of a timestamp, in the year 9999.
 const SECONDS_MAX: i64 = 253_402_300_799;
 
 impl SpinApi {
@@ -41,7 +39,7 @@ impl SpinApi {
                 self.reserve_single(caller, &account, request, &campaign).await?;
                 self.granted(caller, account, request, campaign).await?
             }
-            // What was granted once may not be offered now: a repetition gets its answer all the same.
+            // A repetition is answered even if the grant would be refused now.
             Err(refusal) => {
                 let granted = self.ledgers.of(&account.stream)?.find(&account.stream, request_id, fingerprint)?;
                 answer(granted.ok_or(refusal)?.as_ref(), request_id)?
@@ -50,7 +48,6 @@ impl SpinApi {
         Ok(wire::GrantCampaignResponse { campaign: Some(campaign) })
     }
 
-    /// Grants a player a campaign.
     pub(crate) async fn granted(
         &self,
         caller: &Caller,
@@ -87,7 +84,6 @@ impl SpinApi {
         Ok(wire::CancelCampaignResponse { position })
     }
 
-    /// Proposes an event of a campaign on a player's stream; the fold decides on it.
     async fn record(
         &self,
         account: AccountId,
@@ -130,7 +126,6 @@ impl SpinApi {
     }
 }
 
-/// A campaign as it was granted by a commit.
 fn answer(logged: &Logged, request_id: &str) -> Result<wire::Campaign, Refusal> {
     let commit = &logged.commit;
     let Some(Event::CampaignGranted(campaign)) = commit.events.first() else {
@@ -159,7 +154,7 @@ pub(crate) fn parse(
     let expires = request.expire_time.ok_or_else(|| Refusal::field("expire_time", "is required"))?;
     let valid = (0..=SECONDS_MAX).contains(&expires.seconds) && (0..1_000_000_000).contains(&expires.nanos);
     if !valid {
-        return Err(Refusal::field("expire_time", "is no time from 1970 to 9999"));
+        return Err(Refusal::field("expire_time", "must be a time from 1970 to 9999"));
     }
     let wanted = request.stake.as_ref().ok_or_else(|| Refusal::field("stake", "is required"))?;
     let coin_value = fields::coin_value("stake.coin_value", &wanted.coin_value)?;

@@ -1,8 +1,8 @@
-//! Campaigns for many players (PL-36): checked whole, reserved in one commit at home, then granted player by player.
+//! Campaigns for many players (PL-36): checked, reserved in one commit in partition 0, then granted per player.
 //!
-//! The reservation is what holds an operator's campaigns to its cap: its place in home's log decides, so two at once can't
-//! pass the cap together. Grants are commits of their players' streams, in several partitions, and have no commit together; each is the one
-//! that GrantCampaign makes under the same request id, so that a repetition goes on where it was broken off.
+//! The reservation enforces an operator's cap, since concurrent requests are ordered by that log. Grants are separate
+//! commits in several partitions. Each has the same request id as GrantCampaign, so a repetition continues an
+//! interrupted request.
 
 use crate::{api::SpinApi, campaign::parse, liability::Cost};
 use futures_util::future::join_all;
@@ -17,9 +17,9 @@ use motherlode_runtime::{Caller, Reason, Refusal};
 use std::{collections::BTreeSet, sync::Arc};
 use tonic::Code;
 
-/// Most players of a call.
+/// Maximum players per call.
 const PLAYERS_MAX: usize = 500;
-/// Grants under way at once.
+/// Maximum concurrent grants.
 const AT_ONCE: usize = 64;
 
 impl SpinApi {
@@ -47,7 +47,7 @@ impl SpinApi {
             None => {
                 for ((account, _), player) in accounts.iter().zip(players) {
                     self.check_free(account, &campaign.id).map_err(|refusal| of_player(refusal, player))?;
-                    // Before anything is granted, that cancels the whole request (PL-42).
+                    // Before the first grant, a cancellation for one player cancels the whole request (PL-42).
                     self.check_not_cancelled(&account.stream, request_id)
                         .map_err(|refusal| refusal.with("player_id", player))?;
                 }
@@ -65,7 +65,7 @@ impl SpinApi {
                 let player_id = grant.account.as_ref().map(|of| of.player_id.clone()).unwrap_or_default();
                 match self.granted(caller, account.clone(), grant, campaign.clone()).await {
                     Ok(campaign) => Ok(wire::PlayerGrant { player_id, campaign: Some(campaign), ..Default::default() }),
-                    // The log could not take it now: asked again, it's gone on with.
+                    // The caller can repeat the request, which then continues.
                     Err(refusal) if may_pass(&refusal) => Err(refusal),
                     Err(refusal) => {
                         let (reason, message) = (refusal.reason().name().to_owned(), refusal.message().to_owned());
@@ -81,7 +81,7 @@ impl SpinApi {
         Ok(wire::GrantCampaignsResponse { grants, liability, position: reserved.commit.position })
     }
 
-    /// Reserves what a single player's campaign can cost, where its operator has a cap.
+    /// Reserves the cost of a single player's campaign, if there is a cap.
     pub(crate) async fn reserve_single(
         &self,
         caller: &Caller,
@@ -94,7 +94,7 @@ impl SpinApi {
             return Ok(());
         }
         let content = fingerprint("grant_campaign", request);
-        // What was granted once is, and what can't be granted is refused before anything is reserved.
+        // A granted campaign needs no reservation.
         if self.ledgers.of(&account.stream)?.find(&account.stream, &request.request_id, content)?.is_some() {
             return Ok(());
         }
@@ -104,7 +104,6 @@ impl SpinApi {
         self.reserve(caller, operator, (name, content, None), campaign, &cost, &[player.to_string()]).await.map(|_| ())
     }
 
-    /// Whether an account is there, and its player has no campaign of the name.
     fn check_free(&self, account: &AccountId, campaign: &str) -> Result<(), Refusal> {
         self.ledgers.of(&account.stream)?.books_of(&account.stream, |books| {
             let state = books.player(&account.stream).filter(|state| state.balance(account.currency).is_some());
@@ -157,7 +156,7 @@ impl SpinApi {
     }
 }
 
-/// The players, each once.
+/// Returns distinct players.
 fn players(request: &wire::GrantCampaignsRequest) -> Result<&[String], Refusal> {
     let players = &request.player_ids;
     if !(1..=PLAYERS_MAX).contains(&players.len()) {
@@ -173,7 +172,6 @@ fn players(request: &wire::GrantCampaignsRequest) -> Result<&[String], Refusal> 
     Ok(players)
 }
 
-/// Says which player a refusal is about, where it's one of them.
 fn of_player(refusal: Refusal, player: &str) -> Refusal {
     match refusal.code() {
         Code::NotFound | Code::AlreadyExists => refusal.with("player_id", player),
@@ -190,7 +188,6 @@ fn account(request: &wire::GrantCampaignsRequest, player: &str) -> Account {
     Account { operator_id, player_id: player.to_owned(), currency_code }
 }
 
-/// The grant of one player.
 fn single(request: &wire::GrantCampaignsRequest, account: Account) -> wire::GrantCampaignRequest {
     wire::GrantCampaignRequest {
         request_id: request.request_id.clone(),
@@ -203,7 +200,6 @@ fn single(request: &wire::GrantCampaignsRequest, account: Account) -> wire::Gran
     }
 }
 
-/// Whether the same grant can have another answer later.
 fn may_pass(refusal: &Refusal) -> bool {
     matches!(refusal.code(), Code::Unavailable | Code::ResourceExhausted | Code::DeadlineExceeded | Code::Internal)
 }

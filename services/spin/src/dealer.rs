@@ -1,9 +1,9 @@
-//! The dealer: gives each step its draw when it's resolved, from what was sealed before the request for it existed.
+//! Deals each step's draw, which was sealed before the step's request existed.
 //!
-//! A step's seed follows from a dealt value, the caller's client seed, the round and the step (see
-//! [`motherlode_books::draw`]), so nobody chooses it and nobody knows it alone: the service knows no client seed when it
-//! seals, the caller no dealt value before it's revealed. The keys come from the operating system, a fresh one each day
-//! (PL-28); that is an event in the log. No clock, counter or process id goes into a key.
+//! A seed follows from the dealt value, the caller's client seed, the round and the step (see
+//! [`motherlode_books::draw`]). The service does not have the client seed when it seals, nor the caller the dealt value
+//! before its reveal, so neither can choose a seed. Keys come from the operating system, a new one each day, which is
+//! logged (PL-28).
 
 use crate::bet::DrawnFor;
 use futures_util::future::BoxFuture;
@@ -18,23 +18,19 @@ use motherlode_slots::Seed;
 use std::{sync::Arc, time::Duration};
 use tonic::{Code, metadata::MetadataMap};
 
-/// How often the keys are looked at: whether the last is a day old.
+/// Interval of checks whether the last key is a day old.
 pub const RENEW_EVERY: Duration = Duration::from_secs(600);
 
-/// Resolves the step that is being decided with another client seed: its proposal, or none where it can't be.
+/// Resolves the current step with another client seed; `None` if it can't be resolved.
 pub type Resolve<'a> = &'a dyn Fn(&[u8]) -> Option<Proposal>;
 
-/// Chooses client seeds, so that tests meet rare outcomes. Nothing that is shipped implements it; a server whose dealer has
-/// a script says so in its identity (`test_build`).
+/// Chooses client seeds, for tests of rare outcomes. A server with a script reports `test_build` in its identity.
 pub trait Script: Send + Sync {
-    /// The client seed of a step; none for the caller's own. `metadata` is that of the request which asks for the step.
-    ///
-    /// # Errors
-    /// It finds none with which the step is as it's wished for: then nothing is played.
+    /// Returns the client seed of a step; `None` for the caller's own. On an error, nothing is played.
     fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Result<Option<Vec<u8>>, Refusal>;
 }
 
-/// The dealer; clones deal from the same keys.
+/// Dealer; clones share the keys.
 #[derive(Clone)]
 pub struct Dealer {
     keys: DrawKeys,
@@ -42,45 +38,41 @@ pub struct Dealer {
 }
 
 impl Dealer {
-    /// Deals from keys.
+    /// Creates a dealer.
     #[must_use]
     pub fn of(keys: DrawKeys) -> Self {
         Self { keys, script: None }
     }
 
-    /// A dealer with a fresh key that ends with the process: for tests.
-    ///
-    /// # Errors
-    /// When the operating system gives no entropy.
+    /// Creates a dealer with a temporary key, for tests. Fails without entropy.
     pub fn new() -> Result<Self, DrawKeysError> {
         DrawKeys::fresh().map(Self::of)
     }
 
-    /// A dealer whose every draw is known to whoever knows the key: for tests. Nothing that serves uses it.
+    /// Creates a dealer with a known key, for tests.
     #[must_use]
     pub fn from_master(master: Seed) -> Self {
         Self::of(DrawKeys::of(master))
     }
 
-    /// The same dealer with a script: for tests.
+    /// Adds a script, for tests.
     #[must_use]
     pub fn scripted(self, script: Arc<dyn Script>) -> Self {
         Self { script: Some(script), ..self }
     }
 
-    /// Whether a script chooses client seeds: such a server is not for play.
+    /// Returns whether the dealer has a script.
     #[must_use]
     pub fn is_scripted(&self) -> bool {
         self.script.is_some()
     }
 
-    /// The keys.
+    /// Returns the keys.
     #[must_use]
     pub fn keys(&self) -> &DrawKeys {
         &self.keys
     }
 
-    /// The client seed that a script chooses for the step that a request asks for.
     pub(crate) fn scripted_seed(
         &self,
         metadata: &MetadataMap,
@@ -89,7 +81,7 @@ impl Dealer {
         self.script.as_ref().map_or(Ok(None), |script| script.client_seed(metadata, resolve))
     }
 
-    /// The dealt value of the player's next draw, its seed for a step, and the seal of the draw after it.
+    /// Returns the next draw's dealt value, the step's seed, and the seal of the following draw.
     pub(crate) fn deal(
         &self,
         player: &PlayerState,
@@ -123,7 +115,6 @@ impl Dealer {
         Ok(Dealing { seed, dealt, draw })
     }
 
-    /// The dealt values of draws of a player, as [`motherlode_rounds::draws::DealtOf`].
     pub(crate) fn dealt_of<'a>(
         &'a self,
         stream: &'a StreamId,
@@ -132,7 +123,7 @@ impl Dealer {
         |name| self.keys.dealt(stream, name, generations)
     }
 
-    /// The reveal of a round whose last step used this draw: the dealt values of all its sealed steps.
+    /// Reveals the dealt values of a round's sealed steps.
     pub(crate) fn revealed(
         &self,
         stream: &StreamId,
@@ -150,8 +141,8 @@ impl Dealer {
         Ok(Event::DrawsRevealed { round, dealt })
     }
 
-    /// Seals a player's draw apart from a step, since the player has none or its key is gone. What somebody else did in the
-    /// meantime is as good.
+    /// Seals a draw outside of a step, if the player has none or its key is unavailable. A concurrent change counts as
+    /// success.
     pub(crate) async fn seal(
         &self,
         ledger: &Handle,
@@ -164,7 +155,7 @@ impl Dealer {
             Refusal::new(Reason::NoDrawKeys, "this process has no draw keys").with_code(Code::Unavailable)
         })?;
         if reason == SealReason::KeyLost {
-            tracing::error!(%stream, number, "the key of the player's draw is gone: another is sealed in its place");
+            tracing::error!(%stream, number, "the key of the player's draw is lost: another draw is sealed");
         }
         let proposal = Proposal {
             stream: stream.clone(),
@@ -180,8 +171,8 @@ impl Dealer {
         }
     }
 
-    /// As [`Dealer::seal`], for the step of a request. A client seed chosen by the caller is older than this seal, so the request is refused
-    /// once with SEAL_CHANGED, and has to name the new seal (PL-40).
+    /// Same as [`Dealer::seal`], for a request. A client seed from the caller is older than this seal, so the request
+    /// is refused with SEAL_CHANGED and must name the new seal (PL-40).
     pub(crate) async fn seal_for(
         &self,
         ledger: &Handle,
@@ -201,7 +192,7 @@ impl Dealer {
         }
     }
 
-    /// Takes a fresh key when the last is a day old, for as long as it's polled, and logs that it did.
+    /// Renews the keys periodically.
     pub fn renew_periodically(self, ledger: Handle) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             loop {
@@ -213,10 +204,8 @@ impl Dealer {
         })
     }
 
-    /// Renews the draw keys and logs the name of a new one.
-    ///
-    /// # Errors
-    /// The keys can't be read or written. The next start logs a name if this call failed to.
+    /// Renews the draw keys if the last is a day old, and logs the new key's name. If logging fails, the next start
+    /// logs it. Fails if the keys can't be read or written.
     pub async fn renew(&self, ledger: &Handle) -> Result<(), DrawKeysError> {
         let Some(key) = self.keys.renew(ledger.clock_ms())? else { return Ok(()) };
         let proposal = Proposal {
@@ -233,38 +222,33 @@ impl Dealer {
     }
 }
 
-/// Whether a draw was not sealed because the player, or the generation, has changed in the meantime: then it's decided again.
 fn is_overtaken(error: &AppendError) -> bool {
     use AppendError::{Conflict, Refused as Judged};
     matches!(error, Conflict { .. } | Judged(Refused::SealOfOtherGeneration { .. } | Refused::SealUnfounded { .. }))
 }
 
-/// The step that a draw is for.
 pub(crate) struct Asked<'a> {
     pub(crate) stream: &'a StreamId,
     pub(crate) request_id: &'a str,
     pub(crate) round: u64,
     pub(crate) step: u32,
-    /// The caller's part; empty where the request id serves.
+    /// Client seed; if empty, the request id is used.
     pub(crate) client_seed: &'a [u8],
-    /// The seal that the request was made for.
+    /// Seal named by the request.
     pub(crate) sealed: Option<Seal>,
 }
 
-/// A draw of a step.
 pub(crate) struct Dealing {
     pub(crate) seed: Seed,
-    /// For the reveal, and never to be logged before.
+    /// Secret until the reveal.
     pub(crate) dealt: Dealt,
     pub(crate) draw: Draw,
 }
 
-/// Why a step was not decided.
 #[derive(Debug)]
 pub(crate) enum Undecided {
-    /// It's refused.
     Refused(Refusal),
-    /// The player's draw of this number must be sealed first.
+    /// This draw must be sealed first.
     Unsealed(u64, SealReason),
 }
 
@@ -274,15 +258,13 @@ impl From<Refusal> for Undecided {
     }
 }
 
-/// The player's next draw has another seal than the request names.
 fn seal_changed(seal: &Seal) -> Refusal {
-    let message = "the request was made for another seal than that of the player's next draw: draw a new client seed";
+    let message = "the request names another seal than that of the player's next draw: choose a new client seed";
     Refusal::new(Reason::SealChanged, message).with("seal", hex(seal))
 }
 
-/// An open round can't go on without the keys of its draws.
 pub(crate) fn key_lost(round: &str) -> Refusal {
-    let message = "a draw key of the open round is gone: it can only be voided";
+    let message = "a draw key of the open round is lost: the round can only be voided";
     Refusal::new(Reason::DrawKeyLost, message).with("round_id", round)
 }
 
@@ -292,12 +274,10 @@ mod tests {
     use motherlode_books::NextDraw;
     use std::collections::BTreeSet;
 
-    /// The generations of a log that began none.
     fn none() -> Generations {
         Generations::default()
     }
 
-    /// A player whose next draw a dealer has sealed.
     fn player(dealer: &Dealer, stream: &StreamId, number: u64) -> PlayerState {
         let (DrawName { epoch, generation, .. }, seal) = dealer.keys.seal(stream, number, &none()).unwrap();
         let mut player = PlayerState::default();

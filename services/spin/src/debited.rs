@@ -1,4 +1,4 @@
-//! A debit that was confirmed, and the ends of requests that have none (PL-31).
+//! Confirmed debits, and requests that ended without a step (PL-31).
 
 use crate::{
     bet::Bet,
@@ -12,17 +12,15 @@ use motherlode_books::{Commit, Currency, Event, Minor};
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::Outcome;
 
-/// A debit that the operator's wallet has confirmed.
 #[derive(Clone, Copy)]
 pub(crate) struct Debited {
     pub(crate) currency: Currency,
     pub(crate) amount: Minor,
-    /// The balance that the wallet told.
+    /// Reported balance.
     pub(crate) told: Minor,
 }
 
 impl Debited {
-    /// Decides the bet that it pays.
     pub(crate) fn spin(
         self,
         state: &State,
@@ -39,7 +37,7 @@ impl Debited {
     }
 }
 
-/// How a request ended that made no step.
+/// Returns the refusal of a request without a step.
 pub(crate) fn ended(commit: &Commit) -> Refusal {
     match commit.events.first() {
         Some(Event::DebitRefused { reason }) => {

@@ -1,4 +1,4 @@
-//! Decisions: from a player's durable state and a request to the events of one commit, and what is answered. Pure.
+//! Decides a request: from the player's state to the events of one commit. Pure.
 
 use crate::{
     answer::Answer,
@@ -22,13 +22,12 @@ use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{Carried, Choice, ChoiceRefused, Game, Outcome, Stake, Terms};
 use prost::Message;
 
-/// A step that was decided: what is proposed, and what is answered once the log has it.
 pub(crate) struct Decided {
     pub(crate) proposal: Proposal,
     pub(crate) answer: Answer,
 }
 
-/// A round that may be begun: nothing of it is drawn yet.
+/// Accepted bet without a draw.
 pub(crate) struct Opened<'a> {
     player: &'a PlayerState,
     pub(crate) started: RoundStarted,
@@ -36,7 +35,7 @@ pub(crate) struct Opened<'a> {
     witch: Option<Event>,
 }
 
-/// Decides a bet: opens the round and resolves its spin, into `outcome`.
+/// Decides a bet into `outcome`.
 pub(crate) fn spin(
     state: &State,
     bet: &Bet,
@@ -57,7 +56,7 @@ pub(crate) fn spin(
     Ok(Decided { proposal: proposal(stream, player, &bet.request_id, bet.fingerprint, events), answer })
 }
 
-/// Judges a bet, and draws nothing.
+/// Checks a bet without a draw.
 pub(crate) fn open<'a>(
     state: &'a State,
     bet: &Bet,
@@ -123,13 +122,12 @@ pub(crate) fn open<'a>(
     Ok(Opened { player, started, live, witch })
 }
 
-/// The events of a commit, with the series that it's a part of at their end (PL-42).
+/// Appends the commit's series (PL-42).
 pub(crate) fn part_of(series: Option<&SmolStr>, mut events: Vec<Event>) -> Vec<Event> {
     events.extend(series.map(|series| Event::PartOf { request_id: series.clone() }));
     events
 }
 
-/// Proposes events at the version that they were decided at.
 fn proposal(
     stream: &StreamId,
     player: &PlayerState,
@@ -141,7 +139,7 @@ fn proposal(
     Proposal { stream, expected_version, request_id: request_id.clone(), fingerprint, events }
 }
 
-/// PL-25: no new round of what is switched off; the refusal says what that is.
+/// Refuses new rounds if a switch is off, and names it (PL-25).
 fn switched_on(state: &State) -> Result<(), Refusal> {
     let Some((switch, off)) = &state.switched_off else { return Ok(()) };
     let reason = match switch {
@@ -158,7 +156,6 @@ fn switched_on(state: &State) -> Result<(), Refusal> {
         .with("position", off.position))
 }
 
-/// Decides a choice in an open round: rebuilds the round from its steps and resolves the next.
 pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<Decided, Undecided> {
     let stream = &play.round.stream;
     let name = round_name(stream, play.round.number);
@@ -173,7 +170,7 @@ pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<D
     let dealt_of = from.dealer.dealt_of(stream, &state.generations);
     let mut live = Live::rebuild(open, &name, &dealt_of).map_err(|error| unresolvable(&error, &name))?;
     let number = next_step(open);
-    // Whether the choice is awaited is known before anything is drawn, so that what is refused seals nothing.
+    // If the choice is not awaited, refuse it rather than seal a draw.
     let dealing =
         from.dealer.deal(player, &state.generations, &from.to(stream, &play.request_id, (play.round.number, number)));
     let dealing = match dealing {
@@ -192,8 +189,7 @@ pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<D
     Ok(Decided { proposal: proposal(stream, player, &play.request_id, play.fingerprint, events), answer })
 }
 
-/// Decides the next step of an open round as its game's rule chooses; `None` where the round is not open, or whoever asks
-/// has no reason to, any more.
+/// Decides the next step by the game's rule; `None` without an open round or a reason.
 pub(crate) fn automatic(state: &State, asked: &Asked, dealer: &Dealer) -> Option<Result<Decided, Undecided>> {
     let stream = &asked.round.stream;
     let player = state.player.as_ref()?;
@@ -222,8 +218,7 @@ pub(crate) fn automatic(state: &State, asked: &Asked, dealer: &Dealer) -> Option
     Some(decided())
 }
 
-/// Reads the collection that the player carries into a round or on within it: the present one, since no other round of
-/// the game can be open.
+/// Returns the current collection, which no other open round can change.
 fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor) -> Carried {
     match game.carries().keys {
         [] => Carried::default(),
@@ -234,7 +229,6 @@ fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor
     }
 }
 
-/// The inputs of a resolved step.
 struct Step<'a> {
     number: u32,
     choice: &'a Choice,
@@ -242,33 +236,28 @@ struct Step<'a> {
     why: Option<Automatic>,
 }
 
-/// The round of a step.
 #[allow(clippy::large_enum_variant, reason = "most steps are of a bet")]
 enum Of<'a> {
-    /// Begun in the same commit, perhaps with the pick of a witch before it.
+    /// New round, and the pick of a witch before it.
     Bet(RoundStarted, Option<Event>),
-    /// Begun before.
     Open(&'a OpenRound),
 }
 
-/// The sources of a step that a request asks for.
 pub(crate) struct Drawing<'a> {
     pub(crate) dealer: &'a Dealer,
-    /// The caller's part; empty where the request id serves.
+    /// Client seed; if empty, the request id is used.
     pub(crate) client_seed: &'a [u8],
-    /// The seal that the request was made for.
+    /// Seal named by the request.
     pub(crate) sealed: Option<Seal>,
 }
 
 impl Drawing<'_> {
-    /// For a step of a round.
     pub(crate) fn to<'a>(&'a self, stream: &'a StreamId, request_id: &'a str, (round, step): (u64, u32)) -> DrawOf<'a> {
         DrawOf { stream, request_id, round, step, client_seed: self.client_seed, sealed: self.sealed }
     }
 }
 
-/// The events of a resolved step, those of its bet before it, and its answer. The outcome's bytes are made once: the log has them, and the
-/// answer has them from there.
+/// Returns a step's events and answer. The outcome is encoded once for both.
 fn resolved(
     stream: &StreamId,
     player: &PlayerState,
@@ -315,7 +304,6 @@ fn resolved(
     };
     let answer = Answer::of(started, &step, shown, due.over);
     let pool = started.contribution.as_ref().map(|given| given.pool.clone());
-    // All but what is rare.
     let mut events = Vec::with_capacity(4);
     if let Of::Bet(started, witch) = of {
         events.extend(witch);
@@ -327,8 +315,8 @@ fn resolved(
     Ok((events, answer))
 }
 
-/// BW-05: the pick is needed before the first spin, remembered, and has no effect on the return. Answers the pick where it's
-/// another one, and the witch who comes along, as the log names her; 0 in games without witches.
+/// Returns the event of a new pick, and the round's witch, 0 in games without witches. A pick is required before the
+/// first spin (BW-05).
 fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), Refusal> {
     if !bet.game.info().witches {
         return Ok((None, 0));
@@ -342,7 +330,7 @@ fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), R
     Ok((pick, u32::try_from(witch).unwrap_or_default()))
 }
 
-/// BW-29: a bet above the balance is refused with the minimum bet, which the balance may still cover.
+/// BW-29: the refusal has the minimum bet, which the balance may cover.
 fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
     Refusal::new(Reason::InsufficientFunds, "the balance is below the bet")
         .with("balance_minor", balance)
@@ -351,7 +339,7 @@ fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
         .with("currency_code", bet.account.currency)
 }
 
-/// The least that a round of a bet's game costs in its currency; none where it's not offered any more.
+/// Returns the lowest bet in the currency; `None` if not offered any more.
 pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     let currency = bet.account.currency;
     let limits = &bet.game.info().limits;
@@ -364,8 +352,7 @@ pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     bets.min()
 }
 
-/// Computes a bet's contribution to the game's pool: none if the game has no jackpot or no pool, while it's suspended
-/// (BW-20), for a free round (PL-18) and in play money (PL-17).
+/// Returns the contribution; `None` without an active pool (BW-20), in free rounds (PL-18) and in play money (PL-17).
 fn pooled(state: &State, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Option<Contribution>, Refusal> {
     if bet.campaign.is_some() || !bet.account.currency.is_real() {
         return Ok(None);
@@ -392,7 +379,7 @@ fn refused_choice(refused: ChoiceRefused, round: &str) -> Refusal {
     .with("round_id", round)
 }
 
-/// PL-01: a version that was played must stay resolvable; this binary does not have it.
+/// PL-01: this binary lacks a played version.
 fn unresolvable(error: &Unresolvable, round: &str) -> Refusal {
     tracing::error!(round, %error, "an open round cannot be continued");
     if matches!(error, Unresolvable::KeyLost { .. }) {

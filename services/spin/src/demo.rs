@@ -1,7 +1,5 @@
-//! Demo play (PL-17): a session in play money opens the player's account of it, and fills it up.
-//!
-//! Play money is a currency of its own, so that all that is done in it stands apart by itself; the fold lets nothing turn
-//! money into it or it into money.
+//! Demo play (PL-17): a session in play money opens the player's account and fills it. Play money is a separate
+//! currency that can't be exchanged.
 
 use crate::api::SpinApi;
 use motherlode_books::{Currency, Event, Minor, StreamId};
@@ -9,7 +7,7 @@ use motherlode_ledger::{FetchError, Handle};
 use motherlode_proto::spin::v1::PlayMode;
 use motherlode_runtime::Refusal;
 
-/// Refuses real money in demo mode, and play money in any other.
+/// Requires play money in demo mode, and real money otherwise.
 pub(crate) fn check_mode(mode: PlayMode, currency: Currency) -> Result<(), Refusal> {
     match (mode, currency.is_real()) {
         (PlayMode::Demo, false) | (PlayMode::Unspecified | PlayMode::Real, true) => Ok(()),
@@ -19,8 +17,7 @@ pub(crate) fn check_mode(mode: PlayMode, currency: Currency) -> Result<(), Refus
 }
 
 impl SpinApi {
-    /// The events that fill a player's account of play money up to what demo play begins with, and open it where there is none;
-    /// with the stream's version that they were decided at.
+    /// Returns the events that open and fill the account, and the stream's version for them.
     pub(crate) fn filling(&self, ledger: &Handle, stream: &StreamId) -> Result<(Option<u64>, Vec<Event>), FetchError> {
         let (version, balance, seal) = ledger.books_of(stream, |books| {
             let player = books.player(stream);

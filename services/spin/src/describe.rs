@@ -1,4 +1,4 @@
-//! Descriptions of the games for players, operators and laboratories (PL-13). Computed once and kept.
+//! Game descriptions (PL-13), computed once.
 
 use crate::{
     jackpot_returns::{Now, PLACES, Returns},
@@ -28,27 +28,22 @@ use std::{
 
 type Key = (&'static str, &'static str);
 
-/// A version as described, with what depends on the currency left out.
+/// Description without the parts that depend on the currency.
 struct Described {
-    /// With its strips.
     response: GetGameResponse,
-    /// Mathematics at the described stake, with its coin value in millionths.
+    /// Mathematics, and the coin value of its stake in millionths.
     par: Option<(Par, u64)>,
-    /// The highest and the mean win of a round, the jackpot left out.
     stated: Option<Stated>,
 }
 
-/// Each version's description, made when it's first asked for: its mathematics can take a second. Currencies are as
-/// configured.
+/// Computed on first use, which can take a second.
 static DESCRIPTIONS: LazyLock<HashMap<Key, OnceLock<Described>>> =
     LazyLock::new(|| games().iter().map(|game| ((game.name(), game.rules_version()), OnceLock::new())).collect());
 
-/// Every version, the newest of a game first.
 pub(crate) fn all() -> ListGamesResponse {
     ListGamesResponse { games: games().iter().rev().map(|game| summary(*game)).collect() }
 }
 
-/// One game's description, as of what is so now for a game and a currency.
 pub(crate) fn one(
     request: &GetGameRequest,
     ladders: &Ladders,
@@ -97,12 +92,11 @@ pub(crate) fn one(
     Ok(response)
 }
 
-/// The highest and the mean win of a round of a game; `None` for a game without such figures.
 pub(crate) fn stated(game: &dyn Game) -> Option<&'static Stated> {
     DESCRIPTIONS.get(&(game.name(), game.rules_version()))?.get_or_init(|| describe(game)).stated.as_ref()
 }
 
-/// The highest win of a round in bets, over all stakes on offer (WF-04, PL-43).
+/// Returns the highest win in bets over all offered stakes (WF-04, PL-43).
 fn win_up_to<'a>(
     stated: &Stated,
     game: &dyn Game,
@@ -128,7 +122,7 @@ fn win_up_to<'a>(
     })
 }
 
-/// Describes a game's coin values in a currency (DM-19, DM-25).
+/// Describes coin values in a currency (DM-19, DM-25).
 fn in_currency(of: Of<'_>, described: &Described, rtp: &Exact) -> Option<CurrencyOffer> {
     let Of { game, ladders, currency, .. } = of;
     let ladder = ladders.of(game, currency.code())?;
@@ -162,7 +156,7 @@ fn in_currency(of: Of<'_>, described: &Described, rtp: &Exact) -> Option<Currenc
     })
 }
 
-/// A bound as a decimal of twelve places that is no lower; "0" for nothing.
+/// Formats an upper bound with twelve places.
 fn bound(figure: &Exact) -> String {
     if *figure == exact(0) { "0".to_owned() } else { decimal(&(figure + ratio(1, 2_000_000_000_000_i64)), 12) }
 }
@@ -179,7 +173,7 @@ fn summary(game: &dyn Game) -> GameSummary {
 fn describe(game: &dyn Game) -> Described {
     let info = game.info();
     let limits = &info.limits;
-    // All lines with one coin each, at the smallest coin: the return does not depend on the choice, its spread does.
+    // All lines, one coin, the lowest coin value. Only the deviation depends on the stake.
     let stake = Stake {
         coin_value_micros: limits.coin_values_micros.first().copied().unwrap_or_default(),
         lines: limits.lines.1,
@@ -222,7 +216,6 @@ fn describe(game: &dyn Game) -> Described {
     Described { response, par: par.map(|par| (par, stake.coin_value_micros)), stated }
 }
 
-/// Describes the game's windows, symbols and awards.
 fn shape(info: &GameInfo, response: &mut GetGameResponse) {
     let limits = &info.limits;
     response.reels = info.reels;
@@ -261,7 +254,6 @@ fn shape(info: &GameInfo, response: &mut GetGameResponse) {
     });
 }
 
-/// Describes the game's return, its spread, and its reels.
 fn figures(par: &Par, response: &mut GetGameResponse) {
     response.hit_frequency = decimal(&par.hit_frequency, PLACES);
     response.max_win_bets = decimal(&par.max_win_bets, 2);
@@ -314,7 +306,6 @@ fn fact(fact: &slots::Fact) -> Fact {
     Fact { key: fact.key.to_owned(), title: fact.title.to_owned(), value: fact.value.clone() }
 }
 
-/// Lists a symbol's pays by count, from one on.
 fn pays(game: &dyn Game, symbol: usize) -> Vec<u64> {
     let info = game.info();
     let mut pays = vec![0; info.reels as usize];

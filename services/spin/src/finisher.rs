@@ -1,10 +1,8 @@
-//! Rounds finished for their player by the rules of their game: skipped to the result (DM-21), closed by the operator
-//! (PL-20), or left alone for longer than the game waits (PL-03, ME-20).
+//! Finishes rounds by their game's rule: skipped (DM-21), closed by the operator (PL-20), or abandoned (PL-03, ME-20).
 //!
-//! Each step is a commit of its own that says why it was automatic. The first has the request id of whoever asks for it,
-//! every further one the id `auto/<round>/<step>`, whoever makes it: so a repetition, the sweeper and a second sweeper
-//! finish what a crash left unfinished, and nothing is done twice. A choice of the player's that comes first in the log
-//! wins: what follows it is theirs again.
+//! Each step is a separate commit with its reason. The first has the caller's request id, further ones have
+//! `auto/<round>/<step>`. So a repetition or a sweeper continues after a crash, and no step is resolved twice. If the
+//! player's choice is logged first, the rest of the round is the player's.
 
 use crate::{
     automatic::{Asked, next_step, step_request_id},
@@ -18,7 +16,6 @@ use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::Refusal;
 use std::sync::Arc;
 
-/// Finishes rounds on the ledgers, with draws of a dealer.
 #[derive(Clone)]
 pub(crate) struct Finisher {
     pub(crate) ledgers: Ledgers,
@@ -26,8 +23,7 @@ pub(crate) struct Finisher {
 }
 
 impl Finisher {
-    /// Resolves the next step of a round; `None` where it's not open, or not to be resolved. On a conflict it's decided
-    /// again.
+    /// Resolves a round's next step; `None` without an open round or a reason.
     pub(crate) async fn step(&self, asked: &Asked<'_>) -> Result<Option<Arc<Logged>>, Refusal> {
         let ledger = self.ledgers.of(&asked.round.stream)?;
         loop {
@@ -51,8 +47,7 @@ impl Finisher {
         }
     }
 
-    /// Resolves a round to its end after a step that was automatic; that step and all further ones, as far as they
-    /// were automatic.
+    /// Resolves the remaining steps. Returns all automatic ones.
     pub(crate) async fn finish(&self, round: &RoundId, first: Arc<Logged>) -> Result<Vec<Arc<Logged>>, Refusal> {
         let mut steps = vec![first];
         while let Some(next) = steps.last().and_then(|last| follower(last)) {
@@ -82,7 +77,7 @@ impl Finisher {
     }
 }
 
-/// The number of the step after the one that a commit resolved; none where it settled the round.
+/// Returns the following step; `None` after settlement.
 fn follower(logged: &Logged) -> Option<u32> {
     let mut step = None;
     for event in &logged.commit.events {

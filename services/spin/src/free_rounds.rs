@@ -1,11 +1,10 @@
-//! Free rounds: the checks of a campaign, and the bet that it pays (PL-18).
+//! Free rounds (PL-18).
 
 use motherlode_books::{Books, Campaign, CampaignState, CoinValue};
 use motherlode_ledger::{campaign_over, fields::AccountId, unknown_account, unknown_campaign};
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{self as slots, Game};
 
-/// The stake that a campaign grants in a game.
 pub(crate) fn stake_of(
     books: &Books,
     id: &str,
@@ -24,7 +23,6 @@ pub(crate) fn stake_of(
     Ok((campaign.coin_value, stake(campaign)))
 }
 
-/// Whether a round of a campaign can begin now.
 pub(crate) fn check_open(state: Option<&CampaignState>, id: &str, now_ms: i64) -> Result<(), Refusal> {
     match state.ok_or_else(|| unknown_campaign(id))?.over(now_ms) {
         None => Ok(()),
@@ -32,7 +30,6 @@ pub(crate) fn check_open(state: Option<&CampaignState>, id: &str, now_ms: i64) -
     }
 }
 
-/// A campaign's stake.
 pub(crate) fn stake(campaign: &Campaign) -> slots::Stake {
     slots::Stake {
         coin_value_micros: campaign.coin_value.0,

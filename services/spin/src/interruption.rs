@@ -1,4 +1,4 @@
-//! Rounds that wait for their player: listed (PL-20), skipped to their result (DM-21), closed by the operator (PL-20).
+//! Lists rounds that wait for their players (PL-20), skips them (DM-21) and closes them (PL-20).
 
 use crate::{api::SpinApi, automatic::Asked, finisher::Finisher, session_id};
 use motherlode_books::{Automatic, Books, Event, OpenRound, StreamId};
@@ -12,13 +12,13 @@ use motherlode_proto::spin::v1::{
 };
 use motherlode_runtime::{Caller, Reason, Refusal};
 
-/// Rounds a page, unless the caller says otherwise.
+/// Default page size.
 const PAGE_SIZE: usize = 10;
-/// Most rounds a page.
+/// Maximum page size.
 const PAGE_SIZE_MAX: usize = 100;
 
 impl SpinApi {
-    /// Plays a round to its end as its game's rule chooses, since the player doesn't want to (DM-21).
+    /// Plays a round to its end at the player's request (DM-21).
     pub(crate) async fn skip_round(&self, caller: &Caller, request: &SkipRoundRequest) -> Result<Vec<Played>, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
         let round = fields::round_id(caller, &request.round_id)?;
@@ -29,7 +29,7 @@ impl SpinApi {
         self.finish(&round, request_id, fingerprint("skip_round", &content), why, acts).await
     }
 
-    /// Plays a round to its end as its game's rule chooses, on the operator's word (PL-20).
+    /// Plays a round to its end at the operator's request (PL-20).
     pub(crate) async fn close_round(
         &self,
         caller: &Caller,
@@ -44,7 +44,7 @@ impl SpinApi {
         self.finish(&round, request_id, fingerprint("close_round", request), why, Ok(())).await
     }
 
-    /// Finishes a round; what each step did that this request, or nobody in particular after it, resolved.
+    /// Returns the steps of this request and its automatic continuation.
     async fn finish(
         &self,
         round: &RoundId,
@@ -57,7 +57,7 @@ impl SpinApi {
         let Why { automatic, acted } = why;
         let why = &|_: &OpenRound| Some(automatic.clone());
         let asked = Asked { round, request_id: request_id.into(), fingerprint, why, acted };
-        // What was done once is answered as ever, whatever is true now.
+        // A repetition is answered even if the request would be refused now.
         let first = match self.ledgers.of(&round.stream)?.find(&round.stream, request_id, fingerprint)? {
             Some(logged) => logged,
             None => {
@@ -72,7 +72,6 @@ impl SpinApi {
         Ok(played)
     }
 
-    /// The refusal of a round that is not open.
     fn not_open(&self, round: &RoundId) -> Refusal {
         let name = fields::round_name(&round.stream, round.number);
         let of = |books: &Books| books.player(&round.stream).map(|player| player.rounds_started);
@@ -87,7 +86,7 @@ impl SpinApi {
         }
     }
 
-    /// Open rounds of an operator or of one of its players, partition by partition the oldest first (PL-20).
+    /// Lists open rounds of an operator or a player, by partition, the oldest first (PL-20).
     pub(crate) async fn list_open_rounds(
         &self,
         caller: &Caller,
@@ -111,7 +110,7 @@ impl SpinApi {
             }
             _ => return Err(fields::page_token_unknown()),
         };
-        // Another operator has no rounds and no players, as an unknown one (PL-27).
+        // Another operator's rounds are treated as unknown (PL-27).
         let own = caller.owns(operator);
         let listed = |ledger: &Handle, stream: StreamId, open: &OpenRound| Listed {
             number: open.started.round,
@@ -164,8 +163,8 @@ impl SpinApi {
     }
 }
 
-/// An operator's next open rounds after a position, `most` at most, each with the position of its bet and what is made of it. A round
-/// that ends meanwhile is nothing; one whose player can't be read doesn't hide the others.
+/// Returns an operator's next open rounds with their bets' positions and the results of `make`: `None` for rounds that
+/// have ended, an error for unreadable players.
 pub(crate) fn open_rounds<T>(
     ledger: &Handle,
     operator: &str,
@@ -184,14 +183,11 @@ pub(crate) fn open_rounds<T>(
     each.collect()
 }
 
-/// Why a round is finished for its player.
 struct Why {
     automatic: Automatic,
-    /// Who asks, where it's the operator.
     acted: Option<Event>,
 }
 
-/// An open round that is listed.
 struct Listed {
     stream: StreamId,
     number: u64,
@@ -200,8 +196,7 @@ struct Listed {
     resolve_ms: Option<i64>,
 }
 
-/// Names the place after which the next page begins: partition and position. What there is in partition 0 is named as it
-/// was when there was no other.
+/// Names the next page. Partition 0 is omitted, as in older tokens.
 fn page_token(partition: u32, position: u64) -> String {
     if partition == 0 { position.to_string() } else { format!("{partition}.{position}") }
 }

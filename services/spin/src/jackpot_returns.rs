@@ -1,4 +1,4 @@
-//! The return of a game with the jackpot, at the terms of its pool in force (BW-21, PL-43).
+//! Return of a game with the jackpot, at its pool's current terms (BW-21, PL-43).
 
 use motherlode_books::{CoinValue, Currency, FxRate};
 use motherlode_proto::spin::v1::{CoinReturn, JackpotReturns};
@@ -7,29 +7,25 @@ use motherlode_slots::{
     par::{Exact, decimal, exact, ratio},
 };
 
-/// Places of exact returns.
 pub(crate) const PLACES: usize = 6;
 
-/// The part of a game's description that changes.
+/// Changing part of a description.
 pub(crate) struct Now {
-    /// The pool of the game's name is not active.
+    /// Whether the pool is not active.
     pub(crate) suspended: bool,
-    /// The terms of that pool in force.
     pub(crate) terms: Option<PoolTerms>,
-    /// Rate of the requested currency.
     pub(crate) rate: Option<FxRate>,
 }
 
-/// The returns of a game in a currency, as they are now.
 pub(crate) struct Returns<'a> {
     info: &'a GameInfo,
     par: &'a Par,
     terms: Option<PoolTerms>,
-    /// Shares of the seed, of the increments at a coin worth one EUR, and of the increments at the highest coin.
+    /// Shares of the seed, of increments at a coin of one EUR, and at the highest coin.
     seed: Exact,
     increments_per_eur: Exact,
     increments_max: Exact,
-    /// Whether bets in this currency can win the jackpot now.
+    /// Whether bets in this currency can win it.
     wins_jackpot: bool,
 }
 
@@ -50,7 +46,7 @@ impl<'a> Returns<'a> {
         Self { info, par, terms: now.terms, seed, increments_per_eur, increments_max, wins_jackpot }
     }
 
-    /// The return without the jackpot's increments, which holds for the smallest coins: the seed is in it while bets can win it.
+    /// Returns the return without increments; it has the seed if bets can win it.
     pub(crate) fn lowest(&self) -> Exact {
         if self.wins_jackpot || !self.info.jackpot {
             &self.par.rtp_without_jackpot + &self.seed
@@ -59,8 +55,8 @@ impl<'a> Returns<'a> {
         }
     }
 
-    /// The figure of each coin value of a currency. The increments return in proportion to the worth of a coin in EUR, up to the
-    /// coin that the whole pool belongs to.
+    /// Returns the return at each coin value. Increments are proportional to it, up to the coin that wins the whole
+    /// pool.
     pub(crate) fn shown(&self, ladder: Option<Ladder>, currency: Currency, now: &Now) -> JackpotReturns {
         let lowest = self.lowest();
         let highest = if self.wins_jackpot { &lowest + &self.increments_max } else { lowest.clone() };
@@ -100,7 +96,6 @@ impl<'a> Returns<'a> {
         coins.map(coin).collect()
     }
 
-    /// The assumptions about the pool under these figures.
     fn assumes(&self) -> String {
         let (Some(terms), Some(chance)) = (self.terms, self.par.rate("jackpot")) else {
             return self.info.jackpot_assumes.clone();
@@ -120,12 +115,12 @@ impl<'a> Returns<'a> {
     }
 }
 
-/// A return with at least four places.
+/// Formats a return with at least four places.
 fn short(figure: &Exact) -> String {
     trimmed(figure, 4)
 }
 
-/// A figure with its own decimal places, at least `places` and at most nine.
+/// Formats exactly, with `places` to nine decimals.
 fn trimmed(figure: &Exact, places: usize) -> String {
     let text = decimal(figure, 9);
     let Some((whole, fraction)) = text.split_once('.') else { return text };
@@ -136,7 +131,6 @@ fn trimmed(figure: &Exact, places: usize) -> String {
     }
 }
 
-/// The terms of a pool that returns depend on.
 pub(crate) fn terms_of(terms: &motherlode_books::PoolTerms) -> PoolTerms {
     PoolTerms {
         seed_nanos: u64::try_from(terms.seed.0).unwrap_or(u64::MAX),
@@ -145,7 +139,6 @@ pub(crate) fn terms_of(terms: &motherlode_books::PoolTerms) -> PoolTerms {
     }
 }
 
-/// The worth of a coin in EUR.
 fn worth_eur(coin: CoinValue, rate: FxRate) -> Exact {
     let (power, worth) = (10_u64.pow(rate.exponent().unsigned_abs().into()), exact(coin.0) * exact(rate.mantissa()));
     let worth = if rate.exponent() < 0 { worth / exact(power) } else { worth * exact(power) };

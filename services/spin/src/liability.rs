@@ -1,7 +1,5 @@
-//! The cost of a campaign to its operator, in wins (PL-36, PL-43): the most that is to be expected and the highest possible,
-//! over all that the players can bring into their free rounds and over the gamble. Players can change what they carry
-//! between grant and play, so the state at the grant is no bound. Exact rational numbers; the expected figure is rounded up
-//! for people beside the fraction.
+//! Cost of a campaign to its operator (PL-36, PL-43): the highest mean and the highest possible wins, over all carried
+//! figures and the gamble. Players can change carried figures after the grant, so the state at the grant is no bound.
 
 use crate::{
     describe,
@@ -16,35 +14,31 @@ use motherlode_slots::{
     par::{Exact, decimal, exact},
 };
 
-/// Places of the expected figure for people.
+/// Displayed decimal places.
 const PLACES: usize = 4;
 
-/// The cost of a campaign's rounds for so many players, in minor units.
+/// Campaign's cost in minor units.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cost {
-    /// No player's strategy brings the mean above it.
+    /// Upper bound of the mean over all strategies.
     expected: Exact,
-    /// The mean cost in the long run, of players who keep to the campaign's coin value.
+    /// Long-run mean of players who stay at the campaign's coin value.
     long_run: Exact,
-    /// Whole.
     highest: Exact,
     highest_says: &'static str,
-    /// Bound of the chance that the campaign costs more than `highest`, in units of ten to the power of `exponent`.
+    /// Decimal exponent of a bound of the chance to exceed `highest`, if possible.
     exceeded: Option<i32>,
 }
 
 impl Cost {
-    /// Computes the cost; its rounds can be played by any rules version of the game. It can take seconds the first time.
-    ///
-    /// # Errors
-    /// The game states no return or no highest win at this stake.
+    /// Computes the cost over all rules versions. The first call can take seconds.
     pub(crate) fn new(
         campaign: &Campaign,
         players: usize,
         ladders: &Ladders,
         rate: Option<FxRate>,
     ) -> Result<Self, Refusal> {
-        let unknown = || Refusal::new(Reason::Internal, "the game states no figures");
+        let unknown = || Refusal::new(Reason::Internal, "the game states no return or highest win");
         let Campaign { currency, coin_value, lines, coins_per_line, .. } = *campaign;
         let rounds = exact(campaign.rounds) * exact(u64::try_from(players).unwrap_or(u64::MAX));
         let bet = exact(campaign.bet.0.unsigned_abs());
@@ -69,15 +63,11 @@ impl Cost {
             let exceeded = stated.unlimited().then_some(paid.chance_exponent);
             cost.exceeded = cost.exceeded.max(exceeded);
         }
-        // Chances of all rounds, added.
         cost.exceeded = cost.exceeded.map(|exponent| exponent + rounds_exponent(&rounds));
         Ok(cost)
     }
 
-    /// The highest cost in EUR at a rate, rounded up to the billionth.
-    ///
-    /// # Errors
-    /// CAMPAIGN_TOO_LARGE if the liability exceeds 128 bits.
+    /// Returns the highest cost in EUR, rounded up; CAMPAIGN_TOO_LARGE beyond 128 bits.
     pub(crate) fn highest_eur(&self, campaign: &Campaign, rate: FxRate) -> Result<Nano, Refusal> {
         let nanos = &self.highest * exact(u64::try_from(campaign.currency.nanos_per_minor()).unwrap_or(u64::MAX));
         let power = exact(10_u64.pow(rate.exponent().unsigned_abs().into()));
@@ -109,19 +99,18 @@ impl Cost {
     }
 }
 
-/// Highest cost of a campaign for a number of players, in EUR at a rate; `None` for terms that the game does not offer.
+/// Returns the highest cost of a campaign in EUR; `None` for terms not offered by the game.
 #[must_use]
 pub fn highest_cost(campaign: &Campaign, players: usize, ladders: &Ladders, rate: FxRate) -> Option<Nano> {
     Cost::new(campaign, players, ladders, Some(rate)).ok()?.highest_eur(campaign, rate).ok()
 }
 
-/// Rounds up to the last place that is shown.
 fn up(value: &Exact) -> Exact {
     let scale = exact(10_u64.pow(4));
     (value * &scale).ceil() / scale
 }
 
-/// The exponent of the lowest power of ten that is no less than a number of rounds.
+/// Bounds the decimal logarithm.
 fn rounds_exponent(rounds: &Exact) -> i32 {
     i32::try_from(decimal(rounds, 0).len()).unwrap_or(i32::MAX)
 }

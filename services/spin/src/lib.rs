@@ -1,9 +1,8 @@
-//! The spin service: resolves rounds. It holds no money, and no state but its generator and the sessions.
+//! Spin service: resolves rounds. It keeps no money, and no state except the draw keys and the sessions.
 //!
-//! A call is followed through four files: [`bet`] checks the request, [`decide`] reads the player's state and resolves
-//! the step into events, the ledger appends them, [`played`] says what the commit did. On a conflict the decision is
-//! made again on the new state, with the same client seed and request id; a draw is used once, and the outcome of an attempt
-//! that didn't come to be is nobody's.
+//! [`bet`] checks a request, [`decide`] resolves it into events, the ledger appends them, and [`played`] answers from
+//! the commit. On a conflict the decision is repeated on the new state, with the same client seed and request id. A
+//! draw is used once.
 
 mod answer;
 mod api;

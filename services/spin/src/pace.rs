@@ -1,9 +1,7 @@
-//! The seconds between a player's rounds (PL-26), by the process's own ticks: no clock that is set makes them longer or
-//! shorter.
+//! Minimum time between a player's rounds (PL-26), measured by the process's monotonic clock.
 //!
-//! The time of the latest bet in the log decides only if another process took that bet, or this one before a restart;
-//! and never for longer than the rule's own length. Cost: a look into a map for bets where such a rule holds. Memory:
-//! the bets of the longest time that was ever asked for, twice at the most.
+//! The bet's time in the log counts only if another process took the bet, or this one before a restart, and for at most
+//! the required time. Memory: at most twice the bets of the longest required time.
 
 use motherlode_books::{Commit, Event, PlayerState, StreamId};
 use motherlode_ledger::Handle;
@@ -16,25 +14,24 @@ use std::{
     },
 };
 
-/// Bets that are kept before it's looked which of them nobody asks for any more.
+/// Number of bets before old ones are removed.
 const KEPT_MIN: usize = 1_024;
 
-/// When players' latest bets were taken; clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct Pace(Arc<Bets>);
 
 #[derive(Default)]
 struct Bets {
-    /// Whether such a rule was ever asked about: else nothing is kept.
+    /// Whether any rule needs the bets. If not, none is recorded.
     asked: AtomicBool,
     kept: Mutex<Kept>,
 }
 
 #[derive(Default)]
 struct Kept {
-    /// The number of a player's latest round, and when its bet was known to be taken.
+    /// Number of the latest round and its time, by player.
     bets: HashMap<StreamId, (u64, i64)>,
-    /// The longest time that was asked for.
+    /// Longest required time.
     longest_ms: i64,
     look_at: usize,
 }
@@ -50,7 +47,7 @@ impl Kept {
     }
 }
 
-/// The log's time and the process's ticks of one moment.
+/// Log time and process ticks of the same moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Now {
     pub(crate) log_ms: i64,
@@ -64,7 +61,6 @@ impl Now {
 }
 
 impl Pace {
-    /// A commit is in the log. If it's a bet, the next one keeps its distance from here: the log has it no later.
     pub(crate) fn taken(&self, commit: &Commit, tick_ms: impl FnOnce() -> i64) {
         if !self.0.asked.load(Relaxed) {
             return;
@@ -75,13 +71,13 @@ impl Pace {
         });
         let Some(round) = bet else { return };
         let (mut kept, tick_ms) = (self.0.kept.lock(), tick_ms());
-        // One that is answered again was taken before.
+        // Ignores repeated answers.
         if kept.bets.get(&commit.stream).is_none_or(|(known, _)| *known < round) {
             kept.put(&commit.stream, round, tick_ms, tick_ms);
         }
     }
 
-    /// Milliseconds that are left of so many since the player's latest bet; none where they have passed.
+    /// Returns the time left until `of_ms` after the latest bet.
     pub(crate) fn left_ms(&self, stream: &StreamId, player: &PlayerState, of_ms: u32, now: Now) -> Option<i64> {
         let of_ms = i64::from(of_ms);
         if of_ms == 0 {
@@ -94,7 +90,7 @@ impl Pace {
         let since = match kept.bets.get(stream) {
             Some((round, tick)) if *round == player.rounds_started => *tick,
             _ => {
-                // A bet that the log has in the future was taken now, as far as anybody can tell.
+                // A bet with a future log time counts as taken now.
                 let passed = now.log_ms.saturating_sub(last_ms).max(0);
                 if passed >= of_ms {
                     return None;
@@ -120,7 +116,6 @@ mod tests {
         Now { log_ms, tick_ms }
     }
 
-    /// A player whose latest bet the log has at a time.
     fn bettor(last_ms: i64) -> PlayerState {
         let (stream, commit) = (StreamId::player("acme", "alice"), bet_of("alice", last_ms));
         let mut books = Books::new();
@@ -128,7 +123,6 @@ mod tests {
         books.player(&stream).unwrap().clone()
     }
 
-    /// A player's first bet.
     fn bet_of(player: &str, time_ms: i64) -> Commit {
         let stream = StreamId::player("acme", player);
         let currency = Currency::EUR;
@@ -169,7 +163,7 @@ mod tests {
         let (alice, stream) = (bettor(10 * DAY), StreamId::player("acme", "alice"));
         for moved in [0, DAY, -DAY, 1_000, -1_000] {
             let pace = Pace::default();
-            // Asked before there is a bet, it's known that somebody will ask after it.
+            // The rule is known before the first bet, so bets are recorded.
             assert_eq!(pace.left_ms(&stream, &PlayerState::default(), 2_500, now(10 * DAY, 70)), None);
             pace.taken(&bet_of("alice", 10 * DAY), || 77);
             pace.taken(&bet_of("alice", 10 * DAY), || 1_077);
@@ -182,7 +176,7 @@ mod tests {
     #[test]
     fn uf_07_pl_26_after_a_restart_nobody_waits_for_longer_than_the_rule() {
         let (alice, stream) = (bettor(10 * DAY), StreamId::player("acme", "alice"));
-        // The log's time, seconds after the start; a log a day ahead stands as good as still.
+        // Log times after the start; a log a day ahead counts as just now.
         for (log_ms, first) in [(10 * DAY + 1_000, Some(1_500)), (9 * DAY, Some(2_500)), (11 * DAY, None)] {
             let pace = Pace::default();
             let left = |tick| pace.left_ms(&stream, &alice, 2_500, now(log_ms, tick));

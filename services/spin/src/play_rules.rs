@@ -1,7 +1,4 @@
-//! The rules that hold for a bet: those of its jurisdiction, its operator and its session (PL-08, PL-16, PL-26).
-//!
-//! Found once a call; what depends on the player's state is checked when the bet is decided, on the state that it's
-//! decided on. What a round was begun with goes on: nothing here touches an open round.
+//! Rules of a bet from its jurisdiction, operator and session (PL-08, PL-16, PL-26). Open rounds are not affected.
 
 use crate::{
     bet::Bet,
@@ -14,27 +11,27 @@ use motherlode_runtime::{Reason, Refusal, UNRESTRICTED};
 use motherlode_slots::Game;
 use std::{num::NonZeroU32, time::Duration};
 
-/// Billionths of a EUR.
 const EUR: i128 = 1_000_000_000;
 
-/// The rules that hold for a bet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PlayRules {
     jurisdiction: SmolStr,
     profile: Profile,
     session: Option<SessionName>,
-    /// The player's own limit of losses in the day.
+    /// Player's daily limit.
     loss_max: Option<Minor>,
-    /// The session's limit of a round's cost.
     bet_max: Option<Minor>,
 }
 
 impl PlayRules {
-    /// Without a session; refused where limits hold that only a session can keep.
+    /// Creates rules without a session; fails if the limits need one.
     pub(crate) fn without_session(jurisdiction: &str, profile: Profile) -> Result<Self, Refusal> {
         if profile.needs_session() {
-            return Err(Refusal::new(Reason::SessionRequired, "bets need a session here: its limits hold in one")
-                .with("jurisdiction", jurisdiction));
+            return Err(Refusal::new(
+                Reason::SessionRequired,
+                "bets need a session here, because the limits apply to sessions",
+            )
+            .with("jurisdiction", jurisdiction));
         }
         Ok(Self { jurisdiction: jurisdiction.into(), profile, session: None, loss_max: None, bet_max: None })
     }
@@ -53,7 +50,7 @@ impl PlayRules {
         self.session
     }
 
-    /// The jurisdiction as the log has it: empty for the one that restricts nothing.
+    /// Returns the logged jurisdiction, empty if unrestricted.
     pub(crate) fn logged_jurisdiction(&self) -> SmolStr {
         match self.jurisdiction.as_str() {
             UNRESTRICTED => SmolStr::default(),
@@ -61,36 +58,31 @@ impl PlayRules {
         }
     }
 
-    /// Whether rounds may play themselves.
     pub(crate) fn autoplay(&self) -> Result<(), Refusal> {
         self.allowed(self.profile.autoplay, Reason::AutoplayForbidden, "autoplay")
     }
 
-    /// Whether the player sits where the bet comes from, as far as the log tells (PL-16, BW-27): a player with a live session
-    /// bets in sessions, whatever the game, and nobody comes back to a game that is held. Play money is bet beside a session,
-    /// too: nothing can be lost by it.
+    /// Checks that the bet is in the player's live session, if any, and the game not held (PL-16, BW-27). Play money
+    /// needs no session.
     pub(crate) fn seated(&self, player: &PlayerState, bet: &Bet, now: Now) -> Result<(), Refusal> {
         let currency = bet.account.currency;
         let Some(session) = self.session else {
             if let Some(seat) = player.live_seat(currency, now.log_ms).filter(|seat| seat.real) {
-                return Err(Refusal::new(
-                    Reason::SessionInUse,
-                    "the player has a live session: bets are placed in one",
-                )
-                .with("game", &seat.game)
-                .with("session_name", hex(&seat.session)));
+                return Err(Refusal::new(Reason::SessionInUse, "the player has a live session: place the bet in it")
+                    .with("game", &seat.game)
+                    .with("session_name", hex(&seat.session)));
             }
             return not_held(player, bet.game.name(), currency, now);
         };
         match player.seat(bet.game.name(), currency) {
-            // Opened later, perhaps by another process.
+            // A later session has replaced this one.
             Some(seat) if seat.session != session => Err(session_over()),
             _ => Ok(()),
         }
     }
 
-    /// Whether a player may place a bet now, by the strictest of what the jurisdiction and the operator ask, what the session
-    /// asks, and what sessions of the same day have asked. The first fault in the order of the text.
+    /// Checks a bet against the strictest limits of jurisdiction, operator and the day's sessions. The order of faults
+    /// is the code's.
     pub(crate) fn allow(
         &self,
         state: &State,
@@ -134,17 +126,16 @@ impl PlayRules {
         self.within_loss(currency, amount, limit, day.net(currency, &rates, now.log_ms))
     }
 
-    /// How much too soon after the player's latest bet the next would be; none where it's time.
+    /// Returns the time to wait before the bet.
     pub(crate) fn too_soon_by(&self, player: &PlayerState, bet: &Bet, pace: &Pace, now: Now) -> Option<Duration> {
         let left = pace.left_ms(&bet.account.stream, player, self.profile.round_ms_min, now)?;
         Some(Duration::from_millis(left.unsigned_abs()))
     }
 
-    /// A bet above what a round may cost is not taken.
     fn within_bet(&self, currency: Currency, amount: Minor, limit: Option<Minor>) -> Result<(), Refusal> {
         match limit {
             Some(limit) if amount > limit => Err(self
-                .refusal(Reason::BetLimit, "the bet is above what a round may cost here")
+                .refusal(Reason::BetLimit, "the bet exceeds the limit of a round")
                 .with("limit_minor", limit)
                 .with("bet_minor", amount)
                 .with("currency_code", currency)),
@@ -152,7 +143,7 @@ impl PlayRules {
         }
     }
 
-    /// Checks the time played in the day, or since it was last acknowledged, over all sessions (PL-26).
+    /// Checks played time and reality checks over all sessions of the day (PL-26).
     fn within_time(
         &self,
         day: &Day,
@@ -163,7 +154,7 @@ impl PlayRules {
         let over = |played: i64, limit: Option<NonZeroU32>| limit.is_some_and(|limit| played >= limit.get().into());
         let played_ms = day.played_ms(now.log_ms);
         if over(played_ms, time_ms_max) {
-            let message = "the player's time of the day is up: no bet is taken";
+            let message = "the player's time limit of the day is reached";
             return Err(self.refusal(Reason::SessionTimeLimit, message).with("played_ms", played_ms));
         }
         let unseen_ms = day.unseen_ms(now.log_ms);
@@ -174,11 +165,10 @@ impl PlayRules {
         Ok(())
     }
 
-    /// A bet that would take the day's loss past its limit, were it lost, is not taken.
     fn within_loss(&self, currency: Currency, amount: Minor, limit: Minor, net: i128) -> Result<(), Refusal> {
         if i128::from(limit.0) + net < i128::from(amount.0) {
             return Err(self
-                .refusal(Reason::LossLimit, "the bet could take the day's loss past its limit")
+                .refusal(Reason::LossLimit, "the bet could raise the day's loss above its limit")
                 .with("limit_minor", limit)
                 .with("net_minor", net)
                 .with("currency_code", currency));
@@ -195,19 +185,17 @@ impl PlayRules {
     }
 }
 
-/// Whether a game may be come back to (BW-27): not for a while after its connection was dropped.
+/// Refuses a game held after a dropped connection (BW-27).
 pub(crate) fn not_held(player: &PlayerState, game: &str, currency: Currency, now: Now) -> Result<(), Refusal> {
     let Some(left_ms) = player.seat(game, currency).and_then(|seat| seat.held_ms(now.log_ms)) else { return Ok(()) };
-    let message = format!("the connection was dropped; the game can be come back to in {left_ms} ms");
+    let message = format!("the connection was dropped; the game is held for another {left_ms} ms");
     Err(Refusal::new(Reason::SessionHeld, message).retry_after(Duration::from_millis(left_ms.unsigned_abs())))
 }
 
-/// The refusal of a session that is over.
 pub(crate) fn session_over() -> Refusal {
     Refusal::new(Reason::SessionExpired, "the session is over")
 }
 
-/// Whether a game may be played at all where jackpots may be forbidden.
 pub(crate) fn jackpot_allowed(jurisdiction: &str, profile: &Profile, game: &dyn Game) -> Result<(), Refusal> {
     if profile.jackpot || !game.info().jackpot {
         return Ok(());
@@ -216,7 +204,6 @@ pub(crate) fn jackpot_allowed(jurisdiction: &str, profile: &Profile, game: &dyn 
     Err(Refusal::new(Reason::JackpotForbidden, message).with("jurisdiction", jurisdiction))
 }
 
-/// A limit in whole EUR as minor units of a currency, rounded down; none where there is no limit.
 fn minor(eur: Option<NonZeroU32>, currency: Currency, rate: FxRate) -> Option<Minor> {
     rate.minor_within(Nano(i128::from(eur?.get()) * EUR), currency).ok()
 }

@@ -1,4 +1,4 @@
-//! Answers: what a commit did, said the same way each time it is asked for (PL-11).
+//! Answers from commits, equal for every repetition of a request (PL-11).
 
 use crate::{
     answer::{Answer, PlayedBytes},
@@ -16,8 +16,7 @@ use motherlode_runtime::Refusal;
 use std::sync::Arc;
 
 impl SpinApi {
-    /// Makes the answer to a commit of this service; `answer` was made when its proposal was decided. After a jackpot
-    /// hit it waits for the award, for a bounded time; then it says "pending", and the award still comes.
+    /// Answers a commit. After a jackpot hit it waits for the award, for a bounded time.
     pub(crate) async fn played(&self, logged: &Arc<Logged>, answer: Option<Answer>) -> Result<PlayedBytes, Refusal> {
         let jackpot = match hit_pool(&logged.commit) {
             Some(pool) => Some(self.award(logged, pool).await?),
@@ -26,7 +25,6 @@ impl SpinApi {
         self.answer_to(logged, answer, jackpot.as_ref())
     }
 
-    /// The same, where the jackpot is known.
     pub(crate) fn answer_to(
         &self,
         logged: &Arc<Logged>,
@@ -41,19 +39,18 @@ impl SpinApi {
         let step = step.ok_or_else(|| ended(commit))?;
         let answer = match answer.filter(|answer| answer.is_to(step)) {
             Some(answer) => answer,
-            // The step of an earlier call, or of another process.
+            // Step of an earlier call or another process.
             None => self.read_back(logged, step)?,
         };
         Ok(answer.completed(logged, step, jackpot))
     }
 
-    /// The answer to a step as its commit has it.
     fn read_back(&self, logged: &Arc<Logged>, step: &StepResolved) -> Result<Answer, Refusal> {
         let stream = &logged.commit.stream;
         let ledger = self.ledgers.of(stream)?;
         let (mut view, generations) = (rounds::as_of(ledger, logged, step.round)?, ledger.generations());
         if let Err(error) = view.complete(&self.dealer.dealt_of(stream, &generations)) {
-            tracing::warn!(round = step.round, %error, "the step is shown as it was logged");
+            tracing::warn!(round = step.round, %error, "failed to complete a step; it is shown as logged");
         }
         let over = view.state() != RoundState::Open;
         let found = view.steps.into_iter().find(|of| of.logged.step == step.step);
@@ -79,7 +76,6 @@ impl SpinApi {
     }
 }
 
-/// The pool that a commit's step has hit.
 pub(crate) fn hit_pool(commit: &Commit) -> Option<&str> {
     commit.events.iter().find_map(|event| match event {
         Event::JackpotHit { pool, .. } => Some(pool.as_str()),

@@ -1,4 +1,4 @@
-//! The sessions of this process, in memory only (see [`crate::session`] for the calls).
+//! Sessions of this process, in memory (see [`crate::session`]).
 
 use crate::{
     play_rules::PlayRules,
@@ -13,10 +13,10 @@ use parking_lot::Mutex;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 
-/// Tells a keeper that its session was closed; dropped, that it has expired.
+/// Signal of a closed session; dropped if it expired.
 pub(crate) type Closed = oneshot::Sender<()>;
 
-/// The sessions of this service; clones share them.
+/// Sessions; clones share them.
 #[derive(Clone)]
 pub(crate) struct SessionRegistry {
     pub(crate) sessions: Arc<Mutex<Sessions<Closed>>>,
@@ -25,13 +25,12 @@ pub(crate) struct SessionRegistry {
 }
 
 impl SessionRegistry {
-    /// With so many operators, who share the places.
     pub(crate) fn new(ledgers: Ledgers, limits: SessionLimits, operators: usize, profiles: Profiles) -> Self {
         let sessions = Sessions::new(limits).shared_by(operators);
         Self { sessions: Arc::new(Mutex::new(sessions)), ledgers, profiles: Arc::new(profiles) }
     }
 
-    /// Finds the rules for a bet: those of its session, or without one of its operator's own profile.
+    /// Returns the rules of a bet from its session or its operator's profile.
     pub(crate) fn rules_for(
         &self,
         session: Option<SessionId>,
@@ -48,7 +47,7 @@ impl SessionRegistry {
         Ok(PlayRules::in_session(name(id), of))
     }
 
-    /// Returns the profile of a player under a jurisdiction; an empty one is the operator's own.
+    /// Returns a profile; an empty jurisdiction is the operator's default.
     pub(crate) fn profile(&self, stream: &StreamId, jurisdiction: &str) -> Result<(&str, Profile), Refusal> {
         let operator = match stream {
             StreamId::Player { operator, .. } => operator,
@@ -60,7 +59,6 @@ impl SessionRegistry {
         })
     }
 
-    /// An action in a session, where one is named; `game` where it's known.
     pub(crate) fn act(
         &self,
         session: Option<SessionId>,
@@ -72,20 +70,19 @@ impl SessionRegistry {
         self.sessions.lock().act(id, stream, game, now_ms).map_err(refusal)
     }
 
-    /// Whether a session is of a player of the caller's.
     pub(crate) fn is_callers(&self, caller: &Caller, id: SessionId) -> bool {
         let mut sessions = self.sessions.lock();
         let of = sessions.of(id, self.ledgers.ticks_ms()).map(|of| &of.stream);
         matches!(of, Some(StreamId::Player { operator, .. }) if caller.owns(operator))
     }
 
-    /// A session that a request names by itself; another operator's is refused like one that is over (PL-27).
+    /// Returns a session of the caller; others are refused as expired (PL-27).
     pub(crate) fn own(&self, caller: &Caller, session_id: &str) -> Result<SessionId, Refusal> {
         let id = required(session_id)?;
         if self.is_callers(caller, id) { Ok(id) } else { Err(refusal(SessionRefused::Expired)) }
     }
 
-    /// Logs what became of a session; once for each of its moments, and of the player's versions.
+    /// Logs a session's event, once per moment and version of the player.
     pub(crate) async fn log(
         &self,
         stream: &StreamId,
@@ -104,8 +101,7 @@ impl SessionRegistry {
         self.ledgers.append(proposal).await.map(drop)
     }
 
-    /// Logs the end of a live session, and for how long its game is held. Without effect on one that another process's has
-    /// taken the place of.
+    /// Logs the end of a session and its game's hold, unless it was replaced.
     pub(crate) async fn ended(&self, id: SessionId, hold_ms: u32) -> Result<(), AppendError> {
         let now_ms = self.ledgers.ticks_ms();
         let Some(stream) = self.sessions.lock().of(id, now_ms).map(|of| of.stream.clone()) else { return Ok(()) };
@@ -119,14 +115,12 @@ impl SessionRegistry {
         }
     }
 
-    /// Milliseconds that a session has left; `None` when it's over.
     pub(crate) fn left_ms(&self, id: SessionId) -> Option<i64> {
         let now_ms = self.ledgers.ticks_ms();
         self.sessions.lock().left_ms(id, now_ms)
     }
 }
 
-/// Why a session refuses, for its caller.
 pub(crate) fn refusal(refused: SessionRefused) -> Refusal {
     let message = refused.to_string();
     match refused {

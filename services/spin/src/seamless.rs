@@ -1,9 +1,9 @@
-//! Bets whose money the operator's own wallet keeps (PL-31).
+//! Bets with an operator's own wallet (PL-31).
 //!
-//! The bet is judged as any other, and the debit is written as asked before the wallet hears of it. Only a confirmed debit leads to
-//! a draw, and the commit of the round confirms it. Where no answer comes, nothing is drawn: the caller is told that nobody
-//! knows, a repetition asks again under the same transaction, and a debit whose bet does not come in time is rolled back by the
-//! payer ([`motherlode_wallet::Payer`]). Which of the two comes first is for the log to say: the request has one commit.
+//! After the checks the debit request is logged, then the wallet is called. A draw needs a confirmed debit, which the
+//! round's commit records. If the outcome of the call is unknown, nothing is drawn: a repetition calls again with the
+//! same transaction, or the payer rolls the debit back ([`motherlode_wallet::Payer`]). The log orders the two, since
+//! the request has one commit.
 
 use crate::{
     answer::PlayedBytes,
@@ -28,42 +28,38 @@ use tokio::{
 };
 use tonic::{Code, metadata::MetadataMap};
 
-/// How long a caller waits for the wallet who brings no deadline.
+/// Longest wait without a caller's deadline.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// Before its caller's deadline a bet stops asking, so that the answer still comes.
+/// Calls stop this long before the caller's deadline.
 const MARGIN: Duration = Duration::from_millis(200);
 
-/// Longest pause after the first call of a debit, and after any, in milliseconds.
+/// Longest pause after the first call of a debit, and after any call, in milliseconds.
 const PAUSE_MS: (u64, u64) = (20, 3200);
 
-/// Shortest pause between two calls of the same debit, in milliseconds.
+/// Shortest pause, in milliseconds.
 const PAUSE_MS_MIN: u64 = 5;
 
-/// Pause between two looks at the log while the wallet is called.
+/// Interval of log checks during a call.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Computes the pause after a number of calls of a debit: exponential backoff with full jitter.
+/// Exponential backoff with full jitter.
 fn pause(calls: u32, random: u16) -> Duration {
     let (first, longest) = PAUSE_MS;
     let bound = first.saturating_mul(1 << calls.min(16)).min(longest);
     Duration::from_millis((bound * u64::from(random) / u64::from(u16::MAX)).max(PAUSE_MS_MIN))
 }
 
-/// The state of a bet before the wallet is asked.
 enum Before {
-    /// No debit is needed: the money is kept here, or the round is free.
+    /// No debit is needed: the account is here, or the round is free.
     Here,
-    /// Its debit is in the log, and may be asked of the wallet.
+    /// Logged debit request.
     Asked(Minor),
-    /// The request came to its end before.
     Ended(Arc<Logged>),
-    /// Its debit is being rolled back.
     RollingBack,
 }
 
 impl SpinApi {
-    /// Bets with what the operator's wallet keeps.
     pub(crate) async fn bet_seamless(
         &self,
         wallet: &Arc<OperatorWallet>,
@@ -90,10 +86,10 @@ impl SpinApi {
                 let debited = Debited { currency, amount, told };
                 let played = self.bet_here(bet, metadata, Some(debited)).await;
                 match played {
-                    // The wallet has the money, and no rollback can be logged: the debit ends after the repair.
+                    // A damaged log accepts no rollback; the debit ends after the repair.
                     Err(refusal) if refusal.reason() == Reason::LogDamaged => Err(damaged_later(&refusal)),
                     Err(refusal) if !is_doubtful(&refusal) => Err(self.give_up(ledger, bet, refusal).await),
-                    // The log has its rollback or its end, and so the answer.
+                    // The log has the rollback or the end of the request.
                     Err(_) if !is_asked(ledger, bet)? => self.rolled_back(ledger, bet, until).await,
                     played => played,
                 }
@@ -108,23 +104,23 @@ impl SpinApi {
                 };
                 match ledger.append(proposal).await {
                     Ok(logged) => self.ended_bet(&logged, bet).await,
-                    // Its rollback was logged first.
+                    // The rollback was logged first.
                     Err(AppendError::Refused(_)) => self.rolled_back(ledger, bet, until).await,
                     Err(error) => Err(error.into()),
                 }
             }
-            Answer::Unsure => Err(unknown("the wallet doesn't know")),
+            Answer::Unsure => Err(unknown("the wallet reports an unknown outcome")),
             Answer::Unknown { why } => Err(unknown(&why)),
         }
     }
 
-    /// Judges the bet and writes that its debit is asked, unless that is written.
+    /// Checks the bet and logs its debit request.
     async fn before(&self, ledger: &Handle, bet: &Bet, full: Option<&Refusal>) -> Result<Before, Refusal> {
         let (stream, currency) = (&bet.account.stream, bet.account.currency);
         let rules = self.rules_for(bet);
         loop {
             let state = ledger.books_of(stream, |books: &Books| State::of_bet(books, bet))?;
-            // After the state is copied: a cancellation that comes later is a conflict, so no debit is asked for what is cancelled.
+            // The state was copied first, so a later cancellation is a conflict and its bet is not debited.
             if let Some(logged) = ledger.find(stream, &bet.request_id, bet.fingerprint)? {
                 return Ok(Before::Ended(logged));
             }
@@ -173,7 +169,7 @@ impl SpinApi {
         }
     }
 
-    /// The price that the player pays for the bet, once everything else is judged; 0 for a free round. Nothing is drawn.
+    /// Returns an accepted bet's price; 0 for a free round. Nothing is drawn.
     fn judged(
         &self,
         state: &State,
@@ -182,7 +178,7 @@ impl SpinApi {
         rules: &PlayRules,
         now: Now,
     ) -> Result<Minor, Undecided> {
-        // Whether there are funds is the wallet's to say.
+        // The wallet decides whether the funds suffice.
         let state = state.with_funds(bet.account.currency, Minor(i64::MAX / 16));
         let started = decide::open(&state, bet, rules, (&self.pace, now))?.started;
         let from = self.drawing(&bet.drawn.client_seed, &bet.drawn);
@@ -194,8 +190,7 @@ impl SpinApi {
         Ok(started.charged())
     }
 
-    /// Asks for a debit until the answer is known, or the caller has no more time. `None` once the log has its rollback or its
-    /// end: no call begins after that.
+    /// Calls until the answer is known or the time is over; `None` after a rollback or the request's end.
     async fn confirmed(
         &self,
         ledger: &Handle,
@@ -207,7 +202,7 @@ impl SpinApi {
         let mut calls = 0;
         loop {
             let call = tokio::time::timeout_at(until, wallet.debit(debit, place));
-            // Checked before each call: a debit with a rollback is not called.
+            // There is no call for a debit in rollback.
             let answer = tokio::select! {
                 biased;
                 ended = not_asked(ledger, bet) => return ended.map(|()| None),
@@ -217,7 +212,7 @@ impl SpinApi {
                 return Ok(Some(answer));
             }
             let mut random = [u8::MAX; 2];
-            // Without randomness the pause is the longest.
+            // Without randomness, the pause is the longest.
             let _ = getrandom::fill(&mut random);
             let next = Instant::now() + pause(calls, u16::from_le_bytes(random));
             calls += 1;
@@ -232,7 +227,6 @@ impl SpinApi {
         }
     }
 
-    /// Waits for the end of a bet whose debit is being rolled back.
     async fn rolled_back(&self, ledger: &Handle, bet: &Bet, until: Instant) -> Result<PlayedBytes, Refusal> {
         let mut head = ledger.head();
         loop {
@@ -247,7 +241,7 @@ impl SpinApi {
         }
     }
 
-    /// How a bet ended, as its commit has it. One that the wallet has refused is offered the minimum bet (BW-29).
+    /// Answers an ended bet. A refusal for insufficient funds has the minimum bet (BW-29).
     async fn ended_bet(&self, logged: &Arc<Logged>, bet: &Bet) -> Result<PlayedBytes, Refusal> {
         self.played(logged, None).await.map_err(|refusal| match (refusal.reason(), decide::minimum_bet(bet)) {
             (Reason::InsufficientFunds, Some(minimum)) => {
@@ -257,26 +251,25 @@ impl SpinApi {
         })
     }
 
-    /// The bet is refused after all: its debit is rolled back. The refusal stands, unless the round came to be.
+    /// Rolls back the debit of a refused bet. Returns the refusal.
     async fn give_up(&self, ledger: &Handle, bet: &Bet, refusal: Refusal) -> Refusal {
         let stream = &bet.account.stream;
         let debit = ledger.player(stream).ok().flatten().and_then(|player| player.debit().cloned());
         if let Some(debit) = debit.filter(|debit| debit.request_id == bet.request_id && !debit.rolling_back)
             && let Err(error) = ledger.append(roll_back(stream, &debit, refusal.reason().name())).await
         {
-            tracing::warn!(%stream, %error, "a bet that is refused is rolled back later");
+            tracing::warn!(%stream, %error, "failed to log the rollback of a refused bet; the payer rolls it back later");
         }
         refusal
     }
 }
 
-/// When a bet stops asking its wallet.
 fn asks_until() -> Instant {
     let longest = Instant::now() + WAIT_MAX;
     until().map_or(longest, |until| (until - MARGIN).min(longest))
 }
 
-/// Whether a bet's debit is open in the log: neither ended nor being rolled back.
+/// Returns whether the debit is open.
 fn is_asked(ledger: &Handle, bet: &Bet) -> Result<bool, Refusal> {
     let asked = ledger.books_of(&bet.account.stream, |books| {
         let debit = books.player(&bet.account.stream)?.debit()?;
@@ -285,12 +278,11 @@ fn is_asked(ledger: &Handle, bet: &Bet) -> Result<bool, Refusal> {
     Ok(asked?.unwrap_or_default())
 }
 
-/// Whether the round may have come to be in spite of a refusal.
+/// Returns whether the round may have started despite the refusal.
 fn is_doubtful(refusal: &Refusal) -> bool {
     matches!(refusal.code(), Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted | Code::Aborted)
 }
 
-/// The debit of a bet, to be asked.
 fn asked(bet: &Bet, player: &PlayerState, amount: Minor) -> Proposal {
     let asked = DebitAsked {
         request_id: bet.request_id.clone(),
@@ -307,7 +299,7 @@ fn asked(bet: &Bet, player: &PlayerState, amount: Minor) -> Proposal {
     }
 }
 
-/// The log was found damaged after the wallet had confirmed the debit.
+/// The log was found damaged after the debit was confirmed.
 fn damaged_later(refusal: &Refusal) -> Refusal {
     let message = format!(
         "the operator's wallet has taken the bet, which is played or rolled back once the log is repaired. Repeat the request then, or ask \
@@ -317,13 +309,12 @@ fn damaged_later(refusal: &Refusal) -> Refusal {
     Refusal::new(Reason::OutcomeUnknown, message)
 }
 
-/// Nobody knows yet whether the bet comes to be: the same request asks again, and GetRequest tells.
+/// The outcome is unknown: a repetition calls again, and GetRequest returns the state.
 fn unknown(why: &str) -> Refusal {
     let message = format!("whether the operator's wallet has taken the bet is unknown: {why}");
     Refusal::new(Reason::OutcomeUnknown, message).retry_after(Duration::from_secs(1))
 }
 
-/// Returns once a bet's debit is no longer open in the log.
 async fn not_asked(ledger: &Handle, bet: &Bet) -> Result<(), Refusal> {
     let mut head = ledger.head();
     loop {

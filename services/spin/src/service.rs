@@ -1,4 +1,4 @@
-//! The spin service over gRPC.
+//! Spin service over gRPC.
 
 use crate::{api::SpinApi, describe, jackpot_returns};
 use motherlode_books::PoolStatus;
@@ -165,7 +165,7 @@ impl SpinService for SpinApi {
             })
         };
         let ladders = Arc::clone(&self.ladders);
-        // The first question has the game's mathematics computed: not by a thread that answers calls.
+        // The first call computes the game's mathematics, which would block a thread that answers calls.
         let described = tokio::task::spawn_blocking(move || describe::one(&request, &ladders, now)).await;
         Ok(Response::new(described.map_err(|error| Refusal::new(Reason::Internal, error.to_string()))??))
     }

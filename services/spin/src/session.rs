@@ -1,11 +1,9 @@
-//! Sessions over gRPC: the table of [`motherlode_books::Sessions`] with the ledger's clock, in memory only.
+//! Sessions over gRPC, in the memory of one process, timed by its monotonic clock.
 //!
-//! Times are the process's ticks, which no clock moves. A session lives in one process; its opening, its end and what its
-//! player acknowledges are in the log, with the limits that hold for the rest of the player's day, so that no other
-//! session and no restart goes round them. A restart ends every session; a hold goes on. A kept session is tied to its
-//! stream: when the stream is let go of before the session is over, the connection has dropped.
-//! Cost: one lock and a few tree operations a call with a session, a commit each for its opening and its end; a call without
-//! one takes no lock.
+//! Opening, acknowledgements and end are logged, with the limits for the rest of the player's day, so that neither a
+//! restart nor another session evades them. A restart ends all sessions; holds persist. A kept session is tied to its
+//! stream: if the stream is dropped first, the connection counts as lost. Cost: one lock per call with a session, and a
+//! commit each for opening and end.
 
 use crate::{
     api::SpinApi,
@@ -46,7 +44,7 @@ impl SpinApi {
             self.check_not_cancelled(&stream, request_id)?;
         }
         check_mode(request.mode(), currency)?;
-        // Whatever a session names, nothing of the operator's own profile is loosened (PL-26).
+        // A jurisdiction can't loosen the operator's profile (PL-26).
         let (_, operators) = self.registry.profile(&stream, "")?;
         let (jurisdiction, profile) = self.registry.profile(&stream, &request.jurisdiction)?;
         let profile = profile.strictest(operators);
@@ -113,9 +111,8 @@ impl SpinApi {
         Ok(response)
     }
 
-    /// Logs an opened session, in demo mode with the play money that it fills the account up with. Once the request is cancelled the
-    /// writer refuses it, and nothing of it is left (PL-42). A session that takes the place of one that the same request opened is
-    /// logged under its own name.
+    /// Logs a session, in demo mode with its play money. Cancelled requests are refused (PL-42). A replacement within
+    /// the same request is logged under its own name.
     async fn log_opened(
         &self,
         (stream, currency): (&StreamId, Currency),
@@ -205,18 +202,18 @@ impl SpinApi {
         if !self.registry.is_callers(caller, id) {
             return Ok(());
         }
-        // Logged first: a close that comes again finds the session live, and logs it then.
+        // Logged first: if logging fails, the session is still live and a repetition logs it.
         self.registry.ended(id, 0).await?;
         let now_ms = self.ledgers.ticks_ms();
         if let Some(closed) = self.registry.sessions.lock().close(id, now_ms) {
-            // A keeper that has gone this very moment needs no telling.
+            // The keeper may have just been dropped.
             let _ = closed.send(());
         }
         Ok(())
     }
 }
 
-/// 128 bits of the operating system's.
+/// Returns 128 random bits of the operating system.
 fn fresh_session_id() -> Result<SessionId, Refusal> {
     let mut id = [0; 16];
     let filled = getrandom::fill(&mut id);
@@ -224,14 +221,13 @@ fn fresh_session_id() -> Result<SessionId, Refusal> {
     Ok(SessionId::from_be_bytes(id))
 }
 
-/// The next messages of a KeepSession stream.
 enum Kept {
     First(Keeper),
     Further(Keeper),
     Over,
 }
 
-/// One connection's hold on a session. Dropped before the session is over, it's the dropped connection (BW-27).
+/// Connection of a session. An early drop means a lost connection (BW-27).
 struct Keeper {
     registry: SessionRegistry,
     stop: Stop,
@@ -240,7 +236,7 @@ struct Keeper {
 }
 
 impl Keeper {
-    /// Waits for the session's end, or the service's; answers the status that the stream ends with, none for OK.
+    /// Waits for the end of session or service. Returns the final status, `None` for OK.
     async fn end(mut self) -> Option<Status> {
         loop {
             let left_ms = self.registry.left_ms(self.id).unwrap_or_default();
@@ -248,7 +244,7 @@ impl Keeper {
                 biased;
                 closed = &mut self.ended => return closed.err().map(|_| refusal(SessionRefused::Expired).into()),
                 () = self.stop.clone().requested() => return Some(closing()),
-                // The time left is the process's; what has passed meanwhile is looked up, not assumed.
+                // The remaining time is checked again after each sleep.
                 () = tokio::time::sleep(Duration::from_millis(left_ms.unsigned_abs())) => {}
             }
         }
@@ -265,22 +261,20 @@ impl Drop for Keeper {
             sessions.drop_connection(id, now_ms);
             (stream, sessions.hold_ms())
         };
-        // A service that stops has dropped the connection itself.
+        // The service's own stop is not a lost connection.
         let Some(stream) = stream.filter(|_| !self.stop.is_requested()) else { return };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let passed_ms = u32::try_from(registry.ledgers.ticks_ms().saturating_sub(now_ms)).unwrap_or(hold_ms);
                 let hold_ms = hold_ms.saturating_sub(passed_ms);
                 if let Err(error) = registry.log_end(&stream, id, hold_ms).await {
-                    tracing::warn!(%error, %stream, "a hold was not logged: it holds in this process only");
+                    tracing::warn!(%error, %stream, "failed to log a hold; it applies in this process only");
                 }
             });
         }
     }
 }
 
-/// Makes the event of a session that was opened: its player, game and profile, and the limits that hold to the end of
-/// the player's day.
 fn opened_event(of: &SessionOf, session: SessionName, idle_ms: i64) -> Event {
     let amount = |limit: Option<Minor>| limit.map(|limit| (of.currency, limit)).into_iter().collect();
     Event::SessionOpened(SessionOpened {
@@ -299,7 +293,6 @@ fn opened_event(of: &SessionOf, session: SessionName, idle_ms: i64) -> Event {
     })
 }
 
-/// Reads the player's own limits, beyond those of the jurisdiction and the operator.
 fn own_limits(limits: &wire::SessionLimits) -> Result<Profile, Refusal> {
     let least = |field: &str, value: Option<u32>| match value.map(NonZeroU32::new) {
         Some(None) => Err(Refusal::field(field, "must be at least 1")),
@@ -312,7 +305,7 @@ fn own_limits(limits: &wire::SessionLimits) -> Result<Profile, Refusal> {
     })
 }
 
-/// Checks that the player has set all limits, where the jurisdiction demands it.
+/// Checks the limits that players must set.
 fn set_by_player(limits: &wire::SessionLimits) -> Result<(), Refusal> {
     let missing = |field: &str| Err(Refusal::field(field, "must be set by the player here"));
     match (limits.session_ms_max, limits.loss_max_minor) {

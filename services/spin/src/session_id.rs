@@ -1,22 +1,20 @@
-//! Names of sessions in requests.
+//! Session ids in requests.
 
 use motherlode_books::{SessionId, SessionName};
 use motherlode_proto::spin::v1::CloseSessionRequest;
 use motherlode_runtime::Refusal;
 
-/// A session's name in a request; empty for none.
 pub(crate) fn optional(session_id: &str) -> Result<Option<SessionId>, Refusal> {
     if session_id.is_empty() { Ok(None) } else { required(session_id).map(Some) }
 }
 
-/// A session's name in a request.
 pub(crate) fn required(session_id: &str) -> Result<SessionId, Refusal> {
     let digits = session_id.len() == 32 && session_id.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
     let id = SessionId::from_str_radix(session_id, 16).ok().filter(|_| digits);
-    id.ok_or_else(|| Refusal::field("session_id", "must be one that was handed out"))
+    id.ok_or_else(|| Refusal::field("session_id", "must be the session_id of an OpenSession response"))
 }
 
-/// Computes the name of a session in the log: a digest, since whoever knows its id can use it.
+/// Returns the session's logged name: a digest, since the id is a secret.
 pub(crate) fn name(id: SessionId) -> SessionName {
     motherlode_ledger::fingerprint("session", &CloseSessionRequest { session_id: format!("{id:032x}") })
 }

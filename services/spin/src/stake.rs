@@ -1,4 +1,4 @@
-//! Bets: finds the game, checks stake and coin value, and computes the bet.
+//! Game, stake and coin value of a bet.
 
 use motherlode_books::{CoinValue, Currency, Minor};
 use motherlode_ledger::{fields, offer};
@@ -6,7 +6,7 @@ use motherlode_rounds::minor_micros;
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{self as slots, Game, Ladders};
 
-/// The game of a name and a version; the newest version where none is named.
+/// Returns a game; by default the newest version.
 pub(crate) fn find_game(name: &str, rules_version: &str) -> Result<&'static dyn Game, Refusal> {
     fields::optional_id("game", name)?;
     fields::optional_id("rules_version", rules_version)?;
@@ -18,7 +18,6 @@ pub(crate) fn find_game(name: &str, rules_version: &str) -> Result<&'static dyn 
     })
 }
 
-/// A stake that the game does not offer in the currency, with what it does offer.
 pub(crate) fn invalid_stake(
     game: &dyn Game,
     ladders: &Ladders,
@@ -37,8 +36,7 @@ pub(crate) fn invalid_stake(
         .with("coins_per_line_max", limits.coins_per_line.1)
 }
 
-/// Whether the game takes bets in the currency at the coin value (DM-19, PL-35). A campaign's coin value was looked at when
-/// it was granted.
+/// Checks the coin value (DM-19, PL-35). A campaign's was checked at its grant.
 pub(crate) fn offered(
     game: &dyn Game,
     ladders: &Ladders,
@@ -57,15 +55,14 @@ pub(crate) fn offered(
     Err(invalid_stake(game, ladders, currency, &format_args!("a coin of {coin} {currency} is not offered")))
 }
 
-/// The bet in cash; it must be whole minor units, since no bet is rounded.
 pub(crate) fn whole_bet(currency: Currency, coin: CoinValue, coins: u32) -> Result<Minor, Refusal> {
     bet_in(currency, coin, coins).ok_or_else(|| {
-        let message = format!("a bet of {coins} coins of {coin} is no whole number of minor units of {currency}");
+        let message = format!("a bet of {coins} coins of {coin} is not a whole number of minor units of {currency}");
         Refusal::new(Reason::InvalidStake, message).with("currency_code", currency)
     })
 }
 
-/// So many coins in cash, where they are whole minor units (DM-19).
+/// Converts coins to cash; `None` unless whole minor units (DM-19).
 pub(crate) fn bet_in(currency: Currency, coin: CoinValue, coins: u32) -> Option<Minor> {
     let micros_per_minor = minor_micros(currency);
     let micros = coin.0.checked_mul(coins.into())?;

@@ -1,5 +1,4 @@
-//! The state that a step is decided on: copied out of the books at one moment, so that the writer waits for no
-//! decision.
+//! State of a step's decision, copied from the books so that decisions don't block the writer.
 
 use crate::bet::Bet;
 use motherlode_books::{
@@ -8,35 +7,29 @@ use motherlode_books::{
 };
 use std::sync::Arc;
 
-/// The player and, of a bet, what else it is decided on.
 #[derive(Clone, Default)]
 pub(crate) struct State {
-    /// None for one who never opened an account.
+    /// `None` without an account.
     pub(crate) player: Option<Arc<PlayerState>>,
-    /// The pool that the bet adds to, while it's active: its name and terms.
+    /// Name and terms of the active pool of the bet's contribution.
     pub(crate) pool: Option<(Arc<str>, PoolTerms)>,
-    /// The switch that keeps the bet from being taken, if any (PL-25).
     pub(crate) switched_off: Option<(Switch, SwitchedOff)>,
-    /// EUR for one unit of each of the player's currencies.
+    /// EUR per unit of each of the player's currencies.
     rates: PerCurrency<FxRate>,
-    /// Generations of the player's partition (PL-40).
     pub(crate) generations: Arc<Generations>,
 }
 
 impl State {
-    /// The same with so much coming into the player's account first.
     pub(crate) fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
         let player = self.player.as_ref().map(|player| Arc::new(player.with_funds(currency, amount)));
         Self { player, ..self.clone() }
     }
 
-    /// For a step of an open round.
     pub(crate) fn of_player(books: &Books, stream: &StreamId) -> Self {
         let generations = Arc::clone(books.generations());
         Self { player: books.shared_player(stream).cloned(), generations, ..Self::default() }
     }
 
-    /// For a bet.
     pub(crate) fn of_bet(books: &Books, bet: &Bet) -> Self {
         let stream = &bet.account.stream;
         let StreamId::Player { operator, .. } = stream else { return Self::default() };
@@ -59,7 +52,6 @@ impl State {
         }
     }
 
-    /// EUR for one unit of one of the player's currencies.
     pub(crate) fn rate(&self, currency: Currency) -> Option<FxRate> {
         self.rates.get(currency).copied()
     }

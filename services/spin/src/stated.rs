@@ -1,8 +1,6 @@
-//! The highest and the mean win of a round in cash, over all that its player can bring into it (PL-43): crystals collected
-//! at the highest coin value on offer in the currency, Potions that lack one, the gamble.
-//!
-//! Collections and campaigns belong to a game, not to one of its rules versions: figures are the highest of all versions
-//! where a round can have any.
+//! Highest and mean win of a round in cash, over all that a player can carry into it (PL-43), such as crystals of the
+//! currency's highest coin value. Campaigns accept every rules version, so their figures are the highest over all
+//! versions.
 
 use motherlode_books::{Currency, FxRate};
 use motherlode_rounds::{gamble_max_minor, minor_micros};
@@ -12,31 +10,30 @@ use motherlode_slots::{
     par::{Exact, exact, ratio, scientific},
 };
 
-/// The figures of a version, computed once.
+/// Figures of a version, computed once.
 pub(crate) struct Stated {
-    /// The return without the jackpot.
+    /// Return without the jackpot.
     pub(crate) rtp: Exact,
     pub(crate) most: MostExpected,
-    /// By lines in play, the fewest first.
+    /// By number of lines, ascending.
     pub(crate) highest: Vec<(u32, HighestWin)>,
-    /// The same of a round whose feature is bought, in bets without the price.
+    /// Same for a bought feature, in bets without the price.
     bought: Option<(u32, HighestWin)>,
-    /// Those of them that win the most money at a coin value, with or without the gamble.
+    /// Entries with the highest money win, with or without the gamble.
     most_money: Vec<(u32, HighestWin)>,
 }
 
-/// A game in a currency, with the coin values and the rate of the currency.
+/// Game in a currency.
 #[derive(Clone, Copy)]
 pub(crate) struct Of<'a> {
     pub(crate) game: &'a dyn Game,
     pub(crate) ladders: &'a Ladders,
     pub(crate) currency: Currency,
-    /// None before the currency has a rate: then no bet is taken in it.
+    /// `None` without an exchange rate; bets are then refused.
     pub(crate) rate: Option<FxRate>,
 }
 
 impl Stated {
-    /// Computes the figures of a version; `None` where it states none.
     pub(crate) fn new(game: &dyn Game, rtp: Exact) -> Option<Self> {
         let limits = &game.info().limits;
         let stake = Stake {
@@ -46,7 +43,7 @@ impl Stated {
             buy_feature: false,
         };
         let (most, highest, bought) = (game.most_expected(&stake).ok()?, by_lines(game).ok()?, bought(game));
-        // At any coin value; a limited gamble is of a game with one number of lines.
+        // Comparable at any coin value: a game with a limited gamble has one number of lines.
         let at = |(lines, highest): &(u32, HighestWin)| {
             let reach = Reach {
                 bet_coins: u64::from(*lines),
@@ -64,28 +61,25 @@ impl Stated {
         Some(Self { rtp, most, highest, bought, most_money })
     }
 
-    /// The meaning of the highest wins, the same for all lines.
     pub(crate) fn said(&self) -> &'static str {
         self.highest.first().map_or("", |(_, highest)| highest.said())
     }
 
-    /// Whether a round can win more, by free spins that win free spins without limit.
+    /// Returns whether free spins can retrigger without limit.
     pub(crate) fn unlimited(&self) -> bool {
         self.highest.iter().any(|(_, highest)| highest.unlimited)
     }
 
-    /// The highest win in cash of a round, at a coin value, lines and coins per line.
     pub(crate) fn paid(&self, of: Of<'_>, coin_micros: u64, (lines, coins): (u32, u32)) -> Option<HighestPaid> {
         let highest = &self.highest.iter().find(|at| at.0 == lines)?.1;
         Some(highest.paid(&of.reach(coin_micros, u64::from(lines) * u64::from(coins))))
     }
 
-    /// The highest wins of all stakes, a bought feature among them.
     pub(crate) fn of_all_stakes(&self) -> Vec<(u32, HighestWin)> {
         self.highest.iter().chain(&self.bought).cloned().collect()
     }
 
-    /// The highest win in cash of a round at a coin value, over all lines, coins and a bought feature.
+    /// Returns the highest win in cash over all stakes.
     pub(crate) fn paid_at_most(&self, of: Of<'_>, coin_micros: u64) -> Option<HighestPaid> {
         let coins = of.game.info().limits.coins_per_line.1;
         let bet_coins = |lines: u32| u64::from(lines) * u64::from(coins);
@@ -98,29 +92,28 @@ impl Stated {
         })
     }
 
-    /// Bound of the mean win of a round in minor units, at a coin value and a bet.
+    /// Returns an upper bound of a round's mean win in minor units.
     pub(crate) fn expected_minor(&self, of: Of<'_>, coin_micros: u64, bet_minor: &Exact) -> Exact {
         let Of { game, currency, .. } = of;
         let coin = CoinFraction::new(coin_micros, minor_micros(currency));
         let rounded = match coin.denominator {
             1 => exact(0),
-            // An estimate with its bound; collected windows are added below.
+            // Estimate plus its bound; collected windows are added below.
             _ => game.rounding(coin).map_or_else(|| exact(0), |of| of.adds_to_own + of.within),
         };
-        // A window is rounded by at most half a minor unit.
+        // Rounding adds at most half a minor unit per window.
         let collected = &self.most.collected_windows * ratio(1, 2);
         (self.most.rtp(coin_micros, of.ladders.highest_coin(of.game, of.currency.code())) + rounded) * bet_minor
             + collected
     }
 
-    /// Bound of the chance of a round that the gamble raises to this win, in scientific notation.
     pub(crate) fn chance_of_gambled(&self, bets: &Exact) -> String {
         scientific(&chance_of_gambled(&self.rtp, bets), 2)
     }
 }
 
 impl Of<'_> {
-    /// The limit of the gamble; 0 before the currency has a rate.
+    /// Returns the gamble limit; 0 without an exchange rate.
     pub(crate) fn gamble_max_minor(&self) -> u64 {
         self.rate.and_then(|rate| gamble_max_minor(self.game, self.currency, rate).ok()).unwrap_or_default()
     }

@@ -1,8 +1,8 @@
-//! PlayStream: many calls over one stream, each with the same semantics as its unary call.
+//! PlayStream: many calls over one stream, with the semantics of unary calls.
 //!
-//! Calls of one stream run at the same time, up to [`IN_FLIGHT_MAX`]; past that the stream is not read, which HTTP/2's
-//! flow control passes on to the caller. Answers come as they are ready, each with its request's tag. While operators compete, a stream
-//! begins and answers no more calls at a time than a connection's unary calls.
+//! Up to [`IN_FLIGHT_MAX`] calls run concurrently; beyond that the stream is not read, so HTTP/2 flow control slows the
+//! caller. Answers arrive in any order with their request's tag. While operators compete, a stream handles as many
+//! calls per turn as a connection with unary calls.
 
 use crate::{
     answer::PlayedBytes,
@@ -28,9 +28,8 @@ use std::{
 use tonic::{Status, Streaming};
 use tonic_types::pb;
 
-/// Calls of one stream that run at the same time.
+/// Maximum concurrent calls of a stream.
 const IN_FLIGHT_MAX: usize = 1024;
-/// The method of the stream's calls.
 const PLAY_STREAM: &str = "motherlode.spin.v1.SpinService/PlayStream";
 
 impl SpinApi {
@@ -52,27 +51,23 @@ impl SpinApi {
     }
 }
 
-/// The calls of one stream.
 struct Playing {
     api: Arc<SpinApi>,
-    /// Who makes all of them: fixed at the start.
     caller: Caller,
-    /// The caller's address, for the log line of a refusal.
     peer: Option<IpAddr>,
     turn: Turn,
     requests: stream::BoxStream<'static, Result<PlayStreamRequest, Status>>,
-    /// Requests that came since the ledger was last asked to be current.
+    /// Requests without a check of current state.
     arrived: Vec<PlayStreamRequest>,
-    /// Requests that wait together until what they are decided on is as of now, and how many they are.
+    /// Requests that wait for current state, and their number.
     current: Option<BoxFuture<'static, Came>>,
     asking: usize,
-    /// Those that were begun, by tag.
     calls: Calls,
 }
 
-/// Remaining calls of a stream in its turn, begun or answered.
+/// Calls left in the stream's turn.
 struct Turn {
-    /// None of a stream within the process.
+    /// `None` for a stream within the process.
     connection: Option<Arc<Connection>>,
     left: usize,
 }
@@ -91,11 +86,10 @@ impl Turn {
     }
 }
 
-/// Requests, and whether what they are decided on is as of now.
 type Came = (Vec<PlayStreamRequest>, Result<(), Refusal>);
 
 impl Playing {
-    /// The next answer. Pending while the stream waits for others' turns, too.
+    /// Returns the next answer. Pending also outside of the stream's turn.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<StreamAnswer, Status>>> {
         let polled = if self.turn.is_over() { Poll::Pending } else { self.poll_in_turn(context) };
         if polled.is_pending() {
@@ -117,7 +111,7 @@ impl Playing {
             Poll::Ready(Err(status)) => return Poll::Ready(Some(Err(status))),
             read => read.is_ready(),
         };
-        // What was handed in may have been answered at once.
+        // Proposed bets may have been answered at once.
         match self.calls.poll_answer(context) {
             Poll::Ready(answered) => Poll::Ready(Some(Ok(self.answer(answered)))),
             Poll::Pending if ended && self.in_flight() == 0 => Poll::Ready(None),
@@ -125,7 +119,7 @@ impl Playing {
         }
     }
 
-    /// Begins the calls that have come, as many as may run; ready when no more will come, or with the reason.
+    /// Starts received calls up to the limit. Ready at the stream's end.
     fn read(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Status>> {
         let mut read = Poll::Pending;
         self.begin_current(context);
@@ -148,12 +142,10 @@ impl Playing {
         read
     }
 
-    /// Requests of this stream that are not answered yet.
     fn in_flight(&self) -> usize {
         self.arrived.len() + self.asking + self.calls.count()
     }
 
-    /// Begins the calls that waited for the ledger, once it's current.
     fn begin_current(&mut self, context: &mut Context<'_>) {
         let Some(current) = &mut self.current else { return };
         let Poll::Ready((calls, verdict)) = current.poll_unpin(context) else { return };
@@ -180,11 +172,11 @@ impl Playing {
             Some(Asked::Choose(choose)) => Play::Choose(choose),
             None => return self.calls.refuse(request.tag, Refusal::field("call", "is required")),
         };
-        // The stream's own metadata and deadline say nothing of its calls.
+        // The stream's metadata and deadline don't apply to its calls.
         self.calls.begin(Call { number: request.tag, caller: self.caller.clone(), play, metadata: None, until: None });
     }
 
-    /// The answer to a call; a refusal is counted and logged, as the layers do for a unary call.
+    /// Counts and logs refusals, as the middleware does for unary calls.
     fn answer(&self, (tag, played): Answered) -> StreamAnswer {
         let answer = played.map(PlayedBytes::into_bytes).map_err(|refusal| {
             refusals::note(&Refused { caller: &self.caller, peer: self.peer, ..Refused::new(&refusal, PLAY_STREAM) });
@@ -202,7 +194,7 @@ fn request_id(request: &PlayStreamRequest) -> &str {
     }
 }
 
-/// A status as the message that gRPC itself carries in its trailers.
+/// Converts a status to the message of gRPC's trailers.
 pub(crate) fn status_message(status: &Status) -> pb::Status {
     pb::Status::decode(status.details()).unwrap_or_else(|_| pb::Status {
         code: status.code().into(),

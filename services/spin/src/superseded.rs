@@ -5,7 +5,7 @@ use motherlode_ledger::SupersededRules;
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::latest;
 
-/// Refuses a new bet on a superseded version; free rounds of granted campaigns are let through.
+/// Refuses new bets on superseded versions, except for granted free rounds.
 pub(crate) fn check(rules: &SupersededRules, bet: &Bet) -> Result<(), Refusal> {
     let (name, version) = (bet.game.name(), bet.game.rules_version());
     if bet.campaign.is_some() || rules.takes_bets(name, version) {

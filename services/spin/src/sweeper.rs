@@ -1,9 +1,7 @@
-//! The sweeper: resolves rounds that their players left, once their games have waited long enough (PL-03, ME-20), and
-//! finishes those that somebody began to finish.
+//! Sweeper: resolves rounds that players have abandoned (PL-03, ME-20), and finishes rounds with an automatic step.
 //!
-//! It has no state: what is due is read from the books and the ledger's clock at each sweep, operators in turn and the oldest
-//! bet first, so a restart forgets nothing. Two sweepers at the same time do the same as one. Cost: a look
-//! at every open round a sweep.
+//! It is stateless: each sweep reads due rounds from the books, by operator in turn, the oldest bet first. Concurrent
+//! sweepers are idempotent. Cost: a lookup of every open round per sweep.
 
 use crate::{
     automatic::{Asked, next_step, step_request_id},
@@ -22,31 +20,30 @@ use motherlode_runtime::Refusal;
 use std::{collections::VecDeque, time::Duration};
 use tonic::Code;
 
-/// Open rounds looked at in one go: the writer waits meanwhile.
+/// Maximum open rounds read at a time, while the writer waits.
 const LOOKS_MAX: usize = 256;
 
-/// Rounds of an operator that are resolved at the same time, in its turn: they share the log's commit groups.
+/// Rounds resolved together, to share group commits.
 const TOGETHER: usize = 16;
 
-/// An operator's rounds that are due, as far as they were looked at.
+/// Operator's due rounds.
 struct Turn {
     operator: String,
     due: VecDeque<RoundId>,
-    /// The position to go on looking from; none at the end.
+    /// Position to continue from; `None` at the end.
     next: Option<u64>,
 }
 
-/// The result of sweeping a round that was due.
 enum Swept {
-    /// It's resolved, or can't be, which was said.
+    /// Resolved, or failed with a log line.
     Reported,
-    /// The log takes nothing of its operator's at the moment.
+    /// The operator's queue is full.
     Full,
-    /// The log takes nothing at the moment.
+    /// The log accepts nothing now.
     BrokenOff,
 }
 
-/// The sweeper (see the [module](self)).
+/// Resolves abandoned rounds.
 #[derive(Clone)]
 pub struct Sweeper {
     finisher: Finisher,
@@ -54,13 +51,13 @@ pub struct Sweeper {
 }
 
 impl Sweeper {
-    /// Resolves on the ledgers, with draws of a dealer.
+    /// Creates a sweeper.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, dealer: Dealer, waits: Waits) -> Self {
         Self { finisher: Finisher { ledgers: ledgers.into(), dealer }, waits }
     }
 
-    /// Sweeps at once and then again and again, for as long as it's polled.
+    /// Sweeps now and then periodically.
     pub fn run(self, every: Duration) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             let mut wake = tokio::time::interval(every);
@@ -72,15 +69,15 @@ impl Sweeper {
         })
     }
 
-    /// Resolves what is due, by a clock that isn't believed when it jumps: a round that was resolved too early can't be
-    /// given back to its player. What cannot be resolved now is left to the next sweep.
+    /// Resolves due rounds. Uses a clock that ignores jumps, since a round that was resolved too early can't be given
+    /// back. Failed rounds are left to the next sweep.
     pub async fn sweep(&self) {
         for ledger in self.finisher.ledgers.all() {
             self.sweep_partition(ledger).await;
         }
     }
 
-    /// Operators take turns, so that none's rounds wait behind all of another's.
+    /// Operators take turns, so that no operator waits for all rounds of another.
     async fn sweep_partition(&self, ledger: &Handle) {
         let operators: Vec<_> = ledger.books(|books| books.operators().map(str::to_owned).collect());
         let begin = |operator| Turn { operator, due: VecDeque::new(), next: Some(0) };
@@ -96,7 +93,7 @@ impl Sweeper {
             if swept.iter().any(|swept| matches!(swept, Swept::BrokenOff)) {
                 return;
             }
-            // Where its places in the queue are all taken, the others have theirs.
+            // An operator with a full queue is skipped for this sweep.
             let is_full = swept.iter().any(|swept| matches!(swept, Swept::Full));
             if !is_full && !together.is_empty() {
                 turns.push_back(turn);
@@ -104,8 +101,7 @@ impl Sweeper {
         }
     }
 
-    /// Those that are due of an operator's next open rounds after a position, and the position to go on from; none at
-    /// the end.
+    /// Returns due rounds and the position to continue from.
     fn due(&self, ledger: &Handle, operator: &str, after: u64) -> (Vec<RoundId>, Option<u64>) {
         let now_ms = ledger.patient_ms();
         let looked_at = open_rounds(ledger, operator, after, LOOKS_MAX, |stream, open| {
@@ -113,17 +109,16 @@ impl Sweeper {
             self.why(open, now_ms).map(|_| due())
         });
         let last = looked_at.last().filter(|_| looked_at.len() == LOOKS_MAX).map(|(at, _)| *at);
-        // Who can't be read is told of where it's found out, and waits.
+        // Players that can't be read are skipped; the failing read is reported elsewhere.
         (looked_at.into_iter().filter_map(|(_, due)| due.ok().flatten()).collect(), last)
     }
 
-    /// Resolves a round, or says why not.
     async fn resolve_or_report(&self, round: &RoundId) -> Swept {
         let Err(refusal) = self.resolve(round).await else { return Swept::Reported };
         let (name, reason) = (round_name(&round.stream, round.number), refusal.reason().name());
         let passes = matches!(refusal.code(), Code::Unavailable | Code::ResourceExhausted | Code::DeadlineExceeded);
         match passes {
-            true => tracing::warn!(round = name, reason, "a sweep was broken off"),
+            true => tracing::warn!(round = name, reason, "a sweep was interrupted"),
             false => tracing::error!(round = name, reason, "a round was not resolved"),
         }
         match (passes, refusal.code()) {
@@ -133,7 +128,6 @@ impl Sweeper {
         }
     }
 
-    /// Why a round is to be resolved now; `None` when it's not.
     fn why(&self, open: &OpenRound, now_ms: i64) -> Option<Automatic> {
         let over = || self.waits.resolve_ms(open).is_some_and(|resolve_ms| resolve_ms <= now_ms);
         open.automatic.clone().or_else(|| over().then_some(Automatic::TimeOver))
@@ -143,7 +137,7 @@ impl Sweeper {
         let ledger = self.finisher.ledgers.of(&round.stream)?;
         let step = |books: &Books| Some(next_step(books.player(&round.stream)?.open_round(round.number)?));
         let step = ledger.books_of(&round.stream, step)?;
-        // The player, or another sweeper, came first.
+        // The player or another sweeper was faster.
         let Some(step) = step else { return Ok(()) };
         let request_id = step_request_id(round.number, step);
         let why = |open: &OpenRound| self.why(open, ledger.patient_ms()).filter(|_| next_step(open) == step);
@@ -215,7 +209,7 @@ mod tests {
         let everywhere = [None, Some(24), Some(1), Some(48), None];
         assert_eq!(games.map(|game| hours(&waits, game, "se")), everywhere);
         assert_eq!(games.map(|game| hours(&waits, game, "uk")), [Some(13), Some(24), Some(1), Some(12), None]);
-        // The jurisdiction that restricts nothing has no name in the log.
+        // The unrestricted jurisdiction has no name in the log.
         assert_eq!(games.map(|game| hours(&waits, game, "")), [None, Some(24), Some(1), Some(48), Some(14)]);
     }
 
@@ -223,14 +217,14 @@ mod tests {
     fn pl_03_games_and_jurisdictions_that_there_are_not_are_refused_by_name() {
         let refused = |text| waits(text).unwrap_err().to_string();
         let unknown = refused("[interruption.hours]\npoker = 1");
-        assert_eq!(unknown, "interruption names the game poker, which does not exist");
+        assert_eq!(unknown, "interruption names an unknown game, poker");
         let unknown = refused("[interruption.jurisdictions.uk]\npoker = 1");
-        assert_eq!(unknown, "interruption names the game poker, which does not exist");
+        assert_eq!(unknown, "interruption names an unknown game, poker");
         let unknown = refused("[interruption.jurisdictions.atlantis]\nneptune = 1");
-        assert_eq!(unknown, "interruption names the jurisdiction atlantis, which does not exist");
+        assert_eq!(unknown, "interruption names an unknown jurisdiction, atlantis");
     }
 
-    /// More rounds than are looked at in one go, and one that is not due.
+    /// More rounds than are read at a time, and one not due.
     #[tokio::test]
     async fn pl_03_a_sweep_looks_at_every_open_round() {
         const HOUR: i64 = 3_600_000;

@@ -1,24 +1,21 @@
-//! How long rounds wait for their players (PL-03).
+//! Times that rounds wait for their players (PL-03).
 
 use motherlode_books::{OpenRound, RoundStarted};
 use motherlode_runtime::{Interruption, Profiles, UNRESTRICTED};
 use motherlode_slots::{game, latest};
 use std::{collections::BTreeMap, time::Duration};
 
-/// How long rounds wait for their players: as the rules of their games say, or as the configuration says instead.
+/// Waiting times by game and jurisdiction, from the configuration or the games' rules.
 #[derive(Debug, Clone, Default)]
 pub struct Waits(Interruption);
 
-/// The configuration of interruptions names something that there is not.
+/// Unknown game or jurisdiction in the configuration.
 #[derive(Debug, thiserror::Error)]
-#[error("interruption names the {0} {1}, which does not exist")]
+#[error("interruption names an unknown {0}, {1}")]
 pub struct UnknownName(&'static str, String);
 
 impl Waits {
-    /// With other hours than their rules' for some games, everywhere or by jurisdiction.
-    ///
-    /// # Errors
-    /// The first game or jurisdiction that there is not.
+    /// Creates the waiting times. Fails on the first unknown game or jurisdiction.
     pub fn new(config: &Interruption, profiles: &Profiles) -> Result<Self, UnknownName> {
         let mut games = config.hours.keys().chain(config.jurisdictions.values().flat_map(BTreeMap::keys));
         if let Some(game) = games.find(|name| latest(name).is_none()) {
@@ -31,8 +28,8 @@ impl Waits {
         }
     }
 
-    /// How long a round waits after its latest step; `None` where it waits for as long as it takes. What the
-    /// configuration says of its jurisdiction comes first, then what it says of all, then the rules of its game.
+    /// Returns how long a round waits after its latest step; `None` for no limit. The configuration of the jurisdiction
+    /// comes first, then the general one, then the game's rule.
     #[must_use]
     pub fn resolve_after(&self, started: &RoundStarted) -> Option<Duration> {
         let RoundStarted { game: name, rules_version, jurisdiction, .. } = started;
@@ -44,7 +41,7 @@ impl Waits {
         Some(Duration::from_secs(u64::from(hours) * 3600))
     }
 
-    /// When an open round is resolved, Unix milliseconds; `None` where it waits for as long as it takes.
+    /// Returns when an open round is resolved, in Unix milliseconds; `None` for never.
     pub(crate) fn resolve_ms(&self, open: &OpenRound) -> Option<i64> {
         let after = self.resolve_after(&open.started)?;
         Some(open.last_ms.saturating_add(i64::try_from(after.as_millis()).unwrap_or(i64::MAX)))

@@ -1,4 +1,4 @@
-//! Columns and rows of tables.
+//! Columns and rows.
 
 use crate::error::TableError;
 
@@ -7,22 +7,22 @@ use crate::error::TableError;
 pub enum Kind {
     /// Text.
     Text,
-    /// JSON object; text in formats without such a type.
+    /// JSON object, or text.
     Json,
     /// 64-bit integer.
     Place,
     /// 32-bit integer.
     Count,
-    /// Optional UTC time in milliseconds.
+    /// UTC milliseconds, if any.
     Time,
 }
 
-/// Column of a table.
+/// Column.
 #[derive(Debug)]
 pub struct Column {
     /// Name.
     pub name: &'static str,
-    /// Type of its values.
+    /// Type.
     pub kind: Kind,
 }
 
@@ -32,7 +32,7 @@ pub const fn column(name: &'static str, kind: Kind) -> Column {
     Column { name, kind }
 }
 
-/// Value in a row.
+/// Value of a row.
 #[derive(Debug, Clone, Copy)]
 pub enum Value<'a> {
     /// Text or JSON object.
@@ -44,10 +44,7 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// Converts an integer to 64 bits.
-    ///
-    /// # Errors
-    /// [`TableError::Past64Bits`].
+    /// Converts an integer; fails beyond 64 bits.
     pub fn of(number: impl TryInto<i64>) -> Result<Self, TableError> {
         number.try_into().map(Self::Int).map_err(|_| TableError::Past64Bits)
     }
@@ -55,9 +52,6 @@ impl Value<'_> {
 
 /// Receiver of rows.
 pub trait Rows {
-    /// Writes a row with one value per column, in column order.
-    ///
-    /// # Errors
-    /// See [`TableError`].
+    /// Writes one value per column.
     fn row(&mut self, values: &[Value<'_>]) -> Result<(), TableError>;
 }

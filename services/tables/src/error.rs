@@ -1,20 +1,20 @@
-//! Errors of writing tables.
+//! Errors.
 
 use std::io;
 
 /// Error in writing a table.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
-    /// Writing to the output failed.
+    /// Output failed.
     #[error("the output cannot be written: {0}")]
     Output(#[from] io::Error),
-    /// The Parquet encoder failed.
+    /// Encoder failed.
     #[error("the output cannot be written: {0}")]
     Parquet(String),
-    /// A sum exceeds 64 bits.
-    #[error("a sum is past 64 bits")]
+    /// Sum exceeds 64 bits.
+    #[error("a sum exceeds 64 bits")]
     Past64Bits,
-    /// A value doesn't have its column's type: a program error.
-    #[error("a value is not of its column's kind")]
+    /// Wrong type of a value (program error).
+    #[error("a value does not have its column's type")]
     Kind,
 }

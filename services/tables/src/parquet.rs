@@ -1,4 +1,4 @@
-//! Parquet writer with row groups of bounded size.
+//! Parquet with row groups of bounded size.
 
 use crate::{
     column::{Column, Kind, Value},
@@ -13,11 +13,10 @@ use parquet::{
 };
 use std::{io::Write, sync::Arc};
 
-/// Maximum rows of a row group, and bytes of text, which one row may exceed.
+/// Maximum rows and bytes of text of a row group. One row may exceed the bytes.
 const ROWS: usize = 65_536;
 const BYTES: usize = 16 << 20;
 
-/// Table in progress.
 pub(crate) struct Writer<'a, W: Write + Send> {
     file: SerializedFileWriter<&'a mut W>,
     columns: Vec<Held>,
@@ -25,7 +24,7 @@ pub(crate) struct Writer<'a, W: Write + Send> {
     bytes: usize,
 }
 
-/// Buffered values of a column in the current row group.
+/// Buffered values of a column.
 enum Held {
     Texts(Vec<ByteArray>),
     Places(Vec<i64>),
@@ -65,7 +64,7 @@ impl<'a, W: Write + Send> Writer<'a, W> {
         if self.rows == ROWS || self.bytes >= BYTES { self.flush().map_err(failed) } else { Ok(()) }
     }
 
-    /// Writes the current row group and the file's footer.
+    /// Writes the last row group and the footer.
     pub(crate) fn end(mut self) -> Result<(), TableError> {
         if self.rows > 0 {
             self.flush().map_err(failed)?;

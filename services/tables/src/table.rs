@@ -12,11 +12,11 @@ use std::io::Write;
 /// Format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Comma-separated values with a header line.
+    /// RFC 4180 with a header line.
     Csv,
-    /// One JSON object per line.
+    /// One object per line.
     Jsonl,
-    /// Uncompressed columns of integers, texts and times.
+    /// Uncompressed columns.
     Parquet,
 }
 
@@ -35,9 +35,6 @@ enum Writer<'a, W: Write + Send> {
 
 impl<'a, W: Write + Send> Table<'a, W> {
     /// Starts a table.
-    ///
-    /// # Errors
-    /// See [`TableError`].
     pub fn new(format: Format, columns: &'static [Column], output: &'a mut W) -> Result<Self, TableError> {
         let writer = match format {
             Format::Csv => {
@@ -51,10 +48,7 @@ impl<'a, W: Write + Send> Table<'a, W> {
         Ok(Self { columns, rows: 0, writer })
     }
 
-    /// Finishes the table and returns the number of rows.
-    ///
-    /// # Errors
-    /// See [`TableError`].
+    /// Finishes and returns the number of rows.
     pub fn end(self) -> Result<u64, TableError> {
         if let Writer::Parquet(writer) = self.writer {
             writer.end()?;
@@ -98,7 +92,7 @@ fn csv(values: &[Value<'_>]) -> String {
     line + "\r\n"
 }
 
-/// Formats a row as JSON, in column order.
+/// Formats a row in column order.
 fn json(columns: &[Column], values: &[Value<'_>]) -> String {
     let mut line = String::new();
     for (column, value) in columns.iter().zip(values) {

@@ -1,35 +1,32 @@
-//! The circuit breaker of a wallet: after calls for some players in a row without an answer it's left alone for a while, then tried by
-//! one.
-//!
-//! Players are counted, not calls: a player whose calls fail again and again says nothing about the wallet of the others.
+//! Circuit breaker of a wallet: opens after failed calls of several players in a row, then lets one call through.
+//! Repeated failures of one player count once.
 
-/// Players in a row whose calls had no answer, after which the wallet is left alone.
+/// Failed players in a row that open the circuit.
 const PLAYERS_MAX: usize = 5;
 
-/// How long it's left alone at first, milliseconds, and at the longest.
+/// Shortest and longest time of an open circuit, milliseconds.
 const REST_MS: (u64, u64) = (100, 10_000);
 
-/// Whether a wallet is asked at all. Its clock is an argument: milliseconds of any start, that never run back.
+/// Circuit breaker. Times are milliseconds of a monotonic clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Breaker {
-    /// Players without an answer since the last one, [`PLAYERS_MAX`] at the most.
+    /// Failed players since the last answer.
     failed: Vec<String>,
-    /// Rests after each of which the wallet didn't answer either.
+    /// Number of failed probes.
     rests: u32,
     closed_until_ms: u64,
 }
 
-/// A call that may be made.
+/// Permission for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leave {
-    /// Like any other.
     Given,
-    /// At the end of a rest: to find out whether the wallet is back.
+    /// Call that tests an open circuit.
     Probe,
 }
 
 impl Breaker {
-    /// Whether a call may be made now. While the wallet is left alone, one call at the end of each rest may.
+    /// Returns the permission for a call; one probe per period while the circuit is open.
     pub fn leave(&mut self, now_ms: u64) -> Option<Leave> {
         if self.is_whole() {
             return Some(Leave::Given);
@@ -41,18 +38,18 @@ impl Breaker {
         })
     }
 
-    /// How long it's left alone from now on, milliseconds; 0 while calls may be made.
+    /// Returns the milliseconds until the next probe; 0 if the circuit is closed.
     #[must_use]
     pub fn left_ms(&self, now_ms: u64) -> u64 {
         if self.is_whole() { 0 } else { self.closed_until_ms.saturating_sub(now_ms) }
     }
 
-    /// The wallet has answered, whatever it said.
+    /// Closes the circuit.
     pub fn answered(&mut self) {
         *self = Self::default();
     }
 
-    /// It has not answered a call for a player. Of calls that were under way when its rest began, none makes the rest longer.
+    /// Records a failed call. Calls that began before the circuit opened do not prolong it.
     pub fn failed(&mut self, leave: Leave, player: &str, now_ms: u64) {
         match leave {
             _ if self.is_whole() => {
@@ -80,7 +77,6 @@ impl Breaker {
 mod tests {
     use super::*;
 
-    /// So many players have had no answer at a time.
     fn after(players: usize, now_ms: u64) -> Breaker {
         let mut breaker = Breaker::default();
         for player in 0..players {

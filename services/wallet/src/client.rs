@@ -1,4 +1,4 @@
-//! The client of one wallet: each call is repeated by whoever makes it, with the same id, until its answer is known.
+//! Client of a wallet. Callers repeat a call with the same id until its answer is known.
 
 use crate::json::Json;
 use motherlode_books::{Currency, InternalRequest, Minor, StreamId, is_visible};
@@ -10,43 +10,43 @@ use motherlode_runtime::connect::Connection;
 use std::{sync::Arc, time::Duration};
 use tonic::Status;
 
-/// Bytes of an answer; it has a number and a short reason.
+/// Maximum bytes of an answer.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
-/// Characters of an operator's reason that are kept.
+/// Maximum characters of an operator's reason.
 const REASON_MAX: usize = 200;
 
-/// The answer of a wallet about a transaction.
+/// Wallet's answer about a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// It's applied, now or before.
+    /// Applied, now or before.
     Done {
-        /// The balance that was told.
+        /// Reported balance.
         told: Minor,
     },
-    /// It's not applied, and never will be.
+    /// Not applied, finally.
     Refused {
-        /// The operator's reason.
+        /// Operator's reason.
         reason: String,
     },
-    /// The wallet answered that it doesn't know: it's asked again.
+    /// The wallet does not know the outcome; the call is repeated.
     Unsure,
-    /// Nobody knows, for no answer came: it's asked again.
+    /// No answer arrived; the call is repeated.
     Unknown {
-        /// The failure that came instead of an answer.
+        /// Failure.
         why: String,
     },
 }
 
-/// The answer to a call, and whether the balance in it can be true.
+/// Answer with a check of its balance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Told {
     pub(crate) answer: Answer,
-    /// Why the balance that was told contradicts the answer itself; nothing rests on it (PL-31), but somebody should look.
+    /// Contradiction of the reported balance, for a warning only (PL-31).
     pub(crate) contradiction: Option<&'static str>,
 }
 
-/// A transaction, by what names it for ever and what it moves.
+/// Transaction with a permanent id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transaction {
     id: String,
@@ -56,13 +56,13 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    /// The debit of a bet: `debit/<operator>/<player>/<request id>`.
+    /// Creates a bet's debit: `debit/<operator>/<player>/<request id>`.
     #[must_use]
     pub fn debit(stream: &StreamId, request_id: &str, currency: Currency, amount: Minor) -> Self {
         Self::of(stream, "debit", request_id.to_owned(), request_id, (currency, amount))
     }
 
-    /// A credit that is due: `credit/<operator>/<player>/<currency>/<request id>`.
+    /// Creates a due credit: `credit/<operator>/<player>/<currency>/<request id>`.
     #[must_use]
     pub fn credit(stream: &StreamId, request_id: &str, currency: Currency, amount: Minor) -> Self {
         let name = InternalRequest::PayCredit { request_id, currency }.to_string();
@@ -70,13 +70,13 @@ impl Transaction {
         Self::of(stream, "credit", name, request_id, (currency, amount))
     }
 
-    /// The name that it has for ever.
+    /// Returns the permanent id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Whose money it moves.
+    /// Returns the player.
     #[must_use]
     pub fn player(&self) -> &str {
         &self.account.player_id
@@ -107,14 +107,13 @@ impl Transaction {
     }
 }
 
-/// The client of one wallet.
+/// Client of a wallet.
 #[derive(Debug, Clone)]
 pub struct Client {
     face: Face,
     answer_max: Duration,
 }
 
-/// The protocol that a wallet is spoken to by; the calls are the same.
 #[derive(Debug, Clone)]
 enum Face {
     Grpc(WalletServiceClient<Connection>),
@@ -122,23 +121,19 @@ enum Face {
 }
 
 impl Client {
-    /// By gRPC on a connection; an answer may take so long.
+    /// Creates a gRPC client with a maximum time per answer.
     #[must_use]
     pub fn grpc(connection: Connection, answer_max: Duration) -> Self {
         let wallet = WalletServiceClient::new(connection).max_decoding_message_size(ANSWER_BYTES_MAX);
         Self { face: Face::Grpc(wallet), answer_max }
     }
 
-    /// By JSON over HTTP/1.1 at a URL, each request signed with a key of 32 bytes or more; https takes the root of the wallet's
-    /// certificate (PEM), or else those that the system trusts.
-    ///
-    /// # Errors
-    /// The setting that cannot be used.
+    /// Creates a client of JSON over HTTP/1.1, which signs requests with a key of at least 32 bytes. `ca` is the root
+    /// certificate for https (PEM), by default the system's. Fails with the unusable setting.
     pub fn json(url: &str, ca: Option<&[u8]>, key: &[u8], answer_max: Duration) -> Result<Self, String> {
         Ok(Self { face: Face::Json(Arc::new(Json::new(url, ca, key, ANSWER_BYTES_MAX)?)), answer_max })
     }
 
-    /// Takes a bet.
     pub(crate) async fn debit(&self, transaction: &Transaction) -> Told {
         let Transaction { id, account, amount, request_id } = transaction.clone();
         let minor = amount.amount_minor;
@@ -154,7 +149,7 @@ impl Client {
         self.answer(Kind::Debit, minor, asked).await
     }
 
-    /// Gives what is due since a position of the log.
+    /// Pays a credit that is due since a position.
     pub(crate) async fn credit(&self, transaction: &Transaction, position: u64) -> Told {
         let Transaction { id, account, amount, request_id } = transaction.clone();
         let minor = amount.amount_minor;
@@ -175,7 +170,7 @@ impl Client {
         self.answer(Kind::Credit, minor, asked).await
     }
 
-    /// Undoes a debit, or sees to it that it's never applied.
+    /// Reverses a debit, or prevents it from being applied.
     pub(crate) async fn roll_back(&self, transaction: &Transaction) -> Told {
         let Transaction { id, account, amount, .. } = transaction.clone();
         let minor = amount.amount_minor;
@@ -214,7 +209,6 @@ impl Client {
     }
 }
 
-/// The calls that move money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Debit,
@@ -222,21 +216,19 @@ enum Kind {
     Rollback,
 }
 
-/// Why the balance of an answer can't be what the player has after it, as long as nobody has less than nothing (PL-09). That other
-/// games or the cashier moved money meanwhile explains none of it.
+/// Returns why a reported balance is impossible without negative balances (PL-09).
 fn contradiction(kind: Kind, amount_minor: i64, result: &wire::Result) -> Option<&'static str> {
     let told = result.balance_minor;
     match (result.outcome(), kind) {
         (Outcome::Done | Outcome::DoneBefore, _) if told < 0 => Some("a balance below 0 after a confirmed call"),
-        (Outcome::Done, Kind::Credit) if told < amount_minor => Some("a balance below the credit that it has in it"),
+        (Outcome::Done, Kind::Credit) if told < amount_minor => Some("a balance below the applied credit"),
         (Outcome::Refused, Kind::Debit) if result.reason == "INSUFFICIENT_FUNDS" && told >= amount_minor => {
-            Some("a balance that covers the bet that is refused for want of it")
+            Some("a balance that covers the bet refused for insufficient funds")
         }
         _ => None,
     }
 }
 
-/// As much of a text as is kept, without what can't be seen.
 fn kept(text: &str) -> String {
     text.chars().filter(|letter| is_visible(*letter)).take(REASON_MAX).collect()
 }

@@ -1,8 +1,6 @@
-//! The JSON face of a wallet: the calls of its contract as `POST <url>/v1/WalletService/<call>`, messages in Protobuf's own mapping to
-//! JSON, each request signed (see [`crate::sign`]).
-//!
-//! Only a whole answer with status 200 and a message of the contract says anything. Any other status, a redirect or a page of a
-//! gateway is as no answer: nobody knows, and the call is repeated with the same transaction.
+//! JSON protocol of a wallet: `POST <url>/v1/WalletService/<call>` with Protobuf's JSON mapping, each request signed
+//! (see [`crate::sign`]). Only status 200 with a valid message is an answer; otherwise the outcome is unknown and the
+//! call is repeated.
 
 use crate::{
     link::Connector,
@@ -26,13 +24,11 @@ use std::{
 };
 use tonic::Status;
 
-/// Bytes of an answer's head.
 const HEAD_BYTES_MAX: usize = 32 << 10;
 
-/// Headers of an answer.
 const HEADERS_MAX: usize = 64;
 
-/// Connections that are kept while nobody uses them, and for how long: less than most servers keep them.
+/// Idle connections and their time, less than most servers allow.
 const IDLE: (usize, Duration) = (64, Duration::from_secs(4));
 
 static SERVICE: LazyLock<Option<ServiceDescriptor>> = LazyLock::new(|| {
@@ -40,23 +36,19 @@ static SERVICE: LazyLock<Option<ServiceDescriptor>> = LazyLock::new(|| {
     contract.get_service_by_name("motherlode.wallet.v1.WalletService")
 });
 
-/// The client of a wallet's JSON face.
 #[derive(Debug, Clone)]
 pub(crate) struct Json {
     http: legacy::Client<Connector, Full<Bytes>>,
     url: String,
-    /// The path of the URL, as it's signed before that of a call.
+    /// Path of the URL, as signed.
     base: String,
     signer: Signer,
     answer_bytes_max: usize,
 }
 
 impl Json {
-    /// At a URL, with a key of 32 bytes or more and, for https, the root of the wallet's certificate (PEM) where it isn't one that the
-    /// system trusts. Nothing is connected before it's asked.
-    ///
-    /// # Errors
-    /// The setting that cannot be used.
+    /// Creates a client with a key of at least 32 bytes. `ca` is the root certificate for https (PEM), by default the
+    /// system's. Connects on first use. Fails with the unusable setting.
     pub(crate) fn new(url: &str, ca: Option<&[u8]>, key: &[u8], answer_bytes_max: usize) -> Result<Self, String> {
         let signer = Signer::new(key).ok_or("signing_key_file needs a key of 32 characters or more")?;
         let uri: Uri = url.parse().map_err(|error| format!("url {url}: {error}"))?;
@@ -66,7 +58,7 @@ impl Json {
         }
         let connector = match (uri.scheme_str(), ca) {
             (Some("http"), None) => Connector::plain(),
-            (Some("http"), Some(_)) => return unusable("ca is for https"),
+            (Some("http"), Some(_)) => return unusable("ca requires an https url"),
             (Some("https"), ca) => Connector::trusting(ca).map_err(|error| format!("ca: {error}"))?,
             _ => return unusable("must be https, or http on this machine"),
         };
@@ -82,10 +74,6 @@ impl Json {
         })
     }
 
-    /// Makes a call.
-    ///
-    /// # Errors
-    /// [`Status`] says what came instead of an answer.
     pub(crate) async fn call<A: Message + Default>(&self, name: &str, message: &impl Message) -> Result<A, Status> {
         let call = SERVICE.iter().flat_map(ServiceDescriptor::methods).find(|call| call.name() == name);
         let call = call.ok_or_else(|| Status::unimplemented("the contract has no such call"))?;
@@ -100,7 +88,6 @@ impl Json {
         read(&call, &body)
     }
 
-    /// A signed request; never the same twice.
     fn request(&self, name: &str, body: Bytes) -> Result<Request<Full<Bytes>>, Status> {
         let mut nonce = [0; 16];
         getrandom::fill(&mut nonce).map_err(|error| Status::unavailable(error.to_string()))?;
@@ -120,16 +107,15 @@ impl Json {
     }
 }
 
-/// A call's message as JSON.
 fn told(call: &MethodDescriptor, message: &impl Message) -> Result<Bytes, Status> {
     let malformed = |error: &dyn Error| Status::internal(error.to_string());
     let message = DynamicMessage::decode(call.input(), &*message.encode_to_vec()).map_err(|error| malformed(&error))?;
     serde_json::to_vec(&message).map(Bytes::from).map_err(|error| malformed(&error))
 }
 
-/// An answer of JSON, with nothing behind it; fields that the contract doesn't know are the operator's own.
+/// Parses an answer. Unknown fields are ignored.
 fn read<A: Message + Default>(call: &MethodDescriptor, text: &[u8]) -> Result<A, Status> {
-    let malformed = |error: &dyn Error| Status::unavailable(format!("no answer of the contract: {error}"));
+    let malformed = |error: &dyn Error| Status::unavailable(format!("the answer does not match the contract: {error}"));
     motherlode_runtime::json::check_members(text).map_err(|error| malformed(&error))?;
     let mut text = serde_json::Deserializer::from_slice(text);
     let lenient = DeserializeOptions::new().deny_unknown_fields(false);
@@ -139,7 +125,7 @@ fn read<A: Message + Default>(call: &MethodDescriptor, text: &[u8]) -> Result<A,
     A::decode(&*message.encode_to_vec()).map_err(|error| malformed(&error))
 }
 
-/// The innermost cause of an error: it says more than the outer ones.
+/// Returns the innermost cause.
 fn causes(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
@@ -165,7 +151,7 @@ mod tests {
             br#" {"result": {"outcome": "OUTCOME_DONE", "balanceMinor": "900", "trace": 7}, "of": "the operator"} "#;
         let result = read::<DebitResponse>(&debit(), good).unwrap().result.unwrap();
         assert_eq!((result.outcome(), result.balance_minor), (Outcome::Done, 900));
-        // An outcome that the contract doesn't have is none, and so nobody knows.
+        // An unknown outcome is no outcome.
         let odd = read::<DebitResponse>(&debit(), br#"{"result": {"outcome": "DONE"}}"#).unwrap();
         assert_eq!(odd.result.unwrap().outcome(), Outcome::Unspecified);
         for bad in [
@@ -191,7 +177,7 @@ mod tests {
         let refused = |url: &str, ca, key: &[u8]| Json::new(url, ca, key, 1).err().unwrap_or_default();
         assert_eq!(refused("http://127.0.0.1:1/wallet/", None, KEY), "");
         for (url, ca, key, said) in [
-            ("http://127.0.0.1:1", Some(&b"x"[..]), KEY, "ca is for https"),
+            ("http://127.0.0.1:1", Some(&b"x"[..]), KEY, "ca requires an https url"),
             ("https://a:1", Some(b"x"), KEY, "no certificate"),
             ("ftp://a:1", None, KEY, "must be https"),
             ("http://u:p@127.0.0.1:1", None, KEY, "must be a URL"),

@@ -1,8 +1,7 @@
-//! Operators' own wallets (PL-31): the calls that debit, credit and roll back, and who pays what is due.
+//! Operators' own wallets (PL-31): debits, credits and rollbacks.
 //!
-//! Each operator's wallet stands by itself: a connection, a circuit breaker, a bound on the bets that wait for it, and a payer a
-//! partition. So one that is dead, slow or hanging holds up nobody else's bets. Nothing here decides anything: what is under way
-//! is in the books, and each call repeats what they say until its answer is known.
+//! Wallets are isolated: each has its connection, circuit breaker, limit of waiting bets, and a payer per partition.
+//! Pending transactions are in the books, and calls are repeated until their answer is known.
 
 mod breaker;
 mod client;

@@ -1,4 +1,4 @@
-//! Connections of HTTP/1.1 to a wallet: plain on this machine, or by TLS to who has a certificate of its root.
+//! HTTP/1.1 connections to a wallet: plain on this machine, else TLS.
 
 use futures_util::future::BoxFuture;
 use http::Uri;
@@ -26,26 +26,22 @@ use tokio_rustls::{
 };
 use tower::Service;
 
-/// How long a connection may take, with its handshake.
+/// Maximum time with the handshake.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
 
-/// Makes connections.
 #[derive(Clone)]
 pub(crate) struct Connector(Option<TlsConnector>);
 
 impl Connector {
-    /// Of plain connections.
     pub(crate) fn plain() -> Self {
         Self(None)
     }
 
-    /// Of connections to whom a root, in PEM, vouches for; without one, those that the system trusts.
-    ///
-    /// # Errors
-    /// The reason why there's no root.
+    /// Creates TLS connections that trust a root certificate (PEM), by default the system's. Fails with an unusable
+    /// root.
     pub(crate) fn trusting(root: Option<&[u8]>) -> Result<Self, String> {
         let roots = root.map_or_else(roots::of_system, roots::named)?;
-        // The same as in all other connections of the process, whatever features others switch on.
+        // All connections of the process use the same provider, independent of crate features.
         let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()));
         let builder = builder.with_safe_default_protocol_versions().map_err(|error| error.to_string())?;
         let mut config = builder.with_root_certificates(roots).with_no_client_auth();
@@ -84,12 +80,10 @@ impl Service<Uri> for Connector {
     }
 }
 
-/// A stream in both directions.
 trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Duplex for S {}
 
-/// A connection to a wallet.
 pub(crate) struct Link(TokioIo<Box<dyn Duplex>>);
 
 impl Connection for Link {

@@ -1,4 +1,4 @@
-//! Metrics of operators' wallets, by operator: how calls end and how long they take, and gauges that are read when they are asked for.
+//! Metrics of operators' wallets.
 
 use crate::client::Answer;
 use opentelemetry::{
@@ -7,10 +7,8 @@ use opentelemetry::{
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-/// The calls of a wallet, as metrics name them.
 pub(crate) const CALLS: [&str; 3] = ["debit", "credit", "rollback"];
 
-/// Counts the calls to one wallet.
 #[derive(Debug)]
 pub(crate) struct Meters {
     operator: String,
@@ -23,18 +21,17 @@ impl Meters {
     pub(crate) fn new(operator: &str) -> Self {
         let meter = global::meter("motherlode");
         let calls = meter.u64_counter("motherlode.wallet.calls");
-        let calls = calls.with_description("Calls to operators' wallets, by how they ended (PL-31).").build();
+        let calls = calls.with_description("Calls to operators' wallets, by outcome (PL-31).").build();
         let duration = meter.u64_histogram("motherlode.wallet.call.duration").with_unit("ms");
-        let duration = duration.with_description("Time of a call to an operator's wallet.");
-        // From a wallet in the next room up to the longest answer that's usually waited for.
+        let duration = duration.with_description("Duration of a call to an operator's wallet.");
         let limits = [1_u32, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500].map(Into::into);
         let duration = duration.with_boundaries(limits.to_vec()).build();
         let contradictions = meter.u64_counter("motherlode.wallet.contradictions");
-        let what = "Balances told by operators' wallets that contradict the answers that they came with (PL-31).";
+        let what = "Reported balances that contradict their answer, by operator (PL-31).";
         let contradictions = contradictions.with_description(what).build();
         let meters = Self { operator: operator.to_owned(), calls, duration, contradictions };
         meters.contradictions.add(0, &meters.of_operator());
-        // There from the start: a rate begins at nothing.
+        // Counters start at 0, so that rates work from the first call.
         for call in CALLS {
             for outcome in ["done", "refused", "unsure", "unknown"] {
                 meters.calls.add(0, &meters.of(call, Some(outcome)));
@@ -43,7 +40,6 @@ impl Meters {
         meters
     }
 
-    /// Counts a call that was made.
     pub(crate) fn note(&self, call: &'static str, answer: &Answer, took: Duration) {
         let outcome = match answer {
             Answer::Done { .. } => "done",
@@ -55,7 +51,6 @@ impl Meters {
         self.duration.record(u64::try_from(took.as_millis()).unwrap_or(u64::MAX), &self.of(call, None));
     }
 
-    /// Counts a balance that can't be true.
     pub(crate) fn note_contradiction(&self) {
         self.contradictions.add(1, &self.of_operator());
     }
@@ -73,10 +68,10 @@ impl Meters {
     }
 }
 
-/// A gauge: its name, what it tells, and how it's read.
+/// Name, description and reader of a gauge.
 pub(crate) type Gauge<T> = (&'static str, &'static str, fn(&T) -> u64);
 
-/// Has gauges of what belongs to operators read for as long as it's there.
+/// Registers gauges for as long as the operators exist.
 pub(crate) fn observe<T>(operators: &Arc<BTreeMap<String, Arc<T>>>, gauges: [Gauge<T>; 4])
 where
     T: Send + Sync + 'static,

@@ -1,9 +1,8 @@
-//! The payer: pays what is due to one operator's wallet from one partition, and rolls back debits whose bet did not come to be.
+//! Payer: pays due credits to an operator's wallet from one partition, and rolls back debits without a bet.
 //!
-//! It has no state that matters: what is under way is in the books, so a restart forgets nothing, and two payers at the same time
-//! do the same as one. A player's credits are paid one after the other, in the order in which they became due; of different
-//! players, so many at the same time. Cost: a look at the operator's players for whom the wallet is to be called after each group commit,
-//! once in [`LOOK_EVERY`] at the most; bets that wait for the wallet cost it nothing.
+//! Pending transactions are in the books, so a restart loses nothing, and concurrent payers are idempotent. A player's
+//! credits are paid in order; those of different players concurrently. Cost: one lookup of players with pending calls
+//! per group commit, at most one per [`LOOK_EVERY`].
 
 use crate::{
     client::{Answer, Transaction},
@@ -20,46 +19,42 @@ use std::{
 };
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-/// How often is looked for what is due.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// How often is looked for debits that have waited long enough, and for what is overdue.
+/// Interval of looking for expired debits and overdue work.
 const AGE_EVERY: Duration = Duration::from_millis(500);
 
-/// Players looked at in one go.
 const LOOKS_MAX: usize = 1_024;
 
-/// How long a player is left alone after a call without an answer, at first and at the longest.
+/// Shortest and longest pause after a failed call.
 const REST: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(30));
 
-/// The payer (see the [module](self)).
+/// Payer of an operator in a partition.
 pub struct Payer {
     ledgers: Ledgers,
     ledger: Handle,
     wallet: Arc<OperatorWallet>,
-    /// Players whose wallet did not answer: how often, and until when they are left alone.
+    /// Failures and end of the pause, by player.
     resting: BTreeMap<String, (u32, Instant)>,
-    /// The player up to whom was looked.
+    /// Last examined player.
     looked: String,
-    /// The overdue, as far as was looked.
     overdue: Overdue,
 }
 
-/// The overdue among the operator's players, looked at page by page.
+/// Overdue players, collected in pages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Overdue {
-    /// The player up to whom was looked.
     looked: String,
-    /// Players among them with anything under way.
+    /// Players with pending work.
     busy: u64,
-    /// Those of them with anything overdue.
+    /// Players with overdue work.
     players: u64,
-    /// Since when the oldest of it is under way, milliseconds.
+    /// Start of the oldest overdue work, Unix milliseconds.
     oldest_ms: Option<i64>,
 }
 
 impl Overdue {
-    /// Adds a page of players, by the times since when something of theirs is under way; the whole once all pages were seen.
+    /// Adds a page of start times. Returns the result after the last page.
     fn add(&mut self, page: &[i64], is_last: bool, until_ms: i64) -> Option<Self> {
         self.busy += page.len() as u64;
         for since in page.iter().filter(|since| **since <= until_ms) {
@@ -70,17 +65,15 @@ impl Overdue {
     }
 }
 
-/// Why a player's turn is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// Nothing is left to do for now.
     Done,
-    /// The wallet did not answer, or the log takes nothing.
+    /// The wallet did not answer, or the log accepts nothing.
     Failed,
 }
 
 impl Payer {
-    /// One for each wallet and each partition that is written here.
+    /// Creates a payer per wallet and written partition.
     #[must_use]
     pub fn of(ledgers: &Ledgers, wallets: &Wallets) -> Vec<Self> {
         let written = || ledgers.all().filter(|ledger| !ledger.is_replica());
@@ -96,7 +89,7 @@ impl Payer {
         each.map(payer).collect()
     }
 
-    /// Pays for as long as it's polled, or until the ledger is closed.
+    /// Runs until the ledger is closed.
     pub async fn run(mut self) {
         let (ledger, wallet) = (self.ledger.clone(), Arc::clone(&self.wallet));
         let mut head = ledger.head();
@@ -123,8 +116,7 @@ impl Payer {
         }
     }
 
-    /// The next players to work for: not those that somebody works for, nor those that are left alone. What it costs follows from what
-    /// is to be done, not from the bets that wait for the wallet.
+    /// Returns the next players, without those in progress or in a pause. The cost does not depend on waiting bets.
     fn next(&mut self, at_work: &BTreeSet<String>) -> Vec<String> {
         let settings = self.wallet.settings();
         let room = settings.credits_max.saturating_sub(at_work.len());
@@ -142,7 +134,7 @@ impl Payer {
         });
         let now = Instant::now();
         self.resting.retain(|_, (_, until)| *until + REST.1 > now);
-        // Each in its turn: the next look begins after those that found room, so nobody's name keeps anybody waiting.
+        // The next lookup begins after the last player with a place, so that all get a turn.
         let is_last = owing.len() < LOOKS_MAX;
         let mut next: Vec<String> = vec![];
         let mut looked = String::new();
@@ -178,7 +170,7 @@ impl Payer {
         }
     }
 
-    /// Has it logged, once an hour, where something is under way for longer than it may be (PL-32).
+    /// Logs overdue work once per hour (PL-32).
     async fn report(&mut self) {
         let now_ms = self.ledger.now_ms();
         let limit = i64::try_from(self.wallet.settings().overdue_ms).unwrap_or(i64::MAX);
@@ -208,18 +200,17 @@ impl Payer {
         let event = Event::WalletOverdue { operator: operator.into(), partition, players, oldest_ms };
         let proposal = internal(&StreamId::System, request, event);
         if let Err(error) = self.ledgers.append(proposal).await {
-            tracing::warn!(%error, "that a wallet is behind was not logged");
+            tracing::warn!(%error, "failed to record WalletOverdue");
         }
     }
 }
 
-/// The next step for a player.
 enum Todo {
-    /// A debit has waited for its bet long enough.
+    /// Expired debit.
     GiveUp(Debit),
-    /// A debit is to be rolled back.
+    /// Debit to roll back.
     RollBack(Debit),
-    /// A credit is due.
+    /// Due credit.
     Pay(Due),
 }
 
@@ -237,7 +228,7 @@ fn todo(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId) -> Option<T
     dues.front().cloned().map(Todo::Pay)
 }
 
-/// Works for a player until nothing is left to do, or the wallet doesn't answer.
+/// Works for a player until nothing is left or a call fails.
 async fn turn(ledger: &Handle, wallet: &OperatorWallet, player: String) -> (String, Turn) {
     let stream = StreamId::player(wallet.operator(), &player);
     while let Some(todo) = todo(ledger, wallet, &stream) {
@@ -248,7 +239,7 @@ async fn turn(ledger: &Handle, wallet: &OperatorWallet, player: String) -> (Stri
     (player, Turn::Done)
 }
 
-/// One step for a player; whether it was made, by whomever.
+/// Makes a step. Returns whether it is logged.
 async fn step(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, todo: Todo) -> bool {
     let proposal = match todo {
         Todo::GiveUp(debit) => roll_back(stream, &debit, "the bet did not come to be in time"),
@@ -277,16 +268,16 @@ async fn step(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, todo:
     };
     match ledger.append(proposal).await {
         Ok(_) => true,
-        // It came to another end meanwhile, or somebody else made the step: the books say what is next.
+        // The debit or credit has ended meanwhile: read the next step from the books.
         Err(AppendError::Refused(_)) => false,
         Err(error) => {
-            tracing::warn!(%stream, %error, "what a wallet confirmed is not logged yet");
+            tracing::warn!(%stream, %error, "failed to log a confirmed call of a wallet; it is retried");
             false
         }
     }
 }
 
-/// The proposal to roll a debit back.
+/// Proposes the rollback of a debit.
 #[must_use]
 pub fn roll_back(stream: &StreamId, debit: &Debit, reason: &str) -> Proposal {
     let Debit { request_id, .. } = debit;
@@ -302,7 +293,7 @@ fn internal(stream: &StreamId, request_id: String, event: Event) -> Proposal {
 fn unanswered(stream: &StreamId, call: &str, answer: &Answer) -> bool {
     match answer {
         Answer::Refused { reason } => {
-            tracing::error!(%stream, call, reason, "a wallet refuses what it must not refuse: it's asked again");
+            tracing::error!(%stream, call, reason, "a wallet refused a mandatory call; it is repeated");
         }
         answer => tracing::debug!(%stream, call, ?answer, "a wallet did not answer"),
     }

@@ -1,5 +1,4 @@
-//! Signatures on calls of the JSON face: a wallet can tell who calls, that nothing was changed, and that it's no repetition of a call
-//! that somebody recorded.
+//! Signatures of JSON calls. They authenticate the caller and the content, and prevent replays.
 //!
 //! Six lines are signed, each with a line feed at its end:
 //!
@@ -17,17 +16,14 @@
 use data_encoding::HEXLOWER;
 use ring::{digest, hmac};
 
-/// The first line of what is signed: a signature of it is good for nothing else.
+/// First signed line, which limits the signature to this use.
 const SCHEME: &str = "motherlode/wallet/v1";
 
-/// Bytes of the least key: as many as the hash has.
 const KEY_BYTES_MIN: usize = 32;
 
-/// Signs calls with an operator's key, which is never shown.
 #[derive(Debug, Clone)]
 pub(crate) struct Signer(hmac::Key);
 
-/// The parts that a signature covers beside the body.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Signed<'a> {
     pub(crate) method: &'a str,
@@ -37,7 +33,7 @@ pub(crate) struct Signed<'a> {
 }
 
 impl Signer {
-    /// With a key of at least 32 bytes; none of a shorter one.
+    /// Creates a signer; `None` for a short key.
     pub(crate) fn new(key: &[u8]) -> Option<Self> {
         (key.len() >= KEY_BYTES_MIN).then(|| Self(hmac::Key::new(hmac::HMAC_SHA256, key)))
     }
@@ -61,7 +57,7 @@ mod tests {
         Signed { method: "POST", path, time_ms, nonce: NONCE }
     }
 
-    /// As proto/README.md has it, computed there by openssl.
+    /// Signature from proto/README.md, computed by openssl.
     #[test]
     fn pl_31_a_signature_is_the_documented_one() {
         let signature = Signer::new(KEY).unwrap().sign(signed("/v1/WalletService/Debit", 1_767_225_600_000), b"{}");

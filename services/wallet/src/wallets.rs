@@ -1,4 +1,4 @@
-//! The wallets of all operators that keep their players' money.
+//! Wallets of all operators that keep their players' money.
 
 use crate::{
     breaker::Breaker,
@@ -26,37 +26,34 @@ use tokio::{
     time::Instant,
 };
 
-/// A wallet's settings make no sense.
+/// Unusable settings of a wallet.
 #[derive(Debug, thiserror::Error)]
 pub enum WalletError {
-    /// A file of its credentials cannot be read.
+    /// A credentials file cannot be read.
     #[error("wallet of operator {operator}: {fault}")]
     Credentials {
-        /// The operator.
+        /// Operator.
         operator: String,
-        /// The file and the reason.
+        /// File and reason.
         fault: String,
     },
-    /// Its address, or what it's shown, cannot be used.
+    /// Unusable address or credentials.
     #[error("wallet of operator {operator}: {source}")]
     Unusable {
-        /// The operator.
+        /// Operator.
         operator: String,
-        /// The reason.
+        /// Reason.
         source: ConnectError,
     },
 }
 
-/// The wallets, by operator; clones share them. Without any it costs nobody anything.
+/// Wallets by operator; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Wallets(Option<Arc<BTreeMap<String, Arc<OperatorWallet>>>>);
 
 impl Wallets {
-    /// Those that a configuration names. Nothing is connected before it's asked. Operators that have gone back to the transfer
-    /// wallet and still name theirs are among them: what is due to their players' wallets is paid.
-    ///
-    /// # Errors
-    /// [`WalletError`] names the operator.
+    /// Creates the configured wallets, which connect on first use. Includes operators that have returned to the
+    /// transfer wallet, because their old credits are still paid.
     pub fn of_config(config: &Config) -> Result<Self, WalletError> {
         let mut wallets = BTreeMap::new();
         for operator in config.operators.iter().chain(&config.wallets_beside) {
@@ -82,7 +79,7 @@ impl Wallets {
         Ok(Self(Some(wallets)))
     }
 
-    /// The wallet that may keep a player's money.
+    /// Returns the wallet of a player's operator.
     #[must_use]
     pub fn of(&self, stream: &StreamId) -> Option<&Arc<OperatorWallet>> {
         match (&self.0, stream) {
@@ -92,46 +89,44 @@ impl Wallets {
         }
     }
 
-    /// Operators whose wallets keep the money of players that are opened now.
+    /// Returns the operators whose new players use their wallet.
     pub fn opening(&self) -> impl Iterator<Item = &str> {
         self.all().filter(|wallet| wallet.opens).map(|wallet| wallet.operator())
     }
 
-    /// All of them.
+    /// Returns all wallets.
     pub fn all(&self) -> impl Iterator<Item = &Arc<OperatorWallet>> {
         self.0.iter().flat_map(|wallets| wallets.values())
     }
 }
 
-/// Each wallet's gauges, read whenever they are asked for.
 const GAUGES: [Gauge<OperatorWallet>; 4] = [
-    ("motherlode.wallet.left_alone", "1 while an operator's wallet is not asked, since it did not answer.", |wallet| {
+    ("motherlode.wallet.left_alone", "1 while the circuit of an operator's wallet is open.", |wallet| {
         (wallet.left_ms() > 0).into()
     }),
     ("motherlode.wallet.bets_waiting", "Bets that wait for an operator's wallet.", OperatorWallet::bets_waiting),
-    ("motherlode.wallet.players_under_way", "Players with a debit without its end, or a credit due.", |wallet| {
+    ("motherlode.wallet.players_under_way", "Players with a pending debit or a due credit.", |wallet| {
         wallet.under_way().0
     }),
-    ("motherlode.wallet.players_overdue", "Those with something under way for too long (PL-32).", |wallet| {
+    ("motherlode.wallet.players_overdue", "Players with an overdue debit or credit (PL-32).", |wallet| {
         wallet.under_way().1
     }),
 ];
 
-/// The wallet of one operator.
+/// Wallet of an operator.
 #[derive(Debug)]
 pub struct OperatorWallet {
     operator: String,
     client: Client,
     settings: Seamless,
-    /// Players that are opened now are of it.
+    /// Whether new players use it.
     opens: bool,
     breaker: Mutex<Breaker>,
     bets: Arc<Semaphore>,
-    /// Debits whose calls are under way, by their ids.
     asked: Mutex<HashMap<String, Shared<BoxFuture<'static, Answer>>>>,
     since: Instant,
     meters: Meters,
-    /// Players with something under way, and those of them with something overdue, by partition.
+    /// Players with pending and with overdue work, by partition.
     under_way: Mutex<BTreeMap<u32, (u64, u64)>>,
 }
 
@@ -143,22 +138,20 @@ impl OperatorWallet {
         Self { operator, client, settings, opens, breaker, bets, asked, since, meters, under_way: Mutex::default() }
     }
 
-    /// Whose it is.
+    /// Returns the operator.
     #[must_use]
     pub fn operator(&self) -> &str {
         &self.operator
     }
 
-    /// Its settings.
+    /// Returns the settings.
     #[must_use]
     pub fn settings(&self) -> &Seamless {
         &self.settings
     }
 
-    /// A place for a bet that will wait for it, before anything is written.
-    ///
-    /// # Errors
-    /// WALLET_BUSY where all places are taken, WALLET_UNAVAILABLE while it doesn't answer anybody.
+    /// Reserves a place for a bet. Fails with WALLET_BUSY if all are taken, and with WALLET_UNAVAILABLE while the
+    /// circuit is open.
     pub fn admit(&self) -> Result<OwnedSemaphorePermit, Refusal> {
         let left_ms = self.left_ms();
         if left_ms > 0 {
@@ -171,31 +164,27 @@ impl OperatorWallet {
         })
     }
 
-    /// How long it's left alone, milliseconds; 0 while it's asked.
+    /// Returns the milliseconds until the circuit's next probe; 0 if it is closed.
     #[must_use]
     pub fn left_ms(&self) -> u64 {
         self.breaker.lock().left_ms(self.now_ms())
     }
 
-    /// Bets that wait for it.
     pub(crate) fn bets_waiting(&self) -> u64 {
         let places = self.settings.bets_max.min(Semaphore::MAX_PERMITS);
         places.saturating_sub(self.bets.available_permits()) as u64
     }
 
-    /// Players with something under way, and those of them with something overdue, as of the last look at a partition.
     pub(crate) fn note_under_way(&self, partition: u32, players: u64, overdue: u64) {
         self.under_way.lock().insert(partition, (players, overdue));
     }
 
-    /// The same of all partitions that are written here.
     pub(crate) fn under_way(&self) -> (u64, u64) {
         self.under_way.lock().values().fold((0, 0), |(all, late), (players, overdue)| (all + players, late + overdue))
     }
 
-    /// Takes a bet that has a place. The call goes on to its end when its caller is gone: the breaker hears of it, however little
-    /// time callers bring, and its place is taken until then. Who asks for the same debit meanwhile waits for the same answer: a
-    /// bet is one call at a time, however often it's repeated.
+    /// Debits a bet with a place. The call continues without its caller, so that the breaker counts it, and keeps its
+    /// place until the end. Concurrent requests of the same debit share one call.
     pub async fn debit(self: &Arc<Self>, transaction: &Transaction, place: &Arc<OwnedSemaphorePermit>) -> Answer {
         let call = self
             .asked
@@ -214,20 +203,19 @@ impl OperatorWallet {
         call.await
     }
 
-    /// Gives what is due since a position of the log.
+    /// Pays a credit that is due since a position.
     pub async fn credit(&self, transaction: &Transaction, position: u64) -> Answer {
         self.through("credit", transaction, self.client.credit(transaction, position)).await
     }
 
-    /// Undoes a debit, or sees to it that it's never applied.
+    /// Reverses a debit, or prevents it from being applied.
     pub async fn roll_back(&self, transaction: &Transaction) -> Answer {
         self.through("rollback", transaction, self.client.roll_back(transaction)).await
     }
 
-    /// Makes a call if the wallet is asked at all now.
     async fn through(&self, name: &'static str, of: &Transaction, call: impl Future<Output = Told>) -> Answer {
         let Some(leave) = self.breaker.lock().leave(self.now_ms()) else {
-            return Answer::Unknown { why: "the wallet is left alone for a while".to_owned() };
+            return Answer::Unknown { why: "the wallet's circuit is open".to_owned() };
         };
         let begun = Instant::now();
         let Told { answer, contradiction } = call.await;
@@ -235,16 +223,11 @@ impl OperatorWallet {
         if let Some(contradiction) = contradiction {
             self.meters.note_contradiction();
             let operator = self.operator();
-            tracing::warn!(
-                operator,
-                transaction = of.id(),
-                contradiction,
-                "a wallet tells a balance that can't be true"
-            );
+            tracing::warn!(operator, transaction = of.id(), contradiction, "a wallet reported an impossible balance");
         }
         let mut breaker = self.breaker.lock();
         match &answer {
-            // A wallet that doesn't know of one player is there for the others.
+            // An answer about one player shows that the wallet works.
             Answer::Done { .. } | Answer::Refused { .. } | Answer::Unsure => breaker.answered(),
             Answer::Unknown { .. } => breaker.failed(leave, of.player(), self.now_ms()),
         }
@@ -256,7 +239,7 @@ impl OperatorWallet {
     }
 }
 
-/// A debit's call that is under way: what it holds is free when it ends, however it ends.
+/// Releases a debit's place when its call ends.
 struct Ended<'a> {
     wallet: &'a OperatorWallet,
     id: &'a str,
@@ -294,7 +277,7 @@ mod tests {
 
     #[tokio::test]
     async fn pl_31_a_wallet_that_is_left_alone_takes_no_bets() {
-        // Nobody listens there.
+        // No server listens there.
         let wallets = wallets("seamless = { url = \"http://127.0.0.1:1\" }");
         let wallet = wallets.of(&StreamId::player("acme", "alice")).unwrap();
         assert_eq!(wallets.opening().count(), 0, "a wallet that is named opens no players yet");
@@ -308,7 +291,6 @@ mod tests {
         }
         assert!(wallet.breaker.lock().left_ms(0) > 0, "five players in a row without an answer");
         assert!(wallet.asked.lock().is_empty(), "nothing is under way");
-        // However long the machine takes from here on.
         wallet.breaker.lock().failed(Leave::Probe, "a", wallet.now_ms() + 60_000);
         let refusal = wallet.admit().unwrap_err();
         assert_eq!(refusal.reason(), Reason::WalletUnavailable);

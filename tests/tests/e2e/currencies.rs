@@ -193,11 +193,11 @@ async fn bw_13_the_counters_of_a_currency_are_those_of_its_coin_values() {
 fn dm_19_a_start_is_refused_with_the_reason() {
     let data = tempfile::tempdir().unwrap();
     for (text, expected) in [
-        ("[currencies]\nenabled = [\"XAU\"]", "currencies: XAU is no currency of ISO 4217 with a minor unit"),
+        ("[currencies]\nenabled = [\"XAU\"]", "currencies: XAU is not an ISO 4217 currency with a minor unit"),
         ("[currencies]\nenabled = [\"CLF\"]", "currencies: no game has a coin ladder in CLF"),
         (
             "[currencies.ladders.dwarf-mine]\nJPY = { coin_values = \"0.04\", default = \"0.04\" }",
-            "currencies: dwarf-mine in JPY, coin value 0.040000: wins rounded to whole minor units return 0.9467",
+            "currencies: dwarf-mine in JPY, coin value 0.040000: with rounded wins the return is 0.9467",
         ),
     ] {
         let currencies = Config::parse(text).unwrap().currencies;

@@ -232,7 +232,7 @@ async fn np_12_pl_19_unopened_objects_are_shown_once_the_round_is_over() {
             let numbers: std::collections::BTreeSet<_> = numbers.collect();
             assert_eq!(numbers.len(), usize::from(game.info().picks_of), "{outcome:?}");
             let page = page_of(&server, &round.round_id).await;
-            assert!(page.contains("Those left unopened held:"), "{page}");
+            assert!(page.contains("Unopened objects:"), "{page}");
         }
     }
     assert_eq!(pages, 2);

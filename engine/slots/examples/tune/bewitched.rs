@@ -1,5 +1,5 @@
-//! Tunes Bewitched's strips and wheel weights: shuffles the strips, keeps the order with a hit frequency nearest to the target, and
-//! solves the wheel so that return and jackpot chance are exactly the promised ones.
+//! Shuffles the strips, keeps the order nearest to the target hit frequency, and solves the wheel for the exact return
+//! and jackpot chance.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal};
@@ -15,7 +15,7 @@ use crate::shared::{grouped, lcm, shuffle};
 const ORDERS: u8 = 120;
 /// Target hit frequency with all lines, in thousandths.
 const HITS_PER_MILLE: u64 = 290;
-/// Chances of money prizes in thousandths. Weight moves between the first two to meet the return.
+/// Chances in thousandths. Weight moves between the first two.
 const MONEY: [(u32, u64); 12] = [
     (15, 300),
     (20, 180),
@@ -32,10 +32,9 @@ const MONEY: [(u32, u64); 12] = [
 ];
 const FREE_SPINS: [(u32, u64); 6] = [(15, 130), (20, 60), (25, 30), (30, 15), (45, 10), (60, 5)];
 
-/// Returns the tuned part of the data file.
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     let mut data: GameData = file::parse(text)?;
-    // The weights in the file aren't used, but a model needs valid ones.
+    // A model needs valid weights; these aren't used.
     data.wheel.jackpot_per_coin = 0;
     data.reels.strips = order(&data)?;
     let model = Model::of(&data)?;
@@ -44,14 +43,13 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     Ok(format!("[reels]\nstrips = [\n{strips}]\n\n{wheel}"))
 }
 
-/// Orders the strips for a hit frequency nearest to the target.
 fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let mut best: Option<(u64, Vec<String>)> = None;
     for number in 0..ORDERS {
         let mut draws = Draws::from_seed([number; 32]);
         let mut candidate = data.clone();
         candidate.reels.strips = data.reels.strips.iter().map(|s| shuffle(s, &mut draws)).collect();
-        // An order with two scatters or bonus symbols visible on one reel doesn't compile.
+        // An order with two scatters or bonus symbols on one reel doesn't compile.
         let Ok(model) = Model::of(&candidate) else { continue };
         let wanted = model.windows.reels.cycle() * HITS_PER_MILLE / 1000;
         let off = moments::hits(&model.windows, model.limits.lines.1).abs_diff(wanted);
@@ -62,10 +60,10 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     Ok(best.ok_or("no order of the strips compiles")?.1)
 }
 
-/// Solves the wheel for exact return and jackpot chance. Returns the section of the data file.
+/// Solves the wheel and returns its section of the data file.
 ///
-/// The return is T = (l + s + y m) + phi / (1 - phi) (k l + s + y m), with phi = z + y g, solved for the mean money m. The
-/// jackpot's chance per coin is y / (1 - phi) times its share of the weight.
+/// The return T = (l + s + y m) + phi / (1 - phi) (k l + s + y m), with phi = z + y g, is solved for the mean money m.
+/// The jackpot's chance per coin is y / (1 - phi) times its share of the weight.
 fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
     let window = Window::of(model, &moments::spin_table(&model.windows, 1), 1);
     let whole = |n: u64| Exact::from_integer(n.into());

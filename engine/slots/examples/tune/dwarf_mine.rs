@@ -1,5 +1,5 @@
-//! Tunes Dwarf Mine's strips and crystal weight: shuffles the stacks given here, keeps the order with a hit frequency nearest to
-//! the target, and searches the crystal weight with a return nearest to the promised one (more crystals mean more collections).
+//! Shuffles the stacks, keeps the order nearest to the target hit frequency, and searches the crystal weight with the
+//! return nearest to the promised one.
 
 use std::error::Error;
 
@@ -16,11 +16,10 @@ const ORDERS: u8 = 60;
 const HITS_PER_MILLE: i64 = 280;
 /// Total weight of the symbols of expanded rows.
 const WEIGHT: u32 = 100_000_000;
-/// Crystal weight used while ordering strips.
+/// Crystal weight while ordering strips.
 const FIRST_CRYSTAL: u32 = 330_000;
 
-/// Symbol, maximum rows of its stacks, numbers on each strip of the paid spin and of free spins, share of the expanded rows in
-/// thousandths.
+/// Symbol, maximum rows of its stacks, numbers on paid and free strips, share of expanded rows in thousandths.
 type Contents = (&'static str, usize, [usize; 5], [usize; 5], u32);
 
 const CONTENTS: [Contents; 9] = [
@@ -34,10 +33,9 @@ const CONTENTS: [Contents; 9] = [
     ("Sp", 3, [7, 6, 7, 7, 7], [7, 6, 7, 7, 7], 160),
     ("Bo", 1, [2, 0, 2, 0, 2], [0; 5], 0),
 ];
-/// Stacks of the super-high symbol in each strip of Collection Free Spins.
+/// Stacks of the super-high symbol per strip.
 const SUPER_HIGH_STACKS: [&[usize]; 5] = [&[3, 1], &[2, 2], &[2, 2], &[2, 2], &[2, 2]];
 
-/// Returns the tuned part of the data file.
 pub fn tune(text: &str) -> Result<String, Box<dyn Error>> {
     let mut data: GameData = file::parse(text)?;
     data.expansion.symbols = CONTENTS
@@ -61,7 +59,6 @@ pub fn tune(text: &str) -> Result<String, Box<dyn Error>> {
     ))
 }
 
-/// Orders the strips for a hit frequency nearest to the target.
 fn order(data: &mut GameData) -> Result<(), Box<dyn Error>> {
     let mut best: Option<(Exact, GameData)> = None;
     for number in 0..ORDERS {
@@ -80,7 +77,7 @@ fn order(data: &mut GameData) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Stacks of a strip; the remainder of a symbol is a lower stack.
+/// Splits a strip into stacks; the last one of a symbol can be lower.
 fn stacks(number: impl Fn(&Contents) -> usize) -> Vec<(&'static str, usize)> {
     let mut all = Vec::new();
     for of in &CONTENTS {
@@ -98,8 +95,7 @@ fn free_stacks(reel: usize) -> Vec<(&'static str, usize)> {
     stacks(|of| of.3[reel]).into_iter().chain(super_high).collect()
 }
 
-/// Shuffles the stacks. Equal symbols are not adjacent on the ring, and no window has two Bonus symbols, with or without super-high
-/// symbols.
+/// Shuffles stacks without equal neighbours on the ring or two Bonus symbols in a window.
 fn shuffle(stacks: &[(&'static str, usize)], draws: &mut Draws) -> String {
     let mut stacks = stacks.to_vec();
     loop {
@@ -121,7 +117,6 @@ fn shuffle(stacks: &[(&'static str, usize)], draws: &mut Draws) -> String {
     }
 }
 
-/// Searches the crystal weight with a return nearest to the promised one.
 fn weigh(data: &mut GameData) -> Result<(), Box<dyn Error>> {
     let promised = Exact::new(file::micros("rtp", &data.rtp)?.into(), 1_000_000.into());
     let mut at = |crystal: u32| -> Result<Exact, Box<dyn Error>> {

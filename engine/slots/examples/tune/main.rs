@@ -2,9 +2,8 @@
 //!
 //! `cargo run --release -p motherlode-slots --example tune -- GAME > new.toml`
 //!
-//! Deterministic and idempotent. Input is the data file (symbol counts, paytable, promised return) with the constants of the game's
-//! module; only the part between the marks `# tuned: begin` and `# tuned: end` is rewritten. Applies to the latest rules version
-//! before its first use in a log; tables of played versions are frozen.
+//! Deterministic and idempotent. Rewrites only the part between the marks `# tuned: begin` and `# tuned: end`, in the
+//! latest rules version. Tables of played versions are frozen.
 
 mod bewitched;
 mod dwarf_mine;

@@ -1,6 +1,5 @@
-//! Tunes Mystery Elves' strips and Bonus weights: shuffles the runs, keeps the order with a hit frequency nearest to the target,
-//! moves weight between two Bonus values until the paid spin has the promised return, and adds Bonus symbols to the bought reels
-//! until the bought feature has nearly the same.
+//! Shuffles the runs, keeps the order nearest to the target hit frequency, moves weight between two Bonus values until
+//! the paid spin has the promised return, and adds Bonus symbols to the bought reels until their return is near it.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
@@ -14,22 +13,20 @@ use num_traits::{Signed, ToPrimitive};
 const ORDERS: u8 = 60;
 /// Target hit frequency, in thousandths.
 const HITS_PER_MILLE: u64 = 250;
-/// Weights of the values 1 to 18. Weight moves between the two below to meet the return.
+/// Weights of 1 to 18. Weight moves between the two below.
 const VALUES: [u32; 18] = [
     250_000, 195_000, 150_000, 110_000, 82_000, 60_000, 43_000, 31_000, 22_000, 16_000, 11_500, 8_500, 6_300, 4_700,
     3_500, 2_700, 2_100, 1_700,
 ];
 const LOW: usize = 0;
 const HIGH: usize = 7;
-/// Weights of the two functions.
 const MYSTERY: u32 = 36_000;
 const MULTIPLYING: u32 = 80_000;
 const BUY_BETS: u32 = 70;
-/// Groups of three stops of a bought reel, and their fillers.
+/// Groups of three stops per bought reel.
 const GROUPS: usize = 12;
 const FILLERS: &str = "La Mu Be Co Ow La Mu Be Co Ar La Mu Be Co Qu La Mu Be Co Ki";
 
-/// Returns the tuned part of the data file.
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     let mut data: GameData = file::parse(text)?;
     data.bonus.values = VALUES.to_vec();
@@ -62,7 +59,6 @@ fn list(row: &[u32]) -> String {
     row.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Orders the strips for a hit frequency nearest to the target.
 fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let mut best: Option<(u64, Vec<String>)> = None;
     for number in 0..ORDERS {
@@ -79,8 +75,7 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     Ok(best.ok_or("no orders")?.1)
 }
 
-/// Shuffles the runs of a strip without equal neighbours on the ring. They are sorted first, so that the result depends only on the
-/// runs; the file's strips don't start within a run.
+/// Shuffles sorted runs without equal neighbours on the ring. The file's strips don't start within a run.
 fn shuffle(strip: &str, draws: &mut Draws) -> String {
     let codes: Vec<&str> = strip.split_whitespace().collect();
     let mut runs: Vec<&[&str]> = codes.chunk_by(|a, b| a == b).collect();
@@ -96,7 +91,7 @@ fn shuffle(strip: &str, draws: &mut Draws) -> String {
     }
 }
 
-/// Moves weight from the low to the high value until the paid spin has the promised return, which is linear in it.
+/// Moves weight until the return, which is linear in it, is the promised one.
 fn weigh(data: &mut GameData) -> Result<(), Box<dyn std::error::Error>> {
     let returns = |moved: u32| -> Result<Exact, Box<dyn std::error::Error>> {
         let mut candidate = data.clone();
@@ -121,7 +116,7 @@ fn weigh(data: &mut GameData) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Return of the bought feature nearest to the promised one, with its reels.
+/// Returns the bought feature's return nearest to the promised one, with its reels.
 fn buy(data: &mut GameData) -> Result<(String, Vec<String>), Box<dyn std::error::Error>> {
     let wanted = ratio(file::micros("rtp", &data.rtp)?, 1_000_000);
     let feature = FeatureMoments::of(&Model::of(data)?);
@@ -138,14 +133,14 @@ fn buy(data: &mut GameData) -> Result<(String, Vec<String>), Box<dyn std::error:
     Ok((decimal(&rtp, 6), strips))
 }
 
-/// Reels of groups of three stops with one Bonus symbol each, two on the middle reel; `extra` groups of the outer reels have one
+/// Returns reels of groups with one Bonus symbol, or two on the middle reel; `extra` groups of the outer reels have one
 /// more.
 fn bought(extra: usize) -> Vec<String> {
     let reel = |reel: usize| {
         let mut fillers = FILLERS.split_whitespace().cycle().skip(3 * reel);
         let more = extra / 4 + usize::from([0, 1, 4, 2, 3][reel] < extra % 4);
         let group = |group: usize| {
-            // Spreads the groups with one more over the reel.
+            // Spreads these groups over the reel.
             let two = reel == 2 || (group + 1) * more / GROUPS > group * more / GROUPS;
             (0..3).map(|place| place < 1 + usize::from(two)).collect::<Vec<bool>>()
         };

@@ -1,5 +1,5 @@
-//! Tunes Neptune's strips and treasure weights: shuffles the strips, keeps the order with a hit frequency nearest to the target,
-//! and solves the mean treasure so that the return is exactly the promised one.
+//! Shuffles the strips, keeps the order nearest to the target hit frequency, and solves the mean treasure for the exact
+//! return.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
@@ -13,12 +13,12 @@ use num_traits::{One, Signed};
 use crate::shared::{grouped, lcm, shuffle};
 
 const ORDERS: u8 = 120;
-/// Target chance of a win on lines or by scatters with all lines, in thousandths.
+/// Target chance of a line or scatter win with all lines, in thousandths.
 const HITS_PER_MILLE: u64 = 320;
 /// Number of objects, and highest sum of picked ones.
 const OBJECTS: u8 = 12;
 const MAX_COINS: u64 = 2500;
-/// Chances of the amounts in thousandths. Weight moves between the first two to meet the return.
+/// Chances in thousandths. Weight moves between the first two.
 const AMOUNTS: [(u64, u64); 12] = [
     (10, 100),
     (20, 180),
@@ -34,7 +34,6 @@ const AMOUNTS: [(u64, u64); 12] = [
     (500, 7),
 ];
 
-/// Returns the tuned part of the data file.
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     let mut data: GameData = file::parse(text)?;
     data.reels.strips = order(&data)?;
@@ -43,7 +42,6 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     Ok(format!("[reels]\nstrips = [\n{strips}]\n\n{treasure}"))
 }
 
-/// Orders the strips for a hit frequency nearest to the target.
 fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let mut best: Option<(u64, Vec<String>)> = None;
     for number in 0..ORDERS {
@@ -60,9 +58,9 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     Ok(best.ok_or("no order of the strips compiles")?.1)
 }
 
-/// Solves the treasures for the exact return. Returns the section of the data file.
+/// Solves the treasures and returns their section of the data file.
 ///
-/// The return is R = (l + s + m n) + phi / (1 - phi) (k l + s + m n), solved for the mean amount m.
+/// The return R = (l + s + m n) + phi / (1 - phi) (k l + s + m n) is solved for the mean amount m.
 fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
     let window = Window::of(model, 1);
     let phi = &window.spins;

@@ -1,11 +1,8 @@
-//! Functions shared by several tuners.
-
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::Exact;
 use num_bigint::BigInt;
 
-/// Shuffles a strip's symbols without equal neighbours on the ring. They are sorted first, so that the result depends only on the
-/// counts.
+/// Shuffles sorted symbols without equal neighbours on the ring, so that the result depends only on their counts.
 pub fn shuffle(strip: &str, draws: &mut Draws) -> String {
     let mut codes: Vec<&str> = strip.split_whitespace().collect();
     codes.sort_unstable();
@@ -20,13 +17,13 @@ pub fn shuffle(strip: &str, draws: &mut Draws) -> String {
     }
 }
 
-/// Least common multiple of two numbers above 0.
+/// Returns the least common multiple.
 pub fn lcm(a: BigInt, b: &BigInt) -> BigInt {
     let ratio = Exact::new(a, b.clone());
     ratio.numer() * b
 }
 
-/// Formats a number with grouped digits, as in a data file.
+/// Formats a number with grouped digits.
 pub fn grouped(n: &BigInt) -> String {
     let digits = n.to_string();
     let mut out = String::new();

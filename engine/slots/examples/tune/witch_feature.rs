@@ -1,5 +1,5 @@
-//! Tunes Witch Feature's strips and Explosion chance: shuffles the strips, keeps the order with a hit frequency nearest to the
-//! target, and solves the Explosion's chance so that the return with all features unlocked is the promised one to fifteen decimals.
+//! Shuffles the strips, keeps the order nearest to the target hit frequency, and solves the Explosion's chance for the
+//! promised return to fifteen decimals.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
@@ -12,10 +12,9 @@ use motherlode_slots::parts::file;
 use num_traits::{Signed, ToPrimitive};
 
 const ORDERS: u8 = 24;
-/// Target chance of a line win of the paid spin, in thousandths.
+/// Target chance of a line win, in thousandths.
 const HITS_PER_MILLE: u64 = 350;
 
-/// Returns the tuned part of the data file.
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     let mut data: GameData = file::parse(text)?;
     order(&mut data, |data| &mut data.reels)?;
@@ -43,7 +42,7 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     if chance.is_negative() || chance > exact(1) {
         return Err("no chance of an Explosion meets the return: change the paytable or the features".into());
     }
-    // The exact chance has hundreds of digits; fifteen keep the return within 10^-15.
+    // Fifteen digits keep the return within 10^-15.
     let of = 1_000_000_000_000_000u64;
     let times = (chance * exact(of)).round().to_integer().to_u64().ok_or("a chance below 1 has 64 bits")?;
     let section = |name: &str, strips: &[String]| {
@@ -59,7 +58,7 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     .concat())
 }
 
-/// Figures for the designer: parts of the return, and mean wins of the features.
+/// Returns the parts of the return and the mean wins of features.
 fn model_parts(means: &Means, model: &Model) -> Vec<(&'static str, String)> {
     let names = ["base_lines", "high_symbols", "random_wilds", "multiplier", "mega_wild", "explosion", "free_spins"];
     let parts = means.parts(model, 4);
@@ -79,7 +78,7 @@ fn order(data: &mut GameData, of: fn(&mut GameData) -> &mut ReelsData) -> Result
         *strips = strips.iter().map(|strip| crate::shared::shuffle(strip, &mut draws)).collect();
         let strips = strips.clone();
         let model = Model::of(&GameData { reels: ReelsData { strips: strips.clone() }, ..candidate.clone() });
-        // Only the hit frequency of these strips counts; respin strips have no Free Spins symbol, which doesn't affect it.
+        // Respin strips need no Free Spins symbol; only the hit frequency counts.
         let Ok(model) = model else { continue };
         let wanted = model.base.reels.cycle() / 1000 * HITS_PER_MILLE;
         let off = moments::hits(&model.base, 50).abs_diff(wanted);

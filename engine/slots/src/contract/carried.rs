@@ -1,16 +1,14 @@
-//! Figures that a player carries between rounds of a game: crystals, potions, unlocked features.
-//!
-//! The engine doesn't store them: a round receives them when it opens, and an outcome returns the changed ones.
+//! Figures that a player carries between rounds, such as crystals. The caller stores them.
 
-/// Maximum number of carried figures per game.
+/// Maximum carried figures per game.
 pub const CARRIED_MAX: usize = 12;
 
-/// Carried figures in the order of [`Carries::keys`]; 0 if never set or not used by the game.
+/// Carried figures in the order of [`Carries::keys`]; 0 if never set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carried(pub [i64; CARRIED_MAX]);
 
 impl Carried {
-    /// Subtracts the change from `before` to `after` from each figure; results are at least 0.
+    /// Subtracts a change from `before` to `after`, down to 0.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let risen = |place: usize| after.0[place].saturating_sub(before.0[place]);
@@ -18,22 +16,21 @@ impl Carried {
     }
 }
 
-/// The figures that a game carries, and their scope.
+/// Carried figures of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carries {
-    /// Names of the figures, at most [`CARRIED_MAX`]; empty if the game carries nothing.
+    /// Names, at most [`CARRIED_MAX`].
     pub keys: &'static [&'static str],
-    /// Scope of a set of figures, in addition to player and game.
+    /// Scope in addition to player and game.
     pub scope: CarriedScope,
-    /// Keys shared by all real-money currencies, with play money separate: a player carries the maximum of all sets (DM-14). A
-    /// change is recorded in the set of its round.
+    /// Keys shared by all real-money currencies; the maximum counts (DM-14).
     pub shared: &'static [&'static str],
 }
 
-/// Scope of a set of carried figures, in addition to player and game.
+/// Scope of carried figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CarriedScope {
-    /// Per currency: sums of coin values have no meaning across currencies.
+    /// Per currency.
     Currency,
     /// Per currency and bet (WF-12).
     Bet,

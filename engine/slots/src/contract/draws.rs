@@ -1,37 +1,30 @@
-//! The only source of randomness: one ChaCha20 stream per seed, with an unbiased range reduction.
-//!
-//! Seeding costs about 140 ns, a draw 3 ns. The mapping from stream words to numbers is frozen by known-answer tests, because a
-//! round must replay bit for bit years later (PL-06, PL-14).
+//! Random numbers: one ChaCha20 stream per seed. Known-answer tests freeze the mapping, so that rounds replay bit for
+//! bit (PL-06, PL-14).
 
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// Seed of one step, logged with it.
+/// Seed of one step.
 pub type Seed = [u8; 32];
 
-/// Random numbers of one seed, in order.
-///
-/// The seed is the key; nonce and counter start at zero. Words are little-endian; a 64-bit word takes the low 32 bits first.
+/// Random numbers of a seed: the key, with nonce and counter 0.
 #[derive(Clone, Debug)]
 pub struct Draws(ChaCha20Rng);
 
 impl Draws {
-    /// Starts the stream of `seed`.
+    /// Starts the stream.
     #[must_use]
     pub fn from_seed(seed: Seed) -> Self {
         Self(ChaCha20Rng::from_seed(seed))
     }
 
-    /// Returns the next 32-bit word unscaled, for laboratory tests of the generator (PL-28). Games don't use it.
+    /// Returns the next word, for laboratory tests (PL-28).
     #[inline]
     pub fn word(&mut self) -> u32 {
         self.0.next_u32()
     }
 
-    /// Returns a uniform number in `0..n`; 0 is treated as 1.
-    ///
-    /// Lemire's method ("Fast random integer generation in an interval", 2019): high half of `word * n`, rejecting words that cause
-    /// bias. The rejection limit costs a division, so it's computed only if a rejection is possible.
+    /// Returns a uniform number in `0..n` by Lemire's method (2019); 0 counts as 1.
     #[inline]
     pub fn below(&mut self, n: u32) -> u32 {
         let n = n.max(1);
@@ -45,7 +38,7 @@ impl Draws {
         low32(product >> 32)
     }
 
-    /// Returns a uniform number in `0..n` by the same method on 64-bit words.
+    /// Returns a uniform number in `0..n`.
     #[inline]
     pub fn below_u64(&mut self, n: u64) -> u64 {
         let n = n.max(1);

@@ -1,74 +1,73 @@
-//! Highest win of a round, "win up to" (WF-04, PL-13, PL-43).
+//! Highest win of a round (WF-04, PL-13, PL-43).
 
 use crate::contract::par::Exact;
 
-/// Highest win of a round in bets, excluding the jackpot.
+/// Highest win, without the jackpot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HighestWin {
-    /// Upper bound of a round's win, except for [`HighestWin::unlimited`], [`HighestWin::collected`] and [`HighestWin::gamble`].
-    /// Displayed rounded down.
+    /// Upper bound in bets, subject to the other fields.
     pub bets: Exact,
-    /// Decimal exponent of an upper bound of the chance to win `bets` or more.
+    /// Decimal exponent of the bound of its chance.
     pub chance_exponent: i32,
-    /// Free spins can retrigger without limit: `bets` bounds rounds without retriggers, and higher wins are possible.
+    /// Free spins retrigger without limit; `bets` excludes retriggers.
     pub unlimited: bool,
-    /// Windows paid at another coin value than the round's, if any; `bets` then assumes a constant coin value.
+    /// Windows at another coin value; `bets` assumes a constant one.
     pub collected: Option<CollectedTop>,
-    /// Gamble of the round's win, not included in `bets`.
+    /// Gamble, not included in `bets`.
     pub gamble: Option<GambleTop>,
 }
 
-/// Highest round of a game that plays some windows at the mean coin value of earlier rounds (DM-12).
+/// Highest round with windows at the mean coin value (DM-12).
 #[derive(Clone, Debug, PartialEq)]
 pub struct CollectedTop {
-    /// Windows paid at the round's coin value.
+    /// Windows at the round's coin value.
     pub own: Vec<TopWindows>,
-    /// Windows paid at the mean coin value.
+    /// Windows at the mean coin value.
     pub collected: Vec<TopWindows>,
-    /// Number of earlier rounds in the mean, excluding the round itself.
+    /// Number of earlier rounds in the mean.
     pub earlier: u32,
 }
 
-/// Group of equal windows at their highest win.
+/// Equal windows at their highest win.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopWindows {
     /// Number of windows.
     pub windows: u32,
     /// Coins won per window.
     pub coins: u64,
-    /// Decimal logarithm of an upper bound of one window's chance to win exactly `coins`.
+    /// Decimal logarithm of the bound of a window's chance.
     pub log_chance: f64,
-    /// Same bound for wins that round to the same minor units as `coins`.
+    /// Same for wins that round to the same minor units.
     pub log_chance_rounded: f64,
 }
 
-/// Highest result of gambling a round.
+/// Highest result of a gamble.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GambleTop {
-    /// Line wins of the paid spin can be doubled, without a limit on the amount (BW-22).
+    /// Line wins can be doubled without a limit (BW-22).
     Lines {
-        /// Highest line wins in bets.
+        /// Line wins in bets.
         bets: Exact,
         /// Maximum turns.
         turns: u8,
     },
-    /// The whole win can be doubled, and halves secured in between (ME-14 to ME-16).
+    /// The whole win can be doubled and halved (ME-14 to ME-16).
     Win {
         /// Maximum turns.
         turns: u8,
-        /// Whether the limit applies to the result (older rules versions) instead of the gambled win.
+        /// Whether the limit applies to the result.
         limit_on_result: bool,
     },
 }
 
 impl HighestWin {
-    /// Creates a highest win without gamble or collections.
+    /// Creates it without gamble and collections.
     #[must_use]
     pub fn new(bets: Exact, chance_exponent: i32, unlimited: bool) -> Self {
         Self { bets, chance_exponent, unlimited, collected: None, gamble: None }
     }
 
-    /// Explains the figures in one sentence for people.
+    /// Explains the figures in a sentence.
     #[must_use]
     pub fn said(&self) -> &'static str {
         match (self.unlimited, self.collected.is_some()) {
@@ -88,7 +87,7 @@ impl HighestWin {
         }
     }
 
-    /// Chance bound in scientific notation, such as `1e-31`.
+    /// Formats the chance bound, such as `1e-31`.
     #[must_use]
     pub fn chance(&self) -> String {
         format!("1e{}", self.chance_exponent)

@@ -1,4 +1,4 @@
-//! Traits and plain types of games. Depends on no other layer of the crate.
+//! Traits and plain types of games.
 
 pub mod carried;
 pub mod draws;

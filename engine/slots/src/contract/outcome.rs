@@ -1,60 +1,58 @@
-//! Outcome of a step: a caller-owned buffer that each step refills.
-//!
-//! A reused buffer does not allocate once its vectors have grown. Wins are whole coins with all multipliers applied.
+//! Outcome of a step, in a reusable buffer. Wins are whole coins with all multipliers applied.
 
 use std::ops::Range;
 
 use crate::contract::carried::Carried;
 
-/// Maximum number of reels.
+/// Maximum reels.
 pub const REELS_MAX: usize = 8;
-/// Maximum number of cells per window: 7 rows on 5 reels.
+/// Maximum cells per window.
 pub const CELLS_MAX: usize = 35;
-/// Maximum number of cards per round: ten gambles (ME-15).
+/// Maximum cards per round (ME-15).
 pub const CARDS_MAX: usize = 10;
-/// Maximum number of parts of a game's return.
+/// Maximum parts of a return.
 pub const PARTS_MAX: usize = 8;
-/// Maximum number of objects per pick: five treasures (NP-10).
+/// Maximum objects per pick (NP-10).
 pub const PICKS_MAX: usize = 5;
 
-/// Outcome of one step.
+/// Outcome of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Windows in order.
     pub spins: Vec<Spin>,
-    /// Wins of all windows; each spin has its range.
+    /// Wins of all windows.
     pub wins: Vec<Win>,
-    /// Marks on the cells of all windows; each spin has its range.
+    /// Marks of all windows.
     pub marks: Vec<Mark>,
-    /// Prize of a bonus resolved in this step.
+    /// Bonus prize.
     pub prize: Option<Prize>,
-    /// Values of the picked objects, in picking order.
+    /// Picked values in picking order.
     pub reveals: Vec<Reveal>,
-    /// Values of unopened objects, by number. Not logged, and shown only after the round is over (NP-12).
+    /// Unopened values, shown after the round (NP-12). Not logged.
     pub unopened: Vec<Reveal>,
-    /// Coin value of this step if it differs from the stake's (DM-12). Not logged.
+    /// Other coin value than the stake's (DM-12). Not logged.
     pub mean_coin: Option<MeanCoin>,
-    /// Pick awaited after this step.
+    /// Pick awaited next.
     pub pick: Option<PickOffer>,
-    /// Card turned by a double.
+    /// Card of a double.
     pub card: Option<CardTurn>,
-    /// Whether this step won the progressive jackpot.
+    /// Whether the step won the jackpot.
     pub jackpot: bool,
-    /// Next awaited step.
+    /// Awaited step.
     pub awaiting: Awaiting,
-    /// Unplayed free spins of the next series.
+    /// Unplayed free spins.
     pub free_spins_left: u32,
-    /// Cards of the round's double, latest first (BW-24).
+    /// Cards of the double, latest first (BW-24).
     pub double_strip: Strip,
-    /// Current total win of the round in coins, without jackpot and gamble.
+    /// Win in coins, without jackpot and gamble.
     pub round_win_coins: u64,
-    /// Current total win of the round in minor units, with gambles and without the jackpot: the payment if the round settles now.
+    /// Win in minor units with gambles, without jackpot.
     pub round_win_minor: u64,
-    /// Minor units of the win credited with this step, before the round is over (ME-16).
+    /// Minor units credited now (ME-16).
     pub credited_minor: u64,
-    /// New carried figures if the step changed them.
+    /// Changed carried figures.
     pub carried: Option<Carried>,
-    /// Coins won in this step per part of the return, in the order of [`crate::Game::parts`]. For simulation; not logged.
+    /// Coins won per [`crate::Game::parts`]. Not logged.
     pub part_coins: [u64; PARTS_MAX],
 }
 
@@ -81,23 +79,23 @@ impl Outcome {
         self.part_coins = [0; PARTS_MAX];
     }
 
-    /// Returns the wins of a spin of this outcome.
+    /// Returns the wins of a spin.
     #[must_use]
     pub fn wins_of(&self, spin: &Spin) -> &[Win] {
         self.wins.get(spin.wins.start as usize..spin.wins.end as usize).unwrap_or_default()
     }
 
-    /// Returns the marks of a spin of this outcome.
+    /// Returns the marks of a spin.
     #[must_use]
     pub fn marks_of(&self, spin: &Spin) -> &[Mark] {
         self.marks.get(spin.marks.start as usize..spin.marks.end as usize).unwrap_or_default()
     }
 }
 
-/// Step awaited by a round.
+/// Awaited step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Awaiting {
-    /// None: the round is settled.
+    /// Settled.
     #[default]
     Nothing,
     /// Paid spin.
@@ -108,7 +106,7 @@ pub enum Awaiting {
     FreeSpins,
     /// Start of a feature.
     Feature,
-    /// Double, its end or, if offered, a half.
+    /// Double, its end, or a half.
     Double,
 }
 
@@ -119,24 +117,24 @@ pub enum SpinKind {
     Base,
     /// Free spin.
     Free,
-    /// Collection Free Spin with this super-high symbol on its reels (DM-11).
+    /// Collection Free Spin with this super-high symbol (DM-11).
     Collection(u8),
-    /// Window of the Hold and Win feature (ME-10).
+    /// Hold and Win (ME-10).
     HoldAndWin,
     /// High Symbols Respin (WF-07).
     HighSymbols,
     /// Random Wilds Respin (WF-08).
     RandomWilds,
-    /// Respin of the Multiplier feature (WF-09).
+    /// Multiplier feature (WF-09).
     MultiplierRespin,
     /// Mega Wild Respin (WF-10).
     MegaWild,
-    /// Window after the Explosion (WF-13).
+    /// Explosion (WF-13).
     Explosion,
 }
 
 impl SpinKind {
-    /// Returns whether it's a free spin of either kind.
+    /// Returns whether it is a free spin.
     #[must_use]
     pub fn is_free(self) -> bool {
         matches!(self, Self::Free | Self::Collection(_))
@@ -146,52 +144,52 @@ impl SpinKind {
 /// Annotation of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Cell: reel x rows + row.
+    /// Reel x rows + row.
     pub cell: u8,
     /// Kind.
     pub kind: MarkKind,
-    /// Value with a meaning per kind.
+    /// Value by kind.
     pub value: u32,
 }
 
 /// Kind of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
-    /// Crystal collected; the value is its symbol index (DM-09).
+    /// Crystal's symbol index (DM-09).
     Crystal,
-    /// Bonus symbol; the value is in total bets (ME-04).
+    /// Bonus symbol; total bets (ME-04).
     Bonus,
-    /// Mystery Bonus; the value is in total bets, 0 until revealed (ME-05).
+    /// Mystery Bonus in total bets, 0 until revealed (ME-05).
     Mystery,
-    /// Multiplying Bonus; the value is its multiplier, 0 until revealed (ME-06).
+    /// Multiplying Bonus, 0 until revealed (ME-06).
     Multiplier,
-    /// Potion collected; the value is its symbol index (WF-05).
+    /// Potion; symbol index (WF-05).
     Potion,
-    /// Placed Wild; the value is its side length, 1 to 3 (WF-08, WF-10).
+    /// Placed Wild's side length, 1 to 3 (WF-08, WF-10).
     PlacedWild,
-    /// Question mark that became the symbol of the cell (WF-13).
+    /// Resolved question mark (WF-13).
     Question,
 }
 
-/// Pick awaited from the player.
+/// Awaited pick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PickOffer {
-    /// Number of different objects to pick.
+    /// Objects to pick.
     pub needs: u8,
-    /// Number of objects on offer, numbered from 0.
+    /// Objects on offer.
     pub of: u8,
 }
 
 /// Exact mean of coin values (DM-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeanCoin {
-    /// Sum of the coin values, in millionths of the currency's major unit.
+    /// Sum in millionths of the major unit.
     pub sum_micros: u64,
-    /// Number of coin values, at least 1.
+    /// Number, at least 1.
     pub count: u64,
 }
 
-/// A picked object and its value.
+/// Picked object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reveal {
     /// Object number, from 0.
@@ -200,18 +198,18 @@ pub struct Reveal {
     pub coins: u64,
 }
 
-/// One window and its wins.
+/// Window and its wins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spin {
     /// Kind of spin.
     pub kind: SpinKind,
-    /// Stop per reel on the strips of its kind; empty if cells are drawn individually.
+    /// Stops; empty if cells are drawn individually.
     pub stops: Stops,
     /// Number of reels.
     pub reels: u8,
     /// Number of rows.
     pub rows: u8,
-    /// Symbols reel by reel from the left, each from the top; see [`Spin::cell`].
+    /// Symbols by reel from the left.
     pub cells: [u8; CELLS_MAX],
     /// Multiplier of regular wins.
     pub multiplier: u32,
@@ -219,18 +217,18 @@ pub struct Spin {
     pub wins: Range<u32>,
     /// Range within [`Outcome::marks`].
     pub marks: Range<u32>,
-    /// Coins won by lines, ways and scatters. A bonus pays in its own step.
+    /// Coins won, without the bonus.
     pub win_coins: u64,
-    /// Same in minor units, rounded half to even (DM-17).
+    /// Minor units won, rounded half to even (DM-17).
     pub win_minor: u64,
     /// Free spins awarded.
     pub free_spins_won: u32,
-    /// Whether the window started the bonus round.
+    /// Whether the bonus started.
     pub bonus: bool,
 }
 
 impl Spin {
-    /// Returns the symbol at a reel (0 is left) and row (0 is top); `None` outside the window.
+    /// Returns a symbol; `None` outside the window.
     #[must_use]
     pub fn cell(&self, reel: usize, row: usize) -> Option<u8> {
         let rows = usize::from(self.rows);
@@ -240,14 +238,14 @@ impl Spin {
         self.cells.get(reel * rows + row).copied()
     }
 
-    /// Number of ways: rows to the power of reels (DM-01). Valid in ways games only.
+    /// Returns rows to the power of reels (DM-01).
     #[must_use]
     pub fn ways(&self) -> u32 {
         u32::from(self.rows).saturating_pow(u32::from(self.reels))
     }
 }
 
-/// Strip position in the window's top row, per reel.
+/// Stops per reel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stops {
     len: u8,
@@ -255,7 +253,7 @@ pub struct Stops {
 }
 
 impl Stops {
-    /// Adds the next reel's stop. Ignores reels beyond [`REELS_MAX`], which model checks exclude.
+    /// Appends a stop; ignores reels beyond [`REELS_MAX`].
     #[inline]
     pub fn push(&mut self, stop: u16) {
         if let Some(slot) = self.at.get_mut(usize::from(self.len)) {
@@ -264,7 +262,7 @@ impl Stops {
         }
     }
 
-    /// Stops from the leftmost reel.
+    /// Returns the stops from the left.
     #[must_use]
     #[inline]
     pub fn as_slice(&self) -> &[u16] {
@@ -281,7 +279,7 @@ pub struct Win {
     pub symbol: u8,
     /// Number of symbols.
     pub count: u8,
-    /// Coins paid, multiplier included.
+    /// Coins with multiplier.
     pub coins: u64,
 }
 
@@ -290,16 +288,16 @@ pub struct Win {
 pub enum WinKind {
     /// Payline index, from 0.
     Line(u8),
-    /// Number of ways: product of the symbol's counts per reel (DM-03).
+    /// Number of ways (DM-03).
     Ways(u32),
     /// Anywhere in the window.
     Scatter,
 }
 
-/// Prize of a bonus round.
+/// Bonus prize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prize {
-    /// Multiple of the total bet.
+    /// Multiple of the bet.
     Coins {
         /// Multiple.
         multiple: u32,
@@ -308,11 +306,11 @@ pub enum Prize {
     },
     /// Number of free spins.
     FreeSpins(u32),
-    /// Progressive jackpot; its amount comes from the pool.
+    /// Jackpot, paid from its pool.
     Jackpot,
 }
 
-/// Card of the gamble. A guess is the heart for red or the spade for black.
+/// Gamble card. A guess is red heart or black spade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Card {
     /// Red Heart.
@@ -327,7 +325,7 @@ pub enum Card {
     Joker,
 }
 
-/// One turn of the double.
+/// Turn of the double.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CardTurn {
     /// Player's guess.
@@ -338,20 +336,20 @@ pub struct CardTurn {
     pub won: bool,
     /// Minor units at risk.
     pub risked_minor: u64,
-    /// Minor units after the turn: twice the risk, or 0.
+    /// Minor units after the turn.
     pub minor: u64,
 }
 
-/// Cards turned in a round, latest first.
+/// Cards of a round, latest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strip {
     len: u8,
-    /// Oldest first, so that adding is cheap; unused places are `None`.
+    /// Oldest first.
     cards: [Option<Card>; CARDS_MAX],
 }
 
 impl Strip {
-    /// Adds a card. Ignores cards beyond [`CARDS_MAX`], the limit of the gamble.
+    /// Appends a card; ignores those beyond [`CARDS_MAX`].
     pub fn push(&mut self, card: Card) {
         if let Some(slot) = self.cards.get_mut(usize::from(self.len)) {
             *slot = Some(card);
@@ -359,18 +357,18 @@ impl Strip {
         }
     }
 
-    /// Cards, latest first.
+    /// Iterates from the latest card.
     pub fn iter(&self) -> impl Iterator<Item = Card> {
         self.cards.into_iter().rev().flatten()
     }
 
-    /// Number of turned cards.
+    /// Returns the number of cards.
     #[must_use]
     pub fn len(&self) -> usize {
         usize::from(self.len)
     }
 
-    /// Returns whether no card was turned.
+    /// Returns whether there is no card.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0

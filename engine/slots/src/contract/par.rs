@@ -1,7 +1,4 @@
-//! PAR sheet: exact return, frequencies and volatility of a game.
-//!
-//! Figures are exact fractions, or carry the bound of their error ([`Par::exactness`]). Only the standard deviation is a float, for
-//! presentation.
+//! PAR sheet: exact return, frequencies and volatility. Only the standard deviation is a float.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -12,7 +9,7 @@ use crate::contract::nature::Nature;
 /// Exact fraction.
 pub type Exact = BigRational;
 
-/// Exact mathematics of a game at one stake. Returns and wins are in bets.
+/// Exact mathematics at one stake, in bets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Par {
     /// Game name.
@@ -23,36 +20,36 @@ pub struct Par {
     pub model_hash: [u8; 32],
     /// Coins staked.
     pub bet_coins: u64,
-    /// Return without the jackpot's increments but with its seed.
+    /// Return with the jackpot's seed.
     pub rtp: Exact,
     /// Return without the jackpot.
     pub rtp_without_jackpot: Exact,
-    /// Parts of the return: [`crate::Game::parts`], then the jackpot's seed and increments.
+    /// Parts of the return, the jackpot's last.
     pub parts: Vec<Part>,
-    /// Chance that a paid spin wins, or starts a feature that may win.
+    /// Chance of a win or feature.
     pub hit_frequency: Exact,
-    /// Standard deviation of a round's win in bets, with features, without jackpot and double.
+    /// Standard deviation, without jackpot and double.
     pub std_dev: f64,
-    /// Highest win of one paid window in bets, lines and scatters together.
+    /// Highest win of a paid window.
     pub max_win_bets: Exact,
-    /// Chance of exactly that win.
+    /// Chance of this win.
     pub max_win_probability: Exact,
-    /// Reel sets with their combinations.
+    /// Reel sets.
     pub reel_sets: Vec<ReelSet>,
-    /// Feature frequencies and other expectations and chances of a paid spin.
+    /// Expectations and chances of a paid spin.
     pub rates: Vec<Rate>,
-    /// Returns under a condition: bought features, unlock states.
+    /// Returns under a condition.
     pub conditional_rtps: Vec<ConditionalRtp>,
-    /// "exact fractions", or the bound of the error.
+    /// "exact fractions", or the error bound.
     pub exactness: &'static str,
 }
 
-/// Names of a part of the return.
+/// Name of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartName {
-    /// Key in JSON, such as `base_lines`.
+    /// JSON key, such as `base_lines`.
     pub key: &'static str,
-    /// Name for people, such as `line wins of the paid spin`.
+    /// Displayed name.
     pub title: &'static str,
     /// Nature.
     pub nature: Nature,
@@ -81,56 +78,56 @@ impl PartName {
 /// Part of the return.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Names.
+    /// Name.
     pub name: PartName,
     /// Return in bets.
     pub rtp: Exact,
 }
 
-/// Set of reels, such as those of free spins.
+/// Set of reels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReelSet {
     /// Spins that use it.
     pub title: &'static str,
-    /// Symbol indexes per reel, in strip order.
+    /// Symbol indexes per reel.
     pub strips: Vec<Vec<u8>>,
-    /// Combinations that pay, award or start a feature.
+    /// Combinations with an effect.
     pub combinations: Vec<Combination>,
 }
 
 impl ReelSet {
-    /// Number of stop combinations.
+    /// Returns the number of stop combinations.
     #[must_use]
     pub fn cycle(&self) -> u64 {
         self.strips.iter().map(|strip| strip.len() as u64).product()
     }
 
-    /// Occurrences of a symbol on each strip.
+    /// Returns the occurrences of a symbol per strip.
     #[must_use]
     pub fn counts(&self, symbol: u8) -> Vec<usize> {
         self.strips.iter().map(|strip| strip.iter().filter(|&&on| on == symbol).count()).collect()
     }
 }
 
-/// Combination that pays, awards or starts a feature.
+/// Combination with an effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combination {
     /// Symbol index.
     pub symbol: u8,
     /// Number of symbols.
     pub count: u8,
-    /// Chance on one line, or anywhere for scatters and bonus; expected number per window for ways.
+    /// Chance on one line or anywhere; expected number for ways.
     pub chance: Exact,
-    /// Return in bets of a spin on these reels; 0 if it only starts a feature.
+    /// Return in bets.
     pub rtp: Exact,
 }
 
 /// Expectation or chance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// Key in JSON, such as `free_spins_per_paid_spin`.
+    /// JSON key, such as `free_spins_per_paid_spin`.
     pub key: String,
-    /// Meaning for people.
+    /// Displayed meaning.
     pub title: String,
     /// Value.
     pub value: Exact,
@@ -146,26 +143,26 @@ impl Rate {
 /// Return under a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionalRtp {
-    /// Key in JSON, such as `buy_feature`.
+    /// JSON key, such as `buy_feature`.
     pub key: &'static str,
-    /// Condition for people.
+    /// Displayed condition.
     pub title: &'static str,
-    /// Return relative to the price under the condition.
+    /// Return relative to the price.
     pub rtp: Exact,
-    /// Condition for programs.
+    /// Condition.
     pub condition: Condition,
 }
 
-/// Condition of a conditional return.
+/// Condition of a return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// Feature bought.
     Bought,
-    /// First spins of a new player, at one stake.
+    /// First spins of a new player.
     FirstSpins(u32),
-    /// Carried figure kept at a value, in the long run.
+    /// Constant carried figure, in the long run.
     Held {
-        /// Figure, from [`crate::Carries::keys`].
+        /// Key in [`crate::Carries::keys`].
         key: &'static str,
         /// Value before each spin.
         value: i64,
@@ -173,31 +170,31 @@ pub enum Condition {
 }
 
 impl Par {
-    /// Return with seed and increments of the jackpot.
+    /// Returns the return with seed and increments.
     #[must_use]
     pub fn rtp_with_increments(&self) -> Exact {
         self.parts.iter().map(|part| part.rtp.clone()).sum()
     }
 
-    /// Volatility index: 1.96 standard deviations, as 95 % of the mean returns of N rounds lie within it / sqrt(N).
+    /// Returns 1.96 standard deviations: 95 % of means over N rounds are within it / sqrt(N).
     #[must_use]
     pub fn volatility_index(&self) -> f64 {
         1.96 * self.std_dev
     }
 
-    /// Sum of the parts of a nature.
+    /// Sums the parts of a nature.
     #[must_use]
     pub fn of_nature(&self, nature: Nature) -> Exact {
         self.parts.iter().filter(|part| part.name.nature == nature).map(|part| part.rtp.clone()).sum()
     }
 
-    /// Return of a part; 0 if the game doesn't have it.
+    /// Returns a part's return, or 0.
     #[must_use]
     pub fn part(&self, key: &str) -> Exact {
         self.parts.iter().find(|part| part.name.key == key).map_or_else(Exact::zero, |part| part.rtp.clone())
     }
 
-    /// Rate by key.
+    /// Returns a rate.
     #[must_use]
     pub fn rate(&self, key: &str) -> Option<&Exact> {
         self.rates.iter().find(|rate| rate.key == key).map(|rate| &rate.value)
@@ -210,19 +207,19 @@ pub fn exact(n: impl Into<BigInt>) -> Exact {
     Exact::from_integer(n.into())
 }
 
-/// Creates a fraction; the denominator must be above 0.
+/// Creates a fraction; panics on denominator 0.
 #[must_use]
 pub fn ratio(numerator: impl Into<BigInt>, denominator: impl Into<BigInt>) -> Exact {
     Exact::new(numerator.into(), denominator.into())
 }
 
-/// Converts to the nearest float for presentation and bounds; NaN beyond its range.
+/// Converts to the nearest float; NaN beyond its range.
 #[must_use]
 pub fn float(value: &Exact) -> f64 {
     value.to_f64().unwrap_or(f64::NAN)
 }
 
-/// Formats with `places` decimals, rounded half to even. For people: books use the fraction.
+/// Formats with `places` decimals, rounded half to even.
 #[must_use]
 pub fn decimal(value: &Exact, places: usize) -> String {
     let scale = (0..places).fold(BigInt::one(), |scale, _| scale * 10);
@@ -239,15 +236,14 @@ pub fn decimal(value: &Exact, places: usize) -> String {
     if places == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
 
-/// Formats a chance so that it never reads as 0: decimals if three digits are significant, else scientific notation, such as
-/// `1.63e-14`, rounded up.
+/// Formats a chance as decimals, or in scientific notation if small.
 #[must_use]
 pub fn chance_text(value: &Exact, places: usize) -> String {
     let smallest = ratio(1_000, (0..places).fold(BigInt::one(), |scale, _| scale * 10));
     if value.is_zero() || *value >= smallest { decimal(value, places) } else { scientific(value, 2) }
 }
 
-/// Formats a positive fraction in scientific notation, rounded up so that a bound stays a bound.
+/// Formats a positive fraction, rounded up.
 #[must_use]
 pub fn scientific(value: &Exact, places: u32) -> String {
     if !value.is_positive() {

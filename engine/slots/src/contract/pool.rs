@@ -1,6 +1,5 @@
-//! Return of a progressive jackpot at the terms of its pool (BW-21, PL-43).
-//!
-//! Terms can change, so the jackpot's share is not part of a rules version. All results are exact fractions.
+//! Return of a progressive jackpot at its pool's terms (BW-21, PL-43). Terms can change, so they are not part of a
+//! rules version.
 
 use thiserror::Error;
 
@@ -8,12 +7,12 @@ use crate::contract::info::GameInfo;
 use crate::contract::nature::Nature;
 use crate::contract::par::{Exact, Par, Part, PartName, decimal, exact, ratio};
 
-/// Part of the return from a jackpot's seed.
+/// Jackpot's seed.
 pub const SEED: PartName = PartName::jackpot("jackpot_seed", "the jackpot's seed");
-/// Part of the return from a jackpot's increments.
+/// Jackpot's increments.
 pub const INCREMENTS: PartName = PartName::jackpot("jackpot_increments", "the jackpot's increments");
 
-/// Pool terms that affect a game's return.
+/// Pool terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolTerms {
     /// Seed in billionths of a EUR.
@@ -24,33 +23,33 @@ pub struct PoolTerms {
     pub base_coin_micros: u64,
 }
 
-/// Jackpot's share of the return in bets.
+/// Return of the jackpot in bets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JackpotReturn {
-    /// Share of the seed, equal at every coin value.
+    /// Share of the seed.
     pub seed: Exact,
-    /// Share of the increments at a coin of one EUR; proportional to the coin's worth.
+    /// Share of the increments at a coin of one EUR.
     pub increments_per_eur: Exact,
-    /// Share of the increments at the highest coin, which wins the whole pool.
+    /// Highest share of the increments.
     pub increments_max: Exact,
 }
 
-/// Pool terms with a return outside the game's published span.
+/// Return outside the published span.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("the return would be {lowest} to {highest}, outside the published span of {span_min} to {span_max}")]
 pub struct OutOfSpan {
-    /// Return at the lowest coin values.
+    /// Return at the lowest coin.
     pub lowest: String,
-    /// Return at the highest coin value.
+    /// Return at the highest coin.
     pub highest: String,
-    /// Lower end of the published span.
+    /// Start of the span.
     pub span_min: String,
-    /// Upper end of the published span.
+    /// End of the span.
     pub span_max: String,
 }
 
 impl Par {
-    /// Computes the jackpot's share of the return; `None` for a game without a jackpot or terms without a base coin.
+    /// Returns the jackpot's return, if any.
     #[must_use]
     pub fn jackpot_return(&self, terms: &PoolTerms) -> Option<JackpotReturn> {
         let chance = self.rate("jackpot")?;
@@ -64,8 +63,7 @@ impl Par {
         Some(JackpotReturn { seed: chance * seed, increments_per_eur: &increments_max / base_coin, increments_max })
     }
 
-    /// Applies the pool's current terms at a coin value in millionths of a EUR. Without terms (suspended pool) the sheet has no
-    /// jackpot. A game without a jackpot is unchanged.
+    /// Applies the pool's terms at a coin value. `None` (suspended pool) removes the jackpot.
     #[must_use]
     pub fn at_pool_terms(mut self, terms: Option<&PoolTerms>, coin_micros: u64) -> Self {
         if self.rate("jackpot").is_none() {
@@ -82,11 +80,7 @@ impl Par {
         self
     }
 
-    /// Checks that the return at every coin value is within the published span (PL-43). Games without jackpot or span accept all
-    /// terms.
-    ///
-    /// # Errors
-    /// The returns at the lowest and the highest coin values, with the span.
+    /// Checks the returns against the published span (PL-43).
     pub fn check_pool_terms(&self, info: &GameInfo, terms: &PoolTerms) -> Result<(), OutOfSpan> {
         let (Some((min, max)), Some(jackpot)) = (info.rtp_span_micros, self.jackpot_return(terms)) else {
             return Ok(());

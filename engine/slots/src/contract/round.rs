@@ -1,7 +1,4 @@
-//! Round in play and the player's choices.
-//!
-//! [`Round::resolve`] takes a choice and the draws of a fresh seed and fills an [`Outcome`]. Resolving the logged steps again
-//! rebuilds a round.
+//! Round in play. Resolving the logged steps again rebuilds it.
 
 use thiserror::Error;
 
@@ -9,51 +6,50 @@ use crate::contract::carried::Carried;
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{Awaiting, Card, Outcome, PICKS_MAX, PickOffer};
 
-/// Conditions of a round other than the stake.
+/// Conditions other than the stake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Whether the pool is open. If false (suspended, demo play), the jackpot's chances go back to the money prizes that they were
-    /// traded from, so the rest of the return is unchanged.
+    /// Whether the pool is open. If not, money prizes get the jackpot's chances.
     pub jackpot: bool,
-    /// Whether a win waits for the gamble instead of settling the round (BW-23, ME-14).
+    /// Whether a win waits for the gamble (BW-23, ME-14).
     pub double: bool,
-    /// Worth of a minor unit in millionths of the major unit: 10,000 for a cent.
+    /// Minor unit in millionths of the major unit.
     pub minor_micros: u64,
-    /// Gamble limit in minor units (ME-14, ME-15); the rules version defines the limited amount.
+    /// Gamble limit in minor units (ME-14, ME-15).
     pub gamble_max_minor: u64,
-    /// Carried figures at the start of the round.
+    /// Carried figures at the start.
     pub carried: Carried,
 }
 
 impl Terms {
-    /// Terms for simulation, description and mathematics: cents, open pool, no gamble.
+    /// Creates terms with cents and an open pool.
     #[must_use]
     pub fn plain(carried: Carried) -> Self {
         Self { jackpot: true, double: false, minor_micros: 10_000, gamble_max_minor: 0, carried }
     }
 }
 
-/// Player's step in a round.
+/// Player's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// Spins the reels: first step of each round.
+    /// Spins the reels.
     Spin,
-    /// Picks different objects, such as vials or treasures.
+    /// Picks different objects.
     Pick(Picked),
-    /// Plays or continues the free spins.
+    /// Plays the free spins.
     StartFreeSpins,
-    /// Plays or continues the feature.
+    /// Plays the feature.
     StartFeature,
-    /// Guesses the next card: heart for red, spade for black.
+    /// Guesses a card: heart for red, spade for black.
     Double(Card),
     /// Secures half of the amount at risk (ME-16).
     Halve,
-    /// Takes the win and ends the gamble.
+    /// Ends the gamble.
     Collect,
 }
 
 impl Choice {
-    /// Returns the wait that this choice ends.
+    /// Returns the wait that it ends.
     #[must_use]
     pub fn awaited(&self) -> Awaiting {
         match self {
@@ -66,7 +62,7 @@ impl Choice {
     }
 }
 
-/// Picked objects, numbered from 0, in picking order.
+/// Picked objects, from 0, in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Picked {
     len: u8,
@@ -74,7 +70,7 @@ pub struct Picked {
 }
 
 impl Picked {
-    /// Creates a pick; `None` above [`PICKS_MAX`] objects.
+    /// Creates a pick of up to [`PICKS_MAX`] objects.
     #[must_use]
     pub fn new(objects: &[u8]) -> Option<Self> {
         let mut at = [0; PICKS_MAX];
@@ -82,16 +78,13 @@ impl Picked {
         Some(Self { len: u8::try_from(objects.len()).ok()?, at })
     }
 
-    /// Objects in picking order.
+    /// Returns the objects.
     #[must_use]
     pub fn as_slice(&self) -> &[u8] {
         self.at.get(..usize::from(self.len)).unwrap_or_default()
     }
 
-    /// Checks for `needs` different objects out of `of`.
-    ///
-    /// # Errors
-    /// First fault: wrong number, then the first unknown object, then the first duplicate.
+    /// Checks for `needs` different objects out of `of`. Returns the first fault.
     pub fn check(&self, needs: u8, of: u8) -> Result<(), ChoiceRefused> {
         let objects = self.as_slice();
         if self.len != needs {
@@ -105,10 +98,10 @@ impl Picked {
     }
 }
 
-/// Reason for a refused choice. No draw was consumed and the round is unchanged.
+/// Refusal without a draw; the round is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ChoiceRefused {
-    /// The round awaits another step.
+    /// Another step is awaited.
     #[error("the round awaits {awaiting:?}")]
     NotAwaited {
         /// Awaited step.
@@ -117,15 +110,15 @@ pub enum ChoiceRefused {
     /// Wrong number of objects.
     #[error("{given} objects are picked, not {needs}")]
     PickCount {
-        /// Required number.
+        /// Required.
         needs: u8,
-        /// Given number.
+        /// Given.
         given: u8,
     },
     /// Unknown object.
     #[error("object {object} does not exist: there are {of}")]
     UnknownObject {
-        /// Object, from 0.
+        /// Object.
         object: u8,
         /// Number of objects.
         of: u8,
@@ -133,40 +126,36 @@ pub enum ChoiceRefused {
     /// Duplicate object.
     #[error("object {object} is named twice")]
     SameObject {
-        /// Object, from 0.
+        /// Object.
         object: u8,
     },
-    /// Not offered here: a double above the limit, a half of nothing, a guess that is no colour.
+    /// Not offered.
     #[error("the round does not offer this: {what}")]
     NotOffered {
-        /// Refused choice, for people.
+        /// Displayed choice.
         what: &'static str,
     },
 }
 
-/// A round in play.
+/// Round in play.
 pub trait Round: Send {
-    /// Awaited step.
+    /// Returns the awaited step.
     fn awaiting(&self) -> Awaiting;
-    /// Awaited pick.
+    /// Returns the awaited pick.
     fn pick(&self) -> Option<PickOffer> {
         None
     }
-    /// Choice for an absent player (PL-03); `None` if the round is over. By default wins are collected, features played, and the
-    /// first of the indistinguishable hidden objects picked.
+    /// Returns the choice for an absent player (PL-03): collect, play features, pick the first objects.
     fn automatic(&self) -> Option<Choice> {
         choice_for(self.awaiting(), self.pick())
     }
-    /// Resolves one step: clears and fills `out`.
-    ///
-    /// # Errors
-    /// The choice is malformed or not awaited. No draw was consumed, the round is unchanged, and `out` is unspecified.
+    /// Resolves one step into `out`. On errors, no draw is consumed, the round is unchanged, and `out` is unspecified.
     fn resolve(&mut self, choice: &Choice, draws: &mut Draws, out: &mut Outcome) -> Result<(), ChoiceRefused>;
-    /// Restarts the round at the same stake and terms with other carried figures, without allocating.
+    /// Restarts at the same stake and terms, without allocating.
     fn reopen(&mut self, carried: &Carried);
 }
 
-/// Choice that continues a round without risk; `None` if it's over.
+/// Returns the choice that continues without risk.
 #[must_use]
 pub fn choice_for(awaiting: Awaiting, pick: Option<PickOffer>) -> Option<Choice> {
     const FIRST: [u8; PICKS_MAX] = [0, 1, 2, 3, 4];

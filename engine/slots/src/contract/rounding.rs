@@ -1,51 +1,50 @@
-//! Coin values as fractions of a minor unit, and the effect of rounding on the return (DM-17).
+//! Coin values as fractions of a minor unit, and the effect of rounding (DM-17).
 
 use crate::contract::par::Exact;
 
-/// Worth of a coin in minor units, in lowest terms.
+/// Coin in minor units, in lowest terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CoinFraction {
     /// Numerator, above 0.
     pub numerator: u64,
-    /// Denominator, above 0; 1 if a coin is whole minor units.
+    /// Denominator, above 0.
     pub denominator: u64,
 }
 
 impl CoinFraction {
-    /// Creates the fraction from two values in millionths of the major unit, both above 0.
+    /// Creates the fraction from positive values.
     #[must_use]
     pub fn new(coin_micros: u64, minor_micros: u64) -> Self {
         let common = gcd(coin_micros, minor_micros).max(1);
         Self { numerator: coin_micros / common, denominator: (minor_micros / common).max(1) }
     }
 
-    /// Returns whether `coins` coins are whole minor units.
+    /// Returns whether `coins` are whole minor units.
     #[must_use]
     pub fn whole(self, coins: u64) -> bool {
         coins.is_multiple_of(self.denominator)
     }
 }
 
-/// Effect of rounding on a game's return.
+/// Effect of rounding on a return.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounding {
     /// Return in coins.
     pub rtp: Exact,
-    /// Change of the return at a constant coin value; negative if rounding takes.
+    /// Change of the return.
     pub adds: Exact,
-    /// Same for a round's own wins, without collections.
+    /// Change without collections.
     pub adds_to_own: Exact,
-    /// Upper bound of the increase of the standard deviation per round, in bets.
+    /// Bound of the increase of the standard deviation, in bets.
     pub spread_at_most: f64,
     /// Error bound of `adds`.
     pub within: Exact,
-    /// Upper bound of the further change if collections are played at the mean of several coin values (DM-12).
+    /// Bound of the change by a mean coin value (DM-12).
     pub mixed_at_most: Exact,
     /// Published return.
     pub published: Exact,
 }
 
-/// Greatest common divisor; the other number if one is 0.
 pub(crate) fn gcd(a: u64, b: u64) -> u64 {
     let (mut a, mut b) = (a, b);
     while b > 0 {

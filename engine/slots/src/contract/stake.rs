@@ -1,35 +1,35 @@
-//! Bets: lines x coins per line. Wins are in coins, so the engine only checks the coin value.
+//! Bets. Wins are in coins.
 
 use thiserror::Error;
 
-/// Highest coin value, in millionths of the major unit; far below the limit of any sum.
+/// Highest coin value, in millionths of the major unit.
 pub const COIN_MICROS_MAX: u64 = 10_000_000_000_000;
 /// Player's bet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stake {
-    /// Coin value in millionths of the currency's major unit (0.01 is 10,000).
+    /// Coin value in millionths of the major unit.
     pub coin_value_micros: u64,
-    /// Active paylines, from the first.
+    /// Active paylines.
     pub lines: u32,
     /// Coins per line.
     pub coins_per_line: u32,
-    /// Whether to buy the game's feature.
+    /// Whether to buy the feature.
     pub buy_feature: bool,
 }
 
-/// Reason for a refused stake: the first fault in this order.
+/// First fault of a stake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum StakeRefused {
     /// Coin value not offered.
     #[error("coin value {micros} millionths is not offered")]
     CoinValue {
-        /// Requested value.
+        /// Requested.
         micros: u64,
     },
-    /// Number of lines out of range.
+    /// Lines out of range.
     #[error("{lines} lines is outside {min} to {max}")]
     Lines {
-        /// Requested number.
+        /// Requested.
         lines: u32,
         /// Minimum.
         min: u32,
@@ -39,51 +39,48 @@ pub enum StakeRefused {
     /// Coins per line out of range.
     #[error("{coins} coins per line is outside {min} to {max}")]
     CoinsPerLine {
-        /// Requested number.
+        /// Requested.
         coins: u32,
         /// Minimum.
         min: u32,
         /// Maximum.
         max: u32,
     },
-    /// No feature to buy.
+    /// Feature not for sale.
     #[error("the game has no feature to buy")]
     BuyFeature,
 }
 
-/// Stakes offered by a game.
+/// Offered stakes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StakeLimits {
-    /// Coin values in millionths of the major unit, ascending; those of EUR if offered by currency.
+    /// Coin values in millionths of the major unit, ascending; EUR's if by currency.
     pub coin_values_micros: Vec<u64>,
-    /// Coin values come from ladders by currency, outside the rules; they don't affect a round.
+    /// Coin values come from ladders by currency.
     pub by_currency: bool,
-    /// Minimum and maximum lines.
+    /// Range of lines.
     pub lines: (u32, u32),
-    /// Minimum and maximum coins per line.
+    /// Range of coins per line.
     pub coins_per_line: (u32, u32),
 }
 
 impl StakeLimits {
-    /// Common divisor of all bets, in coins.
+    /// Returns the common divisor of bets, in coins.
     #[must_use]
     pub fn bet_unit(&self) -> u64 {
-        // A range of several numbers has two consecutive ones, with the common divisor 1.
+        // Consecutive numbers have the common divisor 1.
         let unit = |(min, max): (u32, u32)| if min == max { u64::from(min) } else { 1 };
         unit(self.lines) * unit(self.coins_per_line)
     }
 
-    /// Lowest and highest coin value; `None` if ladders define them.
+    /// Returns the range of coin values; `None` with ladders.
     #[must_use]
     pub fn coins_within(&self) -> Option<(u64, u64)> {
         let listed = Some((*self.coin_values_micros.first()?, *self.coin_values_micros.last()?));
         listed.filter(|_| !self.by_currency)
     }
 
-    /// Total cost of the stake in coins.
-    ///
-    /// # Errors
-    /// First fault in the order of [`StakeRefused`].
+    /// Returns the cost in coins, or the first fault.
     pub fn check(&self, stake: &Stake) -> Result<u32, StakeRefused> {
         let Stake { coin_value_micros: micros, lines, coins_per_line: coins, buy_feature } = *stake;
         let offered = match self.by_currency {

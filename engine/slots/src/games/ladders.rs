@@ -1,7 +1,4 @@
 //! Offered coin values by game and currency (PL-35, DM-19, DM-25).
-//!
-//! Ladders are not part of a model: a round records its coin value. A rules version with coin values of its own offers those
-//! allowed by the currency.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,23 +10,23 @@ use crate::games::list::{games, latest, latest_games};
 use crate::math::cash::{CoinRefused, cash_return};
 use crate::parts::ladder::{Ladder, LaddersData, STANDARD_DATA};
 
-/// Play money, always offered.
+/// Play money.
 const PLAY: &str = "XTS";
 
-/// Coins, in minor units, at which an older version with listed coin values rounds wins and still keeps the published return
-/// (DM-19). Precomputed, because it takes a second and a bet must not wait; a test recomputes it.
+/// Coins that keep the published return with rounding (DM-19). Precomputed, because the check takes a second; a test
+/// recomputes it.
 const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
     "dwarf-mine",
     "1.0",
     &[CoinFraction { numerator: 1, denominator: 5 }, CoinFraction { numerator: 2, denominator: 5 }],
 )];
 
-/// Ladders of all games in the offered currencies.
+/// Ladders in the offered currencies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ladders {
-    /// Ladders by game and currency.
+    /// By game and currency.
     all: BTreeMap<String, BTreeMap<String, Ladder>>,
-    /// Worth of a minor unit in millionths of the major unit, for currencies that accept bets.
+    /// Minor unit in millionths of the major unit, for enabled currencies.
     enabled: BTreeMap<String, u64>,
 }
 
@@ -37,18 +34,18 @@ pub struct Ladders {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LadderRefused {
     /// Unknown game.
-    #[error("there is no game {game}")]
+    #[error("unknown game {game}")]
     Game {
         /// Game name.
         game: String,
     },
     /// Unknown currency.
-    #[error("{currency} is no currency of ISO 4217 with a minor unit")]
+    #[error("{currency} is not an ISO 4217 currency with a minor unit")]
     Currency {
         /// Currency code.
         currency: String,
     },
-    /// An enabled currency has no ladder of any game.
+    /// Currency without ladders.
     #[error("no game has a coin ladder in {currency}")]
     Missing {
         /// Currency code.
@@ -61,10 +58,10 @@ pub enum LadderRefused {
         game: String,
         /// Currency.
         currency: String,
-        /// Fault, for people.
+        /// Displayed fault.
         fault: &'static str,
     },
-    /// A coin value can't be offered.
+    /// Refused coin value.
     #[error("{game} in {currency}, coin value {coin}: {refused}")]
     Coin {
         /// Game.
@@ -79,21 +76,14 @@ pub enum LadderRefused {
 }
 
 impl Ladders {
-    /// Creates the standard ladders in all their currencies. `minor_micros` returns the worth of a currency's minor unit in
-    /// millionths.
-    ///
-    /// # Errors
-    /// None in a release: a test checks them against the games.
+    /// Creates the standard ladders. `minor_micros` returns a minor unit in millionths of the major unit.
     pub fn standard(minor_micros: impl Fn(&str) -> Option<u64>) -> Result<Self, LadderRefused> {
         Self::new(None, &LaddersData::new(), minor_micros)
     }
 
-    /// Creates the standard ladders with replacements, in the enabled currencies: all with a ladder if `None`, always with play
-    /// money. A replaced coin value with rounding costs some hundred milliseconds at first; standard ones are checked by a test.
-    ///
-    /// # Errors
-    /// The first fault, such as a coin value without whole bets or with a return more than 0.05 points from the published one
-    /// (DM-19).
+    /// Creates the standard ladders with replacements, in the enabled currencies (`None` for all) and play money. Coin
+    /// values need whole bets and a return within 0.05 points of the published one (DM-19). Rounding costs some hundred
+    /// milliseconds once.
     pub fn new(
         enabled: Option<&[String]>,
         replaced: &LaddersData,
@@ -132,10 +122,7 @@ impl Ladders {
         Ok(Self { all, enabled })
     }
 
-    /// Checks all ladders, standard ones included.
-    ///
-    /// # Errors
-    /// First coin value that can't be offered.
+    /// Checks all ladders. Fails on the first refused coin value.
     pub fn check(&self) -> Result<(), LadderRefused> {
         for game in latest_games() {
             for (currency, minor) in &self.enabled {
@@ -147,18 +134,18 @@ impl Ladders {
         Ok(())
     }
 
-    /// Codes of the currencies that accept accounts and bets.
+    /// Returns the currencies that accept bets.
     pub fn currencies(&self) -> impl Iterator<Item = &str> {
         self.enabled.keys().map(String::as_str)
     }
 
-    /// Returns whether a currency accepts accounts and bets.
+    /// Returns whether a currency accepts bets.
     #[must_use]
     pub fn enabled(&self, currency: &str) -> bool {
         self.enabled.contains_key(currency)
     }
 
-    /// Ladder of a game in a currency; `None` if it accepts no bets in it. Cheap.
+    /// Returns a game's ladder, if offered. Cheap.
     #[must_use]
     pub fn of(&self, game: &dyn Game, currency: &str) -> Option<Ladder> {
         let minor = *self.enabled.get(currency)?;
@@ -166,14 +153,14 @@ impl Ladders {
         if limits.by_currency {
             return self.all.get(game.name())?.get(currency).cloned();
         }
-        // A version with listed coin values, in any currency.
+        // Coin values of a version that lists them.
         let coins = limits.coin_values_micros.iter().copied();
         let coins_micros: Vec<_> = coins.filter(|coin| offered_by_list(game, *coin, minor)).collect();
         let default_micros = coins_micros.get(coins_micros.len() / 2).copied()?;
         Some(Ladder { coins_micros, default_micros })
     }
 
-    /// Highest coin value of all versions of a game in a currency; 0 if none accepts bets in it.
+    /// Returns the highest coin value over all versions, or 0.
     #[must_use]
     pub fn highest_coin(&self, game: &dyn Game, currency: &str) -> u64 {
         let versions = games().iter().filter(|of| of.name() == game.name());
@@ -181,7 +168,7 @@ impl Ladders {
         highest.max().unwrap_or_default()
     }
 
-    /// Returns whether a game accepts a coin value in a currency. Cheap.
+    /// Returns whether a game accepts a coin value. Cheap.
     #[must_use]
     pub fn offers(&self, game: &dyn Game, currency: &str, coin_micros: u64) -> bool {
         let limits = &game.info().limits;
@@ -198,7 +185,7 @@ impl Ladders {
     }
 }
 
-/// Checks a listed coin value with the result of [`cash_return`] but without its cost.
+/// Checks a listed coin value without the cost of [`cash_return`].
 fn offered_by_list(game: &dyn Game, coin_micros: u64, minor_micros: u64) -> bool {
     let coin = CoinFraction::new(coin_micros, minor_micros);
     let of = |(name, version, _): &&(&str, &str, _)| (*name, *version) == (game.name(), game.rules_version());

@@ -1,4 +1,4 @@
-//! List of all games and rules versions.
+//! All games and rules versions.
 
 use std::sync::{LazyLock, OnceLock};
 
@@ -10,7 +10,7 @@ use crate::games::neptune::{self, Neptune};
 use crate::games::witch_feature::{self, WitchFeature};
 use crate::parts::file::ModelError;
 
-/// All versions of all games, by game, oldest first. Played versions stay in the list (PL-01).
+/// Returns all versions by game, oldest first. Played versions stay (PL-01).
 #[must_use]
 pub fn games() -> &'static [&'static dyn Game] {
     GAMES.get_or_init(built_in)
@@ -29,29 +29,29 @@ fn built_in() -> Vec<&'static dyn Game> {
     .concat()
 }
 
-/// Appends games of another crate to the list. Returns false, without effect, after the first use of the list.
+/// Appends games of another crate. Returns false after the first use of the list.
 pub fn add_games(games: &[&'static dyn Game]) -> bool {
     GAMES.set([&built_in(), games].concat()).is_ok()
 }
 
-/// Compiles every version of a game. The games live until the program ends, so it's called once per game.
+/// Leaks the games: call it once per game.
 fn versions<G: Game + 'static>(
     all: &'static [RulesVersion],
     of: impl Fn(&'static RulesVersion) -> Result<G, ModelError>,
 ) -> Vec<&'static dyn Game> {
     let game = |version| -> &'static dyn Game {
-        Box::leak(Box::new(of(version).expect("the embedded data file is a game: a test loads it")))
+        Box::leak(Box::new(of(version).expect("the embedded data file is valid: a test loads it")))
     };
     all.iter().map(game).collect()
 }
 
-/// Game by name and rules version.
+/// Returns a game by name and rules version.
 #[must_use]
 pub fn game(name: &str, rules_version: &str) -> Option<&'static dyn Game> {
     games().iter().copied().find(|g| g.name() == name && g.rules_version() == rules_version)
 }
 
-/// Latest version of every game, the default if no version is given.
+/// Returns the latest version of every game.
 #[must_use]
 pub fn latest_games() -> &'static [&'static dyn Game] {
     static LATEST: LazyLock<Vec<&'static dyn Game>> = LazyLock::new(|| {
@@ -64,19 +64,19 @@ pub fn latest_games() -> &'static [&'static dyn Game] {
     &LATEST
 }
 
-/// Default game: the first of the list.
+/// Returns the default game.
 #[must_use]
 pub fn standard() -> &'static dyn Game {
     latest_games()[0]
 }
 
-/// Pool of the first game with a jackpot.
+/// Returns the pool of the first game with a jackpot.
 #[must_use]
 pub fn standard_pool() -> &'static str {
     latest_games().iter().find_map(|game| game.pool()).unwrap_or_default()
 }
 
-/// Latest version of a game by name.
+/// Returns the latest version of a game.
 #[must_use]
 pub fn latest(name: &str) -> Option<&'static dyn Game> {
     games().iter().copied().rev().find(|g| g.name() == name)

@@ -1,4 +1,4 @@
-//! Games, one folder each, with their list and coin ladders.
+//! Games, their list and coin ladders.
 
 pub mod bewitched;
 pub mod dwarf_mine;

@@ -1,4 +1,4 @@
-//! "Win up to": highest win of a game's round in bets, over all offered stakes (WF-04, PL-43).
+//! Highest win of a game over all offered stakes (WF-04, PL-43).
 
 use crate::contract::game::Game;
 use crate::contract::highest_win::{GambleTop, HighestWin};
@@ -12,23 +12,20 @@ use crate::math::highest_paid::Reach;
 pub struct WinUpTo {
     /// Win in bets, without the gamble.
     pub bets: Exact,
-    /// Decimal exponent of an upper bound of the chance to win `bets` or more.
+    /// Decimal exponent of the bound of its chance.
     pub chance_exponent: i32,
-    /// Number of lines with this win.
+    /// Lines with this win.
     pub lines: u32,
-    /// Currency and coin value (in millionths) with this win; `None` if all are equal.
+    /// Currency and coin value with this win; `None` if all are equal.
     pub at: Option<(String, u64)>,
-    /// Win in bets with the gamble; `None` without a gamble.
+    /// Win in bets with the gamble, if any.
     pub gambled_bets: Option<Exact>,
 }
 
-/// Worth of a minor unit in millionths of the major unit, and the gamble limit in minor units (0 for an unknown rate), by currency.
+/// Returns a currency's minor unit in millionths of the major unit, and the gamble limit in minor units (0 if unknown).
 pub type OfCurrency<'a> = dyn Fn(&str) -> Option<(u64, u64)> + 'a;
 
-/// Highest wins by number of lines, ascending, at the fewest coins per line. Costs up to seconds.
-///
-/// # Errors
-/// The game refuses its own limits.
+/// Returns the highest wins by number of lines. Costs up to seconds.
 pub fn by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused> {
     let limits = &game.info().limits;
     let stake = |lines| Stake {
@@ -40,7 +37,7 @@ pub fn by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused>
     (limits.lines.0..=limits.lines.1).map(|lines| Ok((lines, game.highest_win(&stake(lines))?))).collect()
 }
 
-/// Number of lines and highest win of a round with a bought feature, in bets without the price; `None` if it isn't sold.
+/// Returns lines and highest win of a bought feature, without the price.
 #[must_use]
 pub fn bought(game: &dyn Game) -> Option<(u32, HighestWin)> {
     let limits = &game.info().limits;
@@ -56,7 +53,7 @@ pub fn bought(game: &dyn Game) -> Option<(u32, HighestWin)> {
     Some((stake.lines, HighestWin { bets, ..highest }))
 }
 
-/// Highest win over all lines, currencies and coin values; `None` without lines.
+/// Returns the highest win over all lines, currencies and coin values.
 #[must_use]
 pub fn win_up_to(
     game: &dyn Game,
@@ -87,7 +84,6 @@ pub fn win_up_to(
 }
 
 impl WinUpTo {
-    /// Updates the maximum with all offered coin values at these lines.
     fn raise(
         &mut self,
         game: &dyn Game,

@@ -1,7 +1,5 @@
-//! Return in cash, and the coin values at which a game can be played (DM-17, DM-19).
-//!
-//! Wins are whole coins, so a coin of whole minor units needs no rounding and the return in cash equals the return in coins. Other
-//! coin values need a game with a rounding rule; [`Game::rounding`] computes the effect from all outcomes.
+//! Return in cash and the coin values at which a game can be played (DM-17, DM-19). A coin of whole minor units needs
+//! no rounding; others need a game with [`Game::rounding`].
 
 use num_traits::Signed;
 use thiserror::Error;
@@ -11,54 +9,49 @@ use crate::contract::par::{Exact, decimal, exact, ratio};
 use crate::contract::rounding::{CoinFraction, Rounding};
 use crate::contract::stake::COIN_MICROS_MAX;
 
-/// Maximum distance of the cash return from the published one: 0.05 points (DM-19).
+/// Maximum difference from the published return: 0.05 points (DM-19).
 const APART: (u32, u32) = (5, 10_000);
-/// Decimal places of a return in error messages.
 const PLACES: usize = 4;
 
 /// Cash return at a coin value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CashReturn {
-    /// Change of the return by rounding, negative if rounding takes; exactly 0 without rounding.
+    /// Change of the return by rounding.
     pub adds: Exact,
-    /// Error bound of `adds`; exactly 0 without rounding.
+    /// Error bound of `adds`.
     pub within: Exact,
-    /// Upper bound of the further change by coin values of earlier rounds.
+    /// Bound of the further change by earlier coin values.
     pub mixed_at_most: Exact,
-    /// Whether a coin is whole minor units, so that no win is rounded.
+    /// Whether a coin is whole minor units.
     pub whole: bool,
 }
 
-/// Reason why a coin value can't be offered.
+/// Refusal of a coin value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CoinRefused {
     /// Coin value out of range.
-    #[error("it is not above 0 and at most {}", COIN_MICROS_MAX / 1_000_000)]
+    #[error("must be above 0 and at most {}", COIN_MICROS_MAX / 1_000_000)]
     Range,
-    /// A bet would have to be rounded.
-    #[error("a bet of {coins} coins is no whole number of minor units")]
+    /// A bet needs rounding.
+    #[error("a bet of {coins} coins is not a whole number of minor units")]
     Bet {
         /// Coins of a bet.
         coins: u64,
     },
-    /// A win would have to be rounded, and the game has no rounding rule.
-    #[error("a coin is no whole number of minor units, and the game has no rule by which wins are rounded")]
+    /// A win needs rounding, without a rule for it.
+    #[error("a coin is not a whole number of minor units, and the game has no rounding rule")]
     Win,
     /// Rounding changes the return too much.
-    #[error("wins rounded to whole minor units return {cash}, more than 0.0005 from the published {published}")]
+    #[error("with rounded wins the return is {cash}, more than 0.0005 from the published {published}")]
     Return {
-        /// Return in cash, a decimal.
+        /// Decimal return in cash.
         cash: String,
-        /// Published return, a decimal.
+        /// Decimal published return.
         published: String,
     },
 }
 
-/// Cash return of a game at a coin value; both values are in millionths of the major unit. The first call with rounding costs some
-/// hundred milliseconds.
-///
-/// # Errors
-/// The coin value can't be offered.
+/// Returns the cash return at a coin value. The first call with rounding costs some hundred milliseconds.
 pub fn cash_return(game: &dyn Game, coin_micros: u64, minor_micros: u64) -> Result<CashReturn, CoinRefused> {
     if coin_micros == 0 || coin_micros > COIN_MICROS_MAX {
         return Err(CoinRefused::Range);

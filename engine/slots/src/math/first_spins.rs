@@ -1,7 +1,5 @@
-//! Fixed-point numbers for the first spins of a new player in games with carried figures (PL-43).
-//!
-//! The carried figures form a Markov chain. Exact fractions would grow by the chain's denominator with each spin, so shares have
-//! [`BITS`] binary places, rounded down. After a thousand spins the error is below 10^-40.
+//! Fixed-point numbers for the first spins of a new player (PL-43), since exact fractions would grow with each spin.
+//! The error after a thousand spins is below 10^-40.
 
 use std::ops::{AddAssign, SubAssign};
 
@@ -11,7 +9,6 @@ use crate::contract::par::Exact;
 
 /// Numbers of spins with a stated return.
 pub const FIRST_SPINS: [u32; 3] = [100, 500, 1_000];
-/// Number of binary places.
 const BITS: usize = 160;
 
 /// Non-negative fixed-point number.

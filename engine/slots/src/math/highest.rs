@@ -1,45 +1,43 @@
-//! Proven bounds of the highest win of a round ("win up to") and of its chance (WF-04, PL-13).
+//! Proven bounds of the highest win of a round and of its chance (WF-04, PL-13). If free spins retrigger without limit,
+//! the figure is that of a round without retriggers.
 //!
-//! If free spins can retrigger without limit, there is no highest win. The figure is then that of a round without retriggers, and
-//! the chance bounds all rounds that win as much or more.
-//!
-//! The chance of a series is bounded by Chernoff's method. A free spin wins `X`, from 0 to `M` bets with mean `m`, and awards `A`
-//! more, at most `a`. The exponential is convex, so `e^tX - 1 <= (e^tM - 1) X / M`, and `E[e^(tX + cA)] <= E[e^cA] + (e^tM - 1)
-//! e^ca m / M`. If the latter is at most `e^c`, then `e^(t won + c left)` is a supermartingale starting at `e^cn`, so `n` free
-//! spins with all their awards win `W` or more with a chance of at most `e^(cn - tW)`. Any `c` gives a bound; several are tried.
+//! The chance is bounded by Chernoff's method. A free spin wins `X` of at most `M` bets with mean `m`, and awards `A`
+//! more of at most `a`. By convexity `e^tX - 1 <= (e^tM - 1) X / M`, so `E[e^(tX + cA)] <= E[e^cA] + (e^tM - 1) e^ca m
+//! / M`. If the latter is at most `e^c`, `e^(t won + c left)` is a supermartingale starting at `e^cn`: `n` free spins
+//! with all their awards win at least `W` with a chance of at most `e^(cn - tW)`. Any `c` gives a bound; several are
+//! tried.
 
 use num_traits::ToPrimitive;
 
 use crate::contract::par::{Exact, exact, float};
 
-/// Bounds and awards of a free spin.
+/// Win and awards of a free spin.
 #[derive(Clone, Debug)]
 pub struct FreeSpin {
     /// Highest win in bets.
     pub most: Exact,
     /// Mean win in bets.
     pub mean: Exact,
-    /// Awarded numbers of free spins with their chances; the remainder awards none.
+    /// Numbers of awarded free spins with chances.
     pub awards: Vec<(u32, f64)>,
 }
 
 impl FreeSpin {
-    /// Decimal logarithm of an upper bound of the chance that `spins` free spins with their awards win `spins` times the highest
-    /// win.
+    /// Bounds the chance that `spins` free spins win the most, as decimal logarithm.
     #[must_use]
     pub fn log_chance_of_most(&self, spins: u32) -> f64 {
         self.log_chance_of(spins, &(exact(spins) * &self.most))
     }
 
-    /// Decimal logarithm of an upper bound of the chance that a series of `spins` free spins wins `bets` bets.
+    /// Bounds the chance that `spins` free spins win `bets`, as decimal logarithm.
     #[must_use]
     pub fn log_chance_of(&self, spins: u32, bets: &Exact) -> f64 {
         let share = float(&self.mean) / float(&self.most);
-        // In units of the highest win; rounded down by more than its error.
+        // In units of the highest win; rounded down by more than the float error.
         let wanted = float(bets) / float(&self.most) * (1.0 - 1e-12);
         let highest = self.awards.iter().map(|of| of.0).max().unwrap_or(0);
         let awarding: f64 = self.awards.iter().map(|of| of.1).sum();
-        // Highest allowed t M for a given c.
+        // Uses the highest t M allowed for c.
         let bound = |c: f64| {
             let awards: f64 = self.awards.iter().map(|&(spins, chance)| chance * (c * f64::from(spins)).exp()).sum();
             let room = c.exp() - (1.0 - awarding + awards);
@@ -51,10 +49,10 @@ impl FreeSpin {
     }
 }
 
-/// Decimal logarithm of a chance above 0.
+/// Returns the decimal logarithm of a chance.
 #[must_use]
 pub fn log_chance(of: &Exact) -> f64 {
-    // Numerator and denominator may exceed a float's range, so their bits are shifted out.
+    // Numerator and denominator may exceed a float's range.
     let log = |n: &num_bigint::BigInt| {
         let shift = n.bits().saturating_sub(60);
         let head = (n >> shift).to_f64().unwrap_or(f64::NAN);
@@ -63,11 +61,9 @@ pub fn log_chance(of: &Exact) -> f64 {
     log(of.numer()) - log(of.denom())
 }
 
-/// Exponent of the lowest power of ten that is not below a chance, given as logarithm. The added hundredth exceeds float rounding
-/// errors.
+/// Returns the exponent of a power of ten above the chance. The added hundredth exceeds float errors.
 #[must_use]
 pub fn exponent(log_chance: f64) -> i32 {
-    // Chances are above 10^-10000, and at most 1.
     #[expect(clippy::cast_possible_truncation, reason = "within 32 bits by far")]
     let exponent = (log_chance + 0.01).ceil() as i32;
     exponent.min(0)

@@ -1,7 +1,5 @@
-//! Highest win of a round in cash (PL-43), with crystals collected at other coin values and with the gamble.
-//!
-//! Exact or an upper bound. A round with windows at the mean of earlier coin values wins most if those were the highest of the
-//! currency. Each window's win is rounded separately (DM-17).
+//! Highest win of a round in cash, or an upper bound (PL-43). Earlier coin values are assumed to be the highest.
+//! Windows are rounded separately (DM-17).
 
 use num_bigint::BigInt;
 
@@ -11,18 +9,18 @@ use crate::contract::par::{Exact, exact, ratio};
 use crate::math::highest::exponent;
 use crate::parts::worth::CoinWorth;
 
-/// Stake of a round with the other inputs of its highest win.
+/// Inputs of the highest win in cash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     /// Coins of the bet.
     pub bet_coins: u64,
-    /// Coin value of the bet in millionths of the major unit.
+    /// Coin value in millionths of the major unit.
     pub coin_micros: u64,
-    /// Highest coin value of earlier rounds in the currency, in millionths of the major unit.
+    /// Highest earlier coin value, likewise.
     pub carried_micros: u64,
-    /// Worth of a minor unit in millionths of the major unit.
+    /// Minor unit in millionths of the major unit.
     pub minor_micros: u64,
-    /// Gamble limit in minor units (ME-14); 0 without a gamble.
+    /// Gamble limit in minor units (ME-14).
     pub gamble_max_minor: u64,
 }
 
@@ -31,14 +29,14 @@ pub struct Reach {
 pub struct HighestPaid {
     /// Without the gamble.
     pub minor: BigInt,
-    /// With the gamble; equal to `minor` without a gamble.
+    /// With the gamble, if any.
     pub gambled_minor: BigInt,
-    /// Decimal exponent of an upper bound of the chance to win `minor` or more.
+    /// Decimal exponent of the bound of its chance.
     pub chance_exponent: i32,
 }
 
 impl HighestWin {
-    /// Computes the highest win in minor units.
+    /// Returns the highest win in minor units.
     #[must_use]
     pub fn paid(&self, reach: &Reach) -> HighestPaid {
         let bet = ratio(reach.bet_coins, 1) * ratio(reach.coin_micros, reach.minor_micros.max(1));
@@ -56,7 +54,6 @@ impl HighestWin {
 }
 
 impl CollectedTop {
-    /// Minor units, and the exponent of their chance bound.
     fn paid(&self, reach: &Reach) -> (BigInt, i32) {
         let Reach { coin_micros, minor_micros, .. } = *reach;
         let carried = reach.carried_micros.max(coin_micros);
@@ -71,7 +68,7 @@ impl CollectedTop {
         for (windows, worth, apart) in [own, collected] {
             for TopWindows { windows, coins, log_chance, log_chance_rounded } in windows {
                 minor += BigInt::from(worth.minor(*coins)) * *windows;
-                // With a coin of at least a minor unit, other numbers of coins are other minor units.
+                // A coin of at least a minor unit maps different wins to different minor units.
                 log += f64::from(*windows) * if apart { log_chance } else { log_chance_rounded };
             }
         }
@@ -80,10 +77,8 @@ impl CollectedTop {
 }
 
 impl GambleTop {
-    /// Highest total of a round of at most `minor`.
-    ///
-    /// A gamble of a whole win stakes at most the limit, and one that continues after its card at most half of it. So each card but
-    /// the last adds at most half of the limit, regardless of secured halves.
+    /// Returns the highest total. Each card but the last adds at most half of the limit, since a higher win ends
+    /// the gamble.
     fn most(&self, minor: &BigInt, bet: &Exact, limit: u64) -> BigInt {
         let doubled = |turns: u8| (BigInt::from(1) << turns) - 1;
         match self {
@@ -101,8 +96,7 @@ impl GambleTop {
     }
 }
 
-/// Upper bound of the chance that a fair gamble brings a round to `bets` bets or more, by Markov's inequality: the gamble keeps the
-/// mean `rtp`.
+/// Bounds the chance that a fair gamble reaches `bets`, by Markov's inequality.
 #[must_use]
 pub fn chance_of_gambled(rtp: &Exact, bets: &Exact) -> Exact {
     if *bets <= exact(0) { exact(1) } else { (rtp / bets).min(exact(1)) }

@@ -1,4 +1,4 @@
-//! Exact sums, proven bounds and simulation for every game. Depends on [`crate::contract`] and [`crate::parts`].
+//! Exact sums, proven bounds and simulation.
 
 pub mod cash;
 pub mod first_spins;

@@ -1,9 +1,5 @@
-//! Exact sums over the full cycle without enumeration: the results of [`crate::math::scan`], derived reel by reel from symbol
-//! counts.
-//!
-//! A line is read by an automaton over its cells (see `run.rs`). Counting the ways to reach each state gives a line's wins together
-//! with the special symbols; counting pairs of states gives products of two lines, and so the second moment. Shares no code with
-//! the evaluator, so that scan and moments check each other. Tens of milliseconds for 15 lines.
+//! Exact sums over the full cycle of a line game, from symbol counts per reel. Without the evaluator, so that
+//! [`crate::math::scan`] is an independent check. Tens of milliseconds for 15 lines.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +9,19 @@ use crate::parts::lines::SYMBOLS_MAX;
 use crate::parts::reels::{Column, REELS, Reels};
 use crate::parts::windows::{Specials, Windows};
 
-/// Sums over windows by number of scatters (first index) and bonus symbols; coins at one coin per line.
+/// Sums by number of scatters (first index) and bonus symbols, at one coin per line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpinTable {
     /// Number of windows.
     pub windows: [[u64; REELS + 1]; REELS + 1],
-    /// Coins won by their lines.
+    /// Coins won on lines.
     pub line_coins: [[u64; REELS + 1]; REELS + 1],
-    /// Sum over all windows of the squared line coins.
+    /// Sum of squared line coins.
     pub line_coins_squared: u128,
 }
 
 impl SpinTable {
-    /// Adds one window.
+    /// Adds a window.
     #[inline]
     pub fn add(&mut self, specials: Specials, line_coins: u64) {
         let (scatters, bonuses) = (usize::from(specials.scatters), usize::from(specials.bonuses));
@@ -48,8 +44,8 @@ impl SpinTable {
     }
 }
 
-/// Runs an automaton over the reels from the left. Returns the states after the last reel with the number of ways to reach each.
-/// `letter` maps a reel's stop to the automaton's input; `read` returns the next state, or `None` to drop it.
+/// Runs an automaton over the reels and counts the ways to its final states. `letter` maps a stop to an input; `read`
+/// returns the next state, if any.
 #[must_use]
 pub fn read_reels<S: Ord + Copy, L: Ord + Copy>(
     reels: &Reels,
@@ -76,7 +72,7 @@ pub fn read_reels<S: Ord + Copy, L: Ord + Copy>(
     states
 }
 
-/// Sums for the first `lines` lines.
+/// Returns the sums for the first `lines` lines.
 #[must_use]
 pub fn spin_table(of: &Windows, lines: u32) -> SpinTable {
     let mut table = SpinTable { windows: by_specials(of), ..SpinTable::default() };
@@ -94,8 +90,7 @@ pub fn spin_table(of: &Windows, lines: u32) -> SpinTable {
     table
 }
 
-/// Number of occurrences of each combination on a line. Equal for all lines, because every cell of a reel shows each strip position
-/// equally often.
+/// Counts each combination on a line. All lines are equal: each cell shows each strip position equally often.
 #[must_use]
 pub fn combinations(of: &Windows) -> [[u64; REELS + 1]; SYMBOLS_MAX] {
     let mut counts = [[0; REELS + 1]; SYMBOLS_MAX];
@@ -107,13 +102,12 @@ pub fn combinations(of: &Windows) -> [[u64; REELS + 1]; SYMBOLS_MAX] {
     counts
 }
 
-/// Rows of the first `lines` lines, or of all if there are fewer.
 pub(crate) fn first(of: &Windows, lines: u32) -> &[[u8; REELS]] {
     let rows = of.lines.rows();
     &rows[..rows.len().min(lines as usize)]
 }
 
-/// Number of windows by special symbols.
+/// Counts windows by special symbols.
 fn by_specials(of: &Windows) -> [[u64; REELS + 1]; REELS + 1] {
     let mut all = [[0; REELS + 1]; REELS + 1];
     all[0][0] = 1;
@@ -131,7 +125,6 @@ fn by_specials(of: &Windows) -> [[u64; REELS + 1]; REELS + 1] {
     all
 }
 
-/// Paying ends of one line with the window's special symbols, and the number of ways.
 fn runs(of: &Windows, line: &[u8; REELS]) -> BTreeMap<(Run, usize, usize), u64> {
     let lines = &of.lines;
     let letter = |reel, stop, column: &Column| (column[usize::from(line[reel])], specials_at(of, reel, stop));
@@ -146,14 +139,13 @@ fn runs(of: &Windows, line: &[u8; REELS]) -> BTreeMap<(Run, usize, usize), u64> 
     ends
 }
 
-/// Number of windows that win on one of the first `lines` lines or by scatters, or start the bonus. Enumerates only the first three
-/// reels, which decide line wins.
+/// Counts windows with a line win, scatter win or bonus.
 #[must_use]
 pub fn hits(of: &Windows, lines: u32) -> u64 {
     hits_or(of, lines, |_, _| false)
 }
 
-/// Like [`hits`], also counting windows for which `starts` holds for one of the lines and the first three reels.
+/// Same as [`hits`], plus windows with a line for which `starts` holds.
 pub(crate) fn hits_or(of: &Windows, lines: u32, starts: impl Fn(&[u8; REELS], [&Column; 3]) -> bool) -> u64 {
     let rows = first(of, lines);
     let cells = |reel: usize| of.reels.columns(reel).iter().enumerate();
@@ -186,21 +178,19 @@ pub(crate) fn hits_or(of: &Windows, lines: u32, starts: impl Fn(&[u8; REELS], [&
     hits
 }
 
-/// Returns whether a line wins on the first three reels.
 pub(crate) fn wins(of: &Windows, line: &[u8; REELS], columns: [&Column; 3]) -> bool {
     let read = |run: Run, (reel, column): (usize, &&Column)| run.read(reel, column[usize::from(line[reel])], &of.lines);
     let run = columns.iter().enumerate().fold(Run::Wilds, read);
     run.end(3, &of.lines).pays(&of.lines) > 0
 }
 
-/// Highest win of a window in coins at one coin per line, lines and scatters together, and the number of such windows.
-/// Branch-and-bound search over the reels.
+/// Returns the highest window win and the number of such windows, by branch and bound.
 #[must_use]
 pub fn max_win(of: &Windows, lines: u32) -> (u64, u64) {
     max_win_at(of, lines, |_, _| true)
 }
 
-/// Like [`max_win`], restricted to the given stops per reel.
+/// Same as [`max_win`], restricted to the given stops.
 #[must_use]
 pub fn max_win_at(of: &Windows, lines: u32, stops: impl Fn(usize, usize) -> bool) -> (u64, u64) {
     let mut search = Search { of, stops: &stops, lines: first(of, lines).len(), best: 0, windows: 0 };
@@ -242,7 +232,7 @@ impl Search<'_> {
     }
 }
 
-/// Numbers of scatters and bonus symbols on a reel at a stop.
+/// Counts scatters and bonus symbols of a reel.
 pub(crate) fn specials_at(of: &Windows, reel: usize, stop: usize) -> (usize, usize) {
     let shows = |counter: &crate::parts::scatters::Counter| usize::from(counter.shows(reel, stop));
     (shows(&of.scatters.counter), shows(&of.bonus))

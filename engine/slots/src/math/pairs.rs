@@ -1,31 +1,26 @@
 //! Sum over all windows of the product of two lines' wins, the main cost of a second moment.
-//!
-//! Both lines are read at once, with runs as numbers and pairs of runs as table positions. The cells that two lines show of a reel
-//! are counted once per pair of rows.
 
 use crate::math::run::Run;
 use crate::parts::lines::SYMBOLS_MAX;
 use crate::parts::reels::{REELS, ROWS_MAX};
 use crate::parts::windows::Windows;
 
-/// Marks a lost run.
+/// Lost run.
 const LOST: usize = usize::MAX;
 
-/// Cells of a reel on two rows: each cell of the first with the cells of the second and their counts.
+/// Cells of the first row with those of the second and their counts.
 type Cells = Vec<(usize, Vec<(usize, u64)>)>;
 
-/// Runs of a game's lines, and the cells of its reels.
 pub(crate) struct Pairs {
     /// Next run by reel, run and cell.
     next: [Vec<[usize; SYMBOLS_MAX]>; REELS],
-    /// Pay at the end by run.
+    /// Pay by run.
     pays: Vec<u128>,
     /// Cells by reel and both rows.
     cells: [[[Cells; ROWS_MAX]; ROWS_MAX]; REELS],
 }
 
 impl Pairs {
-    /// Compiles the runs and cells of a game's windows.
     pub(crate) fn of(of: &Windows) -> Self {
         let lines = &of.lines;
         let cells = std::array::from_fn(|reel| {
@@ -64,7 +59,6 @@ impl Pairs {
 
     pub(crate) fn product(&self, line: &[u8; REELS], other: &[u8; REELS]) -> u128 {
         let runs = self.pays.len();
-        // Ways by pair of runs, and the pairs with any.
         let (mut ways, mut places) = (vec![0_u64; runs * runs], vec![0]);
         ways[0] = 1;
         for (reel, next) in self.next.iter().enumerate() {

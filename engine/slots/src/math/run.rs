@@ -1,16 +1,15 @@
-//! Payline as an automaton over its cells from the left.
+//! Automaton that reads a payline from the left.
 
 use crate::parts::lines::Lines;
 use crate::parts::reels::REELS;
 
-/// State of a line read from the left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Run {
-    /// Only wilds; the start of every line.
+    /// Only wilds.
     Wilds,
-    /// Running symbol; the first `wilds` cells were wilds.
+    /// Symbol after `wilds` wilds.
     Symbol { symbol: u8, wilds: usize },
-    /// Ended: `count` of `symbol` is the highest combination.
+    /// Highest combination of an ended run.
     Over { symbol: u8, count: usize },
 }
 
@@ -26,7 +25,7 @@ impl Run {
         }
     }
 
-    /// Ends after `count` cells; leading wilds count as their own combination if that pays more.
+    /// Ends after `count` cells. Leading wilds form their own combination if that pays more.
     pub(crate) fn end(self, count: usize, lines: &Lines) -> Self {
         match self {
             Self::Wilds => Self::Over { symbol: lines.wild(), count },
@@ -39,7 +38,7 @@ impl Run {
         }
     }
 
-    /// Pay of an ended run, or the highest possible pay of a running one.
+    /// Returns the pay, or the highest possible pay of a running line.
     pub(crate) fn pays(self, lines: &Lines) -> u64 {
         match self {
             Self::Over { symbol, count } => lines.pays()[usize::from(symbol)][count],
@@ -48,7 +47,6 @@ impl Run {
         }
     }
 
-    /// Returns whether no continuation can pay.
     pub(crate) fn lost(self, lines: &Lines) -> bool {
         self.pays(lines) == 0
     }

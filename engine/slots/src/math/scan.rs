@@ -1,7 +1,5 @@
-//! Full cycle: every stop combination through the production evaluator.
-//!
-//! Proof by exhaustion, and a check of [`crate::math::moments`], which derives the same totals without the evaluator. Ranges can be
-//! scanned separately and merged; the caller owns the threads. Some tens of nanoseconds per combination.
+//! Evaluates every stop combination with the production evaluator, to check [`crate::math::moments`]. Tens of
+//! nanoseconds per combination.
 
 use std::ops::Range;
 
@@ -10,23 +8,23 @@ use crate::parts::lines::{Lines, SYMBOLS_MAX};
 use crate::parts::reels::REELS;
 use crate::parts::windows::Windows;
 
-/// Sums over the windows of a range, at one coin per line.
+/// Sums over a range of windows, at one coin per line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScanTotals {
     /// Sums by special symbols.
     pub table: SpinTable,
-    /// Windows that win on a line or by scatters, or start the bonus.
+    /// Windows with a win or bonus.
     pub hits: u64,
-    /// Line wins by symbol and count, over all lines.
+    /// Line wins by symbol and count.
     pub combinations: [[u64; REELS + 1]; SYMBOLS_MAX],
-    /// Highest win of a window in coins, lines and scatters together.
+    /// Highest window win in coins.
     pub max_win_coins: u64,
-    /// Number of windows with the highest win.
+    /// Windows with that win.
     pub max_win_windows: u64,
 }
 
 impl ScanTotals {
-    /// Adds the totals of another range.
+    /// Adds another range.
     pub fn merge(&mut self, other: &Self) {
         self.table.merge(&other.table);
         self.hits += other.hits;
@@ -47,8 +45,8 @@ impl ScanTotals {
     }
 }
 
-/// Evaluates the first `lines` lines of the stop combinations in `range`, numbered by [`crate::parts::reels::Reels::stops_at`].
-/// Ignores positions beyond the cycle.
+/// Evaluates the combinations in `range`, numbered by [`crate::parts::reels::Reels::stops_at`]. Ignores positions
+/// beyond the cycle.
 #[must_use]
 pub fn scan(of: &Windows, lines: u32, range: Range<u64>) -> ScanTotals {
     let played = Lines::first(lines);

@@ -1,7 +1,4 @@
-//! Simulation of whole rounds through the production code.
-//!
-//! Well under a microsecond per round, without allocations. Tallies are integers and can be merged, so that simulations with
-//! different seeds can run in parallel.
+//! Simulation of rounds with the production code, below a microsecond per round.
 
 use thiserror::Error;
 
@@ -13,12 +10,12 @@ use crate::contract::outcome::{Awaiting, Outcome, PARTS_MAX};
 use crate::contract::round::{ChoiceRefused, Terms};
 use crate::contract::stake::{Stake, StakeRefused};
 
-/// Sum of wins and of their squares, in coins.
+/// Sum in coins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
     /// Sum of the wins.
     pub coins: u128,
-    /// Sum of the squared wins per round.
+    /// Sum of squared wins per round.
     pub squares: u128,
 }
 
@@ -35,13 +32,13 @@ impl Sum {
     }
 }
 
-/// Exclusive upper bounds of win classes in tenths of the bet, in steps of 1, 2, 5.
+/// Exclusive upper bounds in tenths of the bet.
 pub const WIN_BOUNDS_TENTHS: [u64; 18] =
     [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000];
-/// Number of win classes: no win, one per bound, and all wins above.
+/// Number of win classes.
 pub const WIN_CLASSES: usize = WIN_BOUNDS_TENTHS.len() + 2;
 
-/// Class of a round's win.
+/// Returns the class of a round's win.
 #[must_use]
 pub fn win_class(coins: u64, bet_coins: u64) -> usize {
     match coins {
@@ -50,37 +47,37 @@ pub fn win_class(coins: u64, bet_coins: u64) -> usize {
     }
 }
 
-/// Sums over the played rounds, without the jackpot's money.
+/// Sums over rounds, without the jackpot's money.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Rounds played.
     pub rounds: u64,
     /// Coins staked.
     pub bet_coins: u128,
-    /// Total wins of the rounds.
+    /// Total wins.
     pub win: Sum,
-    /// Sum of the fourth powers of the rounds' wins in coins, saturating at [`u128::MAX`].
+    /// Sum of fourth powers of wins in coins, saturating.
     pub win_fourths: u128,
-    /// Rounds whose first step had each of [`Game::features`].
+    /// Rounds with each of [`Game::features`] in the first step.
     pub features: [u64; FEATURES_MAX],
-    /// Wins by part, in the order of [`Game::parts`].
+    /// Wins by [`Game::parts`].
     pub parts: [Sum; PARTS_MAX],
-    /// Rounds whose first step won, started a feature, or left steps to play.
+    /// Rounds with a win or feature in the first step.
     pub hits: u64,
-    /// Windows that started a bonus, in paid and free spins.
+    /// Windows that started a bonus.
     pub bonuses: u64,
     /// Free spins played.
     pub free_spins: u64,
     /// Jackpots won.
     pub jackpots: u64,
-    /// Highest total win of a round, in coins.
+    /// Highest round win in coins.
     pub max_win_coins: u64,
-    /// Rounds by class of their total win: none, one per [`WIN_BOUNDS_TENTHS`], above.
+    /// Rounds by win class.
     pub by_win: [u64; WIN_CLASSES],
 }
 
 impl Tally {
-    /// Adds another tally of the same game and stake.
+    /// Adds a tally of the same game and stake.
     pub fn merge(&mut self, other: &Self) {
         self.rounds += other.rounds;
         self.bet_coins += other.bet_coins;
@@ -106,20 +103,15 @@ impl Tally {
 /// Error of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SimulateError {
-    /// The game doesn't offer the stake.
+    /// Stake not offered.
     #[error(transparent)]
     Stake(#[from] StakeRefused),
-    /// The game refused the automatic choice.
+    /// Automatic choice refused.
     #[error(transparent)]
     Choice(#[from] ChoiceRefused),
 }
 
-/// Plays `rounds` rounds of one player on one stream of draws, with the pool open. `carried` are the figures before the first
-/// round; each round passes its figures to the next. Choices are automatic: first objects of a pick, free spins and features at
-/// once, no gamble.
-///
-/// # Errors
-/// The stake isn't offered, or the game awaits an unknown choice.
+/// Plays `rounds` rounds of one player with automatic choices and an open pool.
 pub fn simulate(
     game: &'static dyn Game,
     stake: &Stake,
@@ -130,16 +122,12 @@ pub fn simulate(
     play(game, stake, carried, rounds, seed).map(|(tally, _)| tally)
 }
 
-/// Plays a new player's first rounds and returns the carried figures. Long-run returns hold only after them, because features must
-/// be unlocked and collections filled first (WF-11, DM-14).
-///
-/// # Errors
-/// Same as [`simulate`].
+/// Plays a new player's first rounds and returns the carried figures, without which long-run returns don't hold (WF-11,
+/// DM-14).
 pub fn warm_up(game: &'static dyn Game, stake: &Stake, rounds: u64, seed: Seed) -> Result<Carried, SimulateError> {
     play(game, stake, Carried::default(), rounds, seed).map(|(_, carried)| carried)
 }
 
-/// Plays rounds. Returns their tally and the figures carried afterwards.
 fn play(
     game: &'static dyn Game,
     stake: &Stake,
@@ -169,7 +157,7 @@ fn play(
                 tally.free_spins += u64::from(spin.kind.is_free());
             }
             tally.jackpots += u64::from(out.jackpot);
-            // A window besides the paid one is a started feature, won or not.
+            // A second window is a feature, even if it wins nothing.
             let hit = out.round_win_coins > 0 || out.awaiting != Awaiting::Nothing || out.spins.len() > 1;
             tally.hits += u64::from(first && hit);
             if first {

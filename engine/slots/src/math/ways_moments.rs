@@ -1,9 +1,8 @@
-//! Exact sums over all windows of a ways game without enumeration, from the contents of each reel.
+//! Exact sums over all windows of a ways game, without the evaluator.
 //!
-//! Reels are independent, so a window is five [`Law`]s. A symbol's win on `n` reels is a product over reels, so its sum is the
-//! product of the reels' sums. The same holds for products of two symbols' wins and, by inclusion and exclusion over sets of
-//! symbols, for the number of windows without a win. Shares no code with the evaluator, so that enumeration and sums check each
-//! other. Weights are whole numbers; only the second moment is a float.
+//! Reels are independent, so the sum of a symbol's win is the product of the reels' sums. The same holds for products
+//! of two symbols' wins and, by inclusion and exclusion, for the number of windows without a win. Only the second
+//! moment is a float.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +12,15 @@ use num_traits::{One, ToPrimitive, Zero};
 use crate::parts::reels::REELS;
 use crate::parts::ways::{WAYS_SYMBOLS_MAX, WaysPays};
 
-/// Count of each symbol on a reel.
+/// Symbol counts on a reel.
 pub type Shown = [u8; WAYS_SYMBOLS_MAX];
 
-/// Possible contents of a reel with weights.
+/// Contents of a reel with weights.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Law(BTreeMap<Shown, u128>);
 
 impl Law {
-    /// Creates a law; the weights of equal contents are added.
+    /// Creates a law; weights of equal contents add up.
     pub fn new(contents: impl IntoIterator<Item = (Shown, u128)>) -> Self {
         let mut law = BTreeMap::new();
         for (shown, weight) in contents {
@@ -30,7 +29,7 @@ impl Law {
         Self(law)
     }
 
-    /// Counts the cells' symbols, ignoring those from [`WAYS_SYMBOLS_MAX`], which pay nothing.
+    /// Counts symbols below [`WAYS_SYMBOLS_MAX`].
     #[must_use]
     pub fn shown(cells: &[u8]) -> Shown {
         let mut shown = Shown::default();
@@ -54,7 +53,7 @@ impl Law {
         }))
     }
 
-    /// Contents with their chances.
+    /// Iterates over contents with chances.
     pub fn contents(&self) -> impl Iterator<Item = (&Shown, f64)> {
         let all = self.sum(|_| 1) as f64;
         self.0.iter().map(move |(shown, &weight)| (shown, weight as f64 / all))
@@ -65,21 +64,21 @@ impl Law {
     }
 }
 
-/// Law with its sums, computed once for many windows.
+/// Law with its sums.
 #[derive(Clone, Debug)]
 pub struct Sums {
     law: Law,
     /// Total weight.
     pub all: BigInt,
-    /// Per symbol: sum of its count, and weight of contents without it.
+    /// Counts and absences, per symbol.
     of: Vec<[BigInt; 2]>,
-    /// Per symbol and each up to it: mean products of their counts and absences.
+    /// Mean products, per pair of symbols.
     pairs: Vec<Pair>,
-    /// Per set of the paying symbols, as bits: weight of contents with all of them.
+    /// Weight with all symbols, per set.
     covers: Vec<BigInt>,
 }
 
-/// Mean products for two symbols: count or absence of the first times that of the second.
+/// Mean products of count or absence of two symbols.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pair {
     both: f64,
@@ -88,7 +87,7 @@ struct Pair {
     neither: f64,
 }
 
-/// Symbols that can win, with their pays.
+/// Symbols that can win.
 #[derive(Clone, Copy, Debug)]
 pub struct Paying<'a> {
     /// Symbols.
@@ -104,7 +103,7 @@ impl Paying<'_> {
 }
 
 impl Sums {
-    /// Computes the sums of a law for these symbols.
+    /// Computes the sums for these symbols.
     #[must_use]
     pub fn new(law: Law, symbols: &[u8]) -> Self {
         let count = |shown: &Shown, place: usize| u64::from(shown[usize::from(symbols[place])]);
@@ -135,7 +134,7 @@ impl Sums {
     }
 }
 
-/// Sum over all windows of the ways on which the symbol at `place` runs through exactly `count` reels.
+/// Sums the ways of a symbol that runs through exactly `count` reels.
 #[must_use]
 pub fn ways(reels: [&Sums; REELS], place: usize, count: usize) -> BigInt {
     let factor = |(reel, sums): (usize, &&Sums)| match reel.cmp(&count) {
@@ -146,7 +145,7 @@ pub fn ways(reels: [&Sums; REELS], place: usize, count: usize) -> BigInt {
     reels.iter().enumerate().map(factor).product()
 }
 
-/// Weight of windows without a run through three reels.
+/// Returns the weight of windows without a win.
 #[must_use]
 pub fn without_three(reels: [&Sums; REELS]) -> BigInt {
     let [first, second, third, fourth, fifth] = reels;
@@ -158,14 +157,14 @@ pub fn without_three(reels: [&Sums; REELS]) -> BigInt {
     sum * &fourth.all * &fifth.all
 }
 
-/// Mean square of a window's win, in coins. All terms are positive, with some hundred roundings: relative error below 1e-13.
+/// Returns the mean square of a window's coins, with a relative error below 1e-13.
 #[must_use]
 pub fn square(reels: [&Sums; REELS], paying: &Paying) -> f64 {
     let n = paying.symbols.len();
     let pay = |place, count| paying.pay(place, count).to_f64().unwrap_or(f64::NAN);
     let mut sum = 0.0;
     for (a, b) in (0..n).flat_map(|a| (0..=a).map(move |b| (a, b))) {
-        // Means while both symbols run, with one ended, and with both ended.
+        // Means with both symbols running, one ended, and both ended.
         let (mut both, mut first, mut second, mut ended) = (1.0, 0.0, 0.0, 0.0);
         for (reel, sums) in reels.iter().enumerate() {
             let (pair, of_a, of_b) = (sums.pair(a, b), sums.pair(a, a), sums.pair(b, b));
@@ -184,7 +183,6 @@ pub fn square(reels: [&Sums; REELS], paying: &Paying) -> f64 {
 }
 
 impl Sums {
-    /// Means for a symbol and one up to it.
     fn pair(&self, place: usize, up_to: usize) -> Pair {
         self.pairs[place * (place + 1) / 2 + up_to]
     }
@@ -195,7 +193,7 @@ impl Sums {
     }
 }
 
-/// Highest win of a window if at least `floor` coins, and the weight of such windows. Branch-and-bound search over the reels.
+/// Returns the highest window win of at least `floor` coins and its weight.
 #[must_use]
 pub fn highest(reels: [&Sums; REELS], paying: &Paying, floor: u64) -> Option<(u64, BigInt)> {
     let most = reels.map(|sums| {
@@ -213,14 +211,14 @@ pub fn highest(reels: [&Sums; REELS], paying: &Paying, floor: u64) -> Option<(u6
 struct Search<'a> {
     reels: [&'a Sums; REELS],
     paying: &'a Paying<'a>,
-    /// Highest count of each symbol per reel.
+    /// Highest count per reel and symbol.
     most: [Vec<u64>; REELS],
     best: u64,
     weight: BigInt,
 }
 
 impl Search<'_> {
-    /// Upper bound of the final win, given each symbol's ways (0 once ended) and the coins already won.
+    /// Bounds the final win, given each symbol's ways and the coins won.
     fn reach(&self, reel: usize, runs: &[u64], won: u64) -> u64 {
         let symbol = |(place, &run): (usize, &u64)| {
             let mut ways = run;
@@ -236,7 +234,7 @@ impl Search<'_> {
 
     fn from(&mut self, reel: usize, runs: &[u64], won: u64, weight: &BigInt) {
         if reel == REELS {
-            // Remaining runs passed all reels, so the bound is exact.
+            // All reels are read, so the bound is exact.
             let coins = self.reach(REELS, runs, won);
             if coins > self.best {
                 (self.best, self.weight) = (coins, BigInt::zero());

@@ -1,32 +1,29 @@
-//! Win of a window in a ways game modulo a small number, which determines its rounding to whole minor units (DM-17).
+//! Win of a ways window modulo a small number, which determines its rounding to minor units (DM-17).
 //!
-//! With a coin worth `p / q` of a minor unit, rounding depends on the coins modulo `q` (modulo `2 q` if halves occur, for the even
-//! neighbour). Windows are processed reel by reel, and those with equal residues are merged: the ways of each running symbol, and
-//! the coins won by ended ones. Symbols with pays that are multiples of the modulus are ignored.
-//!
-//! Chances are floats: sums and products of positive numbers with some hundred roundings, each within a relative error of 1e-13.
-//! The evaluator is not used, so that windows and residues check each other.
+//! For a coin worth `p / q` of a minor unit, the modulus is `q`, or `2 q` if halves occur. States with equal residues
+//! are merged reel by reel. Chances have a relative error of at most 1e-13. The evaluator is not used, so that it
+//! remains an independent check.
 
 use crate::math::ways_moments::{Law, Paying};
 use crate::parts::expansion::CRYSTALS;
 use crate::parts::reels::REELS;
 
-/// Bits per residue in a [`State`]; moduli are at most 32.
+/// Bits per residue; moduli are at most 32.
 const BITS: u32 = 5;
-/// Maximum number of relevant symbols: capacity of a state besides the coins won.
+/// Maximum relevant symbols in a state.
 const SYMBOLS: usize = 11;
-/// Shift of the coins won in a state.
+/// Shift of the coins won.
 const WON: u32 = BITS * 11;
 
-/// Chance of each number of landed crystals.
+/// Chance per number of landed crystals.
 type Chances = [f64; CRYSTALS + 1];
 
-/// Contents of one reel.
+/// Contents of a reel.
 #[derive(Clone, Debug)]
 pub struct ReelShows<'a> {
-    /// Contents by number of crystals among the cells.
+    /// Contents by number of crystals.
     pub laws: Vec<&'a Law>,
-    /// Chance of each number of crystals on this reel, by crystals landed before.
+    /// Chance of each number of crystals, by crystals landed before.
     pub landing: [Vec<f64>; CRYSTALS + 1],
 }
 
@@ -38,20 +35,14 @@ impl<'a> ReelShows<'a> {
     }
 }
 
-/// Residues of windows after some reels, five bits each: the ways of each relevant running symbol (0 if ended or without further
-/// effect), and above them the coins won by ended symbols.
+/// Residues of the ways of each running symbol (0 if ended), then of the coins won.
 type State = u64;
 
-/// Chance of each residue of a window's win in coins; they sum to `chance`.
-///
-/// States less likely than `least` are dropped with all their continuations; the missing part of the sum states how much was
-/// dropped.
-///
-/// # Panics
-/// A modulus of 0 or above 32, or too many paying symbols.
+/// Returns the chance of each residue; they sum to `chance`. States less likely than `least` are dropped. Panics on a
+/// modulus of 0 or above 32, and on too many symbols.
 #[must_use]
 pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8, chance: f64, least: f64) -> Vec<f64> {
-    assert!((1..=1 << BITS).contains(&modulus), "a modulus of {modulus}");
+    assert!((1..=1 << BITS).contains(&modulus), "modulus {modulus} is out of range");
     let n = u64::from(modulus);
     let pays = paying.symbols.iter().map(|&symbol| (symbol, paying.pays[usize::from(symbol)].map(|pay| pay % n)));
     let pays: Vec<_> = pays.filter(|(_, pays)| pays.iter().any(|pay| *pay > 0)).collect();
@@ -92,22 +83,18 @@ fn residue(state: State, shift: u32) -> u64 {
     state >> shift & ((1 << BITS) - 1)
 }
 
-/// Set of running symbols, one bit each.
 fn running(state: State, symbols: usize) -> u64 {
     (0..symbols).map(|place| u64::from(residue(state, shift(place)) > 0) << place).sum()
 }
 
-/// Content of one reel, restricted to running symbols.
 struct Content {
     crystals: usize,
     /// Shown symbols, one bit each.
     shows: u64,
-    /// Counts as residues.
     counts: State,
     chance: f64,
 }
 
-/// Merges a reel's contents that are equal in the running symbols.
 fn projected(shows: &ReelShows<'_>, running: u64, pays: &[(u8, [u64; REELS + 1])], n: u64) -> Vec<Content> {
     let mut all: Vec<Content> = Vec::new();
     for (crystals, law) in shows.laws.iter().enumerate() {
@@ -133,7 +120,6 @@ fn projected(shows: &ReelShows<'_>, running: u64, pays: &[(u8, [u64; REELS + 1])
     all
 }
 
-/// State after one more reel.
 fn after(state: State, content: &Content, running: u64, reel: usize, pays: &[(u8, [u64; REELS + 1])], n: u64) -> State {
     let mut won = residue(state, WON);
     let mut next = 0;
@@ -145,18 +131,18 @@ fn after(state: State, content: &Content, running: u64, reel: usize, pays: &[(u8
         if content.shows >> place & 1 == 0 {
             won += ways * pays[reel];
         } else if pays[reel + 1..].iter().any(|pay| *pay > 0) {
-            // A symbol that pays nothing from here on counts as ended.
+            // A symbol that pays nothing from here counts as ended.
             next |= (ways * residue(content.counts, shift(place)) % n) << shift(place);
         }
     }
     next | ((won % n) << WON)
 }
 
-/// Chances by state in an open-addressing table, which keeps the order of additions deterministic.
+/// Hash table with a deterministic order of additions.
 #[derive(Default)]
 struct Sums {
     all: Vec<(State, Chances)>,
-    /// 1-based index into `all`, 0 for free places; the length is a power of two.
+    /// 1-based index into `all`, 0 if free.
     places: Vec<u32>,
 }
 
@@ -199,7 +185,7 @@ impl Sums {
     }
 
     fn start(state: State, size: usize) -> usize {
-        // Multiplication by the golden ratio spreads neighbours; the high bits are best.
+        // Multiplying by the golden ratio spreads neighbours.
         (state.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (size - 1)
     }
 

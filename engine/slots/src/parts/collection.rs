@@ -1,6 +1,5 @@
-//! Crystals collected over rounds, with the coin values of their collection (DM-11 to DM-15).
-//!
-//! A complete colour restarts from zero. Its free spins are played at the mean coin value of its crystals, without gifted ones.
+//! Crystals collected over rounds, with their coin values (DM-11 to DM-15). A collection's free spins use the mean coin
+//! value of its crystals, without gifted ones.
 
 use serde::Deserialize;
 
@@ -8,7 +7,7 @@ use crate::contract::carried::{Carried, CarriedScope, Carries};
 use crate::contract::outcome::MeanCoin;
 use crate::parts::expansion::CRYSTALS;
 
-/// Keys of the carried figures, in order.
+/// Keys of the carried figures.
 pub const KEYS: [&str; 10] = [
     "green",
     "yellow",
@@ -22,19 +21,19 @@ pub const KEYS: [&str; 10] = [
     "given",
 ];
 
-/// Scope of the one-time gift (DM-14).
+/// Scope of the gift (DM-14).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GiftTo {
-    /// Once per player and currency, as in version 1.0.
+    /// Once per player and currency (version 1.0).
     #[default]
     Currency,
-    /// Once per player over all currencies of real money, and once in play money.
+    /// Once per player in real money, and once in play money.
     Player,
 }
 
 impl GiftTo {
-    /// Carried figures and their scope.
+    /// Returns the carried figures.
     #[must_use]
     pub fn carries(self) -> Carries {
         let shared: &[&str] = match self {
@@ -45,7 +44,7 @@ impl GiftTo {
     }
 }
 
-/// Colour of the gifted crystals: red.
+/// Colour of gifted crystals: red.
 pub const GIFT_COLOUR: usize = 3;
 
 const MICROS: usize = CRYSTALS;
@@ -56,9 +55,9 @@ const GIVEN: usize = GIFTED + 1;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collections {
     crystals: [u64; CRYSTALS],
-    /// Sum of their coin values, in millionths of the major unit.
+    /// Sum of coin values, in millionths of the major unit.
     micros: [u64; CRYSTALS],
-    /// Gifted crystals among the red ones.
+    /// Gifted red crystals.
     gifted: u64,
     given: bool,
 }
@@ -87,7 +86,7 @@ impl Collections {
         carried
     }
 
-    /// Gives a new player red crystals, once (DM-14).
+    /// Gives red crystals once (DM-14).
     pub fn give(&mut self, crystals: u64) {
         if !self.given {
             self.given = true;
@@ -96,11 +95,10 @@ impl Collections {
         }
     }
 
-    /// Reverses a voided round's change from `before` to `after`, per colour (PL-04). Each colour has fewer than `needs` crystals,
-    /// with a mean coin value within `coins` or, without such a range, within the existing means.
+    /// Reverses a voided round's change from `before` to `after` per colour (PL-04). Each colour keeps fewer than
+    /// `needs` crystals and a mean coin value within `coins` or else the existing means.
     ///
-    /// A collection completed in between stays completed: used crystals are not owed, and a colour completed by the voided round
-    /// ends at most one short of complete. The gift is taken back, to be given again, unless it was used since.
+    /// A completed collection stays completed. A gift is taken back unless used.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self, needs: u64, coins: Option<(u64, u64)>) -> Self {
         let mut after = *after;
@@ -122,7 +120,7 @@ impl Collections {
             let micros = undone(self.micros[colour], before.micros[colour], after.micros[colour]);
             left.micros[colour] = match coins {
                 Some((lowest, highest)) => micros.max(lowest.saturating_mul(own)).min(highest.saturating_mul(own)),
-                // `self` can contain the round's crystals, so they are subtracted exactly.
+                // `self` can contain the round's crystals, so the subtraction is exact.
                 None if crystals < needs && self.holds(&after, colour) => micros,
                 None => within_means(micros, own, [self, before, &after].map(|of| of.own(colour))),
             };
@@ -130,21 +128,18 @@ impl Collections {
         left
     }
 
-    /// Returns whether these can contain another's crystals of a colour: an equal number has an equal sum, a larger number a higher
-    /// one.
+    /// Returns whether these crystals can contain the other ones.
     fn holds(&self, other: &Self, colour: usize) -> bool {
         let ((crystals, micros), (of, sum)) = (self.own(colour), other.own(colour));
         if crystals == of { micros == sum } else { crystals > of && micros > sum }
     }
 
-    /// Crystals of a colour without gifted ones, and the sum of their coin values.
     fn own(&self, colour: usize) -> (u64, u64) {
         let gifted = if colour == GIFT_COLOUR { self.gifted } else { 0 };
         (self.crystals[colour].saturating_sub(gifted), self.micros[colour])
     }
 
-    /// Adds a crystal collected at a coin value. The one that reaches `needs` resets the colour and returns the mean coin value of
-    /// its crystals (DM-12).
+    /// Adds a crystal. The last one resets the colour and returns the mean coin value (DM-12).
     pub fn collect(&mut self, colour: usize, needs: u64, coin_micros: u64) -> Option<MeanCoin> {
         let crystals = self.crystals[colour].saturating_add(1);
         let micros = self.micros[colour].saturating_add(coin_micros);
@@ -158,7 +153,6 @@ impl Collections {
     }
 }
 
-/// Limits a sum of coin values of `own` crystals to the range of mean values of some collections.
 fn within_means(micros: u64, own: u64, of: [(u64, u64); 3]) -> u64 {
     let sums = || of.iter().filter(|(crystals, _)| *crystals > 0);
     let lowest = sums().map(|(crystals, sum)| sum.saturating_mul(own).div_ceil(*crystals)).min();

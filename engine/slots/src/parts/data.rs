@@ -1,4 +1,4 @@
-//! Shared sections of the games' data files, and their conversion to parts. Unknown fields are refused.
+//! Shared sections of data files. Unknown fields are refused. Faults are [`ModelError::Part`].
 
 use serde::Deserialize;
 
@@ -10,39 +10,39 @@ use crate::parts::reels::{REELS, Reels};
 
 const COINS_PER_LINE_MAX: u32 = 1000;
 
-/// Stakes offered.
+/// Offered stakes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StakeData {
-    /// Coin values in the major unit, decimals, equal in every currency.
+    /// Decimal coin values for every currency.
     #[serde(default)]
     pub coin_values: Vec<String>,
-    /// Game whose ladders (`games/ladders.toml`) offer coin values by currency, instead of `coin_values`.
+    /// Game in `games/ladders.toml` with coin values by currency.
     #[serde(default)]
     pub ladders: Option<String>,
-    /// Minimum and maximum lines.
+    /// Range of lines.
     pub lines: (u32, u32),
-    /// Minimum and maximum coins per line.
+    /// Range of coins per line.
     pub coins_per_line: (u32, u32),
 }
 
-/// A symbol.
+/// Symbol.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SymbolData {
-    /// Two-letter code used by the strips.
+    /// Two-letter code on strips.
     pub code: String,
     /// Displayed name.
     pub name: String,
-    /// Shorter name, if `name` is too long.
+    /// Shorter name.
     #[serde(default)]
     pub short: Option<String>,
-    /// Role in the game.
+    /// Role.
     pub role: SymbolRole,
     /// Pays of 1, 2, ... of a kind.
     #[serde(default)]
     pub pays: Vec<u64>,
-    /// Free spins for 1, 2, ... of a kind; scatters only.
+    /// Free spins for 1, 2, ... scatters.
     #[serde(default)]
     pub free_spins: Vec<u32>,
 }
@@ -59,7 +59,7 @@ pub struct LinesData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReelsData {
-    /// Symbol codes of each strip, from its first stop downwards, as a ring.
+    /// Symbol codes of each strip.
     pub strips: Vec<String>,
 }
 
@@ -69,23 +69,23 @@ pub struct ReelsData {
 pub struct WheelData {
     /// Weight moved to the jackpot per coin staked.
     pub jackpot_per_coin: u64,
-    /// Prizes without the jackpot.
+    /// Prizes except the jackpot.
     pub prizes: Vec<PrizeData>,
 }
 
-/// Prize: exactly one of `multiple` and `free_spins`.
+/// Prize: either `multiple` or `free_spins`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrizeData {
-    /// Multiple of the total bet.
+    /// Total bets.
     pub multiple: Option<u32>,
-    /// Number of free spins.
+    /// Free spins.
     pub free_spins: Option<u32>,
-    /// Weight among all prizes.
+    /// Weight.
     pub weight: u64,
 }
 
-/// Describes the symbols. `short` has short names, by name, for data files without them: first versions of the games are frozen.
+/// Describes symbols. `short` has short names for older data files.
 #[must_use]
 pub fn symbol_infos(symbols: &[SymbolData], short: &[(&str, &str)]) -> Vec<SymbolInfo> {
     let named = |name: &String| short.iter().find(|(long, _)| long == name).map(|(_, short)| (*short).to_owned());
@@ -98,20 +98,14 @@ pub fn symbol_infos(symbols: &[SymbolData], short: &[(&str, &str)]) -> Vec<Symbo
     symbols.iter().map(info).collect()
 }
 
-/// Index of a symbol by its code.
-///
-/// [`ModelError::Part`] for an unknown code.
-/// [`ModelError::Part`] when no symbol has the code.
+/// Returns the index of a code; fails if unknown.
 pub fn index_of(symbols: &[SymbolData], code: &str) -> Result<u8, ModelError> {
     let found = symbols.iter().position(|s| s.code == code);
     let index = found.and_then(|i| u8::try_from(i).ok());
     index.ok_or_else(|| ModelError::part("reels", format!("unknown symbol `{code}`")))
 }
 
-/// Index of the only symbol of a role.
-///
-/// [`ModelError::Part`] unless exactly one symbol has the role.
-/// [`ModelError::Part`] when none or several have the role.
+/// Returns the symbol of a role; fails unless there is exactly one.
 pub fn only(symbols: &[SymbolData], role: SymbolRole) -> Result<u8, ModelError> {
     let mut of_role = symbols.iter().filter(|s| s.role == role);
     match (of_role.next(), of_role.next()) {
@@ -120,10 +114,7 @@ pub fn only(symbols: &[SymbolData], role: SymbolRole) -> Result<u8, ModelError> 
     }
 }
 
-/// Converts strips to symbol indexes.
-///
-/// [`ModelError::Part`] for a duplicate or unknown code.
-/// [`ModelError::Part`] for a code that is used twice or unknown.
+/// Converts strips. Fails on a duplicate or unknown code.
 pub fn strips(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>, ModelError> {
     let codes: std::collections::BTreeSet<&str> = symbols.iter().map(|s| s.code.as_str()).collect();
     if codes.len() != symbols.len() || codes.len() > SYMBOLS_MAX {
@@ -132,21 +123,17 @@ pub fn strips(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>,
     strips_of(symbols, strips)
 }
 
-/// Converts strips of games without lines to symbol indexes.
+/// Converts strips of games without lines.
 pub(crate) fn strips_of(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>, ModelError> {
     let strip = |text: &String| text.split_whitespace().map(|code| index_of(symbols, code)).collect();
     strips.iter().map(strip).collect()
 }
 
-/// Compiles the paylines for these reels.
-///
-/// # Errors
-/// [`ModelError::Part`] without exactly one Wild, for a line that isn't one digit per reel or leaves the window, or refused pays.
+/// Compiles the paylines. Fails without exactly one Wild.
 pub fn lines(reels: &Reels, symbols: &[SymbolData], lines: &LinesData) -> Result<Lines, ModelError> {
     Lines::new(reels, rows(lines)?, line_pays(symbols)?, only(symbols, SymbolRole::Wild)?, on_lines(symbols))
 }
 
-/// Row of each line on every reel.
 fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
     let bad = |text: &str| ModelError::part("lines", format!("`{text}` is not a digit for each reel"));
     let line = |text: &String| {
@@ -156,10 +143,7 @@ fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
     lines.rows.iter().map(line).collect()
 }
 
-/// Extends a table for 1, 2, ... of a kind to one for 0, 1, 2, ...; missing entries are 0.
-///
-/// # Errors
-/// [`ModelError::Part`] for a table with more entries than reels.
+/// Extends a table for 1, 2, ... of a kind to 0, 1, 2, ....
 pub fn from_none<T: Copy + Default>(part: &'static str, table: &[T]) -> Result<[T; REELS + 1], ModelError> {
     if table.len() > REELS {
         return Err(ModelError::part(part, "a table has more entries than reels"));
@@ -169,13 +153,11 @@ pub fn from_none<T: Copy + Default>(part: &'static str, table: &[T]) -> Result<[
     Ok(all)
 }
 
-/// Symbols that pay on lines and can be substituted by wilds, the wild included.
 fn on_lines(symbols: &[SymbolData]) -> [bool; SYMBOLS_MAX] {
     let pays = |s: &SymbolData| matches!(s.role, SymbolRole::Regular | SymbolRole::Wild);
     std::array::from_fn(|symbol| symbols.get(symbol).is_some_and(pays))
 }
 
-/// Line pays per symbol, without scatters.
 fn line_pays(symbols: &[SymbolData]) -> Result<LinePays, ModelError> {
     let mut pays = LinePays::default();
     for (symbol, pays) in symbols.iter().zip(&mut pays) {
@@ -189,15 +171,12 @@ fn line_pays(symbols: &[SymbolData]) -> Result<LinePays, ModelError> {
     Ok(pays)
 }
 
-/// Offered stakes of a game with `lines` lines.
-///
-/// # Errors
-/// [`ModelError::Part`] for unordered limits, or more lines than the game has.
+/// Returns the offered stakes. Fails on more than `lines` lines.
 pub fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError> {
     let ascends = |(min, max): (u32, u32)| 1 <= min && min <= max;
     let fits = usize::try_from(stake.lines.1).is_ok_and(|most| most <= lines);
     if !ascends(stake.lines) || !ascends(stake.coins_per_line) || !fits || stake.coins_per_line.1 > COINS_PER_LINE_MAX {
-        return Err(ModelError::part("stake", "limits out of order, or more lines than there are"));
+        return Err(ModelError::part("stake", "unordered limits, or more lines than the game has"));
     }
     let coin_values_micros = match &stake.ladders {
         Some(game) if stake.coin_values.is_empty() => crate::parts::ladder::in_eur(game).unwrap_or_default(),

@@ -1,31 +1,29 @@
-//! Rows added to a window for one spin, drawn cell by cell from weights (DM-08).
-//!
-//! The weights include crystals, all equally likely. A landed crystal is excluded from later cells of the spin, so each lands at
-//! most once (DM-09). The cell order is part of the draw: reel by reel from the left, each from the top, one draw per cell.
+//! Rows added to a window for one spin (DM-08). Cells are drawn in order: by reel from the left, then from the top.
+//! Each crystal lands at most once (DM-09).
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
 
-/// Number of crystal colours.
+/// Crystal colours.
 pub const CRYSTALS: usize = 4;
 
-/// Weights of the cells.
+/// Weights of cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expansion {
     symbols: Vec<u8>,
-    /// Cumulative weight up to and including each symbol.
+    /// Cumulative weights.
     limits: Vec<u32>,
     crystal: u32,
-    /// Sum of weights before any crystal has landed.
+    /// Sum of weights before a crystal has landed.
     total: u32,
 }
 
-/// Content of a drawn cell.
+/// Drawn cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
     /// Symbol index.
     Symbol(u8),
-    /// Crystal colour, from 0.
+    /// Colour, from 0.
     Crystal(usize),
 }
 
@@ -34,7 +32,7 @@ pub enum Drawn {
 pub struct Landed([bool; CRYSTALS]);
 
 impl Landed {
-    /// Landed colours, ascending.
+    /// Returns landed colours, ascending.
     #[inline]
     pub fn kinds(self) -> impl Iterator<Item = usize> {
         (0..CRYSTALS).filter(move |&kind| self.0[kind])
@@ -47,27 +45,24 @@ impl Landed {
 }
 
 impl Expansion {
-    /// Creates it from symbol weights and the weight per crystal colour.
-    ///
-    /// # Errors
-    /// No symbol, a weight of 0, or a sum above 32 bits.
+    /// Creates it from weights above 0 with a sum within 32 bits.
     pub fn new(weights: &[(u8, u32)], crystal: u32) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("expansion", what);
         let mut sum = 0u32;
         let mut limits = Vec::with_capacity(weights.len());
         for &(_, weight) in weights {
-            sum = sum.checked_add(weight).ok_or_else(|| bad("the weights pass 32 bits"))?;
+            sum = sum.checked_add(weight).ok_or_else(|| bad("the weights exceed 32 bits"))?;
             limits.push(sum);
         }
         if weights.is_empty() || crystal == 0 || weights.iter().any(|&(_, weight)| weight == 0) {
             return Err(bad("no symbol, or a weight of 0"));
         }
-        let crystals = crystal.checked_mul(4).ok_or_else(|| bad("the crystals' weights pass 32 bits"))?;
-        let total = sum.checked_add(crystals).ok_or_else(|| bad("the weights pass 32 bits"))?;
+        let crystals = crystal.checked_mul(4).ok_or_else(|| bad("the crystals' weights exceed 32 bits"))?;
+        let total = sum.checked_add(crystals).ok_or_else(|| bad("the weights exceed 32 bits"))?;
         Ok(Self { symbols: weights.iter().map(|&(symbol, _)| symbol).collect(), limits, crystal, total })
     }
 
-    /// Draws the next cell of a spin, given the crystals landed before.
+    /// Draws the next cell.
     #[inline]
     pub fn cell(&self, landed: &mut Landed, draws: &mut Draws) -> Drawn {
         let drawn = draws.below(self.total - self.crystal * landed.number());
@@ -82,13 +77,13 @@ impl Expansion {
         Drawn::Crystal(kind)
     }
 
-    /// Symbols with weights.
+    /// Returns the symbols with weights.
     pub fn weights(&self) -> impl Iterator<Item = (u8, u32)> {
         let before = std::iter::once(0).chain(self.limits.iter().copied());
         self.symbols.iter().zip(before.zip(&self.limits)).map(|(&symbol, (below, &limit))| (symbol, limit - below))
     }
 
-    /// Weight per crystal colour.
+    /// Returns the weight per colour.
     #[must_use]
     pub fn crystal(&self) -> u32 {
         self.crystal

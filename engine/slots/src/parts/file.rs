@@ -1,15 +1,15 @@
-//! Parsing of data files, with its errors.
+//! Parsing of data files.
 
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-/// Error in a game's data file.
+/// Error in a data file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ModelError {
     /// Invalid TOML or fields.
     #[error("the data file does not parse: {0}")]
     Parse(String),
-    /// A part contradicts others or the limits of the shared code.
+    /// Part that contradicts others or the engine's limits.
     #[error("{part}: {what}")]
     Part {
         /// Part of the file.
@@ -17,18 +17,18 @@ pub enum ModelError {
         /// Fault.
         what: String,
     },
-    /// The return differs from the promised one.
+    /// Return that differs from the promised one.
     #[error("the game returns {actual}, not {promised}")]
     Return {
-        /// Return of this data, an exact fraction.
+        /// Exact fraction.
         actual: String,
         /// Promised return.
         promised: String,
     },
-    /// The jackpot's chance differs from the promised one.
+    /// Jackpot chance that differs from the promised one.
     #[error("a coin wins the jackpot with chance {actual}, not 1/{promised_odds}")]
     JackpotChance {
-        /// Chance of this data, an exact fraction.
+        /// Exact fraction.
         actual: String,
         /// Promised odds, 1 in this number.
         promised_odds: u64,
@@ -42,18 +42,12 @@ impl ModelError {
     }
 }
 
-/// Parses a data file.
-///
-/// # Errors
-/// [`ModelError::Parse`] with the position.
+/// Parses a data file; [`ModelError::Parse`] has the position.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, ModelError> {
     toml::from_str(text).map_err(|e| ModelError::Parse(e.to_string()))
 }
 
-/// Parses a decimal with at most six places, such as `0.05`, as millionths.
-///
-/// # Errors
-/// [`ModelError::Part`] for other text.
+/// Parses a decimal such as `0.05` as millionths.
 pub fn micros(part: &'static str, text: &str) -> Result<u64, ModelError> {
     let bad = || ModelError::part(part, format!("`{text}` is not a decimal with at most six places"));
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));

@@ -1,6 +1,6 @@
-//! Queue of unplayed free spins (BW-07 to BW-09). Retriggered spins have the same stake and multiplier, so the queue is a number.
+//! Queue of unplayed free spins (BW-07 to BW-09). A number suffices, because all have the same stake and multiplier.
 
-/// Maximum free spins per step, which bounds a step's outcome; the series is unbounded.
+/// Maximum free spins per step; the series is unbounded.
 pub const FREE_SPINS_PER_STEP: u32 = 100;
 
 /// Queue of free spins.
@@ -16,7 +16,7 @@ impl FreeSpins {
         self.left = self.left.saturating_add(spins);
     }
 
-    /// Takes one; returns false if the queue is empty.
+    /// Takes one; returns false if empty.
     #[inline]
     pub fn take(&mut self) -> bool {
         let any = self.left > 0;
@@ -24,7 +24,7 @@ impl FreeSpins {
         any
     }
 
-    /// Number of queued spins.
+    /// Returns the number of spins.
     #[inline]
     #[must_use]
     pub fn left(&self) -> u32 {

@@ -1,95 +1,91 @@
-//! Gamble: guess a card to double or lose the amount (BW-22, BW-24), or guess its colour, with half of the win securable (ME-14 to
-//! ME-17).
-//!
-//! Amounts are minor units, because half of a win need not be whole coins.
+//! Gambles: guess a card (BW-22, BW-24) or its colour (ME-14 to ME-17). Amounts are minor units.
 
 use serde::Deserialize;
 
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{Card, CardTurn, Strip};
 
-/// Gamble in progress.
+/// Gamble on a card.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gamble {
-    /// Minor units risked by the next card.
+    /// Minor units at risk.
     at_risk: u64,
     turns_max: u8,
     strip: Strip,
 }
 
 impl Gamble {
-    /// Starts a gamble of `win_minor` with at most `turns_max` turns.
+    /// Starts a gamble of at most `turns_max` turns.
     #[must_use]
     pub fn of(win_minor: u64, turns_max: u8) -> Self {
         Self { at_risk: win_minor, turns_max, strip: Strip::default() }
     }
 
-    /// Turns a card: heart or spade, equally likely.
+    /// Turns heart or spade, equally likely.
     pub fn turn(&mut self, guess: Card, draws: &mut Draws) -> CardTurn {
         let card = if draws.below(2) == 0 { Card::RedHeart } else { Card::BlackSpade };
         let (risked_minor, won) = (self.at_risk, card == guess);
-        // At most ten turns: 1,024 times a win can't overflow.
+        // At most ten turns: 1,024 times a win cannot overflow.
         self.at_risk = if won { risked_minor.saturating_mul(2) } else { 0 };
         self.strip.push(card);
         CardTurn { guess, card, won, risked_minor, minor: self.at_risk }
     }
 
-    /// Minor units risked by the next card.
+    /// Returns the minor units at risk.
     #[must_use]
     pub fn at_risk(&self) -> u64 {
         self.at_risk
     }
 
-    /// Returns whether another card may be turned.
+    /// Returns whether another card is possible.
     #[must_use]
     pub fn open(&self) -> bool {
         self.at_risk > 0 && self.strip.len() < usize::from(self.turns_max)
     }
 
-    /// Turned cards.
+    /// Returns the turned cards.
     #[must_use]
     pub fn strip(&self) -> Strip {
         self.strip
     }
 }
 
-/// Rules of a colour gamble by rules version; the default is version 1.0.
+/// Rules of a colour gamble; the default is version 1.0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ColourRules {
-    /// Amount compared with the limit.
+    /// Limited amount.
     pub limit_on: LimitOn,
     /// Treatment of a secured half.
     pub half: Half,
 }
 
-/// Amount compared with a gamble's limit.
+/// Limited amount of a gamble.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitOn {
-    /// Win after a right guess. A card that could exceed the limit isn't offered: such a win can be halved before the first card,
-    /// and ends the gamble after a card.
+    /// Win after a right guess. If it could exceed the limit, no card is offered.
     #[default]
     Result,
-    /// Gambled win (ME-14). The gamble ends once it exceeds the limit (ME-15).
+    /// Gambled win (ME-14), which ends the gamble above the limit (ME-15).
     Win,
 }
 
-/// Treatment of the half secured by HALVE (ME-16).
+/// Treatment of a secured half (ME-16).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Half {
-    /// Paid with the rest at the end of the round.
+    /// Paid at the end of the round.
     #[default]
     Kept,
     /// Credited immediately.
     Credited,
 }
 
-/// Gamble on a card's colour with securable halves (ME-14 to ME-17), for wins up to the limit.
+/// Gamble on a colour (ME-14 to ME-17).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColourGamble {
-    /// Minor units risked by the next card.
+    /// Minor units at risk.
     at_risk: u64,
     /// Secured minor units.
     secured: u64,
@@ -100,29 +96,26 @@ pub struct ColourGamble {
 }
 
 impl ColourGamble {
-    /// Cards per colour in the deck, without the Joker.
+    /// Cards per colour, without the Joker.
     const OF_COLOUR: u32 = 26;
 
-    /// Starts a gamble; `None` if it isn't offered.
+    /// Starts a gamble; `None` if not offered.
     #[must_use]
     pub fn of(win_minor: u64, turns_max: u8, limit: u64, rules: ColourRules) -> Option<Self> {
         let offered = 0 < win_minor && win_minor <= limit && turns_max > 0;
         offered.then(|| Self { at_risk: win_minor, secured: 0, limit, turns_max, rules, strip: Strip::default() })
     }
 
-    /// Turns a card. First draws whether the guess is right, at even odds, then a card of the matching colour; the Joker is
-    /// possible only for a right guess (ME-17).
+    /// Draws the result at even odds, then a card. The Joker needs a right guess (ME-17).
     pub fn turn(&mut self, guess: Card, draws: &mut Draws) -> CardTurn {
         let won = draws.below(2) == 0;
         let card = Self::card((guess == Card::RedHeart) == won, won, draws);
         let risked_minor = self.at_risk;
-        // At most ten turns of a win within the limit.
         self.at_risk = if won { risked_minor.saturating_mul(2) } else { 0 };
         self.strip.push(card);
         CardTurn { guess, card, won, risked_minor, minor: self.at_risk }
     }
 
-    /// Draws a card of a colour, all equally likely, optionally with the Joker.
     fn card(red: bool, joker: bool, draws: &mut Draws) -> Card {
         let place = draws.below(Self::OF_COLOUR + u32::from(joker));
         match (place, red) {
@@ -134,7 +127,7 @@ impl ColourGamble {
         }
     }
 
-    /// Secures half of the amount at risk, rounded up (ME-16). Returns the minor units to credit immediately.
+    /// Secures half, rounded up (ME-16). Returns the minor units to credit now.
     pub fn halve(&mut self) -> u64 {
         let rest = self.at_risk / 2;
         let half = self.at_risk - rest;
@@ -143,13 +136,13 @@ impl ColourGamble {
         if self.rules.half == Half::Credited { half } else { 0 }
     }
 
-    /// Returns whether the amount at risk can be halved.
+    /// Returns whether it can be halved.
     #[must_use]
     pub fn halves(&self) -> bool {
         self.at_risk >= 2
     }
 
-    /// Returns whether the limit allows another card (ME-14, ME-15).
+    /// Returns whether another card is allowed (ME-14, ME-15).
     #[must_use]
     pub fn doubles(&self) -> bool {
         match self.rules.limit_on {
@@ -158,21 +151,20 @@ impl ColourGamble {
         }
     }
 
-    /// Returns whether the gamble continues. If the limit is on the result, a win above it can still be halved before the first
-    /// card.
+    /// Returns whether the gamble continues.
     #[must_use]
     pub fn open(&self) -> bool {
         let cards = self.strip.len();
         self.at_risk > 0 && cards < usize::from(self.turns_max) && (cards == 0 || self.doubles())
     }
 
-    /// Sum of secured (credited or not) and risked minor units.
+    /// Returns secured and risked minor units.
     #[must_use]
     pub fn win_minor(&self) -> u64 {
         self.secured + self.at_risk
     }
 
-    /// Turned cards.
+    /// Returns the turned cards.
     #[must_use]
     pub fn strip(&self) -> Strip {
         self.strip

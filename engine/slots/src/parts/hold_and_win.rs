@@ -1,40 +1,38 @@
-//! Hold and Win: Bonus symbols are held during respins, then their functions apply (ME-04 to ME-13).
+//! Hold and Win: Bonus symbols are held during respins, then their functions apply (ME-04 to ME-13). Each position is
+//! an independent reel (ME-13).
 //!
-//! Each position is an independent reel (ME-13). A landing Bonus symbol draws a value in total bets or one of two functions. Only
-//! the middle reel can have Multiplying ones, which bounds the win. At the end, in reading order (row by row, from the left): all
-//! Mysteries reveal special wins; then all Multiplying ones draw a multiplier of every other Bonus, special wins included; then
-//! each function turns into a value, which pays without multiplication. A factor above 2 excludes GRAND (ME-07): factors are drawn
-//! after the special wins, and with a GRAND only from those up to 2, without redrawing.
+//! At the end, in reading order, Mysteries reveal special wins, Multiplying ones draw a multiplier of every other
+//! Bonus, and functions turn into values without multiplication. With a GRAND, only factors up to 2 are drawn (ME-07).
 
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{CELLS_MAX, Mark, MarkKind, Outcome, Spin, SpinKind, Stops};
 use crate::parts::reels::REELS;
 use crate::parts::weights::Weights;
 
-/// Rows of the window.
+/// Rows per window.
 pub const ROWS: usize = 3;
-/// Positions of the window.
+/// Positions per window.
 pub const CELLS: usize = REELS * ROWS;
-/// Reel that can have Multiplying Bonus symbols, from 0.
+/// Reel with Multiplying Bonus symbols, from 0.
 pub const MULTIPLYING_REEL: usize = 2;
-/// Highest factor allowed with a GRAND (ME-07).
+/// Highest factor with a GRAND (ME-07).
 pub const FACTOR_BESIDE_GRAND: u32 = 2;
-/// Highest value of a Bonus symbol in total bets; the lowest is 1 (ME-04).
+/// Highest value in total bets (ME-04).
 pub const VALUE_MAX: u32 = 18;
-/// Multiplier of the feature's win for a full screen (ME-12).
+/// Multiplier of a full screen (ME-12).
 pub const FULL_SCREEN: u32 = 2;
 
-/// Positions in reading order.
+/// Row by row, from the left.
 const READING: [usize; CELLS] = [0, 3, 6, 9, 12, 1, 4, 7, 10, 13, 2, 5, 8, 11, 14];
 
-/// Content of a Bonus symbol (ME-04).
+/// Bonus symbol (ME-04).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bonus {
     /// Value in total bets.
     Value(u32),
     /// Special win in total bets, 0 until revealed (ME-05).
     Mystery(u32),
-    /// Multiplier of every other Bonus symbol, 0 until drawn (ME-06).
+    /// Multiplier of the other Bonus symbols, 0 until drawn (ME-06).
     Multiplying(u32),
 }
 
@@ -49,7 +47,7 @@ impl Bonus {
     }
 }
 
-/// Window with the contents of its Bonus symbols.
+/// Window with its Bonus symbols.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Board {
     symbols: [u8; CELLS],
@@ -58,13 +56,13 @@ pub struct Board {
 }
 
 impl Board {
-    /// Returns whether all positions hold Bonus symbols.
+    /// Returns whether all positions are held.
     #[must_use]
     pub fn full(&self) -> bool {
         self.count == CELLS
     }
 
-    /// Number of held Bonus symbols.
+    /// Returns the number of Bonus symbols.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
@@ -75,12 +73,11 @@ impl Board {
         self.count += 1;
     }
 
-    /// Marks of all Bonus symbols, in reading order.
     fn marks(&self) -> impl Iterator<Item = Mark> {
         READING.into_iter().filter_map(|cell| self.held[cell].map(|bonus| bonus.mark(cell)))
     }
 
-    /// Appends it to the outcome as a window of the feature.
+    /// Appends a window of the feature.
     fn show(&self, multiplier: u32, out: &mut Outcome) {
         let mut cells = [0; CELLS_MAX];
         cells[..CELLS].copy_from_slice(&self.symbols);
@@ -106,32 +103,32 @@ impl Board {
 /// Rules of the feature.
 #[derive(Clone, Debug)]
 pub struct HoldAndWin {
-    /// Index of the Bonus symbol.
+    /// Bonus symbol index.
     pub symbol: u8,
-    /// Number of Bonus symbols that starts it.
+    /// Bonus symbols that start it.
     pub needs: u8,
-    /// Initial respins, restored by every new Bonus symbol.
+    /// Initial respins, restored by each new Bonus symbol.
     pub respins: u8,
-    /// Strip of each position.
+    /// Strip of a position.
     pub strip: Vec<u8>,
-    /// Contents of Bonus symbols on the outer reels.
+    /// Contents on outer reels.
     pub outer: Weights<Bonus>,
-    /// Contents of Bonus symbols on the middle reel.
+    /// Contents on the middle reel.
     pub middle: Weights<Bonus>,
-    /// Values that functions turn into.
+    /// Values of functions.
     pub values: Weights<u32>,
-    /// Special wins of a Mystery, in total bets.
+    /// Special wins in total bets.
     pub mysteries: Weights<u32>,
     /// Highest special win.
     pub grand: u32,
-    /// Factors of a Multiplying Bonus.
+    /// Factors.
     pub factors: Weights<u32>,
-    /// Factors allowed with a GRAND.
+    /// Factors with a GRAND.
     pub factors_beside_grand: Weights<u32>,
 }
 
 impl HoldAndWin {
-    /// Draws and marks the contents of the latest window's Bonus symbols. Returns whether the feature starts.
+    /// Draws the Bonus symbols. Returns whether the feature starts.
     pub fn land(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> bool {
         *board = Board::default();
         let Some(spin) = out.spins.last_mut() else { return false };
@@ -152,8 +149,7 @@ impl HoldAndWin {
         spin.bonus
     }
 
-    /// Plays the feature and appends its windows: one per respin (at most 27), and two if functions apply. Returns the win in total
-    /// bets.
+    /// Plays the feature, at most 29 windows. Returns the win in total bets.
     pub fn play(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> u64 {
         let mut respins = self.respins;
         while respins > 0 && !board.full() {
@@ -170,13 +166,12 @@ impl HoldAndWin {
         won * u64::from(FULL_SCREEN)
     }
 
-    /// Draws the content of a Bonus symbol landing on a cell.
     #[inline]
     fn carried(&self, cell: usize, draws: &mut Draws) -> Bonus {
         if cell / ROWS == MULTIPLYING_REEL { self.middle.draw(draws) } else { self.outer.draw(draws) }
     }
 
-    /// Spins every position without a Bonus symbol. Returns whether a new one landed.
+    /// Returns whether a Bonus symbol landed.
     fn respin(&self, board: &mut Board, draws: &mut Draws) -> bool {
         let before = board.count;
         let stops = u32::try_from(self.strip.len()).unwrap_or(u32::MAX);
@@ -193,7 +188,7 @@ impl HoldAndWin {
         board.count > before
     }
 
-    /// Applies the functions and turns them into values. Returns the pay of all Bonus symbols in total bets.
+    /// Applies the functions. Returns the pay in total bets.
     fn end(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> u64 {
         let mut grand = false;
         let (mut paid, mut factor, mut functions) = (0u64, 1u64, false);
@@ -227,7 +222,7 @@ impl HoldAndWin {
         paid * factor + turned
     }
 
-    /// Turns each function into a value. Returns their sum.
+    /// Turns functions into values. Returns their sum.
     fn turn(&self, board: &mut Board, draws: &mut Draws) -> u64 {
         let mut turned = 0;
         for cell in READING {
@@ -241,13 +236,13 @@ impl HoldAndWin {
     }
 }
 
-/// Index into a step's wins or marks: at most 30 windows of 15 marks.
+/// At most 30 windows of 15 marks.
 #[allow(clippy::cast_possible_truncation)]
 const fn index(of: usize) -> u32 {
     of as u32
 }
 
-/// Cell, reel or row number: at most 15.
+/// At most 15.
 #[allow(clippy::cast_possible_truncation)]
 const fn small(of: usize) -> u8 {
     of as u8

@@ -1,5 +1,4 @@
-//! Coin ladders: coin values offered by game and currency (PL-35, DM-19, DM-25). They are not part of a model, as a round records
-//! its coin value.
+//! Coin values by game and currency (PL-35, DM-19, DM-25).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -11,33 +10,30 @@ use crate::parts::file::{micros, parse};
 const COINS_MAX: usize = 40;
 const STANDARD: &str = include_str!("../../games/ladders.toml");
 
-/// Ladder as written.
+/// Written ladder.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LadderData {
-    /// Coin values in the major unit, ascending decimals separated by spaces.
+    /// Ascending decimals, separated by spaces.
     pub coin_values: String,
-    /// Initial coin value.
+    /// Default coin value.
     pub default: String,
 }
 
-/// Ladders as written, by game and currency.
+/// Written ladders by game and currency.
 pub type LaddersData = BTreeMap<String, BTreeMap<String, LadderData>>;
 
-/// Coin values offered by a game in a currency.
+/// Coin values of a game in a currency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ladder {
-    /// Coin values in millionths of the major unit, ascending.
+    /// Millionths of the major unit, ascending.
     pub coins_micros: Vec<u64>,
-    /// Initial coin value.
+    /// Default coin value.
     pub default_micros: u64,
 }
 
 impl Ladder {
     /// Parses a ladder.
-    ///
-    /// # Errors
-    /// Fault, for people.
     pub(crate) fn of(data: &LadderData) -> Result<Self, &'static str> {
         let micros = |text: &str| micros("ladder", text).map_err(|_| "a coin value is not a decimal");
         let coins_micros = data.coin_values.split_whitespace().map(micros).collect::<Result<Vec<_>, _>>()?;
@@ -55,11 +51,9 @@ impl Ladder {
     }
 }
 
-/// Standard ladders as written.
 pub(crate) static STANDARD_DATA: LazyLock<LaddersData> =
-    LazyLock::new(|| parse(STANDARD).expect("the embedded ladders parse: a test loads them"));
+    LazyLock::new(|| parse(STANDARD).expect("the embedded ladders are valid: a test loads them"));
 
-/// Coin values of a game in EUR, from the standard ladders.
 pub(crate) fn in_eur(game: &str) -> Option<Vec<u64>> {
     Ladder::of(STANDARD_DATA.get(game)?.get("EUR")?).ok().map(|ladder| ladder.coins_micros)
 }

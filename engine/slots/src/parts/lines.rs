@@ -1,24 +1,23 @@
-//! Paylines: wins from left to right, the highest per line (BW-01, BW-03).
+//! Paylines: the highest win per line, from left to right (BW-01, BW-03).
 //!
-//! Most windows win nothing, so the evaluator first finds the winning lines of all symbols at once. Each reel, stop and symbol has
-//! a bit mask of the lines with that symbol (or a wild); the intersection of the first three reels' masks are the lines with three
-//! of a kind. Only those are read cell by cell. About 10 ns per window.
+//! Bit masks give the lines with a symbol (or a wild) per reel and stop. Their intersection yields the few winning
+//! lines, which are read cell by cell. About 10 ns per window.
 
 use crate::parts::file::ModelError;
 use crate::parts::reels::{Column, REELS, Reels, StopsAt};
 
-/// Maximum number of symbols per game.
+/// Maximum symbols.
 pub const SYMBOLS_MAX: usize = 16;
-/// Maximum number of paylines: the bits of a [`LineMask`].
+/// Maximum paylines.
 pub const LINES_MAX: usize = 64;
 
-/// Highest pay of a combination. With [`crate::parts::reels::CYCLE_MAX`] it keeps sums of coins over a full cycle within 64 bits.
+/// Highest pay; keeps sums over a cycle within 64 bits.
 pub const PAYS_MAX: u64 = 1_000_000;
 
-/// Set of lines, the first in the lowest bit.
+/// Set of lines; bit 0 is the first.
 pub type LineMask = u64;
 
-/// Pays of 0, 1, ... 5 of each symbol, times the coins per line.
+/// Pays of 0 to 5 of each symbol, times coins per line.
 pub type LinePays = [[u64; REELS + 1]; SYMBOLS_MAX];
 
 /// Win on a line.
@@ -28,30 +27,26 @@ pub struct LineWin {
     pub symbol: u8,
     /// Number of symbols.
     pub count: u8,
-    /// Pay, times the coins per line.
+    /// Pay times coins per line.
     pub pays: u64,
 }
 
-/// Compiled paylines of a game.
+/// Compiled paylines.
 #[derive(Clone, Debug)]
 pub struct Lines {
     rows: Vec<[u8; REELS]>,
     pays: LinePays,
     wild: u8,
-    /// Symbols substituted by wilds, the wild included.
+    /// Symbols substituted by wilds, and the wild.
     on_lines: [bool; SYMBOLS_MAX],
     /// Lines with the symbol or a wild, by reel, stop and symbol.
     masks: [Vec<[LineMask; SYMBOLS_MAX]>; REELS],
-    /// All lines for symbols that pay from two of a kind, no line for others.
+    /// All lines if the symbol pays from two, else none.
     two_pay: [LineMask; SYMBOLS_MAX],
 }
 
 impl Lines {
-    /// Compiles the lines for these reels. `on_lines` are the symbols that pay on lines.
-    ///
-    /// # Errors
-    /// No line, too many lines, a row outside the window, or pays that are too high or not ascending from two or three of a kind,
-    /// because winning lines are found by their first three reels.
+    /// Compiles the lines. Fails on a row outside the window, and on pays not ascending from two or three of a kind.
     pub fn new(
         reels: &Reels,
         rows: Vec<[u8; REELS]>,
@@ -70,7 +65,7 @@ impl Lines {
             let pays_on_lines =
                 on_lines[symbol] && pays[1] == 0 && pays[3] > 0 && pays[5] <= PAYS_MAX && pays.is_sorted();
             if !pays_on_lines && (on_lines[symbol] || pays.iter().any(|&p| p > 0)) {
-                return bad(format!("the pays {pays:?} of symbol {symbol}"));
+                return bad(format!("invalid pays {pays:?} of symbol {symbol}"));
             }
         }
         let masks = std::array::from_fn(|reel| {
@@ -81,19 +76,19 @@ impl Lines {
         Ok(Self { rows, pays, wild, on_lines, masks, two_pay })
     }
 
-    /// Row of each line on every reel.
+    /// Returns the rows of each line.
     #[must_use]
     pub fn rows(&self) -> &[[u8; REELS]] {
         &self.rows
     }
 
-    /// Pays of each symbol on a line.
+    /// Pays of each symbol.
     #[must_use]
     pub fn pays(&self) -> &LinePays {
         &self.pays
     }
 
-    /// Index of the wild.
+    /// Returns the Wild's index.
     #[must_use]
     pub fn wild(&self) -> u8 {
         self.wild
@@ -105,14 +100,14 @@ impl Lines {
         self.on_lines[usize::from(symbol)]
     }
 
-    /// Mask of the first `lines` lines.
+    /// Returns the mask of the first `lines` lines.
     #[inline]
     #[must_use]
     pub fn first(lines: u32) -> LineMask {
         LineMask::MAX.checked_shr((LineMask::BITS).saturating_sub(lines)).unwrap_or(0)
     }
 
-    /// Winning lines among `played`.
+    /// Returns the winning lines among `played`.
     #[inline]
     #[must_use]
     pub fn winners(&self, stops: &StopsAt, played: LineMask) -> LineMask {
@@ -126,7 +121,7 @@ impl Lines {
         any & played
     }
 
-    /// Highest win of a line; above 0 exactly for [`Lines::winners`].
+    /// Returns the highest win; 0 except for [`Lines::winners`].
     #[inline]
     #[must_use]
     pub fn best(&self, line: usize, window: &[Column; REELS]) -> LineWin {
@@ -149,7 +144,7 @@ impl Lines {
         if of_wilds.pays > of_symbol.pays { of_wilds } else { of_symbol }
     }
 
-    #[allow(clippy::cast_possible_truncation)] // A count is at most REELS.
+    #[allow(clippy::cast_possible_truncation)] // At most REELS.
     #[inline]
     fn win(&self, symbol: u8, count: usize) -> LineWin {
         LineWin { symbol, count: count as u8, pays: self.pays[usize::from(symbol)][count] }

@@ -1,4 +1,4 @@
-//! Parts of games: data file sections and round mechanics. Depends on [`crate::contract`] only.
+//! Data file sections and round mechanics.
 
 pub mod collection;
 pub mod data;

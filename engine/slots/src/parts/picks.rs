@@ -1,8 +1,5 @@
-//! Picks of hidden amounts: a run of one symbol from the first reel on a line starts a pick of as many objects as the run is long
-//! (NP-09 to NP-12).
-//!
-//! All objects' values are drawn when the pick starts, so a choice changes none of them and a replay shows the same. Runs are found
-//! by masks, as in [`crate::parts::lines`]; nothing substitutes the symbol.
+//! Picks of hidden amounts: a run of one symbol starts a pick of as many objects (NP-09 to NP-12). All values are drawn
+//! before the choice.
 
 use serde::Deserialize;
 
@@ -12,12 +9,12 @@ use crate::parts::file::ModelError;
 use crate::parts::lines::LineMask;
 use crate::parts::reels::{REELS, Reels};
 
-/// Symbols from the first reel that start a pick (NP-09).
+/// Minimum run (NP-09).
 pub const NEEDS: u8 = 3;
-/// Maximum number of objects to choose from.
+/// Maximum objects on offer.
 pub const OBJECTS_MAX: usize = 16;
 
-/// Finds lines that start with a run of one symbol.
+/// Finder of runs of a symbol, without substitution.
 #[derive(Clone, Debug)]
 pub struct LineRuns {
     /// Lines with the symbol, by reel and stop.
@@ -25,7 +22,7 @@ pub struct LineRuns {
 }
 
 impl LineRuns {
-    /// Compiles the runs of `symbol` on these lines.
+    /// Compiles the runs of `symbol`.
     #[must_use]
     pub fn new(reels: &Reels, rows: &[[u8; REELS]], symbol: u8) -> Self {
         let masks = std::array::from_fn(|reel| {
@@ -40,8 +37,7 @@ impl LineRuns {
         Self { masks }
     }
 
-    /// Upper bound of the objects picked in one window. Combines every pick-starting window of the first three reels with the
-    /// longest continuations on the other two; exact if a line's run is the only one.
+    /// Bounds the objects picked per window.
     #[must_use]
     pub fn picks_max(&self) -> u64 {
         let masks = |reel: usize| {
@@ -63,7 +59,7 @@ impl LineRuns {
         threes.map(picks).max().unwrap_or(0)
     }
 
-    /// Lengths of the runs of at least [`NEEDS`] at these stops on the played lines, in line order.
+    /// Returns run lengths of at least [`NEEDS`].
     #[inline]
     pub fn at(&self, stops: &[u16], played: LineMask) -> impl Iterator<Item = u8> + use<> {
         let mut on = [0; REELS];
@@ -82,18 +78,18 @@ impl LineRuns {
     }
 }
 
-/// Objects as listed in a data file.
+/// Objects of a data file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PicksData {
-    /// Number of objects to choose from.
+    /// Objects on offer.
     pub objects: u8,
-    /// Upper bound of the sum of all picked objects, times the coins per line.
+    /// Upper bound of all picks, times coins per line.
     pub max_coins: u64,
     /// Scope of `max_coins`.
     #[serde(default)]
     pub max_coins_of: MaxOf,
-    /// Possible values of an object.
+    /// Values of an object.
     pub amounts: Vec<AmountData>,
 }
 
@@ -101,20 +97,20 @@ pub struct PicksData {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MaxOf {
-    /// Picks of one line, as in version 1.0.
+    /// One line (version 1.0).
     #[default]
     Line,
-    /// Picks of all lines of a spin.
+    /// All lines of a spin.
     Spin,
 }
 
-/// Possible value of an object.
+/// Value of an object.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AmountData {
-    /// Value, times the coins per line.
+    /// Value times coins per line.
     pub coins: u64,
-    /// Weight among all amounts.
+    /// Weight.
     pub weight: u64,
 }
 
@@ -128,10 +124,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Compiles the objects.
-    ///
-    /// # Errors
-    /// Too few or too many objects, weights that are missing or too large, or [`REELS`] highest amounts above `max_coins` (NP-11).
+    /// Compiles the objects. Fails if [`REELS`] highest amounts exceed `max_coins` (NP-11).
     pub fn new(data: &PicksData) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("treasure", what);
         if !(REELS..=OBJECTS_MAX).contains(&usize::from(data.objects)) {
@@ -147,31 +140,31 @@ impl Objects {
         Ok(Self { count: data.objects, amounts, total, max_coins: data.max_coins })
     }
 
-    /// Number of objects to choose from.
+    /// Returns the number of objects on offer.
     #[must_use]
     pub fn count(&self) -> u8 {
         self.count
     }
 
-    /// Amounts with weights.
+    /// Returns the amounts with weights.
     #[must_use]
     pub fn amounts(&self) -> &[(u64, u64)] {
         &self.amounts
     }
 
-    /// Highest win of a pick, times the coins per line.
+    /// Returns the highest win of a pick, times coins per line.
     #[must_use]
     pub fn max_coins(&self) -> u64 {
         self.max_coins
     }
 
-    /// Highest amount of an object.
+    /// Returns the highest amount.
     #[must_use]
     pub fn highest(&self) -> u64 {
         self.amounts.iter().map(|(coins, _)| *coins).max().unwrap_or(0)
     }
 
-    /// Draws an amount for each object, for a pick of `needs` objects.
+    /// Draws the amounts for a pick of `needs`.
     pub fn hide(&self, needs: u8, coins_per_line: u64, draws: &mut Draws) -> Pick {
         let mut hidden = [0; OBJECTS_MAX];
         for coins in hidden.iter_mut().take(usize::from(self.count)) {
@@ -188,11 +181,11 @@ impl Objects {
                 Some(rest) => place = rest,
             }
         }
-        0 // Unreachable: the place is below the sum of the weights.
+        0 // Unreachable: `place` is below the total.
     }
 }
 
-/// Pick in progress with fixed hidden amounts.
+/// Pick with fixed amounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pick {
     offer: PickOffer,
@@ -200,18 +193,18 @@ pub struct Pick {
 }
 
 impl Pick {
-    /// Pick awaited from the player.
+    /// Returns the awaited pick.
     #[must_use]
     pub fn offer(&self) -> PickOffer {
         self.offer
     }
 
-    /// Values of the picked objects, in picking order.
+    /// Returns picked values in picking order.
     pub fn reveal(&self, picked: &[u8]) -> impl Iterator<Item = Reveal> {
         picked.iter().map(|&object| self.held(object))
     }
 
-    /// Values of the other objects, by number.
+    /// Returns the other values by number.
     pub fn unopened(&self, picked: &[u8]) -> impl Iterator<Item = Reveal> {
         (0..self.offer.of).filter(|object| !picked.contains(object)).map(|object| self.held(object))
     }

@@ -1,14 +1,14 @@
-//! Windows with cells that don't come from strips: randomly placed wilds, individually drawn cells (WF-07 to WF-13).
+//! Windows with cells that don't come from strips (WF-07 to WF-13).
 
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{CELLS_MAX, Outcome, Spin, SpinKind, Stops, Win, WinKind};
 use crate::parts::reels::{Column, REELS};
 use crate::parts::windows::{LineBet, Windows};
 
-/// Columns of all reels, from the left.
+/// Columns from the left.
 pub type Window = [Column; REELS];
 
-/// Draws `n` different numbers below `of` into `into`, each set equally likely; returns the number drawn, at most `of`.
+/// Draws `n` different numbers below `of`. Returns their count, at most `of`.
 pub fn distinct<const MAX: usize>(n: usize, of: usize, draws: &mut Draws, into: &mut [u8; MAX]) -> usize {
     let of = of.min(MAX);
     let n = n.min(of);
@@ -22,20 +22,20 @@ pub fn distinct<const MAX: usize>(n: usize, of: usize, draws: &mut Draws, into: 
     n
 }
 
-/// Presentation of a placed window.
+/// Placed window.
 pub struct Placed {
-    /// Kind of spin.
+    /// Kind.
     pub kind: SpinKind,
     /// Multiplier of its wins.
     pub multiplier: u64,
-    /// Reel stops; empty if every cell was drawn.
+    /// Stops; empty if every cell was drawn.
     pub stops: Stops,
-    /// Start of its marks in [`Outcome::marks`].
+    /// First mark in [`Outcome::marks`].
     pub marks_from: usize,
 }
 
 impl Windows {
-    /// Appends a window and its multiplied line wins. Returns the coins won.
+    /// Appends a window. Returns coins won.
     pub fn show_placed(&self, bet: &LineBet, window: &Window, placed: &Placed, out: &mut Outcome) -> u64 {
         let wins_from = out.wins.len();
         let mut coins = 0;
@@ -71,7 +71,7 @@ impl Windows {
     }
 }
 
-/// Index into a step's wins and marks: at most 200 windows of 64.
+/// At most 200 windows of 64.
 #[allow(clippy::cast_possible_truncation)]
 const fn index(of: usize) -> u32 {
     of as u32

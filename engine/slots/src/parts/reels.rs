@@ -1,25 +1,23 @@
-//! Five reels and their window.
-//!
-//! A strip is a ring; a stop is the strip position in the window's top row. Stops are equally likely (PL-14): one unbiased draw per
-//! reel, from the left.
+//! Five reels. A strip is a ring; a stop is the position in the top row. Stops are equally likely (PL-14), one draw per
+//! reel from the left.
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
 
-/// Number of reels.
+/// Reels.
 pub const REELS: usize = 5;
-/// Maximum rows of a window.
+/// Maximum rows.
 pub const ROWS_MAX: usize = 4;
-/// Maximum stops per strip; fits the outcome's 16 bits.
+/// Maximum stops per strip.
 pub const STOPS_MAX: usize = 1024;
 
-/// Maximum number of stop combinations.
+/// Maximum stop combinations.
 pub const CYCLE_MAX: u64 = 1 << 36;
 
 /// Stop per reel.
 pub type StopsAt = [usize; REELS];
 
-/// Symbols of a reel at one stop, from the top.
+/// Symbols of a reel at a stop, from the top.
 pub type Column = [u8; ROWS_MAX];
 
 /// Reels of a game.
@@ -31,10 +29,7 @@ pub struct Reels {
 }
 
 impl Reels {
-    /// Compiles the strips for a window of `rows` rows.
-    ///
-    /// # Errors
-    /// Not five strips, a strip shorter than the window or longer than [`STOPS_MAX`], or more than [`CYCLE_MAX`] combinations.
+    /// Compiles the strips. Fails on a wrong number or length.
     pub fn new(strips: &[Vec<u8>], rows: usize) -> Result<Self, ModelError> {
         let bad = |what: String| ModelError::part("reels", what);
         let strips: &[Vec<u8>; REELS] =
@@ -45,7 +40,7 @@ impl Reels {
         let mut lengths = [0; REELS];
         for (length, strip) in lengths.iter_mut().zip(strips) {
             if strip.len() < rows || strip.len() > STOPS_MAX {
-                return Err(bad(format!("a strip of {} stops", strip.len())));
+                return Err(bad(format!("invalid strip length: {} stops", strip.len())));
             }
             *length = u32::try_from(strip.len()).map_err(|e| bad(e.to_string()))?;
         }
@@ -58,25 +53,25 @@ impl Reels {
         Ok(reels)
     }
 
-    /// Rows of the window.
+    /// Returns the rows per window.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Stops per reel.
+    /// Returns the number of stops per reel.
     #[must_use]
     pub fn lengths(&self) -> [u32; REELS] {
         self.lengths
     }
 
-    /// Number of stop combinations.
+    /// Returns the number of stop combinations.
     #[must_use]
     pub fn cycle(&self) -> u64 {
         self.lengths.iter().map(|&n| u64::from(n)).product()
     }
 
-    /// Draws a stop per reel, from the left.
+    /// Draws a stop per reel.
     #[inline]
     pub fn spin(&self, draws: &mut Draws) -> StopsAt {
         let mut stops = [0; REELS];
@@ -86,14 +81,14 @@ impl Reels {
         stops
     }
 
-    /// Column of a reel at a stop; rows beyond the window's are 0.
+    /// Returns a column; rows beyond the window are 0.
     #[inline]
     #[must_use]
     pub fn column(&self, reel: usize, stop: usize) -> Column {
         self.columns[reel][stop]
     }
 
-    /// Columns of all reels.
+    /// Returns the columns of all reels.
     #[inline]
     #[must_use]
     pub fn window(&self, stops: &StopsAt) -> [Column; REELS] {
@@ -104,19 +99,19 @@ impl Reels {
         window
     }
 
-    /// Columns of a reel by stop.
+    /// Returns a reel's columns by stop.
     #[must_use]
     pub fn columns(&self, reel: usize) -> &[Column] {
         &self.columns[reel]
     }
 
-    /// Symbols of each strip, from its first stop downwards.
+    /// Returns the symbols per strip.
     #[must_use]
     pub fn strips(&self) -> Vec<Vec<u8>> {
         self.columns.iter().map(|columns| columns.iter().map(|column| column[0]).collect()).collect()
     }
 
-    /// Stop combination at a position of the full cycle; the rightmost reel turns fastest.
+    /// Returns the stops at a cycle position; the rightmost reel turns fastest.
     #[must_use]
     pub fn stops_at(&self, place: u64) -> StopsAt {
         let mut rest = place;

@@ -1,4 +1,4 @@
-//! Symbols that count anywhere in the window: scatters and bonus symbols (BW-04, BW-06).
+//! Symbols that count anywhere: scatters and bonus symbols (BW-04, BW-06).
 
 use crate::contract::info::SymbolRole;
 use crate::parts::data::{self, SymbolData};
@@ -6,17 +6,14 @@ use crate::parts::file::ModelError;
 use crate::parts::lines::PAYS_MAX;
 use crate::parts::reels::{REELS, Reels, StopsAt};
 
-/// Counter of one symbol, shown at most once per reel.
+/// Counter of a symbol.
 #[derive(Clone, Debug)]
 pub struct Counter {
     shows: [Vec<u8>; REELS],
 }
 
 impl Counter {
-    /// Creates a counter of `symbol`.
-    ///
-    /// # Errors
-    /// Two of the symbol can show on one reel.
+    /// Creates a counter. Fails if a reel can show the symbol twice.
     pub fn new(reels: &Reels, symbol: u8) -> Result<Self, ModelError> {
         let shows = std::array::from_fn(|reel| {
             let columns = reels.columns(reel).iter();
@@ -29,7 +26,7 @@ impl Counter {
         Ok(Self { shows })
     }
 
-    /// Number of symbols shown at these stops.
+    /// Counts the symbol at these stops.
     #[inline]
     #[must_use]
     pub fn count(&self, stops: &StopsAt) -> u8 {
@@ -43,24 +40,21 @@ impl Counter {
     }
 }
 
-/// Counts, pays and awards of scatters.
+/// Scatters.
 #[derive(Clone, Debug)]
 pub struct Scatters {
     /// Symbol index.
     pub symbol: u8,
     /// Counter of the symbol.
     pub counter: Counter,
-    /// Pays of 0, 1, ... 5, times the total bet.
+    /// Pays of 0 to 5, times the total bet.
     pub pays: [u64; REELS + 1],
-    /// Free spins for 0, 1, ... 5.
+    /// Free spins for 0 to 5.
     pub free_spins: [u32; REELS + 1],
 }
 
 impl Scatters {
-    /// Compiles the only scatter of these symbols.
-    ///
-    /// # Errors
-    /// No or several scatters, too long tables, a pay above [`PAYS_MAX`], or two scatters shown on one reel.
+    /// Compiles the scatter. Fails unless there is exactly one, at most once per reel.
     pub fn new(symbols: &[SymbolData], reels: &Reels) -> Result<Self, ModelError> {
         let symbol = data::only(symbols, SymbolRole::Scatter)?;
         let of = &symbols[usize::from(symbol)];

@@ -1,37 +1,35 @@
-//! Wins on ways: the same symbol on adjacent reels from the leftmost, times the product of its counts (DM-02, DM-03).
-//!
-//! A column's symbol counts are one word with four bits per symbol. The intersection of three words gives the symbols on the first
-//! three reels; only those are followed further. About 10 ns per window of any height.
+//! Wins on ways: a symbol on adjacent reels, times the product of its counts (DM-02, DM-03). A column's counts are one
+//! word with four bits per symbol. About 10 ns per window.
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
 use crate::parts::lines::PAYS_MAX;
 use crate::parts::reels::{REELS, STOPS_MAX, StopsAt};
 
-/// Maximum number of symbols that pay on ways: groups of four bits per word. Others aren't counted.
+/// Maximum paying symbols; others aren't counted.
 pub const WAYS_SYMBOLS_MAX: usize = 16;
-/// Maximum rows of a window.
+/// Maximum rows.
 pub const WAYS_ROWS_MAX: usize = 7;
 
 /// Lowest bit of each symbol.
 const LOWEST: u64 = 0x1111_1111_1111_1111;
 
-/// Pays of 0, 1, ... 5 of each symbol on one way, in coins.
+/// Pays of 0 to 5 of each symbol per way, in coins.
 pub type WaysPays = [[u64; REELS + 1]; WAYS_SYMBOLS_MAX];
 
-/// Counts per symbol of a column: at most seven, four bits each.
+/// Counts per symbol: four bits each, at most seven.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts(u64);
 
 impl Counts {
-    /// Increments a symbol's count; ignores symbols from [`WAYS_SYMBOLS_MAX`].
+    /// Increments a count; ignores symbols from [`WAYS_SYMBOLS_MAX`].
     #[inline]
     #[must_use]
     pub fn with(self, symbol: u8) -> Self {
         Self(self.0.wrapping_add(1u64.checked_shl(4 * u32::from(symbol)).unwrap_or(0)))
     }
 
-    /// Count of a symbol.
+    /// Returns a count.
     #[inline]
     #[must_use]
     #[allow(clippy::cast_possible_truncation)]
@@ -39,57 +37,54 @@ impl Counts {
         (self.0.checked_shr(4 * u32::from(symbol)).unwrap_or(0) & 15) as u8
     }
 
-    /// Lowest bit of every symbol with a count above 0.
+    /// Returns the lowest bit of every symbol present.
     #[inline]
     fn there(self) -> u64 {
         (self.0 | self.0 >> 1 | self.0 >> 2 | self.0 >> 3) & LOWEST
     }
 }
 
-/// Win of a symbol on ways.
+/// Win on ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaysWin {
     /// Symbol index.
     pub symbol: u8,
-    /// Number of reels.
+    /// Reels.
     pub count: u8,
     /// Product of the counts.
     pub ways: u32,
-    /// Coins: pay times ways.
+    /// Pay times ways.
     pub coins: u64,
 }
 
-/// Paytable of a ways game.
+/// Ways paytable.
 #[derive(Clone, Debug)]
 pub struct Ways {
     pays: WaysPays,
-    /// Lowest bit of the symbols that pay from two reels.
+    /// Lowest bit of symbols that pay from two reels.
     from_two: u64,
 }
 
 impl Ways {
-    /// Checks and compiles the paytable.
-    ///
-    /// # Errors
-    /// Pays of a symbol that don't begin at two or three reels, aren't ascending, or are too high.
+    /// Compiles the paytable. Fails if pays don't start at two or three reels or aren't ascending.
     pub fn new(pays: WaysPays) -> Result<Self, ModelError> {
         let mut from_two = 0;
         for (symbol, pays) in pays.iter().enumerate().filter(|(_, pays)| pays.iter().any(|&pay| pay > 0)) {
             if pays[1] > 0 || pays[3] == 0 || pays[REELS] > PAYS_MAX || !pays.is_sorted() {
-                return Err(ModelError::part("ways", format!("the pays {pays:?} of symbol {symbol}")));
+                return Err(ModelError::part("ways", format!("invalid pays {pays:?} of symbol {symbol}")));
             }
             from_two |= u64::from(pays[2] > 0) << (4 * symbol);
         }
         Ok(Self { pays, from_two })
     }
 
-    /// Pays of each symbol on one way.
+    /// Pays per way.
     #[must_use]
     pub fn pays(&self) -> &WaysPays {
         &self.pays
     }
 
-    /// Calls `win` for each symbol's win in a window, in symbol order.
+    /// Calls `win` for each win, in symbol order.
     #[inline]
     pub fn evaluate(&self, counts: &[Counts; REELS], mut win: impl FnMut(WaysWin)) {
         let mut running = counts[0].there() & counts[1].there() & (counts[2].there() | self.from_two);
@@ -110,7 +105,7 @@ impl Ways {
     }
 }
 
-/// Symbols of a reel at one stop, with counts.
+/// Column with counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaysColumn {
     /// Cells from the top; 0 below the window.
@@ -119,7 +114,7 @@ pub struct WaysColumn {
     pub counts: Counts,
 }
 
-/// Five reels of a ways game, compiled for a window.
+/// Five reels of a ways game.
 #[derive(Clone, Debug)]
 pub struct WaysReels {
     rows: usize,
@@ -128,10 +123,7 @@ pub struct WaysReels {
 }
 
 impl WaysReels {
-    /// Compiles the strips for a window of `rows` rows.
-    ///
-    /// # Errors
-    /// Not five strips, or a strip shorter than the window or longer than [`STOPS_MAX`].
+    /// Compiles the strips. Fails on a wrong number or length.
     pub fn new(strips: &[Vec<u8>], rows: usize) -> Result<Self, ModelError> {
         let bad = |what: String| ModelError::part("reels", what);
         let strips: &[Vec<u8>; REELS] =
@@ -140,26 +132,26 @@ impl WaysReels {
             return Err(bad(format!("{rows} rows")));
         }
         if let Some(strip) = strips.iter().find(|strip| strip.len() < rows || strip.len() > STOPS_MAX) {
-            return Err(bad(format!("a strip of {} stops", strip.len())));
+            return Err(bad(format!("invalid strip length: {} stops", strip.len())));
         }
         let columns = strips.each_ref().map(|strip| (0..strip.len()).map(|stop| column(strip, stop, rows)).collect());
         let lengths = strips.each_ref().map(|strip| u32::try_from(strip.len()).unwrap_or(u32::MAX));
         Ok(Self { rows, columns, lengths })
     }
 
-    /// Rows of the window.
+    /// Returns the rows per window.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Columns of a reel by stop.
+    /// Returns a reel's columns by stop.
     #[must_use]
     pub fn columns(&self, reel: usize) -> &[WaysColumn] {
         &self.columns[reel]
     }
 
-    /// Draws a stop per reel, from the left.
+    /// Draws a stop per reel.
     #[inline]
     pub fn spin(&self, draws: &mut Draws) -> StopsAt {
         let mut stops = [0; REELS];
@@ -169,7 +161,7 @@ impl WaysReels {
         stops
     }
 
-    /// Columns of all reels.
+    /// Returns the columns of all reels.
     #[inline]
     #[must_use]
     pub fn window(&self, stops: &StopsAt) -> [WaysColumn; REELS] {

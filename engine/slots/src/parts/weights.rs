@@ -1,4 +1,4 @@
-//! Weighted choice: one unbiased draw and a linear search.
+//! Weighted choice by linear search.
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
@@ -11,10 +11,7 @@ pub struct Weights<T> {
 }
 
 impl<T: Copy> Weights<T> {
-    /// Creates a table for a part of a data file.
-    ///
-    /// # Errors
-    /// No weight above 0, or a sum above 32 bits.
+    /// Creates a table. Fails without a weight above 0, and on a sum above 32 bits.
     pub fn new(part: &'static str, items: Vec<(T, u32)>) -> Result<Self, ModelError> {
         let total = items.iter().try_fold(0u32, |sum, item| sum.checked_add(item.1));
         match total {
@@ -37,13 +34,13 @@ impl<T: Copy> Weights<T> {
         self.items[0].0
     }
 
-    /// Items with weights.
+    /// Returns the items with weights.
     #[must_use]
     pub fn items(&self) -> &[(T, u32)] {
         &self.items
     }
 
-    /// Sum of the weights, above 0.
+    /// Returns the sum of weights, above 0.
     #[must_use]
     pub fn total(&self) -> u32 {
         self.total

@@ -1,8 +1,7 @@
-//! Bonus wheel: weighted prizes, with a jackpot weight proportional to the coins staked.
+//! Bonus wheel with a jackpot weight proportional to the coins staked (BW-15).
 //!
-//! The jackpot's chance must be proportional to the coins staked (BW-15) without changing the return without the jackpot. A trade
-//! does both exactly: per coin staked, a money prize `m` loses twice `jackpot_per_coin` of weight; half goes to the prize `2m`,
-//! half to the jackpot. Total weight and money are unchanged: `2 * m = 1 * 2m + 1 * 0`. With the pool closed nothing is traded.
+//! Per coin, a money prize `m` loses twice `jackpot_per_coin` of weight; half goes to the prize `2m`, half to the
+//! jackpot. Weight and money are unchanged: `2 * m = 1 * 2m + 1 * 0`. Nothing is traded with the pool closed.
 
 use crate::contract::draws::Draws;
 use crate::contract::info::PrizeInfo;
@@ -15,16 +14,13 @@ pub struct Wheel {
     prizes: Vec<(PrizeInfo, u64)>,
     total: u64,
     per_coin: u64,
-    /// Prize that loses weight (`gives`), and the prize of twice the money that gains half of it (`takes`).
+    /// Prizes `m` and `2m`.
     gives: usize,
     takes: usize,
 }
 
 impl Wheel {
-    /// Compiles a wheel for at most `coins_max` coins staked.
-    ///
-    /// # Errors
-    /// A prize of no or both kinds, no double of the lowest money prize, or too little weight to trade at `coins_max`.
+    /// Compiles a wheel. Fails without a double of the lowest money prize or enough weight to trade.
     pub fn new(data: &WheelData, coins_max: u64) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("wheel", what);
         let prizes = data.prizes.iter().map(prize).collect::<Result<Vec<_>, _>>()?;
@@ -46,7 +42,7 @@ impl Wheel {
         Ok(Self { prizes, total, per_coin: data.jackpot_per_coin, gives, takes })
     }
 
-    /// Draws a prize. `coins` are the coins staked, or 0 while the pool is closed.
+    /// Draws a prize at `coins` staked; 0 with the pool closed.
     #[inline]
     pub fn turn(&self, coins: u64, draws: &mut Draws) -> PrizeInfo {
         let mut place = draws.below_u64(self.total);
@@ -56,11 +52,11 @@ impl Wheel {
                 Some(rest) => place = rest,
             }
         }
-        // Unreachable: the weights sum to the total. The likeliest prize is the safe answer.
+        // Unreachable: the weights sum to the total.
         self.prizes[self.gives].0
     }
 
-    /// Prizes with weights at `coins` coins, the jackpot first; they always sum to [`Wheel::total`].
+    /// Returns prizes with weights at `coins` staked, the jackpot first. They sum to [`Wheel::total`].
     pub fn weights(&self, coins: u64) -> impl Iterator<Item = (PrizeInfo, u64)> {
         let jackpot = self.per_coin * coins;
         let traded = self.prizes.iter().enumerate().map(move |(place, &(prize, weight))| {
@@ -76,13 +72,13 @@ impl Wheel {
         std::iter::once((PrizeInfo::Jackpot, jackpot)).chain(traded)
     }
 
-    /// Sum of the weights.
+    /// Returns the sum of weights.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Weight moved to the jackpot per coin.
+    /// Returns the weight moved per coin.
     #[must_use]
     pub fn per_coin(&self) -> u64 {
         self.per_coin

@@ -1,4 +1,4 @@
-//! Windows of a line game: reels, paylines, and two kinds of symbols that count anywhere.
+//! Windows of a line game.
 
 use crate::contract::draws::Draws;
 use crate::contract::info::{PayRow, SymbolInfo, SymbolRole};
@@ -10,7 +10,7 @@ use crate::parts::reels::{Column, REELS, ROWS_MAX, Reels, StopsAt};
 use crate::parts::scatters::{Counter, Scatters};
 use crate::parts::worth::CoinWorth;
 
-/// Reels and evaluators of a window.
+/// Reels and evaluators.
 #[derive(Clone, Debug)]
 pub struct Windows {
     /// Reels.
@@ -21,34 +21,34 @@ pub struct Windows {
     pub scatters: Scatters,
     /// Counter of bonus symbols.
     pub bonus: Counter,
-    /// Number of bonus symbols that starts the bonus round.
+    /// Bonus symbols that start the bonus.
     pub bonus_needs: u8,
 }
 
-/// Counts of special symbols in a window.
+/// Counts of special symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Specials {
-    /// Number of scatters.
+    /// Scatters.
     pub scatters: u8,
-    /// Number of bonus symbols.
+    /// Bonus symbols.
     pub bonuses: u8,
 }
 
-/// Bet as used by window evaluation.
+/// Bet of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineBet {
     /// Active lines.
     pub lines: LineMask,
     /// Coins per line.
     pub coins_per_line: u64,
-    /// Total coins, multiplied by scatter wins.
+    /// Total coins.
     pub bet_coins: u64,
-    /// Worth of a coin.
+    /// Coin's worth.
     pub worth: CoinWorth,
 }
 
 impl LineBet {
-    /// Creates the bet of a stake that costs `bet_coins` coins.
+    /// Creates a bet of `bet_coins` coins.
     #[must_use]
     pub fn new(stake: &Stake, terms: &Terms, bet_coins: u64) -> Self {
         Self {
@@ -60,21 +60,21 @@ impl LineBet {
     }
 }
 
-/// Wins and started features of a window.
+/// Wins and features of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Coins won on lines, multiplied.
+    /// Multiplied line coins.
     pub line_coins: u64,
-    /// Coins won by scatters.
+    /// Scatter coins.
     pub scatter_coins: u64,
     /// Free spins awarded.
     pub free_spins_won: u32,
-    /// Whether the bonus round starts.
+    /// Whether the bonus starts.
     pub bonus: bool,
 }
 
 impl Shown {
-    /// Total coins won.
+    /// Returns total coins.
     #[inline]
     #[must_use]
     pub fn win_coins(&self) -> u64 {
@@ -83,12 +83,9 @@ impl Shown {
 }
 
 impl Windows {
-    /// Creates windows without symbols that count anywhere.
-    ///
-    /// # Errors
-    /// None for compiled reels.
+    /// Creates windows without scatters and bonus symbols.
     pub fn of_lines(reels: Reels, lines: Lines) -> Result<Self, crate::parts::file::ModelError> {
-        // No reel has this symbol index.
+        // No reel has this index.
         let nothing = u8::try_from(SYMBOLS_MAX).unwrap_or(u8::MAX);
         let counter = Counter::new(&reels, nothing)?;
         let scatters =
@@ -96,7 +93,7 @@ impl Windows {
         Ok(Self { reels, lines, scatters, bonus: counter, bonus_needs: u8::MAX })
     }
 
-    /// Spins the reels and appends the window with its wins, line wins multiplied.
+    /// Spins and appends the window with multiplied line wins.
     #[inline]
     pub fn spin(&self, bet: &LineBet, multiplier: u64, kind: SpinKind, draws: &mut Draws, out: &mut Outcome) -> Shown {
         let stops = self.reels.spin(draws);
@@ -133,7 +130,7 @@ impl Windows {
         shown
     }
 
-    /// Combinations that pay, award or start a feature, by symbol, highest count first.
+    /// Returns the paytable by symbol, highest count first.
     #[must_use]
     pub fn paytable(&self, symbols: &[SymbolInfo], bonus_needs: u8) -> Vec<PayRow> {
         let mut rows = Vec::new();
@@ -158,7 +155,7 @@ impl Windows {
     fn cells(&self, stops: &StopsAt) -> [u8; CELLS_MAX] {
         let mut cells = [0; CELLS_MAX];
         let rows = self.reels.rows();
-        // Each column is written with maximum height; the next one overwrites the excess.
+        // The next column overwrites the excess rows.
         for (reel, column) in self.reels.window(stops).iter().enumerate() {
             cells[reel * rows..][..ROWS_MAX].copy_from_slice(column);
         }
@@ -166,8 +163,7 @@ impl Windows {
         cells
     }
 
-    /// Evaluates a window: calls `line_win` for each win in line order and counts the special symbols. Players' spins, scan and
-    /// simulation all use this evaluator.
+    /// Calls `line_win` for each win in line order and counts special symbols. The production evaluator.
     #[inline]
     pub fn evaluate(&self, stops: &StopsAt, played: LineMask, mut line_win: impl FnMut(u8, LineWin)) -> Specials {
         let mut winners = self.lines.winners(stops, played);
@@ -192,13 +188,13 @@ pub(crate) fn stops_of(stops: &StopsAt) -> Stops {
     all
 }
 
-/// Index into a step's wins: at most 100 windows of 65 wins.
+/// At most 100 windows of 65 wins.
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) const fn index(of: usize) -> u32 {
     of as u32
 }
 
-/// Number of reels or rows of a window: at most five.
+/// At most five.
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) const fn index8(of: usize) -> u8 {
     of as u8

@@ -1,9 +1,8 @@
-//! Worth of coins in whole minor units, rounded half to even (PL-09, DM-17).
+//! Coins in whole minor units, rounded half to even (PL-09, DM-17).
 
 use crate::contract::outcome::MeanCoin;
 
-/// Worth of a coin in minor units as an exact fraction: 0.004 EUR is 4,000 / 10,000 of a cent. A mean of coin values (DM-12) has
-/// their sum as numerator and their count in the denominator.
+/// Coin in minor units as an exact fraction, or a mean of coins (DM-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoinWorth {
     numerator: u64,
@@ -11,7 +10,7 @@ pub struct CoinWorth {
 }
 
 impl CoinWorth {
-    /// Creates it from two values in millionths of the major unit, both above 0 (a cent is 10,000).
+    /// Creates it from positive values.
     #[must_use]
     pub fn new(coin_micros: u64, minor_micros: u64) -> Self {
         Self { numerator: coin_micros, denominator: minor_micros.max(1) }
@@ -23,7 +22,7 @@ impl CoinWorth {
         Self { numerator: of.sum_micros, denominator: minor_micros.saturating_mul(of.count).max(1) }
     }
 
-    /// Converts coins to minor units, rounded half to even. Saturates at `u64::MAX`, far above any bet.
+    /// Converts coins, rounded half to even; saturates.
     #[inline]
     #[must_use]
     pub fn minor(self, coins: u64) -> u64 {
@@ -34,7 +33,7 @@ impl CoinWorth {
     }
 }
 
-/// Divides, rounding half to even (1.5 is 2, 2.5 is 2). The denominator must be above 0.
+/// Divides, rounding half to even. The denominator must be above 0.
 #[must_use]
 pub fn half_even(numerator: u128, denominator: u128) -> u64 {
     let (whole, rest) = (numerator / denominator, numerator % denominator);

@@ -1,5 +1,3 @@
-//! Return in cash: computed, and compared with the payments of windows and rounds.
-
 use motherlode_slots::contract::game::Edition;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
 use motherlode_slots::contract::rounding::{CoinFraction, Rounding};
@@ -38,7 +36,7 @@ fn dm_19_the_exact_return_in_cash_of_coins_below_a_cent() {
     let refused = cash_return(dwarf_mine(), 40_000, 1_000_000).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "wins rounded to whole minor units return 0.9467, more than 0.0005 from the published 0.9680"
+        "with rounded wins the return is 0.9467, more than 0.0005 from the published 0.9680"
     );
 }
 
@@ -58,7 +56,6 @@ fn dm_19_a_coin_value_makes_whole_bets_or_is_refused() {
     }
 }
 
-/// Compares the added cash return of played rounds with the computed one, within sampling error, at coin values with rounding.
 #[test]
 fn dm_17_rounds_return_in_cash_what_was_worked_out() {
     for (coin_value_micros, minor_micros) in [(4_000, 10_000), (40_000, 1_000_000)] {
@@ -122,7 +119,7 @@ fn pl_35_ladders_are_replaced_and_refused_with_the_reason() {
     assert!(ladders.offers(neptune, "CLF", 100) && ladders.of(dwarf_mine(), "CLF").is_none());
     assert!(ladders.enabled("XTS") && !ladders.enabled("EUR"), "only what is named, and play money");
     for (game, currency, coins, default, said) in [
-        ("solitaire", "EUR", "1", "1", "there is no game solitaire"),
+        ("solitaire", "EUR", "1", "1", "unknown game solitaire"),
         ("neptune", "EUR", "", "1", "neptune in EUR: there must be 1 to 40 coin values"),
         ("neptune", "EUR", "2 1", "1", "neptune in EUR: coin values must ascend"),
         ("neptune", "EUR", "1 2", "3", "neptune in EUR: the default is not one of the coin values"),
@@ -132,14 +129,14 @@ fn pl_35_ladders_are_replaced_and_refused_with_the_reason() {
             "EUR",
             "0.005",
             "0.005",
-            "neptune in EUR, coin value 0.005000: a bet of 1 coins is no whole number",
+            "neptune in EUR, coin value 0.005000: a bet of 1 coins is not a whole number",
         ),
         (
             "dwarf-mine",
             "JPY",
             "0.04 1",
             "1",
-            "dwarf-mine in JPY, coin value 0.040000: wins rounded to whole minor units return 0.9467",
+            "dwarf-mine in JPY, coin value 0.040000: with rounded wins the return is 0.9467",
         ),
     ] {
         let refused = Ladders::new(None, &one(game, currency, coins, default), minor_micros).unwrap_err().to_string();
@@ -148,10 +145,9 @@ fn pl_35_ladders_are_replaced_and_refused_with_the_reason() {
     assert!(said(&LaddersData::new(), &clf).unwrap_err().to_string().contains("no game has a coin ladder in CLF"));
     let no_currency =
         Ladders::new(Some(&["XAU".into()]), &LaddersData::new(), |code| (code != "XAU").then_some(10_000));
-    assert!(no_currency.unwrap_err().to_string().starts_with("XAU is no currency of ISO 4217"));
+    assert!(no_currency.unwrap_err().to_string().starts_with("XAU is not an ISO 4217 currency"));
 }
 
-/// A version with listed coin values, whose rounding must not be computed while a bet waits.
 struct Listed(&'static dyn Game);
 
 impl Game for Listed {
@@ -175,7 +171,6 @@ impl Game for Listed {
     }
 }
 
-/// An offer is decided without the mathematics, which take a second, and agrees with them.
 #[test]
 fn uf_03_pl_35_a_bet_of_an_older_version_waits_for_no_mathematics() {
     let ladders = Ladders::standard(minor_micros).unwrap();

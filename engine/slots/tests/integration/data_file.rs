@@ -1,5 +1,3 @@
-//! Data file: faults are refused by part, and a broken promise prevents loading.
-
 use crate::common::{FILE, Naive, bewitched};
 use motherlode_slots::contract::info::{PrizeInfo, SymbolRole};
 use motherlode_slots::games::bewitched::model::Model;
@@ -7,14 +5,12 @@ use motherlode_slots::games::bewitched::par;
 use motherlode_slots::parts::file::{self, ModelError};
 use proptest::prelude::*;
 
-/// Compiles and proves a data file, as a release does.
 fn compile(text: &str) -> Result<Model, ModelError> {
     let model = Model::of(&file::parse(text)?)?;
     par::prove(&model)?;
     Ok(model)
 }
 
-/// Error after replacing one text of the file by another.
 fn refusal(from: &str, to: &str) -> ModelError {
     assert!(FILE.contains(from), "the file has no `{from}`");
     compile(&FILE.replacen(from, to, 1)).unwrap_err()
@@ -75,7 +71,7 @@ fn unknown_and_missing_fields_do_not_parse() {
     }
 }
 
-/// The promise is exact: one unit of a paytable or wheel weight, or a millionth of the promised return, breaks it.
+/// A difference of one unit in a pay, a weight or the promised return is refused.
 #[test]
 fn bw_rtp_a_file_that_breaks_its_promise_does_not_load() {
     assert!(matches!(refusal("rtp = \"0.9410\"", "rtp = \"0.941001\""), ModelError::Return { .. }));
@@ -90,14 +86,13 @@ fn bw_rtp_a_file_that_breaks_its_promise_does_not_load() {
     assert!(matches!(refusal("odds = 400_000", "odds = 400_001"), ModelError::JackpotChance { .. }));
 }
 
-/// Formats a number as in the data file.
 fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
     groups.iter().map(|g| std::str::from_utf8(g).unwrap()).collect::<Vec<_>>().join("_")
 }
 
-/// BW-04, BW-06: at most one scatter and one bonus symbol show on a reel; every symbol is on it.
+/// BW-04, BW-06: a reel shows at most one scatter and one bonus symbol.
 #[test]
 fn the_strips_hold_every_symbol_and_no_two_scatters_in_a_window() {
     let naive = Naive::read();
@@ -132,7 +127,6 @@ fn pl_13_the_description_is_that_of_the_data_file() {
             rows += 1;
         }
     }
-    // Plus the rows of 3, 4 and 5 bonus symbols, which pay nothing themselves.
     assert_eq!(info.paytable.len(), rows + 3);
     assert_eq!(info.prizes[0], PrizeInfo::Jackpot);
     for prize in &info.prizes {

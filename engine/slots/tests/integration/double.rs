@@ -1,10 +1,6 @@
-//! Rules of the double.
-
 use crate::common::{OPEN, WITH_DOUBLE, bewitched, next_choice, seed, stake, step};
 use motherlode_slots::{Awaiting, Card, Carried, Choice, Draws, Outcome, Round, WinKind};
 
-/// Opens rounds with the double until a paid spin wins on lines without a feature. Returns the round, the line win and the total
-/// win.
 fn doubling(from: u64) -> (Box<dyn Round>, u64, u64) {
     let mut round = bewitched().open(&stake(15, 1), &WITH_DOUBLE).unwrap();
     for number in from.. {
@@ -48,7 +44,7 @@ fn bw_22_right_doubles_wrong_loses_at_most_five_times() {
             assert_eq!(out.awaiting, Awaiting::Double);
         }
     }
-    // 400 rounds turn 775 cards on average; heart and spade are as likely. 4 sigma is about 56.
+    // 400 rounds turn 775 cards on average; 4 sigma is about 56.
     let cards: i64 = rights + wrongs;
     assert!(fives > 0 && (rights - wrongs).pow(2) < 16 * cards, "{rights} right, {wrongs} wrong");
 }
@@ -72,8 +68,7 @@ fn bw_22_the_player_may_collect_before_each_card() {
     assert!(collected_later > 5);
 }
 
-/// BW-23: only the paid spin's line win is at risk; scatter, bonus and free spin wins are kept after a wrong guess. During autospin
-/// the terms don't open the double.
+/// BW-23: scatter, bonus and free spin wins are kept after a wrong guess. During autospin there is no double.
 #[test]
 fn bw_23_scatter_bonus_and_free_spin_wins_are_never_at_risk() {
     let mut round = bewitched().open(&stake(15, 1), &WITH_DOUBLE).unwrap();

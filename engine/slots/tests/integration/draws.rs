@@ -1,12 +1,10 @@
-//! Draws from a stream of random words (PL-14).
-
 use motherlode_slots::Draws;
 use rand_chacha::{
     ChaCha20Rng,
     rand_core::{Rng as _, SeedableRng as _},
 };
 
-/// ChaCha20 block of the all-zero key, nonce and counter: RFC 8439, A.1, test vector 1.
+/// ChaCha20 block of zero key, nonce and counter: RFC 8439, A.1, test vector 1.
 const RFC_8439_ZERO_BLOCK: [u32; 8] =
     [0xade0_b876, 0x903d_f1a0, 0xe56a_5d40, 0x28bd_8653, 0xb819_d2bd, 0x1aed_8da0, 0xccef_36a8, 0xc70d_778b];
 
@@ -16,7 +14,6 @@ fn the_stream_is_chacha20_of_the_rfc() {
     let mut words = draws.clone();
     for word in RFC_8439_ZERO_BLOCK {
         assert_eq!(words.word(), word);
-        // With n = 2^31 nothing is rejected, and the draw is the word's upper 31 bits.
         assert_eq!(draws.below(1 << 31), word >> 1);
     }
 }
@@ -39,8 +36,7 @@ fn the_reduction_is_the_high_half_of_the_product() {
     }
 }
 
-/// PL-14: biased words are drawn again. For n = 3 * 2^30 one word in four is rejected, so a reduction without rejection would
-/// diverge.
+/// PL-14: for n = 3 * 2^30 one word in four is rejected.
 #[test]
 fn pl_14_range_reduction_rejects_biased_words() {
     let n: u32 = 3 << 30;
@@ -62,7 +58,7 @@ fn pl_14_range_reduction_rejects_biased_words() {
     assert!(rejected > 200, "rejected {rejected}");
 }
 
-/// PL-14: chi-square over 32 stops at a fixed seed; the bound is the 1 - 1e-6 quantile for 31 degrees of freedom (about 82).
+/// PL-14: chi-square over 32 stops; the 1 - 1e-6 quantile for 31 degrees of freedom is about 82.
 #[test]
 fn pl_14_each_stop_is_equally_likely() {
     let mut draws = Draws::from_seed(*b"chi-square of the stops of reels");

@@ -1,5 +1,3 @@
-//! Dwarf Mine's data file: faults are refused by part, and a damaged file is an error, not a panic.
-
 use crate::dwarf_mine::{FILE, Naive, dwarf_mine};
 use motherlode_slots::games::dwarf_mine::data::GameData;
 use motherlode_slots::games::dwarf_mine::model::Model;
@@ -40,10 +38,8 @@ fn a_fault_is_refused_with_its_part() {
         ("reels", "base = [", "base = [\n  \"Pi Ha Pi Ha Pi Ha\","),
         ("reels", "free = [", "free = [\n  \"Pi Ha Pi Ha Pi Ha *\","),
         ("reels", "base = [\n  \"", "base = [\n  \"Xx "),
-        // DM-06: two in one window, on another reel, or missing on its reels.
         ("reels", " Bo ", " Bo Bo "),
         ("reels", " Bo ", " Bo Pi Pi Bo "),
-        // DM-06, DM-09, DM-10, DM-11: symbols allowed only elsewhere.
         ("reels", "base = [\n  \"", "base = [\n  \"Gc "),
         ("reels", "base = [\n  \"", "base = [\n  \"Em "),
         ("reels", "base = [\n  \"", "base = [\n  \"* "),
@@ -75,10 +71,8 @@ fn bonus_symbols_on_other_reels_and_none_on_their_own_are_refused() {
     let without =
         |strip: &[String], code: &str| strip.iter().filter(|of| *of != code).cloned().collect::<Vec<_>>().join(" ");
     for text in [
-        // DM-06: one on the second reel, and none on the third.
         FILE.replacen(&strip(1), &format!("{} Bo", strip(1)), 1),
         FILE.replacen(&strip(2), &without(&naive.base[2], "Bo"), 1),
-        // DM-11: no super-high symbol on one reel.
         FILE.replacen(&naive.free[3].join(" "), &without(&naive.free[3], "*"), 1),
     ] {
         assert!(matches!(compile(&text), Err(ModelError::Part { part: "reels", .. })));
@@ -104,7 +98,6 @@ fn pl_13_the_description_is_that_of_the_data_file() {
             rows += 1;
         }
     }
-    // Besides paying symbols: three Bonus symbols and five crystals per colour award free spins.
     let awards: Vec<_> = info.paytable.iter().filter(|row| row.free_spins > 0).collect();
     assert_eq!(info.paytable.len(), rows + 5);
     assert_eq!((awards[0].symbol, awards[0].count, awards[0].free_spins), (naive.index("Bo"), 3, 10));

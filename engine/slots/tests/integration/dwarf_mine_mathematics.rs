@@ -1,4 +1,4 @@
-//! Dwarf Mine's exact return, checked by enumeration of small games, by independent sums, and by playing.
+//! The exact return against enumeration of small games, independent sums, and play.
 
 #![allow(clippy::cast_precision_loss, reason = "statistics")]
 #![allow(clippy::cast_possible_truncation, reason = "small exponents")]
@@ -18,10 +18,9 @@ use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 use proptest::prelude::*;
 
-/// The game's sheet; it costs some seconds without optimisation.
+/// Costs some seconds without optimisation.
 static PAR: LazyLock<Par> = LazyLock::new(|| dwarf_mine().par(&stake(10_000)).unwrap());
 
-/// The file with other strips and weights of expanded rows.
 fn toy(base: [&str; 5], free: [&str; 5], crystal: u32, weights: &[(&str, u32)]) -> String {
     let (head, _) = FILE.split_once("# tuned: begin\n").unwrap();
     let weights: Vec<String> =
@@ -34,18 +33,13 @@ fn toy(base: [&str; 5], free: [&str; 5], crystal: u32, weights: &[(&str, u32)]) 
 
 const FREE: [&str; 5] = ["Pi Pi Sp Sp Ha He * Cl"; 5];
 
-/// Chance by new rows, crystals and coins, from all stop combinations and contents of expanded cells through the production
-/// evaluator.
 type Found = BTreeMap<(usize, usize, u64), Exact>;
 
 struct Enumeration<'a> {
     model: &'a Model,
-    /// Weights of the symbols of expanded cells, and of a crystal.
     weights: Vec<(u8, u64)>,
     crystal: u64,
-    /// Common multiple of all sums of weights from which a cell is drawn; unit of chances.
     unit: u64,
-    /// Weights found; `unit` to the power of the cells, times the stop combinations, is certainty.
     found: BTreeMap<(usize, usize, u64), u128>,
 }
 
@@ -54,7 +48,7 @@ impl Enumeration<'_> {
         let weights = naive.weights.iter().map(|(code, weight)| (naive.index(code), *weight)).collect();
         let mut all = Enumeration { model, weights, crystal: naive.crystal, unit, found: BTreeMap::new() };
         let stops: usize = naive.base.iter().map(Vec::len).product();
-        // Windows by content: the order within a column doesn't affect ways.
+        // The order within a column doesn't affect ways.
         let mut windows: BTreeMap<Vec<Vec<String>>, u128> = BTreeMap::new();
         for place in 0..stops {
             let mut rest = place;
@@ -81,7 +75,6 @@ impl Enumeration<'_> {
         all.found.into_iter().map(|(of, weight)| (of, ratio(weight, certain(of.0)))).collect()
     }
 
-    /// Enumerates all contents from this cell on, reel by reel.
     fn cells(&mut self, (rows, landed): (usize, usize), cell: usize, counts: [Counts; 5], weight: u128) {
         if cell == rows * 5 {
             let mut coins = 0;
@@ -105,12 +98,10 @@ impl Enumeration<'_> {
     }
 }
 
-/// Sum of a function over the found outcomes.
 fn sum(found: &Found, of: impl Fn(usize, usize, u64) -> Exact) -> Exact {
     found.iter().map(|(&(rows, landed, coins), chance)| of(rows, landed, coins) * chance).sum()
 }
 
-/// Asserts that chance and coins of each number of new rows and crystals are the found ones.
 fn assert_shows(paid: &PaidSpin, found: &Found, rows_most: usize) {
     for (rows, row) in paid.shows.iter().enumerate().take(rows_most + 1) {
         for (landed, cell) in row.iter().enumerate() {
@@ -127,12 +118,10 @@ fn close(a: f64, b: &Exact) -> bool {
     (a - b).abs() <= 1e-11 * b.abs()
 }
 
-/// Chances, coins, squares, highest win, and hits.
 #[test]
 fn the_paid_spin_is_what_enumeration_finds() {
-    // On strips of four stops every stop shows all symbols, so the second and fourth reel have one content.
+    // Every stop of a four-stop strip shows all symbols, so the second and fourth reel have one content.
     let base = ["Bo Pi Ha Sp Pi", "Pi Ha Pi Sp", "Sp Bo Ha Pi Pi", "Pi Sp Sp Ha", "Ha Pi Bo Pi Pi"];
-    // With one symbol on the new cells, three rows can be enumerated. Cells are drawn from 5 to 1.
     let text = toy(base, FREE, 1, &[("Pi", 1)]);
     let (model, naive) = (model_of(&text), Naive::read(&text));
     let (found, paid) = (Enumeration::run(&model, &naive, 60, 3), PaidSpin::of(&model));
@@ -146,13 +135,11 @@ fn the_paid_spin_is_what_enumeration_finds() {
     let highest = found.keys().map(|of| of.2).max().unwrap();
     let chance = sum(&found, |_, _, coins| exact(u64::from(coins == highest)));
     assert_eq!((paid.highest, paid.highest_chance), (highest, chance));
-    // Windows with three Bonus symbols and four crystals (PL-43).
     let complete = found.keys().filter(|of| (of.0, of.1) == (3, 4)).map(|of| of.2).max().unwrap();
     let chance = sum(&found, |rows, landed, coins| exact(u64::from((rows, landed, coins) == (3, 4, complete))));
     assert_eq!(PaidSpin::highest_complete(&model), (complete, chance));
 }
 
-/// Several symbols on one new row. Cells are drawn from 8 to 4.
 #[test]
 fn expanded_cells_of_several_symbols_are_what_enumeration_finds() {
     let base = ["Bo Pi Pi Sp Ha Ha Sp", "Pi Ha Pi Sp", "Sp Ha Bo Pi Ha Pi", "Pi Sp Sp He Pi", "Ha Pi Bo Pi Sp"];
@@ -163,7 +150,6 @@ fn expanded_cells_of_several_symbols_are_what_enumeration_finds() {
     assert!(found.keys().any(|&(rows, landed, coins)| rows == 1 && landed == 3 && coins > 0));
 }
 
-/// Strips of eight stops with super-high symbols.
 fn strip() -> impl Strategy<Value = String> {
     prop::sample::subsequence(vec!["Pi", "Pi", "Ha", "Ax", "He", "Di", "Cl", "Sp", "Sp", "Sp"], 7..=8)
         .prop_shuffle()
@@ -173,7 +159,6 @@ fn strip() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4))]
 
-    /// Free spins of any strips: the full cycle through the production evaluator.
     #[test]
     fn free_spins_are_what_the_full_cycle_wins(free in prop::array::uniform5(strip())) {
         let base = ["Bo Pi Ha Sp Pi", "Pi Ha Pi Sp", "Sp Bo Ha Pi Pi", "Pi Sp Sp Ha", "Ha Pi Bo Pi Pi"];
@@ -198,7 +183,7 @@ proptest! {
     }
 }
 
-/// Head of the rules: 96.8 % for every coin value, within half of the last place.
+/// The return is 96.8 % for every coin value, within half of the last place.
 #[test]
 fn dm_rtp_is_96_80_for_every_stake() {
     assert_eq!(decimal(&PAR.rtp, 4), "0.9680");
@@ -206,7 +191,6 @@ fn dm_rtp_is_96_80_for_every_stake() {
     assert_eq!(PAR.rtp, PAR.parts.iter().map(|part| part.rtp.clone()).sum::<Exact>());
     assert_eq!(PAR.rtp, PAR.rtp_without_jackpot);
     assert_eq!(PAR.parts.len(), dwarf_mine().parts().len());
-    // The sheet doesn't depend on the coin value: the bet is always 25 coins.
     let table: toml::Table = FILE.parse().unwrap();
     assert_eq!(table["rtp"].as_str(), Some("0.9680"));
     for &value in dwarf_mine().info().limits.coin_values_micros.iter().skip(8) {
@@ -214,13 +198,12 @@ fn dm_rtp_is_96_80_for_every_stake() {
     }
 }
 
-/// Free spins and collections computed in floats from symbol counts of independent reels.
 #[test]
 fn free_spins_and_collections_return_what_symbol_counts_say() {
     let naive = Naive::read(FILE);
     let mean = |kind| {
         let strips = naive.strips(kind);
-        // Mean number of a symbol in seven rows of a reel, and chance of none.
+        // Mean number of a symbol in seven rows, and chance of none.
         let of = |code: &String, strip: &Vec<String>| {
             let count = |stop: usize| (stop..stop + 7).filter(|at| strip[at % strip.len()] == *code).count();
             let counts: Vec<usize> = (0..strip.len()).map(count).collect();
@@ -238,14 +221,12 @@ fn free_spins_and_collections_return_what_symbol_counts_say() {
         }
         coins
     };
-    // Each of three Bonus symbols shows at four stops of its reel.
     let shows = |reel: usize| {
         let strip = &naive.base[reel];
         4.0 * strip.iter().filter(|code| *code == "Bo").count() as f64 / strip.len() as f64
     };
     let free = shows(0) * shows(2) * shows(4) * 10.0 * mean(motherlode_slots::SpinKind::Free) / 25.0;
     assert!(close(free, &PAR.part("free_spins")));
-    // Crystals cell by cell, with the chance of a colour that hasn't landed.
     let regular: f64 = naive.weights.values().map(|&n| n as f64).sum();
     let crystal = naive.crystal as f64;
     let mut landed = 0.0;
@@ -256,7 +237,6 @@ fn free_spins_and_collections_return_what_symbol_counts_say() {
                 (0..3).map(|i| if set >> i & 1 == 1 { shows(2 * i) } else { 1.0 - shows(2 * i) }).product::<f64>()
             })
             .sum();
-        // Chances of 0, 1, ... 4 colours landed.
         let mut colours = [1.0, 0.0, 0.0, 0.0, 0.0];
         for _ in 0..rows * 5 {
             for n in (0..4).rev() {
@@ -281,14 +261,12 @@ fn the_sheet_is_consistent() {
     let rate = |key: &str| PAR.rate(key).unwrap().clone();
     assert_eq!(PAR.game, "dwarf-mine");
     assert_eq!((PAR.rules_version, PAR.bet_coins), ("1.0", 25));
-    // Combinations of each reel set sum to the return of its spin.
     let sums: Vec<Exact> =
         PAR.reel_sets.iter().map(|set| set.combinations.iter().map(|of| of.rtp.clone()).sum()).collect();
     assert_eq!(sums[0], PAR.part("base_ways"));
     assert_eq!(&sums[1] * rate("free_spins_per_paid_spin"), PAR.part("free_spins"));
     let each = rate("crystal") / exact(5);
     assert_eq!(sums[2..].iter().sum::<Exact>() * exact(5) * each, PAR.part("collections"));
-    // The strips equal the file's.
     let codes = |strips: &Vec<Vec<u8>>| -> Vec<Vec<String>> {
         strips.iter().map(|s| s.iter().map(|&of| naive.codes[usize::from(of)].clone()).collect()).collect()
     };
@@ -297,17 +275,13 @@ fn the_sheet_is_consistent() {
     for (set, symbol) in PAR.reel_sets[2..].iter().zip(model.super_high) {
         assert_eq!(codes(&set.strips), naive.strips(motherlode_slots::SpinKind::Collection(symbol)));
     }
-    // The gift is worth three fifths of a red collection.
+    // The gift is three fifths of a red collection.
     assert_eq!(rate("gift_worth"), rate("collection_win_red") * ratio(3, 5));
-    // The hit frequency equals the tuning target.
     assert!((&PAR.hit_frequency - ratio(28, 100)).abs() < ratio(1, 1_000));
-    // The highest win is at most the best symbol on all ways of seven rows.
     assert!(PAR.max_win_bets.is_positive() && PAR.max_win_bets < ratio(16_807 * 60, 25));
     assert!(PAR.max_win_probability.is_positive());
 }
 
-/// Plays the real game and compares each part within four deviations. Collections span rounds, so they vary less than the deviation
-/// of single rounds.
 #[test]
 fn playing_returns_what_the_mathematics_says() {
     let rounds = 400_000;
@@ -324,12 +298,11 @@ fn playing_returns_what_the_mathematics_says() {
     let total = tally.win.coins as f64 / n / 25.0;
     assert!((total - 0.968).abs() < 4.0 * PAR.std_dev / n.sqrt());
     let spins = PAR.rate("free_spins_per_paid_spin").unwrap() + PAR.rate("collection_spins_per_paid_spin").unwrap();
-    // Free spins come in tens and fives: a deviation of at most ten per series.
+    // A deviation of at most ten per series.
     let expected = spins.to_f64().unwrap();
     assert!((tally.free_spins as f64 / n - expected).abs() < 4.0 * (expected * 10.0 / n).sqrt());
 }
 
-/// Variance of a round, in a small game without a long tail of wins.
 #[test]
 fn the_deviation_is_that_of_rounds_played() {
     let base = ["Bo Pi Ha Sp Pi", "Pi Ha Pi Sp", "Sp Bo Ha Pi Pi", "Pi Sp Sp Ha", "Ha Pi Bo Pi Pi"];

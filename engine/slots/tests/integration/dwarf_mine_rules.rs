@@ -1,5 +1,3 @@
-//! Dwarf Mine's rules against the data file and an independent evaluator.
-
 #![allow(clippy::cast_precision_loss, reason = "statistics")]
 
 use std::collections::BTreeMap;
@@ -13,7 +11,6 @@ use motherlode_slots::{
 };
 use proptest::prelude::*;
 
-/// The file with crystals on most expanded cells, so that collections are frequent.
 fn crystalline() -> String {
     let (head, tail) = FILE.split_once("\ncrystal = ").unwrap();
     format!("{head}\ncrystal = 40_000_000{}", &tail[tail.find('\n').unwrap()..])
@@ -33,7 +30,7 @@ fn dm_01_the_window_has_4_to_7_rows_and_its_ways_are_the_power_of_them() {
     assert_eq!((info.reels, info.rows, info.rows_max, info.ways, info.lines.len()), (5, 4, 7, true, 0));
 }
 
-/// Wins of every window of 20,000 rounds equal those of an evaluator that follows each way cell by cell.
+/// DM-02, DM-03: wins of 20,000 rounds equal those of an evaluator that follows each way.
 #[test]
 fn dm_02_dm_03_wins_are_those_of_every_way_walked() {
     let naive = Naive::read(FILE);
@@ -59,7 +56,6 @@ fn dm_02_dm_03_wins_are_those_of_every_way_walked() {
     assert!(from_two > 30 && many > 30, "{from_two} {many}");
 }
 
-/// At every coin value of whole cents the paid spin wins the sum of its symbols' wins, with the same number of coins in cash.
 #[test]
 fn dm_04_all_symbols_wins_are_added_and_worth_the_coin_value() {
     let naive = Naive::read(FILE);
@@ -79,7 +75,6 @@ fn dm_04_all_symbols_wins_are_added_and_worth_the_coin_value() {
     }
 }
 
-/// Example of the rules: 2, 3 and 2 of a symbol are 12 ways.
 #[test]
 fn dm_03_counts_of_2_3_and_2_multiply_by_12() {
     use motherlode_slots::parts::ways::Counts;
@@ -90,7 +85,6 @@ fn dm_03_counts_of_2_3_and_2_multiply_by_12() {
     model.ways.evaluate(&[of(2), of(3), of(2), of(0), of(4)], |win| wins.push(win));
     assert_eq!(wins.len(), 1);
     assert_eq!((wins[0].count, wins[0].ways, wins[0].coins), (3, 12, 12 * Naive::read(FILE).pays["Pi"][2]));
-    // All cells of 7 rows: 16,807 ways.
     model.ways.evaluate(&[of(7); 5], |win| assert_eq!((win.count, win.ways), (5, 16_807)));
 }
 
@@ -101,7 +95,6 @@ fn dm_05_four_tools_four_suits_four_super_high_a_bonus_and_four_crystals() {
     assert_eq!(number(SymbolRole::Regular), 8);
     assert_eq!((number(SymbolRole::SuperHigh), number(SymbolRole::Collected)), (4, 4));
     assert_eq!((number(SymbolRole::FreeSpins), number(SymbolRole::Wild), info.symbols.len()), (1, 0, 17));
-    // Super-high symbols only in Collection Free Spins of their colour.
     let naive = Naive::read(FILE);
     for spin in rounds(20_000, 5).iter().flat_map(|(_, steps)| steps).flat_map(|out| &out.spins) {
         let mut shown = naive.window(spin).into_iter().flatten().filter(|code| naive.role(code) == "super-high");
@@ -129,7 +122,7 @@ fn dm_06_bonus_lands_on_reels_1_3_and_5_once_each_within_the_base_rows() {
     }
 }
 
-/// DM-07, DM-24: the upper four rows are the strip's, and each of their Bonus symbols adds a row.
+/// DM-07, DM-24: the upper four rows are the strip's; each Bonus symbol in them adds a row.
 #[test]
 fn dm_07_each_bonus_adds_a_row_below_the_strips_window() {
     let naive = Naive::read(FILE);
@@ -153,7 +146,7 @@ fn dm_07_each_bonus_adds_a_row_below_the_strips_window() {
     assert!(grown.iter().all(|&n| n > 50), "{grown:?}");
 }
 
-/// Symbols of expanded cells; chi-square against the weights with 7 degrees of freedom: the 1 - 1e-6 quantile is about 41.
+/// DM-08: chi-square with 7 degrees of freedom; the 1 - 1e-6 quantile is about 41.
 #[test]
 fn dm_08_expanded_cells_are_drawn_from_weights() {
     let naive = Naive::read(FILE);
@@ -178,7 +171,6 @@ fn dm_08_expanded_cells_are_drawn_from_weights() {
 #[test]
 fn dm_09_crystals_land_on_expanded_rows_each_colour_once_a_spin() {
     let naive = Naive::read(FILE);
-    // With many crystals every spin with a Bonus shows some, none twice.
     let text = crystalline();
     let model = model_of(&text);
     let mut landed = [0u32; 5];
@@ -211,7 +203,7 @@ fn dm_09_crystals_land_on_expanded_rows_each_colour_once_a_spin() {
         landed[shown.len()] += 1;
     }
     assert!(landed.iter().all(|&n| n > 50), "{landed:?}");
-    // In the real game all colours are equally frequent. Chi-square, 3 degrees of freedom; 1 - 1e-6 is about 30.8.
+    // Chi-square, 3 degrees of freedom; 1 - 1e-6 is about 30.8.
     let mut colours = BTreeMap::<u8, u32>::new();
     for (_, steps) in rounds(60_000, 9) {
         for crystal in crystals(&steps[0]) {
@@ -241,7 +233,6 @@ fn dm_10_three_bonus_symbols_award_10_free_spins_on_7_rows_without_retrigger() {
             for spin in &out.spins {
                 assert_eq!((spin.rows, spin.free_spins_won, spin.marks.len()), (7, 0, 0));
                 assert!(naive.window(spin).iter().flatten().all(|code| naive.role(code) == "regular"));
-                // At the activating spin's coin value of a cent.
                 assert_eq!(spin.win_minor, spin.win_coins);
             }
             series += 1;
@@ -250,7 +241,6 @@ fn dm_10_three_bonus_symbols_award_10_free_spins_on_7_rows_without_retrigger() {
     assert!(series > 50, "{series}");
 }
 
-/// Follows one player's collections by the rules.
 #[test]
 fn dm_11_five_crystals_of_a_colour_award_5_spins_with_its_super_high_symbol() {
     let naive = Naive::read(FILE);
@@ -275,11 +265,9 @@ fn dm_11_five_crystals_of_a_colour_award_5_spins_with_its_super_high_symbol() {
         expected.iter().for_each(|&colour| completed[colour] += 1);
     }
     assert!(completed.iter().all(|&n| n > 40), "{completed:?}");
-    // The symbol is on all reels.
     assert!(naive.free.iter().all(|strip| strip.contains(&"*".to_owned())));
 }
 
-/// Round in which only the green collection completes, at this coin value, with four carried green crystals.
 fn completes_green(coin_value_micros: u64, micros: i64) -> Vec<Outcome> {
     let green = Naive::read(FILE).index("Gc");
     (0..)
@@ -293,10 +281,9 @@ fn completes_green(coin_value_micros: u64, micros: i64) -> Vec<Outcome> {
 
 #[test]
 fn dm_12_collection_spins_are_played_at_the_mean_coin_value() {
-    // 0.01, 0.01, 0.02, 0.1 and now 0.4: 0.54 / 5 is 10.8 cents per coin.
+    // 0.01, 0.01, 0.02, 0.1 and 0.4: 0.54 / 5 is 10.8 cents per coin.
     let steps = completes_green(400_000, 140_000);
     for spin in &steps[1].spins {
-        // 108 tenths of a cent per coin; rounded to whole cents, halves to even.
         let tenths = spin.win_coins * 108;
         let (whole, rest) = (tenths / 10, tenths % 10);
         let up = rest > 5 || (rest == 5 && whole % 2 == 1);
@@ -304,7 +291,7 @@ fn dm_12_collection_spins_are_played_at_the_mean_coin_value() {
     }
     assert!(steps[1].spins.iter().any(|spin| spin.win_coins > 0));
     assert_eq!(steps[0].spins[0].win_minor, steps[0].spins[0].win_coins * 40);
-    // Gifted crystals don't count in the mean: red from 3 gifts, one at 0.01 and one at 0.02.
+    // Gifted crystals don't count in the mean: one at 0.01 and one at 0.02.
     let red = Naive::read(FILE).index("Rc");
     let steps = (0..).find_map(|number| {
         let mut round = open(20_000, carried([0, 0, 0, 4], [0, 0, 0, 10_000], 3));
@@ -313,7 +300,6 @@ fn dm_12_collection_spins_are_played_at_the_mean_coin_value() {
     });
     for spin in &steps.unwrap()[1].spins {
         let halves = spin.win_coins * 3;
-        // A coin is 1.5 cents.
         assert_eq!(spin.win_minor, halves / 2 + u64::from(halves % 4 == 3));
     }
 }
@@ -338,7 +324,6 @@ fn dm_13_free_spins_first_then_green_yellow_blue_and_red() {
             ["Gc", "Yc", "Bc", "Rc"].iter().zip(order).filter(|(code, _)| landed.contains(&naive.index(code)));
         expected.extend(of_landed.map(|(_, kind)| kind));
         assert_eq!(kinds, expected);
-        // Each series is awaited, with its number of free spins.
         for (out, next) in steps.iter().zip(kinds.iter().map(Some).chain([None])) {
             let left = next.map_or(0, |kind| if *kind == SpinKind::Free { 10 } else { 5 });
             assert_eq!(out.free_spins_left, left);
@@ -360,7 +345,6 @@ fn dm_14_a_new_player_is_given_3_red_crystals_once() {
         let landed = |code: &str| i64::from(crystals(&out).contains(&Naive::read(FILE).index(code)));
         let crystals_after = [landed("Gc"), landed("Yc"), landed("Bc"), 3 + landed("Rc")];
         assert_eq!(after, carried(crystals_after, crystals_after.map(|n| n % 3 * 10_000), 3));
-        // The second play gives no crystals.
         let again = step(open(10_000, after).as_mut(), Choice::Spin, &mut Draws::from_seed(seed(1_000 + number)));
         gifted += u32::from(again.carried.is_some_and(|more| more.0[3] > after.0[3] + 1));
     }
@@ -389,7 +373,6 @@ fn dm_15_other_colours_stay_and_a_completed_one_starts_from_zero() {
         assert_eq!(out.carried, (expected != before).then_some(expected));
     }
     assert!(completed > 100, "{completed}");
-    // The gift is used with its collection.
     let red = naive.index("Rc");
     let out = (0..).find_map(|number| {
         let mut round = open(10_000, carried([0, 0, 0, 4], [0, 0, 0, 10_000], 3));
@@ -416,7 +399,6 @@ fn dm_16_collections_are_carried_and_a_round_is_rebuilt_from_its_steps() {
         for place in 0..9 {
             let step_seed = seed(number * 10 + place);
             let first = step(&mut once, choice, &mut Draws::from_seed(step_seed));
-            // Rebuilt from its start each time by seeds and choices.
             assert_eq!(first, step(&mut again, choice, &mut Draws::from_seed(step_seed)));
             if first.awaiting == Awaiting::Nothing {
                 break;
@@ -437,7 +419,7 @@ fn dm_17_each_spin_is_rounded_to_whole_cents_and_the_round_pays_their_sum() {
         let mut paid = 0;
         for out in play(round.as_mut(), &mut draws) {
             for spin in &out.spins {
-                // 0.4 cents per coin, which gives no exact halves; dm_12 covers those.
+                // 0.4 cents per coin has no exact halves; dm_12 covers those.
                 let tenths = spin.win_coins * 4;
                 let nearest = (tenths + 5) / 10;
                 assert_eq!(spin.win_minor, nearest);
@@ -464,7 +446,7 @@ fn dm_23_the_rules_are_1_0_of_14_march_2019() {
     assert_eq!(game.model_hash(), <[u8; 32]>::from(Sha256::digest(FILE.as_bytes())));
 }
 
-/// Stops of 60,000 paid spins per reel; chi-square with at most 45 degrees of freedom, 1 - 1e-6 is about 104.
+/// DM-24: chi-square with at most 45 degrees of freedom; 1 - 1e-6 is about 104.
 #[test]
 fn dm_24_every_stop_of_every_reel_is_equally_likely() {
     let naive = Naive::read(FILE);
@@ -481,7 +463,7 @@ fn dm_24_every_stop_of_every_reel_is_equally_likely() {
     }
 }
 
-/// DM-25 and head of the rules: always 25 coins; listed coin values, the largest last.
+/// DM-25: always 25 coins; the largest listed coin value is last.
 #[test]
 fn dm_25_the_bet_is_25_coins_of_a_listed_value() {
     let limits = &dwarf_mine().info().limits;
@@ -537,7 +519,6 @@ fn a_choice_that_is_not_awaited_changes_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// A round with any carried figures plays to its end.
     #[test]
     fn any_figures_carried_play_on(figures in any::<[i64; 12]>(), number in any::<u64>(), full in any::<bool>()) {
         let mut carried = Carried(figures);

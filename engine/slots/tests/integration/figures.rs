@@ -1,5 +1,3 @@
-//! Formatting, classes and bounds of figures.
-
 use motherlode_slots::{
     Draws,
     math::{
@@ -26,25 +24,23 @@ fn decimals_round_halves_to_even() {
 #[test]
 fn a_round_is_counted_by_its_win_in_bets() {
     let class = |coins| win_class(coins, 15);
-    // A tenth of 15 coins is 1.5: one coin is below it, two are above.
+    // A tenth of 15 coins is 1.5.
     assert_eq!([class(0), class(1), class(2), class(3)], [0, 1, 2, 3]);
     assert_eq!([class(14), class(15), class(29), class(30)], [4, 5, 5, 6]);
     assert_eq!([class(15 * 50_000 - 1), class(15 * 50_000)], [18, 19]);
     assert_eq!(WIN_CLASSES, 20);
 }
 
-/// Without awards the bound is above the exact chance that all spins win most, and of similar magnitude.
 #[test]
 fn a_series_bound_is_above_the_exact_chance() {
-    // Wins 100 bets once in 1,000 spins: ten highest wins have a chance of 10^-30.
+    // 100 bets once in 1,000 spins: ten highest wins have a chance of 10^-30.
     let spin = FreeSpin { most: ratio(100, 1), mean: ratio(1, 10), awards: vec![] };
     let bound = spin.log_chance_of_most(10);
     assert!((-30.0..-20.0).contains(&bound), "{bound}");
-    // Awards increase the chance.
     let awarding = FreeSpin { awards: vec![(10, 0.01)], ..spin.clone() };
     assert!(awarding.log_chance_of_most(10) >= bound);
     assert!(spin.log_chance_of_most(20) <= 2.0 * bound + 1e-9);
-    // Free spins that retrigger without end have only the bound 1.
+    // Endless retriggers have only the bound 1.
     let endless = FreeSpin { awards: vec![(10, 0.2)], ..spin };
     assert_eq!(endless.log_chance_of_most(10), 0.0);
 }
@@ -57,7 +53,6 @@ fn logarithms_and_exponents() {
     assert_eq!((exponent(-3.5), exponent(-3.0), exponent(0.0), exponent(-0.2)), (-3, -2, 0, 0));
 }
 
-/// In a simulation of short series with awards, the share of such wins is below the bound.
 #[test]
 fn a_series_bound_holds_in_play() {
     let spin = FreeSpin { most: ratio(4, 1), mean: ratio(1, 1), awards: vec![(2, 0.1)] };

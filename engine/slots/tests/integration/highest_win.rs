@@ -11,7 +11,6 @@ use crate::common::{Naive, seed};
 
 const WITCH: &str = include_str!("../../games/witch-feature/1.0.1.toml");
 
-/// All lines, one coin per line, as in descriptions.
 fn stake(game: &dyn Game) -> Stake {
     let limits = &game.info().limits;
     Stake {
@@ -27,7 +26,6 @@ fn highest(name: &str) -> HighestWin {
     game.highest_win(&stake(game)).unwrap()
 }
 
-/// Highest window of the paid spin, in bets.
 fn window(name: &str) -> Exact {
     let game = latest(name).unwrap();
     game.par(&stake(game)).unwrap().max_win_bets
@@ -42,29 +40,27 @@ fn pl_13_no_simulated_round_wins_more_and_the_chance_is_tiny() {
         let tally = simulate(*game, &stake, Carried::default(), 20_000, [5; 32]).unwrap();
         assert!(exact(tally.max_win_coins) / exact(bet) < of.bets, "{}", game.name());
         assert!(of.chance_exponent < -12, "{}: {}", game.name(), of.chance());
-        // With unlimited retriggers there is no highest win, and the description states that.
         let without_limit = ["bewitched", "neptune", "witch-feature"].contains(&game.name());
         assert_eq!(of.unlimited, without_limit, "{}", game.name());
         assert_eq!(of.said().contains("retriggers are unlimited"), without_limit);
     }
 }
 
-/// Twelve outer positions with MAJOR (150), the three of the middle reel multiplying by 5: 12 x 150 x 125; each of the fifteen
-/// turns into 18 more; the full screen doubles. A GRAND with factors of 2 is less.
+/// ME-21: twelve outer positions with MAJOR (150), the middle reel multiplying by 5: 12 x 150 x 125; fifteen values of
+/// 18; doubled. A GRAND with factors of 2 is less.
 #[test]
 fn me_21_the_highest_feature_of_mystery_elves() {
     let feature = 2 * (12 * 150 * 125 + 15 * 18);
     assert!(feature > 2 * (12 * 1000 * 8 + 15 * 18));
     assert_eq!(highest("mystery-elves").bets, exact(feature) + window("mystery-elves"));
-    // Bought for 70 bets it's a seventieth, except for other lines.
     let game = latest("mystery-elves").unwrap();
     let bought = game.highest_win(&Stake { buy_feature: true, ..stake(game) }).unwrap();
     assert!(bought.bets >= ratio(feature, 70) && bought.bets < ratio(feature, 70) + exact(100));
 }
 
-/// Composes the highest round from windows of the strips: a paid spin that starts free spins and a High Symbols Respin of only
-/// Wilds; then ten free spins without Free Spins symbols, each followed by the same Wilds times 10. Windows are evaluated by the
-/// rules, without the game's code; `tests/independent` searches for higher ones.
+/// WF-04: composes the highest round from windows of the strips: free spins and a High Symbols Respin of only Wilds,
+/// then ten free spins without retrigger, each with the same Wilds times 10. Windows are evaluated without the game's
+/// code; `tests/independent` searches for higher ones.
 #[test]
 fn wf_04_win_up_to_of_witch_feature_is_reached() {
     for file in [WITCH, include_str!("../../games/witch-feature/1.0.toml")] {
@@ -88,22 +84,21 @@ fn wf_04_win_up_to_of_witch_feature_is_reached() {
     }
 }
 
-/// One Treasure bonus of 2,500 coins per coin on a line in the paid spin and in each of ten free spins.
+/// NP-11: a Treasure bonus of 2,500 coins per coin on a line, in the paid spin and ten free spins.
 #[test]
 fn np_11_the_highest_round_of_neptune() {
     let (window, treasures) = (window("neptune"), ratio(11 * 2_500, 15));
     assert_eq!(highest("neptune").bets, &window + exact(30) * &window + treasures);
 }
 
-/// 20 free spins by scatters and 60 by the bonus, line wins doubled, with a bonus of 300 bets in each.
+/// BW-06: 20 free spins by scatters and 60 by the bonus, lines doubled, each with a bonus of 300 bets.
 #[test]
 fn bw_06_the_highest_round_of_bewitched() {
     let window = window("bewitched");
     assert_eq!(highest("bewitched").bets, &window + exact(80) * (exact(2) * &window + exact(300)));
 }
 
-/// A round that completes all four colours, each with four crystals at 2 EUR and one at 0.004 EUR: the mean is 1.6008 EUR, 400.2
-/// times the bet's coin.
+/// Each colour has four crystals at 2 EUR and one at 0.004 EUR: the mean is 400.2 times the bet's coin.
 #[test]
 fn mf_d1_crystals_of_the_highest_coin_value_are_in_the_highest_win() {
     for game in games().iter().filter(|game| game.name() == "dwarf-mine") {
@@ -117,7 +112,7 @@ fn mf_d1_crystals_of_the_highest_coin_value_are_in_the_highest_win() {
             gamble_max_minor: 0,
         };
         let mixed = highest.paid(&reach(4_000, 2_000_000));
-        // In minor units per window: 0.4 and 160.08 per coin.
+        // Minor units: 0.4 and 160.08 per coin.
         let paid = |micros: u64, of: &[motherlode_slots::TopWindows]| -> u64 {
             of.iter().map(|of| CoinWorth::new(micros, 10_000).minor(of.coins) * u64::from(of.windows)).sum()
         };
@@ -125,15 +120,12 @@ fn mf_d1_crystals_of_the_highest_coin_value_are_in_the_highest_win() {
         // The audit observed 347,647 bets of 10 cents.
         assert!(mixed.minor > 3_476_470.into(), "{}", mixed.minor);
         assert!(mixed.chance_exponent < -30);
-        // At one coin value of whole cents it equals the value without collections.
         let own = highest.paid(&reach(2_000_000, 2_000_000));
         assert_eq!(exact(own.minor), &highest.bets * exact(5_000));
-        // A lower earlier coin value has no effect.
         assert_eq!(highest.paid(&reach(2_000_000, 4_000)), highest.paid(&reach(2_000_000, 2_000_000)));
     }
 }
 
-/// Completions at 0.004 EUR of collections at 2 EUR exceed the formerly stated win and stay below the stated one.
 #[test]
 fn mf_d1_completed_collections_stay_below_what_is_stated() {
     let game = latest("dwarf-mine").unwrap();
@@ -164,7 +156,6 @@ fn mf_d1_completed_collections_stay_below_what_is_stated() {
     assert!(exact(most) / exact(10) > highest.bets, "{most} passes what was stated without what is carried");
 }
 
-/// Highest gambles, by trying every choice on small numbers: double, or halve and double.
 #[test]
 fn mf_d1_gambles_are_in_the_highest_win() {
     fn most(at_risk: u64, cards: u32, first: bool, limit: u64, on_result: bool) -> u64 {
@@ -196,7 +187,6 @@ fn mf_d1_gambles_are_in_the_highest_win() {
             assert!(stated <= (3 * highest.max(offered)).into(), "{limit} {highest}: {stated} far above {offered}");
         }
     }
-    // Five right guesses on the highest line wins.
     let bewitched = latest("bewitched").unwrap();
     let stake = stake(bewitched);
     let of = bewitched.highest_win(&stake).unwrap();

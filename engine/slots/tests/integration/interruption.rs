@@ -1,10 +1,8 @@
-//! Rounds of absent players: automatic choices, and their time.
-
 use crate::common::seed;
 use motherlode_slots::{Awaiting, Choice, Draws, Game, Outcome, Stake, Terms, games, latest};
 use std::collections::BTreeSet;
 
-/// Terms with an open gamble and the limit of ME-14 in cents.
+/// Limit of ME-14 in cents.
 const WITH_GAMBLE: Terms = Terms { gamble_max_minor: 12_500_000, ..crate::common::WITH_DOUBLE };
 
 fn smallest(game: &dyn Game) -> Stake {
@@ -17,7 +15,6 @@ fn smallest(game: &dyn Game) -> Stake {
     }
 }
 
-/// Choices of the rules for an absent player, stated independently. None turns a card.
 fn by_the_rules(stands: &Outcome) -> Choice {
     match stands.awaiting {
         Awaiting::Pick if stands.pick.unwrap().needs == 3 => crate::common::pick([0, 1, 2]),
@@ -75,13 +72,12 @@ fn dm_21_me_20_games_name_the_hours_that_their_rules_name() {
     let hours = |name: &str| latest(name).unwrap().interruption_hours();
     assert_eq!(hours("dwarf-mine"), Some(24));
     assert_eq!(hours("mystery-elves"), Some(120));
-    // BW-26 and WF-20 keep rounds for the player, and Neptune's rules state nothing.
+    // BW-26 and WF-20 keep rounds for the player.
     assert_eq!(["bewitched", "neptune", "witch-feature"].map(hours), [None; 3]);
 }
 
 #[test]
 fn pl_03_a_pick_for_the_player_is_worth_what_any_pick_is() {
-    // Bewitched: the prize is drawn regardless of the vials (BW-06).
     let game = latest("bewitched").unwrap();
     let picked = |number: u64, choice: Option<Choice>| {
         let mut round = game.open(&smallest(game), &WITH_GAMBLE).unwrap();

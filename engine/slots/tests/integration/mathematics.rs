@@ -1,4 +1,4 @@
-//! Exact mathematics of Bewitched, checked by independent sums, by the full cycle through the production evaluator, and by playing.
+//! Exact mathematics against independent sums, the full cycle of the production evaluator, and play.
 
 use crate::common::{FILE, Naive, bewitched, model, stake, with_strips};
 use motherlode_slots::contract::info::PrizeInfo;
@@ -19,13 +19,12 @@ fn ratio(numerator: u64, denominator: u64) -> Exact {
     Exact::new(numerator.into(), denominator.into())
 }
 
-/// Moments of the window, by number of lines.
 fn windows(model: &Model) -> Vec<Window> {
     (1..=15).map(|lines| Window::of(model, &moments::spin_table(&model.windows, lines), lines)).collect()
 }
 
-/// Head of the rules: 94.10 % without the jackpot, 94.60 % with its seed, plus the increments, exactly, for each of the 150 stakes
-/// at each coin value.
+/// The return is 94.10 % without the jackpot, 94.60 % with its seed, plus the increments, for each of the 150 stakes at
+/// each coin value.
 #[test]
 fn bw_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     let model = model();
@@ -41,7 +40,6 @@ fn bw_rtp_is_exact_for_every_lines_coins_and_coin_value() {
                 let sum: Exact = p[..4].iter().map(|part| &part.rtp).sum();
                 assert_eq!(sum, ratio(9410, 10_000));
                 assert_eq!(&sum + &p[4].rtp, ratio(9460, 10_000));
-                // 0.5 % times the coin value over 10.
                 assert_eq!((p[4].name.key, p[5].name.key), ("jackpot_seed", "jackpot_increments"));
                 assert_eq!(p[5].rtp, ratio(5 * coin_value_micros, 10_000_000_000));
                 stakes += 1;
@@ -51,13 +49,10 @@ fn bw_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     assert_eq!(stakes, 1500);
 }
 
-/// BW-15, without the crate's arithmetic: bonuses per paid spin are b / (1 - phi), with b and phi counted from the strips; times
-/// the jackpot's share of the wheel this is coins / 400,000.
 #[test]
 fn bw_15_the_jackpot_chance_is_proportional_to_the_coins_staked() {
     let naive = Naive::read();
     let model = model();
-    // Number of stops per reel with a visible scatter or bonus symbol (at most one of each).
     let shows = |role: &str| {
         let stops = |reel: usize| (0..naive.strips[reel].len()).map(move |stop| (reel, stop));
         let shows = |&(reel, stop): &(usize, usize)| (0..3).any(|row| naive.roles[naive.cell(reel, stop, row)] == role);
@@ -89,7 +84,7 @@ fn bw_15_the_jackpot_chance_is_proportional_to_the_coins_staked() {
     }
 }
 
-/// BW-15: a closed pool returns its chances, with the same mean money of the wheel.
+/// BW-15: a closed pool keeps the wheel's mean money.
 #[test]
 fn bw_15_a_closed_pool_changes_nothing_else() {
     let model = model();
@@ -134,7 +129,6 @@ fn bw_15_the_wheel_turns_by_its_weights() {
     }
 }
 
-/// BW-01, BW-02: line wins don't depend on the number of lines, and equal a sum over symbols that uses only symbol counts per reel.
 #[test]
 fn bw_02_line_return_equals_the_sum_over_symbol_counts() {
     let naive = Naive::read();
@@ -144,7 +138,6 @@ fn bw_02_line_return_equals_the_sum_over_symbol_counts() {
         naive.strips.iter().map(|s| (0..n).map(|x| s.iter().filter(|&&c| c == x).count() as u64).collect()).collect();
     let mut coins = 0u64;
     let mut cells = [0; 5];
-    // One strip cell per reel, arranged for the naive line: all n^5 lines of symbols.
     let one_row = Naive { strips: vec![(0..n).collect(); 5], lines: vec![vec![0; 5]], ..Naive::read() };
     for place in 0..n.pow(5) {
         let mut rest = place;
@@ -152,7 +145,7 @@ fn bw_02_line_return_equals_the_sum_over_symbol_counts() {
             *cell = rest % n;
             rest /= n;
         }
-        // Lost after two different symbols: one of a kind pays nothing, and two pay only for wilds.
+        // One of a kind pays nothing, and two pay only for wilds.
         let ways: u64 = (0..5).map(|r| counts[r][cells[r]]).product();
         if ways > 0 && (cells[0] == cells[1] || cells[0] == 0 || cells[1] == 0) {
             coins += ways * one_row.line(0, &cells);
@@ -164,7 +157,6 @@ fn bw_02_line_return_equals_the_sum_over_symbol_counts() {
     }
 }
 
-/// Totals of a scan, derived without the evaluator.
 fn derived(model: &Windows, lines: u32) -> ScanTotals {
     let (max_win_coins, max_win_windows) = moments::max_win(model, lines);
     ScanTotals {
@@ -176,7 +168,6 @@ fn derived(model: &Windows, lines: u32) -> ScanTotals {
     }
 }
 
-/// Full cycle of the real game through the production evaluator, in two halves.
 #[test]
 fn the_full_cycle_is_what_the_mathematics_says() {
     let model = model();
@@ -191,7 +182,6 @@ fn the_full_cycle_is_what_the_mathematics_says() {
     assert_eq!(totals.table.windows.iter().flatten().sum::<u64>(), 1 << 25);
 }
 
-/// Strips of five to eight stops with every symbol, short enough for a full cycle.
 fn strip() -> impl Strategy<Value = String> {
     let codes =
         prop::sample::subsequence(vec!["Wi", "Sc", "Me", "Fw", "Dw", "Ca", "Ra", "Bo", "Re", "Wi", "Fw", "Fw"], 4..=8);
@@ -201,7 +191,6 @@ fn strip() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// On any strips and lines, scan and derivation agree in every figure, and ranges add up.
     #[test]
     fn any_full_cycle_is_what_the_mathematics_says(
         strips in prop::array::uniform5(strip()),
@@ -217,7 +206,6 @@ proptest! {
     }
 }
 
-/// The parts of the PAR sheet are consistent, and its counts equal the data file's.
 #[test]
 fn the_par_sheet_is_consistent() {
     let naive = Naive::read();
@@ -240,19 +228,17 @@ fn the_par_sheet_is_consistent() {
             let counted = naive.strips.iter().map(|strip| strip.iter().filter(|&&s| s == symbol).count());
             assert_eq!(set.counts(u8::try_from(symbol).unwrap()), counted.collect::<Vec<_>>());
         }
-        // The paytable's rows sum to the line and scatter wins of the paid spin.
+        // Rows sum to the line and scatter wins of the paid spin.
         let rows: Exact = set.combinations.iter().map(|row| &row.rtp).sum();
         assert_eq!(rows, par.part("base_lines") + par.part("scatter"));
         assert_eq!((par.game, par.rules_version), ("bewitched", "1.6"));
         assert_eq!(par.bet_coins, u64::from(lines * coins));
     }
     let one = game.par(&stake(1, 1)).unwrap();
-    // On one line the highest window is five wilds: one stop per reel.
     assert_eq!((one.max_win_bets, one.max_win_probability), (ratio(10_000, 1), ratio(1, 1 << 25)));
     assert!(game.par(&stake(16, 1)).is_err());
 }
 
-/// Asserts a difference within 4 standard errors, from `variance` and the number of rounds.
 fn close(what: &str, mean: f64, expected: &Exact, variance: f64, rounds: u64) {
     use num_traits::ToPrimitive;
     let off = (mean - expected.to_f64().unwrap()).abs();
@@ -261,7 +247,6 @@ fn close(what: &str, mean: f64, expected: &Exact, variance: f64, rounds: u64) {
     assert!(sigma > 0.0);
 }
 
-/// Returns and deviation of rounds played by the production code equal the computed ones, by part.
 #[test]
 fn played_rounds_return_what_the_mathematics_says() {
     for (lines, coins, rounds) in [(15, 10, 200_000), (4, 1, 100_000)] {
@@ -296,7 +281,6 @@ fn played_rounds_return_what_the_mathematics_says() {
     }
 }
 
-/// The simulation's tally equals a tally of the same rounds in this test.
 #[test]
 fn the_tally_is_the_sum_of_the_rounds() {
     let stake = stake(15, 1);
@@ -313,7 +297,6 @@ fn the_tally_is_the_sum_of_the_rounds() {
         let paid = &steps[0];
         let scatter = paid.wins.iter().filter(|w| w.kind == WinKind::Scatter).map(|w| w.coins).sum();
         let lines = paid.round_win_coins - scatter;
-        // A bonus of the paid spin is the second step; all later steps belong to free spins.
         let bonus = match (paid.spins[0].bonus, steps.get(1).and_then(|out| out.prize)) {
             (true, Some(Prize::Coins { coins, .. })) => coins,
             _ => 0,
@@ -339,7 +322,6 @@ fn the_tally_is_the_sum_of_the_rounds() {
     assert_eq!(simulate(bewitched(), &stake, Carried::default(), 8000, crate::common::seed(3)), Ok(tally));
 }
 
-/// Variance of a round against its sample variance on strips with frequent features: strong correlations reveal missing terms.
 #[test]
 fn the_variance_holds_where_free_spins_breed() {
     use num_traits::ToPrimitive;
@@ -367,13 +349,13 @@ fn the_variance_holds_where_free_spins_breed() {
     assert!(spread < moments.variance.to_f64().unwrap() / 10.0, "the sample is too small to tell");
 }
 
-/// Mean and variance of a round from every window and prize without products of moments, which reveals missing covariances exactly.
+/// Uses no products of moments, so that missing covariances differ exactly.
 #[test]
 fn the_moments_are_those_of_every_window_and_prize() {
     let strip = "Wi Sc Fw Me Re Gr Fw Wi";
     let (lines, coins, model) = (3, 2, with_strips([strip; 5]));
     let whole = |n: u64| Exact::from_integer(n.into());
-    // Immediate win of a window on lines and by scatters in bets, its free spins, its bonus.
+    // Immediate win on lines and by scatters in bets, free spins, bonus.
     let mut shown = std::collections::BTreeMap::<(u64, u64, u64, bool), u64>::new();
     for place in 0..model.windows.reels.cycle() {
         let mut won = 0;
@@ -383,7 +365,7 @@ fn the_moments_are_those_of_every_window_and_prize() {
         let (pays, spins) = (model.windows.scatters.pays[n], u64::from(model.windows.scatters.free_spins[n]));
         *shown.entry((won, pays, spins, specials.bonuses >= 3)).or_default() += 1;
     }
-    // Sums of A, A^2, A K, K, K^2 at a line multiplier.
+    // Sums of A, A^2, A K, K, K^2.
     let sums = |multiplier: u64| {
         let mut sums: [Exact; 5] = std::array::from_fn(|_| whole(0));
         for (&(won, pays, spins, bonus), &times) in &shown {
@@ -421,7 +403,6 @@ fn the_moments_are_those_of_every_window_and_prize() {
     assert_eq!((round.mean, round.variance), (mean, variance));
 }
 
-/// PL-01, PL-21: name, version, date and hash equal the data file's.
 #[test]
 fn the_game_names_itself_and_its_data() {
     use sha2::{Digest, Sha256};

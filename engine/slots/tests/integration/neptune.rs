@@ -1,5 +1,3 @@
-//! Rules of Neptune.
-
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -23,7 +21,6 @@ fn neptune() -> &'static dyn Game {
     latest("neptune").unwrap()
 }
 
-/// Compiles and proves a data file, as a release does.
 fn compile(text: &str) -> Result<Model, ModelError> {
     let model = Model::of(&file::parse(text)?)?;
     par::prove(&model)?;
@@ -36,13 +33,11 @@ fn with_strips(strips: [&str; 5]) -> Model {
     Model::of(&data).unwrap()
 }
 
-/// Model whose window at stop 0 shows these cells on the middle line; the other cells pay nothing there.
 fn always(cells: [&str; 5]) -> Model {
     let strips = cells.map(|cell| [cell; 3].join(" "));
     with_strips(strips.each_ref().map(String::as_str))
 }
 
-/// First spin of a model with one stop: the window repeats the cells in every row.
 fn shown(cells: [&str; 5], lines: u32, coins: u32) -> Outcome {
     let model = always(cells);
     step(&mut NeptuneRound::new(&model, &stake(lines, coins), &OPEN).unwrap(), Choice::Spin, 1)
@@ -52,13 +47,11 @@ fn name(symbol: u8) -> &'static str {
     &NAIVE.codes[usize::from(symbol)]
 }
 
-/// Length of a line's run of treasures from the first reel.
 fn treasures(line: usize, stops: &[usize]) -> usize {
     let on = |reel: &usize| NAIVE.roles[NAIVE.cell(*reel, stops[*reel], NAIVE.lines[line][*reel])] == "bonus";
     (0..5).take_while(on).count()
 }
 
-/// Plays whole rounds and passes on their steps.
 fn rounds(stake: &Stake, count: u64, mut each: impl FnMut(&[Outcome])) {
     let mut round = neptune().open(stake, &OPEN).unwrap();
     for number in 0..count {
@@ -106,7 +99,7 @@ fn np_01_credits_are_coins_times_the_coin_size() {
 }
 
 proptest! {
-    /// NP-02, NP-04, NP-05, NP-09: any window against a literal evaluation of the rules.
+    /// NP-02, NP-04, NP-05, NP-09: any window equals a literal evaluation of the rules.
     #[test]
     fn np_02_a_window_pays_and_starts_what_the_rules_say(number in any::<u64>(), lines in 1u32..=15, coins in 1u32..=5) {
         let mut round = neptune().open(&stake(lines, coins), &OPEN).unwrap();
@@ -158,7 +151,7 @@ fn np_04_neptune_replaces_all_but_mermaid_and_treasure_and_only_the_best_is_paid
     assert_eq!(won(["Do", "Ne", "Do", "Ne", "Do"]), [("Do", 5, 1000)]);
     assert_eq!(won(["Ne", "Do", "Do", "Tu", "Do"]), [("Do", 3, 30)]);
     assert_eq!(won(["Ne", "Ne", "Ne", "Ne", "Ne"]), [("Ne", 5, 7500)]);
-    // Two Neptunes alone pay more than with a pearl, but less than with an octopus.
+    // Two Neptunes pay more than with a pearl, less than with an octopus.
     assert_eq!(won(["Ne", "Ne", "Pe", "Tu", "Tu"]), [("Ne", 2, 10)]);
     assert_eq!(won(["Ne", "Ne", "Oc", "Tu", "Tu"]), [("Oc", 3, 20)]);
     assert_eq!(won(["Ne", "Ne", "Ne", "Pe", "Pe"]), [("Ne", 3, 150)]);
@@ -170,7 +163,6 @@ fn np_04_neptune_replaces_all_but_mermaid_and_treasure_and_only_the_best_is_paid
 
 #[test]
 fn np_05_mermaids_pay_anywhere_on_the_total_bet_and_are_added() {
-    // Stop 0 shows a mermaid in any row, and no line wins.
     let model = with_strips(["Mm Tu Ga", "Lo Mm Do", "Oc Pe Mm", "Sh St Tu", "Pe Lo Sh"]);
     let mut round = NeptuneRound::new(&model, &stake(7, 3), &OPEN).unwrap();
     let out = step(&mut round, Choice::Spin, 5);
@@ -240,7 +232,7 @@ fn np_09_a_run_from_the_first_reel_starts_the_bonus_also_in_free_spins() {
     let mut in_free_spins = 0;
     rounds(&stake(15, 1), 6000, |steps| {
         for out in steps {
-            // A treasure interrupts the series, so only the step's last window can start it.
+            // A treasure interrupts the series, so only the last window of a step can start it.
             assert!(out.spins.iter().rev().skip(1).all(|spin| !spin.bonus));
             let started = out.spins.last().is_some_and(|spin| spin.bonus);
             in_free_spins += u32::from(started && out.spins.iter().any(|spin| spin.kind == SpinKind::Free));
@@ -254,7 +246,6 @@ fn np_09_a_run_from_the_first_reel_starts_the_bonus_also_in_free_spins() {
 /// NP-09, NP-10: each line gives a separate pick, in line order, with the length of its run.
 #[test]
 fn np_10_np_13_every_line_gives_its_own_pick_of_as_many_objects_as_treasures() {
-    // On the game's strips two lines never start picks at once; if every cell is a treasure, all do.
     for (cells, needs) in [(["Tr"; 5], 5), (["Tr", "Tr", "Tr", "Tr", "Lo"], 4), (["Tr", "Tr", "Tr", "Lo", "Tr"], 3)] {
         let model = always(cells);
         let mut round = NeptuneRound::new(&model, &stake(15, 2), &OPEN).unwrap();
@@ -316,8 +307,6 @@ fn np_11_amounts_are_times_the_coins_of_the_line_and_at_most_2500_in_all() {
     assert_eq!(seen, amounts);
 }
 
-/// NP-12: hidden amounts are fixed when the bonus starts: independent of the pick's draws, order and other objects, and different
-/// between objects.
 #[test]
 fn np_12_what_an_object_hides_is_fixed_when_the_bonus_starts() {
     let model = always(["Tr", "Tr", "Tr", "Lo", "Lo"]);
@@ -370,7 +359,6 @@ fn np_12_a_choice_that_is_not_awaited_or_malformed_changes_nothing() {
     assert_eq!(step(&mut round, pick([0, 1, 2]), 3), step(&mut other, pick([0, 1, 2]), 3));
 }
 
-/// Steps have a bounded size, and the series continues in the next one without losing spins.
 #[test]
 fn np_08_a_long_series_goes_on_in_the_next_step() {
     let model = with_strips(["Mm Tu Ga", "Lo Mm Do", "Oc Pe Mm", "Sh St Tu", "Pe Lo Sh"]);
@@ -380,7 +368,6 @@ fn np_08_a_long_series_goes_on_in_the_next_step() {
     assert_eq!((out.spins.len(), out.free_spins_left, out.awaiting), (100, 10 + 9 * 100, Awaiting::FreeSpins));
 }
 
-/// PL-06: the same seeds and choices give the same outcomes, in new and reopened rounds.
 #[test]
 fn np_12_rounds_replay_and_reopen_the_same() {
     let mut first = Vec::new();

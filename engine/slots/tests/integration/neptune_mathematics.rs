@@ -1,5 +1,4 @@
-//! Exact mathematics of Neptune, checked by the full cycle through the production evaluator, by naive sums over line cells, and by
-//! playing.
+//! Exact mathematics against the full cycle of the production evaluator, naive sums, and play.
 
 #![allow(clippy::cast_precision_loss, reason = "statistics")]
 
@@ -19,7 +18,6 @@ use proptest::prelude::*;
 
 const FILE: &str = include_str!("../../games/neptune/1.0.toml");
 
-/// Evaluates every window whose first three stops are `wanted` in production code: scatters, line coins and treasure runs.
 fn each_window(model: &Model, lines: u32, wanted: impl Fn([u16; 3]) -> bool, mut each: impl FnMut(usize, u64, &[u8])) {
     let played = Lines::first(lines);
     let reels = &model.windows.reels;
@@ -44,7 +42,6 @@ fn each_window(model: &Model, lines: u32, wanted: impl Fn([u16; 3]) -> bool, mut
     }
 }
 
-/// Derived figures by visiting every window that may start a bonus, and the number of those without another win.
 fn counted(model: &Model, lines: u32, wanted: impl Fn([u16; 3]) -> bool) -> (TreasureTable, u64) {
     let mut table = TreasureTable::default();
     let mut alone = 0;
@@ -62,13 +59,11 @@ fn counted(model: &Model, lines: u32, wanted: impl Fn([u16; 3]) -> bool) -> (Tre
     (table, alone)
 }
 
-/// Derived figures, with the runs of one line multiplied by the number of lines.
 fn derived(model: &Model, lines: u32) -> TreasureTable {
     let table = treasure_table(model, lines);
     TreasureTable { runs: table.runs.map(|ways| ways * u64::from(lines)), ..table }
 }
 
-/// Full cycle of the real game through the production evaluator.
 #[test]
 fn np_rtp_the_full_cycle_is_what_the_mathematics_says() {
     let model = Model::of(&file::parse(FILE).unwrap()).unwrap();
@@ -101,7 +96,6 @@ fn strip() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// On any strips and lines, full cycle and derivation agree in every figure.
     #[test]
     fn np_09_any_full_cycle_is_what_the_mathematics_says(strips in prop::array::uniform5(strip()), lines in 1u32..=15) {
         let mut data: GameData = file::parse(FILE).unwrap();
@@ -111,7 +105,7 @@ proptest! {
     }
 }
 
-/// Head of the rules: 96 % exactly, for each of the 75 stakes at each coin value.
+/// The return is 96 % exactly, for each of the 75 stakes at each coin value.
 #[test]
 fn np_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     let game = latest("neptune").unwrap();
@@ -132,8 +126,6 @@ fn np_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     assert!(pars.len() == 35 && pars.windows(2).all(|pair| pair[0] == pair[1]));
 }
 
-/// Return without the crate's arithmetic: lines and treasures of all n^5 line cells by symbol counts per reel, mermaids by their
-/// visible stops, free spins as a geometric series.
 #[test]
 fn np_rtp_equals_the_sum_over_symbol_counts() {
     let naive = Naive::of(FILE);
@@ -175,7 +167,7 @@ fn np_rtp_equals_the_sum_over_symbol_counts() {
     assert_eq!((par.part("base_lines"), par.part("scatter"), par.part("treasure")), (lines, scatter, treasure));
 }
 
-/// Mean and variance of a round from every window and amount, on short strips with all symbols, without products of moments.
+/// Visits every window and amount of short strips, without products of moments.
 #[test]
 fn np_the_variance_is_that_of_every_window_and_amount() {
     let mut data: GameData = file::parse(FILE).unwrap();
@@ -184,7 +176,6 @@ fn np_the_variance_is_that_of_every_window_and_amount() {
     let model = Model::of(&data).unwrap();
     let lines = 4;
     let amount = Amount::of(&model.objects);
-    // Given a window, the treasures are independent amounts, one per object.
     let spread = &amount.squared - &amount.mean * &amount.mean;
     let cycle = exact(model.windows.reels.cycle());
     let bets = exact(lines);
@@ -238,7 +229,6 @@ fn np_the_par_sheet_is_consistent() {
     assert_eq!(chances, exact(1));
 }
 
-/// Rounds played by the production code return the computed parts.
 #[test]
 fn np_played_rounds_return_what_the_mathematics_says() {
     for (lines, coins, number) in [(15, 1, 1), (4, 5, 2)] {

@@ -13,8 +13,6 @@ fn conditional(par: &Par, key: &str) -> f64 {
     float(&par.conditional_rtps.iter().find(|of| of.key == key).unwrap().rtp)
 }
 
-/// Plays new players with the production code. Returns the mean return of the first spins, and statistics of the spin that reaches
-/// a carried state.
 fn played(game: &'static dyn Game, players: u64, spins: u32, reached: impl Fn(&Carried) -> bool) -> (f64, f64, f64) {
     let stake = stake(game);
     let bet = f64::from(game.check_stake(&stake).unwrap());
@@ -63,12 +61,10 @@ fn mf_d5_unlocking_is_stated_and_comes_so_when_it_is_played() {
         let rtp = float(&par.rtp);
         let first = ["new_player_100", "new_player_500", "new_player_1000"].map(|key| conditional(&par, key));
         assert!(first[0] < first[1] && first[1] < first[2] && first[2] < rtp, "{first:?}");
-        // After 1,000 spins nearly all features are unlocked, so the shortfall equals the cost of unlocking.
         assert!(((rtp - first[2]) * 1_000.0 - cost).abs() < 1.0);
     }
 }
 
-/// First spins of new players in production code.
 #[test]
 fn mf_d5_new_players_return_what_is_stated() {
     let game = latest("witch-feature").unwrap();
@@ -76,7 +72,7 @@ fn mf_d5_new_players_return_what_is_stated() {
     let (rtp, error, _) = played(game, 3_000, 100, |_| false);
     assert!((rtp - conditional(&par, "new_player_100")).abs() < 4.0 * error && error < 0.02, "{rtp} {error}");
     let (_, _, spins) = played(game, 1_000, 1_200, |carried| carried.0[2] == 4);
-    // The unlocking time is nearly exponential, with a standard deviation below its mean.
+    // The unlocking time is nearly exponential, with a deviation below its mean.
     let stated = float(par.rate("unlock_spins").unwrap());
     assert!((spins - stated).abs() < 4.0 * stated / 1_000f64.sqrt(), "{spins}");
     let game = latest("dwarf-mine").unwrap();
@@ -85,7 +81,7 @@ fn mf_d5_new_players_return_what_is_stated() {
     assert!((rtp - conditional(&par, "new_player_100")).abs() < 4.0 * error && error < 0.02, "{rtp} {error}");
 }
 
-/// By the binomial distribution of a colour's crystals, with three red ones given.
+/// DM-14: by the binomial distribution of a colour's crystals, with three red ones given.
 #[test]
 fn mf_d5_dm_14_the_first_spins_of_a_new_player_of_dwarf_mine() {
     for game in games().iter().filter(|game| game.name() == "dwarf-mine") {
@@ -112,7 +108,6 @@ fn mf_d5_dm_14_the_first_spins_of_a_new_player_of_dwarf_mine() {
     }
 }
 
-/// Games without carried figures state no first spins.
 #[test]
 fn pl_43_the_first_spins_are_stated_where_a_player_carries_something() {
     for game in games() {

@@ -1,4 +1,4 @@
-//! BW-21, PL-43: the jackpot's share of the return at a pool's terms.
+//! BW-21, PL-43: jackpot's return at a pool's terms.
 
 use motherlode_slots::contract::par::ratio;
 use motherlode_slots::{Par, PoolTerms, Stake, game, latest, latest_games};
@@ -36,7 +36,6 @@ fn pl_43_other_terms_give_other_returns_and_leave_the_published_span() {
     assert!(par.check_pool_terms(game.info(), &STANDARD).is_ok());
     let refused = par.check_pool_terms(game.info(), &terms).unwrap_err();
     assert_eq!((refused.lowest.as_str(), refused.highest.as_str()), ("0.948500", "0.958500"));
-    // Both ends of the span are checked.
     for terms in [
         PoolTerms { contribution_ppm: 5_001, ..STANDARD },
         PoolTerms { seed_nanos: STANDARD.seed_nanos - 1, ..STANDARD },

@@ -1,5 +1,4 @@
-//! PL-14 in the outcomes of paid spins, each with its own seed: every stop of every reel is equally likely, independent of the
-//! adjacent reel.
+//! PL-14: in paid spins with separate seeds, every stop is equally likely and independent of the adjacent reel.
 
 #![allow(clippy::cast_precision_loss, reason = "statistics")]
 
@@ -8,22 +7,19 @@ use std::sync::LazyLock;
 
 const SPINS: usize = 60_000;
 
-/// 1 - 1e-6 quantile of chi-square by Wilson and Hilferty's approximation ("The Distribution of Chi-Square", 1931): 81.8 for 31
-/// degrees of freedom, as in tables.
+/// Returns the 1 - 1e-6 quantile of chi-square by Wilson and Hilferty (1931).
 fn quantile(freedom: usize) -> f64 {
-    const NORMAL: f64 = 4.753_424; // 1 - 1e-6 quantile of the normal distribution.
+    const NORMAL: f64 = 4.753_424;
     let spread = 2.0 / (9.0 * freedom as f64);
     freedom as f64 * (1.0 - spread + NORMAL * spread.sqrt()).powi(3)
 }
 
-/// Chi-square of counts with equal expectations, and its quantile.
 fn evenness(counts: &[u32]) -> (f64, f64) {
     let mean = f64::from(counts.iter().sum::<u32>()) / counts.len() as f64;
     assert!(mean >= 10.0, "too few spins for so many classes");
     (counts.iter().map(|&count| (f64::from(count) - mean).powi(2) / mean).sum(), quantile(counts.len() - 1))
 }
 
-/// Stops of paid spins, one row per spin.
 fn stops(game: &'static dyn Game, stake: &Stake) -> Vec<Vec<usize>> {
     let mut master = Draws::from_seed(*b"the master of the stops of reels");
     let terms = Terms::plain(Carried::default());
@@ -87,7 +83,7 @@ fn pl_14_no_reel_of_any_game_knows_of_another() {
     }
 }
 
-/// The statistic detects a reel drawn by a byte's remainder, which PL-14 forbids.
+/// PL-14: the statistic detects a reel drawn by a byte's remainder.
 #[test]
 fn pl_14_a_remainder_is_found() {
     let mut draws = Draws::from_seed([1; 32]);

@@ -1,5 +1,3 @@
-//! Rules of Bewitched.
-
 use crate::common::{Naive, OPEN, WITH_DOUBLE, bewitched, model, next_choice, play, seed, stake, step, with_strips};
 use motherlode_slots::games::bewitched::round::BewitchedRound;
 use motherlode_slots::parts::lines::Lines;
@@ -8,7 +6,6 @@ use motherlode_slots::{
 };
 use proptest::prelude::*;
 
-/// Outcomes of many paid spins at a stake, each with its own seed.
 fn spins(stake: &Stake, numbers: std::ops::Range<u64>) -> impl Iterator<Item = Outcome> {
     let mut round = bewitched().open(stake, &OPEN).unwrap();
     numbers.map(move |number| {
@@ -66,7 +63,7 @@ fn bw_01_the_window_is_5_by_3_and_all_wins_are_added() {
 }
 
 proptest! {
-    /// BW-01, BW-03: on any window, the evaluator pays each active line once by the rules, and inactive lines nothing.
+    /// BW-01, BW-03: each active line pays once, inactive lines nothing.
     #[test]
     fn bw_01_every_line_pays_its_highest_combination(
         stops in prop::array::uniform5(0usize..32),
@@ -106,9 +103,7 @@ fn bw_02_a_line_win_is_its_pay_times_the_coins_of_the_line() {
     }
 }
 
-/// Combination and pay of a first line (the middle row) with these five symbols.
 fn middle_line(cells: [&str; 5]) -> Option<(String, u8, u64)> {
-    // Fillers make the strip longer than the window; stop 0 shows the cell in the middle.
     let strips = cells.map(|cell| format!("Re {cell} Pu Gr"));
     let strips: Vec<&str> = strips.iter().map(String::as_str).collect();
     let model = with_strips(strips.try_into().unwrap());
@@ -125,20 +120,17 @@ fn bw_03_wild_replaces_all_but_scatter_and_bonus() {
     assert_eq!(middle_line(["Fw", "Wi", "Fw", "Wi", "Fw"]), won("Fair Witch", 5, 2500));
     assert_eq!(middle_line(["Wi", "Fw", "Fw", "Dw", "Fw"]), won("Fair Witch", 3, 60));
     assert_eq!(middle_line(["Wi", "Wi", "Wi", "Wi", "Wi"]), won("Wild", 5, 10_000));
-    // Two wilds alone pay more than three potions with them, but less than three cats.
+    // Two wilds pay more than three potions with them, less than three cats.
     assert_eq!(middle_line(["Wi", "Wi", "Bl", "Re", "Re"]), won("Wild", 2, 10));
     assert_eq!(middle_line(["Wi", "Wi", "Ca", "Re", "Re"]), won("Black Cat", 3, 25));
     assert_eq!(middle_line(["Wi", "Wi", "Wi", "Bl", "Re"]), won("Wild", 3, 100));
-    // Scatter and Bonus end a line, and wilds don't substitute them.
     assert_eq!(middle_line(["Sc", "Wi", "Sc", "Sc", "Sc"]), None);
     assert_eq!(middle_line(["Wi", "Sc", "Wi", "Wi", "Wi"]), None);
     assert_eq!(middle_line(["Me", "Wi", "Me", "Me", "Me"]), None);
     assert_eq!(middle_line(["Wi", "Wi", "Me", "Wi", "Wi"]), won("Wild", 2, 10));
-    // Left to right only.
     assert_eq!(middle_line(["Re", "Fw", "Fw", "Fw", "Fw"]), None);
 }
 
-/// Model whose windows all show these numbers of scatters and bonus symbols, without line wins.
 fn always(scatters: usize, bonuses: usize) -> motherlode_slots::games::bewitched::model::Model {
     let strips: Vec<String> = (0..5)
         .map(|reel| {
@@ -156,7 +148,6 @@ fn always(scatters: usize, bonuses: usize) -> motherlode_slots::games::bewitched
 
 #[test]
 fn bw_04_two_to_five_scatters_pay_on_the_total_bet_and_award_free_spins() {
-    // As printed in the paytable: 2 to 5 scatters.
     let expected = [(0, 0), (0, 0), (1, 0), (3, 8), (15, 12), (100, 20)];
     for (count, (pays, free_spins)) in expected.into_iter().enumerate() {
         let model = always(count, 0);
@@ -170,7 +161,7 @@ fn bw_04_two_to_five_scatters_pay_on_the_total_bet_and_award_free_spins() {
     }
 }
 
-/// BW-05: the patterns name all inputs of a round, so an added witch would not compile; equal inputs give equal outcomes.
+/// BW-05: the patterns name all inputs of a round, so that a witch would not compile.
 #[test]
 fn bw_05_the_witch_is_no_input_of_the_engine() {
     let (stake, terms) = (stake(9, 2), OPEN);
@@ -227,7 +218,6 @@ fn bw_06_the_round_waits_for_three_different_vials() {
     assert_ne!(round.awaiting(), Awaiting::Pick);
 }
 
-/// The prize depends only on the seed, whichever vials are picked.
 #[test]
 fn bw_06_the_vials_do_not_move_the_odds() {
     let model = always(0, 3);
@@ -273,12 +263,12 @@ fn bw_06_a_bonus_awards_money_free_spins_or_the_jackpot() {
     }
     assert_eq!((money.iter().min(), money.iter().max()), (Some(&15), Some(&300)));
     assert_eq!((spins.iter().min(), spins.iter().max()), (Some(&15), Some(&60)));
-    // Chances at 150 coins: a quarter free spins; jackpot 150 x 0.0003176 = 0.0476, so 191 +- 54.
+    // A quarter free spins; jackpot 150 x 0.0003176 = 0.0476, so 191 +- 54.
     assert!((850..1150).contains(&spins.len()), "{}", spins.len());
     assert!((137..245).contains(&jackpots), "{jackpots}");
 }
 
-/// BW-15, BW-20: with a suspended pool and in demo play no bonus awards the jackpot.
+/// BW-15, BW-20: no bonus awards the jackpot with a suspended pool or in demo play.
 #[test]
 fn bw_15_a_closed_pool_awards_no_jackpot() {
     let model = always(0, 3);
@@ -290,13 +280,11 @@ fn bw_15_a_closed_pool_awards_no_jackpot() {
             step(&mut round, Choice::Spin, 0);
             step(&mut round, crate::common::pick([0, 1, 2]), number).jackpot
         });
-        // With an open pool a bonus at 150 coins awards it with chance 0.048.
         let won = won.count();
         assert!(if jackpot { won > 10 } else { won == 0 }, "{won}");
     }
 }
 
-/// Rounds of the real game with free spins.
 fn rounds_with_free_spins(stake: &Stake, rounds: u64) -> Vec<Vec<Outcome>> {
     let mut round = bewitched().open(stake, &OPEN).unwrap();
     let mut draws = Draws::from_seed(seed(7));
@@ -355,7 +343,6 @@ fn bw_07_free_spins_come_from_scatters_and_from_the_bonus() {
     assert!(from_scatters > 0 && from_bonus > 0);
 }
 
-/// BW-08: free spins keep the stake, as a choice can't carry another: same lines, coins and total bet (BW-07 checks their pays).
 #[test]
 fn bw_08_free_spins_keep_lines_and_coins() {
     for (lines, coins) in [(3, 10), (1, 1)] {
@@ -373,7 +360,7 @@ fn bw_08_free_spins_keep_lines_and_coins() {
     }
 }
 
-/// BW-09: with three scatters in every window a series never ends. Each step plays at most 100, and the rest waits.
+/// BW-09: with three scatters in every window a series never ends. Each step plays at most 100.
 #[test]
 fn bw_09_free_spins_win_free_spins_without_limit() {
     let model = always(3, 0);
@@ -389,7 +376,6 @@ fn bw_09_free_spins_win_free_spins_without_limit() {
     }
 }
 
-/// BW-06, BW-09: a bonus interrupts the series; the rest is played after the vials.
 #[test]
 fn bw_09_a_bonus_in_free_spins_pauses_the_series() {
     let model = always(2, 3);
@@ -433,8 +419,6 @@ fn bw_10_bonus_scatter_and_free_spin_wins_add_to_the_total() {
     assert!(features > 0);
 }
 
-/// PL-06: resolving the same seeds and choices again, in a fresh round and a used buffer, gives the same; a settled round refuses
-/// choices.
 #[test]
 fn pl_06_steps_replay_bit_for_bit() {
     let mut out = Outcome::default();
@@ -456,7 +440,7 @@ fn pl_06_steps_replay_bit_for_bit() {
     }
 }
 
-/// PL-01, PL-06: version 1.6 is frozen: one digest of stops, wins and prizes of 500 rounds, which must not change.
+/// PL-01, PL-06: a digest of stops, wins and prizes of 500 rounds of version 1.6, which must not change.
 #[test]
 fn pl_06_version_1_6_is_frozen() {
     use sha2::{Digest, Sha256};
@@ -485,7 +469,6 @@ fn pl_06_version_1_6_is_frozen() {
 }
 
 proptest! {
-    /// Any sequence of choices is refused without effect or resolved, without a panic.
     #[test]
     fn any_sequence_of_choices_is_answered(
         choices in prop::collection::vec((0u8..9, any::<[u8; 3]>(), any::<u64>()), 1..40),

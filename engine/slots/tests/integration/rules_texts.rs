@@ -1,9 +1,8 @@
-//! The rules text of a game contains the statements of its published rules (PL-13): a few words of each statement of the five
-//! source documents, in their order.
+//! A game's rules text contains the statements of its published rules (PL-13).
 
 use motherlode_slots::latest;
 
-/// Characteristic words of the statements of each document.
+/// Characteristic words of each document's statements, in order.
 const STATEMENTS: [(&str, &[&str]); 5] = [
     (
         "bewitched",
@@ -105,7 +104,7 @@ const STATEMENTS: [(&str, &[&str]); 5] = [
             "Stopping the reels, skipping animations, sounds and full screen",
             "gameplay history",
             "real mode",
-            // Additions of the checklist: witch, span of the return, suspended pool (BW-05, BW-21).
+            // Additions: witch, span of the return, suspended pool (BW-05, BW-21).
             "no effect on the return",
             "While the jackpot is suspended it is 94.10 %",
         ],
@@ -259,7 +258,7 @@ const STATEMENTS: [(&str, &[&str]); 5] = [
             "additional higher winnings at a lower probability",
             "95.01 %",
             "Malfunction voids all pays and plays",
-            // Additions of the checklist (ME-02, ME-04, ME-15, ME-16, ME-18).
+            // Additions (ME-02, ME-04, ME-15, ME-16, ME-18).
             "has no scatter pay",
             "on the middle reel only",
             "a win above it may not be gambled",
@@ -314,7 +313,7 @@ const STATEMENTS: [(&str, &[&str]); 5] = [
             "the payout times the total number of regular coins bet",
             "total coins won times the coin size",
             "number of coins x coin size = amount in credits",
-            // Additions of the checklist (NP-08, NP-11, NP-12).
+            // Additions (NP-08, NP-11, NP-12).
             "96.00 %",
             "ten more each time",
             "over all objects that the paylines of one spin let you choose",
@@ -408,7 +407,7 @@ const STATEMENTS: [(&str, &[&str]); 5] = [
             "theoretical statistical percentage",
             "fixed and does not change",
             "94.02 %",
-            // Additions of the checklist (WF-21).
+            // Additions (WF-21).
             "once all four features are unlocked",
             "returns before that are stated on their own",
         ],

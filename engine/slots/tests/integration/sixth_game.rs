@@ -1,4 +1,4 @@
-//! Adding a game takes a data file and a module: a sixth game from a test folder is played, simulated and proved by generic code.
+//! A sixth game from a test folder is played, simulated and proved by generic code.
 
 #![allow(clippy::cast_precision_loss, reason = "statistics")]
 
@@ -47,7 +47,6 @@ fn a_sixth_game_plays_with_the_shared_gamble() {
     for _ in 0..400 {
         round.reopen(&Carried::default());
         round.resolve(&Choice::Spin, &mut draws, &mut out).unwrap();
-        // The lantern isn't lit: each round begins without a spark.
         assert_eq!(out.round_win_minor, out.wins.iter().map(|win| win.coins).sum::<u64>());
         let mut at_risk = out.round_win_minor;
         while out.awaiting == Awaiting::Double {

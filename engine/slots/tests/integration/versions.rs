@@ -1,14 +1,13 @@
-//! Rules versions (PL-01): played ones stay unchanged, and the latest is played.
+//! PL-01: played rules versions stay unchanged, and the latest is played.
 
 use std::path::Path;
 
 use motherlode_slots::{Game, game, games, latest, latest_games};
 use sha2::{Digest, Sha256};
 
-/// Logs of earlier programs, in hexadecimal.
 const GOLDEN: [&str; 2] =
     [include_str!("../../../../tests/golden/five-games.hex"), include_str!("../../../../tests/golden/one-machine.hex")];
-/// Versions played by those logs, with the SHA-256 of their files.
+/// Versions in logs of earlier programs, with the SHA-256 of their files.
 const PLAYED: [(&str, &str, &str); 5] = [
     ("bewitched", "1.6", "b4566c70580f2c5de67dc71c5c5e05d37716bfc238f9ab35541d72386cc3efd1"),
     ("dwarf-mine", "1.0", "be147d1d580297f42b04afd3e8c64cec0eccb0fa82d35a5c0dfb2e9f6dc7e6d4"),
@@ -21,7 +20,6 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Data file of a version, from the source folder.
 fn file(game: &dyn Game) -> String {
     let path = format!("../games/{}/{}.toml", game.name(), game.rules_version());
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
@@ -70,7 +68,6 @@ fn pl_01_every_game_has_its_first_rules_and_the_revised_ones_and_plays_the_lates
     assert_eq!(latest, all.iter().copied().filter(|of| !played(of.0, of.1)).collect::<Vec<_>>());
 }
 
-/// Returns whether a part of a file contains the older one; additions are allowed.
 fn says(new: Option<&toml::Value>, old: &toml::Value) -> bool {
     match (new, old) {
         (Some(toml::Value::Table(new)), toml::Value::Table(old)) => {
@@ -83,7 +80,6 @@ fn says(new: Option<&toml::Value>, old: &toml::Value) -> bool {
     }
 }
 
-/// Odds and prizes are equal in every version, and so are the returns.
 #[test]
 fn pl_01_the_revised_rules_are_played_on_the_same_tables() {
     for (name, version, _) in PLAYED {
@@ -95,7 +91,7 @@ fn pl_01_the_revised_rules_are_played_on_the_same_tables() {
     }
 }
 
-/// NP-11: version 1.0.1 limits the awards of all lines of a spin; a file that can award more is refused.
+/// NP-11: version 1.0.1 limits all lines of a spin; a file that can award more is refused.
 #[test]
 fn np_11_the_highest_treasure_is_over_all_lines_of_a_spin() {
     use motherlode_slots::games::neptune::{model::Model, par::prove};
@@ -104,18 +100,16 @@ fn np_11_the_highest_treasure_is_over_all_lines_of_a_spin() {
     let model = Model::of(&parse(&text).unwrap()).unwrap();
     prove(&model).unwrap();
     assert_eq!((model.treasures.picks_max(), model.objects.highest(), model.objects.max_coins()), (5, 500, 2_500));
-    // With two Treasures in one window of the first reel, two lines can award picks at once.
     let double = text.replacen("\"Tu Pe Sh Do Sh Tr Oc Pe", "\"Tu Pe Sh Tr Sh Tr Oc Pe", 1);
     assert_ne!(double, text);
     let compile = |text: &str| Model::of(&parse(text)?).and_then(|model| prove(&model));
     let refused = |text: &str| compile(text).unwrap_err();
     assert!(matches!(refused(&double), ModelError::Part { part: "treasure", .. }), "{}", refused(&double));
-    // Version 1.0 limits each line, so only the return is wrong.
     let old = double.replacen("max_coins_of = \"spin\"", "max_coins_of = \"line\"", 1);
     assert!(matches!(refused(&old), ModelError::Return { .. }), "{}", refused(&old));
 }
 
-/// NP-11, without the crate's code: in every window of the file's reels at most one line starts a Treasure bonus.
+/// NP-11: in every window, at most one line starts a Treasure bonus.
 #[test]
 fn np_11_no_window_lets_two_lines_award_picks() {
     let table = table(latest("neptune").unwrap());

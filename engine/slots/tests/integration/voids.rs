@@ -1,4 +1,4 @@
-//! Voiding an earlier round (PL-04), checked against a model that records the originating round of every crystal and potion.
+//! PL-04: voiding an earlier round, against a model with the originating round of every crystal and potion.
 
 use motherlode_slots::{Carried, latest};
 use proptest::{collection::vec, prelude::*, test_runner::RngSeed};
@@ -11,10 +11,10 @@ fn config() -> ProptestConfig {
     ProptestConfig { cases: 256, failure_persistence: None, rng_seed: RngSeed::Fixed(4), ..ProptestConfig::default() }
 }
 
-/// Crystal: its round and coin value; `None` for a gift.
+/// Round and coin value; `None` for a gift.
 type Crystal = (usize, Option<u64>);
 
-/// Dwarf Mine's collections by crystal (DM-11 to DM-15).
+/// Collections by crystal (DM-11 to DM-15).
 #[derive(Clone, Default)]
 struct Mine {
     colours: [Vec<Crystal>; 4],
@@ -22,7 +22,6 @@ struct Mine {
 }
 
 impl Mine {
-    /// Plays a round in which these colours land. Returns whether it completes one.
     fn play(&mut self, round: usize, landed: [bool; 4], coin: u64) -> bool {
         if !self.given {
             self.given = true;
@@ -51,7 +50,6 @@ impl Mine {
     }
 }
 
-/// States before, between and after the rounds, and whether each round completed a colour.
 fn mined(rounds: &[([bool; 4], usize)]) -> (Vec<Mine>, Vec<bool>) {
     let mut states = vec![Mine::default()];
     let completed = rounds.iter().enumerate().map(|(number, (landed, coin))| {
@@ -64,7 +62,7 @@ fn mined(rounds: &[([bool; 4], usize)]) -> (Vec<Mine>, Vec<bool>) {
     (states, completed)
 }
 
-/// Witch Feature's shelf by potion with its round, and the unlocked features (WF-06, WF-11).
+/// Shelf by potion and round, and the unlocked features (WF-06, WF-11).
 #[derive(Clone)]
 struct Shelf {
     potions: Vec<(usize, i64)>,
@@ -72,7 +70,6 @@ struct Shelf {
 }
 
 impl Shelf {
-    /// Plays a round with these potions. Returns whether three of them made a combination.
     fn play(&mut self, round: usize, landed: &[i64]) -> bool {
         self.potions.extend(landed.iter().map(|potion| (round, *potion)));
         if self.potions.len() < 3 {
@@ -121,7 +118,6 @@ proptest! {
             }
             let left = game.without(&now.carried(), &before, &after);
             if completed[round..].contains(&true) {
-                // Used crystals stay used: at most the existing or removed ones are left.
                 for colour in 0..4 {
                     let gifted = if colour == RED { left.0[8] } else { 0 };
                     let (crystals, own) = (left.0[colour], left.0[colour] - gifted);
@@ -147,7 +143,6 @@ proptest! {
         let mut rounds: Vec<_> = [(first, 0)].into_iter().chain(rounds).collect();
         let (states, _) = mined(&rounds);
         let [new, after] = [&states[0], &states[1]].map(Mine::carried);
-        // Red crystals until the gift is used.
         rounds.extend([([false, false, false, true], 1); 2]);
         let (states, _) = mined(&rounds);
         let now = states.last().unwrap();
@@ -155,7 +150,6 @@ proptest! {
         let used_up = now.carried().0[8] == 0;
         prop_assert!(used_up);
         prop_assert_eq!((left.0[8], left.0[9]), (0, 1));
-        // Only the round's own crystal is removed, if any.
         let own = i64::from(first[RED]);
         prop_assert_eq!(left.0[RED], (now.carried().0[RED] - own).max(0));
     }
@@ -194,13 +188,12 @@ proptest! {
     }
 }
 
-/// A voided completion or combination restores what it used, as far as there is room with later additions.
+/// PL-04: a voided completion restores what fits.
 #[test]
 fn pl_04_what_a_void_round_used_up_is_given_back() {
     let mine = |red: i64, micros: i64| Carried([0, 0, 0, red, 0, 0, 0, micros, 0, 1, 0, 0]);
     let dwarf = latest("dwarf-mine").unwrap();
     let (before, after) = (mine(4, 40_000), mine(0, 0));
-    // One more of the colour since: one short of complete, at existing coin values.
     assert_eq!(dwarf.without(&mine(1, 10_000), &before, &after), mine(4, 40_000));
     let old = motherlode_slots::game("dwarf-mine", "1.0").unwrap();
     assert_eq!(old.without(&mine(1, 10_000), &before, &after), mine(4, 50_000), "as it was (PL-01)");

@@ -1,5 +1,4 @@
-//! Rules of Witch Feature on played rounds. Wins are recomputed cell by cell from the data file; potions, features and unlocks by a
-//! short model below.
+//! Played rounds, recomputed cell by cell from the data file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -22,7 +21,6 @@ static FREE_STRIPS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| strips("free_re
 static RESPIN_STRIPS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| strips("respin_reels"));
 
 const HIGH: [&str; 6] = ["Wi", "Wt", "Ca", "Ow", "Bo", "Br"];
-/// Combinations as sorted colours, with features in unlocking order.
 const FEATURES: [(&str, SpinKind); 4] = [
     ("BGR", SpinKind::HighSymbols),
     ("BBR", SpinKind::RandomWilds),
@@ -53,7 +51,6 @@ fn cells(spin: &Spin) -> Vec<u8> {
     (0..5).flat_map(|reel| (0..4).map(move |row| spin.cell(reel, row).unwrap())).collect()
 }
 
-/// Win of a window by the rules (WF-01, WF-03): tries every symbol per line, substituted by Wilds, and takes the best.
 fn naive_win(spin: &Spin, coins_per_line: u64) -> u64 {
     let best = |line: &Vec<usize>| {
         let shown: Vec<usize> = (0..5).map(|reel| usize::from(spin.cell(reel, line[reel]).unwrap())).collect();
@@ -73,7 +70,6 @@ struct Played {
     steps: Vec<Outcome>,
 }
 
-/// Consecutive rounds of one player.
 fn rounds(count: usize, start: [i64; 3], from: u64, coins_per_line: u32) -> Vec<Played> {
     let mut carried = Carried::default();
     carried.0[..3].copy_from_slice(&start);
@@ -95,7 +91,6 @@ fn rounds(count: usize, start: [i64; 3], from: u64, coins_per_line: u32) -> Vec<
     all
 }
 
-/// 20,000 rounds of a player with all features unlocked.
 static PLAYED: LazyLock<Vec<Played>> = LazyLock::new(|| rounds(20_000, [0, 0, 4], 1, 2));
 
 fn spins(kind: SpinKind) -> impl Iterator<Item = (&'static Outcome, &'static Spin)> {
@@ -103,7 +98,6 @@ fn spins(kind: SpinKind) -> impl Iterator<Item = (&'static Outcome, &'static Spi
     steps.flat_map(move |out| out.spins.iter().filter(move |spin| spin.kind == kind).map(move |spin| (out, spin)))
 }
 
-/// Colours of a window's Potions, from the left.
 fn potions(out: &Outcome, spin: &Spin) -> String {
     let marks = out.marks_of(spin).iter().filter(|mark| mark.kind == MarkKind::Potion);
     marks.map(|mark| NAIVE.codes[mark.value as usize].chars().nth(1).unwrap()).collect()
@@ -123,7 +117,7 @@ fn sorted(potions: &str) -> String {
     chars.into_iter().collect()
 }
 
-/// WF-01 to WF-03: fifty lines from the left, the best of each, Wild for all but special symbols, in every kind of window.
+/// WF-01 to WF-03: fifty lines from the left, Wild for all but special symbols, in every kind of window.
 #[test]
 fn wf_01_wf_03_fifty_lines_pay_their_best_from_the_left() {
     assert_eq!(NAIVE.lines.len(), 50);
@@ -154,7 +148,6 @@ fn wf_02_wins_are_in_proportion_to_the_bet() {
     assert_eq!(one.iter().map(|coins| coins * 10).collect::<Vec<_>>(), ten);
 }
 
-/// Only Wilds in a High Symbols Respin pay five Wilds on fifty lines: the pay of one in bets.
 #[test]
 fn wf_04_the_description_states_the_highest_win() {
     let facts = witch_feature().facts();
@@ -189,7 +182,6 @@ fn wf_05_potions_land_on_reels_2_3_4_at_most_one_a_reel_and_fall_out() {
                 for mark in landed {
                     *on.entry((mark.cell, mark.value)).or_insert(0u32) += 1;
                 }
-                // Only strip symbols remain: the Potion fell out and the cells above moved down.
                 assert!(cells(spin).iter().all(|&cell| NAIVE.roles[usize::from(cell)] != "collected"));
             }
         }
@@ -202,7 +194,6 @@ fn wf_05_potions_land_on_reels_2_3_4_at_most_one_a_reel_and_fall_out() {
     }
 }
 
-/// Windows of paid spins, free spins and respins equal their strips at the stops.
 #[test]
 fn wf_05_windows_are_the_strips_at_their_stops() {
     for (kind, strips) in
@@ -218,7 +209,7 @@ fn wf_05_windows_are_the_strips_at_their_stops() {
     }
 }
 
-/// WF-06 to WF-13 with all features unlocked: the Potions, collected from the left, determine the next window.
+/// WF-06 to WF-13: with all features unlocked, the Potions determine the next window.
 #[test]
 fn wf_06_wf_13_three_potions_decide_what_follows() {
     let mut seen = BTreeMap::new();
@@ -269,7 +260,6 @@ fn wf_08_random_wilds_are_placed_on_the_respins_reels() {
     assert!(numbers[&3] > numbers[&6]);
 }
 
-/// Asserts Wilds on the named cells and the strips' symbols elsewhere.
 fn under_wilds(spin: &Spin, wilds: &BTreeSet<u8>) {
     for (cell, shown) in (0u8..).zip(cells(spin)) {
         let (reel, row) = (usize::from(cell / 4), usize::from(cell % 4));
@@ -319,7 +309,7 @@ fn wf_10_mega_wilds_are_one_of_3x3_or_two_of_2x2() {
         under_wilds(spin, &covered);
         places[usize::from(side - 2)].insert(marks.iter().map(|mark| mark.cell).collect::<Vec<_>>());
     }
-    // 3 x 2 placements of one; for 2x2 those of the 66 pairs of the 4 x 3 placements without overlap, found by trying all.
+    // 3 x 2 placements of one; those of the 66 pairs of 2x2 without overlap.
     let corners: Vec<(i32, i32)> = (0..4).flat_map(|reel| (0..3).map(move |row| (reel, row))).collect();
     let apart = |(a, b): &((i32, i32), (i32, i32))| (a.0 - b.0).abs() >= 2 || (a.1 - b.1).abs() >= 2;
     let pairs = corners.iter().enumerate().flat_map(|(at, a)| corners[at + 1..].iter().map(move |b| (*a, *b)));
@@ -396,7 +386,6 @@ fn wf_13_question_marks_become_high_symbols_each_on_its_own() {
     assert!(mixed > 500);
 }
 
-/// Number of Free Spins symbols on reels 1 and 5.
 fn outer(spin: &Spin) -> usize {
     let shown = cells(spin);
     assert!(shown[4..16].iter().all(|&cell| code(cell) != "FS"), "only on reels 1 and 5");
@@ -427,7 +416,7 @@ fn wf_14_wf_16_free_spins_are_won_on_reels_1_and_5() {
     assert!(triggered > 80 && more.iter().all(|&seen| seen > 3), "{triggered} {more:?}");
 }
 
-/// WF-15: no Potions; possible features, with or without the Multiplier, or the Multiplier alone until a win.
+/// WF-15: features with or without the Multiplier, or the Multiplier alone until a win; no Potions.
 #[test]
 fn wf_15_features_follow_free_spins_at_random() {
     let mut seen = BTreeSet::new();
@@ -463,7 +452,6 @@ fn wf_17_respins_neither_start_nor_extend_free_spins() {
     }
 }
 
-/// WF-18: all wins are added at the same bet.
 #[test]
 fn wf_18_all_wins_are_added() {
     for round in PLAYED.iter() {
@@ -476,11 +464,11 @@ fn wf_18_all_wins_are_added() {
     }
 }
 
-/// A series longer than a step continues in the next; on reels without wins it never ends.
+/// WF-09: a series without wins never ends, and continues in the next step.
 #[test]
 fn wf_09_a_long_series_is_cut_into_steps() {
     let mut data: GameData = file::parse(FILE).unwrap();
-    // The first two reels have no common symbol, so no line can win.
+    // Without a common symbol on the first two reels, no line can win.
     data.respin_reels.strips = ["A K A K", "Q J Q J", "Q J Q J", "Q J Q J", "Q J Q J"].map(str::to_owned).to_vec();
     let model = Model::of(&data).unwrap();
     let mut carried = Carried::default();
@@ -501,7 +489,6 @@ fn wf_09_a_long_series_is_cut_into_steps() {
 }
 
 proptest! {
-    /// Any sequence of choices is refused without effect or resolved, without a panic and reproducibly.
     #[test]
     fn any_sequence_of_choices_is_answered(
         choices in prop::collection::vec((0u8..6, any::<u64>()), 1..40),

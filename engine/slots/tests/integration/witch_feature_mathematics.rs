@@ -1,5 +1,3 @@
-//! Exact mathematics of Witch Feature against enumeration, play, and the data file.
-
 #![allow(clippy::cast_precision_loss, reason = "statistics")]
 
 use crate::common::seed;
@@ -48,7 +46,6 @@ fn wf_21_the_long_run_return_is_the_published_one() {
     }
 }
 
-/// Wins are proportional to the coins per line, so one sheet holds for every bet; checked for some.
 #[test]
 fn wf_21_the_return_is_the_same_at_every_bet() {
     let limits = &witch_feature().info().limits;
@@ -58,13 +55,11 @@ fn wf_21_the_return_is_the_same_at_every_bet() {
     assert_eq!((&par.parts, &par.rtp, &par.hit_frequency), (&other.parts, &other.rtp, &other.hit_frequency));
     assert_eq!(par.parts.iter().map(|part| &part.rtp).sum::<Exact>(), par.rtp);
     assert_eq!((par.bet_coins, other.bet_coins), (50, 500));
-    // The combinations of the paid spin sum to its line wins.
     let rows: Exact = par.reel_sets[0].combinations.iter().map(|row| &row.rtp).sum();
     assert_eq!(rows, par.part("base_lines"));
     assert!(witch_feature().par(&stake(10_000, 11)).is_err());
 }
 
-/// Mean and hit chance of a window, against a full cycle through the production evaluator.
 #[test]
 fn the_full_cycle_of_short_reels_is_what_the_mathematics_says() {
     let mut data: GameData = file::parse(FILE).unwrap();
@@ -89,18 +84,17 @@ fn the_full_cycle_of_short_reels_is_what_the_mathematics_says() {
     let totals = scan::scan(&model.respin, 50, 0..model.respin.reels.cycle());
     assert_eq!(means.respin_wins, ratio(totals.hits, model.respin.reels.cycle()));
     assert_eq!(moments::hits(&model.respin, 50), totals.hits);
-    // Four of nine and four of eight stops show the symbol.
     assert_eq!(means.trigger, ratio(4, 9) * ratio(4, 8));
 }
 
-/// Long-run frequency of combinations for one colour: every third Potion completes one, without feature.
+/// WF-06: with one colour, every third Potion completes a combination, without feature.
 #[test]
 fn wf_06_every_third_potion_completes_a_combination() {
     let mut data: GameData = file::parse(FILE).unwrap();
     let per_spin = ratio(3 * data.potions.chance.times, data.potions.chance.of);
     let all: Exact = Means::of(&model()).combinations.iter().sum();
     assert_eq!(all, &per_spin / ratio(3, 1));
-    // In the long run the three are independent draws of the colours: red 1/2, blue and green 1/4.
+    // In the long run, the three are independent draws of the colours: red 1/2, blue and green 1/4.
     let [high, wilds, multiplier, mega, _] = Means::of(&model()).combinations;
     assert_eq!(high, &all * ratio(6, 1) * ratio(1, 2) * ratio(1, 16));
     assert_eq!(wilds, &all * ratio(3, 1) * ratio(1, 2) * ratio(1, 16));
@@ -111,7 +105,6 @@ fn wf_06_every_third_potion_completes_a_combination() {
     assert_eq!(only_red[4], per_spin / ratio(3, 1));
 }
 
-/// Rounds played by the production code from the unlocked state return the computed parts.
 #[test]
 fn wf_21_played_rounds_return_what_the_mathematics_says() {
     let stake = stake(10_000, 1);
@@ -143,14 +136,12 @@ fn wf_21_played_rounds_return_what_the_mathematics_says() {
     assert!((deviation / par.std_dev - 1.0).abs() < 0.1, "{deviation} against {}", par.std_dev);
 }
 
-/// A player kept in a locked state has its conditional return.
 #[test]
 fn wf_21_locked_states_return_what_the_description_states() {
     let model = model();
     let means = Means::of(&model);
     let par = witch_feature().par(&stake(10_000, 1)).unwrap();
     for (locked, of) in par.conditional_rtps.iter().filter(|of| of.key.starts_with("unlocked_")).enumerate() {
-        // The difference is the return of the locked features beyond the Explosions in their place.
         let explosion = par::chance_of_explosion(&model) * &means.explosion;
         let missing: Exact =
             (locked + 1..4).map(|place| &means.combinations[place] * (&means.features[place] - &explosion)).sum();

@@ -1,8 +1,6 @@
-//! Conversion of coins to money.
-
 use motherlode_slots::{CoinWorth, MeanCoin, parts::worth::half_even};
 
-/// DM-17's table: halves to the even cent, and 21 coins at 0.004 pay 0.08.
+/// DM-17: halves go to the even cent; 21 coins at 0.004 pay 0.08.
 #[test]
 fn dm_17_halves_go_to_the_even_cent() {
     for (tenths, cents) in [
@@ -28,7 +26,7 @@ fn dm_17_halves_go_to_the_even_cent() {
 #[test]
 fn dm_12_a_mean_is_an_exact_fraction() {
     let mean = |sum_micros, count| CoinWorth::mean(MeanCoin { sum_micros, count }, 10_000);
-    // 0.01, 0.01 and 0.02: 100 coins of 0.01333... are 133.33 cents.
+    // 100 coins of 0.01333... are 133.33 cents.
     assert_eq!(mean(40_000, 3).minor(100), 133);
     assert_eq!(mean(30_000, 2).minor(1), 2);
     assert_eq!(mean(50_000, 2).minor(1), 2);

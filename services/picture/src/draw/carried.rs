@@ -1,4 +1,4 @@
-//! Player's collection as a shelf: crystals, potions, unlocked features.
+//! Player's collection as a shelf.
 
 use super::{
     pen::{Hue, Pen},
@@ -11,19 +11,18 @@ use motherlode_slots::{GameInfo, SymbolRole};
 /// Potion features in unlocking order (WF-11).
 const FEATURES: [&str; 4] = ["High Symbols", "Random Wilds", "Multiplier", "Mega Wild"];
 
-/// Player's collection in a game.
 pub(crate) enum Shelf {
-    /// Crystals by symbol, `needs` of which complete a colour (DM-11).
+    /// Crystals by symbol (DM-11).
     Crystals { needs: usize, colours: Vec<(usize, usize)> },
-    /// Potions by symbol, completed by a third (WF-06), and unlocked features (WF-11).
+    /// Potions by symbol, and unlocked features (WF-06, WF-11).
     Potions { places: [Option<usize>; 2], unlocked: &'static [&'static str] },
 }
 
 impl Shelf {
-    /// Creates the shelf from carried figures by key; `None` for a game without collected symbols.
+    /// Creates the shelf from figures by key; `None` for a game without collected symbols.
     ///
-    /// A colour's figure counts its crystals, `collection_needs` of which complete it (DM-11); `potion_1` and `potion_2` are
-    /// 1-based indexes into the collected symbols (WF-06), and `unlocked` counts features (WF-11).
+    /// A colour's figure counts its crystals (DM-11); `potion_1` and `potion_2` are 1-based indexes into the collected
+    /// symbols (WF-06); `unlocked` counts features (WF-11).
     pub(crate) fn of(game: &GameInfo, figure: &dyn Fn(&str) -> i64) -> Option<Self> {
         let collected: Vec<_> =
             (0..game.symbols.len()).filter(|at| role(game, *at) == Some(SymbolRole::Collected)).collect();
@@ -39,13 +38,11 @@ impl Shelf {
             return None;
         }
         let place = |key: &str| count(key).checked_sub(1).and_then(|place| collected.get(place)).copied();
-        // A new player has the first feature without a figure.
         let unlocked = &FEATURES[..unlocked.clamp(1, FEATURES.len())];
         Some(Self::Potions { places: [place("potion_1"), place("potion_2")], unlocked })
     }
 }
 
-/// Draws the shelf of a game; empty without one.
 pub(super) fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, pen: Pen) -> Vec<String> {
     match Shelf::of(game, figure) {
         None => vec![],
@@ -65,10 +62,8 @@ pub(super) fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, pen: Pen) -> 
     }
 }
 
-/// Describes figures of a game; unknown ones by key without underscores.
-///
-/// See [`shelf`] for crystals and Potions. `<colour>_micros` is the sum of coin values of a colour's crystals in millionths,
-/// `red_gifted` the number of gifted red ones (DM-14), and `given` marks the gift as given.
+/// Describes figures of a game; unknown ones by key. `<colour>_micros` is the sum of a colour's coin values in
+/// millionths, `red_gifted` the number of gifted red crystals, and `given` marks the gift as given (DM-14).
 pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> String {
     let collected: Vec<_> =
         (0..game.symbols.len()).filter(|at| role(game, *at) == Some(SymbolRole::Collected)).collect();
@@ -90,8 +85,8 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
         let potion = usize::try_from(*value).ok().and_then(|place| place.checked_sub(1));
         let potion = potion.and_then(|place| collected.get(place)).map(|at| window::name(game, *at));
         match (key.as_str(), potion) {
-            ("given", _) if *value > 0 => "the gift of a new player is made".to_owned(),
-            ("given", _) => "the gift of a new player is yet to be made".to_owned(),
+            ("given", _) if *value > 0 => "the new player's gift is given".to_owned(),
+            ("given", _) => "the new player's gift is not given yet".to_owned(),
             ("potion_1", potion) => format!("first place {}", potion.unwrap_or("empty".to_owned())),
             ("potion_2", potion) => format!("second place {}", potion.unwrap_or("empty".to_owned())),
             ("unlocked", _) => {
@@ -107,7 +102,7 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
     figures.iter().map(told).collect::<Vec<_>>().join("; ")
 }
 
-/// Colour with its crystals, missing ones as rings: `Green ●●○○○`.
+/// Draws a colour: `Green ●●○○○`.
 fn colour(game: &GameInfo, symbol: usize, has: usize, needs: usize, pen: Pen) -> String {
     let crystals = pen.bold(window::hue(game, symbol), &"●".repeat(has));
     format!("{} {crystals}{}", first_word(game, symbol), pen.plain(Hue::Grey, &"○".repeat(needs - has)))
@@ -117,7 +112,6 @@ fn role(game: &GameInfo, symbol: usize) -> Option<SymbolRole> {
     game.symbols.get(symbol).map(|symbol| symbol.role)
 }
 
-/// First word of a symbol's name: the colour of a crystal or Potion.
 pub(crate) fn first_word(game: &GameInfo, symbol: usize) -> String {
     window::name(game, symbol).split(' ').next().unwrap_or_default().to_owned()
 }

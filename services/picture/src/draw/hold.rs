@@ -1,4 +1,4 @@
-//! Hold and Win feature: adjacent boards, and effects of its functions (ME-10 to ME-13).
+//! Hold and Win feature: boards, and effects of its functions (ME-10 to ME-13).
 
 use super::{
     pen::{Hue, Pen},
@@ -12,7 +12,7 @@ const ACROSS: usize = 3;
 /// Columns per position.
 const CELL: usize = 5;
 
-/// Boards of a feature, one per respin; empty without a feature.
+/// Draws a board per respin; may be empty.
 pub(super) fn boards(game: &GameInfo, windows: &[&SpinResult], pen: Pen) -> Vec<String> {
     let Some(last) = windows.last() else { return vec![] };
     let acted = windows.iter().position(|window| acts(window));
@@ -40,7 +40,6 @@ pub(super) fn boards(game: &GameInfo, windows: &[&SpinResult], pen: Pen) -> Vec<
     lines
 }
 
-/// Returns whether the window belongs to the feature.
 pub(crate) fn is_of(spin: &SpinResult) -> bool {
     spin.kind() == SpinKind::HoldAndWin
 }
@@ -49,7 +48,6 @@ fn symbols(held: usize) -> String {
     counted(held as u64, "Bonus symbol")
 }
 
-/// Number of Bonus symbols held in a window.
 fn held(spin: &SpinResult) -> usize {
     spin.marks.iter().filter(|mark| is_bonus(mark)).count()
 }
@@ -58,7 +56,7 @@ fn is_bonus(mark: &Mark) -> bool {
     matches!(mark.kind(), MarkKind::Bonus | MarkKind::Mystery | MarkKind::Multiplier)
 }
 
-/// Returns whether a window shows revealed functions (ME-08).
+/// Returns whether functions are revealed (ME-08).
 fn acts(spin: &SpinResult) -> bool {
     let acted = |mark: &Mark| matches!(mark.kind(), MarkKind::Mystery | MarkKind::Multiplier) && mark.value > 0;
     spin.marks.iter().any(acted)
@@ -78,17 +76,12 @@ fn function(mark: &Mark, pen: Pen) -> Option<String> {
     }
 }
 
-/// Change shown by a window of the feature.
 pub(crate) enum News {
-    /// Respin with numbers of held and new symbols.
     Respin { held: usize, new: usize },
-    /// Functions were revealed (ME-08).
     Acted,
-    /// Functions turned into values.
     Turned,
 }
 
-/// Changes of a feature's windows, in order.
 pub(crate) fn news(windows: &[&SpinResult]) -> Vec<News> {
     let respins = windows.iter().position(|window| acts(window)).unwrap_or(windows.len());
     let one = |(at, spin): (usize, &&SpinResult)| match at.checked_sub(respins) {
@@ -120,7 +113,6 @@ fn block(game: &GameInfo, windows: &[&SpinResult], at: usize, news: &News, pen: 
     lines
 }
 
-/// Draws a position: its Bonus symbol, or the code of its symbol. New symbols are highlighted.
 fn position(game: &GameInfo, spin: &SpinResult, before: Option<&SpinResult>, cell: usize, pen: Pen) -> String {
     let here = |mark: &&Mark| usize::try_from(mark.cell).is_ok_and(|at| at == cell) && is_bonus(mark);
     let Some(mark) = spin.marks.iter().find(here) else {
@@ -136,7 +128,6 @@ fn position(game: &GameInfo, spin: &SpinResult, before: Option<&SpinResult>, cel
     if new { pen.bold(Hue::Gold, &text) } else { pen.plain(Hue::Cyan, &text) }
 }
 
-/// Describes a Bonus symbol's value: total bets, Mystery, or factor.
 fn carried(mark: &Mark) -> String {
     match (mark.kind(), mark.value) {
         (MarkKind::Mystery, 0) => "?".to_owned(),

@@ -3,23 +3,21 @@
 use motherlode_slots::{SymbolInfo, SymbolRole};
 use std::{env, io::IsTerminal};
 
-/// Returns whether a stream wants colour: a capable terminal without `NO_COLOR`.
+/// Returns whether a stream is a terminal with colour, without `NO_COLOR`.
 #[must_use]
 pub fn colour_wanted(stream: &impl IsTerminal) -> bool {
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
     stream.is_terminal() && set("NO_COLOR").is_none() && set("TERM").is_some_and(|term| term != "dumb")
 }
 
-/// Writes text in a hue, or plain.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pen {
     colour: bool,
 }
 
-/// One of the terminal's 256 colours, readable on dark and light backgrounds.
+/// 256-colour hue that is readable on dark and light backgrounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hue {
-    /// Default colour.
     Plain,
     Gold,
     Pink,
@@ -54,7 +52,6 @@ impl Hue {
         }
     }
 
-    /// Hue of a symbol, by its role, name or index.
     pub(super) fn of(symbol: &SymbolInfo, index: usize) -> Self {
         match symbol.role {
             SymbolRole::Wild => return Self::Gold,
@@ -78,7 +75,7 @@ impl Pen {
         Self { colour }
     }
 
-    /// Returns whether it writes in colour. Otherwise callers must mark emphasis in text.
+    /// Returns whether it writes in colour; if not, callers mark emphasis in text.
     pub(super) fn has_colour(self) -> bool {
         self.colour
     }

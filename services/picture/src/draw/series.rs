@@ -1,5 +1,5 @@
-//! Series of free spins or of respins until a win, drawn as rows of four small windows followed by the sum. A feature within free
-//! spins (WF-15) follows its spin.
+//! Series of free spins or respins, in rows of four small windows. A feature within free spins (WF-15) follows its
+//! spin.
 
 use super::{
     pen::{Hue, Pen},
@@ -12,10 +12,9 @@ use motherlode_slots::GameInfo;
 use std::collections::BTreeSet;
 
 const ACROSS: usize = 4;
-/// Columns of a small window: room for five stops of three digits.
+/// Columns of a small window: five stops of three digits.
 const WIDTH: usize = 19;
 
-/// Inputs of every drawing of a series.
 #[derive(Clone, Copy)]
 pub(super) struct Drawing<'a> {
     pub(super) game: &'a GameInfo,
@@ -24,7 +23,7 @@ pub(super) struct Drawing<'a> {
     pub(super) pen: Pen,
 }
 
-/// Windows of the series with a summary below each row; empty without free spins.
+/// Draws the series; empty without free spins.
 pub(super) fn sheet(of: Drawing<'_>, spins: &[&SpinResult]) -> Vec<String> {
     let Some(first) = spins.first() else { return vec![] };
     let mut lines = vec![title(of, first)];
@@ -37,7 +36,6 @@ pub(super) fn sheet(of: Drawing<'_>, spins: &[&SpinResult]) -> Vec<String> {
         for row in 0..height {
             let cells: Vec<_> = blocks.iter().map(|block| block.get(row).cloned().unwrap_or_default()).collect();
             let line = format!("  {}", cells.join(""));
-            // Other windows of the last row may have no summary.
             lines.extend(Some(line.trim_end()).filter(|line| !line.is_empty()).map(str::to_owned));
         }
         lines.push(String::new());
@@ -50,7 +48,7 @@ pub(super) fn sheet(of: Drawing<'_>, spins: &[&SpinResult]) -> Vec<String> {
     lines
 }
 
-/// Number, wins and features of a window; empty for a free spin without any.
+/// Returns number, wins and features of a window.
 fn summary(of: Drawing<'_>, at: usize, spins: &[&SpinResult]) -> Vec<String> {
     let spin = spins[at];
     let wins = window::wins(of.game, spin, of.currency, of.pen);
@@ -64,7 +62,7 @@ fn summary(of: Drawing<'_>, at: usize, spins: &[&SpinResult]) -> Vec<String> {
     [heading].into_iter().chain(wins).chain([String::new()]).collect()
 }
 
-/// DM-12: mean coin value of a collection's free spins.
+/// Returns the mean coin value of free spins (DM-12).
 fn mean_coin(of: Drawing<'_>, first: &SpinResult) -> Option<String> {
     let mean = of.outcome.mean_coin_value.as_ref().filter(|_| first.kind() == SpinKind::Collection)?;
     let (MeanCoinValue { sum, count, value }, currency) = (mean, of.currency);
@@ -72,7 +70,6 @@ fn mean_coin(of: Drawing<'_>, first: &SpinResult) -> Option<String> {
     Some(format!("  Played at the mean coin value {value} {currency}: {sum} {currency} over {crystals}"))
 }
 
-/// Title of a series: kind, multiplier, rows and ways, super-high symbol.
 fn title(Drawing { game, pen, .. }: Drawing<'_>, first: &SpinResult) -> String {
     let mut title = format!("  {}s", pen.bold(Hue::Cyan, kind(first)));
     if first.multiplier > 1 {
@@ -93,12 +90,11 @@ fn kind(spin: &SpinResult) -> &'static str {
     window::kind(spin).unwrap_or("Spin")
 }
 
-/// Returns whether a window belongs to the series itself, not to a feature within.
+/// Returns whether a window belongs to the series, not to a feature within.
 fn counts(series: &SpinResult, spin: &SpinResult) -> bool {
     spin.kind() == series.kind()
 }
 
-/// Small window below its number and win.
 fn block(game: &GameInfo, at: usize, spins: &[&SpinResult], pen: Pen) -> Vec<String> {
     let (spin, series) = (spins[at], spins[0]);
     let won = if spin.win_coins > 0 { format!("+{}", grouped(&spin.win_coins.to_string())) } else { "·".to_owned() };
@@ -128,18 +124,16 @@ fn block(game: &GameInfo, at: usize, spins: &[&SpinResult], pen: Pen) -> Vec<Str
     lines
 }
 
-/// Number of a window in its series, from 1.
 fn number(spins: &[&SpinResult], at: usize) -> usize {
     spins.iter().take(at + 1).filter(|spin| counts(spins[0], spin)).count()
 }
 
-/// Short description of a feature within the series: `Mega Wild ×3`.
 fn feature(spin: &SpinResult) -> String {
     let name = kind(spin).trim_end_matches(" Respin");
     if spin.multiplier > 1 { format!("{name} ×{}", spin.multiplier) } else { name.to_owned() }
 }
 
-/// Two-letter code of a symbol; without colour winners are capitalised.
+/// Returns a symbol's code; without colour, winners are capitalised.
 fn code_at(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize, pen: Pen) -> String {
     let index = window::cell(spin, reel, row).unwrap_or_default();
     let code = window::code(game, index);
@@ -188,7 +182,6 @@ fn sum(spins: &[&SpinResult], left: u32, pen: Pen) -> Option<String> {
     Some(format!("{line}."))
 }
 
-/// Returns whether it is a spin of a series.
 pub(super) fn is_free(spin: &SpinResult) -> bool {
     matches!(spin.kind(), SpinKind::Free | SpinKind::Collection)
 }

@@ -7,7 +7,6 @@ fn game() -> &'static GameInfo {
     motherlode_slots::game("bewitched", "1.6").unwrap().info()
 }
 
-/// Window of Bewitched from symbol codes, row by row; see `code` in `series`.
 fn spin(rows: [&str; 3]) -> SpinResult {
     let codes = ["Wi", "WB", "Me", "FW", "DW", "BC", "Ra", "SB", "RP", "GP", "BP", "PP"];
     let symbol = |code| u8::try_from(codes.iter().position(|known| *known == code).unwrap()).unwrap();
@@ -20,12 +19,11 @@ fn spin(rows: [&str; 3]) -> SpinResult {
     }
 }
 
-/// Win on a line, or anywhere for line 0.
+/// Line 0 stands for anywhere.
 fn line_win(line: u32, symbol: u32, count: u32, coins: u64) -> Win {
     Win { line, symbol, count, coins, ways: 0 }
 }
 
-/// Picture of a step in a round of EUR.
 fn drawn(outcome_of: &Outcome, colour: bool) -> String {
     outcome(game(), outcome_of, Currency::EUR, colour)
 }
@@ -55,8 +53,7 @@ fn a_window_shows_its_winning_cells_lines_and_scatters() {
   line  1   ─────   3 x Raven                 20 coins
   scatter           3 x Witches' Battle       45 coins   + 8 free spins
   in all 65 coins, 0.65 EUR
-  The round has 65 coins, 0.65 EUR so far
-  and waits for the start of 8 free spins.
+  The round has won 65 coins, 0.65 EUR and waits for the start of 8 free spins.
 ";
     assert_eq!(format!("\n{}", drawn(&outcome_of, false)), picture);
 }
@@ -79,7 +76,7 @@ fn bw_24_the_double_shows_card_guess_and_strip() {
   ╭─────╮
   │♥    │  The card is the red heart, the guess was the black spade: wrong.
   │  ♥  │  12.50 EUR become 0.00 EUR.
-  │    ♥│  Cards so far, the latest first: ♥ ♠
+  │    ♥│  Cards, the latest first: ♥ ♠
   ╰─────╯
   No win.
 ";
@@ -136,7 +133,7 @@ fn free_spins_stand_beside_each_other_with_their_sum() {
   wi Wild  me Merlin  dw Dark Witch  ca Black Cat  ra Raven  re Red Potion
   gr Green Potion  bl Blue Potion  pu Purple Potion
   5 free spins won 1,200 coins; 3 still to play.
-  The round has 1,265 coins, 6.33 EUR so far and waits for a pick of 3 out of 6.
+  The round has won 1,265 coins, 6.33 EUR and waits for a pick of 3 out of 6.
   Then come 3 free spins.
 ";
     assert_eq!(format!("\n{}", drawn(&outcome_of, false)), picture);
@@ -171,7 +168,6 @@ fn prizes_are_told_apart() {
     assert!(given(prize::Kind::Jackpot(true), 0).contains("J A C K P O T"));
 }
 
-/// Every line fits into 80 columns, and colour changes nothing else.
 #[test]
 fn with_colour_the_same_is_drawn_but_for_the_marks() {
     let mut window = spin(["WB GP Ra PP BP", "Wi Ra Ra WB BC", "RP GP WB BC DW"]);
@@ -190,7 +186,7 @@ fn without_escapes(text: &str) -> String {
     parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
 }
 
-/// Outcomes of a newer service or a damaged log are drawn as far as possible.
+/// Outcomes of a newer service or a damaged log.
 #[test]
 fn no_outcome_stops_the_drawing() {
     let odd = [

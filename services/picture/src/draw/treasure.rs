@@ -4,11 +4,10 @@ use super::pen::{Hue, Pen};
 use crate::figures::{coins, grouped};
 use motherlode_proto::round::v1::{Outcome, Reveal};
 
-/// Columns of an object: room for coins with separators.
 const WIDTH: usize = 9;
 const ACROSS: usize = 7;
 
-/// Draws the objects in picking order with numbers and their sum, then the remaining ones if they may be shown (NP-12).
+/// Draws the objects with their sum, then the remaining ones if they may be shown.
 pub(super) fn opened(outcome: &Outcome, pen: Pen) -> Vec<String> {
     let Outcome { reveals, unopened, .. } = outcome;
     if reveals.is_empty() {
@@ -18,7 +17,7 @@ pub(super) fn opened(outcome: &Outcome, pen: Pen) -> Vec<String> {
     let sum = reveals.iter().fold(0_u64, |sum, of| sum.saturating_add(of.coins));
     lines.push(format!("  They hold {} in all.", pen.bold(Hue::Gold, &coins(sum))));
     if !unopened.is_empty() {
-        lines.push("  Those left unopened held:".to_owned());
+        lines.push("  Unopened objects:".to_owned());
         lines.extend(boxes(unopened, pen));
     }
     lines

@@ -1,4 +1,4 @@
-//! Window of the reels: grid with winning cells, and list of wins.
+//! Window with winning cells, and list of wins.
 
 use super::pen::{Hue, Pen};
 use crate::figures::{coins, counted, grouped, minor_units};
@@ -7,22 +7,20 @@ use motherlode_proto::round::v1::{Mark, MarkKind, SpinKind, SpinResult, Win};
 use motherlode_slots::{GameInfo, SymbolInfo, SymbolRole};
 use std::{cmp::Reverse, collections::BTreeMap};
 
-/// Width of a cell: five with borders fit into 80 columns.
 const CELL: usize = 14;
 
-/// Index of the symbol at a reel and row.
 pub(crate) fn cell(spin: &SpinResult, reel: usize, row: usize) -> Option<usize> {
     let rows = usize::try_from(spin.rows).ok()?;
     spin.cells.get(reel.checked_mul(rows)?.checked_add(row)?).map(|symbol| usize::from(*symbol))
 }
 
-/// Reels and rows to draw, limited by the number of cells.
+/// Returns reels and rows, limited by the cells.
 pub(crate) fn size(spin: &SpinResult) -> (usize, usize) {
     let rows = usize::try_from(spin.rows).unwrap_or_default().min(spin.cells.len());
     (spin.cells.len().checked_div(rows).unwrap_or_default(), rows)
 }
 
-/// Returns whether a cell is part of a win or of the symbols that started the bonus.
+/// Returns whether a cell is part of a win or started the bonus.
 pub(crate) fn wins_here(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize) -> bool {
     let symbol = cell(spin, reel, row);
     let is = |wanted: u32| symbol.is_some() && symbol == usize::try_from(wanted).ok();
@@ -32,20 +30,20 @@ pub(crate) fn wins_here(game: &GameInfo, spin: &SpinResult, reel: usize, row: us
             let count = usize::try_from(win.count).unwrap_or(usize::MAX);
             reel < count && rows.get(reel).is_some_and(|at| usize::from(*at) == row)
         }
-        // A win on ways covers as many reels from the left as its count.
+        // A win on ways covers as many reels as its count.
         None if win.ways > 0 => is(win.symbol) && reel < usize::try_from(win.count).unwrap_or(usize::MAX),
         None => is(win.symbol),
     };
     spin.wins.iter().any(in_win) || (spin.bonus && symbol.is_some_and(started))
 }
 
-/// Row per reel of a line win; `None` for a scatter.
+/// Returns a line win's rows.
 pub(crate) fn path<'a>(game: &'a GameInfo, win: &Win) -> Option<&'a [u8]> {
     let line = usize::try_from(win.line).ok()?.checked_sub(1)?;
     Some(game.lines.get(line).map_or(&[], Vec::as_slice))
 }
 
-/// Name of the kind of spin; `None` for the paid one.
+/// Returns the kind of spin; `None` for the paid one.
 pub(crate) fn kind(spin: &SpinResult) -> Option<&'static str> {
     Some(match spin.kind() {
         SpinKind::Unspecified | SpinKind::Base => return None,
@@ -60,8 +58,7 @@ pub(crate) fn kind(spin: &SpinResult) -> Option<&'static str> {
     })
 }
 
-/// Title of a window: kind unless paid, multiplier, and rows with ways if the window can grow (DM-01). `before` is the previous
-/// window of the step.
+/// Returns kind, multiplier, and rows with ways (DM-01). `before` is the previous window.
 pub(super) fn title(spin: &SpinResult, before: Option<&SpinResult>, pen: Pen) -> Option<String> {
     let potions = before.is_some_and(|before| before.marks.iter().any(|mark| mark.kind() == MarkKind::Potion));
     let times = if spin.multiplier > 1 { format!(", wins times {}", spin.multiplier) } else { String::new() };
@@ -77,7 +74,6 @@ pub(super) fn title(spin: &SpinResult, before: Option<&SpinResult>, pen: Pen) ->
     Some(format!("  {}", pen.bold(Hue::Cyan, &title)))
 }
 
-/// Draws the window as a box.
 pub(super) fn grid(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> {
     let (reels, rows) = size(spin);
     let rule = |left: &str, middle: &str, right: &str| {
@@ -103,7 +99,6 @@ pub(super) fn grid(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> 
     lines
 }
 
-/// First added row of the paid spin's window, if it can grow.
 fn grown_from(game: &GameInfo, spin: &SpinResult) -> Option<usize> {
     let grows = game.rows_max > game.rows && matches!(spin.kind(), SpinKind::Base | SpinKind::Unspecified);
     grows.then(|| usize::try_from(game.rows).ok()).flatten()
@@ -133,7 +128,7 @@ pub(crate) fn name(game: &GameInfo, index: usize) -> String {
     game.symbols.get(index).map_or_else(|| format!("symbol {index}"), |symbol| symbol.name.clone())
 }
 
-/// Longest of a symbol's name, short name and code that fits.
+/// Returns the longest name that fits.
 fn fitting(game: &GameInfo, index: usize, width: usize) -> String {
     let fits = |text: &str| text.chars().count() <= width;
     match game.symbols.get(index) {
@@ -144,12 +139,11 @@ fn fitting(game: &GameInfo, index: usize, width: usize) -> String {
     }
 }
 
-/// Two-letter code of a symbol; its number if unknown.
 pub(super) fn code(game: &GameInfo, index: usize) -> String {
     game.symbols.get(index).map_or_else(|| index.to_string(), |symbol| symbol.code.to_lowercase())
 }
 
-/// Returns whether a mark covers a cell. A placed Wild covers a square and is marked at its top left cell (WF-10).
+/// Returns whether a mark covers a cell. A placed Wild covers a square from its top left cell (WF-10).
 fn covers(mark: &Mark, rows: usize, reel: usize, row: usize) -> bool {
     let Ok(cell) = usize::try_from(mark.cell) else { return false };
     let side = match mark.kind() {
@@ -160,7 +154,6 @@ fn covers(mark: &Mark, rows: usize, reel: usize, row: usize) -> bool {
     reel >= left && reel - left < side && row >= top && row - top < side
 }
 
-/// Sign before the name of a marked symbol: placed Wild, or former Question mark.
 fn sign_of(mark: &Mark) -> &'static str {
     match mark.kind() {
         MarkKind::PlacedWild => "▣ ",
@@ -169,7 +162,6 @@ fn sign_of(mark: &Mark) -> &'static str {
     }
 }
 
-/// Addition to the name of a marked symbol: a Bonus's pay or function, a collected Potion.
 fn value_of(mark: &Mark) -> String {
     match (mark.kind(), mark.value) {
         (MarkKind::Bonus, value) => format!(" {value}x"),
@@ -182,10 +174,9 @@ fn value_of(mark: &Mark) -> String {
     }
 }
 
-/// Maximum individually listed line wins; more are grouped by pay.
+/// Maximum individually listed line wins; more are grouped.
 const LISTED_MAX: usize = 10;
 
-/// Wins of a window with their sum, and its collected symbols, awards and features.
 pub(super) fn wins(game: &GameInfo, spin: &SpinResult, currency: Currency, pen: Pen) -> Vec<String> {
     let mut lines: Vec<_> = match spin.wins.iter().filter(|win| win.line > 0).count() {
         0..=LISTED_MAX => spin.wins.iter().map(|win| one(game, spin, win, pen)).collect(),
@@ -208,7 +199,7 @@ pub(super) fn wins(game: &GameInfo, spin: &SpinResult, currency: Currency, pen: 
     lines
 }
 
-/// Landed crystals and Potions (DM-09, WF-05) with positions, from the left; symbols above a Potion moved down.
+/// Returns landed crystals and Potions (DM-09, WF-05).
 fn collected(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> {
     let marks = spin.marks.iter().filter(|mark| matches!(mark.kind(), MarkKind::Crystal | MarkKind::Potion));
     marks
@@ -223,7 +214,7 @@ fn collected(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> {
         .collect()
 }
 
-/// Placed Wilds and former Question marks (WF-08, WF-10, WF-13) with positions.
+/// Returns placed Wilds and former Question marks (WF-08, WF-10, WF-13).
 fn placed(game: &GameInfo, spin: &SpinResult) -> Vec<String> {
     let of = |kind| spin.marks.iter().filter(move |mark| mark.kind() == kind);
     let wilds = of(MarkKind::PlacedWild).map(|mark| {
@@ -235,13 +226,12 @@ fn placed(game: &GameInfo, spin: &SpinResult) -> Vec<String> {
     wilds.chain(questions).map(|text| format!("  placed: {text}")).collect()
 }
 
-/// Position of a mark, counted from 1: `reel 2, row 4`.
 fn place(spin: &SpinResult, mark: &Mark) -> String {
     let (reel, row) = (mark.cell.checked_div(spin.rows), mark.cell.checked_rem(spin.rows));
     format!("reel {}, row {}", reel.unwrap_or_default() + 1, row.unwrap_or_default() + 1)
 }
 
-/// Reel stops, counted from 0 as on the strips; empty if cells were drawn individually.
+/// Returns 0-based stops; empty if cells were drawn individually.
 pub(super) fn stops(spin: &SpinResult) -> String {
     let stops: Vec<_> = spin.stops.iter().map(u32::to_string).collect();
     stops.join(" ")
@@ -251,7 +241,6 @@ pub(super) fn index(symbol: u32) -> usize {
     usize::try_from(symbol).unwrap_or(usize::MAX)
 }
 
-/// Groups line wins of equal symbols and coins, with their line numbers.
 fn folded(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> {
     let mut text: Vec<String> = vec![];
     let mut alike: BTreeMap<_, Vec<u32>> = BTreeMap::new();
@@ -273,7 +262,6 @@ fn folded(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> {
     text
 }
 
-/// Line below a window that started the bonus.
 const BONUS_STARTS: &str = "The bonus round starts.";
 
 fn one(game: &GameInfo, spin: &SpinResult, win: &Win, pen: Pen) -> String {
@@ -295,7 +283,6 @@ fn one(game: &GameInfo, spin: &SpinResult, win: &Win, pen: Pen) -> String {
     }
 }
 
-/// Draws a line's path over the reels with winning reels highlighted.
 fn trace(game: &GameInfo, rows: &[u8], count: u32, pen: Pen) -> String {
     let height = |row: &u8| match u32::from(*row) {
         0 => "▔",

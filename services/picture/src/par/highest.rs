@@ -1,4 +1,4 @@
-//! "Win up to" of all forms of a sheet (WF-04, PL-43), over all stakes of the standard ladders.
+//! "Win up to" over all stakes of the standard ladders (WF-04, PL-43).
 
 use crate::figures::grouped;
 use motherlode_books::{CoinValue, Currency};
@@ -25,7 +25,7 @@ pub struct Highest {
     pub gambled_chance: String,
 }
 
-/// Highest win of a game, for a bought feature relative to its price. `None` if the game states none.
+/// Returns a game's highest win, relative to the price for a bought feature. `None` if the game states none.
 #[must_use]
 pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
     if stake.buy_feature {
@@ -35,7 +35,7 @@ pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
     }
     let minor = |code: &str| Some(minor_micros(code.parse().ok()?));
     let ladders = Ladders::standard(minor).ok()?;
-    // In EUR the gamble limit needs no exchange rate.
+    // In EUR the limit needs no exchange rate.
     let limit = |code: &str| {
         let major = if code == Currency::EUR.code() { u64::from(game.gamble_max_eur()) } else { 0 };
         Some((minor(code)?, major * 1_000_000 / minor(code)?.max(1)))
@@ -60,7 +60,7 @@ pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
 }
 
 impl Highest {
-    /// Rows of a list for people.
+    /// Returns titles and values.
     #[must_use]
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = vec![("win up to, in a round", format!("{} bets", grouped(&self.bets)))];

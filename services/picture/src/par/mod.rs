@@ -1,6 +1,5 @@
-//! PAR sheet for mathematicians, as a self-contained page or as sections of another.
-//!
-//! All figures are the exact ones of [`Par`], except for the labelled simulation section.
+//! PAR sheet, as a page or as sections of another. All figures are those of [`Par`], except for the labelled
+//! simulation.
 
 pub mod highest;
 mod parts;
@@ -25,15 +24,15 @@ pub use played::{Played, WinClass, win_classes};
 use plot::Bands;
 use report::{CASH_PROOF, CashReport, INCREMENTS, PERCENT_PLACES, PLACES, ROUNDING, StakeReport, returns, shifted};
 
-/// Half-widths of bands of a session's return in standard errors, and percentage of sessions within them.
+/// Half-widths of bands of a session's return in standard errors, with their percentage of sessions.
 pub const BANDS: [(f64, u32); 3] = [(2.575_829_304, 99), (1.959_963_985, 95), (1.644_853_627, 90)];
-/// Range of session lengths: decimal exponents of rounds.
+/// Decimal exponents of session lengths.
 pub const BAND_DECADES: (u32, u32) = (2, 8);
 
 /// Part of a sheet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// From the return to the pay table.
+    /// Return to pay table.
     Figures,
     /// Reels without strips.
     Reels,
@@ -42,8 +41,7 @@ pub enum Part {
 /// Default coin value in millionths; if not offered, the game's smallest.
 const COIN_MICROS: u64 = 100_000;
 
-/// Part of the sheet at the usual stake (all lines, fewest coins), if this program has the same model of the game. May take
-/// seconds.
+/// Returns a part of the sheet at the usual stake, if this program has the same model. May take seconds.
 #[must_use]
 pub fn part(told: &GetGameResponse, cash: &[CashReport], part: Part) -> Option<Markup> {
     let summary = told.summary.as_ref()?;
@@ -73,7 +71,6 @@ pub fn part(told: &GetGameResponse, cash: &[CashReport], part: Part) -> Option<M
     Some([at, of].into())
 }
 
-/// Current terms of the pool from a service's description.
 fn terms(returns: &JackpotReturns) -> Option<PoolTerms> {
     let (seed, base_coin) = (returns.seed_eur.parse::<Nano>().ok()?, returns.base_coin.parse::<CoinValue>().ok()?);
     Some(PoolTerms {
@@ -91,16 +88,16 @@ pub struct Sheet<'a> {
     pub stake: &'a Stake,
     /// Exact mathematics.
     pub par: &'a Par,
-    /// Cash returns by currency and coin value.
+    /// Cash returns.
     pub cash: &'a [CashReport],
-    /// Simulated rounds, if any.
+    /// Simulated rounds.
     pub played: Option<&'a Played>,
-    /// Assumptions about the pool in the jackpot's share of the return.
+    /// Assumptions about the pool in the return.
     pub assumes: &'a str,
 }
 
 impl Sheet<'_> {
-    /// Whole page.
+    /// Returns the page.
     #[must_use]
     pub fn page(&self) -> String {
         let title = format!("{}: PAR sheet", self.game.info().title);
@@ -108,7 +105,7 @@ impl Sheet<'_> {
         whole(&title, [self.identification(), self.figures(), reels, statements(self.game, self.par)])
     }
 
-    /// Game, rules and stake.
+    /// Returns game, rules and stake.
     #[must_use]
     pub fn identification(&self) -> Markup {
         let Self { game, stake, par, .. } = *self;
@@ -128,7 +125,7 @@ impl Sheet<'_> {
         .into()
     }
 
-    /// Sections from the return to the pay table.
+    /// Returns the sections from the return to the pay table.
     #[must_use]
     pub fn figures(&self) -> Markup {
         let Self { game, stake, par, cash, played, assumes } = *self;
@@ -145,7 +142,7 @@ impl Sheet<'_> {
         .collect()
     }
 
-    /// Reels: symbol counts and combinations, optionally with the strips.
+    /// Returns symbol counts and combinations, and optionally the strips.
     #[must_use]
     pub fn reels(&self, strips: bool) -> Markup {
         reels::sets(self.game.info(), self.par, strips)
@@ -213,20 +210,20 @@ fn returned(game: &dyn Game, par: &Par, assumes: &str) -> Markup {
     }
     if !par.conditional_rtps.is_empty() {
         let rows = par.conditional_rtps.iter().map(|of| vec![of.title.into(), plain("code", of.key), whole(&of.rtp)]);
-        inner.extend([plain("h3", "Under a condition"), table(&["condition", "key", "of what is paid"], rows)]);
+        inner.extend([plain("h3", "Under a condition"), table(&["condition", "key", "of the amount paid"], rows)]);
     }
     section("Return to player", inner.into_iter().collect::<Markup>())
 }
 
 fn rates(par: &Par) -> Markup {
     let rows = par.rates.iter().map(|rate| {
-        // Only for events: the inverse of a mean win has no meaning.
+        // The inverse of a mean win has no meaning.
         let comes = rate.title.starts_with("chance") || rate.title.contains("of a paid spin");
         let small = rate.value > Exact::from_integer(0.into()) && rate.value < Exact::from_integer(1.into());
         let inverse = if comes && small { grouped(&decimal(&rate.value.recip(), 2)) } else { String::new() };
         vec![rate.title.as_str().into(), plain("code", rate.key.as_str()), chance(&rate.value).into(), inverse.into()]
     });
-    let says = "Chances and expected numbers; of a paid spin where nothing else is said. One in: the inverse of a \
+    let says = "Chances and expected numbers per paid spin, unless stated otherwise. One in: the inverse of a \
                 chance.";
     section("Features", [note(says), table(&["figure", "key", "value", "one in"], rows)])
 }
@@ -262,9 +259,9 @@ fn volatility(game: &dyn Game, stake: &Stake, par: &Par) -> Markup {
         Some(of) => [list(of.rows().into_iter().map(|(name, value)| (name, value.into()))), note(of.says)].into(),
         None => std::iter::empty().collect(),
     };
-    let says = "Where the return of a session of N rounds lies: the exact return without the jackpot ± z σ / √N, no lower \
-                than nothing; from dark to light, 90, 95 and 99 % of sessions. Features are in σ; jackpot and gamble are not. It's the normal approximation: below some ten \
-                thousand rounds the true distribution is skewed, most sessions lying below the mean and few far above.";
+    let says = "Range of a session's return over N rounds: the exact return without the jackpot ± z σ / √N, at least 0; from dark to \
+                light, 90, 95 and 99 % of sessions. σ includes features, but not jackpot and gamble. This is the normal approximation: below about ten \
+                thousand rounds the true distribution is skewed, with most sessions below the mean and few far above.";
     let head = ["rounds", "standard error", narrowest, middle, widest];
     section("Volatility", [spread, highest, note(says), bands.plot(), table(&head, rows)])
 }
@@ -294,23 +291,23 @@ fn statements(game: &dyn Game, par: &Par) -> Markup {
     let values: Vec<_> = info.limits.coin_values_micros.iter().map(|coin| CoinValue(*coin).to_string()).collect();
     let ((fewest, most), (least, top)) = (info.limits.lines, info.limits.coins_per_line);
     let mut stakes =
-        format!("{fewest} to {most} lines, {least} to {top} coins a line, coin values {}", values.join(", "));
+        format!("{fewest} to {most} lines, {least} to {top} coins per line, coin values {}", values.join(", "));
     if let Some(bets) = info.buy_feature_bets {
         stakes += &format!("; the feature for {bets} bets");
     }
     let figures = format!(
-        "Exactness: {}. All figures but those of the simulated distribution are computed from the data file that the model \
-         hash names, by the program that serves it. Rounding: {ROUNDING}.",
+        "Exactness: {}. All figures except the simulated distribution are computed from the data file with the stated model hash, \
+         by the program that serves the game. Rounding: {ROUNDING}.",
         par.exactness
     );
-    let random = "Each step draws from a stream of its own: ChaCha20 on a fresh seed of 256 bits. A stop, a card or a prize is \
+    let random = "Each step draws from a separate random stream: ChaCha20 with a fresh seed of 256 bits. A stop, a card or a prize is \
                   an unbiased draw from its range; no draw depends on the return, the pool or the player.";
     inner.extend([
         plain("h3", "Stakes offered"),
         plain("p", stakes),
         plain("h3", "Rules in short"),
         plain("pre", info.rules_text.as_str()),
-        plain("h3", "How these figures are made"),
+        plain("h3", "Derivation of the figures"),
         plain("p", figures),
         plain("p", random),
     ]);

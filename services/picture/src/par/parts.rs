@@ -1,4 +1,4 @@
-//! Elements shared by several sections.
+//! Elements of several sections.
 
 use crate::markup::{Markup, plain, tag};
 
@@ -10,7 +10,6 @@ pub(super) fn section(title: &str, inner: impl Into<Markup>) -> Markup {
     plain("section", [plain("h2", title), inner.into()])
 }
 
-/// List of names with figures.
 pub(super) fn list<'a>(rows: impl IntoIterator<Item = (&'a str, Markup)>) -> Markup {
     plain(
         "dl",

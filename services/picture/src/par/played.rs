@@ -1,4 +1,4 @@
-//! Simulation section, the only inexact one: rounds played by the production code.
+//! Simulation section, the only inexact one.
 
 use super::{
     parts::{note, section},
@@ -11,9 +11,9 @@ use motherlode_slots::{Par, Seed, Tally, simulate::WIN_BOUNDS_TENTHS};
 
 /// Simulated rounds.
 pub struct Played {
-    /// Sums of their wins.
+    /// Sums of wins.
     pub tally: Tally,
-    /// Master seed of the simulation.
+    /// Master seed.
     pub seed: Seed,
     /// Command that repeats it.
     pub command: String,
@@ -27,7 +27,7 @@ fn float(count: impl Into<u128>) -> f64 {
 }
 
 impl Played {
-    /// Mean win in bets, and its distance from the exact one in standard errors.
+    /// Returns the mean win in bets, and its difference from the exact one in standard errors.
     fn mean(&self, par: &Par) -> (f64, f64) {
         let (bet, rounds) = (float(self.tally.bet_coins), float(self.tally.rounds));
         let mean = float(self.tally.win.coins) / bet;
@@ -39,7 +39,9 @@ impl Played {
         let rounds = float(tally.rounds);
         let (mean, sigmas) = self.mean(par);
         let before = match self.carries {
-            true => " The players have played before: the exact return is that of the long run, not of a new player.",
+            true => {
+                " The simulated players have played before, since the exact return is the long-run one, not a new player's."
+            }
             false => "",
         };
         let says = format!(
@@ -87,15 +89,15 @@ impl Played {
 
 /// Class of wins.
 pub struct WinClass {
-    /// Lowest win in bets, short.
+    /// Lowest win in bets.
     pub from: String,
-    /// Description of its wins.
+    /// Description.
     pub title: String,
-    /// Number of rounds.
+    /// Rounds.
     pub count: u64,
 }
 
-/// Classes of a tally's rounds by win, from none to the highest.
+/// Returns the classes of a tally by win, from none to the highest.
 #[must_use]
 pub fn win_classes(by_win: &[u64]) -> Vec<WinClass> {
     let bets = |tenths: u64| match (tenths / 10, tenths % 10) {
@@ -108,7 +110,7 @@ pub fn win_classes(by_win: &[u64]) -> Vec<WinClass> {
     };
     let mut classes = vec![];
     for (place, &count) in by_win.iter().enumerate() {
-        // Class 0 is no win; class n is between bounds n - 2 and n - 1.
+        // Class n is between bounds n - 2 and n - 1.
         let from = place.checked_sub(2).and_then(|before| WIN_BOUNDS_TENTHS.get(before)).copied();
         let below = place.checked_sub(1).and_then(|bound| WIN_BOUNDS_TENTHS.get(bound)).copied();
         let (from, title) = match (place, from, below) {

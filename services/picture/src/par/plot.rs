@@ -1,9 +1,9 @@
-//! Plots as SVG, [`WIDTH`] units wide, coloured by the page's style sheet.
+//! SVG plots, coloured by the page's style sheet.
 
 use crate::markup::{Markup, plain, tag};
 
 const WIDTH: f64 = 720.0;
-/// Space for the labels of the vertical and horizontal axes.
+/// Space for axis labels.
 const LEFT: f64 = 74.0;
 const BELOW: f64 = 40.0;
 const ABOVE: f64 = 14.0;
@@ -28,7 +28,6 @@ fn rule(class: &'static str, from: (f64, f64), to: (f64, f64)) -> Markup {
     tag("line", &attributes, "")
 }
 
-/// Bar with a tooltip.
 fn bar(class: &str, corner: (f64, f64), size: (f64, f64), says: &str) -> Markup {
     let box_ = [corner.0, corner.1, size.0.max(0.0), size.1.max(0.0)].map(at);
     let [x, y, width, height] = box_.each_ref().map(String::as_str);
@@ -36,7 +35,7 @@ fn bar(class: &str, corner: (f64, f64), size: (f64, f64), says: &str) -> Markup 
     plain("g", [plain("title", says), rect])
 }
 
-/// Bar of the whole bet, divided into shares with labels. The remainder is the house's.
+/// Draws the bet divided into labelled shares. The remainder is the house's.
 pub fn parts(shares: &[(f64, String)]) -> Markup {
     let (height, top) = (64.0, 4.0);
     let (mut x, mut drawn) = (0.0, vec![]);
@@ -46,7 +45,7 @@ pub fn parts(shares: &[(f64, String)]) -> Markup {
         x += width;
     }
     let rest = (WIDTH - x).max(0.0);
-    drawn.push(bar("rest", (x, top), (rest, 36.0), "what the house keeps"));
+    drawn.push(bar("rest", (x, top), (rest, 36.0), "the house's share"));
     for tenth in 0..=10 {
         let x = WIDTH * f64::from(tenth) / 10.0;
         let anchor = if tenth == 0 {
@@ -57,7 +56,7 @@ pub fn parts(shares: &[(f64, String)]) -> Markup {
             "middle"
         };
         drawn.push(rule("tick", (x, top + 36.0), (x, top + 41.0)));
-        // Every other label, to fit small screens.
+        // Every other label fits small screens.
         if tenth % 2 == 0 {
             drawn.push(text(x, height - 6.0, anchor, &format!("{} %", tenth * 10)));
         }
@@ -65,7 +64,7 @@ pub fn parts(shares: &[(f64, String)]) -> Markup {
     figure(height, "the return by part, of the bet", drawn.into_iter().collect())
 }
 
-/// Histogram on a logarithmic scale down to the share of one round: lower bound, share and label per class.
+/// Draws a histogram of lower bound, share and label per class. The logarithmic scale ends at the share of one round.
 pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup {
     let (height, decades) = (330.0, (-(one_round / 2.0).log10()).ceil().max(1.0));
     let depth = height - ABOVE - BELOW;
@@ -90,34 +89,29 @@ pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup
         drawn.push(text(x + step / 2.0, height - BELOW + 16.0, "middle", label));
         x += step;
     }
-    drawn.push(text(
-        (LEFT + WIDTH) / 2.0,
-        height - 6.0,
-        "middle",
-        "win of a round in bets: from this, to below the next",
-    ));
+    drawn.push(text((LEFT + WIDTH) / 2.0, height - 6.0, "middle", "win of a round in bets: lower bound of each class"));
     figure(height, "the distribution of a round's win", drawn.into_iter().collect())
 }
 
-/// Bands of a session's return around the exact one, by the logarithm of the number of rounds.
+/// Bands of a session's return, by the logarithm of the number of rounds.
 pub struct Bands<'a> {
     /// Exact return.
     pub rtp: f64,
-    /// Standard deviation of a round.
+    /// Standard deviation per round.
     pub std_dev: f64,
     /// Half-widths in standard errors, the widest first.
     pub widths: &'a [f64],
-    /// Range of rounds in decades.
+    /// Decimal exponents of rounds.
     pub decades: (u32, u32),
 }
 
 impl Bands<'_> {
-    /// Half-width of a band at a number of rounds.
+    /// Returns the half-width of a band.
     pub fn half(&self, errors: f64, rounds: f64) -> f64 {
         errors * self.std_dev / rounds.sqrt()
     }
 
-    /// Draws the plot.
+    /// Draws the bands.
     pub fn plot(&self) -> Markup {
         let height = 330.0;
         let (first, last) = (f64::from(self.decades.0), f64::from(self.decades.1));
@@ -151,11 +145,11 @@ impl Bands<'_> {
             drawn.push(tag("text", &[("x", &x), ("y", &y), ("text-anchor", "middle")], power));
         }
         drawn.push(text((LEFT + WIDTH) / 2.0, height - 6.0, "middle", "rounds played"));
-        figure(height, "where the return of a session lies", drawn.into_iter().collect())
+        figure(height, "range of a session's return", drawn.into_iter().collect())
     }
 }
 
-/// Draws a payline: the window's cells, those of the line filled.
+/// Draws a payline.
 pub fn payline(number: usize, line: &[u8], rows: u32) -> Markup {
     const CELL: u32 = 9;
     let mut cells = vec![];

@@ -1,4 +1,4 @@
-//! Symbol section: paytable, lines, and strips and combinations per set of reels.
+//! Section on paytable, lines, strips and combinations.
 
 use super::{
     parts::{note, section},
@@ -12,13 +12,13 @@ use motherlode_slots::{
     par::{Exact, ReelSet, decimal},
 };
 
-/// Decimal places of a combination's return in percent.
 const RETURN_PLACES: usize = 7;
 
-/// Amount multiplied by the paytable's figures.
 fn meaning(info: &GameInfo) -> &'static str {
     match info.ways {
-        true => "A figure is what one way pays, in coins; ways are the product of the symbol's numbers on the reels.",
+        true => {
+            "A figure is the pay of one way, in coins; the number of ways is the product of the symbol's counts on the reels."
+        }
         false => "A line pays its figure times its coins; a scatter, which counts anywhere, times the total bet.",
     }
 }
@@ -113,8 +113,7 @@ fn strips(info: &GameInfo, set: &ReelSet) -> Markup {
         let on = |strip: &Vec<u8>| strip.get(stop).map_or_else(String::new, |symbol| symbol_name(info, *symbol));
         [stop.to_string().into()].into_iter().chain(set.strips.iter().map(|strip| on(strip).into())).collect()
     });
-    let says =
-        "A strip closes to a ring; at a stop, its symbol stands in the window's top row and those after it below.";
+    let says = "A strip is a ring; the symbol at a stop is in the window's top row, the next ones are below it.";
     plain("details", [plain("summary", "The strips, stop by stop"), note(says), table(&head, rows)])
 }
 
@@ -134,9 +133,9 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> [Markup; 3] {
         [name, gives, chance(&of.chance), once, percent(&of.rtp, RETURN_PLACES)].map(Markup::from).to_vec()
     });
     let of = match info.ways {
-        true => "Chance: of a window's ways, the expected number. Return: of a spin on these reels, of its bet.",
+        true => "Chance: expected number of ways per window. Return: per bet of a spin on these reels.",
         false => {
-            "Chance: on one line; for what counts anywhere, in the window. Return: of a spin on these reels, of its bet."
+            "Chance: on one line, or in the window for symbols that count anywhere. Return: per bet of a spin on these reels."
         }
     };
     let head = ["combination", "pays", "chance", "one in", "returns"];

@@ -9,14 +9,14 @@ use motherlode_slots::{
 use serde::Serialize;
 use std::fmt;
 
-/// Decimal places of a return or a frequency.
+/// Decimal places of a return or frequency.
 pub const PLACES: usize = 9;
-/// Decimal places of returns in percent: the nine places of the fraction.
+/// Decimal places of a return in percent.
 pub const PERCENT_PLACES: usize = PLACES - 2;
-/// Rounding of each kind of figure.
-pub const ROUNDING: &str = "returns and frequencies: 9 places; chances and rates: 18, or as many as nine digits need; bets: 6; \
-                        half to even, but rtp_parts, which are rounded down and made to add up to rtp by the largest \
-                        remainder";
+/// Rounding of figures.
+pub const ROUNDING: &str = "returns and frequencies: 9 places; chances and rates: 18 places, or nine significant digits; bets: 6 \
+                        places; rounded half to even, except rtp_parts, which are rounded by the largest remainders so \
+                        that they add up to rtp";
 
 /// Stake as JSON.
 #[derive(Debug, Serialize)]
@@ -26,7 +26,7 @@ pub struct StakeReport {
     coin_value: String,
     buy_feature: bool,
     bet_coins: u64,
-    /// Wins on ways: lines are not shown.
+    /// Ways instead of lines.
     #[serde(skip)]
     ways: bool,
 }
@@ -35,15 +35,15 @@ impl fmt::Display for StakeReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { lines, coins_per_line, coin_value, buy_feature, bet_coins, ways } = self;
         match ways {
-            true => write!(f, "{bet_coins} coins of {coin_value} a spin")?,
-            false => write!(f, "{lines} lines x {coins_per_line} of {coin_value}, {bet_coins} coins a spin")?,
+            true => write!(f, "{bet_coins} coins of {coin_value} per spin")?,
+            false => write!(f, "{lines} lines x {coins_per_line} of {coin_value}, {bet_coins} coins per spin")?,
         }
         f.write_str(if *buy_feature { ", feature bought" } else { "" })
     }
 }
 
 impl StakeReport {
-    /// Creates the report of a sheet's stake.
+    /// Creates the report.
     pub fn of(game: &dyn Game, stake: &Stake, par: &Par) -> Self {
         Self {
             lines: stake.lines,
@@ -56,57 +56,57 @@ impl StakeReport {
     }
 }
 
-/// Cash return at a coin value in a currency (DM-19), in decimal fractions of the bet.
+/// Cash return at a coin value (DM-19), in decimals of the bet.
 #[derive(Debug, Serialize)]
 pub struct CashReport {
-    /// Currency code, ISO 4217.
+    /// ISO 4217 code.
     pub currency: String,
     /// Coin value in the major unit.
     pub coin_value: String,
-    /// Counterpart of [`Par::rtp`] in cash.
+    /// [`Par::rtp`] in cash.
     pub rtp: String,
-    /// Whether wins are rounded to whole minor units.
+    /// Whether wins are rounded.
     pub rounds_wins: bool,
     /// Error bound of `rtp`.
     pub within: String,
-    /// Upper bound of the difference if collections are played at the mean of several coin values.
+    /// Upper bound of the difference for collections at a mean coin value.
     pub mixed_at_most: String,
 }
 
 /// Derivation of the cash returns.
-pub const CASH_PROOF: &str = "a coin that is whole minor units makes every win whole, for wins are whole coins: nothing is \
-     rounded, and the return in cash is exactly that in coins; where wins are rounded, half to even, what that adds or takes \
-     is worked out over all windows that can come, for a player who keeps to the coin value";
+pub const CASH_PROOF: &str = "wins are whole coins, so a coin of whole minor units needs no rounding, and the return in cash \
+     equals the return in coins; otherwise the effect of rounding, half to even, is computed over all possible windows, at a \
+     constant coin value";
 
-/// Key of the jackpot increments' part, which is not included in [`Par::rtp`].
+/// Key of the increments, which [`Par::rtp`] does not include.
 pub const INCREMENTS: &str = "jackpot_increments";
 
-/// Parts of [`Par::rtp`] as printed, adding up to it.
+/// Returns the parts of [`Par::rtp`], printed so that they add up.
 pub fn returns(par: &Par, places: usize) -> Vec<(PartName, String)> {
     let parts: Vec<_> = par.parts.iter().filter(|part| part.name.key != INCREMENTS).collect();
     let exact: Vec<_> = parts.iter().map(|part| &part.rtp).collect();
     parts.iter().map(|part| part.name).zip(figures::parts(&par.rtp, &exact, places)).collect()
 }
 
-/// Number of each symbol on each strip of a set.
+/// Returns the number of each symbol per strip.
 pub fn symbols(info: &GameInfo, set: &ReelSet) -> impl Iterator<Item = (String, Vec<usize>)> {
     let counted = info.symbols.iter().zip(0..).map(|(symbol, index)| (symbol.name.clone(), set.counts(index)));
     counted.filter(|(_, counts)| counts.iter().any(|count| *count > 0))
 }
 
-/// Name of a symbol; empty if unknown.
+/// Returns a symbol's name; empty if unknown.
 #[must_use]
 pub fn symbol_name(info: &GameInfo, index: u8) -> String {
     info.symbols.get(usize::from(index)).map_or_else(String::new, |symbol| symbol.name.clone())
 }
 
-/// Pay and free spins of a combination, from the paytable.
+/// Returns pay and free spins of a combination.
 pub fn pays(info: &GameInfo, of: &Combination) -> (u64, u32) {
     let row = info.paytable.iter().find(|row| row.symbol == of.symbol && row.count == of.count);
     row.map_or((0, 0), |row| (row.pays, row.free_spins))
 }
 
-/// Converts a decimal fraction to percent by moving the point, without rounding again.
+/// Converts a fraction to percent by moving the point.
 pub fn shifted(fraction: &str) -> String {
     let (whole, places) = fraction.split_once('.').unwrap_or((fraction, ""));
     let (up, rest) = places.split_at_checked(2).unwrap_or((places, ""));

@@ -1,5 +1,4 @@
-//! Figures that are not in logged outcomes: names of special wins (ME-05), mean coin value of a collection (DM-12), and contents of
-//! unopened objects after the round (NP-12).
+//! Figures that are not in logged outcomes.
 
 use motherlode_books::{Currency, FxRate, LoggedTerms, Minor, RoundStarted, StepResolved};
 use motherlode_proto::{
@@ -11,7 +10,6 @@ use motherlode_slots::{self as slots, Awaiting, Carried, Choice, Game, Stake, Te
 use prost::Message;
 use std::collections::BTreeSet;
 
-/// Logged round: bet, steps and outcomes.
 struct Logged {
     started: RoundStarted,
     steps: Vec<StepResolved>,
@@ -19,12 +17,10 @@ struct Logged {
     bytes: Vec<Vec<u8>>,
 }
 
-/// The spin, then the choices of the game's rule.
 fn next(live: &Live) -> Option<Choice> {
     Some(Choice::Spin).filter(|_| live.awaiting() == Awaiting::Spin).or_else(|| live.automatic())
 }
 
-/// Plays a round automatically with carried figures.
 fn played(game: &'static dyn Game, coin_micros: u64, buy_feature: bool, carried: Carried, number: u64) -> Logged {
     let limits = &game.info().limits;
     let (lines, coins_per_line) = (limits.lines.1, limits.coins_per_line.0);
@@ -109,8 +105,8 @@ fn np_12_unopened_objects_are_shown_once_the_round_is_over_and_never_before() {
     }
 }
 
-/// Four crystals of each colour are carried, at coin values that sum to 2.00, 2.00, 2.00 and, with three gifted red ones, 0.50; the
-/// fifth is collected at 0.04 or the newest version's corresponding value.
+/// DM-12: four carried crystals of each colour, at coin values that sum to 2.00, and with three gifted red ones to
+/// 0.50; the fifth is at 0.04 or the corresponding value.
 #[test]
 fn dm_12_the_mean_coin_value_is_stated_with_its_free_spins() {
     for game in versions("dwarf-mine") {
@@ -131,7 +127,6 @@ fn dm_12_the_mean_coin_value_is_stated_with_its_free_spins() {
                 let micros = |text: &str| (text.parse::<f64>().unwrap() * 1e6).round();
                 assert_eq!((micros(&mean.sum), mean.count), (sum as f64, count), "{name}");
                 assert_eq!(micros(&mean.value), (sum as f64 / f64::from(count)).round(), "{name}");
-                // A window's win is its coins at that mean.
                 for spin in &outcome.spins {
                     let minor = spin.win_coins as f64 * sum as f64 / f64::from(count) / 10_000.0;
                     assert!((spin.win_minor as f64 - minor).abs() <= 0.5, "{name}: {} of {minor}", spin.win_minor);
@@ -143,7 +138,7 @@ fn dm_12_the_mean_coin_value_is_stated_with_its_free_spins() {
     }
 }
 
-/// If no figures can be added, callers use the logged bytes unchanged.
+/// PL-11: callers then use the logged bytes unchanged.
 #[test]
 fn pl_11_nothing_is_added_where_it_is_said_that_nothing_is() {
     let (mut nothing, mut something) = (0, BTreeSet::new());
@@ -188,7 +183,7 @@ fn me_05_special_wins_are_named() {
     }
 }
 
-/// The added figures are not logged: the bytes equal the outcome's.
+/// PL-06: the logged bytes equal the outcome's.
 #[test]
 fn pl_06_what_is_added_is_not_in_the_log() {
     for game in games() {

@@ -1,4 +1,4 @@
-//! Rounds folded from unverified commits, as read by `replay` and pages.
+//! Rounds folded from unverified commits.
 
 use motherlode_books::{
     CoinValue, Commit, Currency, Event, FxRate, LoggedTerms, Minor, RoundStarted, RoundTerms, StreamId,
@@ -6,7 +6,6 @@ use motherlode_books::{
 use motherlode_proto::convert::record::Logged;
 use motherlode_rounds::Fold;
 
-/// Commit with a bet and all changes of its account, with any amounts.
 fn forged(bet: i64, credited: i64, win: i64, refund: i64, taken_back: i64, after: i64) -> Logged {
     let started = RoundStarted {
         round: 1,
@@ -52,7 +51,7 @@ fn forged(bet: i64, credited: i64, win: i64, refund: i64, taken_back: i64, after
     Logged { commit, balances_after: vec![(Currency::EUR, Minor(after))], due_after: vec![], proposer: None }
 }
 
-/// PL-05: the balance before is the one after minus the round's total change, limited to the range of amounts.
+/// PL-05: the balance after minus the round's total change, limited to the range of amounts.
 #[test]
 fn pl_05_the_balance_before_a_bet_is_told_whatever_amounts_a_log_holds() {
     let before = |logged: &Logged| {

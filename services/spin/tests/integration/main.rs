@@ -1,4 +1,4 @@
-//! The tests of spins through the crate's public interface, as one program: it is linked once.
+//! Tests of spins through the crate's public interface, as one program that is linked once.
 
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,4 @@
-//! The pause of a series (PL-07), in tokio's paused time: it passes when nothing else is left to do.
+//! Pauses of a series (PL-07), in tokio's paused time.
 
 use motherlode_ledger::{Handle, LedgerApi};
 use motherlode_log::MemoryStore;
@@ -30,7 +30,6 @@ async fn fund(ledger: &Handle) -> Account {
     account
 }
 
-/// Finishes a round that waits for the player.
 async fn finish(api: &SpinApi, mut played: Played) {
     while played.state() == RoundState::Open {
         let kind = match played.outcome.as_ref().unwrap().awaiting() {
@@ -47,7 +46,7 @@ async fn finish(api: &SpinApi, mut played: Played) {
     }
 }
 
-/// Plays a series to its end; answers what it said and how long it took.
+/// Plays a series. Returns its answers and the elapsed time.
 async fn play(api: &SpinApi, request: AutospinRequest) -> (Vec<AutospinResponse>, Duration) {
     let begun = Instant::now();
     let mut series = SpinService::autospin(api, Request::new(request)).await.unwrap().into_inner();
@@ -65,7 +64,7 @@ async fn play(api: &SpinApi, request: AutospinRequest) -> (Vec<AutospinResponse>
 #[tokio::test(start_paused = true)]
 async fn pl_07_the_pause_lies_between_the_rounds_and_not_between_answers_given_again() {
     let index = tempfile::tempdir().unwrap();
-    // The log's thread works in real time: paused time would be up before it answers.
+    // The log's thread works in real time, so paused time would expire first.
     let options = motherlode_ledger::Options { answer_wait_max: None, ..Default::default() };
     let ledger = motherlode_ledger::open(Box::new(MemoryStore::new(0)), index.path(), options).unwrap();
     let account = fund(&ledger).await;
@@ -83,7 +82,7 @@ async fn pl_07_the_pause_lies_between_the_rounds_and_not_between_answers_given_a
     };
     let (answers, took) = play(&api, request.clone()).await;
     assert_eq!(answers.last().unwrap().stop(), AutospinStop::Complete);
-    // No pause before the first spin nor after the last.
+    // No pause before the first spin or after the last.
     assert_eq!(took.as_secs(), 19 * 60);
     let (again, took) = play(&api, request).await;
     assert_eq!(again, answers);

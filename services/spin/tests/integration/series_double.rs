@@ -1,4 +1,4 @@
-//! The double of a series (BW-23), on the service's own stream: it goes on only when it's asked for its next answer.
+//! The double of a series (BW-23).
 
 use motherlode_ledger::{Handle, LedgerApi, rounds};
 use motherlode_log::MemoryStore;
@@ -20,7 +20,7 @@ use tonic::{Request, Status};
 
 type Series = Pin<Box<dyn Stream<Item = Result<AutospinResponse, Status>> + Send>>;
 
-/// A service with one funded player.
+/// Service with one funded player.
 struct Table {
     ledger: Handle,
     api: SpinApi,
@@ -73,7 +73,7 @@ impl Table {
         SpinService::choose(&self.api, Request::new(request)).await.unwrap().into_inner().played.unwrap()
     }
 
-    /// Finishes what waits for the player, but for the double.
+    /// Finishes pending steps, except for the double.
     async fn finish(&self, mut played: Played) {
         while played.state() == RoundState::Open && !waits(&played) {
             let kind = match played.outcome.as_ref().unwrap().awaiting() {
@@ -84,7 +84,7 @@ impl Table {
         }
     }
 
-    /// Reads a series until it tells of a win that can be doubled.
+    /// Reads a series until a win can be doubled.
     async fn until_double(&self, series: &mut Series) -> (Played, AutospinResponse) {
         loop {
             let answer = series.next().await.unwrap().unwrap();
@@ -157,7 +157,7 @@ async fn bw_23_the_win_of_a_series_that_is_stopped_before_its_next_spin_can_be_d
     if waits(&doubled) {
         table.choose(&doubled, Kind::Collect(choice::Collect {})).await;
     }
-    // Stopped by a limit of its own, and by its last spin, it waits all the same.
+    // The win also waits if a limit or the last spin ends the series.
     let limited = AutospinRequest { win_limit_minor: Some(1), ..table.request("t", 1000) };
     for (number, request) in
         [limited].into_iter().chain((0..200).map(|n| table.request(&format!("u{n}"), 1))).enumerate()

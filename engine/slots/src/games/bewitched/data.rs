@@ -1,4 +1,4 @@
-//! Data file of Bewitched as written, unchecked.
+//! Data file of Bewitched, unchecked.
 
 use serde::Deserialize;
 
@@ -8,60 +8,60 @@ use crate::parts::data::{LinesData, ReelsData, StakeData, SymbolData, WheelData}
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GameData {
-    /// Name in requests and in the log.
+    /// Name.
     pub name: String,
     /// Displayed title.
     pub title: String,
-    /// Version of the rules.
+    /// Rules version.
     pub rules_version: String,
-    /// Date of the rules, ISO 8601.
+    /// ISO 8601 date.
     pub rules_date: String,
-    /// Return without the jackpot, a decimal that must hold exactly.
+    /// Exact decimal return without the jackpot.
     pub rtp: String,
     /// Summary of the rules.
     pub rules: String,
-    /// Stakes offered.
+    /// Offered stakes.
     pub stake: StakeData,
-    /// Symbols in index order.
+    /// Symbols by index.
     pub symbols: Vec<SymbolData>,
     /// Paylines.
     pub lines: LinesData,
     /// Reels.
     pub reels: ReelsData,
-    /// The bonus wheel.
+    /// Bonus wheel.
     pub wheel: WheelData,
-    /// The progressive jackpot.
+    /// Progressive jackpot.
     pub jackpot: JackpotData,
-    /// The bonus round.
+    /// Bonus round.
     pub bonus: BonusData,
     /// Free spins.
     pub free_spins: FreeSpinsData,
 }
 
-/// The progressive jackpot.
+/// Progressive jackpot.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JackpotData {
-    /// Mean number of paid spins per jackpot, at one coin staked.
+    /// Mean paid spins per jackpot, at one coin.
     pub odds: u64,
-    /// Seed of the pool in coins.
+    /// Pool's seed in coins.
     pub seed_coins: u64,
-    /// Contribution of each bet to the pool, a decimal.
+    /// Decimal contribution of each bet.
     pub contribution: String,
     /// Coin value that wins the whole pool, in the major unit.
     pub base_coin_value: String,
-    /// Published span of the return with jackpot: at the smallest coins and at the base coin value.
+    /// Published span of the return: smallest coins, base coin value.
     #[serde(default)]
     pub rtp_span: Option<(String, String)>,
 }
 
-/// The bonus round.
+/// Bonus round.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BonusData {
-    /// Number of bonus symbols that starts it.
+    /// Bonus symbols that start it.
     pub needs: u8,
-    /// Number of vials to choose three from.
+    /// Vials on offer.
     pub vials: u8,
 }
 

@@ -1,5 +1,4 @@
-//! Highest win of a round of Bewitched: the highest paid window, and all its free spins at the highest window and prize. Free spins
-//! retrigger without limit.
+//! Highest win of a round: the highest paid window, and free spins at the highest window and prize.
 
 use num_traits::ToPrimitive;
 
@@ -39,12 +38,11 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
     };
     let awarded = spins + windows.scatters.free_spins.iter().max().copied().unwrap_or(0);
     let chance_exponent = exponent(spin.log_chance_of_most(awarded));
-    // An upper bound of the line wins, as scatter wins may be included.
+    // An upper bound, since scatter wins may be included.
     let gamble = Some(GambleTop::Lines { bets: highest.clone(), turns: DOUBLES_MAX });
     Ok(HighestWin { gamble, ..HighestWin::new(highest + exact(awarded) * &spin.most, chance_exponent, true) })
 }
 
-/// Free spins awarded by a free spin through scatters and the bonus, with chances.
 fn awards<const N: usize>(model: &Model, windows: &[[u64; N]; N], prizes: &[(u32, f64)]) -> Vec<(u32, f64)> {
     let cycle = model.windows.reels.cycle() as f64;
     let mut awards = Vec::new();

@@ -1,5 +1,5 @@
-//! Bewitched: 5x3 reels, 1 to 15 lines, witches' battle, Merlin's vials with a progressive jackpot, free spins with doubled line
-//! wins, and the double (BW-01 to BW-24).
+//! Bewitched: 5x3 reels, 1 to 15 lines, bonus wheel with a progressive jackpot, free spins with doubled line wins, and
+//! the double (BW-01 to BW-24).
 
 pub mod data;
 mod highest;
@@ -19,7 +19,7 @@ use crate::parts::file::{ModelError, parse};
 use model::{Model, PARTS};
 use round::BewitchedRound;
 
-/// Name in requests and in the log.
+/// Name.
 pub const NAME: &str = "bewitched";
 /// Rules versions, oldest first.
 pub const VERSIONS: [RulesVersion; 2] = [
@@ -40,9 +40,6 @@ pub struct Bewitched {
 
 impl Bewitched {
     /// Compiles a rules version and proves its promised return.
-    ///
-    /// # Errors
-    /// First invalid part of the data file, or a broken promise.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;

@@ -1,7 +1,5 @@
-//! Compiled and checked data file of Bewitched.
-//!
-//! Compilation proves the file: any difference from the promised return or jackpot chance is a [`ModelError`]. About a millisecond,
-//! once per game.
+//! Compiled data file of Bewitched. Compilation takes about a millisecond and proves the promised return and jackpot
+//! chance.
 
 use super::data::GameData;
 use crate::contract::info::{GameInfo, PayRow, PrizeInfo, SymbolInfo, SymbolRole};
@@ -22,25 +20,25 @@ pub(super) const FREE_SPINS: usize = 3;
 pub(super) const PARTS: [PartName; 4] = [
     PartName::cash("base_lines", "line wins of the paid spin"),
     PartName::cash("scatter", "scatter wins of the paid spin"),
-    PartName::cash("bonus", "money of bonuses that the paid spin starts"),
-    PartName::cash("free_spins", "everything won in free spins, bonuses there included"),
+    PartName::cash("bonus", "money prizes of bonuses in the paid spin"),
+    PartName::cash("free_spins", "all wins in free spins, with their bonuses"),
 ];
 
 /// Short names for version 1.6, whose frozen data file has none.
 const SHORT_NAMES: [(&str, &str); 2] = [("Witches' Battle", "Battle"), ("Purple Potion", "Purple")];
 const ROWS: usize = 3;
 const MULTIPLIER_MAX: u32 = 100;
-/// Number of vials to combine (BW-06).
+/// Vials to combine (BW-06).
 pub(crate) const VIALS_PICKED: u8 = 3;
 /// Maximum turns of the double (BW-22).
 pub(crate) const DOUBLES_MAX: u8 = 5;
 
-/// Line game with scatters, free spins and a bonus wheel.
+/// Compiled Bewitched.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// Reels, lines and special symbols.
     pub windows: Windows,
-    /// Number of vials to choose three from.
+    /// Vials on offer.
     pub vials: u8,
     /// Bonus wheel.
     pub wheel: Wheel,
@@ -50,32 +48,29 @@ pub struct Model {
     pub multiplier: u32,
     /// Offered stakes.
     pub limits: StakeLimits,
-    /// Names and roles of the symbols.
+    /// Symbols.
     pub symbols: Vec<SymbolInfo>,
     /// Promised return without the jackpot, in millionths.
     pub rtp_micros: u64,
-    /// Published span of the return with the jackpot, in millionths.
+    /// Published span of the return with jackpot, in millionths.
     pub rtp_span_micros: Option<(u64, u64)>,
 }
 
-/// Promise of the progressive jackpot.
+/// Promised jackpot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jackpot {
-    /// Mean number of paid spins per jackpot, at one coin staked.
+    /// Mean paid spins per jackpot, at one coin.
     pub odds: u64,
-    /// Seed of the pool in coins.
+    /// Pool's seed in coins.
     pub seed_coins: u64,
-    /// Contribution of each bet to the pool, in millionths.
+    /// Contribution of each bet, in millionths.
     pub contribution_micros: u64,
-    /// Coin value that wins the whole pool, in millionths of the major unit.
+    /// Coin value that wins the whole pool, in millionths.
     pub base_coin_micros: u64,
 }
 
 impl Model {
-    /// Compiles without proving return and jackpot chance, for tuning.
-    ///
-    /// # Errors
-    /// First invalid part.
+    /// Compiles without a proof of the promises, for tuning.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;
@@ -106,7 +101,6 @@ impl Model {
         })
     }
 
-    /// Assumptions about the pool in the jackpot's share of the return (BW-21).
     fn jackpot_assumes(&self) -> String {
         let Jackpot { odds, seed_coins, contribution_micros, base_coin_micros } = self.jackpot;
         let seed = seed_coins * base_coin_micros / 1_000_000;
@@ -119,7 +113,7 @@ impl Model {
         )
     }
 
-    /// Game description (PL-13).
+    /// Returns the game description (PL-13).
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         let money = self.wheel.weights(0).map(|(prize, _)| prize).filter(|&p| p != PrizeInfo::Jackpot);
@@ -146,13 +140,12 @@ impl Model {
         }
     }
 
-    /// Combinations that pay, award or start a feature.
     pub(crate) fn paytable(&self) -> Vec<PayRow> {
         self.windows.paytable(&self.symbols, self.windows.bonus_needs)
     }
 }
 
-/// Published span. Must equal the exact return with the seed's share, and with all increments added.
+/// Returns the published span, which must equal the exact one.
 fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
     let Some((least, most)) = &data.jackpot.rtp_span else { return Ok(None) };
     let span = (file::micros("jackpot", least)?, file::micros("jackpot", most)?);
@@ -161,7 +154,7 @@ fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
     let lowest = ratio(file::micros("rtp", &data.rtp)?, 1_000_000) + seed;
     let highest = &lowest + ratio(jackpot.contribution_micros, 1_000_000);
     if (lowest, highest) != (ratio(span.0, 1_000_000), ratio(span.1, 1_000_000)) {
-        return Err(ModelError::part("jackpot", "the span of the return is not that of these figures"));
+        return Err(ModelError::part("jackpot", "the published span differs from the computed returns"));
     }
     Ok(Some(span))
 }
@@ -174,7 +167,7 @@ fn jackpot(data: &GameData) -> Result<Jackpot, ModelError> {
         base_coin_micros: file::micros("jackpot", &data.jackpot.base_coin_value)?,
     };
     if jackpot.odds == 0 || jackpot.base_coin_micros == 0 {
-        return Err(ModelError::part("jackpot", "odds and base coin value are above zero"));
+        return Err(ModelError::part("jackpot", "odds and base coin value must be above 0"));
     }
     Ok(jackpot)
 }

@@ -1,10 +1,9 @@
-//! Exact mean and variance of a round, composed of one window, the bonus wheel, and free spins with unlimited retriggers. Costs a
-//! few hundred big fractions.
+//! Exact mean and variance of a round. Costs a few hundred big fractions.
 //!
-//! A spin of line multiplier `k` wins `A = k L + S + Y M` bets and awards `K = Z + Y G` free spins: lines `L`, scatters `S` and
-//! `Z`, bonus started `Y` (0 or 1) with money `M` and free spins `G`. A free spin with its descendants wins `T = A + T1 + ... +
-//! TK`. With `phi = E[K]` its mean is `mu = E[A] / (1 - phi)`, and its variance solves `v (1 - phi) = E[A^2] + 2 mu E[A K] + mu^2
-//! E[K^2] - mu^2`.
+//! A spin with line multiplier `k` wins `A = k L + S + Y M` bets and awards `K = Z + Y G` free spins: lines `L`,
+//! scatters `S` and `Z`, started bonus `Y` (0 or 1) with money `M` and free spins `G`. A free spin with its descendants
+//! wins `T = A + T1 + ... + TK`. With `phi = E[K]` its mean is `mu = E[A] / (1 - phi)`, and its variance solves `v (1 -
+//! phi) = E[A^2] + 2 mu E[A K] + mu^2 E[K^2] - mu^2`.
 
 use num_traits::{One, Zero};
 
@@ -14,7 +13,7 @@ use crate::contract::par::{Exact, exact};
 use crate::math::moments::SpinTable;
 use crate::parts::reels::REELS;
 
-/// Moments of one window, in bets; see the module's documentation for names.
+/// Moments of a window in bets, named as in the module's formulas.
 pub struct Window {
     /// Mean line win.
     pub lines: Exact,
@@ -29,22 +28,22 @@ pub struct Window {
     scatter_spins: Exact,
     /// Chance of the bonus.
     pub bonus: Exact,
-    /// Mean free spins that scatters award.
+    /// Mean free spins by scatters.
     pub spins: Exact,
     spins_squared: Exact,
     spins_bonus: Exact,
-    /// Chance that scatters award free spins.
+    /// Chance of free spins by scatters.
     pub scatter_trigger: Exact,
 }
 
 impl Window {
-    /// Computes the moments from the sums of the full cycle.
+    /// Computes the moments from the full cycle.
     #[must_use]
     pub fn of(model: &Model, table: &SpinTable, lines: u32) -> Self {
         let cycle = exact(model.windows.reels.cycle());
         let coin = &cycle * exact(lines);
         let scatters = &model.windows.scatters;
-        // Sum of a function of the special symbols, over windows or over line wins.
+        // Sum over windows or line wins.
         let mean = |of: &[[u64; REELS + 1]; REELS + 1], f: &dyn Fn(usize, u64) -> u64| {
             let mut sum = 0u128;
             for (count, row) in of.iter().enumerate() {
@@ -77,18 +76,18 @@ impl Window {
         }
     }
 
-    /// `phi`: mean number of awarded free spins, by scatters and bonus.
+    /// Returns `phi`: mean free spins awarded.
     #[must_use]
     pub fn awarded(&self, wheel: &WheelMoments) -> Exact {
         &self.spins + &self.bonus * &wheel.spins
     }
 
-    /// `E[A]` at a line multiplier.
+    /// Returns `E[A]`.
     fn mean(&self, k: &Exact, wheel: &WheelMoments) -> Exact {
         k * &self.lines + &self.scatter + &self.bonus * &wheel.money
     }
 
-    /// `E[A^2]` at a line multiplier.
+    /// Returns `E[A^2]`.
     fn square(&self, k: &Exact, wheel: &WheelMoments) -> Exact {
         let two = exact(2u64);
         k * k * &self.lines_squared
@@ -98,7 +97,7 @@ impl Window {
             + &two * &wheel.money * (k * &self.lines_bonus + &self.scatter_bonus)
     }
 
-    /// `E[A K]` at a line multiplier; a bonus gives either money or free spins.
+    /// Returns `E[A K]`; a bonus gives either money or free spins.
     fn with_awarded(&self, k: &Exact, wheel: &WheelMoments) -> Exact {
         k * &self.lines_spins
             + &self.scatter_spins
@@ -106,15 +105,15 @@ impl Window {
             + &wheel.spins * (k * &self.lines_bonus + &self.scatter_bonus)
     }
 
-    /// `E[K^2]`.
+    /// Returns `E[K^2]`.
     fn awarded_squared(&self, wheel: &WheelMoments) -> Exact {
         &self.spins_squared + exact(2u64) * &wheel.spins * &self.spins_bonus + &self.bonus * &wheel.spins_squared
     }
 }
 
-/// Moments of one turn of the bonus wheel.
+/// Moments of a wheel turn.
 pub struct WheelMoments {
-    /// Mean money, without the jackpot.
+    /// Mean money without jackpot.
     pub money: Exact,
     money_squared: Exact,
     spins: Exact,
@@ -124,7 +123,7 @@ pub struct WheelMoments {
 }
 
 impl WheelMoments {
-    /// Computes the moments at `coins` coins staked.
+    /// Computes the moments at `coins` staked.
     #[must_use]
     pub fn of(model: &Model, coins: u64) -> Self {
         let mut sums: [Exact; 5] = std::array::from_fn(|_| Exact::zero());
@@ -148,9 +147,9 @@ impl WheelMoments {
     }
 }
 
-/// Whole round, without jackpot and double.
+/// Moments of a round, without jackpot and double.
 pub struct RoundMoments {
-    /// Mean win: the return.
+    /// Mean win.
     pub mean: Exact,
     /// Variance of the win.
     pub variance: Exact,
@@ -163,14 +162,14 @@ pub struct RoundMoments {
 }
 
 impl RoundMoments {
-    /// Composes window and wheel; requires `phi < 1`.
+    /// Composes the moments; requires `phi < 1`.
     #[must_use]
     pub fn of(model: &Model, window: &Window, wheel: &WheelMoments) -> Self {
         let phi = window.awarded(wheel);
         let dies = Exact::one() - &phi;
         let (one, k) = (Exact::one(), exact(model.multiplier));
         let mu = window.mean(&k, wheel) / &dies;
-        // Second moment of a spin with its descendants, without the variance `v` of each free spin.
+        // Second moment of a spin, without the variance `v` of each free spin.
         let square = |k: &Exact| {
             window.square(k, wheel)
                 + exact(2u64) * &mu * window.with_awarded(k, wheel)

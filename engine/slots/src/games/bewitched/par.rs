@@ -1,4 +1,4 @@
-//! PAR sheet of Bewitched, and proof of its promised return.
+//! PAR sheet of Bewitched, with the proof of its return.
 
 use num_traits::One;
 
@@ -12,7 +12,6 @@ use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
 use crate::parts::file::ModelError;
 
-/// Index of the seed's part, after those of the game.
 const JACKPOT_SEED: usize = PARTS.len();
 
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
@@ -43,8 +42,8 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Proves the promised return, and the promised jackpot chance per coin. One line suffices for every stake: all lines have the same
-/// mean, the wheel's trade keeps the mean money at any number of coins, and the rest pays on the total bet.
+/// Proves the return and the jackpot chance. One line suffices: all lines have the same mean, and the wheel keeps its
+/// mean money.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::of(model, &moments::spin_table(&model.windows, 1), 1);
     let wheel = WheelMoments::of(model, 1);
@@ -64,7 +63,7 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
     Ok(())
 }
 
-/// Parts of the return: the game's, then the jackpot's. The increments return the contribution, in proportion to the coin value.
+/// Returns the parts, the jackpot's last.
 #[must_use]
 pub fn parts(model: &Model, stake: &Stake, window: &Window, wheel: &WheelMoments, round: &RoundMoments) -> Vec<Part> {
     let jackpot = &model.jackpot;
@@ -82,15 +81,11 @@ pub fn parts(model: &Model, stake: &Stake, window: &Window, wheel: &WheelMoments
 
 fn rates(model: &Model, coins: u64, window: &Window, wheel: &WheelMoments, round: &RoundMoments) -> Vec<Rate> {
     let mut rates = vec![
-        Rate::new("bonus", "chance that a window starts the bonus", window.bonus.clone()),
-        Rate::new(
-            "scatter_free_spins",
-            "chance that a window's scatters award free spins",
-            window.scatter_trigger.clone(),
-        ),
+        Rate::new("bonus", "chance of a bonus per window", window.bonus.clone()),
+        Rate::new("scatter_free_spins", "chance of free spins by scatters per window", window.scatter_trigger.clone()),
         Rate::new(
             "bonuses_per_paid_spin",
-            "bonuses of a paid spin, those in its free spins included",
+            "bonuses of a paid spin, with those in its free spins",
             round.bonuses.clone(),
         ),
         Rate::new("free_spins_per_paid_spin", "free spins of a paid spin", round.free_spins.clone()),
@@ -98,12 +93,12 @@ fn rates(model: &Model, coins: u64, window: &Window, wheel: &WheelMoments, round
     ];
     for (prize, weight) in model.wheel.weights(coins) {
         let (key, title) = match prize {
-            PrizeInfo::Jackpot => ("prize_jackpot".to_owned(), "chance that a bonus gives the jackpot".to_owned()),
+            PrizeInfo::Jackpot => ("prize_jackpot".to_owned(), "chance of the jackpot per bonus".to_owned()),
             PrizeInfo::Multiple(multiple) => {
-                (format!("prize_{multiple}x"), format!("chance that a bonus gives {multiple} bets"))
+                (format!("prize_{multiple}x"), format!("chance of {multiple} bets per bonus"))
             }
             PrizeInfo::FreeSpins(spins) => {
-                (format!("prize_{spins}_free_spins"), format!("chance that a bonus gives {spins} free spins"))
+                (format!("prize_{spins}_free_spins"), format!("chance of {spins} free spins per bonus"))
             }
         };
         rates.push(Rate::new(key, title, ratio(weight, model.wheel.total())));
@@ -111,7 +106,6 @@ fn rates(model: &Model, coins: u64, window: &Window, wheel: &WheelMoments, round
     rates
 }
 
-/// Reels with the frequency of each paytable row on one line or, if it pays anywhere, in the window.
 fn reel_set(model: &Model) -> ReelSet {
     let windows = &model.windows;
     let on_line = moments::combinations(windows);
@@ -124,7 +118,7 @@ fn reel_set(model: &Model) -> ReelSet {
             (_, true) => anywhere.iter().map(|by_bonuses| by_bonuses[count]).sum(),
             _ => on_line[usize::from(row.symbol)][count],
         };
-        // Return of a line relative to its own coins, equal to the return of all lines relative to the bet.
+        // Lines relative to their coins equal all lines relative to the bet.
         let chance = exact(ways) / &cycle;
         Combination { symbol: row.symbol, count: row.count, rtp: &chance * exact(row.pays), chance }
     };

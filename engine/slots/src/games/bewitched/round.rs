@@ -1,5 +1,5 @@
-//! Round of Bewitched: the paid spin; then bonus rounds (three vials) and free spins (interrupted by each bonus); then, if the
-//! terms allow it, the double on the paid spin's line win. The chosen witch has no effect (BW-05).
+//! Round of Bewitched: paid spin, bonus rounds and free spins, then the double on the paid spin's line win. The chosen
+//! witch has no effect (BW-05).
 
 use super::model::{BASE_LINES, BONUS, DOUBLES_MAX, FREE_SPINS, Model, SCATTER, VIALS_PICKED as VIALS};
 use crate::contract::carried::Carried;
@@ -17,25 +17,22 @@ use crate::parts::windows::{LineBet, Shown};
 pub struct BewitchedRound<'a> {
     model: &'a Model,
     bet: LineBet,
-    /// Coins that count for the jackpot: the bet, or 0 while the pool is closed.
+    /// Coins that count for the jackpot; 0 with the pool closed.
     jackpot_coins: u64,
     double_allowed: bool,
     awaiting: Awaiting,
     free_spins: FreeSpins,
     gamble: Gamble,
-    /// Whether free spins have begun, which then receive the prizes of bonuses.
+    /// Whether free spins have begun.
     in_free_spins: bool,
-    /// Coins won on lines by the paid spin: the stake of the double.
+    /// Paid spin's line coins: the stake of the double.
     line_win_coins: u64,
-    /// Coins won, without the double.
+    /// Coins won without the double.
     win_coins: u64,
 }
 
 impl<'a> BewitchedRound<'a> {
     /// Opens a round.
-    ///
-    /// # Errors
-    /// First fault of the stake.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         let bet_coins = u64::from(model.limits.check(stake)?);
         Ok(Self {
@@ -52,7 +49,6 @@ impl<'a> BewitchedRound<'a> {
         })
     }
 
-    /// Checks a choice before anything is drawn.
     fn check(&self, choice: &Choice) -> Result<(), ChoiceRefused> {
         if self.awaiting != choice.awaited() {
             return Err(ChoiceRefused::NotAwaited { awaiting: self.awaiting });
@@ -60,8 +56,8 @@ impl<'a> BewitchedRound<'a> {
         match choice {
             Choice::Pick(vials) => vials.check(VIALS, self.model.vials),
             Choice::Double(Card::RedHeart | Card::BlackSpade) => Ok(()),
-            Choice::Double(_) => Err(ChoiceRefused::NotOffered { what: "a guess is the heart or the spade" }),
-            Choice::Halve => Err(ChoiceRefused::NotOffered { what: "the double has no half" }),
+            Choice::Double(_) => Err(ChoiceRefused::NotOffered { what: "a guess other than heart or spade" }),
+            Choice::Halve => Err(ChoiceRefused::NotOffered { what: "securing half" }),
             _ => Ok(()),
         }
     }
@@ -72,7 +68,7 @@ impl<'a> BewitchedRound<'a> {
         self.awaiting = if shown.bonus { Awaiting::Pick } else { self.next() };
     }
 
-    /// Plays free spins until they end, a bonus lands, or the step is full.
+    /// Plays free spins until they end, a bonus starts, or the step is full.
     fn free_spins(&mut self, draws: &mut Draws, out: &mut Outcome) {
         self.in_free_spins = true;
         for _ in 0..FREE_SPINS_PER_STEP {
@@ -87,7 +83,7 @@ impl<'a> BewitchedRound<'a> {
         self.awaiting = self.next();
     }
 
-    /// Draws the prize of the bonus round, regardless of the chosen vials.
+    /// Draws the bonus prize, independent of the picked vials.
     fn vials(&mut self, draws: &mut Draws, out: &mut Outcome) {
         out.prize = Some(match self.model.wheel.turn(self.jackpot_coins, draws) {
             PrizeInfo::Jackpot => {
@@ -113,7 +109,7 @@ impl<'a> BewitchedRound<'a> {
         self.awaiting = if self.gamble.open() { Awaiting::Double } else { Awaiting::Nothing };
     }
 
-    /// Payment if the round ends now: all wins, with the result of the double in place of the line win.
+    /// Returns the payment, with the double's result in place of the line win.
     fn win_minor(&self) -> u64 {
         if self.gamble.strip().is_empty() {
             self.bet.worth.minor(self.win_coins)
@@ -122,7 +118,7 @@ impl<'a> BewitchedRound<'a> {
         }
     }
 
-    /// Next step if no bonus waits.
+    /// Returns the next step if no bonus is pending.
     fn next(&mut self) -> Awaiting {
         if self.free_spins.left() > 0 {
             Awaiting::FreeSpins
@@ -134,7 +130,6 @@ impl<'a> BewitchedRound<'a> {
         }
     }
 
-    /// Spins the reels, appends the window and adds its win.
     fn show(&mut self, multiplier: u64, kind: SpinKind, draws: &mut Draws, out: &mut Outcome) -> Shown {
         let shown = self.model.windows.spin(&self.bet, multiplier, kind, draws, out);
         self.free_spins.award(shown.free_spins_won);

@@ -1,8 +1,5 @@
-//! Cash return of Dwarf Mine (DM-17, DM-19): effect of rounding each spin's win to whole minor units, from the residues of all
-//! possible windows.
-//!
-//! Valid for a constant coin value. Collections at a mean of several coin values differ by at most half a minor unit per spin.
-//! Costs about a second of CPU per modulus, once.
+//! Effect of rounding on the return (DM-17, DM-19), from the residues of all windows at a constant coin value. Costs a
+//! second per modulus, once.
 
 use std::sync::OnceLock;
 
@@ -17,10 +14,10 @@ use crate::parts::reels::REELS;
 use crate::parts::ways::WaysReels;
 use crate::parts::worth::half_even;
 
-/// Error bound of sums of chances.
+/// Error bound of summed chances.
 const FLOAT: f64 = 1e-12;
 const BET: u64 = BET_COINS as u64;
-/// Denominators of fractional coins that give whole bets of 25 coins.
+/// Denominators of fractional coins with whole bets of 25 coins.
 const MODULI: [u8; 2] = [5, 25];
 
 /// Residues, computed on first use.
@@ -38,20 +35,20 @@ struct Residues {
     collection: [Vec<f64>; CRYSTALS],
 }
 
-/// Long-run numbers of spins per paid spin, and the return in coins.
+/// Long-run numbers of spins and return in coins.
 #[derive(Debug)]
 struct Often {
-    /// Number of free spins.
+    /// Free spins.
     free: f64,
-    /// Number of Collection Free Spins of one colour.
+    /// Collection Free Spins of a colour.
     collection: f64,
-    /// Upper bound of the root mean square number of spins per round, summed over its series.
+    /// Upper bound of the root mean square number of spins per round.
     spins_at_once: f64,
     rtp: Exact,
 }
 
 impl Cash {
-    /// Effect of rounding at a coin value with whole bets; `None` at others.
+    /// Returns the effect of rounding; `None` without whole bets.
     pub(crate) fn rounding(&self, model: &Model, coin: CoinFraction) -> Option<Rounding> {
         let often = self.often.get_or_init(|| Often::of(model));
         let place = MODULI.iter().position(|modulus| u64::from(*modulus) == coin.denominator);
@@ -101,7 +98,6 @@ impl Residues {
         Self { paid: of_paid(model, modulus), free: of_free(model, &model.free, &model.regular(), modulus), collection }
     }
 
-    /// Minor units added by rounding to a paid spin with its free spins, and to its collections.
     fn added(&self, coin: CoinFraction, often: &Often) -> (f64, f64) {
         let mean = |residues: &[f64]| {
             residues.iter().zip(0..).map(|(chance, coins)| chance * rounded(coins, coin)).sum::<f64>()
@@ -110,7 +106,7 @@ impl Residues {
         (mean(&self.paid) + often.free * mean(&self.free), often.collection * collections)
     }
 
-    /// Error bound: dropped windows are rounded by at most half a minor unit; otherwise float error.
+    /// Half a minor unit for dropped windows, else float error.
     fn doubt(&self, often: &Often) -> f64 {
         let lacks = |residues: &[f64]| (1.0 - residues.iter().sum::<f64>()).max(0.0) / 2.0 + FLOAT;
         let collections = self.collection.iter().map(|residues| lacks(residues)).sum::<f64>();
@@ -118,7 +114,7 @@ impl Residues {
     }
 }
 
-/// Minor units added by rounding `coins` coins. Depends only on the residue, as the denominator is odd and halves don't occur.
+/// Depends only on the residue: the denominator is odd, so halves don't occur.
 fn rounded(coins: u64, coin: CoinFraction) -> f64 {
     let exactly = coins * coin.numerator;
     let paid = half_even(exactly.into(), coin.denominator.into());
@@ -137,8 +133,6 @@ fn of_free(model: &Model, reels: &WaysReels, symbols: &[u8], modulus: u8) -> Vec
     )
 }
 
-/// Residues of the paid spin: for each set of Bonus symbols the strips' windows with the new rows, whose cells are drawn
-/// individually.
 fn of_paid(model: &Model, modulus: u8) -> Vec<f64> {
     let symbols = model.regular();
     let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
@@ -155,7 +149,7 @@ fn of_paid(model: &Model, modulus: u8) -> Vec<f64> {
             let shown = || cells().filter(|cells| cells.contains(&model.bonus) == bonus);
             chance *= shown().count() as f64 / columns.len() as f64;
             let strip = Law::new(shown().map(|cells| (Law::shown(cells), 1)));
-            // The first law has only symbols in the new cells, the next ones one crystal less each.
+            // After the reversal, the index is the number of crystals in the new cells.
             let mut laws: Vec<Law> =
                 std::iter::successors(Some(strip), |law| Some(law.and_cell(&weights))).take(rows + 1).collect();
             laws.reverse();
@@ -170,12 +164,12 @@ fn of_paid(model: &Model, modulus: u8) -> Vec<f64> {
     all
 }
 
-/// Minimum chance of a followed window: 0 for modulus 5; modulus 25 has too many states.
+/// Modulus 25 has too many states for 0.
 fn least(modulus: u8) -> f64 {
     if modulus > 5 { 1e-8 } else { 0.0 }
 }
 
-/// Chance of each number of crystals on the next cells, by crystals landed before (DM-09).
+/// Returns the chance of each number of crystals, by crystals landed before (DM-09).
 fn landing(model: &Model, cells: usize) -> [Vec<f64>; CRYSTALS + 1] {
     let symbols: f64 = model.expansion.weights().map(|(_, weight)| f64::from(weight)).sum();
     let crystal = f64::from(model.expansion.crystal());

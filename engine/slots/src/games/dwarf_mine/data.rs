@@ -1,32 +1,32 @@
-//! Data file of Dwarf Mine as written, unchecked.
+//! Data file of Dwarf Mine, unchecked.
 
 use serde::Deserialize;
 
 use crate::parts::collection::GiftTo;
 use crate::parts::data::{StakeData, SymbolData};
 
-/// Placeholder in free spin strips for the super-high symbol of Collection Free Spins (DM-11).
+/// Placeholder in free spin strips for the super-high symbol (DM-11).
 pub const SUPER_HIGH: &str = "*";
 
 /// Data file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GameData {
-    /// Name in requests and in the log.
+    /// Name.
     pub name: String,
     /// Displayed title.
     pub title: String,
-    /// Version of the rules.
+    /// Rules version.
     pub rules_version: String,
-    /// Date of the rules, ISO 8601.
+    /// ISO 8601 date.
     pub rules_date: String,
-    /// Long-run return, a decimal that must hold to four places.
+    /// Decimal long-run return, to four places.
     pub rtp: String,
     /// Summary of the rules.
     pub rules: String,
-    /// Stakes offered.
+    /// Offered stakes.
     pub stake: StakeData,
-    /// Symbols in index order; crystals and super-high symbols in the order of the colours.
+    /// Symbols by index; crystals and super-high symbols by colour.
     pub symbols: Vec<SymbolData>,
     /// Free spins.
     pub free_spins: FreeSpinsData,
@@ -42,7 +42,7 @@ pub struct GameData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FreeSpinsData {
-    /// Number awarded by three Bonus symbols.
+    /// Number awarded.
     pub spins: u32,
 }
 
@@ -50,24 +50,24 @@ pub struct FreeSpinsData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CollectionData {
-    /// Crystals of a colour that complete a collection.
+    /// Crystals that complete a collection.
     pub needs: u32,
     /// Free spins per collection.
     pub spins: u32,
-    /// Red crystals given to a new player.
+    /// Red crystals for a new player.
     pub gift: u32,
     /// Scope of the gift.
     #[serde(default)]
     pub gift_to: GiftTo,
 }
 
-/// Symbol codes of each strip, from its first stop downwards, as a ring.
+/// Symbol codes of each strip.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReelsData {
-    /// Paid spin: five reels of four rows.
+    /// Paid spin, four rows.
     pub base: Vec<String>,
-    /// Free spins: five reels of seven rows, with [`SUPER_HIGH`] placeholders.
+    /// Free spins, seven rows, with [`SUPER_HIGH`].
     pub free: Vec<String>,
 }
 
@@ -75,13 +75,13 @@ pub struct ReelsData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpansionData {
-    /// Weights of paying symbols.
+    /// Weights of symbols.
     pub symbols: Vec<CellData>,
-    /// Weight per crystal colour.
+    /// Weight per colour.
     pub crystal: u32,
 }
 
-/// Weighted symbol of the added rows.
+/// Weighted symbol.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellData {

@@ -1,9 +1,5 @@
-//! Highest win of a round of Dwarf Mine: the highest paid window with three Bonus symbols and all four crystals, its free spins,
-//! and the Collection Free Spins of all colours at their highest. The round is possible: each colour can lack one crystal, and
-//! windows are independent.
-//!
-//! Collection Free Spins pay at the mean coin value of their crystals (DM-12), so the win in bets depends on earlier coin values
-//! (PL-43).
+//! Highest win of a round: the highest paid window with all features, and all free spins. Collections depend on earlier
+//! coin values (DM-12, PL-43).
 
 use num_traits::Zero;
 
@@ -28,14 +24,13 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
     let own = vec![paid(model, &returns.paid, &free, &collected), free];
     let all = own.iter().chain(&collected);
     let coins: Exact = all.clone().map(|of| exact(of.windows) * exact(of.coins)).sum();
-    // No round wins as much unless each of these windows is the highest.
+    // Any such round has these windows.
     let log: f64 = all.map(|of| f64::from(of.windows) * of.log_chance).sum();
     let collected = Some(CollectedTop { own, collected, earlier: model.needs - 1 });
     Ok(HighestWin { collected, ..HighestWin::new(coins / exact(bet_coins), exponent(log), false) })
 }
 
-/// Window of the paid spin. A higher one without some crystals or Bonus symbols is used only if it could exceed the free spins that
-/// it loses; the result is then a bound.
+/// A higher window without all features counts only if it exceeds the lost free spins.
 fn paid(model: &Model, paid: &PaidSpin, free: &TopWindows, collected: &[TopWindows]) -> TopWindows {
     let shows = &paid.shows[3][model.crystals.len()].chance;
     let (coins, chance) = PaidSpin::highest_complete(model);
@@ -47,8 +42,7 @@ fn paid(model: &Model, paid: &PaidSpin, free: &TopWindows, collected: &[TopWindo
     TopWindows { windows: 1, coins, log_chance: log_chance(&chance), log_chance_rounded: log_chance(shows) }
 }
 
-/// `windows` free spins at their highest. Markov's inequality bounds the chance of nearly the same win (at least three of the
-/// highest's four coins).
+/// Bounds the chance of at least three quarters of the highest win, by Markov's inequality.
 fn top(windows: u32, (coins, chance): (u64, Exact), of: &FreeSpin) -> TopWindows {
     let nearly = (&of.coins * ratio(4, 3) / exact(coins.max(1))).min(exact(1));
     TopWindows { windows, coins, log_chance: log_chance(&chance), log_chance_rounded: log_chance(&nearly) }

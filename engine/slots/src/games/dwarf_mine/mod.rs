@@ -1,5 +1,5 @@
-//! Dwarf Mine: a five-reel window that grows by a row per Bonus symbol, wins on up to 16,807 ways, free spins, and crystals
-//! collected over rounds (DM-01 to DM-26).
+//! Dwarf Mine: a window that grows by a row per Bonus symbol, up to 16,807 ways, free spins, and crystals collected
+//! over rounds (DM-01 to DM-26).
 
 mod cash;
 pub mod data;
@@ -31,7 +31,7 @@ use model::{Model, PARTS};
 use moments::Returns;
 use round::DwarfMineRound;
 
-/// Name in requests and in the log.
+/// Name.
 pub const NAME: &str = "dwarf-mine";
 /// Rules versions, oldest first.
 pub const VERSIONS: [RulesVersion; 2] = [
@@ -54,9 +54,6 @@ pub struct DwarfMine {
 
 impl DwarfMine {
     /// Compiles a rules version; a test proves its promised return.
-    ///
-    /// # Errors
-    /// First invalid part of the data file.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;
@@ -93,7 +90,7 @@ impl Game for DwarfMine {
         highest::of(&self.model, stake)
     }
 
-    /// In the best state each colour lacks one crystal, so that every crystal completes a collection.
+    /// In the best state, each colour lacks one crystal.
     fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
         self.model.limits.check(stake)?;
         let (needs, spins) = (self.model.needs, self.model.collection_spins);
@@ -122,7 +119,7 @@ impl Game for DwarfMine {
         now.without(&before, &after, (*needs).into(), limits.coins_within()).carried()
     }
 
-    /// Time to replay or skip an interrupted round (DM-21). Afterwards its free spins are played and the win is paid (decision).
+    /// Time to continue an interrupted round (DM-21).
     fn interruption_hours(&self) -> Option<u32> {
         Some(24)
     }

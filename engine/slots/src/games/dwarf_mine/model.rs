@@ -1,5 +1,4 @@
-//! Compiled and checked data file of Dwarf Mine. Costs some microseconds; the return is derived in [`super::par`] and proved by a
-//! test.
+//! Compiled data file of Dwarf Mine. Costs some microseconds; a test proves the return.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +19,8 @@ pub(super) const FREE_SPINS: usize = 1;
 pub(super) const COLLECTIONS: usize = 2;
 pub(super) const PARTS: [PartName; 3] = [
     PartName::cash("base_ways", "wins on ways of the paid spin"),
-    PartName::cash("free_spins", "everything won in free spins"),
-    PartName::collected("collections", "everything won in Collection Free Spins, in the long run"),
+    PartName::cash("free_spins", "all wins in free spins"),
+    PartName::collected("collections", "all wins in Collection Free Spins, in the long run"),
 ];
 
 /// Short names for version 1.0, whose frozen data file has none.
@@ -35,15 +34,15 @@ const SHORT_NAMES: [(&str, &str); 8] = [
     ("Blue Crystal", "Blue"),
     ("Red Crystal", "Red"),
 ];
-/// Rows of the window (DM-01).
+/// Initial rows (DM-01).
 pub const ROWS: usize = 4;
 /// Maximum rows.
 pub const ROWS_MAX: usize = 7;
-/// Reels with Bonus symbols (DM-06): first, third and fifth.
+/// Reels with Bonus symbols (DM-06).
 pub const BONUS_REELS: [usize; 3] = [0, 2, 4];
 /// Coins of every bet.
 pub const BET_COINS: u32 = 25;
-/// Maximum free spins per series, which is one step.
+/// Maximum free spins per step.
 const SPINS_MAX: u32 = 100;
 
 /// Compiled Dwarf Mine.
@@ -57,37 +56,34 @@ pub struct Model {
     pub collection: [WaysReels; CRYSTALS],
     /// Paytable on ways.
     pub ways: Ways,
-    /// Cells of the added rows.
+    /// Added cells.
     pub expansion: Expansion,
-    /// Index of the Bonus symbol.
+    /// Bonus symbol index.
     pub bonus: u8,
-    /// Indexes of the crystals, by colour.
+    /// Crystal indexes by colour.
     pub crystals: [u8; CRYSTALS],
-    /// Indexes of the super-high symbols, by colour.
+    /// Super-high symbol indexes by colour.
     pub super_high: [u8; CRYSTALS],
-    /// Free spins awarded by three Bonus symbols.
+    /// Free spins for three Bonus symbols.
     pub free_spins: u32,
-    /// Crystals of a colour that complete a collection.
+    /// Crystals that complete a collection.
     pub needs: u32,
     /// Free spins per collection.
     pub collection_spins: u32,
-    /// Red crystals given to a new player.
+    /// Red crystals for a new player.
     pub gift: u32,
     /// Scope of the gift.
     pub gift_to: GiftTo,
     /// Offered stakes.
     pub limits: StakeLimits,
-    /// Names and roles of the symbols.
+    /// Symbols.
     pub symbols: Vec<SymbolInfo>,
-    /// Promised return, in millionths.
+    /// Promised return in millionths.
     pub rtp_micros: u64,
 }
 
 impl Model {
     /// Compiles a data file.
-    ///
-    /// # Errors
-    /// First invalid part.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let limits = data::limits(&data.stake, 1)?;
         if (limits.lines, limits.coins_per_line) != ((1, 1), (BET_COINS, BET_COINS)) {
@@ -95,14 +91,17 @@ impl Model {
         }
         let spins = [data.free_spins.spins, data.collection.spins];
         if spins.iter().any(|spins| !(1..=SPINS_MAX).contains(spins)) {
-            return Err(ModelError::part("free_spins", format!("a series of {spins:?} free spins")));
+            return Err(ModelError::part(
+                "free_spins",
+                format!("series of {spins:?} free spins are not within 1 to {SPINS_MAX}"),
+            ));
         }
         if data.collection.needs == 0 || data.collection.gift >= data.collection.needs {
             return Err(ModelError::part("collection", "the gift would complete a collection"));
         }
         let codes: BTreeSet<&str> = data.symbols.iter().map(|of| of.code.as_str()).collect();
         if codes.len() != data.symbols.len() || codes.contains(SUPER_HIGH) {
-            return Err(ModelError::part("symbols", "a code is used twice, or is that of the super-high places"));
+            return Err(ModelError::part("symbols", "a code is used twice, or is the super-high placeholder"));
         }
         let super_high = colours(data, SymbolRole::SuperHigh)?;
         let of_colour = |symbol| WaysReels::new(&free_strips(data, Some(symbol))?, ROWS_MAX);
@@ -128,7 +127,7 @@ impl Model {
         })
     }
 
-    /// Game description (PL-13).
+    /// Returns the game description (PL-13).
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         GameInfo {
@@ -151,14 +150,13 @@ impl Model {
     pub(crate) fn facts(&self) -> Vec<Fact> {
         let fact = |key, title, value: u32| Fact { key, title, value: value.to_string() };
         vec![
-            fact("free_spins", "free spins that three Bonus symbols award", self.free_spins),
-            fact("collection_needs", "crystals of a colour that complete a collection", self.needs),
-            fact("collection_spins", "Collection Free Spins that a collection awards", self.collection_spins),
-            fact("gift_crystals", "red crystals that a new player is given", self.gift),
+            fact("free_spins", "free spins for three Bonus symbols", self.free_spins),
+            fact("collection_needs", "crystals of a colour per collection", self.needs),
+            fact("collection_spins", "Collection Free Spins per collection", self.collection_spins),
+            fact("gift_crystals", "red crystals given to a new player", self.gift),
         ]
     }
 
-    /// Combinations that pay, award or start a feature, by symbol, highest count first.
     pub(crate) fn paytable(&self) -> Vec<PayRow> {
         let mut rows = Vec::new();
         for (symbol, pays) in (0u8..).zip(self.ways.pays()) {
@@ -174,7 +172,7 @@ impl Model {
         rows
     }
 
-    /// Symbols that pay on all reels: all but the super-high ones.
+    /// Returns the symbols on all reels: all but the super-high ones.
     #[must_use]
     pub fn regular(&self) -> Vec<u8> {
         let symbols = (0u8..).zip(&self.symbols).filter(|(_, info)| info.role == SymbolRole::Regular);
@@ -182,7 +180,6 @@ impl Model {
     }
 }
 
-/// Symbols of a role, one per colour.
 fn colours(data: &GameData, role: SymbolRole) -> Result<[u8; CRYSTALS], ModelError> {
     let of_role = data.symbols.iter().filter(|symbol| symbol.role == role);
     let indexes: Vec<u8> = of_role.map(|of| data::index_of(&data.symbols, &of.code)).collect::<Result<_, _>>()?;
@@ -190,10 +187,10 @@ fn colours(data: &GameData, role: SymbolRole) -> Result<[u8; CRYSTALS], ModelErr
     indexes.try_into().map_err(wrong)
 }
 
-/// Pays on ways: regular symbols from three, super-high ones from two reels (DM-02).
+/// Super-high symbols pay from two reels (DM-02).
 fn pays(symbols: &[SymbolData]) -> Result<WaysPays, ModelError> {
     let mut all = WaysPays::default();
-    let bad = |of: &SymbolData| Err(ModelError::part("symbols", format!("the pays of `{}`", of.code)));
+    let bad = |of: &SymbolData| Err(ModelError::part("symbols", format!("invalid pays of `{}`", of.code)));
     for (index, of) in symbols.iter().enumerate() {
         let pays = data::from_none("symbols", &of.pays)?;
         let (regular, high) = (of.role == SymbolRole::Regular, of.role == SymbolRole::SuperHigh);
@@ -210,7 +207,7 @@ fn pays(symbols: &[SymbolData]) -> Result<WaysPays, ModelError> {
     Ok(all)
 }
 
-/// Strips of the paid spin, with at most one visible Bonus on each of its reels (DM-06).
+/// A reel shows at most one Bonus (DM-06).
 fn base_strips(data: &GameData, bonus: u8) -> Result<Vec<Vec<u8>>, ModelError> {
     let strips = data::strips_of(&data.symbols, &data.reels.base)?;
     for (reel, strip) in strips.iter().enumerate() {
@@ -221,13 +218,12 @@ fn base_strips(data: &GameData, bonus: u8) -> Result<Vec<Vec<u8>>, ModelError> {
             None => at[0] + strip.len() - stop,
         };
         if at.is_empty() == BONUS_REELS.contains(&reel) || at.iter().enumerate().map(gap).any(|gap| gap < ROWS) {
-            return Err(ModelError::part("reels", format!("the Bonus symbols of reel {}", reel + 1)));
+            return Err(ModelError::part("reels", format!("misplaced Bonus symbols on reel {}", reel + 1)));
         }
     }
     Ok(strips)
 }
 
-/// Strips of free spins, without or with one colour's super-high symbol.
 fn free_strips(data: &GameData, super_high: Option<u8>) -> Result<Vec<Vec<u8>>, ModelError> {
     let code = super_high.map_or("", |symbol| data.symbols[usize::from(symbol)].code.as_str());
     if data.reels.free.iter().any(|strip| !strip.split_whitespace().any(|of| of == SUPER_HIGH)) {
@@ -240,7 +236,6 @@ fn free_strips(data: &GameData, super_high: Option<u8>) -> Result<Vec<Vec<u8>>, 
     Ok(strips)
 }
 
-/// Checks that all symbols are regular.
 fn regular(data: &GameData, mut symbols: impl Iterator<Item = u8>) -> Result<(), ModelError> {
     match symbols.find(|&symbol| data.symbols[usize::from(symbol)].role != SymbolRole::Regular) {
         Some(other) => Err(ModelError::part(

@@ -1,9 +1,7 @@
-//! Mean and variance of a round of Dwarf Mine.
+//! Mean and variance of a round.
 //!
-//! In the long run each crystal is a fifth of a collection at its own coin value, so the return doesn't depend on changes of the
-//! coin value (renewal rewards). The variance of a round assumes a random position in each collection: crystal counts are random
-//! walks on a ring of `needs` positions, all equally likely in the long run and jointly for all colours. The gift is outside the
-//! return and stated as a rate.
+//! Each crystal is a share of a collection at its own coin value, so coin value changes don't affect the return. The
+//! variance assumes a random position in each collection. The gift is not part of the return.
 
 use super::model::{BET_COINS, Model, ROWS_MAX};
 use super::paid_spin::PaidSpin;
@@ -13,7 +11,7 @@ use crate::parts::expansion::CRYSTALS;
 use crate::parts::reels::REELS;
 use crate::parts::ways::WaysReels;
 
-/// Parts of the return; wins in coins of a bet of [`BET_COINS`].
+/// Parts of the return, in coins per bet of [`BET_COINS`].
 #[derive(Clone, Debug)]
 pub struct Returns<'a> {
     pub(super) model: &'a Model,
@@ -21,7 +19,7 @@ pub struct Returns<'a> {
     pub paid: PaidSpin,
     /// Free spin.
     pub free: FreeSpin,
-    /// Collection Free Spin by colour.
+    /// Collection Free Spins by colour.
     pub collection: [FreeSpin; CRYSTALS],
 }
 
@@ -29,16 +27,16 @@ pub struct Returns<'a> {
 #[derive(Clone, Debug)]
 pub struct FreeSpin {
     pub(super) symbols: Vec<u8>,
-    /// Mean number of ways, by symbol and count.
+    /// Mean ways by symbol and count.
     pub(super) ways: Vec<[Exact; REELS + 1]>,
     /// Mean coins.
     pub coins: Exact,
-    /// Variance of the coins.
+    /// Variance of coins.
     pub variance: f64,
 }
 
 impl FreeSpin {
-    /// Computes a free spin on these reels.
+    /// Computes a free spin.
     #[must_use]
     pub fn of(model: &Model, reels: &WaysReels, symbols: Vec<u8>) -> Self {
         let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
@@ -54,7 +52,6 @@ impl FreeSpin {
     }
 }
 
-/// Highest win of a free spin's window in coins, and its chance.
 pub(super) fn highest_free_spin(model: &Model, reels: &WaysReels, symbols: Vec<u8>) -> (u64, Exact) {
     let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
     let law = |reel: usize| Law::new(reels.columns(reel).iter().map(|column| (Law::shown(&column.cells), 1)));
@@ -65,7 +62,7 @@ pub(super) fn highest_free_spin(model: &Model, reels: &WaysReels, symbols: Vec<u
 }
 
 impl<'a> Returns<'a> {
-    /// Computes the returns of a model.
+    /// Computes the returns.
     #[must_use]
     pub fn of(model: &'a Model) -> Self {
         let collection = std::array::from_fn(|colour: usize| {
@@ -75,38 +72,37 @@ impl<'a> Returns<'a> {
         Self { model, paid: PaidSpin::of(model), free: FreeSpin::of(model, &model.free, model.regular()), collection }
     }
 
-    /// Total return.
+    /// Returns the total return.
     #[must_use]
     pub fn total(&self) -> Exact {
         self.base() + self.free_spins() + self.collections()
     }
 
-    /// Return of the paid spin.
+    /// Computes the return of the paid spin.
     #[must_use]
     pub fn base(&self) -> Exact {
         self.paid.coins() / exact(BET_COINS)
     }
 
-    /// Return of free spins.
+    /// Computes the return of free spins.
     #[must_use]
     pub fn free_spins(&self) -> Exact {
         self.paid.bonuses(3) * exact(self.model.free_spins) * &self.free.coins / exact(BET_COINS)
     }
 
-    /// Return of collections.
+    /// Computes the return of collections.
     #[must_use]
     pub fn collections(&self) -> Exact {
         let worth: Exact = (0..CRYSTALS).map(|colour| self.collection_worth(colour)).sum();
         self.paid.crystal() / exact(self.model.needs) * worth
     }
 
-    /// Mean win of a collection of a colour, in bets.
     pub(super) fn collection_worth(&self, colour: usize) -> Exact {
         exact(self.model.collection_spins) * &self.collection[colour].coins / exact(BET_COINS)
     }
 
-    /// Variance of a round's win, in bets: paid spin `A`, free spins `F` after three Bonus symbols, and per colour a collection
-    /// `C`, completed with chance 1 / needs when its crystal lands. The landing colours depend only on their number.
+    /// Returns the variance in bets: paid spin `A`, free spins `F`, and per colour a collection `C`, completed with
+    /// chance 1 / needs.
     #[must_use]
     pub fn variance(&self) -> f64 {
         let colours = CRYSTALS as f64;
@@ -134,7 +130,6 @@ impl<'a> Returns<'a> {
     }
 }
 
-/// Paying combinations of these symbols, highest count first.
 pub(super) fn of_ways(symbols: &[u8], ways: &[[Exact; REELS + 1]], model: &Model) -> Vec<Combination> {
     let mut all = Vec::new();
     for (&symbol, ways) in symbols.iter().zip(ways) {

@@ -1,5 +1,5 @@
-//! Returns of a new player's first spins of Dwarf Mine, at one coin value. Collections start with only the gift (DM-14), so these
-//! are below the long-run return (PL-43).
+//! Returns of a new player's first spins, below the long-run return, since collections start with only the gift (DM-14,
+//! PL-43).
 
 use super::model::{BET_COINS, Model};
 use super::moments::Returns;
@@ -32,7 +32,7 @@ pub(super) fn returns(model: &Model, returns: &Returns) -> Vec<ConditionalRtp> {
     titles.into_iter().enumerate().map(returned).collect()
 }
 
-/// Mean number of completed collections of a colour within the first spins; a spin collects at most one of its crystals.
+/// A spin collects at most one crystal per colour.
 fn completions(lands: &Exact, start: usize, needs: usize) -> Vec<Exact> {
     let mut crystals = vec![Fixed::zero(); needs];
     crystals[start] = Fixed::one();

@@ -1,9 +1,9 @@
 //! Exact mathematics of the paid spin, whose window grows by random rows.
 //!
-//! Given the reels with a Bonus and the number of crystals among each reel's new cells, the reels are independent: a strip column
-//! and cells drawn from symbol weights. So the paid spin is a mixture of some hundred windows of [`crate::math::ways_moments`].
-//! After `n` landed crystals a cell is drawn from `T(n) = W + (4 - n) c`, with `W` the weight of all symbols and `c` that of a
-//! crystal. Sums are whole multiples of a unit per number of new rows: `1 / (T(0) T(1) ... T(4))^cells` of a stop combination.
+//! Given the reels with a Bonus and the number of crystals in each reel's new cells, the reels are independent, so the
+//! paid spin is a mixture of some hundred windows of [`crate::math::ways_moments`]. After `n` landed crystals a cell is
+//! drawn from `T(n) = W + (4 - n) c`, with weights `W` of all symbols and `c` of a crystal. Sums are multiples of `1 /
+//! (T(0) T(1) ... T(4))^cells` of a stop combination.
 
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
@@ -16,34 +16,34 @@ use crate::parts::reels::REELS;
 
 const NEW_ROWS_MAX: usize = BONUS_REELS.len();
 
-/// Windows of the paid spin and their wins.
+/// Paid spin.
 #[derive(Clone, Debug)]
 pub struct PaidSpin {
-    /// Mean number of ways, by regular symbol and count.
+    /// Mean ways by symbol and count.
     pub ways: Vec<[Exact; REELS + 1]>,
-    /// Chance and mean coins, by Bonus symbols and crystals.
+    /// Windows by number of Bonus symbols and crystals.
     pub shows: [[Cell; CRYSTALS + 1]; NEW_ROWS_MAX + 1],
-    /// Chance of no win and no feature, at a random position of each collection.
+    /// Chance of no win and no feature.
     pub nothing: Exact,
-    /// Mean square of the win in coins.
+    /// Mean square of coins.
     pub square: f64,
     /// Highest win in coins.
     pub highest: u64,
-    /// Chance of the highest win.
+    /// Its chance.
     pub highest_chance: Exact,
 }
 
-/// Windows with a number of Bonus symbols and of crystals.
+/// Windows with a number of Bonus symbols and crystals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     /// Chance.
     pub chance: Exact,
-    /// Mean coins won, counted as 0 in other windows.
+    /// Mean coins, counted as 0 in other windows.
     pub coins: Exact,
 }
 
 impl PaidSpin {
-    /// Computes the paid spin of a model.
+    /// Computes the paid spin.
     #[must_use]
     pub fn of(model: &Model) -> Self {
         let symbols = model.regular();
@@ -63,7 +63,7 @@ impl PaidSpin {
         all
     }
 
-    /// Highest win in coins of a window with every Bonus symbol and every crystal, and its chance; zeros if no window has all.
+    /// Returns the highest win with all Bonus symbols and crystals, and its chance.
     #[must_use]
     pub fn highest_complete(model: &Model) -> (u64, Exact) {
         let symbols = model.regular();
@@ -88,14 +88,13 @@ impl PaidSpin {
         (best, Exact::new(sum, draws.unit() * stops))
     }
 
-    /// Adds the windows with `rows` added rows.
     fn add(&mut self, model: &Model, paying: &Paying, laws: &Laws, rows: usize) {
         let draws = CellDraws::of(model, rows);
         let stops: BigInt = (0..REELS).map(|reel| BigInt::from(model.base.columns(reel).len())).product();
         let unit = draws.unit() * stops;
         let needs = BigInt::from(model.needs);
         let mut ways = vec![[(); REELS + 1].map(|()| BigInt::zero()); paying.symbols.len()];
-        // n landed crystals complete nothing with chance (1 - 1 / needs)^n.
+        // With chance (1 - 1 / needs)^n, n crystals complete no collection.
         let mut nothing = BigInt::zero();
         for (crystals, times) in draws.patterns() {
             let landed: usize = crystals.iter().sum();
@@ -139,33 +138,33 @@ impl PaidSpin {
         self.highest_chance += chance;
     }
 
-    /// Sums a function over all numbers of Bonus symbols and crystals.
+    /// Sums a function over all cells.
     pub fn sum(&self, of: impl Fn(usize, usize, &Cell) -> Exact) -> Exact {
         let cells = self.shows.iter().enumerate();
         let cells = cells.flat_map(|(bonuses, row)| row.iter().enumerate().map(move |(n, cell)| (bonuses, n, cell)));
         cells.map(|(bonuses, crystals, cell)| of(bonuses, crystals, cell)).sum()
     }
 
-    /// Mean coins.
+    /// Returns the mean coins.
     #[must_use]
     pub fn coins(&self) -> Exact {
         self.sum(|_, _, cell| cell.coins.clone())
     }
 
-    /// Chance of a number of Bonus symbols.
+    /// Returns the chance of `number` Bonus symbols.
     #[must_use]
     pub fn bonuses(&self, number: usize) -> Exact {
         self.sum(|bonuses, _, cell| if bonuses == number { cell.chance.clone() } else { Exact::zero() })
     }
 
-    /// Chance that the crystal of one colour lands.
+    /// Returns the chance of a crystal of one colour.
     #[must_use]
     pub fn crystal(&self) -> Exact {
         self.sum(|_, crystals, cell| &cell.chance * exact(crystals)) / exact(CRYSTALS)
     }
 }
 
-/// Contents by reel, presence of a Bonus, and number of cells drawn from symbol weights.
+/// Contents by reel, Bonus and number of drawn cells.
 struct Laws(Vec<[Vec<Sums>; 2]>);
 
 impl Laws {
@@ -188,7 +187,6 @@ impl Laws {
     }
 }
 
-/// Sets of reels with a Bonus symbol for a number of added rows.
 fn bonuses(rows: usize) -> impl Iterator<Item = [bool; REELS]> {
     let sets = (0..1usize << BONUS_REELS.len()).filter(move |set| set.count_ones() as usize == rows);
     sets.map(|set| {
@@ -200,11 +198,11 @@ fn bonuses(rows: usize) -> impl Iterator<Item = [bool; REELS]> {
     })
 }
 
-/// Distribution of crystals over the new cells.
+/// Distribution of crystals over new cells.
 struct CellDraws {
     rows: usize,
     crystal: BigInt,
-    /// `T(n)` by landed crystals.
+    /// `T(n)`.
     totals: [BigInt; CRYSTALS + 1],
 }
 
@@ -216,12 +214,11 @@ impl CellDraws {
         Self { rows, crystal, totals }
     }
 
-    /// Number of outcomes of all cell draws together.
     fn unit(&self) -> BigInt {
         self.totals.iter().product::<BigInt>().pow(to_u32(self.rows * REELS))
     }
 
-    /// Numbers of crystals by reel, with weights; the laws have the weights of the other cells.
+    /// Returns numbers of crystals by reel, with weights.
     fn patterns(&self) -> Vec<([usize; REELS], BigInt)> {
         let mut patterns = vec![([0; REELS], 0, BigInt::one())];
         for reel in 0..REELS {
@@ -238,7 +235,7 @@ impl CellDraws {
         patterns.into_iter().map(|(crystals, _, weight)| (crystals, weight)).collect()
     }
 
-    /// Weight of `more` crystals on the next `cells` cells after `landed` ones.
+    /// Returns the weight of `more` crystals after `landed` ones.
     fn reel(&self, cells: usize, landed: usize, more: usize) -> BigInt {
         if cells == 0 {
             return if more == 0 { BigInt::one() } else { BigInt::zero() };

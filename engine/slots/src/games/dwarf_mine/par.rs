@@ -54,10 +54,10 @@ impl Returns<'_> {
                 "free spins of a paid spin",
                 paid.bonuses(3) * exact(model.free_spins),
             ),
-            Rate::new("crystal", "chance that the crystal of a colour lands in a paid spin", paid.crystal()),
+            Rate::new("crystal", "chance of a crystal of one colour per paid spin", paid.crystal()),
             Rate::new(
                 "collections_per_paid_spin",
-                "collections completed of a paid spin, in the long run",
+                "completed collections of a paid spin, in the long run",
                 collections.clone(),
             ),
             Rate::new(

@@ -1,5 +1,5 @@
-//! Round of Dwarf Mine: the paid spin, then one step per series of free spins: regular ones, then completed collections in the
-//! order green, yellow, blue, red (DM-13). Each window's win is rounded separately (DM-17); the round pays the sum.
+//! Round of Dwarf Mine: paid spin, free spins, then collections in the order green, yellow, blue, red (DM-13), one step
+//! per series. Each window is rounded separately (DM-17).
 
 use super::model::{BASE_WAYS, BONUS_REELS, COLLECTIONS, FREE_SPINS, Model, ROWS};
 use crate::contract::carried::Carried;
@@ -22,9 +22,9 @@ pub struct DwarfMineRound<'a> {
     minor_micros: u64,
     worth: CoinWorth,
     collections: Collections,
-    /// Whether regular free spins are won and unplayed.
+    /// Whether free spins are pending.
     free_spins: bool,
-    /// Mean coin value of each completed and unplayed collection, by colour.
+    /// Mean coin value of each pending collection.
     completed: [Option<MeanCoin>; CRYSTALS],
     awaiting: Awaiting,
     win_coins: u64,
@@ -33,9 +33,6 @@ pub struct DwarfMineRound<'a> {
 
 impl<'a> DwarfMineRound<'a> {
     /// Opens a round.
-    ///
-    /// # Errors
-    /// First fault of the stake.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         model.limits.check(stake)?;
         Ok(Self {
@@ -52,7 +49,7 @@ impl<'a> DwarfMineRound<'a> {
         })
     }
 
-    /// Plays the paid spin, giving the gift before (DM-14).
+    /// Plays the paid spin after the gift (DM-14).
     fn spin(&mut self, draws: &mut Draws, out: &mut Outcome) {
         let before = self.collections;
         self.collections.give(u64::from(self.model.gift));
@@ -74,7 +71,7 @@ impl<'a> DwarfMineRound<'a> {
         }
     }
 
-    /// Plays the next series of free spins (DM-13).
+    /// Plays the next series (DM-13).
     fn series(&mut self, draws: &mut Draws, out: &mut Outcome) {
         let model = self.model;
         if std::mem::take(&mut self.free_spins) {
@@ -108,7 +105,7 @@ impl<'a> DwarfMineRound<'a> {
         self.show(kind, worth, &stops, &window, out)
     }
 
-    /// Draws the added rows of the paid spin's window reel by reel (DM-07) and marks the crystals.
+    /// Draws the added rows (DM-07) and marks crystals.
     fn expanded(&self, stops: &StopsAt, draws: &mut Draws, out: &mut Outcome) -> Window {
         let columns = self.model.base.window(stops);
         let bonuses: u8 = BONUS_REELS.iter().map(|&reel| columns[reel].counts.of(self.model.bonus)).sum();
@@ -134,7 +131,7 @@ impl<'a> DwarfMineRound<'a> {
         window
     }
 
-    /// Evaluates and appends a window with all marks of the step, and adds its win. Returns its coins.
+    /// Appends a window and adds its win. Returns coins.
     fn show(&mut self, kind: SpinKind, worth: CoinWorth, stops: &StopsAt, window: &Window, out: &mut Outcome) -> u64 {
         let wins_from = index(out.wins.len());
         let mut win_coins = 0;
@@ -163,7 +160,6 @@ impl<'a> DwarfMineRound<'a> {
         win_coins
     }
 
-    /// Free spins of the next series.
     fn free_spins_left(&self) -> u32 {
         match (self.free_spins, self.completed.iter().any(Option::is_some)) {
             (true, _) => self.model.free_spins,

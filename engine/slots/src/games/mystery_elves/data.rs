@@ -1,4 +1,4 @@
-//! Data file of Mystery Elves as written, unchecked.
+//! Data file of Mystery Elves, unchecked.
 
 use serde::Deserialize;
 
@@ -9,31 +9,31 @@ use crate::parts::gamble::ColourRules;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GameData {
-    /// Name in requests and in the log.
+    /// Name.
     pub name: String,
     /// Displayed title.
     pub title: String,
-    /// Version of the rules.
+    /// Rules version.
     pub rules_version: String,
-    /// Date of the rules, ISO 8601.
+    /// ISO 8601 date.
     pub rules_date: String,
-    /// Published return, a decimal.
+    /// Decimal published return.
     pub rtp: String,
     /// Summary of the rules.
     pub rules: String,
-    /// Stakes offered.
+    /// Offered stakes.
     pub stake: StakeData,
-    /// Symbols in index order.
+    /// Symbols by index.
     pub symbols: Vec<SymbolData>,
     /// Paylines.
     pub lines: LinesData,
-    /// Reels of the paid spin.
+    /// Paid reels.
     pub reels: ReelsData,
     /// Hold and Win.
     pub feature: FeatureData,
-    /// Special wins of a Mystery Bonus; the highest is GRAND.
+    /// Special wins; the highest is GRAND.
     pub mysteries: Vec<MysteryData>,
-    /// Factors of a Multiplying Bonus.
+    /// Multiplying factors.
     pub factors: Vec<FactorData>,
     /// Contents of a Bonus symbol.
     pub bonus: BonusData,
@@ -48,11 +48,11 @@ pub struct GameData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FeatureData {
-    /// Number of Bonus symbols that starts it.
+    /// Bonus symbols that start it.
     pub needs: u8,
-    /// Initial respins, restored by every new Bonus symbol.
+    /// Initial respins, restored by each new Bonus symbol.
     pub respins: u8,
-    /// Strip of each position in the feature, as symbol codes.
+    /// Symbol codes of a position's strip.
     pub strip: String,
 }
 
@@ -62,31 +62,31 @@ pub struct FeatureData {
 pub struct MysteryData {
     /// Displayed name.
     pub name: String,
-    /// Pay in total bets.
+    /// Total bets.
     pub bets: u32,
     /// Weight.
     pub weight: u32,
 }
 
-/// Factor of a Multiplying Bonus.
+/// Multiplying factor.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FactorData {
-    /// Multiplier of every other Bonus symbol.
+    /// Multiplier of the other Bonus symbols.
     pub times: u32,
     /// Weight.
     pub weight: u32,
 }
 
-/// Weights of the contents of a Bonus symbol.
+/// Weights of a Bonus symbol's contents.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BonusData {
-    /// Weights of the values 1, 2, ... 18 total bets.
+    /// Weights of 1 to 18 total bets.
     pub values: Vec<u32>,
     /// Weight of Mystery.
     pub mystery: u32,
-    /// Weight of Multiplying, on the middle reel only.
+    /// Weight of Multiplying, on the middle reel.
     pub multiplying: u32,
 }
 
@@ -96,8 +96,8 @@ pub struct BonusData {
 pub struct BuyData {
     /// Price in bets.
     pub bets: u32,
-    /// Return relative to the price, a decimal of six places (ME-18).
+    /// Decimal return relative to the price (ME-18).
     pub rtp: String,
-    /// Reels of the bought spin.
+    /// Bought reels.
     pub strips: Vec<String>,
 }

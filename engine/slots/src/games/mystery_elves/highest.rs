@@ -1,5 +1,4 @@
-//! Highest win of a round of Mystery Elves: the highest line wins of the paid spin, and the highest Hold and Win: a full screen,
-//! the middle reel multiplying or paying, whichever is more.
+//! Highest win of a round: highest line wins, and a full screen of Hold and Win.
 
 use super::model::{GAMBLES_MAX, Model};
 use super::moments::{MIDDLE, OUTER, Window};
@@ -20,7 +19,7 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
     let highest = |of: &[(u32, u32)], beside: bool| {
         of.iter().map(|of| of.0).filter(|&special| (special == feature.grand) == beside).max().unwrap_or(0)
     };
-    // Without a GRAND all factors are possible, with one only the lowest.
+    // With a GRAND, only the lowest factors are possible.
     let options = [false, true].into_iter().flat_map(|grand| (0..=MIDDLE).map(move |factors| (grand, factors)));
     let best = options.map(|(grand, factors)| {
         let special = highest(feature.mysteries.items(), grand);
@@ -32,14 +31,14 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
     let best = best.max_by_key(Filled::bets).unwrap_or(Filled { special: 0, factor: 1, factors: 0 });
     let lines = exact(moments::max_win(windows, u32::MAX).0) / exact(windows.lines.rows().len());
     let starts = Window::of(windows, feature.symbol).starts(feature.needs);
-    // No round wins as much unless the feature starts and every position has exactly this content.
+    // Any such round has exactly this content.
     let chance_exponent = exponent(log_chance(&starts) + best.log_chance(model));
     let limit_on_result = model.gamble.limit_on == LimitOn::Result;
     let gamble = Some(GambleTop::Win { turns: GAMBLES_MAX, limit_on_result });
     Ok(HighestWin { gamble, ..HighestWin::new((lines + exact(best.bets())) / price, chance_exponent, false) })
 }
 
-/// Full screen with `factors` Multiplying Bonus symbols on the middle reel and one special win everywhere else.
+/// Full screen with `factors` Multiplying Bonus symbols and equal special wins.
 #[derive(Clone, Copy)]
 struct Filled {
     special: u32,
@@ -48,7 +47,6 @@ struct Filled {
 }
 
 impl Filled {
-    /// Win in bets: special wins times factors, plus the values of turned functions, doubled.
     fn bets(&self) -> u64 {
         let multiplied = (0..self.factors).fold(1, |product, _| product * u64::from(self.factor));
         let specials = (OUTER + MIDDLE - self.factors) as u64 * u64::from(self.special);
@@ -73,7 +71,6 @@ impl Filled {
     }
 }
 
-/// Share of the items' weight for which a condition holds.
 fn share<T: Copy>(of: &Weights<T>, so: impl Fn(&T) -> bool) -> Exact {
     let weight: u64 = of.items().iter().filter(|(thing, _)| so(thing)).map(|&(_, weight)| u64::from(weight)).sum();
     ratio(weight, of.total())

@@ -1,5 +1,5 @@
-//! Mystery Elves: 5x3 reels, 10 fixed lines, Hold and Win with Mystery and Multiplying Bonus symbols, a bought feature, and the
-//! gamble on a colour (ME-01 to ME-22).
+//! Mystery Elves: 5x3 reels, 10 fixed lines, Hold and Win, a bought feature, and the gamble on a colour (ME-01 to
+//! ME-22).
 
 pub mod data;
 mod highest;
@@ -20,7 +20,7 @@ use crate::parts::file::{ModelError, parse};
 use model::{Model, PARTS};
 use round::MysteryElvesRound;
 
-/// Name in requests and in the log.
+/// Name.
 pub const NAME: &str = "mystery-elves";
 /// Rules versions, oldest first.
 pub const VERSIONS: [RulesVersion; 2] = [
@@ -38,9 +38,6 @@ pub struct MysteryElves {
 
 impl MysteryElves {
     /// Compiles a rules version; a test proves its promised return.
-    ///
-    /// # Errors
-    /// First invalid part of the data file.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;
@@ -77,7 +74,7 @@ impl Game for MysteryElves {
         self.model.facts()
     }
 
-    /// Time after which an incomplete game is resolved and its wins are paid (ME-20).
+    /// Time until an incomplete game is resolved and paid (ME-20).
     fn interruption_hours(&self) -> Option<u32> {
         Some(120)
     }

@@ -1,5 +1,4 @@
-//! Compiled and checked data file of Mystery Elves. Costs a fraction of a millisecond; the slower derivation of the return
-//! ([`super::par`]) is checked by tests instead of at loading.
+//! Compiled data file of Mystery Elves. Tests prove the return, since its derivation is slower than loading.
 
 use super::data::{GameData, MysteryData};
 use crate::contract::info::{
@@ -22,9 +21,9 @@ pub(super) const HOLD_AND_WIN: usize = 1;
 pub(super) const PARTS: [PartName; 2] =
     [PartName::cash("base_lines", "line wins of the paid spin"), PartName::cash("hold_and_win", "Hold and Win")];
 
-/// Maximum turns of the gamble (ME-15).
+/// Maximum gamble turns (ME-15).
 pub(crate) const GAMBLES_MAX: u8 = 10;
-/// Highest special win in bets, and highest factor. They keep wins of the feature within 32 bits of bets.
+/// Keeps the feature's win within 32 bits of bets.
 const SPECIAL_MAX: u32 = 10_000;
 const FACTOR_MAX: u32 = 10;
 const BUY_BETS_MAX: u32 = 1000;
@@ -32,38 +31,35 @@ const BUY_BETS_MAX: u32 = 1000;
 /// Compiled Mystery Elves.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Reels and lines of the paid spin.
+    /// Paid windows.
     pub windows: Windows,
-    /// Reels and lines of the bought spin, with enough Bonus symbols in every window.
+    /// Bought windows, each with enough Bonus symbols.
     pub bought: Windows,
     /// Hold and Win.
     pub hold_and_win: HoldAndWin,
-    /// Price of the bought feature in bets.
+    /// Price of the feature in bets.
     pub buy_bets: u32,
-    /// Published return of the bought feature.
+    /// Published return of the feature.
     pub buy_rtp: String,
-    /// Rules of the gamble.
+    /// Gamble rules.
     pub gamble: ColourRules,
     /// Offered stakes.
     pub limits: StakeLimits,
-    /// Names and roles of the symbols.
+    /// Symbols.
     pub symbols: Vec<SymbolInfo>,
     /// Published return in millionths.
     pub rtp_micros: u64,
 }
 
 impl Model {
-    /// Compiles a parsed data file.
-    ///
-    /// # Errors
-    /// First invalid part.
+    /// Compiles a data file.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let windows = windows(data, &data.reels.strips)?;
         let hold_and_win = hold_and_win(data)?;
         let bought = windows_bought(data)?;
         let limits = data::limits(&data.stake, windows.lines.rows().len())?;
         if !(1..=BUY_BETS_MAX).contains(&data.buy.bets) {
-            return Err(ModelError::part("buy", "the feature costs nothing, or too much"));
+            return Err(ModelError::part("buy", "the price is out of range"));
         }
         Ok(Self {
             windows,
@@ -78,16 +74,13 @@ impl Model {
         })
     }
 
-    /// Coins bet by a stake, and coins charged: different only for a bought feature (ME-18).
-    ///
-    /// # Errors
-    /// First fault of the stake.
+    /// Returns the coins bet and charged, which differ for a bought feature (ME-18).
     pub fn check(&self, stake: &Stake) -> Result<(u32, u32), StakeRefused> {
         let bet = self.limits.check(&Stake { buy_feature: false, ..*stake })?;
         Ok((bet, if stake.buy_feature { bet * self.buy_bets } else { bet }))
     }
 
-    /// Game description (PL-13).
+    /// Returns the game description (PL-13).
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         let specials = self.hold_and_win.mysteries.items().iter().rev();
@@ -118,7 +111,7 @@ impl Model {
         }
     }
 
-    /// Further figures of the description (ME-18, ME-21). The search for the highest win takes about a millisecond.
+    /// Returns further described figures (ME-18, ME-21).
     pub(crate) fn facts(&self) -> Vec<Fact> {
         let (max_win, windows) = moments::max_win(&self.windows, u32::MAX);
         let bets = exact(max_win) / exact(self.windows.lines.rows().len());
@@ -131,7 +124,6 @@ impl Model {
         ]
     }
 
-    /// Combinations that pay or start a feature, by symbol, highest count first.
     pub(crate) fn paytable(&self) -> Vec<PayRow> {
         let mut rows = Vec::new();
         for (symbol, info) in (0u8..).zip(&self.symbols) {
@@ -148,7 +140,6 @@ impl Model {
     }
 }
 
-/// Special wins, ascending.
 fn named(data: &GameData) -> Vec<SpecialInfo> {
     let special = |of: &MysteryData| SpecialInfo { name: of.name.clone(), bets: of.bets };
     let mut specials: Vec<_> = data.mysteries.iter().map(special).collect();
@@ -162,7 +153,7 @@ fn windows(data: &GameData, strips: &[String]) -> Result<Windows, ModelError> {
     Windows::of_lines(reels, lines)
 }
 
-/// Reels of the bought spin. Checks that every window has enough Bonus symbols, by the minimum per reel.
+/// Checks the minimum of Bonus symbols per reel.
 fn windows_bought(data: &GameData) -> Result<Windows, ModelError> {
     let windows = windows(data, &data.buy.strips)?;
     let bonus = data::only(&data.symbols, SymbolRole::Bonus)?;
@@ -185,13 +176,13 @@ fn hold_and_win(data: &GameData) -> Result<HoldAndWin, ModelError> {
     }
     let (needs, respins) = (data.feature.needs, data.feature.respins);
     if !(1..CELLS).contains(&usize::from(needs)) || !(1..=10).contains(&respins) {
-        return bad("feature", "the symbols that start it or its respins are none or too many");
+        return bad("feature", "the required symbols or the respins are out of range");
     }
     if data.bonus.values.len() != VALUE_MAX as usize {
         return bad("bonus", "there must be a weight for each of the values 1 to 18");
     }
     if data.mysteries.iter().any(|m| !(1..=SPECIAL_MAX).contains(&m.bets)) {
-        return bad("mysteries", "a special win of nothing, or too high");
+        return bad("mysteries", "a special win of 0, or too high");
     }
     if data.factors.iter().any(|f| !(2..=FACTOR_MAX).contains(&f.times)) {
         return bad("factors", "a factor below 2, or too high");

@@ -1,9 +1,8 @@
-//! Exact mean and variance of a round: lines together with Bonus symbols, and the feature as a chain over held Bonus symbols.
+//! Exact mean and variance of a round, without the code of [`crate::parts::hold_and_win`].
 //!
-//! Held symbols are outer (12 positions) or middle (the 3 of the middle reel), because only middle ones can be Multiplying. A
-//! symbol's content is independent of its landing, so the feature's win depends only on the symbols held at its end. Respins are a
-//! chain of growing states: if a respin brings nothing with chance `s`, then `f(h) = s^3 w(h) + (1 + s + s^2) sum over more held h'
-//! of p(h -> h') f(h')`. Shares no code with [`crate::parts::hold_and_win`]'s play.
+//! Held symbols are outer or middle, because only the middle reel can have Multiplying ones. Contents are independent
+//! of landing, so the feature's win depends only on the symbols held at its end. If a respin brings nothing with chance
+//! `s`, then `f(h) = s^3 w(h) + (1 + s + s^2) sum over more held h' of p(h -> h') f(h')`.
 
 use std::collections::BTreeMap;
 
@@ -18,20 +17,20 @@ use crate::parts::hold_and_win::{Bonus, FULL_SCREEN, HoldAndWin, MULTIPLYING_REE
 use crate::parts::reels::{Column, REELS};
 use crate::parts::windows::Windows;
 
-/// Positions of the outer reels.
+/// Outer positions.
 pub const OUTER: usize = (REELS - 1) * ROWS;
-/// Positions of the middle reel.
+/// Middle positions.
 pub const MIDDLE: usize = ROWS;
 
-/// Numbers of held outer and middle Bonus symbols.
+/// Numbers of outer and middle Bonus symbols.
 pub type Held = (usize, usize);
 
-/// Figure by numbers of held outer and middle symbols.
+/// Figure by numbers of outer and middle symbols.
 pub type ByHeld = [[Exact; MIDDLE + 1]; OUTER + 1];
 
-/// Moments of one window, in bets.
+/// Moments of a window, in bets.
 pub struct Window {
-    /// Windows and their line coins at one coin per line, by visible Bonus symbols.
+    /// Windows and line coins by visible Bonus symbols.
     pub by_held: BTreeMap<Held, (u64, u64)>,
     lines_squared: Exact,
     cycle: Exact,
@@ -39,7 +38,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Computes the moments of a kind of spin, with all lines.
+    /// Computes the moments with all lines.
     #[must_use]
     pub fn of(windows: &Windows, bonus: u8) -> Self {
         let rows = windows.lines.rows();
@@ -58,32 +57,32 @@ impl Window {
         Self { by_held, lines_squared: squared / (&cycle * &lines * &lines), cycle, lines }
     }
 
-    /// Mean line win.
+    /// Returns the mean line win.
     #[must_use]
     pub fn lines(&self) -> Exact {
         let coins: u64 = self.by_held.values().map(|of| of.1).sum();
         exact(coins) / (&self.cycle * &self.lines)
     }
 
-    /// Chance of these numbers of visible Bonus symbols.
+    /// Returns the chance of these Bonus symbols.
     #[must_use]
     pub fn chance(&self, held: Held) -> Exact {
         exact(self.by_held.get(&held).map_or(0, |of| of.0)) / &self.cycle
     }
 
-    /// Chance that the feature starts.
+    /// Returns the chance that the feature starts.
     #[must_use]
     pub fn starts(&self, needs: u8) -> Exact {
         self.starting(needs).map(|(_, chance, _)| chance).sum()
     }
 
-    /// Mean of a feature figure over all windows, 0 for windows without a feature.
+    /// Returns a figure's mean; 0 without a feature.
     #[must_use]
     pub fn feature(&self, needs: u8, of: &ByHeld) -> Exact {
         self.starting(needs).map(|((outer, middle), chance, _)| chance * &of[outer][middle]).sum()
     }
 
-    /// Windows that start the feature: Bonus symbols, chance, and mean line win.
+    /// Returns Bonus symbols, chance and mean line win of windows that start the feature.
     fn starting(&self, needs: u8) -> impl Iterator<Item = (Held, Exact, Exact)> {
         let starts = move |held: &Held| held.0 + held.1 >= usize::from(needs);
         self.by_held.iter().filter(move |(held, _)| starts(held)).map(|(&held, &(windows, coins))| {
@@ -92,18 +91,18 @@ impl Window {
     }
 }
 
-/// Mean and variance of a round in bets, regardless of a bought feature's price.
+/// Moments of a round in bets, without a feature's price.
 pub struct RoundMoments {
     /// Mean line win.
     pub lines: Exact,
     /// Mean win of the feature.
     pub feature: Exact,
-    /// Variance of the sum.
+    /// Variance.
     pub variance: Exact,
 }
 
 impl RoundMoments {
-    /// Composes window and feature.
+    /// Composes the moments.
     #[must_use]
     pub fn of(window: &Window, needs: u8, feature: &FeatureMoments) -> Self {
         let (lines, mean) = (window.lines(), window.feature(needs, &feature.mean));
@@ -115,7 +114,6 @@ impl RoundMoments {
     }
 }
 
-/// Number of windows by state of the line (if given) and visible Bonus symbols.
 fn read(windows: &Windows, bonus: u8, line: Option<&[u8; REELS]>) -> BTreeMap<(Run, Held), u64> {
     let mut states = BTreeMap::from([((Run::Wilds, (0, 0)), 1u64)]);
     for reel in 0..REELS {
@@ -148,7 +146,7 @@ fn add(a: Held, b: Held) -> Held {
     (a.0 + b.0, a.1 + b.1)
 }
 
-/// Number of windows that win on a line or start the feature. Enumerates only the first three reels, which decide line wins.
+/// Counts windows with a line win or a feature.
 #[must_use]
 pub fn hits(windows: &Windows, bonus: u8, needs: u8) -> u64 {
     let columns = |reel: usize| windows.reels.columns(reel).iter();
@@ -176,7 +174,7 @@ pub fn hits(windows: &Windows, bonus: u8, needs: u8) -> u64 {
     hits
 }
 
-/// Feature win in bets, by the Bonus symbols that start it.
+/// Feature win in bets, by initial Bonus symbols.
 pub struct FeatureMoments {
     /// Mean.
     pub mean: ByHeld,
@@ -185,7 +183,7 @@ pub struct FeatureMoments {
 }
 
 impl FeatureMoments {
-    /// Computes the moments of a model's feature.
+    /// Computes the moments.
     #[must_use]
     pub fn of(model: &Model) -> Self {
         let (feature, ends) = (&model.hold_and_win, Ends::of(&model.hold_and_win));
@@ -202,11 +200,10 @@ impl FeatureMoments {
     }
 }
 
-/// Mean of a figure at the end of the feature, by the Bonus symbols that start it.
+/// Returns the mean of a figure at the end, by initial Bonus symbols.
 ///
-/// Uses whole numbers over known denominators, because reducing fractions of a thousand bits is slow: with `n` stops and `e`
-/// positions left, the denominator is `d * n^r * n^2r * ... * n^er`, where `r` is the number of respins and `d` the common
-/// denominator of the figures.
+/// Uses whole numbers, because reducing large fractions is slow. With `n` stops and `e` positions left, the denominator
+/// is `d * n^r * n^2r * ... * n^er`, where `r` is the number of respins and `d` the common denominator of the figures.
 #[must_use]
 pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByHeld {
     let on_strip = feature.strip.iter().filter(|&&symbol| symbol == feature.symbol).count();
@@ -242,7 +239,7 @@ pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByHel
                     more += chance * &all[outer + o][middle + m] * (&over[left - 1] / &over[left - o - m]);
                 }
             }
-            // A further respin follows 0, 1, or 2 respins without a new symbol.
+            // A new symbol lands after 0, 1 or 2 empty respins.
             let tries: BigInt =
                 (0..respins).map(|n| pow(nothing.clone(), n) * pow(stops.clone(), left * (respins - 1 - n))).sum();
             all[outer][middle] = tries * more + pow(nothing, respins) * here * &over[left - 1];
@@ -254,7 +251,6 @@ pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByHel
     })
 }
 
-/// Least common multiple: a fraction in lowest terms has lost the common factor.
 fn lcm(a: BigInt, b: &BigInt) -> BigInt {
     Exact::new(a, b.clone()).numer() * b
 }
@@ -264,7 +260,7 @@ fn binomials(of: usize) -> Vec<u64> {
     std::iter::successors(Some((1, 0)), |&last| Some(next(last))).map(|of| of.0).take(of + 1).collect()
 }
 
-/// Chances that 0, 1, ... of `symbols` symbols are of a kind with chance `one`.
+/// Returns the chances that 0, 1, ... symbols have a property.
 fn several(symbols: usize, one: &Exact) -> Vec<Exact> {
     let misses = Exact::one() - one;
     let mut chances = vec![Exact::one()];
@@ -279,21 +275,21 @@ fn several(symbols: usize, one: &Exact) -> Vec<Exact> {
     chances
 }
 
-/// Win moments of the Bonus symbols held at the end.
+/// Win moments of the final Bonus symbols.
 pub struct Ends {
     /// Chance that a middle symbol is Multiplying.
     multiplying: Exact,
     /// Mean and mean square of values.
     values: [Exact; 2],
-    /// Mean and mean square of factors, with and without a GRAND.
+    /// Mean and mean square of factors, with and without GRAND.
     factors: [[Exact; 2]; 2],
-    /// Sums of 0, 1, ... 15 symbols that aren't Multiplying, times `unit^n`; with all special wins, and without GRAND.
+    /// Sums over 0 to 15 symbols, times `unit^n`; with and without GRAND.
     sums: [Vec<Sums>; 2],
-    /// Common denominator of one symbol's moments, which makes sums whole numbers without reduction.
+    /// Common denominator of a symbol's moments.
     unit: Exact,
 }
 
-/// Unnormalised moments of `x` (multiplied part) and `u` (values of turned Mysteries) within a class of chance `mass`.
+/// Unnormalised moments of `x` (multiplied) and `u` (turned Mysteries) within a class of chance `mass`.
 #[derive(Clone)]
 struct Sums {
     mass: Exact,
@@ -310,7 +306,6 @@ impl Sums {
         Self { mass: Exact::one(), x: zero(), u: zero(), xx: zero(), xu: zero(), uu: zero() }
     }
 
-    /// Combines independent symbols.
     fn and(&self, other: &Self) -> Self {
         let two = exact(2u64);
         Self {
@@ -343,7 +338,7 @@ impl Sums {
         }
     }
 
-    /// Mean and mean square of `factor * x + u + more`; independent except for `x` and `u`.
+    /// Returns mean and mean square of `factor * x + u + more`. Only `x` and `u` are dependent.
     fn win(&self, factor: [Exact; 2], more: [Exact; 2]) -> [Exact; 2] {
         let ([f, ff], [k, kk]) = (factor, more);
         let mean = &f * &self.x + &self.u + &self.mass * &k;
@@ -353,7 +348,7 @@ impl Sums {
 }
 
 impl Ends {
-    /// Computes the moments from the feature's weights.
+    /// Computes the moments.
     #[must_use]
     pub fn of(feature: &HoldAndWin) -> Self {
         let weight = |of: &[(Bonus, u32)], is: fn(&Bonus) -> bool| -> u64 {
@@ -381,7 +376,7 @@ impl Ends {
         }
     }
 
-    /// Mean and mean square of the win in bets with these numbers of held symbols.
+    /// Returns mean and mean square of the win in bets.
     #[must_use]
     pub fn win(&self, outer: usize, middle: usize) -> (Exact, Exact) {
         let mut won = [Exact::zero(), Exact::zero()];
@@ -404,7 +399,7 @@ impl Ends {
         (mean * &screen, square * &screen * screen)
     }
 
-    /// Chance of at least one GRAND with these numbers of held symbols.
+    /// Returns the chance of a GRAND.
     #[must_use]
     pub fn grand(&self, outer: usize, middle: usize) -> Exact {
         let none = several(middle, &self.multiplying).into_iter().enumerate();
@@ -412,7 +407,6 @@ impl Ends {
         Exact::one() - none.map(|(factors, chance)| chance * mass(outer + middle - factors)).sum::<Exact>()
     }
 
-    /// Mean and mean square of the sum of `count` values.
     fn turned(&self, count: usize) -> [Exact; 2] {
         let (n, [mean, square]) = (exact(count), &self.values);
         let pairs = exact(count * count.saturating_sub(1));
@@ -420,7 +414,6 @@ impl Ends {
     }
 }
 
-/// Moments of a symbol that isn't Multiplying, restricted to these special wins.
 fn symbol(mystery: &Exact, values: &[Exact; 2], specials: &[(u32, u32)], total: u32) -> Sums {
     let plain = Exact::one() - mystery;
     let moment = |power: usize| -> Exact {

@@ -1,4 +1,4 @@
-//! PAR sheet of Mystery Elves: paid spin, and bought feature separately (ME-18).
+//! PAR sheet of Mystery Elves. The bought feature is separate (ME-18).
 
 use num_traits::Zero;
 
@@ -13,10 +13,10 @@ use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
 use crate::parts::windows::Windows;
 
-/// Key of the bought feature's return.
+/// Key of the bought feature.
 pub(crate) const BUY_FEATURE: &str = "buy_feature";
 
-/// PAR sheet at a stake, equal for all stakes: all lines are always played, and everything pays on the total bet.
+/// All stakes are equal: everything pays on the total bet.
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
     let (_, bet_coins) = model.check(stake)?;
     let windows = if stake.buy_feature { &model.bought } else { &model.windows };
@@ -63,13 +63,13 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Return of the paid spin's round.
+/// Computes the return of a paid spin.
 #[must_use]
 pub fn base(model: &Model, feature: &FeatureMoments) -> Exact {
     returns(model, &model.windows, feature)
 }
 
-/// Return of a bought feature, relative to its price.
+/// Computes the return of a bought feature relative to its price.
 #[must_use]
 pub fn buy_feature(model: &Model, feature: &FeatureMoments) -> Exact {
     returns(model, &model.bought, feature) / exact(model.buy_bets)
@@ -87,26 +87,21 @@ fn rates(model: &Model, window: &Window) -> Vec<Rate> {
     let full = |outer, middle| if outer + middle == OUTER + MIDDLE { exact(1) } else { Exact::zero() };
     let of_feature = |of: &dyn Fn(usize, usize) -> Exact| window.feature(needs, &at_end(feature, of)) / &starts;
     vec![
-        Rate::new("full_screen", "chance that a feature fills the screen", of_feature(&full)),
-        Rate::new(
-            "grand",
-            "chance that a feature reveals a GRAND",
-            of_feature(&|outer, middle| ends.grand(outer, middle)),
-        ),
+        Rate::new("full_screen", "chance of a full screen per feature", of_feature(&full)),
+        Rate::new("grand", "chance of a GRAND per feature", of_feature(&|outer, middle| ends.grand(outer, middle))),
         Rate::new(
             "bonus_symbols",
             "Bonus symbols held at the end of a feature",
             of_feature(&|outer, middle| exact(outer + middle)),
         ),
-        Rate::new("bonus_lands", "chance that a position gets a Bonus symbol in a respin", {
+        Rate::new("bonus_lands", "chance of a Bonus symbol per position and respin", {
             let on_strip = feature.strip.iter().filter(|&&symbol| symbol == feature.symbol).count();
             ratio(on_strip, feature.strip.len())
         }),
-        Rate::new("hold_and_win", "chance that a spin starts Hold and Win", starts),
+        Rate::new("hold_and_win", "chance of Hold and Win per spin", starts),
     ]
 }
 
-/// Reels with the frequency of each paytable row on one line or, for Bonus symbols, in the window.
 fn reel_set(model: &Model, title: &'static str, windows: &Windows) -> ReelSet {
     let on_line = moments::combinations(windows);
     let window = Window::of(windows, model.hold_and_win.symbol);

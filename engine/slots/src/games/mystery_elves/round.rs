@@ -1,5 +1,5 @@
-//! Round of Mystery Elves: the paid or bought spin; after 6 Bonus symbols the whole feature in one step; then, if the terms allow
-//! it, the gamble of the total win. The stated highest win is that of one paid window (ME-21).
+//! Round of Mystery Elves: paid or bought spin, the feature in one step, then the gamble of the total win. The stated
+//! highest win is that of one paid window (ME-21).
 
 use super::model::{BASE_LINES, GAMBLES_MAX, HOLD_AND_WIN, Model};
 use crate::contract::carried::Carried;
@@ -17,20 +17,17 @@ pub struct MysteryElvesRound<'a> {
     model: &'a Model,
     bet: LineBet,
     bought: bool,
-    /// Gamble limit in minor units; 0 if the gamble isn't kept open.
+    /// Gamble limit in minor units; 0 without a gamble.
     gamble_max_minor: u64,
     awaiting: Awaiting,
     board: Board,
     gamble: Option<ColourGamble>,
-    /// Coins won, without the gamble.
+    /// Coins won without the gamble.
     win_coins: u64,
 }
 
 impl<'a> MysteryElvesRound<'a> {
     /// Opens a round.
-    ///
-    /// # Errors
-    /// First fault of the stake.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         let (bet_coins, _) = model.check(stake)?;
         Ok(Self {
@@ -45,7 +42,6 @@ impl<'a> MysteryElvesRound<'a> {
         })
     }
 
-    /// Checks a choice before anything is drawn.
     fn check(&self, choice: &Choice) -> Result<(), ChoiceRefused> {
         if self.awaiting != choice.awaited() {
             return Err(ChoiceRefused::NotAwaited { awaiting: self.awaiting });
@@ -53,9 +49,9 @@ impl<'a> MysteryElvesRound<'a> {
         let refused = |what| Err(ChoiceRefused::NotOffered { what });
         match (choice, &self.gamble) {
             (Choice::Double(Card::RedHeart | Card::BlackSpade), Some(gamble)) if gamble.doubles() => Ok(()),
-            (Choice::Double(Card::RedHeart | Card::BlackSpade), _) => refused("a double past the limit"),
-            (Choice::Double(_), _) => refused("a guess is the heart for red or the spade for black"),
-            (Choice::Halve, Some(gamble)) if !gamble.halves() => refused("half of the least amount"),
+            (Choice::Double(Card::RedHeart | Card::BlackSpade), _) => refused("a double above the limit"),
+            (Choice::Double(_), _) => refused("a guess other than heart or spade"),
+            (Choice::Halve, Some(gamble)) if !gamble.halves() => refused("securing half of the smallest amount"),
             _ => Ok(()),
         }
     }

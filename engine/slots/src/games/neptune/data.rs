@@ -1,4 +1,4 @@
-//! Data file of Neptune as written, unchecked.
+//! Data file of Neptune, unchecked.
 
 use serde::Deserialize;
 
@@ -9,27 +9,27 @@ use crate::parts::picks::PicksData;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GameData {
-    /// Name in requests and in the log.
+    /// Name.
     pub name: String,
     /// Displayed title.
     pub title: String,
-    /// Version of the rules.
+    /// Rules version.
     pub rules_version: String,
-    /// Date of the rules, ISO 8601.
+    /// ISO 8601 date.
     pub rules_date: String,
-    /// Return, a decimal that must hold exactly.
+    /// Exact decimal return.
     pub rtp: String,
     /// Summary of the rules.
     pub rules: String,
-    /// Stakes offered.
+    /// Offered stakes.
     pub stake: StakeData,
-    /// Symbols in index order.
+    /// Symbols by index.
     pub symbols: Vec<SymbolData>,
     /// Paylines.
     pub lines: LinesData,
     /// Reels.
     pub reels: ReelsData,
-    /// The Treasure bonus.
+    /// Treasure bonus.
     pub treasure: PicksData,
     /// Free spins.
     pub free_spins: FreeSpinsData,

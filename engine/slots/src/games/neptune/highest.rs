@@ -1,5 +1,4 @@
-//! Highest win of a round of Neptune: the highest window and treasure of the paid spin and of each of its free spins. Free spins
-//! retrigger without limit.
+//! Highest win of a round: the highest window and treasure in each spin.
 
 use super::model::Model;
 use super::moments::{Amount, Window};

@@ -1,4 +1,4 @@
-//! Neptune: 5x3 reels, 1 to 15 lines, free spins with tripled line wins, and treasures to pick (NP-01 to NP-14).
+//! Neptune: 5x3 reels, 1 to 15 lines, free spins with tripled line wins, and picked treasures (NP-01 to NP-14).
 
 pub mod data;
 mod highest;
@@ -20,7 +20,7 @@ use crate::parts::file::{ModelError, parse};
 use model::{Model, PARTS};
 use round::NeptuneRound;
 
-/// Name in requests and in the log.
+/// Name.
 pub const NAME: &str = "neptune";
 /// Rules versions, oldest first.
 pub const VERSIONS: [RulesVersion; 2] = [
@@ -39,9 +39,6 @@ pub struct Neptune {
 
 impl Neptune {
     /// Compiles a rules version and proves its promised return.
-    ///
-    /// # Errors
-    /// First invalid part of the data file, or a broken promise.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;

@@ -1,6 +1,4 @@
-//! Compiled and checked data file of Neptune.
-//!
-//! Compilation proves the file: any difference from the promised return is a [`ModelError`]. About a millisecond, once per game.
+//! Compiled data file of Neptune. Compilation takes about a millisecond and proves the promised return.
 
 use super::data::GameData;
 use crate::contract::info::{Fact, GameInfo, SymbolInfo, SymbolRole, ValueSet};
@@ -21,23 +19,23 @@ pub(super) const FREE_SPINS: usize = 3;
 pub(super) const PARTS: [PartName; 4] = [
     PartName::cash("base_lines", "line wins of the paid spin"),
     PartName::cash("scatter", "scatter wins of the paid spin"),
-    PartName::cash("treasure", "treasures that the paid spin starts"),
-    PartName::cash("free_spins", "everything won in free spins, treasures there included"),
+    PartName::cash("treasure", "treasures of the paid spin"),
+    PartName::cash("free_spins", "all wins in free spins, with their treasures"),
 ];
 
 const ROWS: usize = 3;
-/// Maximum length of a run, and so of picked objects.
+/// Maximum run.
 const REELS_MOST: u8 = 5;
 const MULTIPLIER_MAX: u32 = 100;
 
-/// Line game with scatters, free spins and a pick of treasures.
+/// Compiled Neptune.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// Reels, lines and scatters.
     pub windows: Windows,
-    /// Index of the Treasure symbol.
+    /// Treasure symbol index.
     pub treasure: u8,
-    /// Finder of the lines that start the Treasure bonus.
+    /// Finder of lines with a Treasure bonus.
     pub treasures: LineRuns,
     /// Objects to pick from.
     pub objects: Objects,
@@ -47,17 +45,14 @@ pub struct Model {
     pub multiplier: u32,
     /// Offered stakes.
     pub limits: StakeLimits,
-    /// Names and roles of the symbols.
+    /// Symbols.
     pub symbols: Vec<SymbolInfo>,
-    /// Promised return, in millionths.
+    /// Promised return in millionths.
     pub rtp_micros: u64,
 }
 
 impl Model {
-    /// Compiles without proving the return, for tuning.
-    ///
-    /// # Errors
-    /// First invalid part.
+    /// Compiles without a proof of the return, for tuning.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;
@@ -86,7 +81,7 @@ impl Model {
         })
     }
 
-    /// Game description (PL-13).
+    /// Returns the game description (PL-13).
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         GameInfo {

@@ -1,11 +1,10 @@
-//! Exact mean and variance of a round, composed of windows, treasures, and free spins with unlimited retriggers. Costs a few
-//! hundred big fractions.
+//! Exact mean and variance of a round. Costs a few hundred big fractions.
 //!
-//! A spin of line multiplier `k` wins `A = k L + S + T` bets and awards `K` free spins: lines `L`, scatters `S` and `K`, treasures
-//! `T`. A free spin with its descendants wins `W = A + W1 + ... + WK`. With `phi = E[K]` its mean is `mu = E[A] / (1 - phi)`, and
-//! its variance solves `v (1 - phi) = E[A^2] + 2 mu E[A K] + mu^2 E[K^2] - mu^2`. The amounts of a window's `N` objects are
-//! independent of it and of each other, with mean `m` and second moment `q`: `E[T X] = m E[N X]`, and `E[T^2] = m^2 E[N^2] + (q -
-//! m^2) E[N]`.
+//! A spin with line multiplier `k` wins `A = k L + S + T` bets and awards `K` free spins: lines `L`, scatters `S` and
+//! `K`, treasures `T`. A free spin with its descendants wins `W = A + W1 + ... + WK`. With `phi = E[K]` its mean is `mu
+//! = E[A] / (1 - phi)`, and its variance solves `v (1 - phi) = E[A^2] + 2 mu E[A K] + mu^2 E[K^2] - mu^2`. A window's
+//! `N` objects have independent amounts with mean `m` and second moment `q`: `E[T X] = m E[N X]`, and `E[T^2] = m^2
+//! E[N^2] + (q - m^2) E[N]`.
 
 use num_traits::One;
 
@@ -16,7 +15,7 @@ use crate::math::moments::{self, SpinTable};
 use crate::parts::picks::Objects;
 use crate::parts::reels::REELS;
 
-/// Moments of one window, in bets; `N` in objects times a line's share of the bet. See the module's documentation for names.
+/// Moments of a window in bets, named as in the module's formulas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Mean line win.
@@ -39,20 +38,20 @@ pub struct Window {
     scatter_spins: Exact,
     scatter_objects: Exact,
     objects_squared: Exact,
-    /// `E[N]` divided once more by the number of lines, for squares of single amounts.
+    /// `E[N]` divided again by lines, for squares.
     objects_by_line: Exact,
     objects_spins: Exact,
     spins_squared: Exact,
 }
 
 impl Window {
-    /// Computes the moments with `lines` lines.
+    /// Computes the moments.
     #[must_use]
     pub fn of(model: &Model, lines: u32) -> Self {
         Self::from_sums(model, &moments::spin_table(&model.windows, lines), &treasure_table(model, lines), lines)
     }
 
-    /// Computes the moments from the sums of the full cycle.
+    /// Computes the moments from the full cycle.
     #[must_use]
     pub fn from_sums(model: &Model, table: &SpinTable, treasures: &TreasureTable, lines: u32) -> Self {
         let scatters = &model.windows.scatters;
@@ -87,12 +86,12 @@ impl Window {
         }
     }
 
-    /// `E[A]` at a line multiplier.
+    /// Returns `E[A]`.
     fn mean(&self, k: &Exact, amount: &Amount) -> Exact {
         k * &self.lines + &self.scatter + &amount.mean * &self.objects
     }
 
-    /// `E[A^2]` at a line multiplier.
+    /// Returns `E[A^2]`.
     fn square(&self, k: &Exact, amount: &Amount) -> Exact {
         let m = &amount.mean;
         let treasures = m * m * &self.objects_squared + (&amount.squared - m * m) * &self.objects_by_line;
@@ -100,13 +99,13 @@ impl Window {
         k * k * &self.lines_squared + &self.scatter_squared + treasures + exact(2) * products
     }
 
-    /// `E[A K]` at a line multiplier.
+    /// Returns `E[A K]`.
     fn with_spins(&self, k: &Exact, amount: &Amount) -> Exact {
         k * &self.lines_spins + &self.scatter_spins + &amount.mean * &self.objects_spins
     }
 }
 
-/// Moments of an object's amount, times the coins of its line.
+/// Moments of an amount, times the line's coins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Amount {
     /// `m`.
@@ -127,10 +126,10 @@ impl Amount {
     }
 }
 
-/// Whole round.
+/// Moments of a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoundMoments {
-    /// Mean win: the return.
+    /// Mean win.
     pub mean: Exact,
     /// Variance of the win.
     pub variance: Exact,
@@ -141,14 +140,14 @@ pub struct RoundMoments {
 }
 
 impl RoundMoments {
-    /// Composes windows and treasures; requires `phi < 1`.
+    /// Composes the moments; requires `phi < 1`.
     #[must_use]
     pub fn of(model: &Model, window: &Window, amount: &Amount) -> Self {
         let phi = &window.spins;
         let dies = Exact::one() - phi;
         let (one, k) = (Exact::one(), exact(model.multiplier));
         let mu = window.mean(&k, amount) / &dies;
-        // Second moment of a spin with its descendants, without the variance `v` of each free spin.
+        // Second moment of a spin, without the variance `v` of each free spin.
         let square = |k: &Exact| {
             window.square(k, amount)
                 + ratio(2, 1) * &mu * window.with_spins(k, amount)

@@ -1,4 +1,4 @@
-//! PAR sheet of Neptune, and proof of its promised return.
+//! PAR sheet of Neptune, with the proof of its return.
 
 use num_traits::One;
 
@@ -46,8 +46,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Proves the promised return. One line suffices for every stake: all lines have the same mean, treasures too, and scatters pay on
-/// the total bet.
+/// Proves the return. One line suffices: all have the same mean.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::of(model, 1);
     if window.spins >= Exact::one() {
@@ -64,11 +63,11 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
 fn rates(model: &Model, window: &Window, amount: &Amount, round: &RoundMoments) -> Vec<Rate> {
     let spins = Exact::one() + &round.free_spins;
     let mut rates = vec![
-        Rate::new("treasure", "chance that a window starts a Treasure bonus", window.treasure.clone()),
-        Rate::new("free_spins", "chance that a window awards free spins", window.trigger.clone()),
+        Rate::new("treasure", "chance of a Treasure bonus per window", window.treasure.clone()),
+        Rate::new("free_spins", "chance of free spins per window", window.trigger.clone()),
         Rate::new(
             "treasures_per_paid_spin",
-            "windows of a paid spin that start a Treasure bonus, free spins included",
+            "windows with a Treasure bonus of a paid spin, with its free spins",
             &window.treasure * spins,
         ),
         Rate::new("free_spins_per_paid_spin", "free spins of a paid spin", round.free_spins.clone()),
@@ -80,13 +79,12 @@ fn rates(model: &Model, window: &Window, amount: &Amount, round: &RoundMoments) 
     ];
     let total: u128 = model.objects.amounts().iter().map(|&(_, weight)| u128::from(weight)).sum();
     for &(coins, weight) in model.objects.amounts() {
-        let (key, title) = (format!("object_{coins}_coins"), format!("chance that an object holds {coins} coins"));
+        let (key, title) = (format!("object_{coins}_coins"), format!("chance of an object with {coins} coins"));
         rates.push(Rate::new(key, title, exact(weight) / exact(total)));
     }
     rates
 }
 
-/// Reels with the frequency of each paytable row on one line or, if it pays anywhere, in the window.
 fn reel_set(model: &Model, amount: &Amount) -> ReelSet {
     let windows = &model.windows;
     let on_line = moments::combinations(windows);
@@ -100,7 +98,7 @@ fn reel_set(model: &Model, amount: &Amount) -> ReelSet {
             (_, true) => (treasures[count], &amount.mean * exact(row.count)),
             _ => (on_line[usize::from(row.symbol)][count], exact(row.pays)),
         };
-        // Return of a line relative to its own coins, equal to the return of all lines relative to the bet.
+        // Lines relative to their coins equal all lines relative to the bet.
         let chance = exact(ways) / &cycle;
         Combination { symbol: row.symbol, count: row.count, rtp: &chance * pays, chance }
     };

@@ -1,5 +1,5 @@
-//! Round of Neptune: the paid spin, then Treasure bonuses and free spins, interrupted by each bonus. Each line that starts a
-//! Treasure bonus gives a separate pick, in line order, so the return is equal for any number of lines.
+//! Round of Neptune: paid spin, Treasure bonuses and free spins. Each line gives a separate pick, so the number of
+//! lines does not affect the return.
 
 use std::collections::VecDeque;
 
@@ -20,18 +20,15 @@ pub struct NeptuneRound<'a> {
     bet: LineBet,
     awaiting: Awaiting,
     free_spins: FreeSpins,
-    /// Treasures awaiting a pick, in line order: at most one per line.
+    /// Pending picks in line order.
     picks: VecDeque<Pick>,
-    /// Whether free spins have begun, which then receive the wins.
+    /// Whether free spins have begun.
     in_free_spins: bool,
     win_coins: u64,
 }
 
 impl<'a> NeptuneRound<'a> {
     /// Opens a round.
-    ///
-    /// # Errors
-    /// First fault of the stake.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         let bet_coins = u64::from(model.limits.check(stake)?);
         Ok(Self {
@@ -45,7 +42,6 @@ impl<'a> NeptuneRound<'a> {
         })
     }
 
-    /// Checks a choice before anything is drawn.
     fn check(&self, choice: &Choice) -> Result<(), ChoiceRefused> {
         match (choice, self.awaiting) {
             (Choice::Spin, Awaiting::Spin) | (Choice::StartFreeSpins, Awaiting::FreeSpins) => Ok(()),
@@ -56,7 +52,7 @@ impl<'a> NeptuneRound<'a> {
         }
     }
 
-    /// Plays free spins until they end, a treasure is found, or the step is full.
+    /// Plays free spins until they end, a Treasure bonus starts, or the step is full.
     fn free_spins(&mut self, draws: &mut Draws, out: &mut Outcome) {
         self.in_free_spins = true;
         for _ in 0..FREE_SPINS_PER_STEP {
@@ -67,7 +63,7 @@ impl<'a> NeptuneRound<'a> {
         }
     }
 
-    /// Opens the picked treasures. Their values were drawn when the bonus started (NP-12).
+    /// The values were drawn with the bonus (NP-12).
     fn open_treasures(&mut self, picked: &Picked, out: &mut Outcome) {
         let Some(pick) = self.picks.pop_front() else { return };
         out.reveals.extend(pick.reveal(picked.as_slice()));
@@ -77,7 +73,6 @@ impl<'a> NeptuneRound<'a> {
         out.part_coins[if self.in_free_spins { FREE_SPINS } else { TREASURE }] += coins;
     }
 
-    /// Spins the reels, appends the window, adds its win, and draws the treasures of each line that starts a bonus.
     fn show(&mut self, multiplier: u64, kind: SpinKind, draws: &mut Draws, out: &mut Outcome) {
         let shown = self.model.windows.spin(&self.bet, multiplier, kind, draws, out);
         if let Some(spin) = out.spins.last_mut() {
@@ -96,7 +91,6 @@ impl<'a> NeptuneRound<'a> {
         }
     }
 
-    /// Next step: treasures first, then free spins.
     fn next(&self) -> Awaiting {
         if !self.picks.is_empty() {
             Awaiting::Pick

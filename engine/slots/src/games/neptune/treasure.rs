@@ -1,5 +1,4 @@
-//! Exact sums over the full cycle of objects to pick, derived reel by reel as in [`crate::math::moments`], without the evaluator.
-//! Milliseconds for 15 lines.
+//! Exact sums of picked objects over the full cycle, without the evaluator. Milliseconds for 15 lines.
 
 use super::model::Model;
 use crate::math::moments::{self, read_reels};
@@ -7,22 +6,21 @@ use crate::math::run::Run;
 use crate::parts::picks::NEEDS;
 use crate::parts::reels::{Column, REELS};
 
-/// Sums over windows of the objects `N` picked for all lines together.
+/// Sums of picked objects over windows and all lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreasureTable {
-    /// Windows with a bonus-starting run of this length on one line; equal for all lines.
+    /// Windows by run length on one line; equal for all lines.
     pub runs: [u64; REELS + 1],
-    /// Objects by number of scatters in the window.
+    /// Objects by number of scatters.
     pub objects: [u64; REELS + 1],
     /// Squares of a window's objects.
     pub objects_squared: u128,
-    /// Products of a window's objects and line coins, at one coin per line.
+    /// Products of objects and line coins, at one coin per line.
     pub objects_line_coins: u128,
-    /// Windows that start a Treasure bonus.
+    /// Windows with a Treasure bonus.
     pub windows: u64,
 }
 
-/// State of a line: run length, and whether the run continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Treasures {
     count: usize,
@@ -32,7 +30,7 @@ struct Treasures {
 impl Treasures {
     const NONE: Self = Self { count: 0, runs: true };
 
-    /// Reads the next cell; `None` once the line can't start a bonus.
+    /// Reads the next cell; `None` if no bonus is possible.
     fn read(self, treasure: bool) -> Option<Self> {
         let runs = self.runs && treasure;
         let count = self.count + usize::from(runs);
@@ -40,7 +38,7 @@ impl Treasures {
     }
 }
 
-/// Computes the sums for the first `lines` lines.
+/// Returns the sums for the first `lines` lines.
 #[must_use]
 pub fn treasure_table(model: &Model, lines: u32) -> TreasureTable {
     let rows = moments::first(&model.windows, lines);
@@ -63,7 +61,6 @@ pub fn treasure_table(model: &Model, lines: u32) -> TreasureTable {
     table
 }
 
-/// Returns whether a line's cells on the first three reels start a bonus.
 pub(crate) fn starts(model: &Model, line: &[u8; REELS], columns: [&Column; 3]) -> bool {
     columns.iter().zip(line).all(|(column, &row)| column[usize::from(row)] == model.treasure)
 }
@@ -83,7 +80,6 @@ fn windows(model: &Model, rows: &[[u8; REELS]]) -> u64 {
     windows
 }
 
-/// Treasures of one line with the window's scatters.
 fn by_scatters(model: &Model, line: &[u8; REELS]) -> impl Iterator<Item = ((Treasures, usize), u64)> {
     let of = &model.windows;
     let letter = |reel: usize, stop, column: &Column| {
@@ -94,7 +90,6 @@ fn by_scatters(model: &Model, line: &[u8; REELS]) -> impl Iterator<Item = ((Trea
     read_reels(&of.reels, (Treasures::NONE, 0), letter, read).into_iter()
 }
 
-/// Sum over all windows of the product of two lines' objects.
 fn product(model: &Model, line: &[u8; REELS], other: &[u8; REELS]) -> u128 {
     let letter =
         |reel: usize, _, column: &Column| [line, other].map(|rows| column[usize::from(rows[reel])] == model.treasure);
@@ -103,7 +98,6 @@ fn product(model: &Model, line: &[u8; REELS], other: &[u8; REELS]) -> u128 {
     ends.into_iter().map(|([a, b], ways)| (a.count * b.count) as u128 * u128::from(ways)).sum()
 }
 
-/// Sum over all windows of the product of a line's objects and another's coins.
 fn with_coins(model: &Model, line: &[u8; REELS], other: &[u8; REELS]) -> u128 {
     let lines = &model.windows.lines;
     let letter = |reel: usize, _, column: &Column| {

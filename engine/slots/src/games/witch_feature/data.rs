@@ -1,4 +1,4 @@
-//! Data file of Witch Feature as written, unchecked.
+//! Data file of Witch Feature, unchecked.
 
 use serde::Deserialize;
 
@@ -8,21 +8,21 @@ use crate::parts::data::{LinesData, ReelsData, StakeData, SymbolData};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GameData {
-    /// Name in requests and in the log.
+    /// Name.
     pub name: String,
     /// Displayed title.
     pub title: String,
-    /// Version of the rules.
+    /// Rules version.
     pub rules_version: String,
-    /// Date of the rules, ISO 8601.
+    /// ISO 8601 date.
     pub rules_date: String,
-    /// Published return with all features unlocked, a decimal that must hold to fifteen places.
+    /// Decimal return with all features unlocked, exact to fifteen places.
     pub rtp: String,
     /// Summary of the rules.
     pub rules: String,
-    /// Stakes offered.
+    /// Offered stakes.
     pub stake: StakeData,
-    /// Symbols in index order.
+    /// Symbols by index.
     pub symbols: Vec<SymbolData>,
     /// Paylines.
     pub lines: LinesData,
@@ -36,17 +36,17 @@ pub struct GameData {
     pub multiplier: CountsData,
     /// Mega Wild Respin.
     pub mega_wild: MegaWildData,
-    /// Explosion: number of Question marks.
+    /// Explosion.
     pub explosion: CountsData,
     /// Free spins.
     pub free_spins: FreeSpinsData,
-    /// Reels of the paid spin.
+    /// Paid reels.
     pub reels: ReelsData,
-    /// Reels of the respins.
+    /// Respin reels.
     pub respin_reels: ReelsData,
-    /// Reels of the free spins.
+    /// Free spin reels.
     pub free_reels: ReelsData,
-    /// Chance of an explosion after a combination without feature.
+    /// Chance of an Explosion after a combination without feature.
     pub explosion_chance: ChanceData,
 }
 
@@ -64,17 +64,17 @@ pub struct ChanceData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PotionsData {
-    /// Chance to land, on each of the reels 2, 3 and 4.
+    /// Chance on each of the reels 2, 3 and 4.
     pub chance: ChanceData,
     /// Weights of Red, Blue and Green.
     pub colours: [u32; 3],
 }
 
-/// High Symbols Respin and Question marks.
+/// High Symbols Respin, Question marks.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HighSymbolsData {
-    /// Symbol codes with weights.
+    /// Codes with weights.
     pub symbols: Vec<(String, u32)>,
 }
 
@@ -96,19 +96,18 @@ pub struct MegaWildData {
     pub two_of_two: u32,
 }
 
-/// Free spins.
+/// Free spins and their features.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FreeSpinsData {
-    /// Number awarded by the symbol on reels 1 and 5 of the paid spin.
+    /// Number awarded by the paid spin.
     pub awarded: u32,
     /// Number awarded by one symbol in free spins.
     pub one: u32,
-    /// Number awarded by both symbols in free spins.
+    /// Number awarded by two symbols in free spins.
     pub both: u32,
-    /// Chance of a Potion feature after a free spin.
+    /// Chance of a feature after a free spin.
     pub feature_chance: ChanceData,
-    /// Weights of these features: High Symbols, Random Wilds, Multiplier, Mega Wild, and the first, second and fourth with
-    /// Multiplier.
+    /// Weights of High Symbols, Random Wilds, Multiplier, Mega Wild, and the first, second and fourth with Multiplier.
     pub features: [u32; 7],
 }

@@ -1,6 +1,4 @@
-//! Highest win of a round of Witch Feature (WF-04): the highest paid window that starts free spins, the highest feature of its
-//! Potions, and free spins without retriggers, each with the highest window and feature. The round is possible, as windows, Potions
-//! and features are drawn independently. Free spins retrigger without limit.
+//! Highest win of a round (WF-04): the highest window and feature in each spin, all drawn independently.
 
 use num_traits::ToPrimitive;
 
@@ -25,8 +23,7 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
         exact(moments::max_win_at(of, stake.lines, stops).0) / exact(stake.lines)
     };
     debug_assert_eq!(FREE_SPINS_NEED, 2, "one on each of the outer reels");
-    // A window of only Wilds pays most. Of the paid spin's features, High Symbols can show one, and the Multiplier pays a window of
-    // the respin reels.
+    // High Symbols can show only Wilds; the Multiplier pays a window of the respin reels.
     let all_wild = exact(model.base.lines.pays()[usize::from(model.wild)][REELS]);
     let multiplied = exact(highest_multiplier(model)) * most(&model.respin, None);
     let paid_feature = all_wild.max(multiplied);
@@ -43,7 +40,7 @@ pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefuse
         awards: vec![(awards[1], float(&one)), (awards[2], float(&both))],
     };
     let series = exact(model.free_spins) * (most(&model.free, Some(false)) + &feature);
-    // A round with this win has free spins, so their share is the threshold of the bound.
+    // A round with this win has these free spins, so their win is the threshold.
     let chance_exponent = exponent(spin.log_chance_of(model.free_spins, &series));
     Ok(HighestWin::new(most(&model.base, Some(true)) + paid_feature + series, chance_exponent, true))
 }

@@ -1,10 +1,10 @@
-//! Witch Feature: 5x4 reels, 50 fixed lines, collected Potions that trigger four respins, the Explosion, and free spins with random
-//! features (WF-01 to WF-18, WF-21).
+//! Witch Feature: 5x4 reels, 50 fixed lines, Potions that trigger four respins, the Explosion, and free spins with
+//! random features (WF-01 to WF-18, WF-21).
 //!
-//! Decisions where the rules are silent: a Potion is an additional cell of its reel; it falls out, the cells above move down, and a
-//! new symbol enters at the top. The strip's window is evaluated, so wins and Potions are independent (WF-05). Potions beyond the
-//! third of a spin start the next collection (WF-06). The Explosion starts from the paid window and pays the resulting one (WF-13).
-//! In free spins all four features are possible, unlocked or not, and none counts as an unlocking trigger (WF-15).
+//! Decisions where the rules leave a choice: a Potion is an additional cell that falls out before the strip's window is
+//! evaluated, so wins and Potions are independent (WF-05). Potions beyond the third start the next collection (WF-06).
+//! The Explosion starts from the paid window and pays the resulting one (WF-13). In free spins all features are
+//! possible, and none counts for unlocking (WF-15).
 
 pub mod data;
 mod highest;
@@ -34,7 +34,7 @@ use moments::Means;
 use round::{CARRIED, WitchRound, carried, shelf};
 use unlocking::Chain;
 
-/// Name in requests and in the log.
+/// Name.
 pub const NAME: &str = "witch-feature";
 /// Rules versions, oldest first.
 pub const VERSIONS: [RulesVersion; 2] = [
@@ -59,9 +59,6 @@ pub struct WitchFeature {
 
 impl WitchFeature {
     /// Compiles a rules version; a test proves its promised return.
-    ///
-    /// # Errors
-    /// First invalid part of the data file.
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;
@@ -110,7 +107,7 @@ impl Game for WitchFeature {
         highest::of(&self.model, stake)
     }
 
-    /// In the best state the shelf lacks one Potion for the best feature.
+    /// In the best state, one Potion completes the best feature.
     fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
         self.model.limits.check(stake)?;
         Ok(MostExpected::of_return(Chain::new(&self.model, &Means::of(&self.model)).most_expected()))

@@ -1,4 +1,4 @@
-//! Compiled and checked data file of Witch Feature.
+//! Compiled data file of Witch Feature.
 
 use super::data::{ChanceData, GameData};
 use super::potions::Potion;
@@ -29,19 +29,19 @@ pub(super) const PARTS: [PartName; 7] = [
     PartName::collected("multiplier", "Multiplier Respin"),
     PartName::collected("mega_wild", "Mega Wild Respin"),
     PartName::collected("explosion", "Explosion"),
-    PartName::cash("free_spins", "everything won in free spins, their features included"),
+    PartName::cash("free_spins", "all wins in free spins, with their features"),
 ];
 
 /// Short names for version 1.0, whose frozen data file has none.
 const SHORT_NAMES: [(&str, &str); 1] = [("Question mark", "Question")];
-/// Rows of the window.
+/// Rows per window.
 pub const ROWS: usize = 4;
-/// Cells of the window.
+/// Cells per window.
 pub const CELLS: usize = REELS * ROWS;
-/// Number of Free Spins symbols that triggers free spins: one on reel 1 and one on reel 5 (WF-14).
+/// Free Spins symbols that trigger: one each on reels 1 and 5 (WF-14).
 pub const FREE_SPINS_NEED: u8 = 2;
 
-/// Chance as a fraction of numbers below 2^63.
+/// Fraction of numbers below 2^63.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chance {
     /// Numerator.
@@ -54,7 +54,7 @@ impl Chance {
     fn new(part: &'static str, data: ChanceData) -> Result<Self, ModelError> {
         let ChanceData { times, of } = data;
         if of == 0 || times > of {
-            return Err(ModelError::part(part, format!("{times} in {of} is no chance")));
+            return Err(ModelError::part(part, format!("{times} in {of} is not a chance")));
         }
         Ok(Self { times, of })
     }
@@ -69,18 +69,18 @@ impl Chance {
 /// Feature after a free spin (WF-15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FreeFeature {
-    /// One respin, optionally multiplied.
+    /// One respin.
     Respin {
-        /// Kind of respin.
+        /// Kind.
         respin: Respin,
-        /// Whether the Multiplier applies.
+        /// Whether it is multiplied.
         multiplied: bool,
     },
-    /// Multiplier alone: respins until a win.
+    /// Respins until a multiplied win.
     Multiplier,
 }
 
-/// Kind of a single respin.
+/// Kind of respin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Respin {
     /// High symbols only (WF-07).
@@ -94,7 +94,7 @@ pub enum Respin {
 /// Placement of Mega Wilds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MegaWilds {
-    /// Covered cells, cell 0 in the lowest bit.
+    /// Covered cells, bit per cell.
     pub cells: u32,
     /// Top left cells.
     pub corners: [Option<u8>; 2],
@@ -105,55 +105,52 @@ pub struct MegaWilds {
 /// Compiled Witch Feature.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Windows of the paid spin.
+    /// Paid windows.
     pub base: Windows,
-    /// Windows of respins.
+    /// Respin windows.
     pub respin: Windows,
-    /// Windows of free spins.
+    /// Free spin windows.
     pub free: Windows,
     /// Offered stakes.
     pub limits: StakeLimits,
-    /// Names and roles of the symbols.
+    /// Symbols.
     pub symbols: Vec<SymbolInfo>,
-    /// Index of the Wild.
+    /// Wild's index.
     pub wild: u8,
-    /// Indexes of the Red, Blue and Green Potion.
+    /// Red, Blue and Green Potion indexes.
     pub potions: [u8; 3],
     /// Chance of a Potion per reel.
     pub potion_chance: Chance,
-    /// Colours of Potions.
+    /// Potion colours.
     pub colours: Weights<Potion>,
-    /// Symbols of a High Symbols Respin and of Question marks.
+    /// Symbols of High Symbols Respins and Question marks.
     pub high_symbols: Weights<u8>,
-    /// Number of Wilds in a Random Wilds Respin.
+    /// Numbers of Random Wilds.
     pub random_wilds: Weights<u32>,
     /// Multipliers.
     pub multipliers: Weights<u32>,
-    /// Mega Wild Respin with one 3x3 Wild (true) or two 2x2 Wilds.
+    /// Whether a Mega Wild Respin has one 3x3 Wild instead of two 2x2.
     pub one_mega_wild: Weights<bool>,
-    /// Placements of one Mega Wild.
+    /// Placements of a 3x3 Wild.
     pub three_by_three: Vec<MegaWilds>,
-    /// Placements of two Mega Wilds.
+    /// Placements of two 2x2 Wilds.
     pub two_by_two: Vec<MegaWilds>,
-    /// Number of Question marks in an Explosion.
+    /// Numbers of Question marks.
     pub question_marks: Weights<u32>,
     /// Chance of an Explosion after a combination without feature.
     pub explosion: Chance,
-    /// Free spins awarded by the paid spin.
+    /// Free spins of the paid spin.
     pub free_spins: u32,
     /// Chance of a feature after a free spin.
     pub free_feature_chance: Chance,
     /// Features after a free spin.
     pub free_features: Weights<FreeFeature>,
-    /// Promised return, in millionths.
+    /// Promised return in millionths.
     pub rtp_micros: u64,
 }
 
 impl Model {
     /// Compiles a data file. [`super::par::prove`] proves its return.
-    ///
-    /// # Errors
-    /// First invalid part.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let base = windows(data, &data.reels.strips, [0, 0, data.free_spins.awarded])?;
         let respin = windows(data, &data.respin_reels.strips, [0; 3])?;
@@ -211,7 +208,7 @@ impl Model {
         })
     }
 
-    /// Draws a window of the High Symbols Respin cell by cell.
+    /// Draws a High Symbols window.
     #[inline]
     pub fn high_window(&self, draws: &mut Draws) -> Window {
         let mut window = [Column::default(); REELS];
@@ -221,7 +218,7 @@ impl Model {
         window
     }
 
-    /// Game description (PL-13).
+    /// Returns the game description (PL-13).
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
         GameInfo {
@@ -242,7 +239,6 @@ impl Model {
         }
     }
 
-    /// Potions of each feature, in unlocking order.
     fn combinations(&self) -> Vec<FeatureCombination> {
         use Potion::{Blue, Green, Red};
         let combinations = [
@@ -258,7 +254,6 @@ impl Model {
         combinations.into_iter().map(combination).collect()
     }
 
-    /// Paytable by symbol, highest count first, followed by free spin awards.
     pub(crate) fn paytable(&self) -> Vec<PayRow> {
         let mut rows = Vec::new();
         for (symbol, pays) in (0u8..).zip(self.base.lines.pays()) {
@@ -274,7 +269,7 @@ impl Model {
     }
 }
 
-/// Compiles windows in which 0, 1 and 2 Free Spins symbols award `awards` free spins.
+/// Compiles windows with awards for 0, 1 and 2 Free Spins symbols.
 fn windows(data: &GameData, strips: &[String], awards: [u32; 3]) -> Result<Windows, ModelError> {
     let reels = Reels::new(&data::strips(&data.symbols, strips)?, ROWS)?;
     let lines = data::lines(&reels, &data.symbols, &data.lines)?;
@@ -285,14 +280,13 @@ fn windows(data: &GameData, strips: &[String], awards: [u32; 3]) -> Result<Windo
     Ok(Windows { scatters, ..Windows::of_lines(reels, lines)? })
 }
 
-/// Indexes of the Potions in the order Red, Blue, Green.
 fn collected(data: &GameData) -> Result<[u8; 3], ModelError> {
     let potions = (0u8..).zip(&data.symbols).filter(|(_, of)| of.role == SymbolRole::Collected).map(|(index, _)| index);
     let wrong = |_| ModelError::part("symbols", "there must be three Potions: Red, Blue and Green");
     potions.collect::<Vec<_>>().try_into().map_err(wrong)
 }
 
-/// All placements of one or two Mega Wilds of a side length, without overlap.
+/// Returns all placements without overlap.
 fn mega_wilds(side: usize, wilds: usize) -> Vec<MegaWilds> {
     let corners = (0..=REELS - side).flat_map(|reel| (0..=ROWS - side).map(move |row| reel * ROWS + row));
     let covered = |corner: usize| {

@@ -1,10 +1,8 @@
-//! Exact mathematics of Witch Feature.
+//! Exact mathematics of Witch Feature, without the evaluator. Takes about a second, mostly for the variance.
 //!
-//! All fifty lines have the same return, computed by an automaton over the contents of one line's cells. With randomly placed cells
-//! (Wilds, Question marks) a line's reels are independent given the hit cells, which are summed with hypergeometric weights; Mega
-//! Wilds are summed over all placements. Potions are independent of the reels, so combinations follow a Markov chain of ten states,
-//! solved exactly (WF-21). Free spins are a geometric series. Returns, chances and rates are exact fractions; the second moments of
-//! four features are sampled. Shares no code with the evaluator. About a second, mostly for the variance.
+//! All fifty lines have the same return, computed from one line's cells. Randomly placed cells use hypergeometric
+//! weights; Mega Wilds are summed over all placements. Combinations of Potions follow a Markov chain of ten states
+//! (WF-21). Only the second moments of four features are sampled.
 
 use std::collections::BTreeMap;
 
@@ -21,21 +19,20 @@ use crate::parts::reels::REELS;
 use crate::parts::weights::Weights;
 use crate::parts::windows::Windows;
 
-/// Weighted symbols of a cell.
 type Cell = Vec<(u8, u64)>;
 
-/// Mean wins in bets, with the chances used for them.
+/// Mean wins in bets, and chances.
 #[derive(Clone, Debug)]
 pub struct Means {
-    /// Window of the paid spin.
+    /// Paid window.
     pub base: Exact,
-    /// Window of the respin reels.
+    /// Respin window.
     pub respin: Exact,
-    /// Window of a free spin.
+    /// Free spin window.
     pub free: Exact,
-    /// Chance that a window of the respin reels wins.
+    /// Chance that a respin window wins.
     pub respin_wins: Exact,
-    /// Features: High Symbols, Random Wilds, Multiplier, Mega Wild.
+    /// High Symbols, Random Wilds, Multiplier, Mega Wild.
     pub features: [Exact; 4],
     /// Explosion.
     pub explosion: Exact,
@@ -45,16 +42,16 @@ pub struct Means {
     pub free_feature: Exact,
     /// Chance of free spins.
     pub trigger: Exact,
-    /// Free spins awarded by a free spin.
+    /// Free spins awarded per free spin.
     pub awarded: Exact,
-    /// Free spins of one trigger.
+    /// Free spins per trigger.
     pub free_spins: Exact,
-    /// Combinations per paid spin: of each feature, and without one.
+    /// Combinations per paid spin: per feature, and others.
     pub combinations: [Exact; 5],
 }
 
 impl Means {
-    /// Computes the means of a model.
+    /// Computes the means.
     #[must_use]
     pub fn of(model: &Model) -> Self {
         let lines = &model.base.lines;
@@ -111,7 +108,7 @@ impl Means {
         }
     }
 
-    /// Parts of the return with the first `unlocked` features (1 to 4) unlocked, in the order of [`PARTS`].
+    /// Returns the parts with the first `unlocked` features, in the order of [`PARTS`].
     #[must_use]
     pub fn parts(&self, model: &Model, unlocked: usize) -> [Exact; PARTS.len()] {
         let [.., none] = &self.combinations;
@@ -131,13 +128,12 @@ impl Means {
         parts
     }
 
-    /// Return with the first `unlocked` features unlocked.
+    /// Returns the return with the first `unlocked` features.
     #[must_use]
     pub fn rtp(&self, model: &Model, unlocked: usize) -> Exact {
         self.parts(model, unlocked).iter().sum()
     }
 
-    /// Chance that a paid spin wins on a line, or starts a feature, Explosion or free spins, with all features unlocked.
     pub(super) fn hits(&self, model: &Model) -> Exact {
         let wins = win_chance(&model.base, None);
         let both = win_chance(&model.base, Some(0)) * shows_free_spins(&model.base, 4);
@@ -148,7 +144,7 @@ impl Means {
     }
 }
 
-/// Highest window: all Wilds, possible in a High Symbols Respin, times the multiplier of free spins.
+/// Highest window: all Wilds, multiplied in free spins.
 pub(super) fn highest_window(model: &Model) -> Exact {
     let all_wild = model.base.lines.pays()[usize::from(model.wild)][REELS];
     let multiplier = model.multipliers.items().iter().map(|&(factor, _)| factor).max().unwrap_or(1);
@@ -163,13 +159,12 @@ fn mean(of: &Weights<u32>) -> Exact {
     of.items().iter().map(|&(n, weight)| exact(n) * ratio(weight, of.total())).sum()
 }
 
-/// Share of the weight for which a condition holds.
 fn share<T: Copy>(of: &Weights<T>, holds: impl Fn(&T) -> bool) -> Exact {
     let weight: u32 = of.items().iter().filter(|(item, _)| holds(item)).map(|(_, weight)| weight).sum();
     ratio(weight, of.total())
 }
 
-/// Symbols of any cell of a reel: every row shows each strip position equally often.
+/// Every row shows each strip position equally often.
 fn cells(of: &Windows, reel: usize) -> Cell {
     let mut counts = BTreeMap::new();
     for column in of.reels.columns(reel) {
@@ -178,16 +173,15 @@ fn cells(of: &Windows, reel: usize) -> Cell {
     counts.into_iter().collect()
 }
 
-/// Chance of a visible Free Spins symbol on a reel.
 pub(super) fn shows_free_spins(of: &Windows, reel: usize) -> Exact {
     let stops = of.reels.columns(reel);
     let shows = stops.iter().filter(|column| column[..ROWS].contains(&of.scatters.symbol)).count();
     ratio(shows, stops.len())
 }
 
-/// Mean win of a line with independent cells, in coins of the line.
+/// Returns the mean win of a line in its coins.
 fn line(lines: &Lines, cells: &[&Cell; REELS]) -> Exact {
-    /// Leading wilds, running symbol, its count, and whether the run ended.
+    /// Leading wilds, symbol, count, ended.
     type State = (usize, Option<u8>, usize, bool);
     let mut states: BTreeMap<State, u128> = BTreeMap::from([((0, None, 0, false), 1)]);
     for of in cells {
@@ -217,19 +211,19 @@ fn line(lines: &Lines, cells: &[&Cell; REELS]) -> Exact {
     ratio(sum, total)
 }
 
-/// Mean win of a line with the cells of the masked reels replaced.
+/// Returns a line's mean win with masked reels replaced.
 fn replaced(lines: &Lines, cells: &[Cell; REELS], by: &Cell, mask: usize) -> Exact {
     line(lines, &std::array::from_fn(|reel| if mask >> reel & 1 == 1 { by } else { &cells[reel] }))
 }
 
-/// Mean win of a line with a random number of randomly chosen cells of the window replaced.
+/// Returns a line's mean win with random cells replaced.
 fn scattered(lines: &Lines, cells: &[Cell; REELS], by: &Cell, counts: &Weights<u32>) -> Exact {
     let all = (REELS * ROWS) as u64;
     let of_mask: Vec<Exact> = (0..1 << REELS).map(|mask| replaced(lines, cells, by, mask)).collect();
     let with = |n: u64| -> Exact {
         let share = |mask: usize| {
             let hit = u64::from(mask.count_ones());
-            // The other replaced cells lie off the line.
+            // The other replaced cells are off the line.
             let ways = n.checked_sub(hit).map_or(0, |rest| binomial(all - REELS as u64, rest));
             ratio(ways, binomial(all, n))
         };
@@ -238,7 +232,7 @@ fn scattered(lines: &Lines, cells: &[Cell; REELS], by: &Cell, counts: &Weights<u
     counts.items().iter().map(|&(n, weight)| ratio(weight, counts.total()) * with(n.into())).sum()
 }
 
-/// Mean win over all placements of Mega Wilds and all lines.
+/// Returns the mean win over all placements and lines.
 fn mega_wild(lines: &Lines, cells: &[Cell; REELS], wild: &Cell, places: &[MegaWilds]) -> Exact {
     let mut times = [0u64; 1 << REELS];
     for place in places {
@@ -257,8 +251,7 @@ fn binomial(n: u64, k: u64) -> u64 {
     if k > n { 0 } else { (0..k).fold(1, |ways, place| ways * (n - place) / (place + 1)) }
 }
 
-/// Chance that a window wins on a line and, if a reel is given, shows a Free Spins symbol on it. The first three reels decide line
-/// wins; each of their stops has a mask of lines per symbol or Wild.
+/// Returns the chance of a line win and, if a reel is given, a Free Spins symbol on it.
 fn win_chance(of: &Windows, with_free_spins_on: Option<usize>) -> Exact {
     let lines = &of.lines;
     let symbols: Vec<u8> = (0..16).filter(|&symbol| lines.on_lines(symbol)).collect();
@@ -285,7 +278,6 @@ fn win_chance(of: &Windows, with_free_spins_on: Option<usize>) -> Exact {
     ratio(wins, first.len() * second.len() * third.len())
 }
 
-/// Long-run frequency of each combination: those of the four features, and all others together.
 fn combinations(model: &Model) -> [Exact; 5] {
     let (brings, states) = (brings(model), shelves());
     let place = |shelf: &[Potion]| states.iter().position(|state| state == shelf).unwrap_or(0);
@@ -314,7 +306,6 @@ fn combinations(model: &Model) -> [Exact; 5] {
     std::array::from_fn(|kind| long_run.iter().zip(&completes).map(|(share, of)| share * &of[kind]).sum())
 }
 
-/// Potions of one reel and spin (none or one), with chances.
 pub(super) fn brings(model: &Model) -> Vec<(Option<Potion>, Exact)> {
     let some = chance(model.potion_chance);
     let colour = |of: Potion| &some * share(&model.colours, |&potion| potion == of);
@@ -322,7 +313,7 @@ pub(super) fn brings(model: &Model) -> Vec<(Option<Potion>, Exact)> {
     std::iter::once((None, Exact::one() - &some)).chain(potions).collect()
 }
 
-/// States of the shelf with up to two sorted Potions; the first is empty.
+/// Returns the shelves, the empty one first.
 pub(super) fn shelves() -> Vec<Vec<Potion>> {
     let mut states: Vec<Vec<Potion>> = vec![vec![]];
     for first in Potion::ALL {
@@ -332,7 +323,7 @@ pub(super) fn shelves() -> Vec<Vec<Potion>> {
     states
 }
 
-/// Index of a combination: the features in order, then all others.
+/// Returns the index of a combination: its feature's, or the last.
 pub(super) fn kind(potions: &[Potion]) -> usize {
     let count = |of: Potion| potions.iter().filter(|&&potion| potion == of).count();
     match Potion::ALL.map(count) {
@@ -344,10 +335,10 @@ pub(super) fn kind(potions: &[Potion]) -> usize {
     }
 }
 
-/// Long-run distribution of a chain with one recurrent class: `x P = x` with sum 1, by elimination.
+/// Solves `x P = x` with sum 1 for a chain with one recurrent class.
 fn stationary(moves: &[Vec<Exact>]) -> Vec<Exact> {
     let n = moves.len();
-    // Row i is the balance of state i; the last row is the sum, with right side 1.
+    // Row i is the balance of state i; the last row is the sum.
     let mut rows: Vec<Vec<Exact>> = (0..n)
         .map(|to| {
             let balance = (0..n).map(|from| &moves[from][to] - if from == to { Exact::one() } else { Exact::zero() });

@@ -1,4 +1,4 @@
-//! PAR sheet of Witch Feature, and proof of its promised return. About a second, mostly for the variance.
+//! PAR sheet of Witch Feature, with the proof of its return. Takes about a second.
 
 use num_traits::{One, Signed, Zero};
 
@@ -17,28 +17,25 @@ use crate::math::moments;
 use crate::parts::file::ModelError;
 use crate::parts::windows::Windows;
 
-/// Titles of the unlocking figures.
+/// Titles of unlocking figures.
 const UNLOCK_SPINS: &str = "spins until all features are unlocked, on average, for a new player at a bet level";
 const UNLOCK_COST: &str = "bets that those spins return less than with all features unlocked, on average";
 
-/// Proves the promised return with all features unlocked.
-///
-/// # Errors
-/// [`ModelError::Return`], or free spins that don't end.
+/// Proves the return with all features unlocked.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let means = Means::of(model);
     if means.awarded >= Exact::one() {
         return Err(ModelError::part("free_spins", "a free spin wins one or more free spins on average"));
     }
     let (actual, promised) = (means.rtp(model, 4), ratio(model.rtp_micros, 1_000_000));
-    // The Explosion's chance is a fraction of 10^15, so the promise holds to fifteen decimals.
+    // The Explosion's chance is a fraction of 10^15.
     if (&actual - &promised).abs() > ratio(1, 1_000_000_000_000_000u64) {
         return Err(ModelError::Return { actual: actual.to_string(), promised: promised.to_string() });
     }
     Ok(())
 }
 
-/// Further figures of the description: highest window, and returns of locked states (WF-21).
+/// Returns further described figures (WF-21).
 #[must_use]
 pub fn facts(model: &Model) -> Vec<Fact> {
     let means = Means::of(model);
@@ -58,7 +55,7 @@ pub fn facts(model: &Model) -> Vec<Fact> {
     ]
 }
 
-/// PAR sheet at a stake, equal for all stakes: wins are proportional to the bet.
+/// All stakes are equal: wins are proportional to the bet.
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
     let bet_coins = u64::from(model.limits.check(stake)?);
     let means = Means::of(model);
@@ -122,13 +119,13 @@ fn rates(model: &Model, means: &Means) -> Vec<Rate> {
         rate("multiplier", "Multiplier features of a paid spin", multiplier),
         rate("mega_wild", "Mega Wild Respins of a paid spin", mega),
         rate("explosion", "Explosions of a paid spin", &(none * chance(model.explosion))),
-        rate("free_spins_trigger", "chance that a paid spin starts free spins", &means.trigger),
+        rate("free_spins_trigger", "chance of free spins per paid spin", &means.trigger),
         rate(
             "free_spins_per_paid_spin",
             "free spins of a paid spin",
             &(&means.trigger * exact(model.free_spins) / (Exact::one() - &means.awarded)),
         ),
-        rate("respin_wins", "chance that a window of the respin reels wins", &means.respin_wins),
+        rate("respin_wins", "chance of a win per window of the respin reels", &means.respin_wins),
         rate("high_symbols_mean", "mean win of a High Symbols Respin, in bets", &means.features[0]),
         rate("random_wilds_mean", "mean win of a Random Wilds Respin, in bets", &means.features[1]),
         rate("multiplier_mean", "mean win of a Multiplier feature, in bets", &means.features[2]),
@@ -156,7 +153,7 @@ fn reel_set(title: &'static str, of: &Windows) -> ReelSet {
     ReelSet { title, strips: of.reels.strips(), combinations }
 }
 
-/// Chance of an Explosion after a combination without feature.
+/// Returns the chance of an Explosion after a combination without feature.
 #[must_use]
 pub fn chance_of_explosion(model: &Model) -> Exact {
     chance(model.explosion)

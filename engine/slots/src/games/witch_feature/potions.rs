@@ -1,6 +1,6 @@
-//! Potions, their collection and combinations (WF-05 to WF-11).
+//! Potions and their combinations (WF-05 to WF-11).
 
-/// Colour of a Potion; the number is its carried figure.
+/// Potion colour, numbered as a carried figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Potion {
     /// Red.
@@ -12,10 +12,10 @@ pub enum Potion {
 }
 
 impl Potion {
-    /// All colours, by number.
+    /// All colours.
     pub const ALL: [Self; 3] = [Self::Red, Self::Blue, Self::Green];
 
-    /// Returns the Potion with a number.
+    /// Returns the Potion of a number.
     #[must_use]
     pub fn of(number: i64) -> Option<Self> {
         Self::ALL.into_iter().find(|&potion| potion as i64 == number)
@@ -25,13 +25,13 @@ impl Potion {
 /// Potion feature, in unlocking order (WF-11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
-    /// High Symbols Respin: red, blue and green.
+    /// Red, blue and green.
     HighSymbols = 1,
-    /// Random Wilds Respin: red and two blue.
+    /// Red and two blue.
     RandomWilds = 2,
-    /// Multiplier Respin: red and two green.
+    /// Red and two green.
     Multiplier = 3,
-    /// Mega Wild Respin: two blue and green.
+    /// Two blue and green.
     MegaWild = 4,
 }
 
@@ -39,7 +39,7 @@ pub enum Feature {
 pub const FEATURES: u8 = 4;
 
 impl Feature {
-    /// Feature of three Potions in any order, if any.
+    /// Returns the feature of three Potions in any order.
     #[must_use]
     pub fn of(mut potions: [Potion; 3]) -> Option<Self> {
         use Potion::{Blue, Green, Red};
@@ -54,16 +54,16 @@ impl Feature {
     }
 }
 
-/// Player's progress at a bet: up to two Potions between spins, and unlocked features.
+/// Progress at a bet: up to two Potions, and unlocked features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shelf {
     potions: [Option<Potion>; 2],
-    /// Number of unlocked features, 1 to [`FEATURES`].
+    /// Number from 1 to [`FEATURES`].
     unlocked: u8,
 }
 
 impl Shelf {
-    /// Reads the carried figures: two Potions (0 for none) and the number of unlocked features (0 for a new player).
+    /// Reads the carried figures; 0 for no Potion and for a new player.
     #[must_use]
     pub fn of(potion_1: i64, potion_2: i64, unlocked: i64) -> Self {
         let unlocked = u8::try_from(unlocked).unwrap_or(1).clamp(1, FEATURES);
@@ -81,10 +81,8 @@ impl Shelf {
         [number(self.potions[0]), number(self.potions[1]), i64::from(self.unlocked)]
     }
 
-    /// Reverses a voided round's change from `before` to `after` (PL-04).
-    ///
-    /// Removes the Potions added by the round unless a later combination used them. Restores those used by its own combination at
-    /// the front, as far as there is room. Locks the features that it unlocked.
+    /// Reverses a voided round's change from `before` to `after` (PL-04): removes its unused Potions, restores those
+    /// that it used as far as there is room, and locks its features.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let [now, had, left] =

@@ -1,5 +1,4 @@
-//! Round of Witch Feature: the paid spin with the feature or Explosion of its third Potion in the same step, then the free spins,
-//! in steps of at most 100 windows.
+//! Round of Witch Feature: the paid spin with the feature or Explosion of its third Potion, then the free spins.
 
 use super::model::{
     BASE_LINES, CELLS, EXPLOSION, FREE_SPINS, FreeFeature, HIGH_SYMBOLS, MEGA_WILD, MULTIPLIER, MegaWilds, Model,
@@ -15,10 +14,10 @@ use crate::parts::free_spins::FreeSpins;
 use crate::parts::placed::{Placed, Window, distinct};
 use crate::parts::windows::LineBet;
 
-/// Maximum windows per step; the rest is played in the next one.
+/// Maximum windows per step; the next step continues.
 const WINDOWS_PER_STEP: usize = 100;
 
-/// Keys of the carried figures at each bet, in order (WF-12).
+/// Keys of the carried figures (WF-12).
 pub(super) const CARRIED: [&str; 3] = ["potion_1", "potion_2", UNLOCKED];
 /// Key of the number of unlocked features.
 pub(super) const UNLOCKED: &str = "unlocked";
@@ -30,7 +29,7 @@ pub struct WitchRound<'a> {
     pub(super) bet: LineBet,
     awaiting: Awaiting,
     shelf: Shelf,
-    /// Multiplier of pending respins until a win.
+    /// Multiplier of pending respins.
     respins: Option<u64>,
     free_spins: FreeSpins,
     in_free_spins: bool,
@@ -39,9 +38,6 @@ pub struct WitchRound<'a> {
 
 impl<'a> WitchRound<'a> {
     /// Opens a round.
-    ///
-    /// # Errors
-    /// First fault of the stake.
     pub fn new(model: &'a Model, stake: &Stake, terms: &Terms) -> Result<Self, StakeRefused> {
         let bet_coins = u64::from(model.limits.check(stake)?);
         Ok(Self {
@@ -56,7 +52,6 @@ impl<'a> WitchRound<'a> {
         })
     }
 
-    /// Plays the paid spin and the feature of its Potions.
     fn spin(&mut self, draws: &mut Draws, out: &mut Outcome) {
         let before = self.shelf;
         let shown = self.model.base.spin(&self.bet, 1, SpinKind::Base, draws, out);
@@ -80,7 +75,7 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Draws Potions on the reels 2, 3 and 4 and collects them from the left. Returns the completed combination.
+    /// Draws and collects Potions from the left. Returns the completed combination.
     fn collect(&mut self, draws: &mut Draws, out: &mut Outcome) -> Option<[Potion; 3]> {
         let mut combination = None;
         for reel in 1..=3usize {
@@ -91,7 +86,7 @@ impl<'a> WitchRound<'a> {
             let potion = self.model.colours.draw(draws);
             let symbol = self.model.potions[potion as usize - 1];
             out.marks.push(Mark { cell: index8(reel * ROWS + row), kind: MarkKind::Potion, value: u32::from(symbol) });
-            // At most two are carried and three land, so at most one combination completes.
+            // Two carried and three new Potions complete at most one combination.
             combination = combination.or(self.shelf.collect(potion));
         }
         if let Some(spin) = out.spins.last_mut() {
@@ -104,7 +99,6 @@ impl<'a> WitchRound<'a> {
         u64::from(self.model.multipliers.draw(draws))
     }
 
-    /// Plays one respin, multiplied and added to a part.
     pub(super) fn respin(
         &mut self,
         respin: Respin,
@@ -152,7 +146,6 @@ impl<'a> WitchRound<'a> {
         self.model.respin.reels.window(&at)
     }
 
-    /// Respins until a win or until the step is full; the next step then continues.
     fn respin_until_a_win(&mut self, draws: &mut Draws, out: &mut Outcome) {
         while let Some(multiplier) = self.respins.filter(|_| out.spins.len() < WINDOWS_PER_STEP) {
             let shown = self.model.respin.spin(&self.bet, multiplier, SpinKind::MultiplierRespin, draws, out);
@@ -163,7 +156,7 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Places Question marks on the paid window and turns each into a symbol (WF-13).
+    /// Turns random cells of the paid window into symbols (WF-13).
     pub(super) fn explode(&mut self, draws: &mut Draws, out: &mut Outcome) {
         let Some(spin) = out.spins.last() else { return };
         let (stops, mut window) = (spin.stops, Window::default());
@@ -184,7 +177,6 @@ impl<'a> WitchRound<'a> {
         self.book(EXPLOSION, coins, out);
     }
 
-    /// Plays free spins with their features until they end or the step is full.
     fn free_spins(&mut self, draws: &mut Draws, out: &mut Outcome) {
         self.in_free_spins = true;
         while out.spins.len() < WINDOWS_PER_STEP && self.respins.is_none() && self.free_spins.take() {
@@ -206,7 +198,7 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Adds coins to the round and to a part of the return; always to free spins once they have begun.
+    /// Adds coins to the round and to a part, always free spins once they have begun.
     fn book(&mut self, part: usize, coins: u64, out: &mut Outcome) {
         self.win_coins += coins;
         out.part_coins[if self.in_free_spins { FREE_SPINS } else { part }] += coins;
@@ -252,7 +244,7 @@ impl Round for WitchRound<'_> {
     }
 }
 
-/// Places Mega Wilds on a window and marks their top left cells.
+/// Places Mega Wilds and marks their top left cells.
 fn lay(wilds: &MegaWilds, wild: u8, window: &mut Window, out: &mut Outcome) {
     for cell in (0..CELLS).filter(|cell| wilds.cells >> cell & 1 == 1) {
         window[cell / ROWS][cell % ROWS] = wild;
@@ -273,7 +265,7 @@ pub(super) fn carried(shelf: &Shelf) -> Carried {
     carried
 }
 
-/// Cell number: at most 20.
+/// At most 20.
 #[allow(clippy::cast_possible_truncation)]
 const fn index8(of: usize) -> u8 {
     of as u8

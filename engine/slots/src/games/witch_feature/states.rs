@@ -1,7 +1,5 @@
-//! States of a player of Witch Feature between spins, with their feature chances (WF-06, WF-11, WF-13).
-//!
-//! A state is the number of unlocked features and the unordered Potions on the shelf: 40 states. They determine the next spin's
-//! feature chances, so expected numbers of features can be summed spin by spin.
+//! States of a player between spins: unlocked features and unordered Potions, 40 in total. They determine the next
+//! spin's feature chances (WF-06, WF-11, WF-13).
 
 use num_traits::Zero;
 
@@ -10,10 +8,9 @@ use super::moments::{brings, chance, kind, shelves};
 use super::potions::{FEATURES, Potion, Shelf};
 use crate::contract::par::Exact;
 
-/// Keys of the Potion features in unlocking order.
 const KEYS: [&str; FEATURES as usize] = ["high_symbols", "random_wilds", "multiplier", "mega_wild"];
 
-/// Number of a state: unlocked features times ten, plus the shelf's index.
+/// Returns unlocked features times ten, plus the shelf's index.
 pub(super) fn number(shelf: &Shelf) -> u16 {
     let [first, second, unlocked] = shelf.carried();
     let mut potions: Vec<Potion> = [first, second].into_iter().filter_map(Potion::of).collect();
@@ -22,7 +19,6 @@ pub(super) fn number(shelf: &Shelf) -> u16 {
     u16::try_from(unlocked).unwrap_or(1) * 10 + u16::try_from(place).unwrap_or(0)
 }
 
-/// Chances of the Potion features and of the Explosion in the next paid spin.
 pub(super) fn chances(model: &Model, state: u16) -> Vec<(&'static str, Exact)> {
     let (unlocked, shelves) = (usize::from(state / 10), shelves());
     let shelf = shelves.get(usize::from(state % 10)).cloned().unwrap_or_default();

@@ -1,9 +1,4 @@
-//! Time and cost of unlocking all features of Witch Feature for a new player at a bet level, and returns of the first spins (WF-11,
-//! WF-21, PL-43).
-//!
-//! Unlocked features and Potions on the shelf form a Markov chain. Time and cost are exact: three systems of ten equations, one per
-//! number of unlocked features below four. Returns of the first spins use the chain's distribution after each spin, in fixed-point
-//! numbers.
+//! Time and cost of unlocking all features for a new player, and returns of the first spins (WF-11, WF-21, PL-43).
 
 use std::collections::BTreeMap;
 
@@ -19,23 +14,22 @@ use crate::math::first_spins::{FIRST_SPINS, Fixed};
 const FIRST: usize = 1;
 const ALL: usize = FEATURES as usize;
 
-/// Time and cost of unlocking all features.
 pub(super) struct Unlocking {
-    /// Mean number of spins up to and including the one that unlocks the last feature.
+    /// Mean spins until the last feature is unlocked.
     pub(super) spins: Exact,
-    /// Mean shortfall of those spins' return against spins with all features, in bets.
+    /// Mean loss of return in those spins, in bets.
     pub(super) cost_bets: Exact,
 }
 
-/// Chain at one number of unlocked features.
+/// Chain at a number of unlocked features.
 struct Level {
-    /// Next unlocked features and shelves with chances, by shelf.
+    /// Chances of the next unlocked features and shelf, by shelf.
     moves: Vec<BTreeMap<(usize, usize), Exact>>,
     /// Mean win of the next spin in bets, by shelf.
     wins: Vec<Exact>,
 }
 
-/// Chains by number of unlocked features, from 1.
+/// Levels from 1 unlocked feature.
 pub(super) struct Chain(Vec<Level>);
 
 impl Chain {
@@ -75,10 +69,9 @@ impl Chain {
         &self.0[unlocked - FIRST]
     }
 
-    /// Mean number of spins and mean shortfall against a return, until all features are unlocked.
     pub(super) fn unlocking(&self, rtp: &Exact) -> Unlocking {
         let shelves = self.level(ALL).wins.len();
-        // Remaining spins and bets by shelf; zero once all features are unlocked.
+        // Remaining spins and bets by shelf; zero with all features.
         let mut later: BTreeMap<usize, Vec<[Exact; 2]>> = BTreeMap::new();
         later.insert(ALL, vec![[Exact::zero(), Exact::zero()]; shelves]);
         for unlocked in (FIRST..ALL).rev() {
@@ -104,7 +97,6 @@ impl Chain {
         Unlocking { spins, cost_bets }
     }
 
-    /// Highest mean win of the next spin over all states.
     pub(super) fn most_expected(&self) -> Exact {
         self.0.iter().flat_map(|level| &level.wins).max().cloned().unwrap_or_default()
     }
@@ -138,7 +130,7 @@ impl Chain {
     }
 }
 
-/// Shelf after the Potions of a spin, and the index of the completed combination.
+/// Also returns the completed combination.
 fn collected(shelf: &[Potion], potions: [Option<Potion>; 3]) -> (Option<usize>, Vec<Potion>) {
     let (mut shelf, mut completes) = (shelf.to_vec(), None);
     for potion in potions.into_iter().flatten() {
@@ -152,7 +144,7 @@ fn collected(shelf: &[Potion], potions: [Option<Potion>; 3]) -> (Option<usize>, 
     (completes, shelf)
 }
 
-/// Solves regular equations with two right sides by elimination.
+/// Solves regular equations with two right sides.
 fn solved(mut rows: Vec<Vec<Exact>>) -> Vec<[Exact; 2]> {
     for pivot in 0..rows.len() {
         let Some(found) = (pivot..rows.len()).find(|&row| !rows[row][pivot].is_zero()) else { continue };

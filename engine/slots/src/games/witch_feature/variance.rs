@@ -1,9 +1,8 @@
-//! Variance of a paid spin of Witch Feature with all features unlocked.
+//! Variance of a paid spin with all features unlocked.
 //!
-//! A spin wins `B + F + X`: lines, feature or Explosion, free spins. Second moments of line wins are exact (pairs of lines), and
-//! from them those of the Multiplier and of the free spin series. High Symbols, Random Wilds, Mega Wild, and Explosion with its
-//! window are sampled with a fixed seed: exact values would need every pair of lines at every placement. The Explosion is treated
-//! as independent of free spins of the same window.
+//! A spin wins `B + F + X`: lines, feature or Explosion, free spins. Second moments of lines, Multiplier and free spins
+//! are exact. Those of the other features are sampled with a fixed seed, since exact values need every pair of lines at
+//! every placement. The Explosion counts as independent of free spins of the same window.
 
 use num_traits::One;
 
@@ -45,7 +44,7 @@ impl Sampled {
     }
 }
 
-/// Standard deviation of a paid spin's win in bets, and its standard error.
+/// Returns the standard deviation in bets, and its standard error.
 pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
     let lines = Lines::of(&model.base);
     let free = Lines::of(&model.free);
@@ -66,7 +65,7 @@ pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
     let mean_f = feature_mean + explosions * float(&means.explosion);
     let squared_f = feature_squared + explosions * exploded.mean();
 
-    // A free spin A with its awards K, then the tree of its descendants.
+    // A free spin A with its awards K, then its descendants.
     let often = float(&chance(model.free_feature_chance));
     let mut follows = 0.0;
     for &(feature, weight) in model.free_features.items() {
@@ -105,12 +104,12 @@ pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
     (deviation, all.sqrt() / (2.0 * deviation))
 }
 
-/// Second moments of a window's lines, in bets.
+/// Second moments of lines, in bets.
 struct Lines {
     squared: f64,
-    /// Mean product of line wins and awarded free spins.
+    /// Mean product of line wins and awards.
     with_awards: f64,
-    /// Mean square of awarded free spins.
+    /// Mean square of awards.
     awards_squared: f64,
 }
 
@@ -160,7 +159,7 @@ fn sampled_respin(model: &Model, respin: Respin) -> Sampled {
     all
 }
 
-/// Samples the square of an Explosion's win, and its product with the line wins of its window.
+/// Samples the square of an Explosion's win, and its product with the window's line wins.
 fn sampled_explosion(model: &Model) -> (Sampled, Sampled) {
     let mut draws = Draws::from_seed(*b"Witch Feature: second moments 02");
     let (mut out, mut squared, mut product) = (Outcome::default(), Sampled::default(), Sampled::default());

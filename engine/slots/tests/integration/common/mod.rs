@@ -1,5 +1,4 @@
-//! Shared by the tests of Bewitched: the data file read without the crate's parser, and a slow evaluator of the rules without the
-//! crate's code.
+//! Reads the data file without the crate's parser and evaluates the rules without its code.
 
 use motherlode_slots::games::bewitched::data::GameData;
 use motherlode_slots::games::bewitched::model::Model;
@@ -34,21 +33,18 @@ pub fn seed(number: u64) -> Seed {
     seed
 }
 
-/// Bewitched with other strips; the return is not checked.
 pub fn with_strips(strips: [&str; 5]) -> Model {
     let mut data: GameData = file::parse(FILE).unwrap();
     data.reels.strips = strips.map(str::to_owned).to_vec();
     Model::of(&data).unwrap()
 }
 
-/// Resolves one step with a numbered seed.
 pub fn step(round: &mut dyn Round, choice: Choice, number: u64) -> Outcome {
     let mut out = Outcome::default();
     round.resolve(&choice, &mut Draws::from_seed(seed(number)), &mut out).unwrap();
     out
 }
 
-/// Choice that continues a round without risk.
 pub fn next_choice(awaiting: Awaiting) -> Option<Choice> {
     match awaiting {
         Awaiting::Nothing => None,
@@ -60,7 +56,6 @@ pub fn next_choice(awaiting: Awaiting) -> Option<Choice> {
     }
 }
 
-/// Plays a round to its end and returns the outcomes.
 pub fn play(round: &mut dyn Round, draws: &mut Draws) -> Vec<Outcome> {
     let mut steps = Vec::new();
     while let Some(choice) = next_choice(round.awaiting()) {
@@ -71,7 +66,6 @@ pub fn play(round: &mut dyn Round, draws: &mut Draws) -> Vec<Outcome> {
     steps
 }
 
-/// Data file in the terms of the rules.
 pub struct Naive {
     pub codes: Vec<String>,
     pub roles: Vec<String>,
@@ -108,7 +102,6 @@ impl Naive {
         }
     }
 
-    /// Same game on another set of strips of its file.
     pub fn on_strips(&self, file: &str, set: &str) -> Self {
         let table: toml::Table = file.parse().unwrap();
         let strips = table[set]["strips"].as_array().unwrap().iter();
@@ -117,13 +110,11 @@ impl Naive {
         Self { strips, ..Self::of(file) }
     }
 
-    /// Symbol at a reel and row, with strip position `stop` in the top row.
     pub fn cell(&self, reel: usize, stop: usize, row: usize) -> usize {
         let strip = &self.strips[reel];
         strip[(stop + row) % strip.len()]
     }
 
-    /// Pay of a line by the rules: tries each symbol, substituted by wilds, and takes the best.
     pub fn line(&self, line: usize, stops: &[usize]) -> u64 {
         let cells: Vec<usize> = (0..5).map(|r| self.cell(r, stops[r], self.lines[line][r])).collect();
         let tried = |symbol: usize| {
@@ -135,7 +126,6 @@ impl Naive {
         (0..self.codes.len()).map(tried).max().unwrap()
     }
 
-    /// Number of visible symbols of a role.
     pub fn count(&self, role: &str, stops: &[usize]) -> usize {
         let cells = (0..5).flat_map(|reel| (0..3).map(move |row| (reel, row)));
         cells.filter(|&(reel, row)| self.roles[self.cell(reel, stops[reel], row)] == role).count()

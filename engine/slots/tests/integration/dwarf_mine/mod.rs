@@ -1,5 +1,4 @@
-//! Shared by Dwarf Mine's tests: the data file read without the crate's parser, and a slow evaluator of the rules without the
-//! crate's code.
+//! Reads the data file without the crate's parser and evaluates the rules without its code.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +20,6 @@ pub fn model_of(text: &str) -> Model {
     Model::of(&file::parse::<GameData>(text).unwrap()).unwrap()
 }
 
-/// Stake at a coin value, in millionths.
 pub fn stake(coin_value_micros: u64) -> Stake {
     Stake { coin_value_micros, lines: 1, coins_per_line: 25, buy_feature: false }
 }
@@ -32,7 +30,7 @@ pub fn seed(number: u64) -> Seed {
     seed
 }
 
-/// Carried figures: crystals by colour, sums of their coin values, gifted red ones, gift given.
+/// Crystals by colour, sums of their coin values, gifted red ones, gift given.
 pub fn carried(crystals: [i64; 4], micros: [i64; 4], gifted: i64) -> Carried {
     let mut carried = Carried::default();
     carried.0[..4].copy_from_slice(&crystals);
@@ -47,7 +45,6 @@ pub fn step(round: &mut dyn Round, choice: Choice, draws: &mut Draws) -> Outcome
     out
 }
 
-/// Plays a round to its end and returns the outcomes.
 pub fn play(round: &mut dyn Round, draws: &mut Draws) -> Vec<Outcome> {
     let mut steps = Vec::new();
     while let Some(choice) = choice_for(round.awaiting(), None) {
@@ -56,12 +53,10 @@ pub fn play(round: &mut dyn Round, draws: &mut Draws) -> Vec<Outcome> {
     steps
 }
 
-/// Opens a round at a coin value with carried figures.
 pub fn open(coin_value_micros: u64, carried: Carried) -> Box<dyn Round> {
     dwarf_mine().open(&stake(coin_value_micros), &Terms::plain(carried)).unwrap()
 }
 
-/// Consecutive rounds of one player, each with the figures carried into it.
 pub fn rounds(number: usize, seed_number: u64) -> Vec<(Carried, Vec<Outcome>)> {
     let mut draws = Draws::from_seed(seed(seed_number));
     let mut carried = Carried::default();
@@ -77,7 +72,6 @@ pub fn rounds(number: usize, seed_number: u64) -> Vec<(Carried, Vec<Outcome>)> {
     all
 }
 
-/// Data file in the terms of the rules; symbols by code.
 pub struct Naive {
     pub codes: Vec<String>,
     pub roles: Vec<String>,
@@ -122,7 +116,6 @@ impl Naive {
         &self.roles[usize::from(self.index(code))]
     }
 
-    /// Strips of a kind of spin, with the super-high symbol in Collection Free Spins.
     pub fn strips(&self, kind: SpinKind) -> Vec<Vec<String>> {
         let with = |super_high: Option<&String>| {
             let symbol = |code: &String| if code == "*" { super_high.cloned() } else { Some(code.clone()) };
@@ -135,7 +128,6 @@ impl Naive {
         }
     }
 
-    /// Shown window by reel and row, as codes.
     pub fn window(&self, spin: &Spin) -> Vec<Vec<String>> {
         let code = |reel: u8, row: u8| {
             self.codes[usize::from(spin.cell(usize::from(reel), usize::from(row)).unwrap())].clone()
@@ -143,7 +135,6 @@ impl Naive {
         (0..spin.reels).map(|reel| (0..spin.rows).map(|row| code(reel, row)).collect()).collect()
     }
 
-    /// Wins of a window by symbol: reels, ways and coins. Follows each way cell by cell.
     pub fn wins(&self, window: &[Vec<String>]) -> BTreeMap<String, (u8, u64, u64)> {
         let mut wins = BTreeMap::new();
         for (code, pays) in &self.pays {
@@ -158,7 +149,6 @@ impl Naive {
     }
 }
 
-/// Number of ways of a symbol through all these reels.
 fn walk(code: &str, reels: &[Vec<String>]) -> u64 {
     match reels.split_first() {
         None => 1,
@@ -166,7 +156,6 @@ fn walk(code: &str, reels: &[Vec<String>]) -> u64 {
     }
 }
 
-/// Crystals marked by a paid spin, as symbol indexes.
 pub fn crystals(out: &Outcome) -> Vec<u8> {
     let marks = out.marks_of(&out.spins[0]).iter().filter(|mark| mark.kind == MarkKind::Crystal);
     marks.map(|mark| u8::try_from(mark.value).unwrap()).collect()

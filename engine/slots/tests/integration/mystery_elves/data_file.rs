@@ -1,5 +1,3 @@
-//! Data file: faults are refused by part.
-
 use motherlode_slots::games::mystery_elves::model::Model;
 use motherlode_slots::parts::file::{self, ModelError};
 use proptest::prelude::*;

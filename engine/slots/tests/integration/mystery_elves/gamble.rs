@@ -1,4 +1,4 @@
-//! ME-14 to ME-17: gamble on a colour, by version 1.0.
+//! Gamble of version 1.0 (ME-14 to ME-17).
 
 use motherlode_slots::parts::gamble::{ColourGamble, ColourRules, Half, LimitOn};
 use motherlode_slots::{Awaiting, Card, Choice, ChoiceRefused, Draws, Outcome, Round, Terms};
@@ -7,14 +7,12 @@ use proptest::prelude::*;
 use crate::mystery_elves::naive::{buy, elves, seed, stake, step, terms};
 
 const LIMIT: u64 = 12_500_000;
-/// Rules of version 1.0, with the limit on the result of a right guess.
 const FIRST: ColourRules = ColourRules { limit_on: LimitOn::Result, half: Half::Kept };
 
 fn gambling(gamble_max_minor: u64) -> Terms {
     Terms { double: true, gamble_max_minor, ..terms() }
 }
 
-/// Round with a feature win, and the win.
 fn won(limit: u64) -> (Box<dyn Round>, u64) {
     let mut round = elves().open(&buy(1), &gambling(limit)).unwrap();
     step(&mut *round, Choice::Spin, 1);
@@ -22,7 +20,6 @@ fn won(limit: u64) -> (Box<dyn Round>, u64) {
     (round, out.round_win_minor)
 }
 
-/// First seed with a right or wrong guess.
 fn seed_that(wins: bool) -> u64 {
     (0..).find(|&number| (Draws::from_seed(seed(number)).below(2) == 0) == wins).unwrap()
 }
@@ -90,17 +87,16 @@ fn me_15_at_most_ten_cards() {
 #[test]
 fn me_15_a_double_past_the_limit_is_not_offered() {
     let (_, win) = won(LIMIT);
-    // After a card the gamble ends if the next one could exceed the limit.
     for (limit, open) in [(4 * win, Awaiting::Double), (4 * win - 1, Awaiting::Nothing)] {
         let (mut round, _) = won(limit);
         let out = step(&mut *round, Choice::Double(Card::RedHeart), seed_that(true));
         assert_eq!((out.awaiting, out.round_win_minor), (open, 2 * win));
     }
-    // A win too high for any card under the limit can be halved first (ME-14).
+    // ME-14: a win too high for a card can be halved first.
     let (mut round, _) = won(2 * win - 1);
     assert_eq!(
         refused(&mut *round, Choice::Double(Card::RedHeart)),
-        ChoiceRefused::NotOffered { what: "a double past the limit" }
+        ChoiceRefused::NotOffered { what: "a double above the limit" }
     );
     assert_eq!(step(&mut *round, Choice::Halve, 1).round_win_minor, win);
     let out = step(&mut *round, Choice::Double(Card::RedHeart), seed_that(true));
@@ -132,7 +128,10 @@ fn me_16_a_half_is_secured_with_the_odd_unit() {
         assert_eq!((out.round_win_minor, out.card, out.awaiting), (win, None, Awaiting::Double));
         at_risk /= 2;
     }
-    assert_eq!(refused(&mut *round, Choice::Halve), ChoiceRefused::NotOffered { what: "half of the least amount" });
+    assert_eq!(
+        refused(&mut *round, Choice::Halve),
+        ChoiceRefused::NotOffered { what: "securing half of the smallest amount" }
+    );
     let out = step(&mut *round, Choice::Double(Card::BlackSpade), seed_that(true));
     assert_eq!(out.round_win_minor, win + 1);
 }
@@ -145,7 +144,7 @@ fn me_17_a_guess_is_a_colour() {
     }
 }
 
-/// ME-17: the result is the first draw, regardless of the guess; the card follows it, and the Joker never loses.
+/// ME-17: the result is the first draw; the card follows it, and the Joker never loses.
 #[test]
 fn me_17_the_card_follows_the_result() {
     let (mut wins, mut jokers) = (0u64, 0u64);
@@ -175,8 +174,7 @@ fn me_17_the_card_follows_the_result() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// ME-17: the return is exactly 100 %. For any amount, halved or not, both results sum to twice the amount and have equal
-    /// chances, and a half changes nothing.
+    /// ME-17: both results have equal chances and sum to twice the amount.
     #[test]
     fn me_17_the_gamble_returns_exactly_everything(win in 1u64..=LIMIT, halves in prop::collection::vec(any::<bool>(), 0..12)) {
         let mut gamble = ColourGamble::of(win, 10, u64::MAX, FIRST).unwrap();

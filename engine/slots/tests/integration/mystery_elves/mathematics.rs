@@ -26,7 +26,6 @@ fn me_rtp_the_return_is_the_published_one() {
     assert_eq!((other.rtp, other.parts, other.bet_coins), (par.rtp, par.parts, 200));
 }
 
-/// Full cycle of short reels through the production evaluator, with Bonus symbols counted here.
 #[test]
 fn windows_are_those_of_the_full_cycle() {
     let model = with(|data| {
@@ -61,7 +60,6 @@ fn windows_are_those_of_the_full_cycle() {
     assert!(by_held.keys().any(|held| held.0 + held.1 >= 6), "the feature starts");
 }
 
-/// Win of a few Bonus symbols, enumerated over all contents, reveals and turned values.
 #[test]
 fn ends_are_those_of_every_possibility() {
     let model = with(|data| {
@@ -86,7 +84,6 @@ struct State {
     factors: usize,
 }
 
-/// Enumerates the contents of held symbols, with the file's weights of the test above.
 fn every(state: &mut State, (outer, middle): (usize, usize), found: &mut [Exact; 2]) {
     let (rest, total) = match (outer, middle) {
         (0, 0) => return act(state, found),
@@ -114,7 +111,6 @@ fn every(state: &mut State, (outer, middle): (usize, usize), found: &mut [Exact;
     }
 }
 
-/// Enumerates factors and turned values.
 fn act(state: &State, found: &mut [Exact; 2]) {
     let grand = state.specials.contains(&1000);
     let weights = file().factors;
@@ -146,7 +142,6 @@ fn products(factors: &[(u64, Exact)], count: usize) -> Vec<(u64, Exact)> {
     (0..count).fold(vec![(1, exact(1))], |all, _| more(all))
 }
 
-/// Chain over held symbols, against one that counts the remaining respins and follows every position.
 #[test]
 fn me_10_me_11_me_12_the_chain_is_that_of_respins() {
     let model = with(|_| ());
@@ -155,7 +150,6 @@ fn me_10_me_11_me_12_the_chain_is_that_of_respins() {
     let full = at_end(&model.hold_and_win, |o, m| exact(u8::from(o + m == 15)));
     let count = at_end(&model.hold_and_win, |o, m| exact(o + m));
     for start in 6..=15usize {
-        // chance[held][respins left]; ended ones are summed.
         let mut chance = vec![[0.0; 4]; 16];
         chance[start][3] = 1.0;
         let (mut fulls, mut held_at_end) = (0.0, 0.0);
@@ -192,7 +186,6 @@ fn me_10_me_11_me_12_the_chain_is_that_of_respins() {
     }
 }
 
-/// Play against the exact parts, within 4 sigma of their sample deviation: paid spin and bought feature.
 #[test]
 fn play_returns_what_the_mathematics_says() {
     for (stake, rounds) in [(stake(1), 400_000), (buy(3), 20_000)] {

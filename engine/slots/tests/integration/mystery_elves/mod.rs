@@ -1,5 +1,3 @@
-//! Mystery Elves: rules, gamble, mathematics and data file.
-
 mod data_file;
 mod gamble;
 mod mathematics;

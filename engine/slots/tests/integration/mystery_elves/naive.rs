@@ -1,4 +1,4 @@
-//! Data file read without the crate's parser, slow evaluation of the rules, and playing.
+//! Reads the data file without the crate's parser and evaluates the rules without its code.
 
 use motherlode_slots::contract::round::choice_for;
 use motherlode_slots::games::mystery_elves::data::GameData;
@@ -17,7 +17,6 @@ pub fn file() -> GameData {
     file::parse(FILE).unwrap()
 }
 
-/// The game with changed data; the return is not checked.
 pub fn with(change: impl FnOnce(&mut GameData)) -> Model {
     let mut data = file();
     change(&mut data);
@@ -48,7 +47,6 @@ pub fn step(round: &mut dyn Round, choice: Choice, number: u64) -> Outcome {
     out
 }
 
-/// Steps of a round on one stream of draws, without gambling.
 pub fn play(model: &Model, stake: &Stake, draws: &mut Draws) -> Vec<Outcome> {
     let mut round = MysteryElvesRound::new(model, stake, &terms()).unwrap();
     let mut steps = Vec::new();
@@ -60,7 +58,6 @@ pub fn play(model: &Model, stake: &Stake, draws: &mut Draws) -> Vec<Outcome> {
     steps
 }
 
-/// Kind and value of the Bonus symbols of a window, by cell.
 pub fn carried(out: &Outcome, spin: &Spin) -> [Option<(MarkKind, u32)>; 15] {
     let mut cells = [None; 15];
     for mark in out.marks_of(spin) {
@@ -69,7 +66,6 @@ pub fn carried(out: &Outcome, spin: &Spin) -> [Option<(MarkKind, u32)>; 15] {
     cells
 }
 
-/// Data file in the terms of the rules.
 pub struct Naive {
     pub codes: Vec<String>,
     pub roles: Vec<String>,
@@ -108,7 +104,6 @@ impl Naive {
         }
     }
 
-    /// Window at these stops, reel by reel from the top.
     pub fn window(strips: &[Vec<usize>], stops: &[u16]) -> [usize; 15] {
         std::array::from_fn(|cell| {
             let strip = &strips[cell / 3];
@@ -116,7 +111,6 @@ impl Naive {
         })
     }
 
-    /// Pay of a line by the rules: tries each symbol, substituted by wilds except for Bonus, and takes the best.
     pub fn line(&self, line: usize, window: &[usize; 15]) -> u64 {
         let cells: Vec<usize> = (0..5).map(|reel| window[reel * 3 + self.lines[line][reel]]).collect();
         let tried = |symbol: usize| {

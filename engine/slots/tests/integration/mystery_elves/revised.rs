@@ -1,4 +1,5 @@
-//! Corrections of version 1.0.1: limit of the gamble, immediate credit of HALVE, names of special wins (ME-05, ME-14 to ME-16).
+//! Corrections of version 1.0.1: limit of the gamble, immediate credit of HALVE, names of special wins (ME-05, ME-14 to
+//! ME-16).
 
 use motherlode_slots::{Awaiting, Card, Choice, ChoiceRefused, Draws, Game, MarkKind, Outcome, Round, Terms, game};
 
@@ -10,7 +11,6 @@ fn revised() -> &'static dyn Game {
     game("mystery-elves", "1.0.1").unwrap()
 }
 
-/// Round with a feature win at this gamble limit, and the win.
 fn won(limit: u64) -> (Box<dyn Round>, u64) {
     let gambling = Terms { double: true, gamble_max_minor: limit, ..terms() };
     let mut round = revised().open(&buy(1), &gambling).unwrap();
@@ -19,7 +19,6 @@ fn won(limit: u64) -> (Box<dyn Round>, u64) {
     (round, out.round_win_minor)
 }
 
-/// Seed with a right or wrong guess; the result is the first draw.
 fn seed_that(wins: bool) -> u64 {
     (0..).find(|&number| (Draws::from_seed(seed(number)).below(2) == 0) == wins).unwrap()
 }
@@ -32,7 +31,7 @@ fn refused(round: &mut dyn Round, choice: Choice) -> ChoiceRefused {
 #[test]
 fn me_14_the_limit_is_on_the_win_that_is_gambled() {
     let (_, win) = won(LIMIT);
-    // A win of exactly the limit can be gambled; one above it can be neither gambled nor halved.
+    // A win of exactly the limit can be gambled; a higher one can be neither gambled nor halved.
     let (mut round, _) = won(win);
     assert_eq!(round.awaiting(), Awaiting::Double);
     let out = step(&mut *round, Choice::Double(Card::RedHeart), seed_that(true));
@@ -56,7 +55,6 @@ fn me_15_the_gamble_ends_once_the_win_has_passed_the_limit() {
         }
         assert_eq!(turned, cards, "a win of {win} and a limit of {limit}");
     }
-    // Halving brings the gambled win back within the limit, unless the gamble has ended.
     let (mut round, _) = won(win);
     step(&mut *round, Choice::Halve, 1);
     assert_eq!(step(&mut *round, Choice::Double(Card::RedHeart), seed_that(true)).awaiting, Awaiting::Double);
@@ -116,7 +114,6 @@ fn me_05_special_wins_have_names() {
     assert!(revealed.iter().all(|bets| named.iter().any(|of| of.1 == *bets)), "whatever is revealed has a name");
 }
 
-/// Version 1.0 has the same tables: equal draws give equal windows and wins.
 #[test]
 fn me_01_both_versions_play_the_same() {
     for number in 0..200 {

@@ -1,5 +1,3 @@
-//! Rules ME-01 to ME-13, ME-18 and ME-21.
-
 use motherlode_slots::contract::par::{decimal, ratio};
 use motherlode_slots::games::mystery_elves::round::MysteryElvesRound;
 use motherlode_slots::parts::hold_and_win::{FULL_SCREEN, VALUE_MAX};
@@ -10,7 +8,6 @@ use motherlode_slots::{
 
 use crate::mystery_elves::naive::{Naive, buy, carried, elves, file, play, seed, stake, step, terms, with};
 
-/// Positions row by row, each from the left.
 fn reading() -> impl Iterator<Item = usize> {
     (0..3).flat_map(|row| (0..5).map(move |reel| reel * 3 + row))
 }
@@ -28,7 +25,7 @@ fn me_01_five_reels_three_rows_and_ten_fixed_lines() {
     assert_eq!(elves().check_stake(&stake(20)), Ok(200));
 }
 
-/// The sum of each line's highest win from the left, against a naive evaluation.
+/// ME-02, ME-09: sum of each line's highest win from the left.
 #[test]
 fn me_02_me_09_line_wins_are_those_of_the_rules() {
     let naive = Naive::read();
@@ -62,14 +59,13 @@ fn me_02_me_09_line_wins_are_those_of_the_rules() {
     assert!(won > 1_000 && wilds_won > 200 && beside_bonus > 200, "{won} {wilds_won} {beside_bonus}");
 }
 
-/// A wild between two equal symbols makes three of them; between two Bonus symbols on a line it makes nothing.
+/// ME-03: a wild between two Bonus symbols makes nothing.
 #[test]
 fn me_03_a_wild_stands_for_every_symbol_but_bonus() {
     let (naive, model) = (Naive::read(), with(|_| ()));
     let code = |index: usize| u8::try_from(index).unwrap();
     let wild = naive.roles.iter().position(|role| role == "wild").unwrap();
     let best = |line: usize, cells: [usize; 5]| {
-        // Cells off the line are Bonus, which doesn't pay on lines.
         let mut window = [[code(naive.bonus); motherlode_slots::parts::reels::ROWS_MAX]; 5];
         for (reel, cell) in cells.into_iter().enumerate() {
             window[reel][naive.lines[line][reel]] = code(cell);
@@ -114,7 +110,6 @@ fn me_04_every_bonus_carries_a_value_or_a_function() {
     assert_eq!(seen.len(), 18 + 2, "{seen:?}");
 }
 
-/// ME-10: starts from exactly six Bonus symbols; ME-09: fewer pay nothing.
 #[test]
 fn me_09_me_10_six_bonus_symbols_start_the_feature() {
     let (naive, model) = (Naive::read(), with(|_| ()));
@@ -135,7 +130,6 @@ fn me_09_me_10_six_bonus_symbols_start_the_feature() {
     assert!(started[5] > 100 && started[6] > 100 && started[7] > 100, "{started:?}");
 }
 
-/// Replays a feature by the rules from its windows: held symbols, reset respins, end, order of the functions, and pay.
 #[test]
 fn me_05_me_06_me_07_me_08_me_11_me_12_me_13_a_feature_is_that_of_the_rules() {
     let plain = with(|_| ());
@@ -199,7 +193,6 @@ fn me_05_me_06_me_07_me_08_me_11_me_12_me_13_a_feature_is_that_of_the_rules() {
             full += u32::from(is_full);
             assert_eq!(last.multiplier, if is_full { FULL_SCREEN } else { 1 });
             let bets = (paid * product + turned) * if is_full { 2 } else { 1 };
-            // ME-13: all at the feature's end, in total bets of 20 coins.
             assert_eq!(feature.prize, Some(Prize::Coins { multiple: u32::try_from(bets).unwrap(), coins: bets * 20 }));
             assert_eq!(feature.part_coins[..2], [0, bets * 20]);
             assert_eq!(feature.round_win_coins, spin.round_win_coins + bets * 20);
@@ -230,7 +223,6 @@ fn me_13_the_feature_has_reels_of_its_own() {
     assert!(data.reels.strips.iter().all(|strip| share(strip) != share(&data.feature.strip)));
 }
 
-/// ME-18: 70 bets; every window of the bought reels has at least six Bonus symbols.
 #[test]
 fn me_18_the_bought_feature_costs_70_bets_and_starts_at_once() {
     let naive = Naive::read();
@@ -268,7 +260,7 @@ fn me_18_me_21_the_description_states_its_facts() {
     assert_eq!(par.conditional_rtps[0].rtp, elves().par(&buy(7)).unwrap().rtp);
 }
 
-/// The same seed at another stake gives the same windows and proportional wins, so the return is equal for all stakes.
+/// The same seed gives the same windows and proportional wins.
 #[test]
 fn me_rtp_every_stake_plays_alike() {
     let model = with(|_| ());
@@ -288,7 +280,6 @@ fn me_rtp_every_stake_plays_alike() {
     }
 }
 
-/// A round replays from its seeds, and a reopened round equals a new one.
 #[test]
 fn a_round_replays() {
     let mut reopened = elves().open(&stake(1), &terms()).unwrap();

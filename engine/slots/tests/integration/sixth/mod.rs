@@ -1,5 +1,5 @@
-//! Lantern: a whole game in one short module, used by the page on adding one in engine/README.md. It composes reels, lines and the
-//! gamble, collects sparks over rounds and has a jackpot; the data file is in this folder.
+//! Lantern, the example of a whole game in engine/README.md. It composes reels, lines and the gamble, collects sparks
+//! over rounds and has a jackpot.
 
 use motherlode_slots::contract::game::{Edition, RulesVersion};
 use motherlode_slots::contract::highest_win::HighestWin;
@@ -26,7 +26,6 @@ const PARTS: [PartName; 2] =
 const CARRIES: Carries = Carries { keys: &["sparks"], scope: CarriedScope::Currency, shared: &[] };
 const DOUBLES_MAX: u8 = 2;
 
-/// Data file, of shared sections.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Data {
@@ -44,7 +43,6 @@ struct Data {
     reels: ReelsData,
 }
 
-/// Number of wins that light the lantern, and its pay.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SparksData {
@@ -52,14 +50,13 @@ struct SparksData {
     pays_bets: u32,
 }
 
-/// Number of rounds per jackpot.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JackpotData {
     one_in: u32,
 }
 
-/// Compiled and checked game.
+/// Compiled game.
 pub struct Lantern {
     edition: Edition,
     windows: Windows,
@@ -102,17 +99,14 @@ impl Lantern {
     }
 }
 
-/// Chance that a spin wins.
 fn hits(windows: &Windows) -> Exact {
     exact(moments::hits(windows, 1)) / exact(windows.reels.cycle())
 }
 
-/// Exact return of the lantern: every win is a spark.
 fn lantern_mean(windows: &Windows, sparks: SparksData) -> Exact {
     hits(windows) * ratio(sparks.pays_bets, sparks.needs)
 }
 
-/// Exact return of the line.
 fn lines_mean(windows: &Windows) -> Exact {
     let table = moments::spin_table(windows, 1);
     exact(table.line_coins.iter().flatten().sum::<u64>()) / exact(windows.reels.cycle())
@@ -141,7 +135,6 @@ impl Game for Lantern {
         CARRIES
     }
 
-    /// The lantern's win is separate from the window's.
     fn nature(&self, source: Source) -> Nature {
         if source == Source::BesideWindows { Nature::Collected } else { Nature::Cash }
     }
@@ -151,7 +144,7 @@ impl Game for Lantern {
         let (lines, lantern) = (lines_mean(&self.windows), lantern_mean(&self.windows, self.sparks));
         let (rtp, cycle) = (&lines + &lantern, exact(self.windows.reels.cycle()));
         let table = moments::spin_table(&self.windows, 1);
-        // The lantern is independent of the winning spin: one win in `needs` lights it.
+        // One win in `needs` lights the lantern, independent of the winning spin.
         let (lit, pays) = (ratio(1, self.sparks.needs), exact(self.sparks.pays_bets));
         let squared = exact(table.line_coins_squared) / &cycle + exact(2) * &lines * &lit * &pays + &lantern * &pays;
         let variance = squared - &rtp * &rtp;
@@ -188,7 +181,6 @@ impl Game for Lantern {
     }
 }
 
-/// Round: the spin, then the gamble if the terms allow it.
 struct LanternRound {
     game: &'static Lantern,
     bet: LineBet,
@@ -200,7 +192,6 @@ struct LanternRound {
 }
 
 impl LanternRound {
-    /// Adds a spark for a win. Returns the coins of a lit lantern.
     fn spark(&self, out: &mut Outcome) -> u64 {
         let SparksData { needs, pays_bets } = self.game.sparks;
         let mut carried = self.terms.carried;

@@ -7,7 +7,6 @@ fn info(game: &str) -> &'static GameInfo {
     motherlode_slots::latest(game).unwrap().info()
 }
 
-/// Window of a game from the first words of symbol names, row by row.
 fn window(game: &GameInfo, kind: SpinKind, rows: &[&str]) -> SpinResult {
     let symbol = |word: &str| {
         let named = |name: &str| name.split(' ').next() == Some(word);
@@ -63,7 +62,7 @@ fn dm_01_dm_03_dm_09_an_expanded_window_shows_its_ways_its_new_rows_and_crystals
         drawn_of(game, vec![spin.clone()], Outcome { round_win_coins: 4, round_win_minor: 4, ..Outcome::default() }),
         picture
     );
-    // DM-10: the free spins are shown once, separately from wins on ways.
+    // DM-10: free spins are shown separately from wins on ways.
     spin.wins = vec![win(1), win(12)];
     spin.free_spins_won = 10;
     let drawn = drawn_of(game, vec![spin], Outcome::default());
@@ -99,7 +98,7 @@ fn dm_11_dm_12_collection_free_spins_name_their_super_high_symbol_and_the_shelf_
     let figures = figures.map(|(key, value)| CarriedFigure { key: key.to_owned(), value });
     let told = changes(game, &figures, "EUR");
     let wanted = "3 Red Crystals; 1 Green Crystal; coin values of its Red Crystals 0.4 EUR; 3 of the Red Crystals a \
-                  gift; the gift of a new player is made";
+                  gift; the new player's gift is given";
     assert_eq!(told, wanted);
 }
 
@@ -165,8 +164,8 @@ fn me_16_half_secured_is_told_at_once_and_with_the_next_card() {
     let game = info("mystery-elves");
     let mut rest = Outcome { awaiting: Awaiting::Double.into(), round_win_coins: 418, ..Outcome::default() };
     rest.round_win_minor = 4_180;
-    let halved = "  Half of what was at risk is secured.\n  \
-                  The round has 418 coins, 41.80 EUR so far\n  and waits for a guess, to secure half, or to collect.\n";
+    let halved = "  Half of the amount at risk is secured.\n  \
+                  The round has won 418 coins, 41.80 EUR\n  and waits for a guess, to secure half, or to collect.\n";
     assert_eq!(outcome(game, &rest, Currency::EUR, false), halved);
     rest.card = Some(CardTurn {
         guess: Card::RedHeart.into(),
@@ -193,7 +192,7 @@ fn np_10_np_12_opened_treasures_stand_below_their_numbers_in_the_order_picked() 
   │  1,250  │   20    │    5    │
   ╰─────────┴─────────┴─────────╯
   They hold 1,275 coins in all.
-  Those left unopened held:
+  Unopened objects:
   ╭─────────┬─────────╮
   │  no. 1  │  no. 2  │
   │   80    │  2,500  │

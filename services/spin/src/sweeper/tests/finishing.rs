@@ -1,4 +1,4 @@
-//! Rounds that somebody left half finished, and who finishes them.
+//! Finishing of half-finished rounds.
 
 use crate::api::SpinApi;
 use crate::sweeper::*;
@@ -11,7 +11,6 @@ use motherlode_proto::{
 };
 use motherlode_runtime::Caller;
 
-/// A player with a round of Mystery Elves: the feature waits, and the gamble of its win after it.
 pub(crate) async fn waiting(api: &SpinApi, player: &str) -> Played {
     let currency = Currency::EUR;
     let proposal = Proposal {
@@ -42,8 +41,8 @@ fn causes(ledger: &Handle, round: &RoundId) -> Vec<i32> {
     round.steps.iter().map(|step| step.automatic.as_ref().map_or(0, |automatic| automatic.cause)).collect()
 }
 
-/// A crash between two steps leaves the round half finished. Whoever comes next finishes it, as what it was begun as;
-/// the request that began it, asked again, answers for all of it.
+/// After a crash between two steps, any later attempt finishes the round with its original reason. A repetition of the
+/// request returns all steps.
 #[tokio::test]
 async fn pl_03_pl_11_what_a_crash_left_half_finished_is_finished_once() {
     for sweeper_first in [true, false] {
