@@ -1,4 +1,4 @@
-//! Help texts: examples, exit codes and games of each command, and the generated completions and man pages.
+//! Help texts, completions and man pages.
 
 use crate::commands::{Failure, say};
 use clap::Command;
@@ -6,10 +6,10 @@ use clap_complete::Shell;
 use motherlode_slots::{latest_games, standard};
 use std::{fs, io, path::PathBuf};
 
-/// The width of help on a terminal, columns.
+/// Columns of help on a terminal.
 const WIDTH: usize = 80;
 
-/// Exit codes of every command.
+/// Exit codes of all commands.
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 failed, or found something wrong; 2 unusable input.";
 
 /// Examples per command; GAME is replaced by a game.
@@ -39,33 +39,32 @@ const EXAMPLES: [(&str, &[&str]); 23] = [
     ("man", &["motherlode man --out /usr/local/share/man/man1"]),
 ];
 
-/// Commands that name a game.
+/// Commands with a game argument.
 const WITH_GAMES: [&str; 4] = ["play", "par", "simulate", "loadtest"];
 
-/// The arguments of `completions`.
+/// Arguments of `completions`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Completions {
-    /// The shell.
+    /// Shell to complete for.
     shell: Shell,
 }
 
-/// The arguments of `man`.
+/// Arguments of `man`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Man {
-    /// The folder that gets a page per command.
+    /// Folder for the pages, one per command.
     #[arg(long, value_name = "FOLDER")]
     out: PathBuf,
 }
 
 #[cfg(test)]
 impl Man {
-    /// Into a folder.
     pub(crate) fn at(folder: &std::path::Path) -> Self {
         Self { out: folder.to_owned() }
     }
 }
 
-/// A command line with the help of all its commands.
+/// Adds examples and exit codes to all commands.
 pub(crate) fn with_help(command: Command) -> Command {
     let command = command.max_term_width(WIDTH).after_help(EXIT_CODES);
     EXAMPLES.iter().fold(command, |command, (name, examples)| {
@@ -93,7 +92,7 @@ fn after_help(name: &str, examples: &[&str]) -> String {
     text
 }
 
-/// Prints the completions of a shell.
+/// Prints completions for a shell.
 ///
 /// # Errors
 /// The output cannot be written.

@@ -1,4 +1,4 @@
-//! Events of records in JSON, by the descriptors of the contract: nothing is left out.
+//! Events of records as JSON, derived from the proto descriptors, so no field is missing.
 
 use crate::commands::Failure;
 use motherlode_proto::FILE_DESCRIPTOR_SET;
@@ -9,10 +9,10 @@ use std::sync::LazyLock;
 static MESSAGES: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
 
-/// The events of a stored record: each one's kind, and what it says, in Protobuf's JSON with the names of the proto.
+/// Returns the kind and content of each event of a stored record, in Protobuf's JSON with proto field names.
 ///
 /// # Errors
-/// The bytes are no record.
+/// The bytes are not a commit.
 pub fn events(record: &[u8]) -> Result<Vec<(String, Value)>, Failure> {
     let malformed = || Failure::found("a record is no commit");
     let commit = MESSAGES.get_message_by_name("motherlode.log.v1.Commit").ok_or_else(malformed)?;

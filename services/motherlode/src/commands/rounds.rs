@@ -1,4 +1,4 @@
-//! `rounds`: what support does with rounds that wait for their players (PL-20): look at them, and close one.
+//! `rounds`: lists open rounds and closes one, for support (PL-20).
 
 use super::{Failure, say};
 use crate::{
@@ -12,7 +12,7 @@ use motherlode_proto::{
 };
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The arguments of `rounds`.
+/// Arguments of `rounds`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -21,18 +21,18 @@ pub struct Args {
 
 #[derive(Debug, Clone, clap::Subcommand)]
 enum What {
-    /// The rounds that wait for their players, the oldest bet first.
+    /// List open rounds, the oldest bet first.
     Open(Open),
-    /// Finish a round for its player as the rule of its game chooses, and pay it.
+    /// Finish a round for its player by the game's rule, and pay it.
     Close(Close),
 }
 
 #[derive(Debug, Clone, clap::Args)]
 struct Open {
-    /// The operator.
+    /// Operator of the players.
     #[arg(value_name = "OPERATOR")]
     operator: String,
-    /// Only this player's.
+    /// Only rounds of this player.
     #[arg(long, value_name = "NAME")]
     player: Option<String>,
     #[command(flatten)]
@@ -41,13 +41,13 @@ struct Open {
 
 #[derive(Debug, Clone, clap::Args)]
 struct Close {
-    /// The round: operator/player/number.
+    /// Round, as operator/player/number.
     #[arg(value_name = "ROUND")]
     round: String,
-    /// Why; kept in the log.
+    /// Reason, kept in the log.
     #[arg(long, value_name = "TEXT")]
     reason: String,
-    /// Who decides; kept in the log.
+    /// Name of the person who decided, kept in the log.
     #[arg(long, value_name = "NAME")]
     actor: String,
     #[command(flatten)]
@@ -57,7 +57,7 @@ struct Close {
 /// Lists or closes.
 ///
 /// # Errors
-/// The service cannot be reached, or refuses.
+/// The service is unreachable or refuses.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     runtime.block_on(async {
@@ -112,7 +112,7 @@ async fn close(args: &Close) -> Result<(), Failure> {
     say(&paid(&steps))
 }
 
-/// An open round on a line.
+/// Formats an open round as a line.
 fn line(open: &OpenRound, now: Duration) -> String {
     let round = open.round.clone().unwrap_or_default();
     let of = |money: &Option<Money>| money.as_ref().map(cash).unwrap_or_default();
@@ -142,7 +142,7 @@ fn awaited(round: &Round) -> &'static str {
     }
 }
 
-/// Seconds in words: `3 h 20 min`.
+/// Formats seconds: `3 h 20 min`.
 fn hours(seconds: u64) -> String {
     format!("{} h {} min", seconds / 3600, seconds / 60 % 60)
 }

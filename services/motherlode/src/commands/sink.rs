@@ -1,4 +1,4 @@
-//! Where `follow` puts the records of a partition: a copy on disk, or a feed to standard output or a subject of NATS.
+//! Targets of `follow`: a copy on disk, or a feed to standard output or a NATS subject.
 
 use super::{Failure, say};
 use motherlode_books::HOME;
@@ -6,21 +6,20 @@ use motherlode_proto::ledger::v1::FollowLogResponse;
 use motherlode_server::Backup;
 use std::time::Duration;
 
-/// With --once, failures in a row before the other side is taken to be gone.
+/// Consecutive failures before `--once` gives up.
 pub(super) const FAILURES_MAX: u32 = 10;
-/// The first wait before it's tried again; it doubles up to the last.
+/// Wait before the first retry; it doubles up to `LAST_WAIT`.
 pub(super) const FIRST_WAIT: Duration = Duration::from_millis(250);
 pub(super) const LAST_WAIT: Duration = Duration::from_secs(8);
 
-/// Where a partition's records go.
+/// Target of a partition's records.
 pub(super) trait Sink {
-    /// The partition.
     fn partition(&self) -> u32;
-    /// The last position that is held, or passed over.
+    /// Last position that is stored or skipped.
     fn held(&self) -> u64;
-    /// Takes a message.
+    /// Stores a message's records.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure>;
-    /// Says how far it is.
+    /// Prints the position reached.
     fn told(&self) -> Result<(), Failure>;
 }
 
@@ -43,7 +42,7 @@ impl Sink for Backup {
     }
 }
 
-/// Names a partition where there may be several.
+/// Names a partition other than 0.
 pub(super) fn of(partition: u32) -> String {
     match partition {
         HOME => String::new(),

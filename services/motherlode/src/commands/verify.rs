@@ -1,6 +1,6 @@
-//! `verify`: a round's proof, checked without a service and without its log: nothing is asked of anybody.
+//! `verify`: checks a round's proof offline, without a service or its log.
 //!
-//! Exit code 0 when all holds, 1 when something does not, 2 when the file is none.
+//! Exit code 0 if all holds, 1 if something does not, 2 if the file is not a proof.
 
 use super::{
     Failure, read_text,
@@ -13,24 +13,24 @@ use motherlode_proto::convert::play::hex;
 use motherlode_tiles::{Checkpoint, KeyKind, Policy, Proof, VerifierKey};
 use std::path::{Path, PathBuf};
 
-/// The arguments of `verify`.
+/// Arguments of `verify`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// The proof, as `proof` prints it.
+    /// Proof, as `proof` prints it.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The log's public key, from wherever you trust: not from where the proof comes from.
+    /// Public key of the log, from a source that you trust and that did not supply the proof.
     #[arg(long, value_name = "VKEY", required_unless_present = "policy")]
     key: Option<VerifierKey>,
-    /// Policy (c2sp.org/tlog-policy): which logs are believed, and which witnesses must have cosigned.
+    /// Policy (c2sp.org/tlog-policy): trusted logs, and witnesses whose cosignatures are required.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
 }
 
-/// Verifies, and shows the round with each check and what it rests on.
+/// Verifies the proof, and shows the round and the basis of each check.
 ///
 /// # Errors
-/// Something does not hold, or a file cannot be read.
+/// A check fails, or a file cannot be read.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let (proof, policy) =
         ("Get the proof by: motherlode proof ROUND > FILE", "Name a file of c2sp.org/tlog-policy by --policy");
@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// The key of the policy's log that the proof is of.
+/// Returns the key of the proof's log in the policy.
 fn of_policy(policy: Option<&Policy>, proof: &Proof) -> Result<VerifierKey, Failure> {
     let claimed: Checkpoint = proof.checkpoint.text().parse().map_err(Failure::unusable)?;
     let logs = policy.map(|policy| &policy.logs[..]).unwrap_or_default();
@@ -80,7 +80,7 @@ fn proof_name(proven: &Proven) -> String {
     format!("{}/{}", stream.trim_start_matches("player/"), proven.number)
 }
 
-/// Each check, and what it rests on.
+/// Formats each check and its basis.
 fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String {
     let Proven { checkpoint, cosigned, positions, named, replayed, .. } = proven;
     let mut text = String::from("\nChecked\n");
@@ -143,7 +143,7 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     text
 }
 
-/// Whether the seals of all draws are shown, and a line each on them.
+/// Returns whether all draws' seals are shown, and one line per draw.
 fn seals(proven: &Proven) -> (bool, Vec<String>) {
     let steps = proven.replayed.view.steps.iter().zip(&proven.draws);
     let each = steps.filter_map(|(step, draw)| {

@@ -1,7 +1,7 @@
-//! `watch`: the jackpots of a pool as they stand at every refresh (BW-13, BW-14).
+//! `watch`: the jackpots of a pool at each refresh (BW-13, BW-14).
 //!
-//! On a terminal the figures are redrawn in place, elsewhere each refresh is a line. When the stream breaks it is
-//! opened again, after waits that grow to a bound; when the service stays away, the command gives up.
+//! A terminal is redrawn in place; other outputs get one line per refresh. A broken stream is reopened with exponential
+//! backoff, for a bounded number of attempts.
 
 use super::Failure;
 use crate::{
@@ -18,7 +18,7 @@ use std::{
 };
 use tonic::Status;
 
-/// The arguments of `watch`.
+/// Arguments of `watch`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -27,36 +27,36 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Each coin value's jackpot, at every refresh.
+    /// Show the jackpot of each coin value at each refresh.
     Jackpots(Jackpots),
 }
 
-/// The arguments of `watch jackpots`.
+/// Arguments of `watch jackpots`.
 #[derive(Debug, Clone, clap::Args)]
 struct Jackpots {
     #[command(flatten)]
     target: Target,
-    /// The pool.
+    /// Pool to watch.
     #[arg(long, value_name = "NAME", default_value_t = motherlode_slots::standard_pool().to_owned())]
     pool: String,
-    /// The player's currency: the figures are in it, since a coin's exchange rate cancels.
+    /// Currency of the figures.
     #[arg(long, value_name = "CODE", default_value_t = Currency::EUR)]
     currency: Currency,
-    /// Updates after which to end; without it, at Ctrl-C.
+    /// Updates after which to end; without it, Ctrl-C ends the command.
     #[arg(long, value_name = "N", value_parser = figures::count)]
     updates: Option<u64>,
 }
 
-/// Streams that end without an update before the service is taken to be gone.
+/// Consecutive streams without an update before the command gives up.
 const FAILURES_MAX: u32 = 10;
-/// The first wait before the stream is opened again; it doubles up to the last.
+/// Wait before the stream is reopened; it doubles up to `LAST_WAIT`.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 const LAST_WAIT: Duration = Duration::from_secs(8);
 
-/// Watches until told to stop.
+/// Watches until a signal.
 ///
 /// # Errors
-/// The service cannot be reached, has no such pool, or stays away.
+/// The service is unreachable, or has no such pool.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let What::Jackpots(args) = &args.what;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
@@ -95,11 +95,11 @@ async fn watch<W: Write>(args: &Jackpots, view: &mut View<W>) -> Result<(), Fail
     }
 }
 
-/// How following a stream ended.
+/// End of a stream.
 enum Followed {
-    /// All updates asked for have come, or nobody reads them.
+    /// All requested updates were received, or the output is closed.
     Enough,
-    /// The stream broke, after updates or without one.
+    /// The stream broke; `updated` if it had sent an update.
     Broken { status: Status, updated: bool },
 }
 
@@ -135,13 +135,13 @@ async fn follow<W: Write>(
     }
 }
 
-/// Where the figures are shown.
+/// Output of the figures.
 struct View<W> {
     output: W,
     /// Redraws in place, in colour.
     terminal: bool,
     currency: Currency,
-    /// Lines drawn last, to be drawn over.
+    /// Lines drawn last, to be overwritten.
     drawn: usize,
 }
 
@@ -150,7 +150,7 @@ impl<W: Write> View<W> {
         Self { output, terminal, currency, drawn: 0 }
     }
 
-    /// Shows one refresh; false when nobody reads any more.
+    /// Shows one refresh; false if the output is closed.
     fn update(&mut self, counters: &WatchCountersResponse) -> Result<bool, Failure> {
         let text = if self.terminal { table(counters, self.currency) } else { line(counters, self.currency) };
         let up = match self.drawn {
@@ -161,7 +161,7 @@ impl<W: Write> View<W> {
         self.write(&format!("{up}{text}"))
     }
 
-    /// Says that the stream broke and will be opened again.
+    /// Reports that the stream broke and will be reopened.
     fn away(&mut self, wait: Duration) -> Result<bool, Failure> {
         let text = format!("the stream broke; opening it again in {:.2} s\n", wait.as_secs_f64());
         self.drawn += usize::from(self.terminal);
@@ -177,7 +177,7 @@ impl<W: Write> View<W> {
     }
 }
 
-/// One refresh as a line: time, log position, status, then the figure of each coin value.
+/// Formats a refresh as a line: time, log position, status, and the figure of each coin value.
 fn line(counters: &WatchCountersResponse, currency: Currency) -> String {
     let figures: Vec<_> =
         counters.counters.iter().map(|counter| format!("{}={}", counter.coin_value, counter.figure)).collect();
@@ -185,7 +185,7 @@ fn line(counters: &WatchCountersResponse, currency: Currency) -> String {
     format!("{time} {} {status} position {} {currency} {}\n", counters.pool_id, counters.position, figures.join(" "))
 }
 
-/// One refresh as a table; of each figure whole minor units stand out, what is not yet one is dim.
+/// Formats a refresh as a table, with fractions of a minor unit dimmed.
 fn table(counters: &WatchCountersResponse, currency: Currency) -> String {
     let (status, colour) = status(counters);
     let mut text = format!(
@@ -204,7 +204,7 @@ fn table(counters: &WatchCountersResponse, currency: Currency) -> String {
     text + &format!("\n\x1b[2mas of log position {position}, {}\x1b[0m\n", time(counters))
 }
 
-/// The pool's status, and the colour that it is shown in.
+/// Returns the pool's status and its colour.
 fn status(counters: &WatchCountersResponse) -> (&'static str, u8) {
     match counters.status() {
         PoolStatus::Active => ("active", 32),
@@ -214,7 +214,7 @@ fn status(counters: &WatchCountersResponse) -> (&'static str, u8) {
     }
 }
 
-/// The refresh's time of day.
+/// Returns the refresh's time of day.
 fn time(counters: &WatchCountersResponse) -> String {
     let seconds = counters.refresh_time.as_ref().map_or(0, |time| time.seconds).rem_euclid(86_400);
     format!("{:02}:{:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60, seconds % 60)
@@ -265,7 +265,7 @@ mod tests {
         assert!(second.contains("position 1,234") && second.contains("20,000.05"), "{second}");
     }
 
-    /// Minor units have as many digits as their currency: none of the yen, three of the dinar.
+    /// Minor units have as many digits as their currency: 0 for the yen, 3 for the dinar.
     #[test]
     fn bw_13_figures_are_grouped_and_cut_by_the_digits_of_their_currency() {
         let mut counters = counters(7);
@@ -279,7 +279,7 @@ mod tests {
         }
     }
 
-    /// BW-13, BW-14: the first refresh comes at once, with the figure of each coin value of a new pool.
+    /// BW-13, BW-14: the first refresh of a new pool has the figure of each coin value.
     #[tokio::test]
     async fn bw_13_a_new_pool_shows_the_seed_of_each_coin_value() {
         let data = tempfile::tempdir().unwrap();
