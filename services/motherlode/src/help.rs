@@ -93,9 +93,6 @@ fn after_help(name: &str, examples: &[&str]) -> String {
 }
 
 /// Prints completions for a shell.
-///
-/// # Errors
-/// The output cannot be written.
 pub(crate) fn completions(mut command: Command, args: &Completions) -> Result<(), Failure> {
     let mut script = vec![];
     clap_complete::generate(args.shell, &mut command, "motherlode", &mut script);
@@ -103,9 +100,6 @@ pub(crate) fn completions(mut command: Command, args: &Completions) -> Result<()
 }
 
 /// Writes the man pages.
-///
-/// # Errors
-/// The folder cannot be written.
 pub(crate) fn man(command: Command, args: &Man) -> Result<(), Failure> {
     let unwritten =
         |error: io::Error| Failure::unwritable(&args.out, &error, "Name a folder by --out that this user may write");

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// mimalloc frees small allocations on other threads cheaply: a round took 18 % more CPU with glibc's malloc
+/// Rounds make many small allocations that other threads free. With glibc's malloc a round took 18 % more CPU
 /// (BENCHMARKS.md).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -10,9 +10,6 @@ static MESSAGES: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
 
 /// Returns the kind and content of each event of a stored record, in Protobuf's JSON with proto field names.
-///
-/// # Errors
-/// The bytes are not a commit.
 pub fn events(record: &[u8]) -> Result<Vec<(String, Value)>, Failure> {
     let malformed = || Failure::found("a record is no commit");
     let commit = MESSAGES.get_message_by_name("motherlode.log.v1.Commit").ok_or_else(malformed)?;

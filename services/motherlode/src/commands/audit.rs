@@ -20,9 +20,6 @@ use motherlode_server::{LocalLog, copy_folder, log_folder};
 use std::{sync::Arc, time::Instant};
 
 /// Audits and prints the report.
-///
-/// # Errors
-/// There is no log, or the audit found a divergence.
 pub fn run(args: &Args) -> Result<(), Failure> {
     if copy_folder(&args.data, HOME).is_dir() && !log_folder(&args.data, HOME).is_dir() {
         return own::run(args);

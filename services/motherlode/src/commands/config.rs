@@ -18,9 +18,6 @@ pub struct Args {
 }
 
 /// Prints the canonical form, or its digest.
-///
-/// # Errors
-/// The configuration cannot be read or is invalid.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let config = args.serve.config()?;
     // The canonical form can be printed on machines without the files that the configuration names.

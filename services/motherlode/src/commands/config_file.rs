@@ -9,9 +9,6 @@ use std::{
 };
 
 /// Reads a configuration file, or returns the default configuration.
-///
-/// # Errors
-/// The file cannot be read or is invalid.
 pub fn read(file: Option<&Path>) -> Result<Config, Failure> {
     let Some(file) = file else { return Ok(Config::default()) };
     let text = read_text(file, "Name a configuration file by --config; without it, the defaults are used")?;
@@ -30,9 +27,6 @@ pub fn faulty(file: Option<&Path>, error: &dyn Error) -> Failure {
 
 /// Parses the location of a log: a data folder or `nats://host:port,...`, with the configuration's settings for
 /// JetStream.
-///
-/// # Errors
-/// The address is malformed.
 pub fn location(name: &str, config: &Config) -> Result<LogLocation, Failure> {
     LogLocation::named(name, config).map_err(|error| Failure::unusable(error).with_step(NO_LOG))
 }
@@ -60,17 +54,11 @@ impl LogAccess {
 
     /// Parses the location of a log: a data folder or `nats://host:port,...`, with the configuration's settings for
     /// JetStream.
-    ///
-    /// # Errors
-    /// The configuration cannot be read, or the address is malformed.
     pub fn location(&self, name: &str) -> Result<LogLocation, Failure> {
         location(name, &self.config()?)
     }
 
     /// Opens a log on this machine; one on JetStream is copied to a temporary folder first.
-    ///
-    /// # Errors
-    /// There is no log, or it cannot be copied.
     pub fn local(&self, name: &Path) -> Result<LocalLog, Failure> {
         Ok(LocalLog::of(name, &self.config()?)?)
     }

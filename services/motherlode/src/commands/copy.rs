@@ -39,9 +39,6 @@ pub struct Args {
 }
 
 /// Copies and reports.
-///
-/// # Errors
-/// A log cannot be read or written, or is damaged, or the target is not a prefix of the source.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let (from, to) = (args.access.location(&args.from)?, args.access.location(&args.to)?);
     if let (LogLocation::Folder { data: from, .. }, LogLocation::Folder { data: to, .. }) = (&from, &to)

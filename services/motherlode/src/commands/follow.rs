@@ -81,9 +81,6 @@ const MESSAGE_BYTES_MAX: usize = 64 << 20;
 type Ledger = LedgerServiceClient<Connection>;
 
 /// Follows until a signal.
-///
-/// # Errors
-/// The copy or the subject is unusable, the service is unreachable or refuses, or its records do not continue the copy.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     let begin = || Last { position: 0, sha256: None };
@@ -107,7 +104,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             Some(to) => {
                 // A mistyped address must not create a folder.
                 config_file::location(&to.to_string_lossy(), &config_file::read(args.config.as_deref())?)?;
-                // Opened before connecting, so that a failure to connect still reports the copy's state.
+                // Opened before connecting: an unusable copy fails first, and a stop during the connection reports its state.
                 let mut copies = vec![Backup::open(to, HOME)?];
                 follow_all(args, &mut copies, |partition| Ok(Backup::open(to, partition)?)).await?;
                 copies.iter().try_for_each(Sink::told)

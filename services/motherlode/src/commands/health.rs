@@ -20,9 +20,6 @@ pub struct Args {
 }
 
 /// Checks once.
-///
-/// # Errors
-/// The process does not answer, or does not accept calls.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     runtime.block_on(async {

@@ -44,9 +44,6 @@ struct Show {
 }
 
 /// Creates or shows a key.
-///
-/// # Errors
-/// The file cannot be created or read, or the name is not valid for a key.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let (key, partitions) = match &args.what {
         What::New(New { name, out, witness }) => {

@@ -106,9 +106,6 @@ impl Args {
 }
 
 /// Runs the load test and prints the report.
-///
-/// # Errors
-/// The test could not run, missed a threshold, or found that the books disagree.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let interrupted = Cell::new(false);
     let options = args.options()?;

@@ -63,9 +63,6 @@ struct At {
 }
 
 /// Reads and prints records.
-///
-/// # Errors
-/// There is no log or no such record, or the log is damaged.
 pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.what {
         What::Tail { at, records } => tail(&at.location()?, at.one(), *records),

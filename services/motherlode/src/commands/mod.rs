@@ -124,17 +124,11 @@ impl Failure {
 }
 
 /// Reads a text file; `step` is the next step if that fails.
-///
-/// # Errors
-/// [`Failure::unreadable`].
 pub fn read_text(path: &Path, step: &str) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error, step))
 }
 
 /// Parses an address to listen on.
-///
-/// # Errors
-/// It is not an IP address with a port.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "must be an IP address and a port, such as 127.0.0.1:50051".to_owned())
 }
@@ -218,9 +212,6 @@ fn log_step(error: &LogError) -> &'static str {
 }
 
 /// Writes to standard output. A closed pipe, as behind `| head`, is not an error.
-///
-/// # Errors
-/// Standard output cannot be written.
 pub fn say(text: &str) -> Result<(), Failure> {
     let mut output = io::stdout().lock();
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
@@ -232,9 +223,6 @@ pub fn say(text: &str) -> Result<(), Failure> {
 }
 
 /// Formats a report as indented JSON with a final line feed.
-///
-/// # Errors
-/// The report cannot be serialized.
 pub fn json(report: &impl Serialize) -> Result<String, Failure> {
     Ok(serde_json::to_string_pretty(report).map_err(Failure::found)? + "\n")
 }

@@ -55,9 +55,6 @@ enum Format {
 }
 
 /// Prints the sheet.
-///
-/// # Errors
-/// There is no such game, the game does not offer the stake, or the file cannot be written.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let game = newest(&args.game)?;
     let stake = args.stake.checked(game)?;

@@ -16,9 +16,6 @@ use crate::{client::Client, draw};
 use std::io;
 
 /// Plays on the process's terminal.
-///
-/// # Errors
-/// The service is unreachable or refuses.
 pub fn run(args: &Args) -> Result<(), Failure> {
     // A worker thread answers the connection's pings while the main thread waits for the player's input.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
@@ -33,9 +30,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Plays on any console.
-///
-/// # Errors
-/// As [`run`].
 pub async fn play<W: io::Write, R: io::BufRead>(args: &Args, console: &mut Console<W, R>) -> Result<(), Failure> {
     let client = Client::connect(&args.target).await?;
     session::Session::start(client, args, console).await?.play().await

@@ -47,9 +47,6 @@ pub struct Args {
 }
 
 /// Prints the proof.
-///
-/// # Errors
-/// There is no such round, the round is open, or no signed checkpoint covers it.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let proof = match &args.data {
         Some(data) => from_log(args, data)?,

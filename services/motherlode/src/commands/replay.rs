@@ -68,9 +68,6 @@ impl fmt::Display for RoundName {
 }
 
 /// Replays and prints the round.
-///
-/// # Errors
-/// There is no such round, the log is damaged, or a step does not give the logged bytes.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let RoundName { stream, number } = &args.round;
     let local = args.access.local(&args.data)?;

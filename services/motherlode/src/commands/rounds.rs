@@ -55,9 +55,6 @@ struct Close {
 }
 
 /// Lists or closes.
-///
-/// # Errors
-/// The service is unreachable or refuses.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     runtime.block_on(async {

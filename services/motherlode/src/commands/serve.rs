@@ -74,9 +74,6 @@ pub struct Args {
 
 impl Args {
     /// Returns the configuration of the file and the flags.
-    ///
-    /// # Errors
-    /// The file cannot be read, or the configuration is invalid.
     pub(super) fn config(&self) -> Result<Config, Failure> {
         let mut config = config_file::read(self.config.as_deref())?;
         if let Some(url) = &self.store {
@@ -130,9 +127,6 @@ fn failed(error: &ServeError) -> Failure {
 }
 
 /// Serves until a signal.
-///
-/// # Errors
-/// The log, a file or an address cannot be opened.
 pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
     let (config, file) = (args.config()?, args.file());
     motherlode_server::check(&config).map_err(|error| faulty(file, &error))?;

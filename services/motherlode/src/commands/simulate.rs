@@ -47,9 +47,6 @@ pub struct Args {
 }
 
 /// Simulates and prints the report.
-///
-/// # Errors
-/// There is no such game or stake, or a figure deviates from the exact one by more than [`Report::sigmas_max`].
 pub fn run(args: &Args) -> Result<(), Failure> {
     let game = newest(&args.game)?;
     let stake = args.stake.checked(game)?;

@@ -52,9 +52,6 @@ impl StakeArgs {
     }
 
     /// Returns the stake if the game offers it.
-    ///
-    /// # Errors
-    /// The game does not offer it; the message lists the stakes on offer.
     pub fn checked(&self, game: &dyn Game) -> Result<Stake, Failure> {
         let stake = self.of(game);
         game.check_stake(&stake).map_err(|refused| {
@@ -72,9 +69,6 @@ impl StakeArgs {
 }
 
 /// Returns the newest version of a game.
-///
-/// # Errors
-/// There is no such game; the message names all games.
 pub fn newest(name: &str) -> Result<&'static dyn Game, Failure> {
     latest(name).ok_or_else(|| {
         let mut known: Vec<_> = games().iter().map(|game| game.name()).collect();

@@ -26,9 +26,6 @@ impl Tie {
     }
 
     /// Returns a message's new records.
-    ///
-    /// # Errors
-    /// The log has no record or another record at the resume position.
     pub(super) fn told<'a>(&mut self, message: &'a FollowLogResponse) -> Result<&'a [LogRecord], Failure> {
         let records = message.records.as_slice();
         let Some((position, had)) = self.to.as_ref().filter(|(position, _)| message.sent_position >= *position) else {

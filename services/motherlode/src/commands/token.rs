@@ -26,9 +26,6 @@ struct New {
 }
 
 /// Creates a token.
-///
-/// # Errors
-/// The operating system's random generator fails, the file cannot be written, or it exists.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let What::New(New { out }) = &args.what;
     let token = format!("ml_{}", hex(&random::<32>()?));

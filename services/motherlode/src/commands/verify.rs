@@ -28,9 +28,6 @@ pub struct Args {
 }
 
 /// Verifies the proof, and shows the round and the basis of each check.
-///
-/// # Errors
-/// A check fails, or a file cannot be read.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let (proof, policy) =
         ("Get the proof by: motherlode proof ROUND > FILE", "Name a file of c2sp.org/tlog-policy by --policy");

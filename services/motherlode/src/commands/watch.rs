@@ -54,9 +54,6 @@ const FIRST_WAIT: Duration = Duration::from_millis(250);
 const LAST_WAIT: Duration = Duration::from_secs(8);
 
 /// Watches until a signal.
-///
-/// # Errors
-/// The service is unreachable, or has no such pool.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let What::Jackpots(args) = &args.what;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;

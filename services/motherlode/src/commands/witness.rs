@@ -31,9 +31,6 @@ pub struct Args {
 }
 
 /// Serves until a signal.
-///
-/// # Errors
-/// The key, the folder or the address cannot be used.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let key = load(&args.key).map_err(|error| Failure::unusable(error).with_step(MAKE))?;
     if key.verifier().kind() != KeyKind::Witness {

@@ -1,4 +1,4 @@
-//! The audit's report for people, 80 columns wide.
+//! The audit's report as text, 80 columns wide.
 
 use super::sums::{cash, returned, to_be_pooled, totals};
 use crate::figures::{grouped, percent};
@@ -7,9 +7,9 @@ use motherlode_books::{Award, Currency, Nano, PerCurrency, PoolState, PoolStatus
 use motherlode_log::Tail;
 use motherlode_proto::convert::play::hex;
 
-/// Awards, unpaid awards and open rounds shown of each kind; the JSON report has all.
+/// Limit of listed awards, unpaid awards and open rounds; the JSON report lists all.
 const SHOWN: usize = 10;
-/// Places of a return in percent.
+/// Decimal places of a return in percent.
 const PLACES: usize = 4;
 
 pub(super) fn text(whole: &Whole) -> String {
@@ -42,7 +42,7 @@ fn section(title: &str) -> [String; 2] {
     [String::new(), format!("── {title} {}", "─".repeat(76_usize.saturating_sub(title.chars().count())))]
 }
 
-/// A label and its figure, dotted to the same column.
+/// Formats a label and its figure, dotted to the same column.
 fn row(label: &str, figure: &str) -> String {
     let dots = ".".repeat(74_usize.saturating_sub(label.chars().count() + figure.chars().count()));
     format!("  {label} {dots} {figure}")
@@ -116,7 +116,7 @@ fn played(played: &[Return], voids: &PerCurrency<Voids>) -> Vec<String> {
     lines
 }
 
-/// Sealed draws, and what was done about seals apart from steps.
+/// Formats sealed draws and revoked seals.
 fn draws(seals: &Seals, held: u64) -> Vec<String> {
     let Seals { opened, unsealed, key_lost, ended, unsure_starts, refused_starts, rounds_lost, checked, unchecked } =
         *seals;
@@ -144,7 +144,7 @@ fn draws(seals: &Seals, held: u64) -> Vec<String> {
     lines
 }
 
-/// The return of one version of a game, as played: voided rounds are in it.
+/// Formats the return of one version of a game, voided rounds included.
 fn returns(of: &Return) -> Vec<String> {
     let share = |won| returned(won, of.bets).map_or("-".to_owned(), |share| percent(&share, PLACES));
     vec![
@@ -154,7 +154,7 @@ fn returns(of: &Return) -> Vec<String> {
     ]
 }
 
-/// A pool's figures and their equation (BW-18).
+/// Formats a pool's figures and their equation (BW-18).
 fn statement(report: &Report, pool: &PoolState, partitions: usize) -> Vec<String> {
     let status = match &pool.status {
         PoolStatus::Active => "active".to_owned(),
@@ -193,8 +193,8 @@ fn award(award: &Award) -> String {
     format!("  award of the hit at {}: {} to {who}{share}", award.hit, money(award.amount.0.into(), award.currency))
 }
 
-/// Lists what the log leaves to be done: awards to be paid, rounds to be finished, transactions of operators' own wallets
-/// to be ended (PL-32), switches to be turned on.
+/// Lists unfinished work: unpaid awards, open rounds, pending transactions of operators' wallets (PL-32), and switches
+/// that are off.
 fn waiting(partitions: &[Report]) -> Vec<String> {
     let books = || partitions.iter().map(|report| &report.books);
     let unpaid: Vec<_> = books().flat_map(|books| books.unpaid_awards()).collect();
@@ -234,7 +234,7 @@ fn waiting(partitions: &[Report]) -> Vec<String> {
     lines
 }
 
-/// The last few of many lines, and how many there are besides.
+/// Returns the last lines, and how many were left out.
 fn last(lines: impl Iterator<Item = String>, all: usize, what: &str) -> Vec<String> {
     let left_out = all.saturating_sub(SHOWN);
     let more = (left_out > 0).then(|| format!("  ({} {what} before these)", count(left_out)));

@@ -1,11 +1,11 @@
-//! Voids and jackpots, which come to rounds after their ends: found in a first reading, so that a second one can tell rows whole.
+//! Voids and jackpots that follow a round's end. The first reading finds them, so that the second one writes complete
+//! rows.
 
 use super::{source::Read, wanted::Wanted};
 use crate::commands::Failure;
 use motherlode_books::{Bet, Dues, Event, Minor, RoundKey, Statement, Transaction};
 use std::collections::BTreeMap;
 
-/// A void.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Void {
     pub(super) time_ms: i64,
@@ -13,14 +13,14 @@ pub(super) struct Void {
     pub(super) win_taken_back: Minor,
 }
 
-/// The void and the jackpots of a round.
+/// Void and jackpots of a round.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct After {
     pub(super) void: Option<Void>,
     pub(super) jackpot: i64,
 }
 
-/// By round: those that were voided or paid a jackpot, at whatever time.
+/// All voided rounds and rounds with a jackpot.
 #[derive(Debug, Default)]
 pub(super) struct Later(pub(super) BTreeMap<RoundKey, After>);
 
@@ -50,12 +50,12 @@ impl Later {
     }
 }
 
-/// Tells transactions in the second reading.
+/// Lists transactions in the second reading.
 pub(super) struct Told {
     statement: Statement,
     dues: Dues,
     later: Later,
-    /// The bets of rounds of `later`, as they come.
+    /// Bets of the rounds in `later`, added as they are read.
     known: BTreeMap<RoundKey, Bet>,
 }
 
@@ -64,7 +64,6 @@ impl Told {
         Self { statement: Statement::default(), dues: Dues::default(), later, known: BTreeMap::new() }
     }
 
-    /// The transactions of a commit.
     pub(super) fn take(&mut self, read: &Read) -> Result<Vec<Transaction>, Failure> {
         let commit = &read.logged.commit;
         for event in &commit.events {

@@ -1,4 +1,4 @@
-//! A session of rounds: bets, the remedies for what refuses them, choices, and the sum.
+//! A session of rounds: bets, remedies for refused bets, choices, and sums.
 
 use super::{args::Args, console::Console, demo};
 use crate::{
@@ -22,16 +22,16 @@ use std::{
 };
 use tonic::Status;
 
-/// Bets that one deposit covers, and whole units of the currency that it is at least.
+/// Number of bets, and whole currency units, that a deposit covers at least.
 const FUNDED_BETS: i64 = 200;
 const FUNDED_UNITS: i64 = 100;
-/// Remedies tried for one bet: the account opened, the witch picked, an open round played on, money brought in.
+/// Limit of remedies for one bet: account opened, witch picked, open round continued, money deposited.
 const REMEDIES_MAX: usize = 6;
-/// How often, and how far apart, an award that is pending is asked after.
+/// Attempts to read a pending award, and the wait between them.
 const AWARD_TRIES_MAX: usize = 40;
 const AWARD_WAIT: Duration = Duration::from_millis(250);
 
-/// A player at a service.
+/// A player's session at a service.
 pub(super) struct Session<'a, W, R> {
     client: Client,
     args: &'a Args,
@@ -39,15 +39,15 @@ pub(super) struct Session<'a, W, R> {
     game: &'static dyn Game,
     account: Account,
     witch: Witch,
-    /// The demo session; empty for none.
+    /// Id of the demo session; empty if none.
     session_id: String,
     sum: Sum,
 }
 
-/// The sums of this session's rounds, in minor units.
+/// Sums of the session's rounds, in minor units.
 #[derive(Clone, Copy, Default)]
 struct Sum {
-    /// Rounds shown, those left open before included.
+    /// Rounds shown, including continued ones.
     begun: u64,
     rounds: u64,
     bet: i64,
@@ -55,24 +55,23 @@ struct Sum {
     jackpots: i64,
 }
 
-/// The win of a finished round, in minor units.
+/// Win of a finished round, in minor units.
 struct Won {
     win: i64,
     jackpots: i64,
 }
 
-/// The next move in a round.
+/// Next move in a round.
 enum Next {
-    /// Nothing: it is settled.
+    /// None: the round is settled.
     Settled,
-    /// This choice.
     Choice(choice::Kind),
-    /// Nothing now: the player's input has ended.
+    /// None: the player's input has ended.
     LeftOpen,
 }
 
 impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
-    /// Finds the game, at the service and in this program, which must mean the same by it.
+    /// Finds the game, whose model must be the same in the service and in this program.
     pub(super) async fn start(client: Client, args: &'a Args, console: &'a mut Console<W, R>) -> Result<Self, Failure> {
         let request = GetGameRequest { game: args.game.clone(), ..GetGameRequest::default() };
         let described = insist(&request, |request| {
@@ -94,7 +93,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Ok(Self { client, args, console, game, account, witch, session_id, sum: Sum::default() })
     }
 
-    /// Plays the rounds asked for.
+    /// Plays the rounds, then closes a demo session.
     pub(super) async fn play(mut self) -> Result<(), Failure> {
         let played = self.play_all().await;
         if !self.session_id.is_empty() {
@@ -117,11 +116,11 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         self.conclude()
     }
 
-    /// Bets, and mends what refuses the bet; `None` when the player's input ended over it.
+    /// Bets, and applies remedies to refused bets; `None` if the player's input ended.
     async fn spin(&mut self) -> Result<Option<Played>, Failure> {
-        // A refused bet has no effect, so the same request id serves until the bet is taken.
+        // A refused bet has no effect, so attempts share the request id.
         let request_id = client::request_id()?;
-        // The player's side of the seed, as random as the id and known to nobody before.
+        // The player's part of the seed, as random as a request id.
         let client_seed = client::request_id()?.into_bytes();
         let stake = self.args.stake.in_currency(self.game, self.args.currency());
         for _ in 0..REMEDIES_MAX {
@@ -159,10 +158,10 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Err(Failure::found("the bet is refused again and again, whatever is done about it"))
     }
 
-    /// Does what a refused bet lacks; false when the player's input ended over it.
+    /// Applies the remedy for a refused bet; false if the player's input ended.
     async fn mend(&mut self, refusal: &Status) -> Result<bool, Failure> {
         match client::reason(refusal).as_str() {
-            // A new session gives new play money.
+            // A new session has new play money.
             "INSUFFICIENT_FUNDS" if self.args.demo => {
                 demo::close(&self.client, &self.session_id).await?;
                 self.session_id = demo::open(&self.client, &self.account, self.game.name()).await?;
@@ -212,7 +211,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         self.console.say(&format!("Deposited {}.\n", self.money(amount)))
     }
 
-    /// Goes on with a round that was left open; false when the player's input ended over it.
+    /// Continues an open round; false if the player's input ended.
     async fn resume(&mut self, round_id: &str) -> Result<bool, Failure> {
         let round = self.round(round_id).await?;
         let game = known(&round.game, &round.rules_version, &round.model_hash)?;
@@ -244,7 +243,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         found.await.map_err(|status| client::explain(&status))?.round.ok_or_else(no_answer)
     }
 
-    /// Draws a step and makes the choices that follow, to the round's end; `None` when the player's input ended.
+    /// Draws a step and makes the following choices until the round ends; `None` if the player's input ended.
     async fn play_on(&mut self, game: &dyn Game, mut played: Played) -> Result<Option<Won>, Failure> {
         let mut jackpots = vec![];
         loop {
@@ -271,7 +270,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         }
     }
 
-    /// Shows what the player carries in the game at this bet, where the game lets him carry anything.
+    /// Shows the player's collection for this bet, if the game has collections.
     async fn shelf(&mut self, game: &dyn Game, bet: Option<&round::Money>) -> Result<(), Failure> {
         if game.carries().keys.is_empty() {
             return Ok(());
@@ -305,7 +304,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         chosen.await.map_err(|status| client::explain(&status))?.played.ok_or_else(no_answer)
     }
 
-    /// Decides the next move: asks the player, or chooses by itself with `--auto`.
+    /// Returns the next move: the player's answer, or the automatic choice with `--auto`.
     fn next(&mut self, game: &dyn Game, outcome: &Outcome) -> Result<Next, Failure> {
         let asked = match outcome.awaiting() {
             Awaiting::Nothing => return Ok(Next::Settled),
@@ -323,7 +322,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Ok(asked.map_or(Next::LeftOpen, Next::Choice))
     }
 
-    /// Returns a step's jackpot in minor units, 0 while it is pending; waits, for a bounded time, for the award.
+    /// Returns a step's jackpot in minor units, 0 if it is still pending after a bounded wait.
     async fn jackpot(&mut self, played: &Played) -> Result<Option<i64>, Failure> {
         let Some(hit) = &played.jackpot else { return Ok(None) };
         let mut award = hit.clone();
@@ -351,10 +350,10 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         self.console.say(&format!("\n── round {round_id} {} bet {bet} ──\n", "─".repeat(rule)))
     }
 
-    /// The round's last line: its win and the balance, in cash and in whole coins (DM-18).
+    /// Prints the round's last line: its win and the balance, in cash and in whole coins (DM-18).
     async fn close(&mut self, played: &Played, jackpot: bool) -> Result<(), Failure> {
         let balance = match played.balance.clone() {
-            // The award was paid on top of what the step's answer says.
+            // The step's answer does not include the later award.
             Some(_) if jackpot => self.balance().await?,
             Some(balance) => balance,
             None => return Err(no_answer()),
@@ -378,7 +377,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         found.await.map_err(|status| client::explain(&status))?.balance.ok_or_else(no_answer)
     }
 
-    /// The sum of several rounds.
     fn conclude(&mut self) -> Result<(), Failure> {
         let Sum { begun, rounds, bet, won, jackpots } = self.sum;
         if begun == 0 {
@@ -402,7 +400,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     }
 }
 
-/// Chooses as `--auto` does; `None` if it does not know the choice that is awaited.
+/// Returns the choice of `--auto`; `None` for an unknown kind of choice.
 fn automatic(outcome: &Outcome, double: bool) -> Option<choice::Kind> {
     match outcome.awaiting() {
         Awaiting::Pick => {
@@ -418,7 +416,7 @@ fn automatic(outcome: &Outcome, double: bool) -> Option<choice::Kind> {
     }
 }
 
-/// The game as this program has it: the very model that the service plays, or the symbols would be drawn wrong.
+/// Returns this program's game if its model is the service's; other models would draw wrong symbols.
 fn known(name: &str, rules_version: &str, model_hash: &str) -> Result<&'static dyn Game, Failure> {
     let game = slots::game(name, rules_version).filter(|game| hex(&game.model_hash()) == model_hash);
     game.ok_or_else(|| {

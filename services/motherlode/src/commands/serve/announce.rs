@@ -1,4 +1,5 @@
-//! The lines of a start: its address, and commands to try that work as printed, from any folder of this machine.
+//! Lines printed at a start: addresses, and commands to try, which work in any folder of this machine. Failures to
+//! print are ignored.
 
 use motherlode_runtime::{
     Config,
@@ -15,18 +16,16 @@ use std::{
 };
 use webpki::EndEntityCert;
 
-/// Says where it listens, for when it takes over.
+/// Prints the address of a standby process.
 pub(super) fn say_standing_by(listener: &TcpListener, config: &Config) {
     let (address, log) = (listener.local_addr().unwrap_or(config.listen), LogLocation::of(config));
     let mut out = std::io::stdout().lock();
-    // Nobody may be listening on standard output any more: no reason not to serve.
     let _ = writeln!(out, "motherlode listens on {address}, stands by for log {log}");
 }
 
-/// Says where the console is, of a process that has nothing else.
+/// Prints the address of a process that has only the console.
 pub(super) fn say_console(address: SocketAddr, config: &Config) {
     let (scheme, of) = (if config.tls.is_some() { "https" } else { "http" }, config.ledger.targets.join(", "));
-    // As with all that is said.
     let _ = writeln!(
         std::io::stdout().lock(),
         "console for people: {scheme}://{}/, of the services at {of}",
@@ -34,8 +33,7 @@ pub(super) fn say_console(address: SocketAddr, config: &Config) {
     );
 }
 
-/// Says where it listens, and what to try next; `file` is where the configuration was read from, `scripted` whether the dealer
-/// is a test's.
+/// Prints the address and commands to try. `file` is the configuration file; `scripted` if the dealer is a test's.
 pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>, scripted: bool) {
     let address = server.address();
     let log = match config.role.has_log() {
@@ -43,7 +41,6 @@ pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>,
         false => format!("at {}", config.ledger.targets.join(", ")),
     };
     let mut out = std::io::stdout().lock();
-    // As with all that is said.
     if scripted {
         let _ = writeln!(out, "TEST BUILD: a script chooses among outcomes. Not for play.");
     }
@@ -59,7 +56,7 @@ pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>,
     let _ = write!(out, "{}", suggestions(address, config, file));
 }
 
-/// The commands to try, and what they need.
+/// Formats commands to try, and their requirements.
 fn suggestions(address: SocketAddr, config: &Config, file: Option<&Path>) -> String {
     let (program, mut needs) = (program(), vec![]);
     let mut target = format!("--target http://{}", reached(address));
@@ -101,13 +98,13 @@ fn suggestions(address: SocketAddr, config: &Config, file: Option<&Path>) -> Str
     format!("\n{}\n\nTry, in another terminal:\n{play}{watch}{audit}", needs.join("\n"))
 }
 
-/// How this program is called: by its place, or by its name where the shell has found it by that.
+/// Returns this program's path, or its name if the shell found it by its name.
 fn program() -> String {
     let called = env::args_os().next().filter(|name| Path::new(name).components().count() > 1);
     called.map_or("motherlode".to_owned(), |name| absolute(Path::new(&name)))
 }
 
-/// Where whoever is on this machine reaches what listens on an address.
+/// Returns the address for clients on this machine.
 fn reached(address: SocketAddr) -> SocketAddr {
     match address {
         SocketAddr::V4(any) if any.ip().is_unspecified() => (Ipv4Addr::LOCALHOST, any.port()).into(),
@@ -116,13 +113,13 @@ fn reached(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Says which root a client must trust for the service's certificate.
+/// Returns the argument for the certificate's root, and adds requirements to `needs`.
 fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
     let chain: Vec<_> = CertificateDer::pem_file_iter(&tls.certificate).into_iter().flatten().flatten().collect();
     let Some(certificate) = chain.first().and_then(|leaf| EndEntityCert::try_from(leaf).ok()) else {
         return String::new();
     };
-    // One that vouches for itself is its own root; of others the root is at least behind the last of the chain.
+    // A self-signed certificate is its own root. Otherwise the chain's last certificate or its issuer is.
     let root = match certificate.issuer() == certificate.subject() || chain.len() > 1 {
         true => absolute(&tls.certificate),
         false => {
@@ -141,7 +138,7 @@ fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
     format!(" --ca {root}{}", name.map(|name| format!(" --server-name {name}")).unwrap_or_default())
 }
 
-/// An operator whose token can play and move money, with the name of its credential.
+/// Returns an operator with a token for playing and moving money, and its credential's name.
 fn player(operators: &[Operator]) -> Option<(&Operator, &str)> {
     let plays = |credential: &&Credential| {
         let roles = credential.roles;
@@ -151,7 +148,7 @@ fn player(operators: &[Operator]) -> Option<(&Operator, &str)> {
     operators.find_map(|operator| Some((operator, operator.credentials.iter().find(plays)?.name.as_str())))
 }
 
-/// The log as the audit takes it.
+/// Formats the log as an argument of `audit`.
 fn audited(config: &Config, file: Option<&Path>) -> String {
     let Some(url) = &config.store.url else { return absolute(&config.data) };
     let settings = file.map(|file| format!(" --config {}", absolute(file))).unwrap_or_default();
@@ -160,13 +157,13 @@ fn audited(config: &Config, file: Option<&Path>) -> String {
     format!("{}{settings}{key}", quoted(&format!("{url}/{}", config.store.stream)))
 }
 
-/// A path from any folder, for a shell.
+/// Formats an absolute path for a shell.
 fn absolute(path: &Path) -> String {
     let from_root = path::absolute(path).or_else(|_| fs::canonicalize(path));
     quoted(&from_root.unwrap_or_else(|_| path.to_owned()).display().to_string())
 }
 
-/// A word for a shell.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-~+:,=@%".contains(&byte);
     match !word.is_empty() && word.bytes().all(plain) && !word.starts_with('~') {

@@ -1,19 +1,17 @@
-//! The mistakes. `@NAMES` are addresses and keys, see [`super::world::World::run`]; the world makes the files.
+//! Table of mistakes. [`super::world::World::run`] replaces `@NAMES` by addresses and keys.
 
 use super::Mistake;
 
-/// The next step after an error of the arguments.
 const HELP: &str = "--help";
-/// The next step if the log is damaged.
+/// Next step if the log is damaged.
 const RESTORE: &str = "`motherlode log verify` finds sound";
-/// The next step if there is no log.
+/// Next step if there is no log.
 const NO_LOG: &str = "Name the data folder of `serve`";
-/// Where a gRPC service is.
 const LISTENS: &str = "motherlode listens on";
 
 #[rustfmt::skip]
 pub const MISTAKES: &[Mistake] = &[
-    // No service there, or another one.
+    // No service, or another service.
     ("play dwarf-mine --auto --target http://127.0.0.1:1", 1, ["no service answers", "refused", "motherlode serve --listen 127.0.0.1:1"]),
     ("watch jackpots --target http://127.0.0.1:1", 1, ["no service answers", "refused", "Check the address"]),
     ("health --target http://127.0.0.1:1", 1, ["no service answers", "refused", "Check the address"]),
@@ -140,7 +138,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("proof demo/alice/1 --data no-proofs-key", 2, ["no-proofs-key/proofs.key", "No such file", "--log-key"]),
     ("proof demo/alice/1 --data proofs-key-garbled", 2, ["proofs-key-garbled/proofs.key", "valid UTF-8", "--log-key"]),
     ("audit proofs-key-empty", 2, ["proofs-key-empty/proofs.key", "not a signer key", "--key"]),
-    // No log there.
+    // Missing logs.
     ("audit nowhere", 2, ["nowhere", "no such folder", NO_LOG]),
     ("audit plain", 2, ["plain", "no such folder", NO_LOG]),
     ("audit no-log", 2, ["no-log", "no log there", NO_LOG]),
