@@ -1,10 +1,10 @@
-//! Campaigns, counted a second time from the events alone (PL-18), and held against the books at the end.
+//! Independent count of campaigns from the events (PL-18), compared with the books at the end.
 
 use crate::divergence::Fault;
 use motherlode_books::{Account, Books, Campaign, Commit, Currency, Event, RoundStarted, StreamId};
 use std::collections::BTreeMap;
 
-/// All that was granted, and what became of it.
+/// Campaigns and their use.
 #[derive(Default)]
 pub(crate) struct Campaigns {
     granted: BTreeMap<(StreamId, String), Counted>,
@@ -20,7 +20,7 @@ struct Counted {
 }
 
 impl Campaigns {
-    /// Takes a commit up; `voided` is the round that it voids.
+    /// Counts a commit; `voided` is the round that it voids.
     pub(crate) fn take(&mut self, commit: &Commit, voided: Option<&RoundStarted>) -> Result<(), Fault> {
         for event in &commit.events {
             match event {
@@ -47,7 +47,6 @@ impl Campaigns {
         }
     }
 
-    /// Adds those of other players.
     pub(crate) fn join(&mut self, others: Self) {
         self.granted.extend(others.granted);
         for (of, paid) in others.paid {
@@ -103,7 +102,7 @@ impl Campaigns {
         }
     }
 
-    /// Whether the books have come to the same.
+    /// Checks that the books agree.
     pub(crate) fn agree(&self, books: &Books) -> Result<(), Fault> {
         for ((stream, id), counted) in &self.granted {
             let state = books.player(stream).and_then(|player| player.campaign(id));

@@ -1,4 +1,4 @@
-//! Cancelled requests (PL-42): no commit of one, and no part of one, follows its cancellation.
+//! Checks that no commit of a request, or of a part of it, follows its cancellation (PL-42).
 
 use crate::divergence::Fault;
 use motherlode_books::{Commit, SmolStr, StreamId};

@@ -1,10 +1,9 @@
-//! The comparison of partitions: every copy with its original.
+//! The comparison of partitions, after each was folded alone.
 //!
-//! Each partition was folded by itself. Left to check is that reports to home say what the other partition's log says
-//! ([`PartitionReported`](motherlode_books::PartitionReported)), and that copies of home's state in other partitions
-//! are what home's log says: the pool in mirrors, rates and switches in copies. Home is walked from its beginning to
-//! its end; when it comes to a report, the other partition's facts are read up to the report's end. A cause stands
-//! before its effect: a mirror that a report covers copies an earlier decision of home.
+//! Reports to home ([`PartitionReported`](motherlode_books::PartitionReported)) must match the other partition's log,
+//! and copies of home's state (pools in mirrors, rates, switches) must match home's log. Home is read from the
+//! beginning to the end; at each report, the other partition's facts are read up to the report's end. A cause always
+//! precedes its effect: a mirror covered by a report copies an earlier decision of home.
 
 use crate::{
     divergence::{Divergence, Fault},
@@ -15,15 +14,15 @@ use motherlode_books::{Event, HOME, Nano, PartitionReported, PoolState, StreamId
 use motherlode_log::Position;
 use std::collections::BTreeMap;
 
-/// The amount in transit between partitions, EUR, or the reason why the comparison stopped.
+/// Amount in transit between partitions in EUR, or why the comparison stopped.
 pub(crate) type Compared = Result<Nano, Stopped>;
 
 /// Why a comparison stopped early.
 #[derive(Debug)]
 pub(crate) enum Stopped {
-    /// A copy is not its original.
+    /// A copy differs from its original.
     Divergence(Box<Divergence>),
-    /// The audit of a partition has found something, which comes first.
+    /// A partition's own audit found a divergence, which takes precedence.
     Disconnected,
 }
 
@@ -33,16 +32,16 @@ impl From<Disconnected> for Stopped {
     }
 }
 
-/// Another partition than home.
+/// A partition other than home.
 struct OtherPartition {
     partition: u32,
     receiver: FactReceiver,
     pools: BTreeMap<String, Exchange>,
-    /// How many of home's rates and switches it has copied, by stream.
+    /// Number of home's rates and switches copied, by stream.
     copied: BTreeMap<StreamId, usize>,
 }
 
-/// Compares partitions, home first. Returns the amount in transit between them, which their accounts must add up to.
+/// Compares partitions, home first, and returns the amount in transit, which must equal the sum of their accounts.
 pub(crate) fn compare(partitions: Vec<FactReceiver>) -> Compared {
     let mut partitions = partitions.into_iter();
     let Some(mut home) = partitions.next() else { return Ok(Nano::ZERO) };
@@ -67,15 +66,14 @@ pub(crate) fn compare(partitions: Vec<FactReceiver>) -> Compared {
     Ok(Nano(pools.map(|exchange| exchange.in_transit().0).sum()))
 }
 
-/// The state of a comparison.
 struct Comparison {
     others: Vec<OtherPartition>,
-    /// Rates and switches that were set at home, by stream.
+    /// Rates and switches set at home, by stream.
     controls: BTreeMap<StreamId, Vec<Control>>,
 }
 
 impl Comparison {
-    /// A commit of a pool's stream at home.
+    /// Compares a commit of a pool's stream at home.
     fn pool(&mut self, position: Position, events: &[Event], state: &PoolState) -> Result<(), Stopped> {
         for event in events {
             match event {
@@ -127,7 +125,7 @@ impl OtherPartition {
         self.pools.entry(pool.to_owned()).or_default()
     }
 
-    /// Takes in the partition's facts up to a position, with those of home received up to `home_end`.
+    /// Receives the partition's facts up to a position; `home_end` is how far home's were received.
     fn receive(
         &mut self,
         to: Position,

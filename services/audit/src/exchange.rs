@@ -1,8 +1,8 @@
-//! The exchange between home and another partition about one pool: reports are compared with the partition's own log,
+//! The exchange between home and another partition about one pool: reports are compared with the partition's log,
 //! mirrors with the pool's stream at home.
 //!
-//! Memory: entries of one side that the other has not answered yet, and eight bytes for each commit of the pool that
-//! the partition has not mirrored.
+//! Memory: entries of one side without the other's answer, and 8 bytes for each commit of the pool that the partition
+//! has not mirrored.
 
 use crate::{
     divergence::Fault,
@@ -15,27 +15,27 @@ use motherlode_books::{
 use motherlode_log::Position;
 use std::collections::{BTreeMap, VecDeque};
 
-/// One other partition and one pool.
+/// Exchange with one other partition about one pool.
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
-    /// Contributions of the partition's bets that are not reported to home yet.
+    /// Contributions of the partition's bets not yet reported to home.
     unreported: VecDeque<Contributed>,
     /// The partition's mirrors: their positions, and the positions at home that they copy.
     mirrors: VecDeque<(Position, Position)>,
-    /// As of the last report.
+    /// Open rounds as of the last report.
     open_rounds: u64,
     mirrored: Position,
-    /// Home's commits of the pool since the partition joined it, as far as they are not mirrored.
+    /// Home's commits of the pool that the partition has not mirrored.
     heads: VecDeque<Position>,
-    /// The pool as the partition must see it from such a commit on.
+    /// The pool as the partition must see it from each of these commits on.
     views: VecDeque<(Position, PoolView)>,
     joined: bool,
-    /// Reported and not mirrored: contributions, voids; and awards, by their positions at home.
+    /// Reported contributions, voids and awards not yet mirrored, by their positions at home.
     contributions: VecDeque<(Position, Nano)>,
     voids: VecDeque<(Position, Nano)>,
     awards: VecDeque<(Position, MirroredAward)>,
     reversals: VecDeque<(Position, Nano)>,
-    /// Contributions of voids that home returned, by its positions, and the mirrors lack.
+    /// Contributions of voids that home returned and no mirror has, by home's positions.
     returns: VecDeque<(Position, VoidReturn)>,
 }
 
@@ -49,26 +49,26 @@ struct PoolView {
 }
 
 impl Exchange {
-    /// The partition's bets contributed something.
+    /// Adds contributions of the partition's bets.
     pub(crate) fn contributed(&mut self, effect: Contributed) {
         self.unreported.push_back(effect);
     }
 
-    /// Home awards one of the partition's hits.
+    /// Adds home's award of one of the partition's hits.
     pub(crate) fn award(&mut self, position: Position, award: &Award) {
         let Award { hit, round, amount, currency, paid, seed_from_house, .. } = *award;
         let stream = award.stream.clone();
-        // Older logs do not say it.
+        // Older logs do not state it.
         let mirrored = MirroredAward { hit, stream, round, amount, currency, paid, seed_from_house };
         self.awards.push_back((position, mirrored));
     }
 
-    /// Home returns contributions of voids in the partition.
+    /// Adds contributions that home returned for voids in the partition.
     pub(crate) fn give_back(&mut self, position: Position, returned: VoidReturn) {
         self.returns.push_back((position, returned));
     }
 
-    /// Home's pool after one of its commits.
+    /// Adds home's pool after a commit.
     pub(crate) fn changed(&mut self, position: Position, partition: u32, pool: &PoolState) {
         if !self.joined {
             return;
@@ -128,7 +128,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Compares a mirror, at a position of the partition, with the pool at home, received up to `home_end`.
+    /// Compares a mirror at a position of the partition with the pool at home, received up to `home_end`.
     pub(crate) fn mirror(
         &mut self,
         position: Position,
@@ -183,7 +183,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Computes the balance that the account between the partitions must have: all entries of one side without the
+    /// Computes the required balance of the account between the partitions: all entries of one side without the
     /// other's.
     pub(crate) fn in_transit(&self) -> Nano {
         let contributions: i128 = self.contributions.iter().map(|(_, amount)| amount.0).sum();
@@ -195,7 +195,7 @@ impl Exchange {
     }
 }
 
-/// The fault of naming a position that the partition does not have.
+/// Fault of a position that the partition does not have.
 pub(crate) fn past_end(partition: u32, named: Position, end: Position) -> Fault {
     Fault::new(
         format!("it names position {named} of partition {partition}, past that one's end: commits are missing there"),

@@ -1,10 +1,8 @@
-//! The third stage: every step resolved again from its seed and its choice (PL-06), and what the commit made of it.
+//! Third stage: resolves each step again from its seed and choice (PL-06), and checks the events that follow from it.
 //!
-//! A step of a sealed draw is resolved when its dealt value is revealed: with its commit where that ends the round, else with
-//! the commit that does, and until then what its commit says is taken as it stands.
-//!
-//! A player's days are added up on the way. It needs no books: a round is its bet and its steps. A round that settles in the commit of
-//! its bet never leaves the stack; others are kept until they settle or are voided. Cost: about a microsecond a spin.
+//! A step with a sealed draw is resolved when its dealt value is revealed, at the latest with the commit that ends the
+//! round; until then its events are taken as logged. The stage also sums up players' days. It needs no books. A round
+//! that settles in the commit of its bet is never stored. Cost: about a microsecond per spin.
 
 use crate::{
     divergence::Fault,
@@ -24,19 +22,19 @@ use motherlode_rounds::{
 use motherlode_slots::{self as slots, Carried, Game, Outcome, Seed};
 use std::collections::BTreeMap;
 
-/// Resolves players' steps, and adds up what they come to.
+/// Resolves players' steps and sums up returns.
 pub(crate) struct Plays<'a> {
     recalled: &'a Recalled,
     returns: Vec<Return>,
     /// Positions of the first rounds of `returns`.
     first: Vec<Position>,
-    /// Hits that wait for their award: their place in `returns`.
+    /// Hits without an award yet, with their index in `returns`.
     hits: BTreeMap<Position, usize>,
     outcome: Outcome,
     bytes: Vec<u8>,
 }
 
-/// The events that the latest step's outcome, or the void, still demands of the same commit.
+/// Events that the same commit must still contain after its latest step or void.
 #[derive(Default)]
 struct Due {
     collection: Option<Event>,
@@ -57,7 +55,7 @@ impl<'a> Plays<'a> {
         }
     }
 
-    /// Takes a commit, where one has all players. There is nothing to play in those of other streams.
+    /// Checks a commit if one instance has all players; other streams have no steps.
     pub(crate) fn take(&mut self, players: &mut Players, commit: &Commit) -> Result<(), Fault> {
         match &commit.stream {
             StreamId::Player { .. } => self.commit(players.of(&commit.stream), commit),
@@ -65,19 +63,17 @@ impl<'a> Plays<'a> {
         }
     }
 
-    /// Takes a commit of a player.
     pub(crate) fn commit(&mut self, player: &mut Player, commit: &Commit) -> Result<(), Fault> {
         player.days.take(commit)?;
         self.player_commit(player, commit)
     }
 
-    /// The returns so far, in the order in which the log begins them, without awards.
+    /// Returns the figures without awards, in the order of first rounds in the log.
     pub(crate) fn into_returns(self) -> Vec<Return> {
         self.returns
     }
 
-    /// The returns of all players, some of whom each of these has followed, in the order in which the log begins them, with the
-    /// awards of their hits.
+    /// Merges the figures of all players, with the awards of their hits, in the order of first rounds in the log.
     pub(crate) fn joined(all: Vec<Self>, awarded: &[(Position, Minor)]) -> Vec<Return> {
         let mut joined: Vec<(Position, Return)> = vec![];
         for mut plays in all {
@@ -104,7 +100,7 @@ impl<'a> Plays<'a> {
         let Commit { stream, position, events, .. } = commit;
         let mut playing: Option<Playing> = None;
         let mut due = Due::default();
-        // The step before is held until its draw is revealed, and with it what follows from it.
+        // The previous step waits for its draw, as do the events after it.
         let mut holds = false;
         for (event, at) in events.iter().zip(0..) {
             match event {
@@ -159,7 +155,7 @@ impl<'a> Plays<'a> {
                 Event::RoundVoided { round, .. } => {
                     due.nothing()?;
                     holds = false;
-                    // A settled round is not kept; whether it could be voided is the books' question.
+                    // A settled round is not kept; the books check whether it can be voided.
                     let here = playing.take_if(|playing| playing.number == *round);
                     due.collection = match here.or_else(|| player.open.remove(round)) {
                         Some(mut voided) => {
@@ -179,8 +175,8 @@ impl<'a> Plays<'a> {
         Ok(())
     }
 
-    /// The seed of a step: the logged one, or that of its draw where its commit reveals it; then what was held of the round is
-    /// resolved first. `None` of a draw that isn't revealed yet.
+    /// Returns a step's seed: the logged one, or that of its revealed draw, after resolving the steps that waited.
+    /// `None` for a draw that is not revealed yet.
     fn seed_of(&mut self, round: &mut Playing, step: &StepResolved, commit: &Commit) -> Result<Option<Seed>, Fault> {
         let Some(drawn) = &step.draw else { return Ok(step.seed) };
         round.sealed += 1;
@@ -192,7 +188,7 @@ impl<'a> Plays<'a> {
         Ok(Some(draw::seed(dealt, drawn.client_seed(&commit.request_id), &name, step.step)))
     }
 
-    /// Holds a step whose draw isn't revealed, with the events that follow from it.
+    /// Stores a step whose draw is not revealed yet, with the events that follow from it.
     fn hold(
         &mut self,
         player: &mut Player,
@@ -222,12 +218,12 @@ impl<'a> Plays<'a> {
         round.held.push(held);
     }
 
-    /// Resolves the steps that were held, now that their dealt values are revealed, and holds what their commits said against it.
+    /// Resolves the stored steps with their revealed values, and checks the events logged for them.
     fn release(&mut self, round: &mut Playing, stream: &StreamId, dealt: &[Dealt]) -> Result<(), Fault> {
         if round.held.is_empty() {
             return Ok(());
         }
-        // All sealed steps of a round are held, from the first on, until the round is over.
+        // All sealed steps of a round are stored from the first on, until the round ends.
         let name = round_name(stream, round.number);
         for (held, dealt) in std::mem::take(&mut round.held).into_iter().zip(dealt) {
             let Held { step, client_seed, before, collection, credit, hit } = held;
@@ -249,7 +245,7 @@ impl<'a> Plays<'a> {
         Ok(())
     }
 
-    /// Opens a round with the model that it was played with, and checks its bet.
+    /// Opens a round with its logged model, and checks its bet.
     fn start(&mut self, player: &Player, started: &RoundStarted, position: Position) -> Result<Playing, Fault> {
         let live = Live::open(started)
             .map_err(|error| Fault::new("the round cannot be resolved", "a game that this program has", error))?;
@@ -278,7 +274,7 @@ impl<'a> Plays<'a> {
         let place = carries.then(|| (game.name(), collection::scope(game, currency, started.bet)));
         let carried =
             |sharing| place.as_ref().map_or_else(Carried::default, |place| player.carried(game, sharing, place));
-        // Rounds of older versions were opened by their own rules before they were superseded.
+        // Rounds of older versions began under their own rules.
         let sharing = [Sharing::Game, Sharing::Version].into_iter().find(|sharing| carried(*sharing) == terms.carried);
         let Some(sharing) = sharing else {
             let carried = carried(Sharing::Game);
@@ -326,7 +322,7 @@ impl<'a> Plays<'a> {
         })
     }
 
-    /// Resolves a step again and compares the outcome; what the outcome demands.
+    /// Resolves a step, compares the outcome, and returns the required events.
     fn outcome(
         &mut self,
         playing: &mut Playing,
@@ -353,7 +349,7 @@ impl<'a> Plays<'a> {
         Ok(due)
     }
 
-    /// Computes how the void of a settled round must change a collection (PL-04).
+    /// Computes the change of a collection that the void of a settled round requires (PL-04).
     fn undo(&self, player: &mut Player, stream: &StreamId, round: u64) -> Result<Option<Event>, Fault> {
         let settled = self.recalled.round(stream, round)?;
         let led = Led::by(&settled.started, &settled.collected).map_err(|error| {
@@ -375,7 +371,7 @@ impl<'a> Plays<'a> {
 }
 
 impl Due {
-    /// A change that is not due must be the pick of a witch.
+    /// An unexpected change must be the choice of a witch.
     fn collection(&mut self, changed: &Event) -> Result<(), Fault> {
         match &self.collection {
             Some(due) if due == changed => {
@@ -390,7 +386,7 @@ impl Due {
         }
     }
 
-    /// A part of the win is credited exactly where the outcome says so (ME-16).
+    /// A partial win is credited exactly if the outcome has it (ME-16).
     fn credit(&mut self, amount: Minor) -> Result<(), Fault> {
         match self.credit.take() {
             Some(due) if due == amount => Ok(()),
@@ -408,7 +404,7 @@ impl Due {
         }
     }
 
-    /// Holds the events that the commit of a step had against those that the outcome demands.
+    /// Compares the logged events of a step with those that the outcome requires.
     fn was(mut self, collection: Option<&Event>, credit: Option<Minor>, hit: bool) -> Result<(), Fault> {
         if let Some(changed) = collection {
             self.collection(changed)?;
@@ -437,7 +433,7 @@ impl Due {
     }
 }
 
-/// The dealt values that a commit reveals of a round.
+/// Returns the dealt values that a commit reveals for a round.
 fn revealed(events: &[Event], of: u64) -> Option<&[Dealt]> {
     events.iter().find_map(|event| match event {
         Event::DrawsRevealed { round, dealt } if *round == of => Some(dealt.as_slice()),
@@ -445,7 +441,7 @@ fn revealed(events: &[Event], of: u64) -> Option<&[Dealt]> {
     })
 }
 
-/// Whether a change is the pick of one of the witches in a game that has them (BW-05).
+/// Whether a change is the choice of a witch in a game with witches (BW-05).
 fn is_witch(changed: &Event) -> bool {
     let Event::CollectionChanged { game, .. } = changed else { return false };
     let picks = |game: &dyn Game, witch: Witch| *changed == collection::pick_witch(game, i64::from(i32::from(witch)));
@@ -454,7 +450,6 @@ fn is_witch(changed: &Event) -> bool {
         .is_some_and(|game| [Witch::White, Witch::Dark].into_iter().any(|witch| picks(game, witch)))
 }
 
-/// A change of a collection in words.
 fn told(event: &Event) -> String {
     match event {
         Event::CollectionChanged { game, scope, changes } => {

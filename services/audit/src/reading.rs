@@ -1,4 +1,4 @@
-//! The first stage: reads and verifies the bytes, and hands each record to the thread that has its player.
+//! First stage: reads and verifies the bytes, and distributes records to the threads by player.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable},
@@ -16,35 +16,35 @@ use std::{
     },
 };
 
-/// Commits handed on at once.
+/// Commits per batch.
 const BATCH: usize = 512;
 
-/// Records of a batch that are one thread's, with their hashes.
+/// One thread's records of a batch, with their hashes.
 pub(crate) struct Part {
     /// Whether the files are the partition's.
     pub(crate) of_partition: bool,
-    /// Whether the batch before ended with a commit that [changes what players are judged by](Route::changes).
+    /// Whether the previous batch ended with a commit that [changes shared state](Route::changes).
     pub(crate) follows: bool,
     pub(crate) records: Vec<(Record, Hash)>,
 }
 
-/// A batch.
+/// Distribution of a batch.
 #[derive(Default)]
 pub(crate) struct Route {
-    /// Which thread has each record, in order.
+    /// Thread of each record, in order.
     pub(crate) threads: Vec<u8>,
-    /// Whether it ends with a commit that changes what players are judged by: all wait for it before they go on.
+    /// Whether the last commit changes shared state of the judges, which all threads wait for.
     pub(crate) changes: bool,
 }
 
-/// The thread, among so many, that has the records of a stream.
+/// Returns the thread for the records of a stream.
 fn thread_of(stream: &[u8], threads: usize) -> usize {
-    // FNV-1a (Fowler, Noll, Vo), 32 bits: names are short.
+    // FNV-1a (Fowler, Noll, Vo), 32 bits, because names are short.
     let hashed = stream.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
     usize::try_from(hashed).unwrap_or_default() % threads
 }
 
-/// The name by which a record is handed out: its stream's, wherever the record has it. Empty where it has none.
+/// Returns the name of a record's stream, wherever the record has it; empty if it has none.
 pub(crate) fn name_of(record: &[u8]) -> Cow<'_, [u8]> {
     match record::stream_name(record) {
         Some(name) if !name.is_empty() => Cow::Borrowed(name),
@@ -52,7 +52,7 @@ pub(crate) fn name_of(record: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Whether a record may change what players are judged by.
+/// Whether a record can change shared state of the judges.
 fn changes(name: &[u8], record: &[u8]) -> bool {
     !name.starts_with(b"player/") && record::decode(record).map_or(true, |logged| Shared::is_changed_by(&logged.commit))
 }
@@ -69,7 +69,7 @@ pub(crate) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Reads to the end, to the first fault, or until a stage wants no more.
+    /// Reads to the end, the first fault, or the end of all other stages.
     pub(crate) fn run(mut self) -> Result<Result<(), Box<Divergence>>, Unusable> {
         let mut follows = false;
         loop {
@@ -83,7 +83,7 @@ impl Reading<'_> {
                 read.fetch_add(route.threads.len() as u64, Ordering::Relaxed);
             }
             let of_partition = self.scan.partition_number() == Some(self.partition);
-            // A stage has gone because it found a fault in an earlier batch, and that one all stages have.
+            // A stage that ended has a fault in an earlier batch, which all stages have received.
             let mut wanted = true;
             if !route.threads.is_empty() {
                 for (player, records) in self.players.iter().zip(parts) {
@@ -116,7 +116,7 @@ impl Reading<'_> {
             let name = name_of(&record.bytes);
             let thread = thread_of(&name, parts.len());
             route.changes = changes(&name, &record.bytes);
-            // Each record names the hash of the one before it, which nobody has to compute again.
+            // Each record has the hash of the previous one, which therefore needs no second computation.
             if let (Some((_, hash)), Some(before)) = (last.and_then(|thread| parts[thread].last_mut()), before) {
                 *hash = before;
             }

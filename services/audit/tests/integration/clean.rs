@@ -1,4 +1,4 @@
-//! Logs without a fault: the audit finds none, and its figures are those of the tale.
+//! Sound logs: the audit finds no fault, and its figures are those of the tale.
 
 use crate::common::{Tale, audited, chained, options, player, segments, store};
 use motherlode_audit::{Comparison, Unusable, audit};
@@ -81,7 +81,7 @@ fn a_torn_tail_was_never_acknowledged_and_is_reported_as_that() {
     let tale = Tale::of_everything();
     let folder = tempfile::tempdir().unwrap();
     store(folder.path(), &chained(&tale.log));
-    // The last append, written only in part: as much as its header and a little more.
+    // The last append is incomplete: its header and a little more.
     let last = segments(folder.path()).pop().unwrap();
     let mut bytes = fs::read(&last).unwrap();
     let header = bytes.windows(4).rposition(|window| window == b"BLCK").unwrap();

@@ -1,5 +1,4 @@
-//! Collections that players carry from round to round, and the gamble's limit: a forged change is found where it was
-//! made.
+//! Collections carried between rounds, and the gamble's limit: a forged change is found where it was made.
 
 use crate::common::{Tale, audited, found, player, step};
 use motherlode_books::{Currency, Event, FxRate, LoggedTerms, Minor, RoundTerms, StreamId};
@@ -8,13 +7,13 @@ use motherlode_slots::{Awaiting, Card, Choice, Outcome, Stake};
 use prost::Message;
 use std::sync::Arc;
 
-/// Places of Dwarf Mine's figures: red crystals, the sum of their coin values, those that were a gift, the gift given.
+/// Indexes of Dwarf Mine's figures: red crystals, the sum of their coin values, those of the gift, the gift given.
 const RED: usize = 3;
 const RED_MICROS: usize = 7;
 const RED_GIFTED: usize = 8;
 const GIVEN: usize = 9;
 
-/// The commits of [`mine`], by place in the log: after the pool and the account.
+/// Indexes in the log of [`mine`]'s commits, after the pool and the account.
 const GIFT: usize = 2;
 const FOURTH: usize = 3;
 const QUIET: usize = 4;
@@ -84,7 +83,7 @@ fn is_change(event: &Event) -> bool {
     matches!(event, Event::CollectionChanged { .. })
 }
 
-/// Puts another change in the place of a commit's.
+/// Replaces a commit's change of a collection.
 fn replace(logged: &mut Logged, with: Event) {
     *logged.commit.events.iter_mut().find(|event| is_change(event)).unwrap() = with;
 }
@@ -110,15 +109,14 @@ fn pl_04_dm_14_figures_that_the_player_did_not_carry_are_found() {
     assert_eq!(more.what, "the round was opened with other figures than the player carried");
     assert!(more.expected.starts_with("[0, 0, 0, 3, 0, 0, 0, 0, 3, 1, 0, 0] of "), "{more}");
     assert!(more.found.starts_with("[0, 0, 0, 4, 0, 0, 0, 0, 3, 1, 0, 0] of "), "{more}");
-    // A gift denied, a gift made again, and what a void took back.
+    // A denied gift, a repeated gift, and a figure that a void took back.
     for (at, place, figure) in [(GIFT, GIVEN, 1), (QUIET, GIVEN, 0), (AFTER, RED, 1)] {
         let other = found(&tale, at, |logged| change_terms(logged, |terms| terms.carried[place] = figure));
         assert_eq!(other.what, more.what);
     }
 }
 
-/// A log of before: version 1.0 gave its gift in each currency. It stays valid, and a gift that its rules did not give is
-/// found.
+/// Version 1.0 gave its gift in each currency. Such a log stays valid, and a gift outside these rules is found.
 #[test]
 fn mf_d3_dm_14_logs_of_an_older_version_with_a_gift_in_each_currency_stay_valid() {
     let krona: Currency = "SEK".parse().unwrap();
@@ -135,7 +133,7 @@ fn mf_d3_dm_14_logs_of_an_older_version_with_a_gift_in_each_currency_stay_valid(
         tale.currency = Some(krona);
         let second = tale.log.len();
         tale.bet_on("dwarf-mine", "dora", mine_stake(10_000), |outcome| over(outcome) && carries(outcome, &gift));
-        // The newest version gives none in a third play of this currency, nor does the old one.
+        // Neither version gives a gift in a third play of this currency.
         tale.bet_on("dwarf-mine", "dora", mine_stake(10_000), |outcome| over(outcome) && outcome.carried.is_none());
         tale.version = None;
         tale.bet_on("dwarf-mine", "dora", mine_stake(10_000), |outcome| over(outcome) && outcome.carried.is_none());
@@ -219,7 +217,7 @@ fn pl_04_a_void_that_does_not_restore_the_collection_is_found() {
     assert!(matches!(tale.log[OPEN].commit.events.as_slice(), [_, _, Event::CollectionChanged { .. }]));
 }
 
-/// States another win in a step and its settlement, and the balance that the books make of it.
+/// States another win in a step and its settlement, with the matching balance.
 fn change_win(logged: &mut Logged, other: i64) {
     let before = std::mem::replace(&mut step(logged).win, Minor(other));
     for event in &mut logged.commit.events {
@@ -244,7 +242,7 @@ fn dm_12_pl_09_a_win_at_the_spins_coin_value_is_found_where_a_collections_mean_i
     assert_eq!((other.expected, other.found), (minor.to_string(), (2 * coins).to_string()));
 }
 
-/// A player of Mystery Elves who secures half of five coins, which is no whole number of coins, and loses the rest.
+/// A player of Mystery Elves secures half of five coins, which is not a whole number of coins, and loses the rest.
 #[test]
 fn me_16_pl_09_a_win_that_is_not_the_gambles_minor_units_is_found() {
     let mut tale = Tale::with_players(&["eve"]);
@@ -261,7 +259,7 @@ fn me_16_pl_09_a_win_that_is_not_the_gambles_minor_units_is_found() {
     assert_eq!((other.expected.as_str(), other.found.as_str()), ("25", "50"));
 }
 
-/// ME-16: a half that is credited otherwise than the outcome says, or not at all, is found at its step.
+/// ME-16: a half that is credited differently or not at all is found at its step.
 #[test]
 fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
     let mut tale = Tale::with_players(&["eve"]);
@@ -303,7 +301,7 @@ fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
     assert_eq!(audited(&tale.log).divergence, None);
 }
 
-/// ME-14: 125,000 EUR where the gamble is offered, and nothing where it is not.
+/// ME-14: 125,000 EUR if the gamble is offered, else 0.
 #[test]
 fn me_14_another_limit_of_the_gamble_than_the_rate_gives_is_found() {
     let mut tale = Tale::with_players(&["eve"]);

@@ -1,4 +1,4 @@
-//! An operator's copy of the log: what is sound passes, what was tampered with or left out is found (PL-30).
+//! An operator's copy of the log (PL-30): a sound one passes, changed or missing records are found.
 
 use crate::common::{Tale, chained, options, store};
 use bytes::Bytes;
@@ -11,7 +11,7 @@ use motherlode_proto::convert::{
 };
 use std::collections::BTreeMap;
 
-/// A log of everything that an operator's copy can have, with the records of others between.
+/// A log with all kinds of records that a copy can have, and records of others between them.
 fn tale() -> Tale {
     let mut tale = Tale::of_everything();
     let rate = |text: &str| Event::RateSet { currency: Currency::SEK, rate: text.parse().unwrap(), source: "t".into() };
@@ -30,7 +30,7 @@ fn tale() -> Tale {
     tale
 }
 
-/// An operator's copy of a log.
+/// Returns an operator's copy of a log.
 fn copied_from(log: &[Logged], operator: &str) -> Vec<Copied> {
     let records = log.iter().zip(chained(log)).filter(|(logged, _)| logged.commit.concerns(operator));
     let copied = |(logged, record): (&Logged, Bytes)| Copied {
@@ -42,7 +42,7 @@ fn copied_from(log: &[Logged], operator: &str) -> Vec<Copied> {
     records.map(copied).collect()
 }
 
-/// Audits a copy of these records, chained anew: a forger's.
+/// Audits a copy of these records, chained by a forger.
 fn audited(copy: &[Copied]) -> CopyReport {
     let mut previous = genesis(0);
     let records: Vec<_> = copy
@@ -58,7 +58,7 @@ fn audited(copy: &[Copied]) -> CopyReport {
     audit_copy(folder.path()).unwrap()
 }
 
-/// A changed commit in place of a copied one.
+/// Changes the commit of a copied record.
 fn changed(copied: &Copied, change: impl FnOnce(&mut Logged)) -> Copied {
     let mut logged = record::decode(&copied.record).unwrap();
     change(&mut logged);
@@ -116,7 +116,7 @@ fn pl_30_a_record_left_out_is_found_unless_it_is_its_streams_last_and_then_by_th
         let mut copy = copy.clone();
         let stream = logged(&copy.remove(left_out)).commit.stream;
         let report = audited(&copy);
-        // Of the system's stream others' records are missing in every copy.
+        // Every copy lacks others' records of the system's stream.
         let must_be_found = last[&stream] != left_out && stream != StreamId::System;
         assert!(!must_be_found || report.divergence.is_some(), "{left_out} of {stream}");
         found += usize::from(must_be_found);
@@ -178,7 +178,7 @@ fn pl_30_a_forged_copy_is_found() {
     let mut foreign = copy.clone();
     foreign[settled].operator = "other".into();
     assert!(audited(&foreign).divergence.unwrap().what.contains("another operator"));
-    // Side by side in the log: a byte that says nothing else is still in the hash that the next one names.
+    // Records adjacent in the log: a byte without other effect changes the hash that the next record names.
     let side_by_side = copy.windows(2).position(|pair| pair[0].position + 1 == pair[1].position).unwrap();
     let mut unlinked = copy.clone();
     unlinked[side_by_side] = changed(&copy[side_by_side], |it| it.commit.fingerprint[0] ^= 1);
