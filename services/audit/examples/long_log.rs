@@ -21,11 +21,8 @@ use std::{
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
-/// Spins between two commits of the pool.
 const POOL_EVERY: u64 = 1_000;
-/// Players at a time.
 const COHORT: u64 = 100_000;
-/// Records per append.
 const BLOCK: usize = 4_096;
 
 fn main() {

@@ -15,7 +15,6 @@ use std::{
     time::Instant,
 };
 
-/// Spins between two commits of the pool.
 const POOL_EVERY: u32 = 1_000;
 
 /// Returns processor seconds of all threads, from Linux's count of ticks of 10 ms.
@@ -49,7 +48,6 @@ fn main() {
     }
 }
 
-/// Writes a log of spins.
 fn write(folder: &Path, rounds: u32, players: u32) {
     let names: Vec<_> = (0..players).map(|number| format!("player-{number:05}")).collect();
     let mut tale = Tale::sealed(&names.iter().map(String::as_str).collect::<Vec<_>>());

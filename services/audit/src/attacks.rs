@@ -1,8 +1,5 @@
-//! Generated attacks on sealed draws and on the log, thousands of each.
-//!
-//! Each attack is by the log's own writer, who rebuilds and signs chain and tree. Attacks on draws are checked by the
-//! audit's stages in memory, and one in 41 by `verify`. Attacks on the whole log are checked against a checkpoint kept
-//! elsewhere, and by a witness.
+//! Generated attacks by the log's own writer, who rebuilds and signs chain and tree. The audit's stages and `verify`
+//! check attacks on draws; kept checkpoints and a witness check attacks on the whole log.
 
 #[allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 #[path = "../tests/integration/common/mod.rs"]
@@ -79,7 +76,6 @@ fn signed(records: &[Bytes]) -> Note {
     tree_of(records).sign(&log_key()).unwrap()
 }
 
-/// Builds the proof that the log's writer would give of a round.
 fn proof_of(log: &[(Logged, Bytes)], stream: &StreamId, number: u64) -> Proof {
     let (linked, records) = log.iter().cloned().unzip::<_, _, Vec<_>, Vec<_>>();
     let (mut sealing, mut round) = (vec![], vec![]);
@@ -116,7 +112,6 @@ fn proof_of(log: &[(Logged, Bytes)], stream: &StreamId, number: u64) -> Proof {
     Proof { extra: extra.encode_to_vec(), index: last as u64, path: path(last), checkpoint: signed(&records) }
 }
 
-/// Whether `verify` rejects the round of a commit.
 fn refuted(log: &[(Logged, Bytes)], at: usize) -> bool {
     let commit = &log[at].0.commit;
     let round = commit.events.iter().find_map(|event| match event {
@@ -133,7 +128,6 @@ fn refuted(log: &[(Logged, Bytes)], at: usize) -> bool {
     }
 }
 
-/// Deterministic generator of spread numbers.
 fn dice(mut state: u64) -> impl FnMut(usize) -> usize {
     move |below| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -316,7 +310,6 @@ fn a_step_that_names_another_record_for_its_seal_is_found() {
         let named = step(&mut log[at]).draw.as_mut().and_then(|draw| draw.sealed_by.as_mut()).expect("a name");
         match number % 2 {
             0 => named[roll(32)] ^= 1 << roll(8),
-            // The target can be any record, also one of the player.
             _ => {
                 let right = *named;
                 let others: Vec<_> = hashes[..at].iter().filter(|other| **other != right).collect();
@@ -351,7 +344,6 @@ fn what_an_open_round_said_of_its_steps_is_held_against_them_when_they_are_revea
     assert!(judged(&log[..=bet]).is_none());
 }
 
-/// Checks a log against a checkpoint kept elsewhere.
 fn against(kept: &Checkpoint, records: &[Bytes]) -> Result<(), Fault> {
     let checkpoints = Checkpoints { signed: vec![kept.clone()], files: None };
     let mut check = TreeCheck::new(&checkpoints)?.expect("a checkpoint");
@@ -373,7 +365,6 @@ fn witnessed(turn: u64, seen: &Checkpoint, seen_records: &[Bytes], shown: &[Byte
     judge(&request, log_key().verifier(), Some(Seen { size: seen.size, root: seen.root }))
 }
 
-/// Changes a log in one place in a way that the books accept.
 fn rewritten(log: &[Logged], at: usize, number: u64) -> Vec<Bytes> {
     let mut log = log.to_vec();
     match number % 3 {

@@ -1,8 +1,8 @@
-//! The audit as a pipeline. One thread reads and verifies records and distributes them to worker threads by player;
-//! these decode, judge and resolve; one thread folds the shared state in the log's order.
+//! The audit as a pipeline of threads: one reads and verifies records, workers decode, judge and resolve those of their
+//! players, one folds the shared state in the log's order.
 //!
-//! Stages share only batches of commits. A stage that finds a fault stops, and the others still process all batches up
-//! to it, so the first divergence does not depend on the number of threads.
+//! A stage that finds a fault stops, and the others process all earlier batches, so the first divergence does not
+//! depend on the number of threads.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable, open},
@@ -32,11 +32,9 @@ use std::{
     thread::{Builder, Scope, ScopedJoinHandle, available_parallelism, scope},
 };
 
-/// Batches that can wait for a stage.
 pub(crate) const BEHIND: usize = 4;
 /// Batches after which all stages are done with one: those waiting, the one in progress, and a spare.
 const DONE: usize = BEHIND + 2;
-/// Limit of threads that resolve steps.
 const THREADS_MAX: usize = 64;
 
 type Checked = Result<(), Box<Divergence>>;
@@ -71,7 +69,6 @@ pub fn audit(options: &Options) -> Result<Report, Unusable> {
     audit_sending(options, None)
 }
 
-/// Audits a partition's log and sends the facts for the comparison of partitions.
 pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Result<Report, Unusable> {
     let mut scan = open(&options.log)?;
     let (mut tree, unreadable) = match TreeCheck::new(&options.checkpoints) {
@@ -182,7 +179,6 @@ fn fold_in_order(
         let (mut position, last) = (0, threads.len());
         for (thread, place) in threads.into_iter().zip(1..) {
             let next = each.get_mut(usize::from(thread)).and_then(Iterator::next);
-            // The worker found the next commit at fault.
             let Some((logged, left)) = next else { return Ok(()) };
             position = logged.commit.position;
             fold.commit(logged, left).map_err(|fault| fault.at(fold.partition, position))?;

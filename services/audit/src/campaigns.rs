@@ -4,7 +4,6 @@ use crate::divergence::Fault;
 use motherlode_books::{Account, Books, Campaign, Commit, Currency, Event, RoundStarted, StreamId};
 use std::collections::BTreeMap;
 
-/// Campaigns and their use.
 #[derive(Default)]
 pub(crate) struct Campaigns {
     granted: BTreeMap<(StreamId, String), Counted>,
@@ -20,7 +19,6 @@ struct Counted {
 }
 
 impl Campaigns {
-    /// Counts a commit; `voided` is the round that it voids.
     pub(crate) fn take(&mut self, commit: &Commit, voided: Option<&RoundStarted>) -> Result<(), Fault> {
         for event in &commit.events {
             match event {
@@ -102,7 +100,6 @@ impl Campaigns {
         }
     }
 
-    /// Checks that the books agree.
     pub(crate) fn agree(&self, books: &Books) -> Result<(), Fault> {
         for ((stream, id), counted) in &self.granted {
             let state = books.player(stream).and_then(|player| player.campaign(id));

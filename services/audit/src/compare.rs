@@ -1,9 +1,8 @@
-//! The comparison of partitions, after each was folded alone.
+//! Comparison of partitions that are sound alone: reports to home with the partition's log, and copies of pools, rates
+//! and switches with home's log.
 //!
-//! Reports to home ([`PartitionReported`](motherlode_books::PartitionReported)) must match the other partition's log,
-//! and copies of home's state (pools in mirrors, rates, switches) must match home's log. Home is read from the
-//! beginning to the end; at each report, the other partition's facts are read up to the report's end. A cause always
-//! precedes its effect: a mirror covered by a report copies an earlier decision of home.
+//! Home is read in order; at each report, the partition's facts are read up to the report's end. A cause precedes its
+//! effect: a mirror covered by a report copies an earlier decision of home.
 
 use crate::{
     divergence::{Divergence, Fault},
@@ -20,7 +19,6 @@ pub(crate) type Compared = Result<Nano, Stopped>;
 /// Why a comparison stopped early.
 #[derive(Debug)]
 pub(crate) enum Stopped {
-    /// A copy differs from its original.
     Divergence(Box<Divergence>),
     /// A partition's own audit found a divergence, which takes precedence.
     Disconnected,
@@ -32,7 +30,6 @@ impl From<Disconnected> for Stopped {
     }
 }
 
-/// A partition other than home.
 struct OtherPartition {
     partition: u32,
     receiver: FactReceiver,
@@ -68,12 +65,10 @@ pub(crate) fn compare(partitions: Vec<FactReceiver>) -> Compared {
 
 struct Comparison {
     others: Vec<OtherPartition>,
-    /// Rates and switches set at home, by stream.
     controls: BTreeMap<StreamId, Vec<Control>>,
 }
 
 impl Comparison {
-    /// Compares a commit of a pool's stream at home.
     fn pool(&mut self, position: Position, events: &[Event], state: &PoolState) -> Result<(), Stopped> {
         for event in events {
             match event {

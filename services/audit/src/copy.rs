@@ -1,12 +1,9 @@
 //! Audit of an operator's copy of the log (PL-30), without the records of others.
 //!
-//! The copy has its own chain, verified as a log's. Each record must concern the operator, positions and times must
-//! rise, adjacent records must be linked, each player's stream must be complete up to its last record, and request ids
-//! must be unique. The commits are then folded into books without pools: balances, rounds, collections, rates and
-//! switches must match the records, and each step is resolved again.
-//!
-//! [`NOT_CHECKED`] lists the limits. A [`digest`] of the records can be compared with the platform's own log. Cost: one
-//! thread, some microseconds per commit; memory grows with players and requests.
+//! It verifies the copy's own chain, the links of adjacent records and the completeness of each player's stream, folds
+//! the commits into books without pools, and resolves each step again. [`NOT_CHECKED`] lists the limits. A [`digest`]
+//! can be compared with the platform's log. Cost: some microseconds per commit on one thread; memory grows with players
+//! and requests.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable, open},
@@ -165,13 +162,10 @@ pub fn audit_copy(folder: &Path) -> Result<CopyReport, Unusable> {
 struct Auditing<'a> {
     partition: u32,
     operator: Option<String>,
-    /// Position, time and hash of the previous record.
     last: Option<(Position, i64, Hash)>,
-    /// Version and position of each stream's last record.
     streams: BTreeMap<StreamId, (u64, Position)>,
     /// Digests of all requests' streams and ids.
     requests: BTreeSet<[u8; 16]>,
-    /// Unpaid hits, with their round and pool.
     hits: BTreeMap<Position, (StreamId, u64, SmolStr)>,
     jackpots: PerCurrency<i128>,
     judge: Judge<'a>,
@@ -247,7 +241,6 @@ impl<'a> Auditing<'a> {
             if time_ms < last_ms {
                 return Err(Fault::new("the time ran back", format!("{last_ms} or later"), time_ms));
             }
-            // Records that are adjacent in the log are linked in the log.
             let linked = previous_hash(record);
             if *position == last + 1 && linked != Some(last_hash) {
                 let found = linked.map_or("none".into(), |hash| hex(&hash));

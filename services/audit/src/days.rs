@@ -13,7 +13,6 @@ pub(crate) struct Days([Day; 2]);
 #[derive(Default)]
 struct Day {
     number: i64,
-    /// Wins minus bets.
     net: PerCurrency<i128>,
     /// Lowest limits of the day's sessions: on losses, and on a round's price.
     limits: PerCurrency<[Option<Minor>; 2]>,
@@ -88,7 +87,6 @@ impl Days {
         Ok(())
     }
 
-    /// Checks that the books have the same sums for the player.
     pub(crate) fn agree(&self, stream: &StreamId, player: &PlayerState) -> Result<(), Fault> {
         let Self([play, real]) = self;
         for (real, day) in [(false, play), (true, real)] {

@@ -5,7 +5,6 @@ use crate::divergence::Fault;
 use motherlode_books::{Account, Books, Commit, Currency, Event, Nano, StreamId};
 use std::collections::BTreeMap;
 
-/// Play money of each operator's players.
 #[derive(Default)]
 pub(crate) struct Demo {
     given: BTreeMap<String, i128>,
@@ -43,7 +42,6 @@ impl Demo {
         }
     }
 
-    /// Checks that the given play money is with players and houses in the books.
     pub(crate) fn agree(&self, books: &Books) -> Result<(), Fault> {
         let holding = |account| books.holding(account, Currency::PLAY);
         for operator in books.operators() {

@@ -137,7 +137,6 @@ pub enum Unusable {
     Thread(io::Error),
 }
 
-/// Opens a scan of the log in a folder.
 pub(crate) fn open(log: &Path) -> Result<motherlode_log::Scan, Unusable> {
     if !log.is_dir() {
         return Err(Unusable::NoFolder(log.to_owned()));

@@ -1,8 +1,5 @@
-//! The exchange between home and another partition about one pool: reports are compared with the partition's log,
-//! mirrors with the pool's stream at home.
-//!
-//! Memory: entries of one side without the other's answer, and 8 bytes for each commit of the pool that the partition
-//! has not mirrored.
+//! Exchange between home and another partition about one pool: reports are compared with the partition's log, mirrors
+//! with the pool's stream. Memory: unanswered entries, and 8 bytes per commit of the pool without a mirror.
 
 use crate::{
     divergence::Fault,
@@ -15,14 +12,12 @@ use motherlode_books::{
 use motherlode_log::Position;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Exchange with one other partition about one pool.
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
     /// Contributions of the partition's bets not yet reported to home.
     unreported: VecDeque<Contributed>,
     /// The partition's mirrors: their positions, and the positions at home that they copy.
     mirrors: VecDeque<(Position, Position)>,
-    /// Open rounds as of the last report.
     open_rounds: u64,
     mirrored: Position,
     /// Home's commits of the pool that the partition has not mirrored.
@@ -39,7 +34,6 @@ pub(crate) struct Exchange {
     returns: VecDeque<(Position, VoidReturn)>,
 }
 
-/// A pool as a partition sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct PoolView {
     terms: PoolTerms,
@@ -49,12 +43,10 @@ struct PoolView {
 }
 
 impl Exchange {
-    /// Adds contributions of the partition's bets.
     pub(crate) fn contributed(&mut self, effect: Contributed) {
         self.unreported.push_back(effect);
     }
 
-    /// Adds home's award of one of the partition's hits.
     pub(crate) fn award(&mut self, position: Position, award: &Award) {
         let Award { hit, round, amount, currency, paid, seed_from_house, .. } = *award;
         let stream = award.stream.clone();
@@ -63,12 +55,10 @@ impl Exchange {
         self.awards.push_back((position, mirrored));
     }
 
-    /// Adds contributions that home returned for voids in the partition.
     pub(crate) fn give_back(&mut self, position: Position, returned: VoidReturn) {
         self.returns.push_back((position, returned));
     }
 
-    /// Adds home's pool after a commit.
     pub(crate) fn changed(&mut self, position: Position, partition: u32, pool: &PoolState) {
         if !self.joined {
             return;
@@ -81,7 +71,6 @@ impl Exchange {
         }
     }
 
-    /// Compares a report with the partition's log, whose facts were received up to the report's end.
     pub(crate) fn report(&mut self, report: &PartitionReported) -> Result<(), Fault> {
         let PartitionReported { to, contributions, ref end, ref voids, .. } = *report;
         self.joined = true;
@@ -195,7 +184,6 @@ impl Exchange {
     }
 }
 
-/// Fault of a position that the partition does not have.
 pub(crate) fn past_end(partition: u32, named: Position, end: Position) -> Fault {
     Fault::new(
         format!("it names position {named} of partition {partition}, past that one's end: commits are missing there"),

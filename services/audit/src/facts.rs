@@ -7,7 +7,6 @@ use std::{
     sync::mpsc::{Receiver, SyncSender},
 };
 
-/// Fact for the comparison, in the order of the partition's log.
 #[derive(Debug)]
 pub(crate) enum Fact {
     /// A player's commit in a partition other than home contributes to a pool, or decides about one.
@@ -20,14 +19,12 @@ pub(crate) enum Fact {
     End(Position),
 }
 
-/// Effect of a player's commit on a pool.
 #[derive(Debug)]
 pub(crate) struct Contributed {
     pub(crate) position: Position,
     pub(crate) pool: String,
     pub(crate) contribution: Nano,
     pub(crate) decision: Option<Decision>,
-    /// Contribution of a voided round that stays in the pool.
     pub(crate) kept: Option<KeptContribution>,
     /// Open rounds after the commit that contributed and can still hit.
     pub(crate) open_rounds: u64,
@@ -39,12 +36,10 @@ pub(crate) struct KeptContribution {
     pub(crate) operator: SmolStr,
     pub(crate) game: SmolStr,
     pub(crate) rules_version: SmolStr,
-    /// Minute of the bet, Unix time.
     pub(crate) minute: i64,
     pub(crate) amount: Nano,
 }
 
-/// Rates and switches set by one commit.
 #[derive(Debug, Clone)]
 pub(crate) struct Control {
     pub(crate) position: Position,
@@ -77,7 +72,6 @@ impl FactSender {
         Self { partitions, to, batch: vec![], open_rounds: BTreeMap::new() }
     }
 
-    /// Adds the facts of a commit, with the books after it.
     pub(crate) fn take(&mut self, commit: &Commit, books: &Books) {
         let position = commit.position;
         match &commit.stream {
@@ -127,25 +121,21 @@ impl FactSender {
         }
     }
 
-    /// Sends the facts since the last call.
     pub(crate) fn flush(&mut self) {
         if !self.batch.is_empty() {
             let _ = self.to.send(std::mem::take(&mut self.batch));
         }
     }
 
-    /// Ends the facts of a sound log.
     pub(crate) fn end(&mut self, position: Position) {
         self.batch.push(Fact::End(position));
         self.flush();
     }
 }
 
-/// Receives the facts of one partition, in order.
 pub(crate) struct FactReceiver {
     from: Receiver<Vec<Fact>>,
     received: VecDeque<Fact>,
-    /// Last position of the partition, once received.
     pub(crate) end: Option<Position>,
 }
 
@@ -158,7 +148,6 @@ impl FactReceiver {
         Self { from, received: VecDeque::new(), end: None }
     }
 
-    /// Receives the next fact up to a position; `None` if there is none.
     pub(crate) fn next(&mut self, to: Position) -> Result<Option<Fact>, Disconnected> {
         while self.received.is_empty() && self.end.is_none() {
             self.received.extend(self.from.recv().map_err(|_| Disconnected)?);

@@ -1,9 +1,8 @@
 //! Last stage: folds all commits in the log's order and checks the shared state.
 //!
-//! Players' commits are already [judged](crate::judge), and their effects on pools and totals are applied here. Commits
-//! of other streams are judged here. Checked are a pool's equation (BW-18) after each of its commits, the trial balance
-//! once per batch, and at the end each operator's total against the sum of its players' balances. Cost: 0.1
-//! microseconds per player's commit.
+//! Players' commits are already [judged](crate::judge); other streams are judged here. Checked are a pool's equation
+//! (BW-18) after each of its commits, the trial balance per batch, and at the end each operator's total against its
+//! players' balances.
 
 use crate::{
     campaigns::Campaigns,
@@ -27,18 +26,15 @@ pub(crate) struct Fold {
     pub(crate) awards: BTreeMap<String, Vec<Award>>,
     /// Awards of this partition's hits by the hits' positions, its own and mirrored ones.
     pub(crate) awarded: Vec<(Position, Minor)>,
-    /// Balances of the index compared so far.
     pub(crate) compared: u64,
     pub(crate) partition: u32,
     campaigns: Campaigns,
     demo: Demo,
     cancelled: Cancelled,
-    /// First player whose days differ from the books', with the fault.
     days: Option<(StreamId, Fault)>,
     pub(crate) voids: PerCurrency<Voids>,
     pub(crate) seals: Seals,
     pub(crate) facts: Option<FactSender>,
-    /// Balances of the index to compare, by position.
     projected: VecDeque<ProjectedBalance>,
 }
 
@@ -62,7 +58,6 @@ impl Fold {
         }
     }
 
-    /// Ends a batch with its commits' changes of totals.
     pub(crate) fn batch_ends<'t>(&mut self, totals: impl Iterator<Item = &'t Totals>) -> Result<(), Fault> {
         self.facts.iter_mut().for_each(FactSender::flush);
         totals.for_each(|totals| self.books.take_totals(totals));
@@ -185,7 +180,6 @@ impl Fold {
         }
     }
 
-    /// Compares a balance of the index with the books at its position.
     fn compare(&mut self, projected: &ProjectedBalance, logged: &Logged) -> Result<(), Fault> {
         let ProjectedBalance { stream, currency, position, amount } = projected;
         let Logged { commit, balances_after, .. } = logged;
@@ -207,7 +201,6 @@ impl Fold {
         }
     }
 
-    /// Checks properties of the whole log.
     pub(crate) fn end(&mut self) -> Result<(), Fault> {
         self.trial_balance()?;
         self.campaigns.agree(&self.books)?;

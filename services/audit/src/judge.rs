@@ -1,9 +1,6 @@
-//! First judge: checks each player's commit against the auditor's own books.
-//!
-//! [`Share::apply_recorded`] refuses a commit that breaks an invariant, for example that postings sum to zero per
-//! currency (PL-09). In addition, the balances stated in records are compared, and campaigns and play money are counted
-//! independently. A judge needs only the player and the shared state, so each worker thread has one. Cost: about a
-//! microsecond per commit.
+//! First judge: applies each player's commit to the auditor's books, which refuse a violated invariant
+//! ([`Share::apply_recorded`], PL-09), and checks stated balances, campaigns and play money. It needs only the player
+//! and the shared state, so each worker has one.
 
 use crate::{
     campaigns::Campaigns,
@@ -24,7 +21,6 @@ use motherlode_proto::convert::{
 };
 use motherlode_rounds::draws;
 
-/// Judge of the players of one [worker](crate::worker).
 pub(crate) struct Judge<'a> {
     pub(crate) share: Share,
     pub(crate) campaigns: Campaigns,
@@ -32,10 +28,8 @@ pub(crate) struct Judge<'a> {
     cancelled: Cancelled,
     pub(crate) voids: PerCurrency<Voids>,
     pub(crate) seals: Seals,
-    /// Draw keys to check seals with.
     pub(crate) draws: Option<DrawKeys>,
     partition: u32,
-    /// Number of partitions, if they are compared.
     partitions: Option<u32>,
     recalled: &'a Recalled,
 }
@@ -56,7 +50,6 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Checks and applies a player's commit, whose record has this hash.
     pub(crate) fn commit(&mut self, player: &mut PlayerState, logged: &Logged, hash: Hash) -> Result<Left, Fault> {
         let Logged { commit, balances_after, due_after, proposer } = logged;
         check_proposer(commit, proposer.as_deref())?;
@@ -101,7 +94,6 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    /// Checks that the player's name belongs to this partition.
     fn placed(&self, commit: &Commit) -> Result<(), Fault> {
         match (&commit.stream, self.partitions.map(|partitions| commit.stream.partition(partitions))) {
             (StreamId::Player { .. }, Some(lives)) if commit.version == 1 && lives != self.partition => {

@@ -1,15 +1,11 @@
-//! The auditor: verifies a whole log without a service and without trusting its data.
+//! The auditor: verifies a log without a service and without trusting its data.
 //!
-//! [`audit`] verifies files and hash chain, folds all commits into its own books with all their invariants, resolves
-//! each step again from its logged seed and choice, compares the outcomes byte for byte, and checks the ledger's index
-//! and [`Checkpoints`] if given. [`audit_all`] does this for all partitions and compares them with each other.
-//! [`replay`] resolves one round, and [`verify`] a round from a proof file without a log.
+//! [`audit`] verifies files and hash chain, folds all commits into its own books, resolves each step again from its
+//! seed and choice, compares outcomes byte for byte, and checks index and [`Checkpoints`]. [`audit_all`] also compares
+//! a log's partitions. [`replay`] resolves one round, [`verify`] a round from a proof file.
 //!
-//! An audit needs no service, changes nothing in the data folder, and reports the first divergence with its partition,
-//! position, expected and found value.
-//!
-//! Cost: a few microseconds per commit, on one thread per core and two more. Memory grows with players, open rounds and
-//! awards, not with the log: at most 6 batches of 512 commits are between the threads.
+//! An audit changes nothing in the data folder, and reports the first divergence. Cost: a few microseconds per commit,
+//! on a thread per core and two more. Memory grows with players, open rounds and awards, not with the log.
 
 #[cfg(test)]
 extern crate self as motherlode_audit;

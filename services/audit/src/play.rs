@@ -1,8 +1,8 @@
 //! Third stage: resolves each step again from its seed and choice (PL-06), and checks the events that follow from it.
+//! It needs no books.
 //!
-//! A step with a sealed draw is resolved when its dealt value is revealed, at the latest with the commit that ends the
-//! round; until then its events are taken as logged. The stage also sums up players' days. It needs no books. A round
-//! that settles in the commit of its bet is never stored. Cost: about a microsecond per spin.
+//! A step with a sealed draw is resolved when its dealt value is revealed, at the latest when the round ends; until
+//! then its events are taken as logged.
 
 use crate::{
     divergence::Fault,
@@ -22,7 +22,6 @@ use motherlode_rounds::{
 use motherlode_slots::{self as slots, Carried, Game, Outcome, Seed};
 use std::collections::BTreeMap;
 
-/// Resolves players' steps and sums up returns.
 pub(crate) struct Plays<'a> {
     recalled: &'a Recalled,
     returns: Vec<Return>,
@@ -55,7 +54,6 @@ impl<'a> Plays<'a> {
         }
     }
 
-    /// Checks a commit if one instance has all players; other streams have no steps.
     pub(crate) fn take(&mut self, players: &mut Players, commit: &Commit) -> Result<(), Fault> {
         match &commit.stream {
             StreamId::Player { .. } => self.commit(players.of(&commit.stream), commit),
@@ -68,7 +66,6 @@ impl<'a> Plays<'a> {
         self.player_commit(player, commit)
     }
 
-    /// Returns the figures without awards, in the order of first rounds in the log.
     pub(crate) fn into_returns(self) -> Vec<Return> {
         self.returns
     }
@@ -245,7 +242,6 @@ impl<'a> Plays<'a> {
         Ok(())
     }
 
-    /// Opens a round with its logged model, and checks its bet.
     fn start(&mut self, player: &Player, started: &RoundStarted, position: Position) -> Result<Playing, Fault> {
         let live = Live::open(started)
             .map_err(|error| Fault::new("the round cannot be resolved", "a game that this program has", error))?;
@@ -386,7 +382,6 @@ impl Due {
         }
     }
 
-    /// A partial win is credited exactly if the outcome has it (ME-16).
     fn credit(&mut self, amount: Minor) -> Result<(), Fault> {
         match self.credit.take() {
             Some(due) if due == amount => Ok(()),
@@ -433,7 +428,6 @@ impl Due {
     }
 }
 
-/// Returns the dealt values that a commit reveals for a round.
 fn revealed(events: &[Event], of: u64) -> Option<&[Dealt]> {
     events.iter().find_map(|event| match event {
         Event::DrawsRevealed { round, dealt } if *round == of => Some(dealt.as_slice()),

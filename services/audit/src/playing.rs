@@ -18,18 +18,15 @@ pub(crate) type Place = (&'static str, SmolStr);
 pub(crate) struct Players(HashMap<Box<[u8]>, Box<Player>, RandomState>);
 
 impl Players {
-    /// Returns the player of a stream, new at its first commit.
     pub(crate) fn of(&mut self, stream: &StreamId) -> &mut Player {
         let name = stream.to_string().into_bytes().into();
         self.0.entry(name).or_insert_with(|| Box::new(Player::new(stream.clone())))
     }
 
-    /// Returns a player that had a commit, by the stream's name.
     pub(crate) fn named(&mut self, name: &[u8]) -> Option<&mut Player> {
         self.0.get_mut(name).map(AsMut::as_mut)
     }
 
-    /// Returns all players in no order.
     pub(crate) fn into_all(self) -> impl Iterator<Item = Player> {
         self.0.into_values().map(|player| *player)
     }
@@ -39,15 +36,12 @@ pub(crate) struct Player {
     pub(crate) stream: StreamId,
     pub(crate) state: PlayerState,
     pub(crate) days: Days,
-    /// Open rounds by number.
     pub(crate) open: BTreeMap<u64, Playing>,
     carried: BTreeMap<Place, Carried>,
 }
 
-/// Open round.
 pub(crate) struct Playing {
     pub(crate) number: u64,
-    /// Index in the returns.
     pub(crate) of: usize,
     pub(crate) pool: Option<SmolStr>,
     /// Place of the player's collection, if the game has one.
@@ -55,9 +49,7 @@ pub(crate) struct Playing {
     /// Which of the opening figures are shared by all currencies.
     pub(crate) sharing: Sharing,
     pub(crate) live: Live,
-    /// Steps with a sealed draw so far.
     pub(crate) sealed: usize,
-    /// Sealed steps that are not revealed yet.
     pub(crate) held: Vec<Held>,
 }
 
@@ -97,7 +89,6 @@ impl Player {
         collection::with_shared(game, sharing, &place.1, own, of_game)
     }
 
-    /// Stores the change from `before` to `after` in a place.
     pub(crate) fn note(&mut self, place: &Place, before: &Carried, after: &Carried) {
         let own = match self.carried.get_mut(place) {
             Some(own) => own,
@@ -114,7 +105,6 @@ impl Player {
         collection::change(game, &place.1, &before, &carried)
     }
 
-    /// Stores a logged change of the player's figures.
     pub(crate) fn carry_logged(&mut self, round: &Playing, before: &Carried, changes: &[(SmolStr, i64)]) {
         let Some(place) = &round.place else { return };
         let mut after = *before;

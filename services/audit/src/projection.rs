@@ -13,10 +13,8 @@ use std::{
     path::Path,
 };
 
-/// Data of the index.
 #[derive(Debug, Default)]
 pub(crate) struct Projection {
-    /// In order of position.
     pub(crate) balances: VecDeque<ProjectedBalance>,
     /// Position that the index claims to be durable.
     pub(crate) held: Option<Held>,

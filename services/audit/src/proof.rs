@@ -1,10 +1,9 @@
 //! Verification of a round's proof from the file and a key, without a service or the log.
 //!
-//! The proof shows that the round's last record is in the signed log. A step's record contains the hash of the record
-//! that sealed its draw, so the last record vouches for those; other records have their own inclusion proofs. Each step
-//! is resolved again from the records. Each draw is compared with its seal, which is in the previous step's or an
-//! earlier record of the player ([`RoundRecords::sealing`]). Parts left out of the file because they repeat or follow
-//! from others are restored before hashing. Cost: a signature (0.1 ms), about thirty hashes, and the resolution.
+//! The round's last record is in the signed log. A step's record has the hash of the record that sealed its draw, so
+//! the last record proves those; others have inclusion proofs. Each step is resolved again, and each draw is compared
+//! with its seal ([`RoundRecords::sealing`]). Repeated and derived parts are not in the file, and are restored before
+//! hashing.
 
 use crate::replay::{Replayed, resolved};
 use motherlode_books::{Commit, Event, StreamId, number};
@@ -141,10 +140,8 @@ pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Resu
     Ok(Proven { checkpoint, cosigned, stream, number, positions, named, draws, replayed })
 }
 
-/// Seals by draw number, with the position and hash of their record.
 type Seals = BTreeMap<u64, (Sealed, Position, Hash)>;
 
-/// Adds a commit's seals. A draw is sealed once.
 fn note_seals(seals: &mut Seals, commit: &Commit, record: Hash) -> Result<(), Unproven> {
     for sealed in draws::sealed(&commit.events) {
         if let Some((_, before, _)) = seals.insert(sealed.name.number, (sealed, commit.position, record)) {
@@ -157,7 +154,6 @@ fn note_seals(seals: &mut Seals, commit: &Commit, record: Hash) -> Result<(), Un
     Ok(())
 }
 
-/// Compares a step's dealt value with its earlier seal.
 fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unproven> {
     let Some(draw) = &step.draw else { return Ok(ShownDraw::Unsealed) };
     let fault = |what: String| Unproven::Draw { step: step.logged.step, what };
@@ -186,16 +182,13 @@ fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unp
     }
 }
 
-/// Parses a round's name into stream and number.
 fn player_and_number(round: &str) -> Option<(StreamId, u64)> {
     let (player, digits) = round.rsplit_once('/')?;
     Some((format!("player/{player}").parse().ok()?, number(digits)?))
 }
 
-/// A restored record of a proof.
 struct Shown<'r> {
     logged: Logged,
-    /// Entry of the tree: the hash of the whole record.
     entry: Hash,
     path: &'r [Vec<u8>],
 }
@@ -281,7 +274,6 @@ fn included<'r>(
     Ok(named)
 }
 
-/// Builds the complete round from its records.
 fn told(records: &[Logged], number: u64) -> Result<RoundView, Unproven> {
     let mut fold = Fold::new(number);
     for logged in records {

@@ -16,28 +16,22 @@ use std::{
     },
 };
 
-/// Commits per batch.
 const BATCH: usize = 512;
 
-/// One thread's records of a batch, with their hashes.
 pub(crate) struct Part {
-    /// Whether the files are the partition's.
     pub(crate) of_partition: bool,
     /// Whether the previous batch ended with a commit that [changes shared state](Route::changes).
     pub(crate) follows: bool,
     pub(crate) records: Vec<(Record, Hash)>,
 }
 
-/// Distribution of a batch.
 #[derive(Default)]
 pub(crate) struct Route {
-    /// Thread of each record, in order.
     pub(crate) threads: Vec<u8>,
     /// Whether the last commit changes shared state of the judges, which all threads wait for.
     pub(crate) changes: bool,
 }
 
-/// Returns the thread for the records of a stream.
 fn thread_of(stream: &[u8], threads: usize) -> usize {
     // FNV-1a (Fowler, Noll, Vo), 32 bits, because names are short.
     let hashed = stream.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
@@ -52,7 +46,6 @@ pub(crate) fn name_of(record: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Whether a record can change shared state of the judges.
 fn changes(name: &[u8], record: &[u8]) -> bool {
     !name.starts_with(b"player/") && record::decode(record).map_or(true, |logged| Shared::is_changed_by(&logged.commit))
 }
@@ -101,7 +94,6 @@ impl Reading<'_> {
         }
     }
 
-    /// Fills a batch; false at the end of the log.
     fn fill(&mut self, route: &mut Route, parts: &mut [Vec<(Record, Hash)>]) -> Result<bool, Stopped> {
         let mut last: Option<usize> = None;
         while route.threads.len() < BATCH && !route.changes {

@@ -1,7 +1,5 @@
-//! Settled rounds that were voided later, read from the log (PL-04).
-//!
-//! The books do not keep settled rounds. At the first void of one, the log is read twice more, for all such voids
-//! together: first the voided rounds, then their events. Memory grows with the number of voids.
+//! Settled rounds that were voided later (PL-04). The books do not keep them, so at the first such void the log is read
+//! twice more: for all voided rounds, then for their events.
 
 use crate::divergence::{Fault, open};
 use motherlode_books::{Commit, Event, SettledRound, StreamId};
@@ -16,7 +14,6 @@ type Key = (StreamId, u64);
 /// Read once, by the first stage that needs it.
 pub(crate) struct Recalled {
     log: PathBuf,
-    /// Decodes a stored record.
     read: fn(&[u8]) -> Option<Commit>,
     rounds: OnceLock<BTreeMap<Key, SettledRound>>,
 }
@@ -52,7 +49,6 @@ impl Recalled {
     }
 }
 
-/// Returns the rounds of a commit's events that match.
 fn rounds_of(commit: &Commit, of: fn(&Event) -> Option<u64>) -> BTreeSet<Key> {
     commit.events.iter().filter_map(of).map(|round| (commit.stream.clone(), round)).collect()
 }

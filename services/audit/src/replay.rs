@@ -75,7 +75,6 @@ pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Repla
     Ok(fold.view().map(resolved))
 }
 
-/// Resolves each step of a round.
 pub(crate) fn resolved(mut view: RoundView) -> Replayed {
     let live = Live::open(&view.started);
     let mut differs = vec![];

@@ -154,7 +154,6 @@ impl Seals {
         self.unchecked += of.unchecked;
     }
 
-    /// Counts the events of a commit.
     pub(crate) fn count(&mut self, events: &[Event]) {
         for event in events {
             match event {

@@ -12,7 +12,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Hashes of a level compared together.
 const TOGETHER: usize = 256;
 
 /// Checkpoints to compare a log with.
@@ -35,7 +34,6 @@ impl Checkpoints {
     }
 }
 
-/// Tree built during the audit.
 pub(crate) struct TreeCheck {
     tree: Tree,
     /// By size, the largest first.
@@ -60,7 +58,6 @@ impl TreeCheck {
         Ok(Some(Self { tree: Tree::default(), signed, files: files.transpose()?, pending: vec![] }))
     }
 
-    /// Adds a record's hash.
     pub(crate) fn take(&mut self, record: Hash) -> Result<(), Fault> {
         let Self { tree, pending, files, .. } = self;
         let at = tree.size();
@@ -115,7 +112,6 @@ impl TreeCheck {
         Ok(())
     }
 
-    /// Compares the tree with the checkpoints of its size.
     fn reached(&mut self) -> Result<(), Fault> {
         while let Some(checkpoint) = self.signed.pop_if(|next| next.size <= self.tree.size()) {
             let root = if checkpoint.size == 0 { Tree::default().root() } else { self.tree.root() };

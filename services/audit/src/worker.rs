@@ -19,7 +19,6 @@ use std::{
     },
 };
 
-/// A thread's commits of a batch that the books accept.
 pub(crate) struct Judged {
     /// Commits with their effects on shared state. Players' commits are without events unless partitions are compared.
     pub(crate) commits: Vec<(Logged, Left)>,
@@ -31,7 +30,6 @@ pub(crate) struct Worker<'a> {
     pub(crate) judge: Judge<'a>,
     pub(crate) plays: Plays<'a>,
     partition: u32,
-    /// Whether partitions are compared.
     compared: bool,
 }
 

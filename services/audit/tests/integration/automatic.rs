@@ -5,7 +5,6 @@ use motherlode_books::{Automatic, Event};
 use motherlode_proto::convert::record::Logged;
 use motherlode_slots::{Awaiting, Card, Choice, Picked};
 
-/// A tale whose last step is a choice in this state of a round.
 fn chosen(awaiting: Awaiting, choice: Choice) -> Tale {
     let mut tale = Tale::with_players(&["alice"]);
     tale.double = true;
@@ -14,7 +13,6 @@ fn chosen(awaiting: Awaiting, choice: Choice) -> Tale {
     tale
 }
 
-/// Marks a step as automatic.
 fn marked(tale: &Tale, at: usize) -> Vec<Logged> {
     let mut log = tale.log.clone();
     step(&mut log[at]).automatic = Some(Automatic::TimeOver);

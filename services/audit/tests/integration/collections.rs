@@ -7,7 +7,6 @@ use motherlode_slots::{Awaiting, Card, Choice, Outcome, Stake};
 use prost::Message;
 use std::sync::Arc;
 
-/// Indexes of Dwarf Mine's figures: red crystals, the sum of their coin values, those of the gift, the gift given.
 const RED: usize = 3;
 const RED_MICROS: usize = 7;
 const RED_GIFTED: usize = 8;
@@ -83,7 +82,6 @@ fn is_change(event: &Event) -> bool {
     matches!(event, Event::CollectionChanged { .. })
 }
 
-/// Replaces a commit's change of a collection.
 fn replace(logged: &mut Logged, with: Event) {
     *logged.commit.events.iter_mut().find(|event| is_change(event)).unwrap() = with;
 }

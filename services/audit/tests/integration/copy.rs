@@ -30,7 +30,6 @@ fn tale() -> Tale {
     tale
 }
 
-/// Returns an operator's copy of a log.
 fn copied_from(log: &[Logged], operator: &str) -> Vec<Copied> {
     let records = log.iter().zip(chained(log)).filter(|(logged, _)| logged.commit.concerns(operator));
     let copied = |(logged, record): (&Logged, Bytes)| Copied {
@@ -42,7 +41,6 @@ fn copied_from(log: &[Logged], operator: &str) -> Vec<Copied> {
     records.map(copied).collect()
 }
 
-/// Audits a copy of these records, chained by a forger.
 fn audited(copy: &[Copied]) -> CopyReport {
     let mut previous = genesis(0);
     let records: Vec<_> = copy
@@ -58,7 +56,6 @@ fn audited(copy: &[Copied]) -> CopyReport {
     audit_copy(folder.path()).unwrap()
 }
 
-/// Changes the commit of a copied record.
 fn changed(copied: &Copied, change: impl FnOnce(&mut Logged)) -> Copied {
     let mut logged = record::decode(&copied.record).unwrap();
     change(&mut logged);

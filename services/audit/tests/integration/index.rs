@@ -24,7 +24,6 @@ fn data(tale: &Tale) -> (TempDir, Options) {
     (folder, options)
 }
 
-/// Opens the ledger on a log, which builds its index, and closes it.
 async fn serve_once(options: &Options) {
     let store = SegmentStore::open(&options.log, 0, motherlode_log::Options::default()).unwrap();
     let index = options.index.as_deref().unwrap();
@@ -153,7 +152,6 @@ async fn pl_30_comparing_writes_nothing_to_the_index() {
     assert!(picture(options.index.as_deref().unwrap()) == before);
 }
 
-/// Returns name, modification time and content of all files in a folder.
 fn picture(folder: &Path) -> Vec<(PathBuf, SystemTime, Vec<u8>)> {
     let mut files = vec![];
     for entry in fs::read_dir(folder).unwrap() {

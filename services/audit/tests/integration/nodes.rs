@@ -15,7 +15,6 @@ fn audited_with_keys(log: &[Logged], key: [u8; 32]) -> Report {
     audit(&options).unwrap()
 }
 
-/// A tale with sealed draws, and its key.
 fn sealed() -> (Tale, [u8; 32]) {
     let mut tale = Tale::sealed(&["alice", "bob"]);
     for _ in 0..3 {

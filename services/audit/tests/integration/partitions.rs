@@ -9,7 +9,6 @@ use motherlode_slots::Awaiting;
 
 const PARTITIONS: u32 = 3;
 
-/// Tales of all partitions, and the steward's commits.
 #[derive(Clone)]
 struct Tales(Vec<Tale>);
 
@@ -58,7 +57,6 @@ impl Tales {
         self.0[partition as usize].write(crate::common::player(&waiter(partition)), vec![voided]);
     }
 
-    /// Sets a rate or a switch at home and returns the position.
     fn set(&mut self, stream: StreamId, event: Event) -> u64 {
         self.0[0].write(stream, vec![event])
     }
@@ -89,7 +87,6 @@ impl Tales {
         self.0[partition as usize].write(pool(), vec![Event::PoolMirrored(mirror.into())])
     }
 
-    /// Does the steward's pending work.
     fn tend(&mut self) {
         loop {
             let before: usize = self.0.iter().map(|tale| tale.log.len()).sum();
@@ -152,7 +149,6 @@ impl Tales {
         audited(&self.0.iter().map(|tale| &tale.log[..]).collect::<Vec<_>>())
     }
 
-    /// Audits partitions that are sound alone, and returns the divergence between them.
     fn found(&self) -> Divergence {
         let whole = self.audited();
         for report in &whole.partitions {
@@ -164,12 +160,10 @@ impl Tales {
     }
 }
 
-/// Player of a partition.
 fn name(partition: u32) -> String {
     living("player", partition)
 }
 
-/// Player of a partition who leaves rounds open.
 fn waiter(partition: u32) -> String {
     living("waiter", partition)
 }
@@ -385,7 +379,6 @@ fn bw_20_a_mirror_that_is_not_what_home_says_is_found() {
     lie(hit, |mirror| mirror.awards[0].paid.0 += 1);
 }
 
-/// Rates and switches of another partition are home's, each once and in order.
 #[test]
 fn pl_25_a_copy_that_is_not_what_was_set_at_home_is_found() {
     let rate =
@@ -419,7 +412,6 @@ fn pl_25_a_copy_that_is_not_what_was_set_at_home_is_found() {
     });
 }
 
-/// Changes each figure of each report, mirror and copy of a log.
 #[test]
 fn pl_09_whatever_is_changed_in_a_report_mirror_or_copy_is_found() {
     let tales = Tales::of_everything();

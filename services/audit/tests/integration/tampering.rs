@@ -188,7 +188,6 @@ fn bw_16_an_award_that_is_not_the_hits_price_is_found() {
     change(|award| award.cycle += 1);
 }
 
-/// Renumbers commits after a removal: positions, versions and links.
 fn renumbered(log: &[Logged]) -> Vec<Logged> {
     let mut heads = std::collections::BTreeMap::new();
     let mut log = log.to_vec();
@@ -242,7 +241,6 @@ fn commits_in_another_order_are_found() {
     let mut log = tale.log.clone();
     log.swap(at, at + 1);
     assert_eq!(divergence(&log).position, at as u64 + 1, "the records name their positions");
-    // Swapped and renumbered: a bet before its player has an account.
     let mut log = tale.log.clone();
     log.swap(2, 4);
     assert_eq!(divergence(&renumbered(&log)).position, 3);

@@ -13,7 +13,6 @@ fn with(folder: &Path, threads: usize) -> Report {
     audit(&Options { threads, ..options(folder) }).unwrap()
 }
 
-/// A report without the figures that vary after a divergence.
 fn told(report: &Report) -> String {
     match &report.divergence {
         Some(found) => format!("{found}"),
@@ -58,15 +57,12 @@ fn pl_06_an_audit_says_the_same_with_any_number_of_threads() {
     assert_eq!(faults, logs.len() - 3);
 }
 
-/// Change of a log. Places are shares of its length.
 #[derive(Debug, Clone)]
 enum Damage {
     Removed(Index),
     Repeated(Index),
     Swapped(Index, Index),
-    /// Removed event.
     Forgotten(Index, Index),
-    /// Events of another commit.
     Replaced(Index, Index),
     Balance(Index, i64),
     /// Flipped bits of a byte of a record, which is then chained.
@@ -88,7 +84,6 @@ fn damage() -> impl Strategy<Value = Damage> {
     ]
 }
 
-/// Returns the records of a damaged log, chained.
 fn damaged(log: &[Logged], damages: &[Damage]) -> Vec<Bytes> {
     let mut log = log.to_vec();
     for damage in damages {

@@ -4,7 +4,6 @@ use crate::common::{Tale, audited, divergence, found, player};
 use motherlode_books::{Currency, Event, Minor, SettledRound};
 use motherlode_slots::{Awaiting, Outcome, Stake};
 
-/// Indexes of Dwarf Mine's figures.
 const BLUE: usize = 2;
 const RED: usize = 3;
 
@@ -64,7 +63,6 @@ fn voided(round: u64, refund: Minor, win_taken_back: Minor) -> Event {
     }
 }
 
-/// Voids a settled round with the required change of a collection, and returns the commit's index.
 fn void(tale: &mut Tale, name: &str, round: u64, change: Option<Event>) -> usize {
     let commits = tale.log.iter().map(|logged| &logged.commit).filter(|commit| commit.stream == player(name));
     let settled = SettledRound::recall(round, commits).unwrap();
