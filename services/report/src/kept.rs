@@ -1,11 +1,11 @@
-//! Figures that are kept: what the follower has folded as of a position, so that a start decodes only what came after it.
+//! Kept figures: the follower's figures at a position, so that a start decodes only later commits.
 //!
-//! Like a snapshot of the books, a file holds nothing that the log does not, and may be missing, stale or damaged. It's used only if
-//! it's whole (by its digest), of this [version](FIGURES_VERSION) with these thresholds, and of this log (the record at its
-//! position has its hash); else the log is folded from its beginning.
+//! A file can be missing, stale or damaged, since all content follows from the log. It is used if its digest is right,
+//! it has this [version](FIGURES_VERSION) and these thresholds, and the log's record at its position has its hash.
+//! Otherwise the log is folded from its beginning.
 //!
-//! The file: [`MAGIC`], the SHA-256 of all that follows, a [`Header`] and the figures in
-//! [postcard's wire format](https://postcard.jamesmunns.com/wire-format).
+//! Format: [`MAGIC`], the SHA-256 of the rest, a [`Header`] and the figures in [postcard's wire
+//! format](https://postcard.jamesmunns.com/wire-format).
 
 use crate::figures::Figures;
 use motherlode_ledger::Handle;
@@ -19,17 +19,14 @@ use std::{
     path::Path,
 };
 
-/// The first bytes of the file.
 const MAGIC: [u8; 8] = *b"MLREP002";
-/// Bytes of the digest.
 const DIGEST: usize = 32;
-/// Version of the figures folded from the log. A build uses the files of every build with the same version, and folds the log
-/// again in place of others.
+/// Version of the figures. A build uses files of the same version from any build, and folds the log again instead of
+/// others.
 ///
-/// Raise it by 1 in a change after which the same log gives other figures (in this crate, in the statements and the revenue of the
-/// books, in how a game's outcome is read), or the same figures are serialized as other bytes. A change that only shows kept
-/// figures in another way needs no new version. `state_version_*` tests compare the serialized figures of logs with every event, and
-/// fail if the version was not raised.
+/// Raise it by 1 in a change after which the same log gives other figures (in this crate, in the statements and revenue
+/// of the books, in the reading of a game's outcome), or other serialized bytes. The tests `state_version_*` compare
+/// the serialized figures of logs with every event, and fail if the version was not raised.
 const FIGURES_VERSION: u32 = 3;
 
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +51,7 @@ enum Unusable {
     Other,
 }
 
-/// The figures that a file keeps of a log, with their position; none where there is nothing to use.
+/// Returns the kept figures of a log with their position, if usable.
 pub(crate) fn read(file: &Path, ledger: &Handle, config: &Report) -> Option<(Position, Figures)> {
     match read_of(file, ledger, config) {
         Ok(kept) => Some(kept),
@@ -83,7 +80,7 @@ fn read_of(file: &Path, ledger: &Handle, config: &Report) -> Result<(Position, F
     Ok((position, figures.with(config)))
 }
 
-/// Keeps figures as of a position: the file is the old one or the new one, whenever the power fails.
+/// Writes figures at a position; after a power failure the file is the old or the new one.
 pub(crate) fn write(
     file: &Path,
     ledger: &Handle,
@@ -103,7 +100,7 @@ pub(crate) fn write(
         written.sync_all()
     });
     if let Err(error) = written.and_then(|()| fs::rename(&new, file)) {
-        // The log needs the room, if that is what was missing.
+        // Frees the space, in case the disk is full.
         let _ = fs::remove_file(&new);
         return Err(error);
     }
@@ -119,7 +116,7 @@ fn record_hash(ledger: &Handle, position: Position) -> Result<Option<Hash>, Read
     Ok(records.first().filter(|record| record.position == position).map(|record| motherlode_log::hash(&record.bytes)))
 }
 
-/// Messages of the contract, as their own bytes.
+/// Serialization of protobuf messages as their bytes.
 pub(crate) mod messages {
     use prost::Message;
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
@@ -136,7 +133,6 @@ pub(crate) mod messages {
         all.iter().map(|bytes| M::decode(&bytes[..]).map(Arc::new).map_err(Error::custom)).collect()
     }
 
-    /// The same by day.
     pub(crate) mod by_day {
         use super::*;
 

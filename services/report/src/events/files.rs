@@ -1,11 +1,8 @@
-//! Significant events in files: a log of their own, in the same segments as the log and chained as it is, whose records are the
-//! events in their order.
+//! Files of significant events: a chained log of its own in the log's segment format, with the events as records.
 //!
-//! They hold nothing that the log does not. Files that are missing, damaged, shorter than the [kept figures](crate::kept) say or of
-//! others are deleted together with these, and made anew from the log by the next start. Events that a crash has left here beyond those
-//! figures are the ones that the same fold comes to again: they stay.
-//!
-//! Cost: a write and a sync for a thousand events or more; files of [`SEGMENT`] bytes.
+//! All content follows from the log. Files that are missing, damaged, foreign or shorter than the [kept
+//! figures](crate::kept) state are deleted together with these, and the next start rebuilds both. Events beyond those
+//! figures, left by a crash, stay: folding gives the same ones.
 
 use bytes::Bytes;
 use motherlode_log::{AppendError, Chained, Hash, OpenError, Options, ReadError, Reader, SegmentStore, Store, hash};
@@ -22,52 +19,50 @@ use std::{
     },
 };
 
-/// The length of a file, bytes.
+/// Size of a file in bytes.
 const SEGMENT: u64 = 8 << 20;
-/// Bytes that are read at once.
 const READ_BYTES: usize = 1 << 20;
 
-/// A record.
 #[derive(Clone, PartialEq, Message)]
 struct Stored {
-    /// The hash of the record before it, as in every log.
+    /// Hash of the previous record, as in each log.
     #[prost(bytes = "vec", tag = "1")]
     previous: Vec<u8>,
     #[prost(message, optional, tag = "2")]
     event: Option<SignificantEvent>,
 }
 
-/// How many events are in files, and the hash of the record of the last one: so files are known to be the right ones.
+/// Number of events in files, and the hash of the last record, which identifies the files.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Away {
     pub(crate) count: u64,
     pub(crate) head: Hash,
 }
 
-/// The files of a partition's events. They're opened when there is something to write or read.
+/// Files of a partition's events, opened at the first use.
 pub(crate) struct EventFiles {
     folder: PathBuf,
     store: Option<SegmentStore>,
-    /// Whether there may be files that should have been deleted.
+    /// Whether foreign files may still exist.
     of_others: bool,
     trust: Arc<Trust>,
 }
 
-/// Whether what is in the files is what was written, as far as anybody has seen.
+/// Whether the files have lost events, as far as noticed.
 struct Trust {
-    /// The file of the figures that rest on them.
+    /// File of the figures that depend on these files.
     kept: PathBuf,
     lost: AtomicBool,
 }
 
-/// Reads the files; clones share what they found.
+/// Reader of the files; clones share the findings.
 #[derive(Clone)]
 pub(crate) struct EventReader {
     records: Arc<dyn Reader>,
     trust: Arc<Trust>,
 }
 
-/// Why events can't be put into files.
+/// Why events cannot be written to files.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unwritten {
     #[error(transparent)]
@@ -82,7 +77,7 @@ pub(crate) enum Unwritten {
     OfOthers,
 }
 
-/// Why events can't be read from files.
+/// Why events cannot be read from files.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreadable {
     #[error("{0}")]
@@ -101,7 +96,6 @@ impl From<Unreadable> for Refusal {
 }
 
 impl EventFiles {
-    /// Beside the file of the kept figures that rest on them.
     pub(crate) fn new(kept: &Path) -> Self {
         let trust = Trust { kept: kept.to_owned(), lost: AtomicBool::new(false) };
         Self { folder: kept.with_extension("events"), store: None, of_others: false, trust: Arc::new(trust) }
@@ -121,12 +115,12 @@ impl EventFiles {
         Ok(self.store.insert(store))
     }
 
-    /// Whether figures that rest on them can be kept.
+    /// Whether figures that depend on the files can be kept.
     pub(crate) fn are_sound(&self) -> bool {
         !self.trust.lost.load(Ordering::Relaxed)
     }
 
-    /// Reads the files, if they have these events.
+    /// Returns a reader if the files have these events.
     pub(crate) fn reader(&mut self, away: Away) -> Result<EventReader, Unwritten> {
         let (records, trust) = (self.open()?.reader(), Arc::clone(&self.trust));
         match hash_at(&*records, away.count)? {
@@ -135,7 +129,7 @@ impl EventFiles {
         }
     }
 
-    /// Deletes all, and the kept figures with it.
+    /// Deletes the files and the kept figures.
     pub(crate) fn delete(&mut self) -> io::Result<()> {
         self.store = None;
         let absent = |error: io::Error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) };
@@ -145,10 +139,10 @@ impl EventFiles {
         deleted
     }
 
-    /// Appends events, the first of which has this number; those that are there already are passed over.
+    /// Appends events from this number on, skipping those already in the files.
     ///
     /// # Errors
-    /// They're not all there; it may be tried again.
+    /// Not all of them are in the files; the call can be repeated.
     pub(crate) fn append(
         &mut self,
         first: u64,
@@ -170,22 +164,22 @@ impl EventFiles {
     }
 }
 
-/// The hash of the last of so many records.
+/// Returns the hash of the last of `count` records.
 fn hash_at(records: &dyn Reader, count: u64) -> Result<Option<Hash>, ReadError> {
     let last = records.read(count, 1, 0)?;
     Ok(last.first().filter(|record| record.position == count).map(|record| hash(&record.bytes)))
 }
 
 impl EventReader {
-    /// The events from a number on up to another.
+    /// Returns the events from `first` to before `end`.
     ///
     /// # Errors
-    /// [`Unreadable`]. If they're damaged, the next start makes them anew.
+    /// [`Unreadable`]. If the files are damaged, the next start rebuilds them.
     pub(super) fn read(&self, first: u64, end: u64) -> Result<Vec<Arc<SignificantEvent>>, Unreadable> {
         self.read_all(first, end).inspect_err(|error| {
             tracing::error!(%error, "significant events cannot be read from their files");
             if !matches!(error, Unreadable::Read(ReadError::Io(_))) && !self.trust.lost.swap(true, Ordering::Relaxed) {
-                // Without figures to rest on a start makes both anew; where they can't be removed, it says so then.
+                // Without kept figures, a start rebuilds both. If they cannot be removed, the start reports that.
                 let _ = fs::remove_file(&self.trust.kept);
             }
         })
