@@ -16,22 +16,21 @@ use motherlode_tiles::{Hash, consistency};
 use std::{sync::Arc, time::Duration};
 use tonic::{Request, Response, Status};
 
-/// How long a proof waits for a checkpoint that covers it: they come once a second.
+/// Longest wait for a checkpoint that covers the proof; one is signed per second.
 const WAIT_MAX: Duration = Duration::from_secs(5);
-/// How long it waits for a witness, where there are any: it's not to wait for one that is gone.
+/// Longest wait for a cosignature.
 const WITNESSES_WAIT_MAX: Duration = Duration::from_millis(1500);
 
-/// The service.
+/// The proof service.
 #[derive(Clone)]
 pub struct ProofApi {
     ledgers: Ledgers,
     proofs: Proofs,
-    /// Whether there are witnesses whose cosignatures are worth waiting for.
     witnessed: bool,
 }
 
 impl ProofApi {
-    /// Serves the proofs of the partitions that are written here.
+    /// Serves the proofs of the partitions written here. `witnessed` makes proofs wait for cosignatures.
     #[must_use]
     pub fn new(ledgers: Ledgers, proofs: Proofs, witnessed: bool) -> Self {
         Self { ledgers, proofs, witnessed }
@@ -89,7 +88,7 @@ impl ProofApi {
             for partition in proofs.partitions() {
                 let Some(position) = partition.find(&hash).map_err(|error| unreadable(&error))? else { continue };
                 let logged = partition.ledger.fetch(position)?;
-                // By its hash anybody may ask; it's there for whom it concerns.
+                // Any caller can name a hash, so only operators concerned by the record get it.
                 if own.as_ref().is_none_or(|operator| logged.commit.concerns(operator)) {
                     return Ok(Some(wire::FindRecordResponse { partition: partition.ledger.partition(), position }));
                 }
@@ -111,7 +110,7 @@ impl ProofApi {
         let found = self.ledgers.reads().run(caller, move || rounds::places(&of, &id.stream, id.number)).await??;
         let Some(mut places) = found else { return Err(unknown_round(&request.round_id)) };
         if !places.over {
-            // Its records may tell what its player is not to know yet (NP-12).
+            // Its records can contain facts that the player must not learn yet (NP-12).
             let message = "the round is open: it's proven when it's over";
             let refusal = Refusal::new(Reason::RoundOpen, message);
             return Err(refusal.with("round_id", &request.round_id));
@@ -129,7 +128,7 @@ impl ProofApi {
         Ok(wire::GetRoundProofResponse { proof, verifier_key })
     }
 
-    /// A checkpoint that covers a position: a cosigned one, if there is one soon.
+    /// Returns a checkpoint that covers a position, cosigned if possible.
     async fn best(&self, partition: &Partition, position: Position) -> Result<Arc<Signed>, Refusal> {
         let last = signed(partition, position).await?;
         let mut published = partition.published();
@@ -141,7 +140,7 @@ impl ProofApi {
     }
 }
 
-/// The last checkpoint, if it covers a position, else the one that will.
+/// Returns the last checkpoint if it covers a position, else waits for the first that does.
 async fn signed(partition: &Partition, position: Position) -> Result<Arc<Signed>, Refusal> {
     let mut published = partition.published();
     let covering = published.wait_for(|published| {

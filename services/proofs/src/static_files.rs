@@ -1,7 +1,5 @@
-//! Trees and checkpoints as the files of a tile log, by HTTP: `/log/<partition>/checkpoint`, `/log/<partition>/tile/...`.
-//!
-//! There is nothing in them but hashes, so whoever reaches the address may read them. A checkpoint comes with the cosignatures
-//! that there are of it.
+//! Trees and checkpoints over HTTP as the files of a tile log: `/log/<partition>/checkpoint`,
+//! `/log/<partition>/tile/...`. They contain only hashes and are public.
 
 use crate::{
     http1::{answer, plain, serve},
@@ -16,7 +14,7 @@ use motherlode_tiles::Tile;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 
-/// Serves them until the stop.
+/// Serves the files until the stop.
 pub fn serve_tiles(listener: TcpListener, admission: Admission, proofs: Proofs, stop: Stop) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         serve(listener, admission, stop, move |method, path, _| {
@@ -29,7 +27,6 @@ pub fn serve_tiles(listener: TcpListener, admission: Admission, proofs: Proofs, 
     })
 }
 
-/// The file of a path.
 fn found(proofs: &Proofs, path: &str) -> Option<Response<Full<Bytes>>> {
     let (partition, file) = path.strip_prefix("/log/")?.split_once('/')?;
     let partition = proofs.partition(partition.parse().ok().filter(|number: &u32| number.to_string() == partition)?)?;
@@ -54,7 +51,7 @@ fn found(proofs: &Proofs, path: &str) -> Option<Response<Full<Bytes>>> {
     }
 }
 
-/// The last checkpoint, with the cosignatures that it has.
+/// Returns the last checkpoint, with its cosignatures if it has any.
 fn newest(partition: &Partition) -> Option<Arc<Signed>> {
     let published = partition.published();
     let published = published.borrow();
