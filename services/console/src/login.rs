@@ -1,4 +1,4 @@
-//! Logging in and out.
+//! Log-in and log-out.
 
 use crate::{
     api::Api,
@@ -20,7 +20,6 @@ use motherlode_runtime::access::Roles;
 use serde_json::Value;
 use tonic::Code;
 
-/// The page that asks for a token, or says that none is needed.
 pub(crate) async fn page(State(app): State<App>, request: Request) -> Result<Response, Failure> {
     let fields = Fields::parse(request.uri().query().unwrap_or("").as_bytes());
     let next = local(fields.get("next"));
@@ -64,7 +63,6 @@ pub(crate) async fn page(State(app): State<App>, request: Request) -> Result<Res
     ))
 }
 
-/// Begins a session with a token that the services know.
 pub(crate) async fn log_in(State(app): State<App>, request: Request) -> Result<Response, Failure> {
     let before = cookie(&app, request.headers()).map(str::to_owned);
     let fields = filled_in(request.into_body()).await?;
@@ -78,14 +76,13 @@ pub(crate) async fn log_in(State(app): State<App>, request: Request) -> Result<R
         }
         Err(failure) => return Err(failure),
     };
-    // A session begins with an id that nobody knew before.
+    // A log-in always creates a new session id.
     before.iter().for_each(|id| app.sessions.end(id));
     let id = app.sessions.open(token, who)?;
     tracing::info!("somebody logged in to the console");
     Ok(with_cookie(Redirect::to(next).into_response(), &app, &id, ""))
 }
 
-/// Ends the session, or all of the credential.
 pub(crate) async fn log_out(State(app): State<App>, headers: http::HeaderMap, form: Form) -> Response {
     if form.fields.get("everywhere").is_empty() {
         cookie(&app, &headers).into_iter().for_each(|id| app.sessions.end(id));
@@ -106,7 +103,7 @@ fn with_cookie(mut answer: Response, app: &App, id: &str, more: &str) -> Respons
     answer
 }
 
-/// Whether there are no operators.
+/// Whether the services run without operators.
 async fn is_open(app: &App) -> Result<bool, Failure> {
     match who(app, None).await {
         Ok(_) => Ok(true),
@@ -115,7 +112,7 @@ async fn is_open(app: &App) -> Result<bool, Failure> {
     }
 }
 
-/// Asks the services whose token it is.
+/// Returns the caller that the services report for a token.
 async fn who(app: &App, token: Option<&str>) -> Result<Who, Failure> {
     let api = Api::new(app.backend.clone(), token);
     let api = api.ok_or(Failure::bad("The token has letters that no token has."))?;
@@ -133,7 +130,7 @@ async fn who(app: &App, token: Option<&str>) -> Result<Who, Failure> {
     Ok(Who { operator: operator_id, credential, roles })
 }
 
-/// A path of the console's own to go on to; its first page instead of any other.
+/// Returns a path of the console to continue with; the first page instead of any other address.
 fn local(next: &str) -> &str {
     let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
     let own = next.starts_with('/') && !next.starts_with("//") && next.bytes().all(plain) && next.len() <= 512;

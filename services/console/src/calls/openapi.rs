@@ -1,4 +1,4 @@
-//! The OpenAPI document of all calls, made of the contract's descriptors and their comments.
+//! The OpenAPI document of all calls, from the contract's descriptors and comments.
 
 use super::{
     contract::{METHODS, path},
@@ -11,10 +11,9 @@ use prost_reflect::{MethodDescriptor, ServiceDescriptor};
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
-/// Made when it's first asked for.
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| made().to_string());
 
-/// The document, to everybody: it says no more than the protos do.
+/// Returns the document, which is public.
 pub(crate) async fn document() -> Response {
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "max-age=300")];
     (headers, DOCUMENT.as_str()).into_response()
@@ -103,7 +102,6 @@ fn operation(method: &MethodDescriptor, refusal: &Value, schemas: &mut Schemas) 
 mod tests {
     use super::*;
 
-    /// All references in a value.
     fn references<'a>(value: &'a Value, into: &mut Vec<&'a str>) {
         match value {
             Value::Object(fields) => {

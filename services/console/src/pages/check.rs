@@ -1,4 +1,4 @@
-//! A round's proof, checked in the visitor's own browser by a script of the console's (`check.js`). Made of GetRoundProof.
+//! Verification of a round's proof in the browser (`check.js`). Calls: GetRoundProof.
 
 use super::round::{Named, name};
 use crate::{failure::Failure, layout, visit::Visit};
@@ -6,10 +6,9 @@ use axum::response::Response;
 use maud::html;
 use motherlode_proto::proof::v1::{GetRoundProofRequest, GetRoundProofResponse};
 
-/// Bytes of a proof that the page has room for.
+/// Longest proof that the page embeds, in bytes.
 const PROOF_MAX: usize = 64_000;
 
-/// The page.
 pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure> {
     let round_id = name(named);
     let path = format!("/round/{round_id}");

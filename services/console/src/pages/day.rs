@@ -1,4 +1,4 @@
-//! A player's day: time and money, each beside its limit, and the sessions. Made of GetPlayerDay.
+//! A player's day: time and money with their limits, and sessions. Calls: GetPlayerDay.
 
 use super::parts::{facts, section, table};
 use crate::{
@@ -12,7 +12,7 @@ use motherlode_proto::{
     round::v1::Account,
 };
 
-/// The day of an account's kind of money, for who may see it.
+/// Returns the day of an account's kind of money, if permitted.
 pub(super) async fn today(visit: &Visit, account: &Account) -> Result<Markup, Failure> {
     if !visit.may("GetPlayerDay") {
         return Ok(Markup::default());
@@ -53,7 +53,6 @@ fn of_limit(limit_ms: Option<u32>) -> Markup {
     html! { @if let Some(limit) = limit_ms { " of " (time(limit.into())) } }
 }
 
-/// A length of time as people read it.
 fn time(ms: u64) -> String {
     let (hours, minutes, seconds) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60);
     match (hours, minutes) {

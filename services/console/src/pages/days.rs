@@ -1,5 +1,5 @@
-//! A game's return over the days, from the first on, in its band: where a fair game's return lies in 95 of 100 cases. Made of
-//! ListRevenue and GetGame.
+//! A game's return over time in its band, in which a fair game's return lies in 95 of 100 cases. Calls: ListRevenue,
+//! GetGame.
 
 use super::parts::{section, table};
 use crate::{
@@ -14,21 +14,21 @@ use motherlode_proto::{
 };
 use std::{cmp::Reverse, collections::BTreeMap};
 
-/// Rows of revenue that are read: of a year in several currencies.
+/// Revenue rows to read, enough for a year in several currencies.
 const ROWS: i32 = 500;
-/// Points of a plot at the most; and days in a table, the latest.
+/// Most points of a plot, and days in a table.
 const POINTS: usize = 60;
-/// Stakes that have a plot of their own.
+/// Stakes with their own plot.
 const STAKES: usize = 4;
 /// Half the width of the band in standard errors.
 const ERRORS: f64 = 1.959_963_985;
-/// The plot's size, and the room above and below it for its scale.
+/// Size of the plot, and room for its scale.
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 180.0;
 const TOP: f64 = 16.0;
 const LEFT: f64 = 52.0;
 
-/// All up to a day: rounds, bets and wins in the currency that most was played in.
+/// Sums up to a day: rounds, bets and wins in the most played currency.
 #[derive(Debug, Clone, PartialEq)]
 struct Day {
     date: String,
@@ -37,7 +37,7 @@ struct Day {
     wins: i128,
 }
 
-/// The return over the days, for who may have revenue.
+/// Returns the return over time, if permitted.
 pub(super) async fn course(visit: &Visit, told: &GetGameResponse) -> Result<Markup, Failure> {
     if !visit.may("ListRevenue") {
         return Ok(Markup::default());
@@ -54,7 +54,7 @@ pub(super) async fn course(visit: &Visit, told: &GetGameResponse) -> Result<Mark
     })
 }
 
-/// The sums up to each day, in the currency with the most rounds.
+/// Sums the rows up to each day, in the currency with the most rounds.
 fn days(rows: &[Revenue]) -> (String, Vec<Day>) {
     let mut rounds: BTreeMap<&str, u64> = BTreeMap::new();
     for row in rows {
@@ -82,12 +82,11 @@ fn days(rows: &[Revenue]) -> (String, Vec<Day>) {
 }
 
 impl Day {
-    /// The return in ten-thousandths of a percent, rounded down; none before a bet.
+    /// Returns the return in ten-thousandths of a percent, rounded down; `None` before a bet.
     fn rtp_millionths(&self) -> Option<i128> {
         (self.bets > 0).then(|| self.wins * 1_000_000 / self.bets)
     }
 
-    /// The same as a decimal fraction.
     fn rtp(&self) -> String {
         self.rtp_millionths().map_or_else(String::new, |rtp| format!("{}.{:06}", rtp / 1_000_000, rtp % 1_000_000))
     }
@@ -112,7 +111,7 @@ fn shown(currency: &str, days: &[Day], told: &GetGameResponse) -> Markup {
     }
 }
 
-/// The returns at the stakes that most was played at, each over the days in its own band.
+/// Returns the plots of the most played stakes, each in its own band.
 pub(super) fn at_stakes(all: &[Return]) -> Markup {
     let mut most: Vec<_> = all.iter().filter(|of| !of.days.is_empty() && !of.std_dev.is_empty()).collect();
     most.sort_by_key(|of| Reverse(of.rounds));
@@ -144,16 +143,16 @@ pub(super) fn at_stakes(all: &[Return]) -> Markup {
     }
 }
 
-/// Some of the days, evenly, the first and the last among them: a page has a bound.
+/// Selects days evenly, with the first and the last.
 fn thinned(days: &[Day]) -> Vec<&Day> {
     let most = POINTS.min(days.len());
     (0..most).filter_map(|at| days.get(at * days.len().saturating_sub(1) / most.saturating_sub(1).max(1))).collect()
 }
 
-/// Lines from the first day to the last; a band on both sides of the exact return.
+/// Draws the return and its band on both sides of the exact return.
 fn plotted(days: &[Day], exact: &str, spread: &str) -> String {
     let days = thinned(days);
-    // Places in a picture: the figures are in the table.
+    // Accurate enough for a picture; the table has exact figures.
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
     let (exact, spread) = (number(exact), number(spread));
     let float = |number: u64| f64::from(u32::try_from(number).unwrap_or(u32::MAX));

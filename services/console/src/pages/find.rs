@@ -1,5 +1,4 @@
-//! Find: one box for a round, a player, a request, a position or a hash. Made of GetRequest and FindRecord; all else is a page of its
-//! own.
+//! Search for a round, player, request, position or hash. Calls: GetRequest, FindRecord.
 
 use super::parts::facts;
 use crate::{
@@ -18,7 +17,7 @@ use motherlode_proto::{
 };
 use tonic::{Code, Status};
 
-/// The page; what names a page by itself is gone to.
+/// Returns the results, or redirects to the page that the input names.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let (asked, currency) = (visit.query.get("q"), visit.query.get("currency"));
     match sought(asked) {
@@ -67,7 +66,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     }
 }
 
-/// Why nothing was found, beside the box.
+/// Returns the page with a message.
 async fn refused(visit: &Visit, status: Status) -> Result<Response, Failure> {
     if status.code() == Code::Unauthenticated {
         return Err(status.into());
@@ -76,17 +75,17 @@ async fn refused(visit: &Visit, status: Status) -> Result<Response, Failure> {
     Ok(layout::page(visit, "Find", form(visit, told)).await)
 }
 
-/// How many partitions the log has, as far as the credential may know.
+/// Returns the number of partitions known to the credential.
 async fn partitions(visit: &Visit) -> Result<u32, Failure> {
     match visit.api.ledger().get_log_status(GetLogStatusRequest {}).await {
         Ok(status) => Ok(status.into_inner().partition_count.max(1)),
         Err(status) if status.code() == Code::Unauthenticated => Err(status.into()),
-        // The record's page says what is in the way.
+        // The record's page reports the failure.
         Err(_) => Ok(1),
     }
 }
 
-/// A thing that somebody looks for, by its form.
+/// Kind of the input, by its form.
 #[derive(Debug, PartialEq, Eq)]
 enum Sought<'a> {
     Nothing,
@@ -97,7 +96,6 @@ enum Sought<'a> {
     Unclear,
 }
 
-/// A record's hash: 64 hexadecimal digits.
 fn hash(text: &str) -> Option<Sought<'_>> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     let byte = |pair: &[u8; 2]| match pair.iter().all(u8::is_ascii_hexdigit) {
@@ -108,7 +106,7 @@ fn hash(text: &str) -> Option<Sought<'_>> {
     (rest.is_empty() && bytes.len() == 32).then_some(Sought::Hash(bytes))
 }
 
-/// A position of the log: `42`, or `2:42` of partition 2.
+/// Parses a position: `42`, or `2:42` in partition 2.
 fn position(text: &str) -> Option<Sought<'_>> {
     match text.split_once(':') {
         Some((partition, number)) => Some(Sought::Position(Some(partition.parse().ok()?), number.parse().ok()?)),
@@ -164,7 +162,6 @@ fn form(visit: &Visit, found: Markup) -> Markup {
     }
 }
 
-/// A request's outcome.
 fn outcome(request: &str, of: &RequestOutcome) -> Markup {
     let state = match of.state() {
         State::Applied => "It was applied, once.",

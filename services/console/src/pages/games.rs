@@ -1,5 +1,5 @@
-//! Games: what players read of each, its figures and simulations; on another page what it has returned. Made of ListGames, GetGame, ListReturns,
-//! ListRevenue, StartJob and ListJobs.
+//! Games: description, figures and simulations, and a page of returns. Calls: ListGames, GetGame, ListReturns,
+//! ListRevenue, StartJob, ListJobs.
 
 use super::{
     days, jobs,
@@ -19,7 +19,6 @@ use motherlode_proto::spin::v1::{
     FeatureCombination, GameSummary, GetGameRequest, GetGameResponse, ListGamesRequest, Symbol, ValueSet,
 };
 
-/// The page of all games.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let games = visit.api.spin().list_games(ListGamesRequest {}).await?.into_inner().games;
     let rows = games.iter().map(|of| {
@@ -37,7 +36,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     Ok(layout::page(&visit, "Games", content).await)
 }
 
-/// A version of a game as the service describes it, named by the game and the version.
+/// Returns the service's description of a game version.
 pub(super) async fn described(
     visit: &Visit,
     (game, rules_version): (String, String),
@@ -48,7 +47,6 @@ pub(super) async fn described(
     Ok((told, summary))
 }
 
-/// The page of one version of a game.
 pub(crate) async fn game(Path(named): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
     let (told, summary) = described(&visit, named).await?;
     let content = html! {
@@ -75,7 +73,7 @@ pub(crate) async fn game(Path(named): Path<(String, String)>, visit: Visit) -> R
     Ok(layout::live_page(&visit, &told.title, content).await)
 }
 
-/// The page of what it has returned: over time, by feature, at each stake. A page of its own, so that each has room for a year.
+/// A separate page, with room for a year of returns.
 pub(crate) async fn returns(Path(named): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
     let (told, summary) = described(&visit, named).await?;
     let content = html! {
@@ -87,7 +85,7 @@ pub(crate) async fn returns(Path(named): Path<(String, String)>, visit: Visit) -
     Ok(layout::page(&visit, &format!("{}: returns", told.title), content).await)
 }
 
-/// A decimal figure with four places at most.
+/// Cuts a decimal figure to four places.
 fn short(figure: &str) -> String {
     match figure.split_once('.') {
         Some((whole, part)) => format!("{}.{}", count(whole), part.get(..4).unwrap_or(part)),
@@ -95,7 +93,6 @@ fn short(figure: &str) -> String {
     }
 }
 
-/// Every symbol of the game in its drawing.
 fn symbols(game: &str, told: &GetGameResponse) -> Markup {
     let Some(whole) = sprite::of(game) else { return Markup::default() };
     let known = sprite::ids(game, &told.summary.clone().unwrap_or_default().rules_version);
@@ -204,7 +201,6 @@ fn figures(told: &GetGameResponse) -> Markup {
     }
 }
 
-/// A title with a capital letter at its beginning.
 fn sentence(title: &str) -> String {
     let mut letters = title.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())

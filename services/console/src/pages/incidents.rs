@@ -1,5 +1,5 @@
-//! Incidents of a pool: those of the past 92 days, unreturned contributions of voided rounds, and a form for declaring
-//! one. Made of ListIncidents, ListSwitches, ListGames and DeclareIncident.
+//! Incidents of a pool in the past 92 days, unreturned contributions of voided rounds, and the form to declare an
+//! incident. Calls: ListIncidents, ListSwitches, ListGames, DeclareIncident.
 
 use super::{
     parts::{act, section, table},
@@ -18,7 +18,6 @@ use motherlode_proto::{
 };
 use prost_types::Timestamp;
 
-/// The section of a pool's page.
 pub(crate) async fn incidents(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
     if !visit.may("ListIncidents") {
         return Ok(Markup::default());
@@ -75,7 +74,6 @@ async fn declaration(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
     })
 }
 
-/// Declares an incident, or proposes it.
 pub(crate) async fn declare(Path(pool_id): Path<String>, form: Form) -> Result<Redirect, Failure> {
     let back = format!("/jackpots/{pool_id}");
     let get = |field: &str| form.fields.get(field).to_owned();

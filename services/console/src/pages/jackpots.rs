@@ -1,5 +1,5 @@
-//! Jackpots: each pool's figures, counters, awards and statement. Made of ListGames, GetPool, WatchCounters, ListAwards,
-//! GetPoolStatement, ListChanges, SuspendPool and ResumePool.
+//! Jackpots: figures, counters, awards and statement of each pool. Calls: ListGames, GetPool, WatchCounters,
+//! ListAwards, GetPoolStatement, ListChanges, SuspendPool, ResumePool.
 
 use super::{
     course::course,
@@ -28,16 +28,14 @@ use motherlode_proto::{
     report::v1::{GetPoolStatementRequest, GetPoolStatementResponse, PoolMeters},
 };
 
-/// Seconds from one look at the figures to the next: counters change as often (BW-14).
+/// Seconds between updates; counters change as often (BW-14).
 pub(crate) const REFRESH_S: u32 = 3;
 
-/// The page of all pools.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let content = html! { (counting(&visit).await?) (changes(&visit).await?) };
     Ok(layout::live_page(&visit, "Jackpots", content).await)
 }
 
-/// The part of it that counts.
 pub(crate) async fn part(visit: Visit) -> Result<Response, Failure> {
     live::shared(&visit, counting(&visit)).await
 }
@@ -46,7 +44,6 @@ async fn counting(visit: &Visit) -> Result<Markup, Failure> {
     Ok(live::part(visit, Some("/live/jackpots"), REFRESH_S, tiles(visit).await?))
 }
 
-/// Every pool in a tile.
 pub(crate) async fn tiles(visit: &Visit) -> Result<Markup, Failure> {
     let pools = pools(visit).await?;
     Ok(html! {
@@ -67,7 +64,6 @@ fn status(pool: &Pool) -> String {
     words(pool.status().as_str_name(), "POOL_STATUS_")
 }
 
-/// The page of one pool.
 pub(crate) async fn pool(Path(pool_id): Path<String>, visit: Visit) -> Result<Response, Failure> {
     let (pool, figures) = figures(&visit, &pool_id).await?;
     let terms = pool.terms.clone().unwrap_or_default();
@@ -93,12 +89,10 @@ pub(crate) async fn pool(Path(pool_id): Path<String>, visit: Visit) -> Result<Re
     Ok(layout::live_page(&visit, &format!("Jackpot {pool_id}"), content).await)
 }
 
-/// The part of it that counts.
 pub(crate) async fn pool_part(Path(pool_id): Path<String>, visit: Visit) -> Result<Response, Failure> {
     live::shared(&visit, async { Ok(figures(&visit, &pool_id).await?.1) }).await
 }
 
-/// A pool, and its figures as they are now.
 async fn figures(visit: &Visit, pool_id: &str) -> Result<(Pool, Markup), Failure> {
     let answer = visit.api.jackpot().get_pool(GetPoolRequest { pool_id: pool_id.to_owned() }).await?;
     let pool = answer.into_inner().pool.unwrap_or_default();
@@ -194,7 +188,7 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
     })
 }
 
-/// The pool's course up to the statement's day, for who may have statements.
+/// Returns the pool's plot up to the statement's day, if permitted.
 async fn drawn(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
     if !visit.may("GetPoolStatement") {
         return Ok(Markup::default());
@@ -204,7 +198,7 @@ async fn drawn(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         visit.api.report().get_pool_statement(GetPoolStatementRequest { pool_id: pool_id.to_owned(), date }).await;
     match asked {
         Ok(told) => course(visit, pool_id, &told.into_inner().date).await,
-        // The statement itself says why there is none.
+        // The statement reports the failure.
         Err(_) => Ok(Markup::default()),
     }
 }
@@ -263,7 +257,6 @@ fn switched(visit: &Visit, pool: &Pool) -> Result<Markup, Failure> {
     Ok(html! { section { h2 { "Administration" } (form) } })
 }
 
-/// Suspends a pool.
 pub(crate) async fn suspend(Path(pool_id): Path<String>, form: Form) -> Result<Redirect, Failure> {
     let back = format!("/jackpots/{pool_id}");
     let get = |field: &str| form.fields.get(field).to_owned();
@@ -273,7 +266,6 @@ pub(crate) async fn suspend(Path(pool_id): Path<String>, form: Form) -> Result<R
     Ok(Redirect::to(&back))
 }
 
-/// Resumes it, or asks for that.
 pub(crate) async fn resume(Path(pool_id): Path<String>, form: Form) -> Result<Redirect, Failure> {
     let back = format!("/jackpots/{pool_id}");
     let get = |field: &str| form.fields.get(field).to_owned();

@@ -1,4 +1,4 @@
-//! Long work on demand: audits on the page of trust, simulations on a game's. Made of StartJob, ListJobs and CancelJob.
+//! Jobs: audits on the trust page, simulations on a game's page. Calls: StartJob, ListJobs, CancelJob.
 
 use super::parts::{facts, table};
 use crate::{
@@ -23,14 +23,13 @@ use motherlode_proto::{
     round::v1::Stake,
 };
 
-/// How many rounds a page offers to play.
+/// Numbers of rounds to choose from.
 const ROUNDS: [u64; 4] = [100_000, 1_000_000, 10_000_000, 100_000_000];
-/// Jobs on a page: the latest of its kind.
+/// Latest jobs of a kind on a page.
 const SHOWN: usize = 3;
-/// Seconds from one look at a job that runs to the next.
+/// Seconds between updates of a running job.
 const LOOK_S: u32 = 1;
 
-/// Audits: those that were run last, and a form that starts one.
 pub(super) async fn audits(visit: &Visit) -> Result<Markup, Failure> {
     if !visit.may("StartJob") {
         return Ok(Markup::default());
@@ -55,7 +54,6 @@ pub(super) async fn audits(visit: &Visit) -> Result<Markup, Failure> {
     })
 }
 
-/// The part of it that goes on by itself.
 pub(crate) async fn audits_part(visit: Visit) -> Result<Response, Failure> {
     Ok(live::answer(audit_jobs(&visit, &listed(&visit).await?)))
 }
@@ -64,7 +62,6 @@ fn audit_jobs(visit: &Visit, all: &ListJobsResponse) -> Markup {
     shown(visit, "/live/audits", all, |job| job.simulation.is_none())
 }
 
-/// Simulations of a game: those that were run last, and a form that starts one.
 pub(super) async fn simulations(visit: &Visit, game: &str, rules_version: &str) -> Result<Markup, Failure> {
     if !visit.may("StartJob") {
         return Ok(Markup::default());
@@ -92,7 +89,6 @@ pub(super) async fn simulations(visit: &Visit, game: &str, rules_version: &str) 
     })
 }
 
-/// The part of it that goes on by itself.
 pub(crate) async fn simulations_part(Path(game): Path<String>, visit: Visit) -> Result<Response, Failure> {
     Ok(live::answer(simulation_jobs(&visit, &game, &listed(&visit).await?)))
 }
@@ -106,7 +102,7 @@ async fn listed(visit: &Visit) -> Result<ListJobsResponse, Failure> {
     Ok(visit.api.job().list_jobs(ListJobsRequest {}).await?.into_inner())
 }
 
-/// The latest jobs of a kind; asked for again while one of them runs.
+/// Returns the latest jobs of a kind, updated while one of them runs.
 fn shown(visit: &Visit, address: &str, all: &ListJobsResponse, wanted: impl Fn(&Job) -> bool) -> Markup {
     let jobs: Vec<_> = all.jobs.iter().filter(|job| wanted(job)).take(SHOWN).collect();
     let runs = jobs.iter().any(|job| job.state() == State::Running);
@@ -160,7 +156,7 @@ fn state(state: State) -> &'static str {
     }
 }
 
-/// The figures of a simulation beside the exact ones, how wins are spread, and how to play the same again.
+/// Formats a simulation's figures next to the exact ones, the distribution of wins, and the command to repeat it.
 fn figures(job: &Job) -> Markup {
     let (Some(of), false) = (&job.simulation, job.figures.is_empty()) else { return Markup::default() };
     let row = |figure: &Figure| {
@@ -198,13 +194,11 @@ fn figures(job: &Job) -> Markup {
     }
 }
 
-/// Starts an audit.
 pub(crate) async fn audit(form: Form) -> Result<Redirect, Failure> {
     start(&form, Work::Audit(Audit {})).await?;
     Ok(Redirect::to("/trust"))
 }
 
-/// Starts a simulation.
 pub(crate) async fn simulation(form: Form) -> Result<Redirect, Failure> {
     let get = |field: &str| form.fields.get(field).to_owned();
     let number = |field: &'static str| form.fields.number::<u32>(field);
@@ -234,7 +228,6 @@ async fn start(form: &Form, work: Work) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Cancels a job.
 pub(crate) async fn cancel(Path(job_id): Path<u64>, form: Form) -> Result<Redirect, Failure> {
     let answer = form.visit.api.job().cancel_job(CancelJobRequest { job_id }).await?.into_inner();
     let simulation = answer.job.unwrap_or_default().simulation;
@@ -242,7 +235,7 @@ pub(crate) async fn cancel(Path(job_id): Path<u64>, form: Form) -> Result<Redire
     Ok(Redirect::to(&back))
 }
 
-/// The page of a game; of what is no name none but the list of games.
+/// Returns the page of a game; the list of games for an invalid name.
 fn page_of(game: &str, rules_version: &str) -> String {
     let plain =
         |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));

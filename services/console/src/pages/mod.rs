@@ -1,4 +1,4 @@
-//! The pages, each made of the calls that it names.
+//! Pages, with the calls that each uses.
 
 pub(crate) mod check;
 mod course;

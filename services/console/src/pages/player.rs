@@ -1,5 +1,5 @@
-//! A player: balances, the day with its limits and sessions, collections, open rounds, free rounds, history. Made of ListExchangeRates,
-//! GetAccount, GetPlayerDay, ListCollections, ListOpenRounds, ListCampaigns and ListRounds.
+//! A player: balances, day, collections, open rounds, free rounds and history. Calls: ListExchangeRates, GetAccount,
+//! GetPlayerDay, ListCollections, ListOpenRounds, ListCampaigns, ListRounds.
 
 use super::{
     day,
@@ -26,10 +26,9 @@ use motherlode_proto::{
 use std::collections::BTreeSet;
 use tonic::Code;
 
-/// Rounds on a page.
+/// Rounds per page.
 const ROUNDS: i32 = 20;
 
-/// The page.
 pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
     let accounts = accounts(&visit, &operator, &player).await?;
     let asked = visit.query.get("currency").to_owned();
@@ -58,7 +57,6 @@ pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit
     Ok(layout::page(&visit, &format!("Player {operator}/{player}"), content).await)
 }
 
-/// The rounds of an operator that wait for their players.
 pub(crate) async fn open_rounds(Path(operator_id): Path<String>, visit: Visit) -> Result<Response, Failure> {
     let page_token = visit.query.get("page").to_owned();
     let request =
@@ -71,7 +69,7 @@ pub(crate) async fn open_rounds(Path(operator_id): Path<String>, visit: Visit) -
     Ok(layout::page(&visit, &format!("Open rounds of {operator_id}"), content).await)
 }
 
-/// The player's accounts: in every currency that has a rate, in EUR and in play money, those that there are.
+/// Returns the player's accounts in currencies with a rate, EUR and play money.
 async fn accounts(visit: &Visit, operator: &str, player: &str) -> Result<Vec<(Account, GetAccountResponse)>, Failure> {
     let rates = visit.api.ledger().list_exchange_rates(ListExchangeRatesRequest {}).await?.into_inner().rates;
     let rates = rates.into_iter().map(|rate| rate.currency_code).filter(|code| code != "EUR");
@@ -97,7 +95,7 @@ async fn open(visit: &Visit, account: &Account) -> Result<Markup, Failure> {
     section("Open rounds", answer, |answer| waiting(visit, &answer.rounds))
 }
 
-/// Notice in place of another operator's open rounds, with their number for the platform's administrators.
+/// Notice instead of another operator's open rounds, with their number for platform administrators.
 async fn others(visit: &Visit, operator_id: &str) -> Markup {
     let switch = Switch { operator_id: operator_id.to_owned(), ..Switch::default() };
     let request = SetSwitchRequest {
@@ -235,12 +233,10 @@ fn rounds(visit: &Visit, answer: &ListRoundsResponse) -> Markup {
     }
 }
 
-/// A link to the next page, if there is one.
 fn further(path: &str, token: &str) -> Markup {
     html! { @if !token.is_empty() { p { a href=(path) rel="next" { "Earlier" } } } }
 }
 
-/// The page of an account.
 fn path(account: &Account, more: &[(&str, &str)]) -> String {
     let fields: Vec<_> =
         [("currency", account.currency_code.as_str())].into_iter().chain(more.iter().copied()).collect();

@@ -1,5 +1,4 @@
-//! Reconciliation: each pool's meters by day, held against each other (PL-24), on a page and as files. Made of ListGames, GetPool and
-//! GetPoolStatement.
+//! Reconciliation of each pool's meters by day (PL-24), as page and files. Calls: ListGames, GetPool, GetPoolStatement.
 
 use super::{parts::wide_table, reports};
 use crate::{
@@ -17,23 +16,23 @@ use motherlode_proto::report::v1::{GetPoolStatementRequest, GetPoolStatementResp
 use motherlode_tables::{Column, Kind, Value, column};
 use tonic::Code;
 
-/// Days that are shown where no interval is asked for, and the most of one.
+/// Default interval in days, and the longest.
 const DAYS: i64 = 14;
 const DAYS_MAX: i64 = 366;
-/// Days on a page; a file has all of them.
+/// Days on a page; files have all.
 const SHOWN: usize = 100;
 
 async fn statement(visit: &Visit, pool_id: &str, date: String) -> Result<Option<GetPoolStatementResponse>, Failure> {
     let request = GetPoolStatementRequest { pool_id: pool_id.to_owned(), date };
     match visit.api.report().get_pool_statement(request).await {
         Ok(answer) => Ok(Some(answer.into_inner())),
-        // The pool was not there, or the day has not come.
+        // The pool did not exist, or the day is in the future.
         Err(status) if status.code() == Code::NotFound => Ok(None),
         Err(status) => Err(status.into()),
     }
 }
 
-/// The statements of the days that are asked for, the latest first.
+/// Returns the statements of the requested days, the latest first.
 async fn rows(visit: &Visit) -> Result<Vec<GetPoolStatementResponse>, Failure> {
     let mut rows = vec![];
     for pool in pools(visit).await? {
@@ -57,7 +56,6 @@ async fn rows(visit: &Visit) -> Result<Vec<GetPoolStatementResponse>, Failure> {
     Ok(rows)
 }
 
-/// The page.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let rows = rows(&visit).await?;
     let asked = ["from", "to"].map(|name| (name, visit.query.get(name)));
@@ -80,7 +78,6 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     Ok(layout::page(&visit, "Reconciliation", content).await)
 }
 
-/// Whether a decimal figure is zero.
 fn is_zero(figure: &str) -> bool {
     figure.bytes().all(|byte| b"-0.".contains(&byte))
 }
@@ -126,7 +123,6 @@ fn shown(rows: &[GetPoolStatementResponse]) -> Markup {
     }
 }
 
-/// The same as a file.
 pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
     let rows = rows(&visit).await?;
     let message = "motherlode.report.v1.GetPoolStatementResponse";

@@ -1,4 +1,4 @@
-//! Reports: significant events and returns, on a page and as files. Made of ListSignificantEvents and ListReturns.
+//! Reports: significant events and returns, as page and files. Calls: ListSignificantEvents, ListReturns.
 
 use super::parts::{events as shown, kind};
 use crate::{days, document, failure::Failure, fields::query, json, layout, visit::Visit};
@@ -10,14 +10,14 @@ use motherlode_proto::report::v1::{
 use motherlode_tables::{Column, Format, Kind, Rows, Table, TableError, Value, column};
 use std::{borrow::Cow, fmt::Write};
 
-/// Events on a page.
+/// Events per page.
 const EVENTS: i32 = 50;
-/// Pages that are read for one of the console's, where none of their events is of the days that are asked for.
+/// Pages read for one page of the console if none of their events is in the interval.
 const PAGES_MAX: usize = 40;
-/// Most rows of a file.
+/// Limit of rows per file.
 const ROWS_MAX: usize = 10_000;
 
-/// The kinds that can be asked for.
+/// Kinds in the filter.
 const KINDS: [SignificantKind; 15] = [
     SignificantKind::LargeWin,
     SignificantKind::Void,
@@ -40,7 +40,7 @@ fn asked(visit: &Visit) -> Vec<i32> {
     visit.query.number::<i32>("kind").into_iter().filter(|kind| *kind > 0).collect()
 }
 
-/// The days that are asked for, both included, in Unix seconds; without one it's open at that end.
+/// Days of the report, inclusive, in Unix seconds; `None` for no limit.
 struct Interval {
     from: i64,
     end: i64,
@@ -56,13 +56,13 @@ impl Interval {
         event.time.is_some_and(|time| (self.from..self.end).contains(&time.seconds))
     }
 
-    /// Whether all that comes after these, the latest first, is earlier.
+    /// Whether all further events are earlier than the interval.
     fn is_over(&self, events: &[SignificantEvent]) -> bool {
         events.last().and_then(|event| event.time).is_some_and(|time| time.seconds < self.from)
     }
 }
 
-/// Events of the days that are asked for, the latest first, and where to go on; of days that are long ago, as far as a page looks.
+/// Returns events of the interval, the latest first, with the next page's token. The search is bounded.
 async fn found(visit: &Visit, kinds: &[i32], within: &Interval) -> Result<(Vec<SignificantEvent>, String), Failure> {
     let mut page_token = visit.query.get("page").to_owned();
     for _ in 0..PAGES_MAX {
@@ -78,7 +78,6 @@ async fn found(visit: &Visit, kinds: &[i32], within: &Interval) -> Result<(Vec<S
     Ok((vec![], page_token))
 }
 
-/// The page.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let kinds = asked(&visit);
     let (events, next) = found(&visit, &kinds, &Interval::of(&visit)?).await?;
@@ -129,7 +128,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     Ok(layout::page(&visit, "Reports", content).await)
 }
 
-/// Whether a file of so many rows has further ones: it's whole or refused, so that nobody takes a part for all.
+/// Whether a file has further rows. Files are complete or refused.
 pub(super) fn goes_on(rows: usize, next_page: &str) -> Result<bool, Failure> {
     match next_page.is_empty() {
         true => Ok(false),
@@ -140,7 +139,6 @@ pub(super) fn goes_on(rows: usize, next_page: &str) -> Result<bool, Failure> {
     }
 }
 
-/// Significant events as a file, the latest first.
 pub(crate) async fn events(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
     let (kinds, within) = (asked(&visit), Interval::of(&visit)?);
     let (mut all, mut page_token) = (vec![], String::new());
@@ -174,7 +172,6 @@ pub(crate) async fn events(Path(form): Path<String>, visit: Visit) -> Result<Res
     })
 }
 
-/// Returns by stake as a file.
 pub(crate) async fn returns(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
     let answer = visit.api.report().list_returns(ListReturnsRequest::default()).await?.into_inner();
     table(&form, "returns", RETURNS_COLUMNS, "motherlode.report.v1.Return", &answer.returns, |of, rows| {
@@ -197,12 +194,12 @@ pub(crate) async fn returns(Path(form): Path<String>, visit: Visit) -> Result<Re
     })
 }
 
-/// A sum in minor units, which a service says as a decimal string.
+/// Converts a decimal string of minor units.
 pub(super) fn minor(amount: &str) -> Result<Value<'_>, TableError> {
     amount.parse().map(Value::Int).map_err(|_| TableError::Past64Bits)
 }
 
-/// Rows as a file: CSV and Parquet by the columns, JSON Lines by the message, of which nothing is left out.
+/// Formats rows as a file: CSV and Parquet by columns, JSON Lines with complete messages.
 pub(super) fn table<M: prost::Message>(
     form: &str,
     name: &str,
@@ -240,7 +237,7 @@ pub(super) fn table<M: prost::Message>(
     }
 }
 
-/// A text that somebody typed. In CSV what a spreadsheet would take for a formula is told as text.
+/// Protects user input in CSV from being read as a spreadsheet formula.
 fn safe<'a>(form: &str, text: &'a str) -> Cow<'a, str> {
     match form == "csv" && text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => format!("'{text}").into(),

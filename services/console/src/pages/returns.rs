@@ -1,4 +1,4 @@
-//! The returns of games, each against its band: in sums over all stakes, and at each stake. Made of ListReturns.
+//! Returns of games with their bands, as sums and by stake. Calls: ListReturns.
 
 use super::{
     days,
@@ -13,10 +13,10 @@ use maud::{Markup, PreEscaped, html};
 use motherlode_proto::report::v1::{FeatureFrequency, ListReturnsRequest, Return, r#return::Weighting};
 use std::cmp::Reverse;
 
-/// Stakes that a page has room for; a report has all.
+/// Limit of stakes on the page; reports have all.
 const STAKES_MAX: usize = 40;
 
-/// Games' live returns, each against its band; those of one game at each stake too.
+/// Returns the section of live returns; for one game, also by stake.
 pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failure> {
     if !visit.may("ListReturns") {
         return Ok(Markup::default());
@@ -37,7 +37,6 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
     })
 }
 
-/// A sum over all stakes.
 fn total(of: &Return) -> Vec<Markup> {
     let weighed = match of.weighting() {
         Weighting::Round => "each round the same",
@@ -47,7 +46,7 @@ fn total(of: &Return) -> Vec<Markup> {
     named.into_iter().chain(held(of)).collect()
 }
 
-/// How often a version's features came in a currency, each beside its chance.
+/// Formats the frequencies of a version's features with their chances.
 fn features(total: &Return) -> Markup {
     let row = |of: &FeatureFrequency| {
         vec![
@@ -66,7 +65,7 @@ fn features(total: &Return) -> Markup {
     }
 }
 
-/// The returns at each stake: those out of their band first, then those with the most rounds.
+/// Formats the returns by stake: first those outside their band, then by rounds.
 fn at_stakes(mut all: Vec<Return>) -> Markup {
     all.sort_by_key(|of| (!of.out_of_band, Reverse(of.rounds)));
     let row = |of: &Return| {
@@ -85,7 +84,7 @@ fn at_stakes(mut all: Vec<Return>) -> Markup {
     }
 }
 
-/// The return that is held against the band, and the verdict.
+/// Formats the compared return, its band, and the verdict.
 fn held(of: &Return) -> [Markup; 5] {
     [
         html! { (count(of.rounds)) },
@@ -96,7 +95,7 @@ fn held(of: &Return) -> [Markup; 5] {
     ]
 }
 
-/// The band around the exact return, and where the live one lies in it: the middle is the exact one, the ends are the band's.
+/// Draws the live return within the band around the exact one.
 fn band(of: &Return) -> Markup {
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
     let (above, below) = (number(&of.band), number(&of.band_below));

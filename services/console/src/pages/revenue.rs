@@ -1,4 +1,4 @@
-//! Revenue by day, operator, game and currency, of any interval: on a page and as files (PL-34). Made of ListRevenue.
+//! Revenue by day, operator, game and currency, as page and files (PL-34). Calls: ListRevenue.
 
 use super::{
     parts::wide_table,
@@ -14,9 +14,9 @@ use motherlode_proto::{
 };
 use motherlode_tables::{Column, Kind, Value, column};
 
-/// Rows on a page.
+/// Rows per page.
 const ROWS: i32 = 100;
-/// Rows that a file reads at once.
+/// Rows per call for a file.
 const READ: i32 = 500;
 
 async fn rows(visit: &Visit, page_size: i32, page_token: &str) -> Result<ListRevenueResponse, Failure> {
@@ -32,7 +32,6 @@ async fn rows(visit: &Visit, page_size: i32, page_token: &str) -> Result<ListRev
     Ok(visit.api.report().list_revenue(request).await?.into_inner())
 }
 
-/// The page.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let answer = rows(&visit, ROWS, visit.query.get("page")).await?;
     let asked = ["from", "to", "operator", "game"].map(|name| (name, visit.query.get(name)));
@@ -100,7 +99,7 @@ fn shown(rows: &[Revenue]) -> Markup {
     }
 }
 
-/// Minor units as people read them. A sum past 64 bits keeps its minor units.
+/// Formats minor units; sums beyond 64 bits stay minor units.
 fn cash(amount: &str, currency: &str) -> String {
     match amount.parse() {
         Ok(amount_minor) => figures::cash(&Money { amount_minor, currency_code: currency.to_owned() }),
@@ -108,7 +107,7 @@ fn cash(amount: &str, currency: &str) -> String {
     }
 }
 
-/// Revenue as a file: whole or refused, so that no sum of it lacks days.
+/// Files are complete or refused.
 pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
     let (mut all, mut page_token) = (vec![], String::new());
     loop {
@@ -141,7 +140,7 @@ pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Respo
     })
 }
 
-/// Those of `motherlode export --what revenue`.
+/// Columns of `motherlode export --what revenue`.
 const COLUMNS: &[Column] = &[
     column("date", Kind::Text),
     column("operator", Kind::Text),

@@ -1,5 +1,4 @@
-//! A round: its picture, step by step, with what was decided from what. Made of GetRound, GetRoundProof, VoidRound and
-//! CloseRound.
+//! A round step by step, with its actions. Calls: GetRound, GetRoundProof, VoidRound, CloseRound.
 
 use super::{
     frames::{self, anchor, part},
@@ -28,10 +27,9 @@ use motherlode_proto::{
     spin::v1::CloseRoundRequest,
 };
 
-/// Bytes of drawings in letters that a page has room for beside its pictures.
+/// Longest text drawings on the page, in bytes.
 const LETTERS_MAX: usize = 20_000;
 
-/// A round's name, as the path has it.
 pub(super) type Named = Path<(String, String, String)>;
 
 pub(super) fn name(Path((operator, player, number)): Named) -> String {
@@ -43,11 +41,10 @@ async fn get(visit: &Visit, round_id: String) -> Result<Round, Failure> {
     Ok(answer.into_inner().round.unwrap_or_default())
 }
 
-/// The page.
 pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure> {
     let round = get(&visit, name(named)).await?;
     let partition = partition(&visit, &round).await;
-    // Who may see the log gets to a step's record by its position; all others read it.
+    // With access to the log, a step's position links to its record.
     let record = |told: &str| match (partition, told.parse()) {
         (Some(partition), Ok(number)) => position(&visit, partition, number),
         _ => html! { (told) },
@@ -67,7 +64,7 @@ pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure
     Ok(layout::page(&visit, &format!("Round {}", round.round_id), content).await)
 }
 
-/// One picture of the round, and the `refresh` header that loads the next one during playback.
+/// Returns a frame of the round, with the `refresh` header during playback.
 fn picture_by_picture(
     visit: &Visit,
     round: &Round,
@@ -81,14 +78,13 @@ fn picture_by_picture(
     Ok((content, next.and_then(|next| format!("{}; url={next}", frames::STANDS).parse().ok())))
 }
 
-/// The partition of the player's log, for who may see it.
+/// Returns the partition of the player's log, if permitted.
 async fn partition(visit: &Visit, round: &Round) -> Option<u32> {
     let account = round.account.as_ref().filter(|_| visit.may("FollowLog"))?;
     let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await.ok()?.into_inner();
     Some(StreamId::player(&account.operator_id, &account.player_id).partition(status.partition_count))
 }
 
-/// Text of a jackpot's tile.
 fn award(won: &JackpotWin) -> String {
     match (won.state(), &won.amount) {
         (jackpot_win::State::Held, _) => "held".to_owned(),
@@ -134,7 +130,6 @@ fn head(visit: &Visit, round: &Round, record: Option<Markup>) -> Markup {
     }
 }
 
-/// Links to every step.
 fn steps(round: &Round, sections: &[Section]) -> Markup {
     if round.steps.len() < 2 {
         return Markup::default();
@@ -146,7 +141,7 @@ fn steps(round: &Round, sections: &[Section]) -> Markup {
     }
 }
 
-/// All sections. Drawings in letters that would fill the page are left to a page of their own.
+/// Formats all sections. Long text drawings are on a separate page.
 fn parts(round: &Round, sections: &[Section], record: &dyn Fn(&str) -> Markup) -> Markup {
     let letters: usize = sections.iter().map(|section| section.drawing.len()).sum();
     html! {
@@ -158,7 +153,7 @@ fn parts(round: &Round, sections: &[Section], record: &dyn Fn(&str) -> Markup) -
     }
 }
 
-/// The round as a terminal shows it.
+/// Returns the round as a terminal shows it.
 pub(crate) async fn words(named: Named, visit: Visit) -> Result<Response, Failure> {
     let round = get(&visit, name(named)).await?;
     let text = picture::text_of(&round.round_id, &picture::sections(&round, false));
@@ -187,14 +182,12 @@ fn actions(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
     })
 }
 
-/// The round as the service says it.
 pub(crate) async fn json(named: Named, visit: Visit) -> Result<Response, Failure> {
     let round = get(&visit, name(named)).await?;
     let text = told::pretty(&told::of("motherlode.round.v1.Round", &round));
     Ok(([(http::header::CONTENT_TYPE, "application/json; charset=utf-8")], text).into_response())
 }
 
-/// Its proof, as a file.
 pub(crate) async fn proof(named: Named, visit: Visit) -> Result<Response, Failure> {
     let round_id = name(named);
     let file = format!("{round_id}.tlog-proof");
@@ -203,7 +196,6 @@ pub(crate) async fn proof(named: Named, visit: Visit) -> Result<Response, Failur
     Ok(document::file("text/plain; charset=utf-8", &file, proof))
 }
 
-/// Voids it.
 pub(crate) async fn void(named: Named, form: Form) -> Result<Redirect, Failure> {
     let round_id = name(named);
     let back = format!("/round/{round_id}");
@@ -213,7 +205,6 @@ pub(crate) async fn void(named: Named, form: Form) -> Result<Redirect, Failure> 
     Ok(Redirect::to(&back))
 }
 
-/// Closes it.
 pub(crate) async fn close(named: Named, form: Form) -> Result<Redirect, Failure> {
     let round_id = name(named);
     let back = format!("/round/{round_id}");
@@ -230,7 +221,7 @@ mod tests {
     use motherlode_proto::round::v1::{Account, Outcome, SpinKind, SpinResult, Step, Win};
     use motherlode_slots::latest_games;
 
-    /// 60 free spins of a game, in each of which so many lines win.
+    /// 60 free spins of a game, each with this many winning lines.
     fn free_spins(game: &'static dyn motherlode_slots::Game, lines: u32) -> Round {
         let (info, symbols) = (game.info(), game.info().symbols.len());
         let cells = usize::try_from(info.reels * info.rows).unwrap();
@@ -259,7 +250,7 @@ mod tests {
 
     #[test]
     fn pl_19_a_round_of_60_free_spins_has_at_most_100_kb_whatever_it_won() {
-        // Head, navigation and forms around the steps: a test of the whole service holds pages to it.
+        // Frame and forms around the steps; a test of the whole service limits complete pages.
         let around = 6_700;
         for game in latest_games().iter().copied() {
             for lines in

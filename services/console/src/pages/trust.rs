@@ -1,5 +1,5 @@
-//! Trust: what the program is, what was signed of its log, and who may stop and start what. Made of GetIdentity,
-//! GetLogStatus, GetCheckpoint, RunSelfCheck, ListSwitches, ListChanges, ApproveChange and RejectChange.
+//! Trust: identity, checkpoints, switches and changes. Calls: GetIdentity, GetLogStatus, GetCheckpoint, RunSelfCheck,
+//! ListSwitches, ListChanges, ApproveChange, RejectChange.
 
 use super::{
     jobs,
@@ -25,12 +25,10 @@ use motherlode_proto::{
     },
 };
 
-/// The page.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     show(&visit, Markup::default()).await
 }
 
-/// Checks program and books now, and shows what was found.
 pub(crate) async fn check(form: Form) -> Result<Response, Failure> {
     let found = form.visit.api.report().run_self_check(RunSelfCheckRequest {}).await?.into_inner();
     let told = html! {
@@ -81,7 +79,7 @@ fn program(visit: &Visit, identity: &GetIdentityResponse) -> Markup {
     }
 }
 
-/// How many partitions the log has, as far as the credential may know.
+/// Returns the number of partitions known to the credential.
 async fn partitions(visit: &Visit) -> u32 {
     let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await;
     status.map_or(1, |status| status.into_inner().partition_count.max(1))
@@ -102,14 +100,14 @@ async fn checkpoint(visit: &Visit, partition: u32) -> Result<Markup, Failure> {
     })
 }
 
-/// Those besides the log itself who have signed a checkpoint: each by its name on a line of its own below the text.
+/// Returns the names of a checkpoint's cosigners.
 fn cosigners(checkpoint: &str) -> Vec<&str> {
     let signed = checkpoint.split_once("\n\n").map_or("", |(_, signatures)| signatures);
     let names = signed.lines().filter_map(|line| line.strip_prefix("\u{2014} ")?.split(' ').next());
     names.skip(1).collect()
 }
 
-/// Draws sealed again, and the starts that required it.
+/// Lists draws sealed again, and the starts that required it.
 async fn resealed(visit: &Visit) -> Result<Markup, Failure> {
     if !visit.may("ListSignificantEvents") {
         return Ok(Markup::default());
@@ -128,7 +126,6 @@ async fn resealed(visit: &Visit) -> Result<Markup, Failure> {
     })
 }
 
-/// Approves a change that another actor proposed.
 pub(crate) async fn approve(Path(change_id): Path<u64>, form: Form) -> Result<Redirect, Failure> {
     let award_cost = form.fields.get("award_cost").parse().unwrap_or_default();
     let get = |field: &str| form.fields.get(field).to_owned();
@@ -138,7 +135,6 @@ pub(crate) async fn approve(Path(change_id): Path<u64>, form: Form) -> Result<Re
     Ok(Redirect::to("/trust"))
 }
 
-/// Rejects a change, or takes one back.
 pub(crate) async fn reject(Path(change_id): Path<u64>, form: Form) -> Result<Redirect, Failure> {
     let get = |field: &str| form.fields.get(field).to_owned();
     let request =
