@@ -1,6 +1,5 @@
-//! Counters of a run: latencies by kind of call, and errors by reason.
-//!
-//! One tally for all players, behind a lock that is held for some 20 nanoseconds a call.
+//! Counters of a run: latencies by kind of call, and errors by reason. All players share one tally behind a lock held
+//! for some 20 nanoseconds per call.
 
 use crate::retry;
 use hdrhistogram::Histogram;
@@ -12,16 +11,12 @@ use std::{
 };
 use tonic::Status;
 
-/// The kinds of calls that a round makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A bet.
     Spin,
-    /// A choice.
     Choose,
 }
 
-/// Counts of a run.
 pub(crate) struct Tally {
     timed: Mutex<Timed>,
     /// Messages sent again.
@@ -60,7 +55,7 @@ impl Tally {
         self.rounds.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Looks at the latencies and errors; nothing is counted meanwhile.
+    /// Reads latencies and errors under the lock.
     pub(crate) fn timed<T>(&self, look: impl FnOnce(&Timed) -> T) -> T {
         look(&self.timed.lock())
     }
