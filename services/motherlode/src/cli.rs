@@ -142,7 +142,6 @@ mod tests {
         with_help(Cli::command()).debug_assert();
     }
 
-    /// Returns each command's path of words from the root.
     fn commands(command: &clap::Command, path: &[String]) -> Vec<Vec<String>> {
         let mut all = vec![path.to_vec()];
         for nested in command.get_subcommands().filter(|nested| nested.get_name() != "help") {

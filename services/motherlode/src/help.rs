@@ -6,10 +6,8 @@ use clap_complete::Shell;
 use motherlode_slots::{latest_games, standard};
 use std::{fs, io, path::PathBuf};
 
-/// Columns of help on a terminal.
 const WIDTH: usize = 80;
 
-/// Exit codes of all commands.
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 failed, or found something wrong; 2 unusable input.";
 
 /// Examples per command; GAME is replaced by a game.
@@ -39,7 +37,6 @@ const EXAMPLES: [(&str, &[&str]); 23] = [
     ("man", &["motherlode man --out /usr/local/share/man/man1"]),
 ];
 
-/// Commands with a game argument.
 const WITH_GAMES: [&str; 4] = ["play", "par", "simulate", "loadtest"];
 
 /// Arguments of `completions`.
@@ -64,7 +61,6 @@ impl Man {
     }
 }
 
-/// Adds examples and exit codes to all commands.
 pub(crate) fn with_help(command: Command) -> Command {
     let command = command.max_term_width(WIDTH).after_help(EXIT_CODES);
     EXAMPLES.iter().fold(command, |command, (name, examples)| {
@@ -92,14 +88,12 @@ fn after_help(name: &str, examples: &[&str]) -> String {
     text
 }
 
-/// Prints completions for a shell.
 pub(crate) fn completions(mut command: Command, args: &Completions) -> Result<(), Failure> {
     let mut script = vec![];
     clap_complete::generate(args.shell, &mut command, "motherlode", &mut script);
     say(&String::from_utf8_lossy(&script))
 }
 
-/// Writes the man pages.
 pub(crate) fn man(command: Command, args: &Man) -> Result<(), Failure> {
     let unwritten =
         |error: io::Error| Failure::unwritable(&args.out, &error, "Name a folder by --out that this user may write");

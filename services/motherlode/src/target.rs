@@ -6,14 +6,11 @@ use std::{env, error::Error as _, fs, path::Path, path::PathBuf, time::Duration}
 use tonic::{Code, Request};
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
-/// Default address of a service.
 const DEFAULT: &str = "http://127.0.0.1:50051";
-/// Environment variable with the token.
 const TOKEN_VARIABLE: &str = "MOTHERLODE_TOKEN";
 
 /// Deadline of the first call.
 const PROBE_MAX: Duration = Duration::from_secs(3);
-/// Next step if the peer is not a gRPC service.
 const NO_GRPC: &str = "`serve` prints the right address as `motherlode listens on`; the console has another port. A service with TLS needs \
 https://";
 
@@ -100,7 +97,6 @@ impl Target {
         }
     }
 
-    /// Returns the next step after a failed connection.
     fn next_step(&self, reason: &str) -> String {
         let authority = self.url.split("://").last().unwrap_or_default().trim_end_matches('/');
         let has = |words: &str| reason.contains(words);
@@ -146,7 +142,6 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_at_the_target_is_said_with_the_remedy() {
-        // A port that was free a moment ago.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         drop(listener);

@@ -29,7 +29,6 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    // The service runs this same program.
     if std::env::args().nth(1).as_deref() == Some("serve") {
         std::thread::spawn(|| {
             for _ in std::io::stdin().lines() {
@@ -86,7 +85,6 @@ async fn measure(rounds: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Service process, killed when dropped.
 struct Service {
     child: Child,
     target: String,
@@ -108,7 +106,6 @@ impl Service {
         Ok(service)
     }
 
-    /// Returns allocations and bytes so far.
     fn counted(&mut self) -> Result<[u64; 2], Box<dyn Error>> {
         writeln!(self.asked)?;
         let said = self.heard("counted ")?;
@@ -125,7 +122,6 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // The process may have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -88,7 +88,6 @@ fn write(file: &File, record: usize, mut inbox: mpsc::Receiver<Waiting>) -> io::
         syncs.saturating_record(nanos(begun));
         at += bytes;
         for answer in waiting.drain(..) {
-            // The caller's time is over.
             let _ = answer.send(());
         }
     }

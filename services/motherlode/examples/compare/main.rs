@@ -75,7 +75,6 @@ struct Cell {
     cost: Option<(Cost, Cost)>,
 }
 
-/// Measured ways.
 #[derive(Debug, Clone, Copy)]
 enum Way {
     /// Empty call, on the service's runtime.
@@ -92,7 +91,6 @@ const WAYS: [Way; 5] = [Way::Echo, Way::Lean, Way::File, Way::Unary, Way::Stream
 
 struct Turn {
     in_flight: usize,
-    /// By [`Way`].
     cells: [Cell; WAYS.len()],
     /// Median of the file's bare fdatasync, milliseconds.
     sync_ms: f64,
@@ -154,7 +152,6 @@ async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
     std::fs::write(&file, config)?;
     let (data_path, file, keys_path) = (text(data.path()), text(&file), text(keys.path()));
     let mut words = vec!["serve", "--listen", "127.0.0.1:0", "--data", &data_path, "--config", &file];
-    // Each run has its own log.
     let store = args.store.as_ref().map(|url| format!("{url}/compare-{}", std::process::id()));
     if let Some(store) = &store {
         words.extend(["--store", store]);
@@ -199,7 +196,6 @@ async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
     rates::measure(&service, args, &file, &table).await
 }
 
-/// Plays rounds, and checks the books.
 async fn played(
     service: &Process,
     args: &Args,
@@ -237,7 +233,6 @@ fn record_bytes(data: &std::path::Path) -> Result<usize, Box<dyn Error>> {
     Ok(bytes / std::cmp::max(count, 1))
 }
 
-/// Converts latencies in nanoseconds.
 fn cell(latencies: &Histogram<u64>, took: Duration) -> Cell {
     let ms = |quantile| Duration::from_nanos(latencies.value_at_quantile(quantile)).as_secs_f64() * 1e3;
     #[allow(clippy::cast_precision_loss, reason = "a rate for people")]

@@ -43,7 +43,6 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The process may have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -2,20 +2,16 @@
 
 use crate::{Cell, Turn, Way};
 
-/// Figure of each turn by name; `None` if not applicable.
 type Figure = (&'static str, fn(&Turn) -> Option<f64>);
 
-/// Ratio of the servers' processor time.
 fn cpu(one: Cell, other: Cell) -> Option<f64> {
     Some(one.cost?.0.cpu_us_per_round / other.cost?.0.cpu_us_per_round)
 }
 
-/// Server's processor microseconds per call.
 fn server_us(turn: &Turn, way: Way) -> Option<f64> {
     Some(turn.of(way).cost?.0.cpu_us_per_round)
 }
 
-/// Client's processor microseconds per call.
 fn client_us(turn: &Turn, way: Way) -> Option<f64> {
     Some(turn.of(way).cost?.1.cpu_us_per_round)
 }

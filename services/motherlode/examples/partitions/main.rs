@@ -50,7 +50,6 @@ struct Service {
 }
 
 fn main() -> ExitCode {
-    // The servers run this same program.
     if std::env::args().nth(1).as_deref() == Some("serve") {
         return motherlode::cli::main(motherlode_spin::Dealer::of);
     }
@@ -118,7 +117,6 @@ fn start(data: &Path, cluster: &Cluster) -> Result<Vec<Service>, Box<dyn Error>>
     Ok(services)
 }
 
-/// Measures rounds per second, and checks the books.
 async fn played(service: &Service, in_flight: usize, stream: bool, time: Duration) -> Result<f64, Box<dyn Error>> {
     let options = Options {
         target: service.process.target(),

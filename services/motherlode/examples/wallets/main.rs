@@ -31,13 +31,10 @@ use tonic::Request;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Operator with a transfer wallet.
 const TRANSFER: &str = "transfer";
-/// Operator whose wallet never answers.
 const HANGING: &str = "hanging";
 /// Wait between a bet without an answer and the next attempt.
 const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(1);
-/// Limit of calls in flight per connection.
 const CALLS_A_CONNECTION: usize = 256;
 
 /// Measures rounds on seamless wallets.
@@ -67,7 +64,6 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    // The servers run this same program, so one build has all sides.
     let ended = match std::env::args().nth(1).as_deref() {
         Some("serve") => return motherlode::cli::main(motherlode_spin::Dealer::of),
         Some("wallet") => wallet::serve(std::env::args().nth(2).and_then(|ms| ms.parse().ok())),
@@ -85,7 +81,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// The service, and one wallet per operator.
 struct Running {
     service: Process,
     _wallets: Vec<Process>,
@@ -148,7 +143,6 @@ async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
         let mut rates = vec![vec![]; operators.len()];
         for turn in 0..args.repeats {
             for nth in 0..operators.len() {
-                // Turns begin with different operators.
                 let which = (turn + nth) % operators.len();
                 rates[which].push(played(&running, args, &operators[which], in_flight, None).await?.0);
             }
@@ -169,14 +163,12 @@ fn columns(in_flight: &[usize]) -> String {
     in_flight.iter().map(|count| format!("{count} in flight")).collect::<Vec<_>>().join(" | ")
 }
 
-/// Formats median and range.
 fn span(mut of: Vec<f64>) -> String {
     of.sort_by(f64::total_cmp);
     let at = |place: usize| of.get(place).copied().unwrap_or(f64::NAN);
     format!("{:.2} ({:.2} to {:.2})", at(of.len() / 2), at(0), at(of.len().saturating_sub(1)))
 }
 
-/// Measures rounds per second and their p99 in milliseconds, and checks the books.
 async fn played(
     running: &Running,
     args: &Args,

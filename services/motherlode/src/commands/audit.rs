@@ -64,13 +64,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let rate = rounds as f64 / seconds.max(1e-9);
     eprintln!("{seconds:.2} s, {rate:.0} rounds/s");
     match whole.divergence() {
-        // The report states it.
         Some(_) => Err(Failure::found(DAMAGED)),
         None => Ok(()),
     }
 }
 
-/// Returns audit options for each partition of a log.
 fn parts(local: &LocalLog) -> Vec<Options> {
     let of = |partition| Options {
         log: local.log(partition),
@@ -81,7 +79,6 @@ fn parts(local: &LocalLog) -> Vec<Options> {
     (0..local.partitions()).map(of).collect()
 }
 
-/// Computes the digest of an operator's records for each partition.
 fn digests(args: &Args, whole: &Whole, options: &[Options], operator: &str) -> Result<Vec<Digest>, Failure> {
     let ends = whole.partitions.iter().map(|report| report.position);
     let to = ends.enumerate().map(|(at, end)| args.to.get(at).copied().unwrap_or(end));

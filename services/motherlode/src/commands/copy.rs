@@ -16,7 +16,6 @@ use std::{
     time::Duration,
 };
 
-/// Interval of checks whether the copy is done.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Arguments of `copy`.

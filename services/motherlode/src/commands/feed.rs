@@ -11,7 +11,6 @@ use motherlode_proto::{
 use serde_json::json;
 use std::io::{self, ErrorKind, Write};
 
-/// Feed of a partition.
 pub(super) struct Feed {
     partition: u32,
     held: u64,
@@ -19,7 +18,6 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    /// Creates a feed that resumes after a record.
     pub(super) fn new(partition: u32, after: Last) -> Self {
         let (tie, held) = Tie::after(partition, after);
         Self { partition, held, tie }
@@ -56,7 +54,6 @@ impl Sink for Feed {
     }
 }
 
-/// Formats a record as a line, without the line feed.
 pub(super) fn line(partition: u32, position: u64, bytes: &[u8]) -> Result<String, Failure> {
     let malformed = |error| Failure::found(format!("position {position} of partition {partition}: {error}"));
     let commit = record::decode(bytes).map_err(malformed)?.commit;

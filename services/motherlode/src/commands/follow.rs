@@ -144,7 +144,6 @@ async fn follow_all<S: Sink>(
     }
 }
 
-/// Follows a partition, and reopens its stream when it breaks.
 async fn follow(args: &Args, mut ledger: Ledger, sink: &mut impl Sink, goal: u64) -> Result<(), Failure> {
     let mut goal = Some(goal);
     let (mut failures, mut wait) = (0, FIRST_WAIT);

@@ -6,7 +6,6 @@ use std::time::Duration;
 use tonic::{Code, Request};
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
-/// Deadline of the call.
 const ANSWER_MAX: Duration = Duration::from_secs(3);
 
 /// Arguments of `health`.

@@ -119,7 +119,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             Err(Failure::found(format!("interrupted: {} of {} rounds were played", report.rounds, options.rounds)))
         }
         (false, true) => Ok(()),
-        // The report states what failed.
         (false, false) => Err(Failure::found("")),
     }
 }
@@ -145,7 +144,6 @@ fn play(options: &Options, target: &Target, interrupted: &Cell<bool>) -> Result<
     bar.finish_and_clear();
     played.map_err(|error| match error.is_unusable_input() {
         true => Failure::unusable(error),
-        // A failed connection has the better message.
         false => runtime.block_on(target.connect()).err().unwrap_or_else(|| Failure::found(error)),
     })
 }

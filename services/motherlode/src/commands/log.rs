@@ -137,7 +137,6 @@ fn logged(record: &Record) -> Result<Logged, Failure> {
     record::decode(&record.bytes).map_err(|malformed| Failure::found(format!("position {position}: {malformed}")))
 }
 
-/// Formats position, time, stream, version, request id and kinds of events.
 fn line(logged: &Logged) -> String {
     let commit = &logged.commit;
     let kind = |event: &motherlode_books::Event| {

@@ -42,15 +42,10 @@ use std::{
     path::Path,
 };
 
-/// Next step if a secret cannot be written to a file.
 const NEW_FILE: &str = "Name a file by --out that does not exist yet, in a folder that this user may write";
-/// Next step if a report cannot be written to a file.
 const ANY_FILE: &str = "Name a file by --out that this user may write";
-/// Next step if the log is damaged.
 const DAMAGED: &str = "Leave the folder unchanged, and use a copy of the log that `motherlode log verify` finds sound";
-/// Next step if there is no log.
 const NO_LOG: &str = "Name the data folder of `serve`, the folder of a copy, or nats://host:port,...";
-/// Next step if the JetStream servers cannot be reached.
 const NO_STREAM: &str = "Check the address, and that a NATS server with JetStream listens there; [store] in the file of --config has its \
 credentials";
 

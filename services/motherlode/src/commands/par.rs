@@ -18,9 +18,7 @@ use crate::figures;
 use motherlode_picture::par::Sheet;
 use std::{fs, path::PathBuf};
 
-/// Default number of simulated rounds for a page.
 const ROUNDS: u64 = 100_000_000;
-/// Default number of simulated rounds for text and JSON.
 const ROUNDS_SHORT: u64 = 100_000;
 
 /// Arguments of `par`.

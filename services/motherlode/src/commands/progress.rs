@@ -13,14 +13,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Interval of lines without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// Interval at which a count is read.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// Progress of a count.
 pub struct Progress {
-    /// Hidden without a terminal.
     bar: ProgressBar,
     done: AtomicU64,
     /// Final count, if known.
@@ -66,7 +63,6 @@ impl Progress {
         let now = Instant::now();
         if *due <= now {
             *due = now + LINE_EVERY;
-            // A failure to print progress does not matter.
             let _ = writeln!(io::stderr(), "{}", line(done, self.of, self.unit));
         }
     }

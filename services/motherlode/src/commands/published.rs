@@ -13,7 +13,6 @@ use motherlode_runtime::config::Store;
 use std::{collections::BTreeMap, rc::Rc};
 use tokio::{sync::Mutex, time::sleep};
 
-/// Feed of a partition.
 pub(super) struct Published {
     partition: u32,
     held: u64,
@@ -41,7 +40,6 @@ impl Published {
         Ok((Rc::new(Mutex::new(feed)), after))
     }
 
-    /// Creates the feed of a partition that resumes after a record.
     pub(super) fn new(partition: u32, after: Last, feed: Rc<Mutex<Feed>>, once: bool) -> Self {
         let (tie, held) = Tie::after(partition, after);
         Self { partition, held, tie, feed, once }

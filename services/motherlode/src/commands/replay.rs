@@ -83,7 +83,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if replayed.matches() { Ok(()) } else { Err(Failure::found("the replay gives other bytes than the log has")) }
 }
 
-/// Failure for a round missing from the log.
 pub(super) fn no_round(number: u64, stream: &StreamId) -> Failure {
     Failure::unusable(format!("the log has no round {number} of {stream}"))
         .with_step("Rounds are named operator/player/number; `motherlode export --what rounds PLACE` lists them")
@@ -99,7 +98,6 @@ pub(super) fn shown(name: &str, stream: &StreamId, replayed: &Replayed, format: 
         return super::json(&json::of(&round, replayed));
     }
     let mut sections = sections(&round, format == Picture::Text && draw::colour_wanted(&stdout()));
-    // The first section is the bet.
     let steps = replayed.view.steps.iter().zip(&replayed.differs).zip(1..);
     let verdicts = steps.map(|((step, differs), number)| match differs {
         None if number > replayed.resolved => "not yet: its draw is sealed until the round is over".to_owned(),

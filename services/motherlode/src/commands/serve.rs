@@ -73,7 +73,6 @@ pub struct Args {
 }
 
 impl Args {
-    /// Returns the configuration of the file and the flags.
     pub(super) fn config(&self) -> Result<Config, Failure> {
         let mut config = config_file::read(self.config.as_deref())?;
         if let Some(url) = &self.store {
@@ -110,7 +109,6 @@ impl Args {
     }
 }
 
-/// Failure of a start, with the next step.
 fn failed(error: &ServeError) -> Failure {
     let step = match error {
         ServeError::Log(error) => log_step(error),

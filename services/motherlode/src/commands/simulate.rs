@@ -77,7 +77,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Plays the rounds, or the chunks of them that start before the stop.
 pub(super) fn play(
     game: &'static dyn Game,
     stake: &Stake,
@@ -92,7 +91,6 @@ pub(super) fn play(
     tally.map_err(Failure::found)
 }
 
-/// Returns a flag that the first signal sets.
 fn stop_at_signal() -> Result<Arc<AtomicBool>, Failure> {
     let stopped = Arc::new(AtomicBool::new(false));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
@@ -101,7 +99,6 @@ fn stop_at_signal() -> Result<Arc<AtomicBool>, Failure> {
         stop::signalled().map_err(Failure::found)?
     };
     let flag = Arc::clone(&stopped);
-    // This thread ends with the process.
     thread::spawn(move || {
         runtime.block_on(signalled);
         flag.store(true, Ordering::Relaxed);
@@ -114,7 +111,6 @@ fn threads(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|threads| (1..=THREADS_MAX).contains(threads)).ok_or_else(wanted)
 }
 
-/// Parses a seed of 64 hexadecimal digits.
 pub(super) fn seed(text: &str) -> Result<Seed, String> {
     let wanted = || "must be 64 hexadecimal digits".to_owned();
     if text.len() != 64 || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {

@@ -6,20 +6,15 @@ use motherlode_proto::ledger::v1::FollowLogResponse;
 use motherlode_server::Backup;
 use std::time::Duration;
 
-/// Consecutive failures before `--once` gives up.
 pub(super) const FAILURES_MAX: u32 = 10;
-/// Wait before the first retry; it doubles up to `LAST_WAIT`.
 pub(super) const FIRST_WAIT: Duration = Duration::from_millis(250);
 pub(super) const LAST_WAIT: Duration = Duration::from_secs(8);
 
-/// Target of a partition's records.
 pub(super) trait Sink {
     fn partition(&self) -> u32;
     /// Last position that is stored or skipped.
     fn held(&self) -> u64;
-    /// Stores a message's records.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure>;
-    /// Prints the position reached.
     fn told(&self) -> Result<(), Failure>;
 }
 
@@ -42,7 +37,6 @@ impl Sink for Backup {
     }
 }
 
-/// Names a partition other than 0.
 pub(super) fn of(partition: u32) -> String {
     match partition {
         HOME => String::new(),

@@ -8,7 +8,6 @@ use motherlode_proto::{
     ledger::v1::{FollowLogResponse, LogRecord},
 };
 
-/// Check of a partition's feed.
 pub(super) struct Tie {
     partition: u32,
     /// Position and hash of the first record to receive, which is checked and not passed to readers.
@@ -25,7 +24,6 @@ impl Tie {
         (Self { partition, to }, held)
     }
 
-    /// Returns a message's new records.
     pub(super) fn told<'a>(&mut self, message: &'a FollowLogResponse) -> Result<&'a [LogRecord], Failure> {
         let records = message.records.as_slice();
         let Some((position, had)) = self.to.as_ref().filter(|(position, _)| message.sent_position >= *position) else {

@@ -59,12 +59,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     say(&(shown + &checks(&proven, &key, policy.as_ref()) + &verdict))?;
     match is_proven {
         true => Ok(()),
-        // The verdict was printed.
         false => Err(Failure::found("")),
     }
 }
 
-/// Returns the key of the proof's log in the policy.
 fn of_policy(policy: Option<&Policy>, proof: &Proof) -> Result<VerifierKey, Failure> {
     let claimed: Checkpoint = proof.checkpoint.text().parse().map_err(Failure::unusable)?;
     let logs = policy.map(|policy| &policy.logs[..]).unwrap_or_default();
@@ -77,7 +75,6 @@ fn proof_name(proven: &Proven) -> String {
     format!("{}/{}", stream.trim_start_matches("player/"), proven.number)
 }
 
-/// Formats each check and its basis.
 fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String {
     let Proven { checkpoint, cosigned, positions, named, replayed, .. } = proven;
     let mut text = String::from("\nChecked\n");

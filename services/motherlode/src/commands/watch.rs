@@ -47,9 +47,7 @@ struct Jackpots {
     updates: Option<u64>,
 }
 
-/// Consecutive streams without an update before the command gives up.
 const FAILURES_MAX: u32 = 10;
-/// Wait before the stream is reopened; it doubles up to `LAST_WAIT`.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 const LAST_WAIT: Duration = Duration::from_secs(8);
 
@@ -92,7 +90,6 @@ async fn watch<W: Write>(args: &Jackpots, view: &mut View<W>) -> Result<(), Fail
     }
 }
 
-/// End of a stream.
 enum Followed {
     /// All requested updates were received, or the output is closed.
     Enough,
@@ -132,13 +129,10 @@ async fn follow<W: Write>(
     }
 }
 
-/// Output of the figures.
 struct View<W> {
     output: W,
-    /// Redraws in place, in colour.
     terminal: bool,
     currency: Currency,
-    /// Lines drawn last, to be overwritten.
     drawn: usize,
 }
 
@@ -147,7 +141,6 @@ impl<W: Write> View<W> {
         Self { output, terminal, currency, drawn: 0 }
     }
 
-    /// Shows one refresh; false if the output is closed.
     fn update(&mut self, counters: &WatchCountersResponse) -> Result<bool, Failure> {
         let text = if self.terminal { table(counters, self.currency) } else { line(counters, self.currency) };
         let up = match self.drawn {
@@ -158,7 +151,6 @@ impl<W: Write> View<W> {
         self.write(&format!("{up}{text}"))
     }
 
-    /// Reports that the stream broke and will be reopened.
     fn away(&mut self, wait: Duration) -> Result<bool, Failure> {
         let text = format!("the stream broke; opening it again in {:.2} s\n", wait.as_secs_f64());
         self.drawn += usize::from(self.terminal);
@@ -174,7 +166,6 @@ impl<W: Write> View<W> {
     }
 }
 
-/// Formats a refresh as a line: time, log position, status, and the figure of each coin value.
 fn line(counters: &WatchCountersResponse, currency: Currency) -> String {
     let figures: Vec<_> =
         counters.counters.iter().map(|counter| format!("{}={}", counter.coin_value, counter.figure)).collect();
@@ -201,7 +192,6 @@ fn table(counters: &WatchCountersResponse, currency: Currency) -> String {
     text + &format!("\n\x1b[2mas of log position {position}, {}\x1b[0m\n", time(counters))
 }
 
-/// Returns the pool's status and its colour.
 fn status(counters: &WatchCountersResponse) -> (&'static str, u8) {
     match counters.status() {
         PoolStatus::Active => ("active", 32),
@@ -211,7 +201,6 @@ fn status(counters: &WatchCountersResponse) -> (&'static str, u8) {
     }
 }
 
-/// Returns the refresh's time of day.
 fn time(counters: &WatchCountersResponse) -> String {
     let seconds = counters.refresh_time.as_ref().map_or(0, |time| time.seconds).rem_euclid(86_400);
     format!("{:02}:{:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60, seconds % 60)
@@ -262,7 +251,6 @@ mod tests {
         assert!(second.contains("position 1,234") && second.contains("20,000.05"), "{second}");
     }
 
-    /// Minor units have as many digits as their currency: 0 for the yen, 3 for the dinar.
     #[test]
     fn bw_13_figures_are_grouped_and_cut_by_the_digits_of_their_currency() {
         let mut counters = counters(7);

@@ -10,7 +10,6 @@ use motherlode_tiles::{KeyKind, VerifierKey};
 use std::{net::SocketAddr, path::PathBuf};
 use tokio::net::TcpListener;
 
-/// Next step if the witness has no key.
 const MAKE: &str = "Make a key by: motherlode key new NAME --witness --out FILE";
 
 /// Arguments of `witness`.

@@ -8,10 +8,8 @@ use motherlode_proto::convert::play::hex;
 use motherlode_slots::par::decimal;
 use serde_json::{Value, json};
 
-/// Decimal places of a return.
 const PLACES: usize = 6;
 
-/// Formats the report: a single partition's own, or each partition's with their sums.
 pub(super) fn whole(whole: &Whole) -> Value {
     if let Some(divergence) = whole.divergence() {
         return json!({"ok": false, "divergence": of_divergence(divergence)});

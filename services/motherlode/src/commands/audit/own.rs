@@ -9,7 +9,6 @@ use motherlode_proto::convert::play::hex;
 use motherlode_server::copy_folder;
 use serde_json::{Value, json};
 
-/// Audits the copy and prints the report.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.operator.is_some() {
         return Err(Failure::unusable("--operator is for a whole log: this is an operator's copy"));

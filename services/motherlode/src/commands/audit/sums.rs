@@ -10,7 +10,6 @@ pub(super) fn to_be_pooled(home: &Report, pool: &str, partitions: usize) -> Nano
     Nano(partitions.map(|partition| home.books.pending_contributions(pool, partition, u64::MAX).0).sum())
 }
 
-/// Formats cash with its currency: `1234.50 EUR`.
 pub(super) fn cash(minor: i128, currency: Currency) -> String {
     let sum = match i64::try_from(minor) {
         Ok(minor) => Minor(minor).to_decimal(currency),

@@ -9,7 +9,6 @@ use motherlode_proto::convert::play::hex;
 
 /// Limit of listed awards, unpaid awards and open rounds; the JSON report lists all.
 const SHOWN: usize = 10;
-/// Decimal places of a return in percent.
 const PLACES: usize = 4;
 
 pub(super) fn text(whole: &Whole) -> String {
@@ -42,7 +41,6 @@ fn section(title: &str) -> [String; 2] {
     [String::new(), format!("── {title} {}", "─".repeat(76_usize.saturating_sub(title.chars().count())))]
 }
 
-/// Formats a label and its figure, dotted to the same column.
 fn row(label: &str, figure: &str) -> String {
     let dots = ".".repeat(74_usize.saturating_sub(label.chars().count() + figure.chars().count()));
     format!("  {label} {dots} {figure}")
@@ -116,7 +114,6 @@ fn played(played: &[Return], voids: &PerCurrency<Voids>) -> Vec<String> {
     lines
 }
 
-/// Formats sealed draws and revoked seals.
 fn draws(seals: &Seals, held: u64) -> Vec<String> {
     let Seals { opened, unsealed, key_lost, ended, unsure_starts, refused_starts, rounds_lost, checked, unchecked } =
         *seals;
@@ -234,7 +231,6 @@ fn waiting(partitions: &[Report]) -> Vec<String> {
     lines
 }
 
-/// Returns the last lines, and how many were left out.
 fn last(lines: impl Iterator<Item = String>, all: usize, what: &str) -> Vec<String> {
     let left_out = all.saturating_sub(SHOWN);
     let more = (left_out > 0).then(|| format!("  ({} {what} before these)", count(left_out)));

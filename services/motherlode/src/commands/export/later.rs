@@ -13,14 +13,12 @@ pub(super) struct Void {
     pub(super) win_taken_back: Minor,
 }
 
-/// Void and jackpots of a round.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct After {
     pub(super) void: Option<Void>,
     pub(super) jackpot: i64,
 }
 
-/// All voided rounds and rounds with a jackpot.
 #[derive(Debug, Default)]
 pub(super) struct Later(pub(super) BTreeMap<RoundKey, After>);
 
@@ -55,7 +53,6 @@ pub(super) struct Told {
     statement: Statement,
     dues: Dues,
     later: Later,
-    /// Bets of the rounds in `later`, added as they are read.
     known: BTreeMap<RoundKey, Bet>,
 }
 

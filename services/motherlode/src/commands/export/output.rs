@@ -18,7 +18,6 @@ enum To {
 }
 
 impl Output {
-    /// Opens standard output (-) or a file.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         if path == Path::new("-") {
             return Ok(Self(To::Stdout(BufWriter::with_capacity(BUFFER, io::stdout()))));
@@ -33,7 +32,6 @@ impl Output {
         Ok(Self(To::File { file, part, path: path.to_owned(), ended: false }))
     }
 
-    /// Completes the output.
     pub(super) fn end(mut self) -> Result<(), Failure> {
         match &mut self.0 {
             To::Stdout(output) => output.flush(),

@@ -97,7 +97,6 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    /// Writes the open rounds.
     pub(super) fn end(mut self, rows: &mut dyn Rows) -> Result<(), Failure> {
         while let Some(key) = self.open.keys().next().cloned() {
             self.ended(&key, None, rows)?;

@@ -13,12 +13,9 @@ use tonic::Status;
 
 /// Largest message in bytes; a message has at most the records of one append.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
-/// Consecutive streams without new records before the export gives up.
 const FAILURES_MAX: u32 = 8;
-/// Wait before a stream is reopened; it doubles each time.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 
-/// A record, decoded and as stored.
 pub(super) struct Read {
     pub(super) logged: Logged,
     pub(super) bytes: Vec<u8>,
@@ -58,7 +55,6 @@ impl Source {
         Ok(Self { from: From::Service { runtime, ledger }, ends, partitions })
     }
 
-    /// Reads all partitions in order.
     pub(super) fn read(&mut self, take: Take<'_>) -> Result<(), Failure> {
         for partition in 0..self.partitions {
             let end = self.ends.get(&partition).copied();

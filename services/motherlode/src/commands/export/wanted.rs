@@ -3,11 +3,8 @@
 use crate::commands::Failure;
 use motherlode_books::{Commit, StreamId, date, is_name};
 
-/// Days and operator of an export.
 pub(super) struct Wanted {
-    /// First and last day, in days since 1970.
     days: (i64, i64),
-    /// `None` for all operators.
     pub(super) operator: Option<String>,
 }
 

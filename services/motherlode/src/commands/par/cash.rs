@@ -6,7 +6,6 @@ use motherlode_picture::par::report::{CashReport, PLACES};
 use motherlode_rounds::minor_micros;
 use motherlode_slots::{CashReturn, Game, Par, cash_return, par::decimal};
 
-/// Computes the return of each coin value that the game offers.
 pub(super) fn returns(game: &dyn Game, par: &Par) -> Vec<CashReport> {
     let ladders = offer::standard();
     let mut all = vec![];

@@ -14,7 +14,6 @@ use motherlode_slots::{
 };
 use serde::{Serialize, Serializer};
 
-/// Decimal places of a figure in bets.
 const BETS_PLACES: usize = 6;
 
 #[derive(Debug, Serialize)]

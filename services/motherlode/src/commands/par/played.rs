@@ -10,7 +10,6 @@ use std::{num::NonZeroUsize, sync::atomic::AtomicBool, thread};
 /// Seed of the simulation, constant so that a page is reproducible.
 const SEED: Seed = *b"the rounds of the PAR sheet page";
 
-/// Plays the rounds on all cores.
 pub(super) fn played(game: &'static dyn Game, stake: &Stake, rounds: u64) -> Result<Played, Failure> {
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let going_on = AtomicBool::new(false);

@@ -10,19 +10,16 @@ use serde::Serialize;
 /// Confidence interval of a session's mean return without jackpot and gamble, by the normal approximation.
 #[derive(Debug, Serialize)]
 pub(super) struct Interval {
-    /// Rounds per session.
     rounds: u64,
     percent: u32,
     rtp_min: String,
     rtp_max: String,
 }
 
-/// Simulated rounds by their win.
 #[derive(Debug, Serialize)]
 pub(super) struct Distribution {
     rounds: u64,
     seed: String,
-    /// Command that repeats the simulation.
     command: String,
     classes: Vec<Class>,
 }
@@ -34,7 +31,6 @@ struct Class {
     share: String,
 }
 
-/// Computes the intervals of sessions of 100 to 100 million rounds, the narrowest first.
 pub(super) fn intervals(par: &Par) -> Vec<Interval> {
     let rtp: f64 = decimal(&par.rtp_without_jackpot, 12).parse().unwrap_or(f64::NAN);
     let decades = (BAND_DECADES.0..=BAND_DECADES.1).map(|decade| 10_u64.pow(decade));
@@ -48,7 +44,6 @@ pub(super) fn intervals(par: &Par) -> Vec<Interval> {
     decades.flat_map(of).collect()
 }
 
-/// Computes the distribution of wins.
 pub(super) fn distribution(played: &Played) -> Distribution {
     let rounds = played.tally.rounds;
     let mut classes = win_classes(&played.tally.by_win);
@@ -68,7 +63,6 @@ pub(super) fn distribution(played: &Played) -> Distribution {
     }
 }
 
-/// Formats intervals and distribution as labels and figures.
 pub(super) fn rows(par: &Par, played: &Played) -> [Vec<(String, String)>; 2] {
     let interval = |of: Interval| {
         let label = format!("{} % of sessions of {} rounds", of.percent, grouped(&of.rounds.to_string()));

@@ -62,7 +62,6 @@ impl<W: Write, R: BufRead> Console<W, R> {
         }
     }
 
-    /// Asks for the witch (BW-05).
     pub(super) fn ask_witch(&mut self) -> Result<Option<Witch>, Failure> {
         self.ask("Which witch comes along: (w)hite or (d)ark?", |answer| match answer {
             "w" | "white" => Some(Witch::White),
@@ -80,13 +79,11 @@ impl<W: Write, R: BufRead> Console<W, R> {
         Ok(numbers.map(|numbers| choice::Kind::Pick(choice::Pick { numbers })))
     }
 
-    /// Asks to start the free spins (BW-25).
     pub(super) fn ask_free_spins(&mut self) -> Result<Option<choice::Kind>, Failure> {
         let start = self.ask("Enter starts the free spins:", |_| Some(()))?;
         Ok(start.map(|()| choice::Kind::StartFreeSpins(choice::StartFreeSpins {})))
     }
 
-    /// Asks to start the feature (ME-10).
     pub(super) fn ask_feature(&mut self) -> Result<Option<choice::Kind>, Failure> {
         let start = self.ask("Enter starts the feature:", |_| Some(()))?;
         Ok(start.map(|()| choice::Kind::StartFeature(choice::StartFeature {})))
@@ -106,7 +103,6 @@ impl<W: Write, R: BufRead> Console<W, R> {
     }
 }
 
-/// Parses the offer's count of different numbers in its range.
 fn different(answer: &str, offer: PickOffer) -> Option<Vec<u32>> {
     let words = answer.split(|char: char| char == ',' || char.is_whitespace()).filter(|word| !word.is_empty());
     let numbers: Vec<u32> = words.map(str::parse).collect::<Result<_, _>>().ok()?;

@@ -31,7 +31,6 @@ const REMEDIES_MAX: usize = 6;
 const AWARD_TRIES_MAX: usize = 40;
 const AWARD_WAIT: Duration = Duration::from_millis(250);
 
-/// A player's session at a service.
 pub(super) struct Session<'a, W, R> {
     client: Client,
     args: &'a Args,
@@ -44,10 +43,8 @@ pub(super) struct Session<'a, W, R> {
     sum: Sum,
 }
 
-/// Sums of the session's rounds, in minor units.
 #[derive(Clone, Copy, Default)]
 struct Sum {
-    /// Rounds shown, including continued ones.
     begun: u64,
     rounds: u64,
     bet: i64,
@@ -55,13 +52,11 @@ struct Sum {
     jackpots: i64,
 }
 
-/// Win of a finished round, in minor units.
 struct Won {
     win: i64,
     jackpots: i64,
 }
 
-/// Next move in a round.
 enum Next {
     /// None: the round is settled.
     Settled,
@@ -93,7 +88,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Ok(Self { client, args, console, game, account, witch, session_id, sum: Sum::default() })
     }
 
-    /// Plays the rounds, then closes a demo session.
     pub(super) async fn play(mut self) -> Result<(), Failure> {
         let played = self.play_all().await;
         if !self.session_id.is_empty() {
@@ -211,7 +205,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         self.console.say(&format!("Deposited {}.\n", self.money(amount)))
     }
 
-    /// Continues an open round; false if the player's input ended.
     async fn resume(&mut self, round_id: &str) -> Result<bool, Failure> {
         let round = self.round(round_id).await?;
         let game = known(&round.game, &round.rules_version, &round.model_hash)?;
@@ -304,7 +297,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         chosen.await.map_err(|status| client::explain(&status))?.played.ok_or_else(no_answer)
     }
 
-    /// Returns the next move: the player's answer, or the automatic choice with `--auto`.
     fn next(&mut self, game: &dyn Game, outcome: &Outcome) -> Result<Next, Failure> {
         let asked = match outcome.awaiting() {
             Awaiting::Nothing => return Ok(Next::Settled),
@@ -400,7 +392,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     }
 }
 
-/// Returns the choice of `--auto`; `None` for an unknown kind of choice.
 fn automatic(outcome: &Outcome, double: bool) -> Option<choice::Kind> {
     match outcome.awaiting() {
         Awaiting::Pick => {

@@ -10,7 +10,6 @@ use motherlode_proto::{
 use motherlode_slots::GameInfo;
 use serde_json::{Value, json};
 
-/// Formats the round, with each step's verdict.
 pub(super) fn of(round: &Round, replayed: &Replayed) -> Value {
     let account = round.account.clone().unwrap_or_default();
     let of = Of { info: round::info(round), currency: account.currency_code.parse().ok() };

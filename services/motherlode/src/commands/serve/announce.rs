@@ -16,14 +16,12 @@ use std::{
 };
 use webpki::EndEntityCert;
 
-/// Prints the address of a standby process.
 pub(super) fn say_standing_by(listener: &TcpListener, config: &Config) {
     let (address, log) = (listener.local_addr().unwrap_or(config.listen), LogLocation::of(config));
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "motherlode listens on {address}, stands by for log {log}");
 }
 
-/// Prints the address of a process that has only the console.
 pub(super) fn say_console(address: SocketAddr, config: &Config) {
     let (scheme, of) = (if config.tls.is_some() { "https" } else { "http" }, config.ledger.targets.join(", "));
     let _ = writeln!(
@@ -56,7 +54,6 @@ pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>,
     let _ = write!(out, "{}", suggestions(address, config, file));
 }
 
-/// Formats commands to try, and their requirements.
 fn suggestions(address: SocketAddr, config: &Config, file: Option<&Path>) -> String {
     let (program, mut needs) = (program(), vec![]);
     let mut target = format!("--target http://{}", reached(address));
@@ -148,7 +145,6 @@ fn player(operators: &[Operator]) -> Option<(&Operator, &str)> {
     operators.find_map(|operator| Some((operator, operator.credentials.iter().find(plays)?.name.as_str())))
 }
 
-/// Formats the log as an argument of `audit`.
 fn audited(config: &Config, file: Option<&Path>) -> String {
     let Some(url) = &config.store.url else { return absolute(&config.data) };
     let settings = file.map(|file| format!(" --config {}", absolute(file))).unwrap_or_default();
@@ -157,13 +153,11 @@ fn audited(config: &Config, file: Option<&Path>) -> String {
     format!("{}{settings}{key}", quoted(&format!("{url}/{}", config.store.stream)))
 }
 
-/// Formats an absolute path for a shell.
 fn absolute(path: &Path) -> String {
     let from_root = path::absolute(path).or_else(|_| fs::canonicalize(path));
     quoted(&from_root.unwrap_or_else(|_| path.to_owned()).display().to_string())
 }
 
-/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-~+:,=@%".contains(&byte);
     match !word.is_empty() && word.bytes().all(plain) && !word.starts_with('~') {

@@ -15,7 +15,6 @@ type Mistake = (&'static str, i32, [&'static str; 3]);
 const INTERNAL: [&str; 9] =
     ["panicked", "RUST_BACKTRACE", "Some(", "Err(", "Ok(", "Error {", "kind: ", "Os {", "code: "];
 
-/// Returns the fault of an answer, if any.
 fn fault(world: &World, command: &str, code: i32, words: &[&str]) -> Option<String> {
     let (ended, said) = world.run(command);
     let missing: Vec<_> = words.iter().filter(|word| !said.contains(**word)).collect();

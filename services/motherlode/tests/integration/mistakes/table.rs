@@ -3,9 +3,7 @@
 use super::Mistake;
 
 const HELP: &str = "--help";
-/// Next step if the log is damaged.
 const RESTORE: &str = "`motherlode log verify` finds sound";
-/// Next step if there is no log.
 const NO_LOG: &str = "Name the data folder of `serve`";
 const LISTENS: &str = "motherlode listens on";
 

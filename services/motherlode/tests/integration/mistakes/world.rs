@@ -41,7 +41,6 @@ impl World {
         let target = format!("http://{}", open.address);
         assert!(run(&format!("play dwarf-mine --auto --rounds 2 --target {target}")).status.success());
 
-        // Tokens: valid, expired, unknown.
         let token = |name: &str, line: &str| {
             let made = text(&run(&format!("token new --out {}", at(name).display())));
             let digest = made.split('"').find(|word| word.len() == 64).unwrap_or_else(|| panic!("{made}")).to_owned();
@@ -65,7 +64,6 @@ impl World {
         };
         let (tls, expired) = (served("tls"), served("expired"));
 
-        // A proof, its log's key and another key.
         let proof = String::from_utf8(run(&format!("proof demo/alice/1 --target {target}")).stdout).unwrap();
         let shown = |words: String| {
             let shown = text(&run(&words));
@@ -213,7 +211,6 @@ fn copy_folder(from: &Path, to: &Path) {
         let target = to.join(path.file_name().unwrap());
         match path.is_dir() {
             true => copy_folder(&path, &target),
-            // Keeps permissions.
             false => drop(fs::copy(&path, &target).unwrap()),
         }
     }
