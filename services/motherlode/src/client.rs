@@ -1,7 +1,5 @@
-//! Client side of the commands: connections, retries and messages of refusals.
-//!
-//! Each request has a request id, so a retry after a lost answer returns the same answer without a second effect
-//! (PL-11). Retries and waits are bounded.
+//! Client side of the commands: connections, retries and messages of refusals. A retry has the same request id and
+//! therefore no second effect (PL-11).
 
 use crate::{commands::Failure, target::Target};
 use motherlode_proto::{

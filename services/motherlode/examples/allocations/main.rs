@@ -2,9 +2,7 @@
 //!
 //! `cargo run --release -p motherlode --example allocations -- --rounds 10000`
 //!
-//! The service runs in its own process with a counting allocator. The counts of two runs, one twice as long as the
-//! other, are subtracted to leave out set-up and checks of the books. Apart from the sizes of groups, they do not
-//! depend on the machine's load.
+//! The service has a counting allocator. Subtracting a run from one twice as long leaves out the set-up.
 
 use clap::Parser;
 use motherlode_loadtest::Options;

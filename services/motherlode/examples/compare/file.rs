@@ -1,7 +1,5 @@
-//! Appends to a plain file with fdatasync, as the disk's bound with the same group commit.
-//!
-//! One thread writes all waiting records at once and syncs, as the service's writer does. The file is filled
-//! beforehand, so that a sync writes no metadata.
+//! Appends to a plain file with fdatasync and group commit, as the disk's bound. The file is filled beforehand, so that
+//! a sync writes no metadata.
 
 use crate::{Cell, cell, histogram, nanos};
 use hdrhistogram::Histogram;

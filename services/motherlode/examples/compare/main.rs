@@ -2,13 +2,9 @@
 //!
 //! `cargo run --profile dist -p motherlode --example compare -- --seconds 1 --repeats 9`
 //!
-//! Each turn measures all ways for the same short time and number in flight, in a rotating order, so that changes of
-//! the machine's speed affect all. The output has ratios within a turn and processor microseconds per call of server
-//! and client, as the median and range of the turns; other absolute figures go to standard error. The servers are
-//! processes with the runtime of `motherlode serve`; the client has one thread.
-//!
-//! A second part plays rounds at constant rates, as shares of the highest rate found, timed from their scheduled
-//! starts.
+//! Each turn measures all ways in a rotating order. Prints ratios within a turn and processor microseconds per call of
+//! server and client, as the median and range of the turns; other absolute figures go to standard error. A second part
+//! plays rounds at constant rates, as shares of the highest rate found, timed from their scheduled starts.
 
 mod echo;
 mod file;

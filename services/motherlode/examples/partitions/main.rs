@@ -3,9 +3,8 @@
 //! `cargo run --profile dist -p motherlode --example partitions -- --seconds 1 --repeats 7` (with `tests/run nats`
 //! before it)
 //!
-//! Each turn measures all services for the same short time. The output has ratios to one partition on segment files
-//! within a turn, as the median and range of the turns; absolute figures go to standard error. All services and
-//! JetStream servers share the disk and the processors.
+//! Prints ratios to one partition on segment files within a turn, as the median and range of the turns; absolute
+//! figures go to standard error. All processes share the disk and the processors.
 
 #[path = "../compare/process.rs"]
 mod process;

@@ -1,11 +1,10 @@
-//! Durable rounds per second with seamless wallets of different latencies, relative to a transfer wallet. Then the p99
-//! of an operator's rounds while another operator's wallet hangs.
+//! Durable rounds per second with seamless wallets of different latencies, relative to a transfer wallet. Then an
+//! operator's p99 while another operator's wallet hangs.
 //!
 //! `cargo run --release -p motherlode --example wallets -- --seconds 1 --repeats 5`
 //!
-//! One service has all operators, and one is measured at a time. The output has ratios within a turn, as the median and
-//! range of the turns; absolute figures go to standard error. The wallets are separate processes that keep transactions
-//! in memory, and share the processors with service and client. Real wallets take longer.
+//! Prints ratios within a turn, as the median and range of the turns; absolute figures go to standard error. The
+//! wallets are processes that store nothing on disk, and share the processors with service and client.
 
 #[path = "../compare/process.rs"]
 mod process;

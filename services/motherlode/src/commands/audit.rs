@@ -1,7 +1,5 @@
-//! `audit`: verifies a whole log, or an operator's copy of one, without a service.
-//!
-//! Exit code 0 if all holds, 1 at the first divergence, 2 if there is no log. The report on standard output depends on
-//! the data only; timings go to standard error.
+//! `audit`: verifies a whole log, or an operator's copy of one. Exit code 1 at the first divergence, 2 if there is no
+//! log. The report on standard output depends on the data only.
 
 mod args;
 mod json;

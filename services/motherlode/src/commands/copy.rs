@@ -1,8 +1,5 @@
 //! `copy`: copies a log byte for byte, see [`motherlode_server::copy`].
 //!
-//! With `--rest` it reads only the source's records after the target's end, so a source with damage before that can
-//! still complete a backup.
-//!
 //! To move a service: copy with `--follow` while it runs, stop the service, stop the copy, serve the target.
 
 use super::{Failure, config_file::LogAccess, progress::shown, say};

@@ -1,9 +1,7 @@
-//! `follow`: keeps an independent copy of a service's log up to date (PL-30), or writes a change feed of one JSON
-//! object per record to standard output or a NATS subject (PL-34).
+//! `follow`: keeps an independent copy of a service's log (PL-30), or writes a change feed (PL-34).
 //!
-//! Records of a copy are synced before they count, so the command can be killed at any time and resumes there. Feeds
-//! resume after the positions of the last complete lines, or after the messages in the NATS stream, without gaps or
-//! duplicates. A broken stream is reopened with bounded exponential backoff, without a limit of attempts.
+//! Records of a copy are synced before they count, and feeds resume after the reader's last position, so there are no
+//! gaps or duplicates. A broken stream is reopened with bounded exponential backoff.
 
 use super::{
     Failure, config_file,

@@ -1,7 +1,5 @@
-//! `loadtest`: plays with many players on a running service, measures latencies, then checks the service's books.
-//!
-//! For pipelines: JSON output, exit code 1 if a threshold is missed or the books disagree, 2 if the arguments are
-//! unusable.
+//! `loadtest`: a load test of a running service. Exit code 1 if a threshold is missed or the books disagree, 2 for
+//! unusable arguments.
 
 use super::{
     Failure, Format, say,

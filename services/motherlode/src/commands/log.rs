@@ -1,6 +1,5 @@
-//! `log`: shows records of a log. The chain is verified from the first record up to those shown.
-//!
-//! Exit code 0 if the log is sound as far as it was read, 1 if it is damaged, 2 if there is no log or no such record.
+//! `log`: shows records of a log, with the chain verified up to them. Exit code 1 if the log is damaged, 2 if there is
+//! no log or no such record.
 
 use super::{Failure, config_file::LogAccess, say};
 use motherlode_books::HOME;

@@ -1,8 +1,7 @@
-//! `par`: a game's exact mathematics at a stake, as text, JSON, or a page for a test laboratory.
+//! `par`: a game's exact mathematics at a stake.
 //!
-//! All figures are exact fractions, printed with the decimal places of [`motherlode_picture::par::report::ROUNDING`]
-//! and rounded half to even. The return's parts are rounded such that they add up as printed, see [`figures::parts`].
-//! The distribution of wins is simulated.
+//! Figures are exact fractions with the decimal places of [`motherlode_picture::par::report::ROUNDING`]; the return's
+//! parts add up as printed, see [`figures::parts`]. The distribution of wins is simulated.
 
 mod cash;
 mod json;

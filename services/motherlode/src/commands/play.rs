@@ -1,7 +1,5 @@
-//! `play`: rounds on a running service, drawn on the terminal.
-//!
-//! Opens and funds the account if needed, continues an open round, and asks for the round's choices, or makes them
-//! itself with `--auto`. If the input ends, the round stays open for the next `play` (PL-02).
+//! `play`: rounds on a running service, drawn on the terminal. If the input ends, the round stays open for the next
+//! `play` (PL-02).
 
 mod args;
 mod console;

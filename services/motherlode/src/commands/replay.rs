@@ -1,7 +1,5 @@
-//! `replay`: recomputes one round of a log and shows it step by step (PL-06, PL-19).
-//!
-//! Exit code 0 if each step gives the logged bytes, 1 if one does not or the log is damaged, 2 if there is no such
-//! round.
+//! `replay`: recomputes one round of a log (PL-06, PL-19). Exit code 1 if a step does not give the logged bytes or the
+//! log is damaged, 2 if there is no such round.
 
 mod json;
 

@@ -1,16 +1,13 @@
-//! `rng`: output of the service's random generator for a laboratory's statistical tests (PL-28; GLI-19 asks for the
-//! generator's output and for the scaled numbers that games draw).
+//! `rng`: output of the service's random generator for statistical tests (PL-28; GLI-19 asks for the generator's output
+//! and for the scaled numbers of games).
 //!
-//! The derivation is that of the service: a random key gives a player's next dealt value, that and the request id give
-//! the seed (see [`draw`]), and [`Draws`] opens the seed's stream. Each seed gives [`DRAWS_PER_SEED`] words or numbers,
-//! because a round's step takes few draws from a seed. The tests therefore cover many short streams instead of a single
-//! long one.
+//! As in the service, a random key gives a player's dealt values, a value and the request id give a seed (see
+//! [`draw`]), and [`Draws`] opens its stream. Each seed gives only [`DRAWS_PER_SEED`] words or numbers, as in a round's
+//! step, so the tests cover many short streams. `tests/python/test_rng.py` runs NIST SP 800-22 on both outputs.
 //!
-//! `tests/python/test_rng.py` checks both outputs with NIST SP 800-22 and with tests of the scaled numbers.
-//!
-//! Manual run of dieharder 3.31.1 on 22 November 2026, with `rng --bytes 0 --seed $SEED | dieharder -g 200 -d $TEST` for
-//! the tests 0 to 4, 8, 10 to 13, 15 to 17, 100 to 102 and 204 to 206: of 51 p-values none failed and one was weak
-//! (`sts_serial` 14, 0.99998). A repetition of that test with another seed gave 30 p-values, none of them weak.
+//! Manual run of dieharder 3.31.1 on 22 November 2026, with `rng --bytes 0 --seed $SEED | dieharder -g 200 -d $TEST`
+//! for the tests 0 to 4, 8, 10 to 13, 15 to 17, 100 to 102 and 204 to 206: of 51 p-values none failed and one was weak
+//! (`sts_serial` 14, 0.99998); repeated with another seed, none of its 30 p-values was weak.
 
 use super::{Failure, simulate};
 use crate::figures;

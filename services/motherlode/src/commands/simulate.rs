@@ -1,7 +1,5 @@
-//! `simulate`: plays whole rounds through the code that serves players, and compares them with the exact mathematics.
-//!
-//! [`motherlode_jobs::simulation`] plays the rounds; the result depends on seed and rounds only. Ctrl-C ends the run
-//! after the current chunks, with a report of the rounds played.
+//! `simulate`: plays whole rounds and compares them with the exact mathematics, see [`motherlode_jobs::simulation`].
+//! Ctrl-C ends the run with a report of the rounds played.
 
 use super::{
     Failure, Format,

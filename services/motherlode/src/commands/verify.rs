@@ -1,6 +1,4 @@
-//! `verify`: checks a round's proof offline, without a service or its log.
-//!
-//! Exit code 0 if all holds, 1 if something does not, 2 if the file is not a proof.
+//! `verify`: checks a round's proof offline. Exit code 1 if a check fails, 2 if the file is not a proof.
 
 use super::{
     Failure, read_text,

@@ -1,6 +1,4 @@
-//! `watch`: the jackpots of a pool at each refresh (BW-13, BW-14).
-//!
-//! A terminal is redrawn in place; other outputs get one line per refresh. A broken stream is reopened with exponential
+//! `watch`: the jackpots of a pool at each refresh (BW-13, BW-14). A broken stream is reopened with exponential
 //! backoff, for a bounded number of attempts.
 
 use super::Failure;

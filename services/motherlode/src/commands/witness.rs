@@ -1,7 +1,5 @@
 //! `witness`: cosigns checkpoints of known logs, each only if it continues the previous one (c2sp.org/tlog-witness).
-//!
-//! Another organisation than the log's should run it. Then the log cannot show different histories to different
-//! readers.
+//! Run by another organisation, it keeps the log from showing different histories to different readers.
 
 use super::{Failure, address, say};
 use motherlode_proofs::{Witness, load};

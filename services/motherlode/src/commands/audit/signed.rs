@@ -1,4 +1,4 @@
-//! Checkpoints that the audit compares a log with: the last one in its folder, and those kept elsewhere.
+//! Checkpoints that the audit compares a log with.
 
 use super::args::Args;
 use crate::commands::{Failure, read_text};

@@ -1,5 +1,4 @@
-//! Voids and jackpots that follow a round's end. The first reading finds them, so that the second one writes complete
-//! rows.
+//! Voids and jackpots that follow a round's end, collected by the first reading for the rows of the second.
 
 use super::{source::Read, wanted::Wanted};
 use crate::commands::Failure;

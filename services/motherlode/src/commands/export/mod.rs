@@ -1,8 +1,7 @@
-//! `export`: rounds, transactions, revenue or events as a table, from a log or a running service (PL-34).
+//! `export`: rounds, transactions, revenue or events as a table (PL-34).
 //!
-//! The log is read twice, up to its end at the command's start: first for voids and jackpots that follow a round's end,
-//! then for the rows, which are written as they are read. Memory grows with open rounds, voids, jackpots and rows of
-//! revenue, not with the log.
+//! The log is read twice: first for voids and jackpots that follow a round's end, then for the rows. Memory grows with
+//! open rounds, voids, jackpots and rows of revenue, not with the log.
 
 mod events;
 mod later;

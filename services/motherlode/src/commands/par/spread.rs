@@ -1,5 +1,4 @@
-//! Spread of the return: confidence intervals of sessions, and the simulated distribution of wins. All figures are
-//! estimates in floating point.
+//! Confidence intervals of sessions, and the simulated distribution of wins, in floating point.
 
 use crate::figures::grouped;
 use motherlode_picture::par::{BAND_DECADES, BANDS, Played, win_classes};

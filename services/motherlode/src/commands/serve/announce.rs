@@ -1,5 +1,4 @@
-//! Lines printed at a start: addresses, and commands to try, which work in any folder of this machine. Failures to
-//! print are ignored.
+//! Lines printed at a start: addresses, and commands to try. Failures to print are ignored.
 
 use motherlode_runtime::{
     Config,
