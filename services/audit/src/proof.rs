@@ -94,10 +94,6 @@ pub enum Unproven {
 }
 
 /// Verifies a round's proof with the log's key; with a policy, its witnesses must have cosigned.
-///
-/// # Errors
-/// [`Unproven`] for the first property that does not hold. [`Replayed::matches`] of the result states whether all steps
-/// match the log.
 pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Result<Proven, Unproven> {
     let checkpoint = Checkpoint::open(&proof.checkpoint, key)?;
     let cosigned = policy.map(|policy| (policy, policy.cosigned(&proof.checkpoint)));

@@ -48,9 +48,6 @@ pub enum ReplayError {
 }
 
 /// Finds a round in a folder's log and resolves it again; `None` if the log has no such round.
-///
-/// # Errors
-/// See [`ReplayError`].
 pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Replayed>, ReplayError> {
     let mut scan = open(log)?;
     let mut fold = Fold::new(number);

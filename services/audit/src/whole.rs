@@ -26,9 +26,6 @@ pub struct Whole {
 }
 
 /// Audits a log, with options for each partition in order.
-///
-/// # Errors
-/// As [`audit`](crate::audit()).
 pub fn audit_all(options: &[Options]) -> Result<Whole, Unusable> {
     let count = u32::try_from(options.len()).unwrap_or(u32::MAX);
     scope(|threads| {

@@ -18,7 +18,6 @@ use tonic::body::Body;
 use tonic_health::pb::health_client::HealthClient;
 use tower::{BoxError, Service, ServiceExt, util::BoxCloneSyncService};
 
-/// Longest wait for a call.
 const CALL_MAX: &str = "20S";
 /// Longest answer in bytes: a page of rounds with many free spins.
 const ANSWER_MAX: usize = 16 << 20;
@@ -51,7 +50,6 @@ impl Backend {
         Self { spin: part(spin), ledger: part(ledger), jackpot: part(jackpot) }
     }
 
-    /// Returns the process for a method of a service.
     pub(crate) fn of(&self, service: &str, method: &str) -> Part {
         match service {
             spin_service_server::SERVICE_NAME => self.spin.clone(),
@@ -113,7 +111,6 @@ impl Api {
         JackpotServiceClient::new(self.shown(&self.backend.jackpot)).max_decoding_message_size(ANSWER_MAX)
     }
 
-    /// Client for changes of pools.
     pub(crate) fn pool_changes(&self) -> JackpotServiceClient<Authorized> {
         JackpotServiceClient::new(self.shown(&self.backend.ledger)).max_decoding_message_size(ANSWER_MAX)
     }

@@ -10,9 +10,7 @@ pub(crate) struct Inner {
     pub(crate) names: Names,
     /// Whether the console listens on loopback only, which it must without operators.
     pub(crate) near: bool,
-    /// Whether it uses TLS.
     pub(crate) secure: bool,
-    /// Longest JSON message in bytes.
     pub(crate) message_bytes_max: usize,
 }
 

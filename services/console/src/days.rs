@@ -12,7 +12,6 @@ pub(crate) fn begin(day: &str) -> Result<i64, Failure> {
     begin.map(|begin| begin.seconds).map_err(|_| Failure::bad("A day is written as YYYY-MM-DD."))
 }
 
-/// Parses an optional day in a field.
 pub(crate) fn field(fields: &Fields, name: &str) -> Result<Option<i64>, Failure> {
     Some(fields.get(name)).filter(|day| !day.is_empty()).map(begin).transpose()
 }

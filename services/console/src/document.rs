@@ -4,7 +4,6 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use maud::{DOCTYPE, Markup, html};
 
-/// Returns a page outside of a session.
 pub(crate) fn alone(code: StatusCode, title: &str, content: Markup) -> Response {
     let body = html! {
         body {
@@ -22,7 +21,6 @@ pub(crate) fn document(title: &str, body: Markup) -> Markup {
     with_head(title, Markup::default(), body)
 }
 
-/// Returns a document with one of the console's scripts.
 pub(crate) fn with_script(title: &str, script: &str, body: Markup) -> Markup {
     with_head(title, html! { script src=(script) defer {} }, body)
 }
@@ -50,7 +48,6 @@ pub(crate) fn answer(code: StatusCode, page: Markup) -> Response {
     (code, media_type, page.into_string()).into_response()
 }
 
-/// Returns a file for download.
 pub(crate) fn file(media_type: &'static str, name: &str, content: impl Into<axum::body::Bytes>) -> Response {
     let safe: String = name
         .chars()

@@ -12,7 +12,6 @@ pub(crate) enum Failure {
     /// No session; has the path to return to after the log-in.
     LoggedOut(String),
     Refused(Box<Status>),
-    /// Failure of the console itself.
     Said(StatusCode, &'static str),
 }
 
@@ -76,7 +75,6 @@ pub(crate) fn reason(status: &Status) -> String {
     told.unwrap_or_else(|| format!("{:?}", status.code()))
 }
 
-/// Formats a message with a capital letter and without a final full stop.
 pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.trim_end_matches('.').chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();

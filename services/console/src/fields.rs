@@ -11,7 +11,6 @@ impl Fields {
         Self(form_urlencoded::parse(text).into_owned().collect())
     }
 
-    /// Returns a trimmed field; empty if missing.
     pub(crate) fn get(&self, name: &str) -> &str {
         self.0.get(name).map_or("", |value| value.trim())
     }
@@ -21,7 +20,6 @@ impl Fields {
     }
 }
 
-/// Formats a path with the fields that are not empty.
 pub(crate) fn query(path: &str, fields: &[(&str, &str)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(fields.iter().filter(|(_, value)| !value.is_empty()));

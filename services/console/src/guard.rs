@@ -12,9 +12,7 @@ use std::time::Duration;
 /// Only the console's own scripts and styles, and no framing.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
-/// HSTS for a year.
 const TLS_ONLY: &str = "max-age=31536000";
-/// Longest time for a page.
 const PAGE_MAX: Duration = Duration::from_secs(30);
 
 pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
@@ -58,7 +56,6 @@ fn check(app: &App, request: &Request) -> Result<(), Failure> {
     }
 }
 
-/// Returns the host that a request names.
 fn host(request: &Request) -> &str {
     let of_target = || request.uri().authority().map(http::uri::Authority::as_str);
     let told = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());

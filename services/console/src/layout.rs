@@ -30,7 +30,6 @@ pub(crate) async fn page(visit: &Visit, title: &str, content: Markup) -> Respons
 pub(crate) async fn live_page(visit: &Visit, title: &str, content: Markup) -> Response {
     let moves = content.0.contains(" hx-get=\"");
     if !moves && visit.query.get("live").is_empty() && visit.query.get("every").is_empty() {
-        // Nothing on it changes.
         return page(visit, title, content).await;
     }
     let content = html! { (live::ways(visit)) (content) };

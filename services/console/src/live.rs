@@ -14,7 +14,6 @@ use motherlode_proto::report::v1::GetIdentityRequest;
 use std::time::Instant;
 
 pub(crate) const SCRIPT: &str = "/htmx.js";
-/// Seconds between reloads without a script.
 const EVERY: &str = "5";
 
 /// Returns a part that is replaced every `seconds`; static without an address or when paused.

@@ -103,7 +103,6 @@ fn with_cookie(mut answer: Response, app: &App, id: &str, more: &str) -> Respons
     answer
 }
 
-/// Whether the services run without operators.
 async fn is_open(app: &App) -> Result<bool, Failure> {
     match who(app, None).await {
         Ok(_) => Ok(true),
@@ -112,7 +111,6 @@ async fn is_open(app: &App) -> Result<bool, Failure> {
     }
 }
 
-/// Returns the caller that the services report for a token.
 async fn who(app: &App, token: Option<&str>) -> Result<Who, Failure> {
     let api = Api::new(app.backend.clone(), token);
     let api = api.ok_or(Failure::bad("The token has letters that no token has."))?;

@@ -31,14 +31,12 @@ impl Default for Bounds {
 /// Credential of a session.
 #[derive(Debug, Clone)]
 pub(crate) struct Who {
-    /// Empty without operators.
     pub(crate) operator: String,
     pub(crate) credential: String,
     pub(crate) roles: Roles,
 }
 
 impl Who {
-    /// Returns operator and credential; `None` without operators.
     pub(crate) fn holder(&self) -> Option<(&str, &str)> {
         (!self.operator.is_empty()).then_some((self.operator.as_str(), self.credential.as_str()))
     }
@@ -54,7 +52,6 @@ impl Who {
 
 #[derive(Clone)]
 pub(crate) struct Session {
-    /// `None` without operators.
     pub(crate) token: Option<Arc<str>>,
     pub(crate) who: Arc<Who>,
     /// Anti-forgery word of the session's forms.

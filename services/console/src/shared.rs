@@ -17,12 +17,10 @@ const PARTS_MAX: usize = 256;
 /// The last version of a part. Its lock is held while it is made.
 pub(crate) type Part = Arc<tokio::sync::Mutex<Option<(Instant, String)>>>;
 
-/// Parts by path and rights.
 #[derive(Default)]
 pub(crate) struct Shared(Mutex<BTreeMap<String, (Instant, Part)>>);
 
 impl Shared {
-    /// Returns the part of a name; `None` at the limit.
     pub(crate) fn part(&self, name: String) -> Option<Part> {
         let (now, mut parts) = (Instant::now(), self.0.lock());
         if !parts.contains_key(&name) && parts.len() >= PARTS_MAX {

@@ -16,7 +16,6 @@ use motherlode_proto::{
 use std::{collections::BTreeSet, time::Instant};
 use tonic::{Code, Status};
 
-/// Limit of named parts; the rest is a number.
 const NAMED_MAX: usize = 5;
 
 pub(crate) async fn banner(visit: &Visit) -> Markup {
@@ -44,7 +43,6 @@ pub(crate) async fn banner(visit: &Visit) -> Markup {
     made
 }
 
-/// Returns a sentence for each stopped part.
 pub(crate) async fn stops(visit: &Visit) -> Vec<Markup> {
     let mut told = vec![];
     match visit.api.ledger().list_switches(ListSwitchesRequest {}).await {
@@ -84,7 +82,6 @@ fn unknown(what: &str, status: &Status) -> Option<Markup> {
     (!matches!(status.code(), Code::Unauthenticated | Code::Unimplemented)).then(read)
 }
 
-/// Describes a switch's part of the service.
 pub(crate) fn part(switch: &Switch) -> String {
     let Switch { operator_id, game, rules_version } = switch;
     let game = [game.as_str(), rules_version.as_str()].join(" ");

@@ -18,18 +18,14 @@ use tonic::Status;
 /// paths, so no other host can set it.
 const COOKIE: &str = "motherlode_console";
 const SECURE_COOKIE: &str = "__Host-motherlode_console";
-/// Paths of [`live`](crate::live) parts.
 const OF_PARTS: &str = "/live/";
-/// Longest form in bytes.
 const FORM_MAX: usize = 16 << 10;
-/// Longest time for a form to arrive.
 const FORM_WAIT: Duration = Duration::from_secs(5);
 
 pub(crate) struct Visit {
     pub(crate) api: Api,
     pub(crate) session: Session,
     pub(crate) path: String,
-    /// Path with the query.
     pub(crate) asked: String,
     pub(crate) query: Fields,
     pub(crate) app: App,
@@ -78,7 +74,6 @@ impl FromRequestParts<App> for Visit {
     }
 }
 
-/// A form sent from a page of the session.
 pub(crate) struct Form {
     pub(crate) visit: Visit,
     pub(crate) fields: Fields,

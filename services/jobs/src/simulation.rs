@@ -32,9 +32,6 @@ pub enum SimulationError {
 }
 
 /// Plays the rounds, or the chunks that start before the stop; `played` counts the rounds of finished chunks.
-///
-/// # Errors
-/// See [`SimulationError`].
 pub fn play(
     game: &'static dyn Game,
     stake: &Stake,

@@ -72,9 +72,6 @@ impl From<ConnectError> for Error {
 }
 
 /// Opens the connections.
-///
-/// # Errors
-/// The target or the credentials are unusable, or the service does not answer.
 pub(crate) async fn connect(options: &Options) -> Result<Vec<Connection>, Error> {
     let mut connections = Vec::with_capacity(options.connections);
     for _ in 0..options.connections {

@@ -48,9 +48,6 @@ pub fn run<'a>(options: &'a Options, progress: &'a dyn Fn(u64)) -> LocalBoxFutur
 }
 
 /// Runs a load test until `interrupted` ends; no rounds start after that, and the report covers those played.
-///
-/// # Errors
-/// As [`run`].
 pub fn run_until<'a>(
     options: &'a Options,
     progress: &'a dyn Fn(u64),

@@ -28,9 +28,6 @@ pub struct Cost {
 
 impl Usage {
     /// Reads a process's usage.
-    ///
-    /// # Errors
-    /// There is no such process, or no /proc.
     pub fn of(pid: u32) -> io::Result<Self> {
         let (mut cpu_ns, mut switches) = (0, 0);
         for task in fs::read_dir(format!("/proc/{pid}/task"))? {

@@ -35,9 +35,6 @@ pub struct Client {
 
 impl Client {
     /// Connects.
-    ///
-    /// # Errors
-    /// As [`Target::connect`].
     pub async fn connect(target: &Target) -> Result<Self, Failure> {
         let connection = target.connect().await?;
         Ok(Self {
@@ -49,9 +46,6 @@ impl Client {
 }
 
 /// Sends a message, and retries it unchanged while the answer is lost or the service is busy.
-///
-/// # Errors
-/// The refusal, or the last attempt's failure.
 pub async fn insist<T: Clone, R, F>(message: &T, mut call: impl FnMut(Request<T>) -> F) -> Result<R, Status>
 where
     F: Future<Output = Result<Response<R>, Status>>,
@@ -99,9 +93,6 @@ pub fn metadata(status: &Status, key: &str) -> String {
 }
 
 /// Returns the state of all partitions of a service's log.
-///
-/// # Errors
-/// The service refuses, or the process does not have all partitions.
 pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<Vec<PartitionStatus>, Failure> {
     let status = ledger.get_log_status(GetLogStatusRequest {}).await;
     let GetLogStatusResponse { partitions, partition_count, .. } =
@@ -153,17 +144,11 @@ fn cause(error: &dyn Error) -> String {
 }
 
 /// Returns a unique request id of 128 random bits.
-///
-/// # Errors
-/// The operating system's random generator fails.
 pub fn request_id() -> Result<String, Failure> {
     Ok(motherlode_proto::convert::play::hex(&random::<16>()?))
 }
 
 /// Returns random bytes of the operating system.
-///
-/// # Errors
-/// The operating system's random generator fails.
 pub fn random<const N: usize>() -> Result<[u8; N], Failure> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)

@@ -51,9 +51,6 @@ impl Target {
     }
 
     /// Reads the credentials.
-    ///
-    /// # Errors
-    /// A file cannot be read.
     pub fn credentials(&self) -> Result<Credentials, Failure> {
         let read = |path: &Path, flag: &str| {
             let step = format!("Name a file that this user may read by {flag}");
@@ -75,9 +72,6 @@ impl Target {
     }
 
     /// Connects.
-    ///
-    /// # Errors
-    /// The target or the credentials are unusable, or the service does not answer; the message states how to start one.
     pub async fn connect(&self) -> Result<Connection, Failure> {
         let connected = connect(&self.url, &self.credentials()?, None).await;
         let connection = connected.map_err(|error| match error {

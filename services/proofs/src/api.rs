@@ -18,7 +18,6 @@ use tonic::{Request, Response, Status};
 
 /// Longest wait for a checkpoint that covers the proof; one is signed per second.
 const WAIT_MAX: Duration = Duration::from_secs(5);
-/// Longest wait for a cosignature.
 const WITNESSES_WAIT_MAX: Duration = Duration::from_millis(1500);
 
 /// The proof service.
@@ -128,7 +127,6 @@ impl ProofApi {
         Ok(wire::GetRoundProofResponse { proof, verifier_key })
     }
 
-    /// Returns a checkpoint that covers a position, cosigned if possible.
     async fn best(&self, partition: &Partition, position: Position) -> Result<Arc<Signed>, Refusal> {
         let last = signed(partition, position).await?;
         let mut published = partition.published();

@@ -38,7 +38,6 @@ pub enum NotWorkedOut {
 /// A record is not a commit, or its round cannot be read.
 pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
     let logged = records.iter().map(|record| decode(&record.bytes)).collect::<Result<Vec<_>, _>>()?;
-    // This program cannot resolve the round.
     let follows = match Follows::of(&logged) {
         Ok(follows) => follows,
         Err(NotWorkedOut::Malformed(malformed)) => return Err(malformed),
@@ -47,7 +46,6 @@ pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
     let entries: BTreeMap<_, _> = records.iter().map(|record| (record.position, hash(&record.bytes))).collect();
     let short = records.iter().map(|record| {
         let before = entries.range(..record.position).next_back().map(|(_, entry)| entry);
-        // Records of older logs can be encoded differently.
         let mut commit = plain(&record.bytes)?;
         let mut is_shorter = false;
         for (field, follows) in steps(&mut commit).flat_map(|step| follows.fields(step, before)) {
@@ -120,9 +118,7 @@ fn steps(commit: &mut Commit) -> impl Iterator<Item = &mut StepResolved> {
 
 /// Fields that follow from records, for revealed draws of rounds that begin in them.
 struct Follows {
-    /// By round and step.
     outcomes: BTreeMap<(u64, u32), Vec<u8>>,
-    /// By draw number.
     seals: BTreeMap<u64, Seal>,
 }
 
@@ -160,7 +156,6 @@ impl Follows {
     }
 }
 
-/// Returns the rounds that begin in one player's records.
 fn rounds(records: &[Logged]) -> Result<Vec<RoundView>, Malformed> {
     let begun = records.iter().flat_map(|logged| &logged.commit.events).filter_map(|event| match event {
         motherlode_books::Event::RoundStarted(started) => Some(started.round),
@@ -180,7 +175,6 @@ mod tests {
     use motherlode_books::Event;
     use std::{fs, path::Path};
 
-    /// Returns records of a player's rounds.
     fn records() -> Vec<Record> {
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/linked.hex");
         let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
@@ -193,7 +187,6 @@ mod tests {
         of_player.map(|(commit, bytes)| Record { position: commit.position, bytes: bytes.into() }).collect()
     }
 
-    /// Counts empty outcomes, seals and hashes of steps.
     fn lacking(bytes: &[u8]) -> [usize; 3] {
         let mut commit = Commit::decode(bytes).unwrap();
         let of = steps(&mut commit).map(|step| {

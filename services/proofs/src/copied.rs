@@ -34,7 +34,6 @@ pub fn shortened(record: &[u8], before: Option<&[u8]>) -> (Vec<u8>, Vec<u32>) {
         text.extend_from_slice(now);
         rest = behind;
         if is_run {
-            // Within `SEARCHED_MAX`.
             copied.extend([since, from, length].map(|number| u32::try_from(number).unwrap_or_default()));
             since = 0;
             room -= length;

@@ -60,18 +60,12 @@ pub struct Files {
 
 impl Files {
     /// Opens the files for writing, creating those that are missing.
-    ///
-    /// # Errors
-    /// They cannot be opened or created.
     pub fn open(folder: &Path) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         Self::of(folder, OpenOptions::new().read(true).write(true).create(true).truncate(false))
     }
 
     /// Opens the files for reading.
-    ///
-    /// # Errors
-    /// They cannot be opened, or are missing.
     pub fn open_unchanged(folder: &Path) -> io::Result<Self> {
         Self::of(folder, OpenOptions::new().read(true))
     }
@@ -106,9 +100,6 @@ impl Files {
     }
 
     /// Replaces the last checkpoint atomically.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub fn keep(&self, checkpoint: &Note) -> io::Result<()> {
         let (path, next) = (Self::checkpoint_file(&self.folder), self.folder.join("checkpoint.next"));
         fs::write(&next, checkpoint.to_string())?;
@@ -116,9 +107,6 @@ impl Files {
     }
 
     /// Renames a damaged checkpoint to `checkpoint.damaged`.
-    ///
-    /// # Errors
-    /// It cannot be renamed.
     pub(crate) fn set_aside(&self) -> io::Result<()> {
         let to = self.folder.join("checkpoint.damaged");
         match fs::symlink_metadata(&to) {
@@ -152,17 +140,11 @@ impl Files {
     }
 
     /// Reads entries from `first` on.
-    ///
-    /// # Errors
-    /// They cannot be read, or are missing.
     pub fn entries(&self, first: u64, count: usize) -> io::Result<Vec<Hash>> {
         self.read(None, first, count)
     }
 
     /// Reads a tile as it is served. The caller checks that the tree has it.
-    ///
-    /// # Errors
-    /// It cannot be read.
     pub fn tile(&self, tile: Tile) -> io::Result<Vec<u8>> {
         let (first, count) = (tile.first(), usize::from(tile.width));
         match tile.level {

@@ -6,10 +6,8 @@ use motherlode_log::{Position, ReadError, genesis, hash, previous_hash};
 use motherlode_tiles::{Checkpoint, Hash, Note, Stored as _, Tree, VerifierKey};
 use std::{io, path::Path, sync::Arc};
 
-/// Limits per read: records and bytes.
 const RECORDS: usize = 4096;
 const BYTES: usize = 1 << 20;
-/// Entries per read when the files are checked.
 const TOGETHER: usize = 4096;
 
 /// The log is not the one that was signed.
@@ -24,7 +22,6 @@ pub struct Contradiction {
     pub what: String,
 }
 
-/// Why a tree does not grow.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GrowError {
     /// Its files cannot be read or written; retried.
@@ -137,7 +134,6 @@ impl Growing {
         Self { expected: Some(checkpoint), ..self }
     }
 
-    /// Restarts the tree, up to a signed checkpoint.
     pub(crate) fn begin_anew(&mut self, expected: Option<Checkpoint>) {
         (self.tree, self.head, self.expected) = (Tree::default(), genesis(self.partition), expected);
     }
@@ -150,7 +146,6 @@ impl Growing {
         &self.head
     }
 
-    /// Whether the tree has reached the signed size.
     pub(crate) fn is_whole(&self) -> bool {
         self.expected.is_none()
     }
@@ -201,7 +196,6 @@ impl Growing {
         (hashes.len() > 1 && hashes.remove(0) == self.head).then_some(hashes)
     }
 
-    /// Reads the next records' hashes from the log.
     fn read(&self, ledger: &Handle, count: usize) -> Result<Vec<Hash>, GrowError> {
         let first = self.tree.size() + 1;
         let records = ledger.records(first, count, BYTES)?;

@@ -16,11 +16,8 @@ use tokio::{
 };
 use tower::service_fn;
 
-/// Longest time for a request's body.
 const READ_MAX: Duration = Duration::from_secs(5);
-/// Limit of a request's body in bytes.
 const BODY_MAX: usize = 64 << 10;
-/// Longest wait for an answer.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
 pub(crate) fn answer(status: StatusCode, media_type: &'static str, content: impl Into<Bytes>) -> Response<Full<Bytes>> {
@@ -30,12 +27,10 @@ pub(crate) fn answer(status: StatusCode, media_type: &'static str, content: impl
     answer
 }
 
-/// Returns a response with a line of text.
 pub(crate) fn plain(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
     answer(status, "text/plain; charset=utf-8", format!("{text}\n"))
 }
 
-/// Answers requests by method, path and body until the stop.
 pub(crate) async fn serve<A>(listener: TcpListener, admission: Admission, stop: Stop, answerer: A)
 where
     A: Fn(Method, String, Bytes) -> Response<Full<Bytes>> + Send + Sync + 'static,
@@ -64,9 +59,6 @@ where
 }
 
 /// Sends a body to an `http://` address, and returns the answer's status and text.
-///
-/// # Errors
-/// No answer in time, or an answer that is too long.
 pub(crate) async fn post(url: &str, body: String) -> io::Result<(StatusCode, String)> {
     let asked = async {
         let uri: Uri = url.parse().map_err(io::Error::other)?;

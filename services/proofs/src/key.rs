@@ -50,9 +50,6 @@ pub fn origin(name: &str, partition: u32) -> String {
 }
 
 /// Returns the key of a partition's log, from that of another partition or of the bare name.
-///
-/// # Errors
-/// The name is not valid for a key.
 pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Malformed> {
     let name = key.name();
     let bare =

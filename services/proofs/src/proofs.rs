@@ -23,9 +23,7 @@ use std::{
 };
 use tokio::{sync::watch, time::sleep};
 
-/// Shortest interval of checkpoints.
 const EVERY: Duration = Duration::from_secs(1);
-/// Limit of cosignatures per checkpoint.
 const COSIGNATURES_MAX: usize = 32;
 
 /// Why a service cannot start with its proofs.
@@ -75,12 +73,9 @@ pub(crate) struct Signed {
     pub(crate) note: Note,
 }
 
-/// Published state of a partition's tree.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Published {
-    /// Last checkpoint.
     pub(crate) last: Option<Arc<Signed>>,
-    /// Last cosigned checkpoint, with the cosignatures.
     pub(crate) cosigned: Option<Arc<Signed>>,
     /// Why signing has ended.
     pub(crate) failed: Option<Arc<str>>,
@@ -331,7 +326,6 @@ impl Partition {
         self.growing.lock().size() < end
     }
 
-    /// Grows the tree to a position and signs, on a separate thread.
     async fn grow(self: &Arc<Self>, to: Position) -> Result<(), GrowError> {
         let partition = Arc::clone(self);
         apart("proofs", move || partition.grow_now(to)).await?
@@ -383,7 +377,6 @@ impl Partition {
         self.published.send_modify(|published| published.failed = Some(why));
     }
 
-    /// Adds a cosignature to a checkpoint.
     pub(crate) fn cosigned(&self, of: &Signed, signature: Signature) {
         self.published.send_if_modified(|published| {
             let newest = published.cosigned.as_ref().filter(|newest| newest.checkpoint.size >= of.checkpoint.size);

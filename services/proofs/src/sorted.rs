@@ -15,19 +15,16 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Entries per run.
 const RUN: u64 = 1 << 16;
 /// Bytes per item: the first 8 of the hash, and its place.
 const ITEM: usize = 10;
 /// Distance from the expected place that is searched first: six standard deviations.
 const AROUND: usize = 768;
-/// Entries per read of a linear search.
 const TOGETHER: u64 = 4096;
 
 #[derive(Debug)]
 pub(crate) struct Sorted {
     file: File,
-    /// Runs written so far.
     runs: AtomicU64,
 }
 
@@ -60,7 +57,6 @@ impl Sorted {
         Ok(())
     }
 
-    /// Discards all runs, because the entries have changed.
     pub(crate) fn begin_anew(&self) {
         self.runs.store(0, Ordering::Release);
     }

@@ -9,7 +9,6 @@ use motherlode_ledger::{Handle, Held};
 use motherlode_log::{Position, ReadError, hash, previous_hash};
 use motherlode_tiles::{Checkpoint, Hash, Note, inclusion, is_included, leaf};
 
-/// Limits per read: records and bytes.
 const RECORDS: usize = 4096;
 const BYTES: usize = 1 << 20;
 
@@ -68,7 +67,6 @@ fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) ->
         let records = match ledger.records(at + 1, left, BYTES) {
             Ok(records) if !records.is_empty() => records,
             Ok(_) => return Err(contradiction(at + 1, "there is no record".into())),
-            // These errors do not contradict the checkpoint.
             Err(error @ (ReadError::Io(_) | ReadError::Archived { .. })) => return Err(error.into()),
             Err(error) => {
                 return Err(contradiction(

@@ -51,7 +51,6 @@ fn found(proofs: &Proofs, path: &str) -> Option<Response<Full<Bytes>>> {
     }
 }
 
-/// Returns the last checkpoint, with its cosignatures if it has any.
 fn newest(partition: &Partition) -> Option<Arc<Signed>> {
     let published = partition.published();
     let published = published.borrow();

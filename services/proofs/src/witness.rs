@@ -49,7 +49,6 @@ pub enum WitnessError {
 /// Witness of some logs.
 pub struct Witness {
     key: SignerKey,
-    /// Keys of the logs, with their last checkpoints.
     logs: Vec<Log>,
     folder: PathBuf,
 }
@@ -62,9 +61,6 @@ struct Log {
 
 impl Witness {
     /// Opens a witness of the logs with these keys; its state is in the folder.
-    ///
-    /// # Errors
-    /// [`WitnessError`].
     pub fn open(key: SignerKey, logs: Vec<VerifierKey>, folder: PathBuf) -> Result<Self, WitnessError> {
         fs::create_dir_all(&folder).map_err(|source| WitnessError::Folder { folder: folder.clone(), source })?;
         let witness = Self { key, logs: vec![], folder };
@@ -96,7 +92,6 @@ impl Witness {
         Ok(Some((Seen { size: checkpoint.size, root: checkpoint.root }, note)))
     }
 
-    /// Stores a checkpoint durably.
     fn keep(&self, origin: &str, note: &Note) -> io::Result<()> {
         let (path, next) = (self.file(origin), self.file(&format!("{origin} next")));
         let mut file = File::create(&next)?;

@@ -12,9 +12,7 @@ use opentelemetry::{KeyValue, global};
 use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
 use tokio::time::{sleep, timeout};
 
-/// Wait before a retry.
 const PAUSE: Duration = Duration::from_secs(5);
-/// Shortest interval of requests to a witness.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Longest wait for the witnesses at a start, all in parallel.
@@ -32,9 +30,6 @@ struct Witness {
 
 impl Witnesses {
     /// Returns the configured witnesses.
-    ///
-    /// # Errors
-    /// [`ProofsError::Witness`] for an invalid one.
     pub fn of(config: &Config) -> Result<Self, ProofsError> {
         let of = |witness: &motherlode_runtime::config::Witness| {
             let fault = |fault: String| ProofsError::Witness { url: witness.url.clone(), fault };
@@ -81,7 +76,6 @@ impl Witnesses {
 }
 
 impl Witness {
-    /// Returns the size of a partition's last cosigned tree.
     async fn size(&self, partition: &Arc<Partition>) -> Option<(u32, u64)> {
         let checkpoint = partition.published().borrow().last.as_ref()?.note.clone();
         let request = AddCheckpoint { old: 0, path: vec![], checkpoint };

@@ -1,28 +1,21 @@
 //! Bounds of the deviation of a sound game's return from its mathematics (PL-23).
 //!
-//! A row sums independent rounds with weights `w`, the amounts staked; its effective number of rounds is `(sum w)^2 /
-//! sum w^2`. The band holds for all looks together: a sound row ever leaves it with a chance of at most
-//! [`FALSE_ALARM`].
+//! A row sums independent rounds with weights `w`, the amounts staked. A sound row ever leaves its band with a chance
+//! of at most [`FALSE_ALARM`], for all looks together, any number of rounds and any tail:
 //!
-//! Slots have rare high wins, so a normal band is wrong for few rounds, and one that allows the highest win shows
-//! nothing. The two sides are bounded for any number of rounds and any tail:
-//!
-//! * **Too high**: each win counts up to a cap that rises with the number of rounds. Freedman's inequality bounds the
-//!   sum of capped wins (Freedman 1975, Theorem 1.6).
+//! * **Too high**: each win counts up to a cap that rises with the number of rounds, and Freedman's inequality bounds
+//!   their sum (Freedman 1975, Theorem 1.6).
 //! * **Too low**: wins are not negative, so their sum has a lower tail like a normal one's with the second moment as
 //!   its variance (Maurer 2003).
 //!
 //! Stakes may depend on earlier wins. Variances are summed as `w^2 sigma^2`; the bound for a sum below `1.25^k` holds
-//! for all looks with such a sum together, and the chances of all `k` add up to the stated one. Floating point is
-//! accurate enough for statistics.
+//! for all looks with such a sum together, and the chances of all `k` add up to the stated one.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Chance that a sound row ever leaves its band.
 pub(crate) const FALSE_ALARM: f64 = 1e-4;
 
-/// Growth of the sum of variances between two bounds.
 const GROWTH: f64 = 1.25;
 /// Ratio of the cap to `s / z`. The cap's term `cap z^2 / 6` is then a quarter of `z s`.
 const CAP: f64 = 1.5;
@@ -31,7 +24,6 @@ const CAP: f64 = 1.5;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Theory {
     pub(crate) rtp: f64,
-    /// Return while nothing has been collected or unlocked.
     pub(crate) rtp_least: f64,
     /// Upper bound of a round's standard deviation.
     pub(crate) std_dev: f64,
@@ -40,7 +32,6 @@ pub(crate) struct Theory {
 /// Wins at one stake by their size in bets: class `c` has wins from `2^c` to below `2^(c + 1)`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Wins {
-    /// All rounds, including those without a win.
     pub(crate) rounds: u64,
     classes: BTreeMap<i32, (u64, f64)>,
 }
@@ -79,10 +70,8 @@ impl Wins {
     }
 }
 
-/// Rounds of one stake within a row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part<'a> {
-    /// Weight of each round.
     pub(crate) weight: f64,
     pub(crate) wins: &'a Wins,
     pub(crate) theory: Theory,
@@ -92,13 +81,10 @@ pub(crate) struct Part<'a> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Verdict {
     pub(crate) rtp: f64,
-    /// Return by the mathematics.
     pub(crate) theoretical_rtp: f64,
-    /// `(sum w)^2 / sum w^2`.
     pub(crate) effective_rounds: f64,
     /// Allowed excess, with each win counted up to the cap.
     pub(crate) above: f64,
-    /// Allowed shortfall.
     pub(crate) below: f64,
     pub(crate) out_of_band: bool,
 }
@@ -109,7 +95,6 @@ pub(crate) fn verdict(parts: &[Part<'_>], owed: f64) -> Verdict {
     verdict_at(parts, owed, FALSE_ALARM)
 }
 
-/// Compares with another chance of a false alarm.
 #[allow(clippy::cast_precision_loss, reason = "statistics")]
 fn verdict_at(parts: &[Part<'_>], owed: f64, false_alarm: f64) -> Verdict {
     let sum = |of: &dyn Fn(&Part<'_>) -> f64| parts.iter().map(|part| part.wins.rounds as f64 * of(part)).sum::<f64>();

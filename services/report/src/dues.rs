@@ -11,13 +11,11 @@ use motherlode_ledger::{FetchError, Handle, rounds};
 use motherlode_proto::convert::record::Logged;
 use std::collections::BTreeMap;
 
-/// Limit of commits read for this per page.
 const COMMITS_MAX: usize = 4_096;
 
 /// Whether the credits due after a commit are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Known {
-    /// The credits are known.
     Yes,
     /// Unknown: the last paid credit is more than [`COMMITS_MAX`] of the player's commits back.
     No,
@@ -42,9 +40,6 @@ impl Default for Dues {
 impl Dues {
     /// Adds the credits due, if known, to the balances of a commit's transactions. After the first call for a player,
     /// it must get all earlier commits of the player in turn.
-    ///
-    /// # Errors
-    /// The log or the index cannot be read.
     pub(crate) fn add(
         &mut self,
         ledger: &Handle,
@@ -114,7 +109,6 @@ impl Dues {
     }
 }
 
-/// Returns the last credit paid by a commit: request id of its source, and currency.
 fn last_paid(logged: &Logged) -> Option<(SmolStr, Currency)> {
     logged.commit.events.iter().rev().find_map(|event| match event {
         Event::CreditPaid { request_id, currency, .. } => Some((request_id.clone(), *currency)),

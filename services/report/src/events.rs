@@ -1,7 +1,5 @@
-//! A partition's significant events: the latest in memory, earlier ones in [files](files::EventFiles).
-//!
-//! Memory: about 300 bytes for each of the latest [`LATEST_MAX`] events, and 48 bytes per [`STRETCH`] of all events, so
-//! that a page reads only stretches that it needs.
+//! A partition's significant events: the latest [`LATEST_MAX`] in memory, about 300 bytes each, earlier ones in
+//! [files](files::EventFiles). A summary per [`STRETCH`] lets a page skip stretches.
 
 pub(crate) mod files;
 
@@ -19,12 +17,9 @@ const OPERATOR_BITS: u8 = 64;
 /// All events of a partition in log order, numbered from 0.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Events {
-    /// Number by kind.
     counts: BTreeMap<i32, u64>,
     stretches: Arc<Vec<Stretch>>,
-    /// Number of oldest events, which are in files.
     away: Away,
-    /// Later events, in memory.
     #[serde(with = "crate::kept::messages")]
     latest: Vec<Arc<SignificantEvent>>,
     #[serde(skip)]
@@ -34,10 +29,8 @@ pub(crate) struct Events {
     patience: usize,
 }
 
-/// Summary of [`STRETCH`] events, to skip stretches without matching events.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Stretch {
-    /// Log position of the first event.
     first: u64,
     /// Time of the first event, Unix seconds.
     since: i64,
@@ -63,13 +56,10 @@ pub(crate) fn order(event: &SignificantEvent) -> Order {
     (time.seconds, time.nanos, name(event))
 }
 
-/// Filter of events.
 pub(crate) struct Filter {
     /// Operator whose events are visible, with those that concern all; `None` for all operators.
     pub(crate) own: Option<String>,
-    /// Empty for all.
     pub(crate) kinds: Vec<i32>,
-    /// Only events before this one.
     pub(crate) before: Option<Order>,
 }
 
@@ -80,7 +70,6 @@ impl Filter {
             && (self.kinds.is_empty() || self.kinds.contains(&event.kind))
     }
 
-    /// Whether a stretch can have a matching event.
     fn reaches(&self, stretch: &Stretch) -> bool {
         let whose = self.own.as_deref().is_none_or(|own| stretch.of_all || stretch.operators & bit_of(own) != 0);
         let before = self.before.is_none_or(|(seconds, ..)| stretch.since <= seconds);
@@ -149,7 +138,6 @@ impl Events {
         begun.saturating_sub(1) as u64 * STRETCH
     }
 
-    /// Returns a snapshot, which can be read without a lock.
     pub(crate) fn look(&self) -> Look {
         let Self { stretches, away, latest, files, .. } = self;
         Look { stretches: Arc::clone(stretches), away: away.count, latest: latest.clone(), files: files.clone() }
@@ -177,7 +165,6 @@ impl Events {
         self.patience = self.latest.len();
     }
 
-    /// Removes events from memory that are now in files.
     pub(crate) fn put_away(&mut self, away: Away, files: EventReader) {
         let count = usize::try_from(away.count.saturating_sub(self.away.count)).unwrap_or(usize::MAX);
         self.latest.drain(..count.min(self.latest.len()));
@@ -187,7 +174,6 @@ impl Events {
     }
 }
 
-/// Snapshot of a partition's events.
 pub(crate) struct Look {
     stretches: Arc<Vec<Stretch>>,
     away: u64,
@@ -213,7 +199,6 @@ impl Look {
 
     pub(crate) fn named(&self, wanted: Name) -> Result<Option<Arc<SignificantEvent>>, Unreadable> {
         let (_, position, _) = wanted;
-        // The events of a commit can span several stretches.
         let end = self.stretches.partition_point(|stretch| stretch.first <= position);
         let begin = self.stretches.partition_point(|stretch| stretch.first < position).saturating_sub(1);
         for at in begin..end {

@@ -7,7 +7,6 @@ use crate::shown::{Outcome, Spin};
 use motherlode_proto::report::v1 as wire;
 use motherlode_slots::{FEATURES_MAX as MAX, Feature, Game, Par, Sign, par::Exact};
 
-/// Whether a window shows a feature.
 fn shows(sign: Sign, spin: &Spin) -> bool {
     match sign {
         Sign::Bonus => spin.bonus,
@@ -25,7 +24,6 @@ pub(crate) fn seen(game: &dyn Game, first: &Outcome) -> u16 {
     bits.fold(0, |seen, (at, _)| seen | 1 << at)
 }
 
-/// Returns the long-run chances of a game's features, in order.
 pub(crate) fn chances(game: &dyn Game, par: &Par, float: impl Fn(&Exact) -> f64) -> [f64; MAX] {
     let mut chances = [0.0; MAX];
     for (figure, feature) in chances.iter_mut().zip(game.features()) {
@@ -34,7 +32,6 @@ pub(crate) fn chances(game: &dyn Game, par: &Par, float: impl Fn(&Exact) -> f64)
     chances
 }
 
-/// Returns the chances for a player in a state.
 pub(crate) fn in_state(
     game: &dyn Game,
     mut chances: [f64; MAX],

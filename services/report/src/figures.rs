@@ -19,7 +19,6 @@ pub(crate) struct Figures {
     pub(crate) pool_operators: PoolOperators,
     statement: Statement,
     pub(crate) revenue: Revenue,
-    /// First position of each day with a commit.
     days: BTreeMap<i64, u64>,
     /// Rounds still open after the commit of their bet.
     open: BTreeMap<(StreamId, u64), OpenRound<'static>>,
@@ -39,7 +38,6 @@ impl Figures {
         }
     }
 
-    /// Sets the thresholds, which are not kept with the figures.
     pub(crate) fn with(self, config: &Report) -> Self {
         Self { significant: self.significant.with(config), ..self }
     }

@@ -36,9 +36,7 @@ const KEEP_EVERY: u64 = 200_000;
 const BATCH: usize = 512;
 /// Wait for more durable commits, unless a call is waiting.
 const GATHER_FOR: Duration = Duration::from_millis(10);
-/// Wait after a failed read.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Longest wait of a call for the follower to reach the log's end.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Follows the logs of all partitions; clones share the figures.
@@ -46,7 +44,6 @@ const WAIT_MAX: Duration = Duration::from_secs(5);
 pub struct Follower {
     ledgers: Ledgers,
     partitions: Arc<[Partition]>,
-    /// Notified when commits were folded.
     grown: Arc<watch::Sender<()>>,
 }
 
@@ -56,13 +53,10 @@ struct Partition {
     past: u64,
     figures: RwLock<Figures>,
     position: watch::Sender<u64>,
-    /// A call waits for the current end of the log.
     wanted: Notify,
     config: Report,
     file: PathBuf,
-    /// Position of the kept figures.
     kept: AtomicU64,
-    /// Earlier significant events.
     events: Mutex<EventFiles>,
 }
 
@@ -136,7 +130,6 @@ impl Follower {
         }
     }
 
-    /// Moves significant events to files on a separate thread if there are many in memory.
     async fn put_away(&self, at: usize) {
         if !self.partitions[at].figures.read().significant.events.are_many() {
             return;
@@ -147,7 +140,6 @@ impl Follower {
         }
     }
 
-    /// Keeps a partition's figures, on a separate thread, after this many commits.
     async fn keep(&self, at: usize, commits: u64) {
         let partition = &self.partitions[at];
         if *partition.position.borrow() < partition.kept.load(Ordering::Relaxed).saturating_add(commits) {
@@ -213,7 +205,6 @@ impl Follower {
         if caught_up.contains(&false) { Err(behind()) } else { Ok(()) }
     }
 
-    /// Reads the current figures with their position in the home partition.
     pub(crate) fn now<T>(&self, read: impl FnOnce(&[&Figures], u64) -> T) -> T {
         let figures: Vec<_> = self.partitions.iter().map(|partition| partition.figures.read()).collect();
         // The position is set after the figures, so the lock keeps both consistent.
@@ -234,7 +225,6 @@ impl Partition {
         let kept =
             kept.and_then(|(position, mut figures)| figures.read_events(&mut files).then_some((position, figures)));
         let (position, figures) = kept.unwrap_or_else(|| {
-            // These files belong to other figures.
             if let Err(error) = files.delete() {
                 tracing::warn!(%error, "the files of significant events cannot be made anew");
             }
@@ -288,7 +278,6 @@ impl Partition {
                 return Ok(());
             }
             self.fold(&commits, grown)?;
-            // Yields to other tasks.
             tokio::task::yield_now().await;
         }
     }
@@ -317,7 +306,6 @@ impl Partition {
         Ok(())
     }
 
-    /// Waits for the current end of the log; false if the follower has ended.
     async fn caught_up(&self) -> bool {
         let wanted = self.ledger.durable();
         self.wanted.notify_one();

@@ -18,9 +18,7 @@ use sha2::{Digest, Sha256};
 use std::{sync::Arc, thread, time::Duration};
 use tokio::task::spawn_blocking;
 
-/// Milliseconds between checks.
 const EVERY_MS: i64 = 24 * 3_600_000;
-/// Interval at which the clock is compared.
 const LOOK: Duration = Duration::from_secs(10);
 
 /// Identity of the program at its start.
@@ -238,9 +236,6 @@ fn books(ledger: &Handle) -> Vec<String> {
 }
 
 /// Records a finding as a significant event (PL-22), at most once per hour. Returns whether it was recorded now.
-///
-/// # Errors
-/// As for any proposal.
 pub async fn log(ledger: &Handle, check: &str, finding: &str) -> Result<bool, AppendError> {
     let before = ledger.durable();
     let hour = ledger.now_ms().div_euclid(3_600_000);

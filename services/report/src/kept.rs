@@ -1,8 +1,6 @@
-//! Kept figures: the follower's figures at a position, so that a start decodes only later commits.
-//!
-//! A file can be missing, stale or damaged, since all content follows from the log. It is used if its digest is right,
-//! it has this [version](FIGURES_VERSION) and these thresholds, and the log's record at its position has its hash.
-//! Otherwise the log is folded from its beginning.
+//! Kept figures: the follower's figures at a position, so that a start decodes only later commits. They are used if the
+//! file is intact and has this [version](FIGURES_VERSION), these thresholds and this log's hash at its position;
+//! otherwise the log is folded again.
 //!
 //! Format: [`MAGIC`], the SHA-256 of the rest, a [`Header`] and the figures in [postcard's wire
 //! format](https://postcard.jamesmunns.com/wire-format).
@@ -38,7 +36,6 @@ struct Header {
     hash: Hash,
 }
 
-/// Why kept figures are not used.
 #[derive(Debug, thiserror::Error)]
 enum Unusable {
     #[error(transparent)]
@@ -51,7 +48,6 @@ enum Unusable {
     Other,
 }
 
-/// Returns the kept figures of a log with their position, if usable.
 pub(crate) fn read(file: &Path, ledger: &Handle, config: &Report) -> Option<(Position, Figures)> {
     match read_of(file, ledger, config) {
         Ok(kept) => Some(kept),
@@ -116,7 +112,6 @@ fn record_hash(ledger: &Handle, position: Position) -> Result<Option<Hash>, Read
     Ok(records.first().filter(|record| record.position == position).map(|record| motherlode_log::hash(&record.bytes)))
 }
 
-/// Serialization of protobuf messages as their bytes.
 pub(crate) mod messages {
     use prost::Message;
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};

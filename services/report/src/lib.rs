@@ -1,11 +1,9 @@
 //! Reports: significant events, returns against theory, statements of pools, transactions, revenue, and the program's
 //! identity (PL-22, 23, 24, 29, 34).
 //!
-//! A [`Follower`] folds all figures from the log into memory. A start begins at the last [kept] figures; until it
-//! reaches the log's end, calls wait a bounded time and then fail with REPORT_BEHIND.
-//!
-//! Cost: one decoding of each commit, and of at most 200,000 more at a start; 0.2 bytes of memory per significant
-//! event, and a few hundred bytes per game and bet and per pool and day.
+//! A [`Follower`] folds all figures from the log into memory, beginning at the last [kept] ones. Until it reaches the
+//! log's end, calls wait a bounded time and then fail with REPORT_BEHIND. A start decodes at most 200,000 commits
+//! again.
 
 mod band;
 mod dues;

@@ -7,20 +7,15 @@ use prost::Message;
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, mem};
 
-/// State of an open round.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct OpenRound<'a> {
     pub(crate) started: Cow<'a, RoundStarted>,
-    /// Win before any gamble.
     pub(crate) win: i64,
     /// Part of the win from features that are collected over several rounds.
     pub(crate) collected: i64,
-    /// Whether a new player received a gift.
     pub(crate) gift: bool,
-    /// Whether the game has features collected over several rounds.
     collects: bool,
     in_free_spins: bool,
-    /// Whether the first step was added.
     spun: bool,
     /// Features of the round, as bits in the order of [`slots::Game::features`].
     pub(crate) features: u16,
@@ -33,7 +28,6 @@ impl<'a> OpenRound<'a> {
         Self { started, win: 0, collected: 0, gift: false, collects, in_free_spins: false, spun: false, features: 0 }
     }
 
-    /// Adds a step that is not a gamble.
     pub(crate) fn step(&mut self, step: &StepResolved) {
         let won_before = mem::replace(&mut self.win, step.win.0);
         let first = !mem::replace(&mut self.spun, true);

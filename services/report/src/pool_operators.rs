@@ -11,9 +11,7 @@ use std::collections::BTreeMap;
 /// Figures of a partition: contributions of its bets, and at home also awards and returns.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PoolOperators {
-    /// By pool, day and operator.
     rows: BTreeMap<(SmolStr, i64, SmolStr), Part>,
-    /// Operators of incidents, by pool and name.
     incidents: BTreeMap<(SmolStr, SmolStr), SmolStr>,
 }
 
@@ -81,7 +79,6 @@ pub(crate) fn of_day<'a>(
     day: i64,
     seeds: i128,
 ) -> Vec<wire::PoolOperator> {
-    // Of the day, and up to it.
     let mut parts = BTreeMap::<&SmolStr, (Part, Part)>::new();
     let first = (SmolStr::new(pool), i64::MIN, SmolStr::default());
     let end = (SmolStr::new(pool), day.saturating_add(1), SmolStr::default());

@@ -14,7 +14,6 @@ pub(crate) struct Pools(BTreeMap<String, Pool>);
 #[derive(Default, Serialize, Deserialize)]
 struct Pool {
     now: Meters,
-    /// Position of the stream's last commit.
     position: u64,
     /// Meters at the end of each day with a change, by days since 1970.
     days: BTreeMap<i64, Meters>,
@@ -22,7 +21,6 @@ struct Pool {
     hits: BTreeMap<i64, Vec<wire::PoolHit>>,
 }
 
-/// Figures in 1e-9 EUR.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Meters {
     contributions: i128,

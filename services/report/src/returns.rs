@@ -1,14 +1,11 @@
-//! Live returns of games, compared with their mathematics (PL-23).
+//! Live returns of games, compared with their mathematics (PL-23); [`crate::band`] has the bounds.
 //!
-//! A level is a game's version at one stake in one currency, counted per operator: its rounds have one distribution,
-//! with known mean and standard deviation. Levels are summed twice per version and currency: weighted by stake, and
-//! unweighted, so that a high stake does not hide low ones. [`crate::band`] has the bounds.
+//! A level is a game's version at one stake in one currency, counted per operator. Levels are summed twice: weighted by
+//! stake, and unweighted, so that a high stake does not hide low ones. Features collected over several rounds
+//! (crystals, Potions) are won at other stakes than they are paid for, so levels and unweighted sums leave them out.
 //!
-//! Features collected over several rounds (crystals, Potions) are won in one round and paid for by others at other
-//! stakes. Levels and unweighted sums are therefore compared without them, sums by stake with them.
-//!
-//! The expected return is that in cash at the played currency and coin value (DM-19): the exact return in coins, plus
-//! the effect of rounding wins to minor units.
+//! The expected return is that in cash (DM-19): the exact return in coins, plus the effect of rounding wins to minor
+//! units.
 
 use crate::{
     band::{self, Part, Theory, Verdict, Wins},
@@ -34,15 +31,11 @@ use std::{
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Returns(BTreeMap<Level, BTreeMap<SmolStr, Tally>>);
 
-/// Requested returns.
 pub(crate) struct Wanted {
-    /// Game; empty for all.
     pub(crate) game: String,
     /// Operator; `None` for the sum of all.
     pub(crate) operator: Option<String>,
-    /// Only rows outside their band.
     pub(crate) out_of_band_only: bool,
-    /// With the days of each level.
     pub(crate) days: bool,
 }
 
@@ -60,31 +53,24 @@ struct Level {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Tally {
     bet: i64,
-    /// Wins in minor units.
     wins: i128,
     /// Wins in bets.
     all: Wins,
     /// Wins in bets, without features collected over several rounds.
     own: Wins,
-    /// New players who received a gift.
     gifts: u64,
-    /// Rounds with each of the game's features.
     features: [u64; FEATURES_MAX],
-    /// Rounds by their player's state.
     states: BTreeMap<u16, u64>,
     days: LevelDays,
 }
 
-/// Exact mathematics of a level.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     all: Theory,
     own: Theory,
-    /// Worth of a gift in bets.
     gift: f64,
     /// Upper bound of the rounding effect of features collected at several coin values.
     mixed: f64,
-    /// Long-run chances of the game's features.
     chances: [f64; FEATURES_MAX],
 }
 
@@ -94,7 +80,6 @@ pub(crate) struct Found {
 }
 
 impl Returns {
-    /// Sums the returns of all partitions.
     pub(crate) fn of_all<'a>(partitions: impl Iterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         for (level, tallies) in partitions.flat_map(|returns| &returns.0) {
@@ -139,7 +124,6 @@ impl Returns {
         self.0.entry(level).or_default().entry(operator.into()).or_default()
     }
 
-    /// Returns the number of rounds by game.
     pub(crate) fn rounds(&self) -> Vec<(String, u64)> {
         let mut rounds = BTreeMap::new();
         for (level, tallies) in &self.0 {
@@ -175,7 +159,6 @@ impl Returns {
     }
 }
 
-/// A level with its rounds, and its mathematics if this program has the version.
 type Counted<'a> = (&'a Level, Tally, Option<Known>);
 
 /// Sums a version's levels in a currency; `None` without its mathematics.
@@ -321,7 +304,6 @@ fn known(game: &dyn Game, level: &Level) -> Option<Known> {
 }
 
 impl Tally {
-    /// Adds rounds with the same bet.
     fn merge(&mut self, other: &Self) {
         self.bet = other.bet;
         self.wins += other.wins;

@@ -6,14 +6,9 @@ use motherlode_ledger::fields;
 use motherlode_proto::report::v1 as wire;
 use motherlode_runtime::{Caller, Refusal};
 
-/// Default rows per page.
 const PAGE_SIZE: usize = 100;
 const PAGE_SIZE_MAX: usize = 500;
 
-/// Returns a page of revenue.
-///
-/// # Errors
-/// An invalid field; REPORT_BEHIND, READS_BUSY.
 pub(crate) async fn list(
     follower: &Follower,
     caller: &Caller,
@@ -40,7 +35,6 @@ pub(crate) async fn list(
         let wanted = |(key, _): &(&RevenueKey, &RevenueSums)| {
             operator.as_ref().is_none_or(|operator| key.operator == *operator) && (game.is_empty() || key.game == game)
         };
-        // A page of the sum needs at most this many rows of each partition.
         let mut sum = Revenue::default();
         for figures in partitions {
             let rows = figures.revenue.of_days(from, to, after.as_ref()).filter(wanted).take(size + 1);
@@ -64,7 +58,6 @@ pub(crate) fn page_size(asked: i32, usual: usize, max: usize) -> Result<usize, R
     }
 }
 
-/// Parses a day; `None` if empty.
 pub(crate) fn day(field: &str, text: &str) -> Result<Option<i64>, Refusal> {
     match text {
         "" => Ok(None),
@@ -72,7 +65,6 @@ pub(crate) fn day(field: &str, text: &str) -> Result<Option<i64>, Refusal> {
     }
 }
 
-/// Returns the page token of a row.
 fn token(key: &RevenueKey) -> String {
     format!("{}/{}/{}/{}", date::text(key.day), key.operator, key.game, key.currency)
 }

@@ -24,7 +24,6 @@ use motherlode_runtime::{Caller, Reason, Refusal, Stop};
 use std::{cmp::Reverse, collections::VecDeque, iter, pin::Pin, sync::Arc};
 use tonic::{Request, Response, Status};
 
-/// Default events per page.
 const PAGE_SIZE: usize = 50;
 const PAGE_SIZE_MAX: usize = 500;
 
@@ -126,7 +125,6 @@ fn looks(partitions: &[&Figures]) -> Vec<Look> {
     partitions.iter().map(|figures| figures.significant.events.look()).collect()
 }
 
-/// Returns up to `most` matching events before the last page's end, the latest first.
 fn page(looks: &[Look], filter: Filter, last: Option<Name>, most: usize) -> Result<Vec<SignificantEvent>, Refusal> {
     let before = match last {
         None => None,
@@ -160,32 +158,26 @@ fn page_token(event: &SignificantEvent) -> String {
     }
 }
 
-/// Parses the event of a page token.
 fn named(partition: u64, position: u64, number: u64) -> Result<Name, Refusal> {
     let small = |number| u32::try_from(number).map_err(|_| fields::page_token_unknown());
     Ok((small(partition)?, position, small(number)?))
 }
 
-/// A stream of significant events.
 struct Watch {
     caller: Caller,
     follower: Follower,
     stop: Stop,
     watched: Vec<Watched>,
-    /// Events to send.
     found: VecDeque<Arc<SignificantEvent>>,
 }
 
-/// Progress in a partition's events.
 struct Watched {
     /// Log position after which the events begin.
     after: u64,
-    /// Number of the next event; `None` at first.
     next: Option<u64>,
 }
 
 impl Watched {
-    /// Queues the caller's events.
     fn take(&mut self, caller: &Caller, events: &[Arc<SignificantEvent>], found: &mut VecDeque<Arc<SignificantEvent>>) {
         let wanted = events.iter().filter(|event| event.position > self.after && is_for(caller.own(), event));
         found.extend(wanted.cloned());

@@ -29,7 +29,6 @@ pub(crate) struct Spin {
 }
 
 impl Spin {
-    /// Returns the kind as in games; `None` for an unknown one.
     pub(crate) fn slots_kind(&self) -> Option<slots::SpinKind> {
         Some(match SpinKind::try_from(self.kind).ok()? {
             SpinKind::Unspecified => return None,

@@ -14,10 +14,8 @@ use motherlode_runtime::config::{PLATFORM, Report};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// EUR in billionths.
 const EUR: i128 = 1_000_000_000;
 
-/// Upper bound of kind numbers.
 const KINDS_END: i32 = 128;
 
 /// Significant events so far, and the state needed for the next one's `before`.
@@ -32,7 +30,6 @@ pub(crate) struct Significant {
     set_aside: BTreeSet<(u32, u64)>,
 }
 
-/// Content of a significant event, without place and time.
 struct Content {
     kind: Kind,
     subject: String,

@@ -1,7 +1,5 @@
-//! Transactions of an operator or a player, in pages, the latest first (PL-34).
-//!
-//! A player's commits are linked to their predecessors; an operator's are found in the log, skipping other streams
-//! undecoded. A call reads a bounded stretch on a separate thread.
+//! Transactions of an operator or a player, in pages, the latest first (PL-34). A call reads a bounded stretch of the
+//! log, or of the player's linked commits.
 
 use crate::{
     dues::{Dues, Known},
@@ -22,7 +20,6 @@ use motherlode_proto::{
 use motherlode_runtime::{Caller, Refusal};
 use std::collections::VecDeque;
 
-/// Default transactions per page.
 const PAGE_SIZE: usize = 100;
 /// Limit per page; a commit's transactions are not split.
 const PAGE_SIZE_MAX: usize = 500;
@@ -100,7 +97,6 @@ pub(crate) async fn list(
     Ok(wire::ListTransactionsResponse { transactions: page.found, next_page_token })
 }
 
-/// Returns the position ranges of the partitions that can have the page.
 async fn stretches(
     follower: &Follower,
     day: Option<i64>,
@@ -180,7 +176,6 @@ fn of_operator(mut left: VecDeque<(Handle, u64, u64)>, wanted: &Wanted) -> Resul
     Ok(page)
 }
 
-/// Returns the operator's commits in a range.
 fn own(ledger: &Handle, from: u64, to: u64, wanted: &Wanted) -> Result<Vec<Logged>, FetchError> {
     let (mut found, mut next) = (vec![], from);
     while next <= to {

@@ -68,7 +68,6 @@ fn within_us(calls: &[u64; CLASSES], hundredths: u64) -> u64 {
     found.map_or(0, bound_us)
 }
 
-/// Counters at a moment.
 #[derive(Clone)]
 struct Look {
     time_ms: i64,

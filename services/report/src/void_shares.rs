@@ -5,13 +5,8 @@ use motherlode_books::date;
 use motherlode_proto::report::v1 as wire;
 use motherlode_runtime::{Caller, Refusal};
 
-/// Limit of days per answer.
 const DAYS_MAX: i64 = 366;
 
-/// Returns the shares that the caller can see.
-///
-/// # Errors
-/// An invalid field; REPORT_BEHIND, READS_BUSY.
 pub(crate) async fn list(
     follower: &Follower,
     caller: &Caller,

@@ -74,7 +74,6 @@ fn framed(message: &DynamicMessage) -> Result<Octets, Status> {
     Ok(framed.freeze())
 }
 
-/// Codec of undecoded messages.
 #[derive(Debug, Default)]
 pub(super) struct Bytes;
 

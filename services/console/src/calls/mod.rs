@@ -33,7 +33,6 @@ use std::sync::Arc;
 use tonic::{Code, Status, Streaming, body::Body};
 use tower::ServiceExt;
 
-/// Longest answer in bytes.
 const ANSWER_MAX: usize = 16 << 20;
 /// Forwarded headers: credential, deadline and trace.
 const TAKEN_ALONG: [&str; 4] = ["authorization", "grpc-timeout", "traceparent", "tracestate"];

@@ -13,7 +13,6 @@ use std::sync::LazyLock;
 
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| made().to_string());
 
-/// Returns the document, which is public.
 pub(crate) async fn document() -> Response {
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "max-age=300")];
     (headers, DOCUMENT.as_str()).into_response()

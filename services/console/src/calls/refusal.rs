@@ -46,7 +46,6 @@ pub(super) fn here(refusal: Refusal) -> Status {
     refusal.into()
 }
 
-/// Converts a status with its details to canonical JSON.
 pub(super) fn json(status: &Status) -> Value {
     let plain = || json!({ "code": i32::from(status.code()), "message": status.message() });
     match status.details() {

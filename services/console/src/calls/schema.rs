@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 pub(super) struct Schemas(pub(super) Map<String, Value>);
 
 impl Schemas {
-    /// Adds a message's schema and returns its reference.
     pub(super) fn message(&mut self, message: &MessageDescriptor) -> Value {
         match message.full_name() {
             "google.protobuf.Timestamp" => json!({ "type": "string", "format": "date-time" }),
@@ -87,7 +86,6 @@ fn described(mut schema: Value, told: Option<String>) -> Value {
     schema
 }
 
-/// Returns the leading comment of a proto element.
 pub(super) fn comment(file: &FileDescriptor, path: &[i32]) -> Option<String> {
     let places = file.file_descriptor_proto().source_code_info.as_ref()?;
     let place = places.location.iter().find(|place| place.path == path)?;

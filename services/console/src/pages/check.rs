@@ -6,7 +6,6 @@ use axum::response::Response;
 use maud::html;
 use motherlode_proto::proof::v1::{GetRoundProofRequest, GetRoundProofResponse};
 
-/// Longest proof that the page embeds, in bytes.
 const PROOF_MAX: usize = 64_000;
 
 pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure> {

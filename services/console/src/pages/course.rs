@@ -11,9 +11,7 @@ use maud::{Markup, PreEscaped, html};
 use motherlode_proto::report::v1::{GetPoolStatementRequest, GetPoolStatementResponse};
 use tonic::{Code, Response};
 
-/// Days in the plot.
 const DAYS: i64 = 14;
-/// Size of the plot, and room for its scale.
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 160.0;
 const TOP: f64 = 14.0;
@@ -27,7 +25,6 @@ struct Day {
     hits: usize,
 }
 
-/// Line of the plot: class, name, and figure of a day.
 type Line = (&'static str, &'static str, fn(&Day) -> &str);
 
 const LINES: [Line; 4] = [
@@ -37,7 +34,6 @@ const LINES: [Line; 4] = [
     ("p", "Paid P", |day| &day.paid),
 ];
 
-/// Returns the plot up to a day, YYYY-MM-DD.
 pub(super) async fn course(visit: &Visit, pool_id: &str, date: &str) -> Result<Markup, Failure> {
     let Ok(last) = days::begin(date) else { return Ok(Markup::default()) };
     let mut days = vec![];
@@ -46,7 +42,6 @@ pub(super) async fn course(visit: &Visit, pool_id: &str, date: &str) -> Result<M
         let request = GetPoolStatementRequest { pool_id: pool_id.to_owned(), date };
         match visit.api.report().get_pool_statement(request).await {
             Ok(answer) => days.push(Day::of(answer.into_inner())),
-            // The pool did not exist before.
             Err(status) if status.code() == Code::NotFound => break,
             Err(status) => return section("Course", Err::<Response<()>, _>(status), |()| Markup::default()),
         }

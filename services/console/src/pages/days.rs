@@ -14,15 +14,12 @@ use motherlode_proto::{
 };
 use std::{cmp::Reverse, collections::BTreeMap};
 
-/// Revenue rows to read, enough for a year in several currencies.
 const ROWS: i32 = 500;
 /// Most points of a plot, and days in a table.
 const POINTS: usize = 60;
-/// Stakes with their own plot.
 const STAKES: usize = 4;
 /// Half the width of the band in standard errors.
 const ERRORS: f64 = 1.959_963_985;
-/// Size of the plot, and room for its scale.
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 180.0;
 const TOP: f64 = 16.0;
@@ -54,7 +51,6 @@ pub(super) async fn course(visit: &Visit, told: &GetGameResponse) -> Result<Mark
     })
 }
 
-/// Sums the rows up to each day, in the currency with the most rounds.
 fn days(rows: &[Revenue]) -> (String, Vec<Day>) {
     let mut rounds: BTreeMap<&str, u64> = BTreeMap::new();
     for row in rows {
@@ -111,7 +107,6 @@ fn shown(currency: &str, days: &[Day], told: &GetGameResponse) -> Markup {
     }
 }
 
-/// Returns the plots of the most played stakes, each in its own band.
 pub(super) fn at_stakes(all: &[Return]) -> Markup {
     let mut most: Vec<_> = all.iter().filter(|of| !of.days.is_empty() && !of.std_dev.is_empty()).collect();
     most.sort_by_key(|of| Reverse(of.rounds));
@@ -143,13 +138,11 @@ pub(super) fn at_stakes(all: &[Return]) -> Markup {
     }
 }
 
-/// Selects days evenly, with the first and the last.
 fn thinned(days: &[Day]) -> Vec<&Day> {
     let most = POINTS.min(days.len());
     (0..most).filter_map(|at| days.get(at * days.len().saturating_sub(1) / most.saturating_sub(1).max(1))).collect()
 }
 
-/// Draws the return and its band on both sides of the exact return.
 fn plotted(days: &[Day], exact: &str, spread: &str) -> String {
     let days = thinned(days);
     // Accurate enough for a picture; the table has exact figures.

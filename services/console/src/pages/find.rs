@@ -66,7 +66,6 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     }
 }
 
-/// Returns the page with a message.
 async fn refused(visit: &Visit, status: Status) -> Result<Response, Failure> {
     if status.code() == Code::Unauthenticated {
         return Err(status.into());
@@ -75,7 +74,6 @@ async fn refused(visit: &Visit, status: Status) -> Result<Response, Failure> {
     Ok(layout::page(visit, "Find", form(visit, told)).await)
 }
 
-/// Returns the number of partitions known to the credential.
 async fn partitions(visit: &Visit) -> Result<u32, Failure> {
     match visit.api.ledger().get_log_status(GetLogStatusRequest {}).await {
         Ok(status) => Ok(status.into_inner().partition_count.max(1)),
@@ -85,7 +83,6 @@ async fn partitions(visit: &Visit) -> Result<u32, Failure> {
     }
 }
 
-/// Kind of the input, by its form.
 #[derive(Debug, PartialEq, Eq)]
 enum Sought<'a> {
     Nothing,

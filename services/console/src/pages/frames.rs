@@ -8,7 +8,6 @@ use motherlode_picture::{
 };
 use motherlode_proto::round::v1::Round;
 
-/// Seconds per frame during playback.
 pub(super) const STANDS: usize = 3;
 
 /// A frame: a section, or a window of a step.
@@ -33,7 +32,6 @@ pub(super) fn all(round: &Round) -> Vec<Frame> {
     [Frame { section: 0, window: None }].into_iter().chain(steps).chain([end]).collect()
 }
 
-/// Returns the sections with links from small windows to their frames.
 pub(super) fn linked(round: &Round) -> Vec<Section> {
     let frames = all(round);
     picture::linked(round, &|step, window| {
@@ -42,12 +40,10 @@ pub(super) fn linked(round: &Round) -> Vec<Section> {
     })
 }
 
-/// Returns the next frame's address during playback; `None` after the last.
 pub(super) fn next(round: &Round, at: usize) -> Option<String> {
     (at.saturating_add(1) < all(round).len()).then(|| address(round, at + 1, true))
 }
 
-/// Returns a frame with links to its neighbours; `None` if it does not exist.
 pub(super) fn shown(
     round: &Round,
     sections: &[Section],
@@ -63,7 +59,6 @@ pub(super) fn shown(
         (Some(info), Some(outcome), Some(window)) => Some(reels::alone(info, outcome, window)?),
         _ => None,
     };
-    // The bet's section has its own drawings of symbols.
     let symbols = outcome.zip(info(round)).map(|(outcome, info)| reels::symbols(&round.game, info, [outcome]));
     Some(html! {
         (ways(round, at, frames.len(), plays))
@@ -140,7 +135,6 @@ mod tests {
         round::v1::{Outcome, SpinKind, SpinResult, Step},
     };
 
-    /// A step with one window, then one with three.
     fn round() -> Round {
         let game = motherlode_slots::latest("neptune").unwrap();
         let spin = SpinResult { kind: SpinKind::Free.into(), rows: 3, cells: vec![1; 15], ..SpinResult::default() };

@@ -36,7 +36,6 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     Ok(layout::page(&visit, "Games", content).await)
 }
 
-/// Returns the service's description of a game version.
 pub(super) async fn described(
     visit: &Visit,
     (game, rules_version): (String, String),
@@ -85,7 +84,6 @@ pub(crate) async fn returns(Path(named): Path<(String, String)>, visit: Visit) -
     Ok(layout::page(&visit, &format!("{}: returns", told.title), content).await)
 }
 
-/// Cuts a decimal figure to four places.
 fn short(figure: &str) -> String {
     match figure.split_once('.') {
         Some((whole, part)) => format!("{}.{}", count(whole), part.get(..4).unwrap_or(part)),

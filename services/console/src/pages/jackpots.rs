@@ -188,7 +188,6 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
     })
 }
 
-/// Returns the pool's plot up to the statement's day, if permitted.
 async fn drawn(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
     if !visit.may("GetPoolStatement") {
         return Ok(Markup::default());

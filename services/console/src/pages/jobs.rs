@@ -23,11 +23,8 @@ use motherlode_proto::{
     round::v1::Stake,
 };
 
-/// Numbers of rounds to choose from.
 const ROUNDS: [u64; 4] = [100_000, 1_000_000, 10_000_000, 100_000_000];
-/// Latest jobs of a kind on a page.
 const SHOWN: usize = 3;
-/// Seconds between updates of a running job.
 const LOOK_S: u32 = 1;
 
 pub(super) async fn audits(visit: &Visit) -> Result<Markup, Failure> {
@@ -102,7 +99,6 @@ async fn listed(visit: &Visit) -> Result<ListJobsResponse, Failure> {
     Ok(visit.api.job().list_jobs(ListJobsRequest {}).await?.into_inner())
 }
 
-/// Returns the latest jobs of a kind, updated while one of them runs.
 fn shown(visit: &Visit, address: &str, all: &ListJobsResponse, wanted: impl Fn(&Job) -> bool) -> Markup {
     let jobs: Vec<_> = all.jobs.iter().filter(|job| wanted(job)).take(SHOWN).collect();
     let runs = jobs.iter().any(|job| job.state() == State::Running);
@@ -156,7 +152,6 @@ fn state(state: State) -> &'static str {
     }
 }
 
-/// Formats a simulation's figures next to the exact ones, the distribution of wins, and the command to repeat it.
 fn figures(job: &Job) -> Markup {
     let (Some(of), false) = (&job.simulation, job.figures.is_empty()) else { return Markup::default() };
     let row = |figure: &Figure| {
@@ -235,7 +230,6 @@ pub(crate) async fn cancel(Path(job_id): Path<u64>, form: Form) -> Result<Redire
     Ok(Redirect::to(&back))
 }
 
-/// Returns the page of a game; the list of games for an invalid name.
 fn page_of(game: &str, rules_version: &str) -> String {
     let plain =
         |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));

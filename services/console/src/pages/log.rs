@@ -15,9 +15,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
-/// Records per page.
 const RECORDS: usize = 25;
-/// Seconds between updates of the log's end.
 const TAIL_S: u32 = 2;
 /// Limits of fields per event and of letters per field in a line; the record's page has all.
 const WORDS_MAX: usize = 5;
@@ -25,7 +23,6 @@ const WORD_MAX: usize = 32;
 /// Longest search for an operator's records among those of others.
 const READ_MAX: Duration = Duration::from_secs(5);
 
-/// Returns a partition's latest records, or those before a position.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let (choose, records) = shown(&visit).await?;
     let content = html! { (choose) (records) };
@@ -36,7 +33,6 @@ pub(crate) async fn part(visit: Visit) -> Result<Response, Failure> {
     live::shared(&visit, async { Ok(shown(&visit).await?.1) }).await
 }
 
-/// Returns the form and the records; those at the log's end are live.
 async fn shown(visit: &Visit) -> Result<(Markup, Markup), Failure> {
     let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await?.into_inner();
     let partition = visit.query.number::<u32>("partition").unwrap_or(0);
@@ -115,7 +111,6 @@ pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit:
     Ok(layout::page(&visit, &format!("Position {position}"), content).await)
 }
 
-/// Formats the process that proposed a commit, and its roles.
 fn proposer(commit: &Commit) -> Markup {
     match (commit.proposer.as_str(), commit.proposer_roles.as_str()) {
         ("", _) => html! { "the writer's own process" },
@@ -124,7 +119,6 @@ fn proposer(commit: &Commit) -> Markup {
     }
 }
 
-/// Returns the visible records after `after` up to `end`.
 async fn read(visit: &Visit, partition: u32, after: u64, end: u64) -> Result<Vec<LogRecord>, Failure> {
     let mut records = vec![];
     if after >= end {
@@ -174,7 +168,6 @@ fn kind(event: &Event) -> String {
     named(event).0
 }
 
-/// Formats an event in a line: its kind, names and numbers.
 fn words(event: &Event) -> Markup {
     let (kind, fields) = named(event);
     let short = |(name, value): (&String, &Value)| {

@@ -66,7 +66,6 @@ async fn figures(visit: &Visit) -> Result<Markup, Failure> {
     }
 }
 
-/// Kinds of significant events that need attention.
 const ALARMING: [SignificantKind; 6] = [
     SignificantKind::IntegrityFailed,
     SignificantKind::AwardSetAside,
@@ -75,7 +74,6 @@ const ALARMING: [SignificantKind; 6] = [
     SignificantKind::SealsEnded,
     SignificantKind::WalletOverdue,
 ];
-/// Limit of named stakes and events.
 const NAMED_MAX: u8 = 5;
 
 /// Returns alerts: stops, partitions without appends, returns outside their bands, and alarming events of the last day.
@@ -114,7 +112,6 @@ async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
     Ok(alarms(&told))
 }
 
-/// Returns an answer; a failure is an alert.
 fn had<T: Default>(answer: Result<tonic::Response<T>, Status>, told: &mut Vec<Markup>) -> Result<T, Failure> {
     match answer {
         Ok(answer) => Ok(answer.into_inner()),
@@ -140,7 +137,6 @@ pub(crate) fn tile(name: &str, figure: &str) -> Markup {
     html! { div.tile { span { (name) } b { (figure) } } }
 }
 
-/// Returns rounds and calls of the last minute, and the lag of the log's followers.
 async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
     if !visit.may("GetVitals") {
         return Ok(Markup::default());
@@ -180,7 +176,6 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
     })
 }
 
-/// Lists processes that follow partitions written here.
 fn readers(partitions: &[PartitionVitals]) -> Markup {
     let rows: Vec<_> = partitions
         .iter()
@@ -197,7 +192,6 @@ fn readers(partitions: &[PartitionVitals]) -> Markup {
     }
 }
 
-/// Formats the last second's figure with a plot of the last minute.
 fn course(name: &str, seconds: &[u64]) -> Markup {
     let most = seconds.iter().copied().max().unwrap_or_default().max(1);
     let bar = |(at, count): (usize, &u64)| {

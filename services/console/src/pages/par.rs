@@ -34,7 +34,6 @@ pub(crate) async fn reels(Path(named): Path<(String, String)>, visit: Visit) -> 
     Ok(layout::page(&visit, &format!("{}: reels", told.title), content).await)
 }
 
-/// Returns a part of the sheet of the played model at the pool's current terms.
 async fn sheet(told: &GetGameResponse, part: par::Part) -> Result<Markup, Failure> {
     let (cash, told) = (cash(told), told.clone());
     // Exact fractions are slow at the first use.

@@ -71,7 +71,6 @@ fn table_of(class: &str, label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> 
     }
 }
 
-/// Form for a change, with a reason and a ticket.
 pub(crate) fn act(
     visit: &Visit,
     action: &str,
@@ -108,7 +107,6 @@ pub(crate) fn round(visit: &Visit, id: &str, record: Option<(u32, u64)>) -> Mark
     }
 }
 
-/// Link to a record, if permitted.
 pub(crate) fn position(visit: &Visit, partition: u32, position: u64) -> Markup {
     match visit.may("FollowLog") {
         true => html! { a href={ "/log/" (partition) "/" (position) } { (position) } },

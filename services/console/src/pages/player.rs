@@ -26,7 +26,6 @@ use motherlode_proto::{
 use std::collections::BTreeSet;
 use tonic::Code;
 
-/// Rounds per page.
 const ROUNDS: i32 = 20;
 
 pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {

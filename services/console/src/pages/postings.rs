@@ -121,7 +121,6 @@ mod tests {
         }
     }
 
-    /// Sums the player's rows, in cents.
     fn of_player(round: &Round) -> i64 {
         let cents = |amount: &str| amount.replace(" EUR", "").replace(['.', ','], "").parse::<i64>().unwrap();
         let rows = of(round).into_iter();

@@ -19,7 +19,6 @@ use tonic::Code;
 /// Default interval in days, and the longest.
 const DAYS: i64 = 14;
 const DAYS_MAX: i64 = 366;
-/// Days on a page; files have all.
 const SHOWN: usize = 100;
 
 async fn statement(visit: &Visit, pool_id: &str, date: String) -> Result<Option<GetPoolStatementResponse>, Failure> {
@@ -32,7 +31,6 @@ async fn statement(visit: &Visit, pool_id: &str, date: String) -> Result<Option<
     }
 }
 
-/// Returns the statements of the requested days, the latest first.
 async fn rows(visit: &Visit) -> Result<Vec<GetPoolStatementResponse>, Failure> {
     let mut rows = vec![];
     for pool in pools(visit).await? {

@@ -10,14 +10,11 @@ use motherlode_proto::report::v1::{
 use motherlode_tables::{Column, Format, Kind, Rows, Table, TableError, Value, column};
 use std::{borrow::Cow, fmt::Write};
 
-/// Events per page.
 const EVENTS: i32 = 50;
 /// Pages read for one page of the console if none of their events is in the interval.
 const PAGES_MAX: usize = 40;
-/// Limit of rows per file.
 const ROWS_MAX: usize = 10_000;
 
-/// Kinds in the filter.
 const KINDS: [SignificantKind; 15] = [
     SignificantKind::LargeWin,
     SignificantKind::Void,
@@ -40,7 +37,6 @@ fn asked(visit: &Visit) -> Vec<i32> {
     visit.query.number::<i32>("kind").into_iter().filter(|kind| *kind > 0).collect()
 }
 
-/// Days of the report, inclusive, in Unix seconds; `None` for no limit.
 struct Interval {
     from: i64,
     end: i64,
@@ -62,7 +58,6 @@ impl Interval {
     }
 }
 
-/// Returns events of the interval, the latest first, with the next page's token. The search is bounded.
 async fn found(visit: &Visit, kinds: &[i32], within: &Interval) -> Result<(Vec<SignificantEvent>, String), Failure> {
     let mut page_token = visit.query.get("page").to_owned();
     for _ in 0..PAGES_MAX {
@@ -194,7 +189,6 @@ pub(crate) async fn returns(Path(form): Path<String>, visit: Visit) -> Result<Re
     })
 }
 
-/// Converts a decimal string of minor units.
 pub(super) fn minor(amount: &str) -> Result<Value<'_>, TableError> {
     amount.parse().map(Value::Int).map_err(|_| TableError::Past64Bits)
 }

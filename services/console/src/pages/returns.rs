@@ -13,10 +13,8 @@ use maud::{Markup, PreEscaped, html};
 use motherlode_proto::report::v1::{FeatureFrequency, ListReturnsRequest, Return, r#return::Weighting};
 use std::cmp::Reverse;
 
-/// Limit of stakes on the page; reports have all.
 const STAKES_MAX: usize = 40;
 
-/// Returns the section of live returns; for one game, also by stake.
 pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failure> {
     if !visit.may("ListReturns") {
         return Ok(Markup::default());
@@ -46,7 +44,6 @@ fn total(of: &Return) -> Vec<Markup> {
     named.into_iter().chain(held(of)).collect()
 }
 
-/// Formats the frequencies of a version's features with their chances.
 fn features(total: &Return) -> Markup {
     let row = |of: &FeatureFrequency| {
         vec![
@@ -84,7 +81,6 @@ fn at_stakes(mut all: Vec<Return>) -> Markup {
     }
 }
 
-/// Formats the compared return, its band, and the verdict.
 fn held(of: &Return) -> [Markup; 5] {
     [
         html! { (count(of.rounds)) },

@@ -14,9 +14,7 @@ use motherlode_proto::{
 };
 use motherlode_tables::{Column, Kind, Value, column};
 
-/// Rows per page.
 const ROWS: i32 = 100;
-/// Rows per call for a file.
 const READ: i32 = 500;
 
 async fn rows(visit: &Visit, page_size: i32, page_token: &str) -> Result<ListRevenueResponse, Failure> {
@@ -140,7 +138,6 @@ pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Respo
     })
 }
 
-/// Columns of `motherlode export --what revenue`.
 const COLUMNS: &[Column] = &[
     column("date", Kind::Text),
     column("operator", Kind::Text),

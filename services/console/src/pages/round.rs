@@ -78,7 +78,6 @@ fn picture_by_picture(
     Ok((content, next.and_then(|next| format!("{}; url={next}", frames::STANDS).parse().ok())))
 }
 
-/// Returns the partition of the player's log, if permitted.
 async fn partition(visit: &Visit, round: &Round) -> Option<u32> {
     let account = round.account.as_ref().filter(|_| visit.may("FollowLog"))?;
     let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await.ok()?.into_inner();
@@ -141,7 +140,6 @@ fn steps(round: &Round, sections: &[Section]) -> Markup {
     }
 }
 
-/// Formats all sections. Long text drawings are on a separate page.
 fn parts(round: &Round, sections: &[Section], record: &dyn Fn(&str) -> Markup) -> Markup {
     let letters: usize = sections.iter().map(|section| section.drawing.len()).sum();
     html! {
@@ -153,7 +151,6 @@ fn parts(round: &Round, sections: &[Section], record: &dyn Fn(&str) -> Markup) -
     }
 }
 
-/// Returns the round as a terminal shows it.
 pub(crate) async fn words(named: Named, visit: Visit) -> Result<Response, Failure> {
     let round = get(&visit, name(named)).await?;
     let text = picture::text_of(&round.round_id, &picture::sections(&round, false));

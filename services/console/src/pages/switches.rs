@@ -77,7 +77,6 @@ fn chosen(fields: &Fields) -> Result<Switch, Failure> {
     Ok(Switch { operator_id: operator.to_owned(), game: game.to_owned(), rules_version: version.to_owned() })
 }
 
-/// Returns the confirmation page, with the affected games and players.
 pub(crate) async fn confirm(visit: Visit) -> Result<Response, Failure> {
     let switch = chosen(&visit.query)?;
     let request = SetSwitchRequest {

@@ -79,7 +79,6 @@ fn program(visit: &Visit, identity: &GetIdentityResponse) -> Markup {
     }
 }
 
-/// Returns the number of partitions known to the credential.
 async fn partitions(visit: &Visit) -> u32 {
     let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await;
     status.map_or(1, |status| status.into_inner().partition_count.max(1))
@@ -100,14 +99,12 @@ async fn checkpoint(visit: &Visit, partition: u32) -> Result<Markup, Failure> {
     })
 }
 
-/// Returns the names of a checkpoint's cosigners.
 fn cosigners(checkpoint: &str) -> Vec<&str> {
     let signed = checkpoint.split_once("\n\n").map_or("", |(_, signatures)| signatures);
     let names = signed.lines().filter_map(|line| line.strip_prefix("\u{2014} ")?.split(' ').next());
     names.skip(1).collect()
 }
 
-/// Lists draws sealed again, and the starts that required it.
 async fn resealed(visit: &Visit) -> Result<Markup, Failure> {
     if !visit.may("ListSignificantEvents") {
         return Ok(Markup::default());

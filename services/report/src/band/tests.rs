@@ -32,7 +32,6 @@ impl Toy {
         Self(self.0.iter().map(|(win, ppm)| (win * times, *ppm)).collect())
     }
 
-    /// Doubles one entry of the paytable.
     fn doubled(&self, entry: usize) -> Self {
         let mut wins = self.0.clone();
         wins[entry].0 *= 2.0;
@@ -40,7 +39,6 @@ impl Toy {
     }
 }
 
-/// Rounds at several stakes, few of them at the highest.
 struct Mixed {
     stakes: [(f64, u32); 4],
     wins: [Wins; 4],
@@ -62,7 +60,6 @@ impl Mixed {
         }
     }
 
-    /// Verdicts as in reports: of each level, of all weighted by stake, of all weighted by round.
     fn verdicts(&self, theory: Theory) -> Vec<Verdict> {
         let part = |at: usize, weight| Part { weight, wins: &self.wins[at], theory };
         let played: Vec<_> = (0..4).filter(|at| self.wins[*at].rounds > 0).collect();
@@ -135,7 +132,6 @@ fn found_after(faulty: &Toy, theory: Theory, of: &str, rounds_max: u32) -> Optio
 /// times the usual stake outweigh all others.
 #[test]
 fn pl_23_a_faulty_game_is_found_however_large_the_stakes_that_are_mixed_in() {
-    // Without the win of 4,000: a standard deviation of 4.8, as most slots have.
     let sound = Toy(Toy::sound().0[1..].to_vec());
     let theory = sound.theory();
     for (name, faulty) in [

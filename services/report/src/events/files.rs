@@ -1,8 +1,8 @@
-//! Files of significant events: a chained log of its own in the log's segment format, with the events as records.
+//! Files of significant events: a chained log in the log's segment format, derived from the log.
 //!
-//! All content follows from the log. Files that are missing, damaged, foreign or shorter than the [kept
-//! figures](crate::kept) state are deleted together with these, and the next start rebuilds both. Events beyond those
-//! figures, left by a crash, stay: folding gives the same ones.
+//! Files that are missing, damaged, foreign or shorter than the [kept figures](crate::kept) state are deleted with
+//! these and rebuilt by the next start. Events beyond those figures, left by a crash, stay: folding gives the same
+//! ones.
 
 use bytes::Bytes;
 use motherlode_log::{AppendError, Chained, Hash, OpenError, Options, ReadError, Reader, SegmentStore, Store, hash};
@@ -19,13 +19,11 @@ use std::{
     },
 };
 
-/// Size of a file in bytes.
 const SEGMENT: u64 = 8 << 20;
 const READ_BYTES: usize = 1 << 20;
 
 #[derive(Clone, PartialEq, Message)]
 struct Stored {
-    /// Hash of the previous record, as in each log.
     #[prost(bytes = "vec", tag = "1")]
     previous: Vec<u8>,
     #[prost(message, optional, tag = "2")]
@@ -48,21 +46,18 @@ pub(crate) struct EventFiles {
     trust: Arc<Trust>,
 }
 
-/// Whether the files have lost events, as far as noticed.
 struct Trust {
     /// File of the figures that depend on these files.
     kept: PathBuf,
     lost: AtomicBool,
 }
 
-/// Reader of the files; clones share the findings.
 #[derive(Clone)]
 pub(crate) struct EventReader {
     records: Arc<dyn Reader>,
     trust: Arc<Trust>,
 }
 
-/// Why events cannot be written to files.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unwritten {
     #[error(transparent)]
@@ -77,7 +72,6 @@ pub(crate) enum Unwritten {
     OfOthers,
 }
 
-/// Why events cannot be read from files.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreadable {
     #[error("{0}")]
@@ -120,7 +114,6 @@ impl EventFiles {
         !self.trust.lost.load(Ordering::Relaxed)
     }
 
-    /// Returns a reader if the files have these events.
     pub(crate) fn reader(&mut self, away: Away) -> Result<EventReader, Unwritten> {
         let (records, trust) = (self.open()?.reader(), Arc::clone(&self.trust));
         match hash_at(&*records, away.count)? {
@@ -129,7 +122,6 @@ impl EventFiles {
         }
     }
 
-    /// Deletes the files and the kept figures.
     pub(crate) fn delete(&mut self) -> io::Result<()> {
         self.store = None;
         let absent = |error: io::Error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) };
@@ -164,7 +156,6 @@ impl EventFiles {
     }
 }
 
-/// Returns the hash of the last of `count` records.
 fn hash_at(records: &dyn Reader, count: u64) -> Result<Option<Hash>, ReadError> {
     let last = records.read(count, 1, 0)?;
     Ok(last.first().filter(|record| record.position == count).map(|record| hash(&record.bytes)))

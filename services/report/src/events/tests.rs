@@ -6,7 +6,6 @@ use std::{fs, path::Path};
 
 const OPERATORS: [&str; 5] = ["", "acme", "bolt", "platform", "acme-2"];
 
-/// splitmix64.
 struct Chance(u64);
 
 impl Chance {
@@ -17,7 +16,6 @@ impl Chance {
     }
 }
 
-/// Returns events in log order, several per commit, and several commits per second.
 fn some(count: usize, chance: &mut Chance) -> Vec<SignificantEvent> {
     let (mut position, mut number, mut seconds) = (1, 0, 1_000);
     let mut next = || {
@@ -68,7 +66,6 @@ fn pl_22_events_in_files_and_in_memory_are_read_as_one_list() {
     let (mut events, mut files) = (Events::default(), EventFiles::new(&folder.path().join("0.reports")));
     for (so_far, event) in all.iter().enumerate() {
         events.push(event.clone());
-        // Not only at the ends of stretches.
         if so_far % 700 == 699 {
             put_away(&mut events, &mut files);
         }
@@ -152,7 +149,6 @@ fn pl_22_events_that_are_there_already_are_passed_over() {
 fn pl_22_while_files_cannot_be_written_events_stay_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let kept = folder.path().join("0.reports");
-    // A file in the place of the folder.
     fs::write(kept.with_extension("events"), "no folder").unwrap();
     let (mut events, mut files) = (Events::default(), EventFiles::new(&kept));
     let mut tries = 0u64;

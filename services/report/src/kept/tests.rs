@@ -9,7 +9,6 @@ use motherlode_proto::convert::record::Logged;
 use motherlode_testkit::{digests, logs, shape::Shape};
 use std::{collections::BTreeMap, path::PathBuf};
 
-/// Returns the bets of all rounds of a log.
 fn bets(log: &[Logged]) -> BTreeMap<RoundKey, Bet> {
     let of = |logged: &Logged| {
         let bets = logged.commit.events.iter().filter_map(|event| match event {
@@ -45,7 +44,6 @@ fn pl_22_pl_23_pl_24_figures_that_were_kept_anywhere_go_on_to_those_of_the_whole
     }
 }
 
-/// Folds a log and calls `each` at every position.
 fn fold(log: &[Logged], mut each: impl FnMut(&Figures)) {
     let bets = bets(log);
     let mut figures = Figures::new(&Report { large_win_eur: 1, ..Report::default() });
@@ -55,7 +53,6 @@ fn fold(log: &[Logged], mut each: impl FnMut(&Figures)) {
     }
 }
 
-/// Returns the digest of the serialized figures at all positions.
 fn digest_of(log: &[Logged]) -> String {
     let mut all = vec![];
     fold(log, |figures| all.extend(postcard::to_allocvec(figures).unwrap()));
@@ -127,7 +124,6 @@ async fn set_rates(ledger: &Handle, rates: std::ops::Range<u32>) {
     }
 }
 
-/// Returns the position at which a follower began, and the events it shows at the log's end.
 async fn shown(folder: &Folder, ledger: &Handle, config: &Report) -> (u64, Vec<String>) {
     let follower = folder.follower(ledger, config);
     let began = follower.counts().positions[0];

@@ -12,7 +12,6 @@ struct Player {
     carried: Carried,
     draws: Draws,
     returns: Returns,
-    /// Wins in percent of the right ones.
     percent: u64,
 }
 
@@ -50,7 +49,6 @@ impl Player {
         (started, stake, terms)
     }
 
-    /// Plays a round with automatic choices.
     fn round(&mut self, coin_micros: u64) {
         let (started, stake, terms) = self.started(coin_micros);
         let mut open = OpenRound::new(Cow::Owned(started));
