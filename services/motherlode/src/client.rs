@@ -102,7 +102,7 @@ pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<V
         let held: Vec<_> = partitions.iter().map(|held| held.partition.to_string()).collect();
         let held = held.join(", ");
         return Err(Failure::found(format!(
-            "of the log's {partition_count} partitions this process holds {held}: ask one that holds all"
+            "the log has {partition_count} partitions, and this process has only {held}: name a process with all partitions by --target"
         )));
     }
     Ok(partitions)

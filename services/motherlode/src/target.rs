@@ -85,7 +85,7 @@ impl Target {
         probe.set_timeout(PROBE_MAX);
         match HealthClient::new(connection.clone()).check(probe).await {
             Err(status) if matches!(status.code(), Code::Unknown | Code::Internal) && status.source().is_some() => {
-                Err(Failure::found(format!("what answers at {} is not a gRPC service\n{NO_GRPC}", self.url)))
+                Err(Failure::found(format!("the server at {} is not a gRPC service\n{NO_GRPC}", self.url)))
             }
             _ => Ok(connection),
         }
@@ -101,7 +101,7 @@ impl Target {
         } else if has("NotValidForName") || has("not valid for name") {
             "Its certificate has another name: give that name by --server-name, and the root's file by --ca".to_owned()
         } else if has("CertificateRequired") || has("certificate required") {
-            "It asks for a client certificate: --cert and --key".to_owned()
+            "It requires a client certificate: --cert and --key".to_owned()
         } else if has("Expired") || has("expired") {
             "Its certificate has expired: the service needs a newer one. Check the clock of this machine, too"
                 .to_owned()

@@ -11,7 +11,7 @@ static MESSAGES: LazyLock<DescriptorPool> =
 
 /// Returns the kind and content of each event of a stored record, in Protobuf's JSON with proto field names.
 pub fn events(record: &[u8]) -> Result<Vec<(String, Value)>, Failure> {
-    let malformed = || Failure::found("a record is no commit");
+    let malformed = || Failure::found("a record is not a commit");
     let commit = MESSAGES.get_message_by_name("motherlode.log.v1.Commit").ok_or_else(malformed)?;
     let commit = DynamicMessage::decode(commit, record).map_err(Failure::found)?;
     let options = SerializeOptions::new().use_proto_field_name(true).skip_default_fields(false);

@@ -110,7 +110,7 @@ impl ProofApi {
         let Some(mut places) = found else { return Err(unknown_round(&request.round_id)) };
         if !places.over {
             // Its records can contain facts that the player must not learn yet (NP-12).
-            let message = "the round is open: it's proven when it's over";
+            let message = "the round is open: it can be proven once it has ended";
             let refusal = Refusal::new(Reason::RoundOpen, message);
             return Err(refusal.with("round_id", &request.round_id));
         }

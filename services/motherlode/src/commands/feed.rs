@@ -38,7 +38,10 @@ impl Sink for Feed {
         let mut output = io::stdout().lock();
         for stored in self.tie.told(&message)? {
             if stored.position <= self.held {
-                return Err(Failure::found(format!("position {} was sent after {}", stored.position, self.held)));
+                return Err(Failure::found(format!(
+                    "the service sent position {} after {}",
+                    stored.position, self.held
+                )));
             }
             let line = line(self.partition, stored.position, &stored.record)? + "\n";
             output.write_all(line.as_bytes()).map_err(failed)?;

@@ -96,7 +96,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                 follow_all(args, &mut vec![], open).await
             }
             Some(_) if args.after.is_some() => {
-                Err(Failure::unusable("--after is for feeds: a copy goes on where it is")
+                Err(Failure::unusable("--after is only for feeds: a copy resumes at its own end")
                     .with_step("Leave --after out"))
             }
             Some(to) => {
@@ -155,7 +155,7 @@ async fn follow(args: &Args, mut ledger: Ledger, sink: &mut impl Sink, goal: u64
         if !client::may_pass(&broken) || (args.once && failures == FAILURES_MAX) {
             return Err(client::explain(&broken));
         }
-        eprintln!("The stream has ended ({}); again in {} ms.", broken.message(), wait.as_millis());
+        eprintln!("The stream ended ({}); retrying in {} ms.", broken.message(), wait.as_millis());
         tokio::time::sleep(wait).await;
         wait = (wait * 2).min(LAST_WAIT);
     }
@@ -176,7 +176,7 @@ async fn stream(
     loop {
         let message = match messages.message().await {
             Ok(Some(message)) => message,
-            Ok(None) => return Ok(Some(Status::unavailable("the service ended it"))),
+            Ok(None) => return Ok(Some(Status::unavailable("the service ended the stream"))),
             Err(status) => return Ok(Some(status)),
         };
         let sent = message.sent_position;

@@ -28,7 +28,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let answer = client.check(request).await;
         let answer = answer.map_err(|status| match status.code() {
             Code::NotFound => Failure::found(format!("the process has no service {}", args.service)).with_step(
-                "Name one such as motherlode.spin.v1.SpinService; without --service, the process is asked for",
+                "Name a service such as motherlode.spin.v1.SpinService; without --service, the whole process is checked",
             ),
             _ => explain(&status),
         })?;

@@ -116,7 +116,7 @@ fn from_log(args: &Args, data: &Path) -> Result<String, Failure> {
     }
     match records.last() {
         None => Err(no_round(*number, stream)),
-        Some(_) if !over => Err(Failure::found("the round is open: it's proven when it's over")),
+        Some(_) if !over => Err(Failure::found("the round is open: it can be proven once it has ended")),
         Some(last) if last.position > checkpoint.size => Err(Failure::found(format!(
             "position {} is not in the last checkpoint, of size {}",
             last.position, checkpoint.size

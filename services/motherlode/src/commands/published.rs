@@ -69,7 +69,7 @@ impl Sink for Published {
             if !matches!(error, FeedError::Passing(_)) || (self.once && failures == FAILURES_MAX) {
                 return Err(failed(error));
             }
-            eprintln!("Not published ({error}); again in {} ms.", wait.as_millis());
+            eprintln!("Failed to publish ({error}); retrying in {} ms.", wait.as_millis());
             sleep(wait).await;
             wait = (wait * 2).min(LAST_WAIT);
         }

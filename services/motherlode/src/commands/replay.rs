@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(no_round(*number, stream));
     };
     say(&shown(&args.round.to_string(), stream, &replayed, args.format)?)?;
-    if replayed.matches() { Ok(()) } else { Err(Failure::found("the replay gives other bytes than the log has")) }
+    if replayed.matches() { Ok(()) } else { Err(Failure::found("the replay gives other bytes than the log")) }
 }
 
 pub(super) fn no_round(number: u64, stream: &StreamId) -> Failure {
@@ -98,7 +98,7 @@ pub(super) fn shown(name: &str, stream: &StreamId, replayed: &Replayed, format: 
     let mut sections = sections(&round, format == Picture::Text && draw::colour_wanted(&stdout()));
     let steps = replayed.view.steps.iter().zip(&replayed.differs).zip(1..);
     let verdicts = steps.map(|((step, differs), number)| match differs {
-        None if number > replayed.resolved => "not yet: its draw is sealed until the round is over".to_owned(),
+        None if number > replayed.resolved => "not yet: its draw is sealed until the round ends".to_owned(),
         None => format!("gives the logged {} bytes", step.logged.outcome.len()),
         Some(how) => format!("DIFFERS in {how}"),
     });

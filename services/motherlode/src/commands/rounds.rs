@@ -86,7 +86,7 @@ async fn open(args: &Open) -> Result<(), Failure> {
         request.page_token = page.next_page_token;
         if request.page_token.is_empty() {
             return match count {
-                0 => say("No round waits for its player.\n"),
+                0 => say("No round is open.\n"),
                 _ => Ok(()),
             };
         }
@@ -117,9 +117,10 @@ fn line(open: &OpenRound, now: Duration) -> String {
     let seconds = |time: &prost_types::Timestamp| u64::try_from(time.seconds).unwrap_or_default();
     let waited = since.map_or(0, |since| now.as_secs().saturating_sub(seconds(&since)));
     let left = open.resolve_time.as_ref().map(|resolve| seconds(resolve).saturating_sub(now.as_secs()));
-    let left = left.map_or("until the player comes".to_owned(), |left| format!("resolved in {}", hours(left)));
+    let left =
+        left.map_or("stays open until the player chooses".to_owned(), |left| format!("resolved in {}", hours(left)));
     format!(
-        "{}  {} bet {}, won so far {}, awaits {} for {}; {left}\n",
+        "{}  {} bet {}, win {}, waiting for {} since {}; {left}\n",
         round.round_id,
         round.game,
         of(&round.bet),
@@ -146,7 +147,7 @@ fn hours(seconds: u64) -> String {
 
 /// Describes the result of closing a round.
 fn paid(steps: &[Played]) -> String {
-    let Some(last) = steps.last() else { return "Nothing was left to do.\n".to_owned() };
+    let Some(last) = steps.last() else { return "The round needed no further step.\n".to_owned() };
     let of = |money: &Option<Money>| money.as_ref().map(cash).unwrap_or_default();
     format!(
         "Closed {} at log position {}: win {}, balance {}\n",
@@ -185,6 +186,6 @@ mod tests {
             "demo/alice/7  mystery-elves bet 7.00 EUR, won so far 1,234.56 EUR, awaits the gamble for 3 h 20 min; ";
         assert_eq!(line(&open, now), format!("{waits}resolved in 116 h 40 min\n"));
         open.resolve_time = None;
-        assert_eq!(line(&open, now), format!("{waits}until the player comes\n"));
+        assert_eq!(line(&open, now), format!("{waits}stays open until the player chooses\n"));
     }
 }

@@ -98,7 +98,7 @@ impl Args {
         config.console.listen = self.console.or(config.console.listen).filter(|_| !self.no_console);
         config.check_role().map_err(|error| faulty(self.file(), &error))?;
         if config.data.exists() && !config.data.is_dir() {
-            let what = format!("{} is a file: the data of `serve` is a folder", config.data.display());
+            let what = format!("{} is a file: --data must be a folder", config.data.display());
             return Err(Failure::unusable(what).with_step("Name a folder by --data, or one that does not exist yet"));
         }
         Ok(config)

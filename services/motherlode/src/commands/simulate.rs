@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let tally =
         play(game, &stake, args.rounds, master, threads, &stopped, &Progress::new(Some(args.rounds), "rounds"))?;
     if tally.rounds == 0 {
-        return Err(Failure::found("stopped before any rounds were played"));
+        return Err(Failure::found("stopped before any round was played"));
     }
     let report = Report::new(game, &stake, &par, &tally, master, threads, started.elapsed());
     say(&match args.format {

@@ -33,7 +33,7 @@ impl Sink for Backup {
 
     fn told(&self) -> Result<(), Failure> {
         let of = of(self.partition());
-        say(&format!("Held up to log position {}{of}: {} records.\n", self.held(), self.records()))
+        say(&format!("Copied up to log position {}{of}: {} records.\n", self.held(), self.records()))
     }
 }
 

@@ -34,7 +34,7 @@ impl Tie {
             Some((first, rest)) if first.position == *position => {
                 let has = hex(&motherlode_log::hash(&first.record));
                 if has != *had {
-                    return Err(another(format!("its {of} has the SHA-256 {had}, and here it is {has}")));
+                    return Err(another(format!("its {of} has the SHA-256 {had}, this log's has {has}")));
                 }
                 self.to = None;
                 Ok(rest)

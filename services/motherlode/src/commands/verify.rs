@@ -65,7 +65,7 @@ fn of_policy(policy: Option<&Policy>, proof: &Proof) -> Result<VerifierKey, Fail
     let claimed: Checkpoint = proof.checkpoint.text().parse().map_err(Failure::unusable)?;
     let logs = policy.map(|policy| &policy.logs[..]).unwrap_or_default();
     let known = logs.iter().find(|key| key.name() == claimed.origin);
-    known.cloned().ok_or_else(|| Failure::found(format!("the policy knows no log {}", claimed.origin)))
+    known.cloned().ok_or_else(|| Failure::found(format!("the policy does not name the log {}", claimed.origin)))
 }
 
 fn proof_name(proven: &Proven) -> String {
@@ -82,14 +82,14 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     say(
         "signature",
         format!("{} signed a log of {} records, root {}", key.name(), checkpoint.size, hex(&checkpoint.root)),
-        "Ed25519, and that this key is the log's: compare it with the one you were given",
+        "Ed25519, and this being the log's key: compare it with a copy from a source you trust",
     );
     match policy {
-        None => say("witnesses", "none were asked for".to_owned(), "the log alone, to show everybody the same"),
+        None => say("witnesses", "none required".to_owned(), "the log's honesty: it could show others a different log"),
         Some(policy) => {
             let each: Vec<_> = cosigned.iter().map(|(name, time)| format!("{name} at {time} s")).collect();
             let found = format!("{} of {} have cosigned: {}", each.len(), policy.witnesses.len(), each.join(", "));
-            say("witnesses", found, "that those who run them are not the log's: one of its own proves nothing");
+            say("witnesses", found, "the witnesses' independence: one run by the log's operator proves nothing");
         }
     }
     let places = |places: Vec<u64>| places.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
@@ -98,15 +98,15 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     match named[..] {
         [] => say("inclusion", in_log, "SHA-256"),
         _ => {
-            let found = format!("{in_log}; named there by their hashes: those at {}", places(named.clone()));
-            say("inclusion", found, "SHA-256; and that the log has those records at their places, audits of it");
+            let found = format!("{in_log}; proven by their hashes in later records: {}", places(named.clone()));
+            say("inclusion", found, "SHA-256; audits of the log show that it has those records at these positions");
         }
     }
     let (steps, wrong) = (replayed.differs.len(), replayed.differs.iter().flatten().count());
     let found = match wrong {
         0 if replayed.resolved < steps => {
             format!(
-                "{} of {steps} give the very bytes of their records; the draws of the others are lost",
+                "{} of {steps} give the bytes of their records; the draws of the others are lost",
                 replayed.resolved
             )
         }
@@ -116,8 +116,7 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     let model = hex(&replayed.view.started.model_hash);
     say("steps", found, &format!("the game of this program, model {model}"));
     let (is_shown, each) = seals(proven);
-    let rests =
-        "SHA-256, and that you were told the seal before you asked for the round: compare it with that answer's";
+    let rests = "SHA-256, and your having received the seal before the request: compare it with the one in that answer";
     let mut lines = each.iter();
     if let Some(first) = lines.next() {
         text.push_str(&format!("  seals      {first}\n"));
@@ -129,8 +128,8 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
         text.push_str("that each draw was sealed before its request;\n             ");
     }
     text.push_str(
-        "that nothing came later, such as a void; what a pool paid for a hit; that the figures which the player carried\n\
-         \x20            into the round are those of the rounds before, and no draw of the player's was left out (`audit` shows all)\n",
+        "later changes, such as a void; payments of a pool for a hit; whether the player's figures at the start of the round\n\
+         \x20            are those of earlier rounds, and whether a draw of the player was skipped (`audit` checks all of these)\n",
     );
     text
 }
@@ -147,7 +146,7 @@ fn seals(proven: &Proven) -> (bool, Vec<String>) {
             ShownDraw::Sealed(sealed, position) => {
                 let again = match sealed.reason {
                     Some(SealReason::KeyLost) => ", IN PLACE OF A DRAW WHOSE KEY WAS LOST",
-                    Some(SealReason::SealsEnded) => ", IN PLACE OF A DRAW THAT ENDED UNUSED WHEN THE SERVICE STARTED",
+                    Some(SealReason::SealsEnded) => ", IN PLACE OF AN UNUSED DRAW REVOKED WHEN THE SERVICE STARTED",
                     _ => "",
                 };
                 let (number, seal) = (sealed.name.number, hex(&sealed.seal));

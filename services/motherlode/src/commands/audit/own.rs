@@ -59,9 +59,9 @@ fn text(report: &CopyReport) -> String {
         text += &format!("  {} {}: {} rounds, bets {bets}, wins {wins}\n", of.game, of.rules_version, of.rounds);
     }
     for (currency, sum) in jackpots(report) {
-        text += &format!("  jackpots that reached players: {}\n", cash(sum, currency));
+        text += &format!("  jackpots paid to players: {}\n", cash(sum, currency));
     }
-    text += "\nNot to be seen from a copy:\n";
+    text += "\nNot checked, because a copy cannot show it:\n";
     for unchecked in NOT_CHECKED {
         text += &format!("  {unchecked}\n");
     }

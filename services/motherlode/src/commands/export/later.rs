@@ -38,7 +38,8 @@ impl Later {
                 Event::JackpotPaid { round, amount, .. } => {
                     let after = self.0.entry(of(round)).or_default();
                     let sum = after.jackpot.checked_add(amount.0);
-                    after.jackpot = sum.ok_or_else(|| Failure::found("a round's jackpots are past 64 bits"))?;
+                    after.jackpot =
+                        sum.ok_or_else(|| Failure::found("the sum of a round's jackpots exceeds 64 bits"))?;
                 }
                 _ => {}
             }

@@ -21,7 +21,7 @@ impl Wanted {
             return Err(Failure::unusable("--from is after --to"));
         }
         if let Some(operator) = operator.as_ref().filter(|operator| !is_name(operator)) {
-            return Err(Failure::unusable(format!("--operator {operator}: no operator can have that name")));
+            return Err(Failure::unusable(format!("--operator {operator}: not a valid operator name")));
         }
         Ok(Self { days, operator })
     }

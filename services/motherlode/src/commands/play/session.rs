@@ -149,7 +149,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
                 }
             }
         }
-        Err(Failure::found("the bet is refused again and again, whatever is done about it"))
+        Err(Failure::found("the bet is still refused after all remedies"))
     }
 
     /// Applies the remedy for a refused bet; false if the player's input ended.
@@ -209,7 +209,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         let round = self.round(round_id).await?;
         let game = known(&round.game, &round.rules_version, &round.model_hash)?;
         let Some(step) = round.steps.last() else { return Err(no_answer()) };
-        self.console.say("\nThis round was left open; it goes on where it was.\n")?;
+        self.console.say("\nContinuing an open round.\n")?;
         self.heading(round_id, round.bet.as_ref(), &round.campaign_id)?;
         let played = Played {
             round_id: round_id.to_owned(),
@@ -255,7 +255,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
                     return Ok(Some(Won { win, jackpots: jackpots.iter().sum() }));
                 }
                 Next::LeftOpen => {
-                    let left = format!("The round {} stays open; play again to go on with it.\n", played.round_id);
+                    let left = format!("The round {} is still open; run play again to continue it.\n", played.round_id);
                     self.console.say(&left)?;
                     return Ok(None);
                 }
@@ -327,7 +327,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
             award = round.jackpots.into_iter().find(|of| of.hit_position == hit.hit_position).unwrap_or(award);
         }
         let Some(amount) = award.amount else {
-            self.console.say("  The award is pending; it comes by itself.\n")?;
+            self.console.say("  The award is pending; the service will pay it.\n")?;
             return Ok(Some(0));
         };
         self.console.say(&format!("  The pool {} pays {}.\n", award.pool_id, cash(&amount)))?;

@@ -139,12 +139,12 @@ async fn pl_02_a_round_left_open_is_played_on_by_the_next_call() {
     assert_eq!(text.matches("Which witch comes along").count(), 2, "{text}");
     let left = text.lines().last().unwrap();
     let left = if left.contains("rounds: bet") { text.lines().rev().nth(2).unwrap() } else { left };
-    assert!(left.ends_with("stays open; play again to go on with it."), "{text}");
+    assert!(left.ends_with("is still open; run play again to continue it."), "{text}");
     let round = left.split(' ').nth(2).unwrap();
 
     let (text, ended) = played(&server, "--auto", "").await;
     assert_eq!(ended, Ok(()));
-    let again = format!("\nThis round was left open; it goes on where it was.\n\n── round {round} ");
+    let again = format!("\nContinuing an open round.\n\n── round {round} ");
     assert!(text.starts_with(&again), "{text}");
     assert_eq!(text.matches("── round demo/alice/").count(), 2, "{text}");
     server.stop().await.unwrap();

@@ -18,7 +18,7 @@ use webpki::EndEntityCert;
 pub(super) fn say_standing_by(listener: &TcpListener, config: &Config) {
     let (address, log) = (listener.local_addr().unwrap_or(config.listen), LogLocation::of(config));
     let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "motherlode listens on {address}, stands by for log {log}");
+    let _ = writeln!(out, "motherlode listens on {address} as a standby for log {log}");
 }
 
 pub(super) fn say_console(address: SocketAddr, config: &Config) {
@@ -64,15 +64,15 @@ fn suggestions(address: SocketAddr, config: &Config, file: Option<&Path>) -> Str
     if let Some((of, credential)) = player(&config.operators) {
         operator = format!(" --operator {}", quoted(&of.id));
         needs.push(format!(
-            "The commands that call the service take a token from the environment variable MOTHERLODE_TOKEN: here that of\n\
+            "The commands that call the service need a token in the environment variable MOTHERLODE_TOKEN, for example that of\n\
              operator {}, credential {credential}, with the roles play and wallet (export MOTHERLODE_TOKEN=$(cat FILE)).",
             of.id
         ));
     } else if config.operators.is_empty() {
-        needs.push("No operators are configured: whoever reaches this address may do everything.".to_owned());
+        needs.push("No operators are configured: anyone who can reach this address has all permissions.".to_owned());
     } else {
         needs.push(
-            "No operator has a token with the roles play and wallet, which playing needs: motherlode token new makes one."
+            "No operator has a token with the roles play and wallet, which these commands need: create one by motherlode token new."
                 .to_owned(),
         );
     }
@@ -120,7 +120,7 @@ fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
         true => absolute(&tls.certificate),
         false => {
             needs.push(format!(
-                "ROOT.pem stands for the certificate that {} is signed with, which the service doesn't have.",
+                "ROOT.pem is the root certificate that signed {}, which the service does not have.",
                 tls.certificate.display()
             ));
             "ROOT.pem".to_owned()
