@@ -182,7 +182,7 @@ mod tests {
         let suggested = |listen: &str| suggestions(listen.parse().unwrap(), &Config::default(), None);
         assert!(suggested("0.0.0.0:50051").contains("--target http://127.0.0.1:50051 --auto"));
         assert!(suggested("[::]:50051").contains("--target http://[::1]:50051 --auto"));
-        assert!(suggested("127.0.0.1:1").contains("whoever reaches this address may do everything"));
+        assert!(suggested("127.0.0.1:1").contains("anyone who can reach this address has all permissions"));
     }
 
     #[test]
