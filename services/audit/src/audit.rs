@@ -77,7 +77,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     };
     let (projection, not_compared) = match &options.index {
         Some(folder) => projection::read(folder),
-        None => Err("none was named".to_owned()),
+        None => Err("no index was named".to_owned()),
     }
     .map_or_else(|why| (Projection::default(), Some(why)), |projection| (projection, None));
     let held = projection.held;
@@ -203,7 +203,7 @@ fn fold_in_order(
 fn reaches(held: Option<Held>, end: Position) -> Result<(), Fault> {
     match held {
         Some(held) if held.position > end => Err(Fault::new(
-            "the log is shorter than the index knows it to have been: acknowledged commits are missing",
+            "the log is shorter than the index has recorded: acknowledged commits are missing",
             format!("a log up to position {} at least", held.position),
             format!("its end at {end}"),
         )),

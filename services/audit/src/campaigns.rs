@@ -32,7 +32,11 @@ impl Campaigns {
                     let counted = self.of(commit, campaign)?;
                     counted.cancelled = true;
                     if counted.begun > 0 {
-                        return Err(Fault::new("PL-18: a campaign is taken back", "while not begun", campaign));
+                        return Err(Fault::new(
+                            "PL-18: a campaign is cancelled after its first round",
+                            "while not begun",
+                            campaign,
+                        ));
                     }
                 }
                 Event::RoundStarted(started) => self.begin(commit, started)?,
@@ -106,7 +110,8 @@ impl Campaigns {
             let booked = state.map(|state| (state.begun, state.given_back, state.cancelled));
             let counted = (counted.begun, counted.given_back, counted.cancelled);
             if booked != Some(counted) {
-                let what = format!("PL-18: campaign {id} of {stream} is not what was begun, given back and cancelled");
+                let what =
+                    format!("PL-18: campaign {id} of {stream} differs from its rounds, returns and cancellation");
                 return Err(Fault::new(what, format!("{counted:?}"), format!("{booked:?}")));
             }
         }

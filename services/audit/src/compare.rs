@@ -101,7 +101,7 @@ impl Comparison {
         let partitions = self.others.len();
         let other = self.others.iter_mut().find(|other| other.partition == report.partition);
         let other = other.ok_or_else(|| {
-            let what = "a report of a partition that is not there";
+            let what = "a report of a missing partition";
             at_home(Fault::new(what, format!("partitions up to {partitions}"), report.partition))
         })?;
         other.receive(report.to, position.saturating_sub(1), &self.controls)?;
@@ -162,7 +162,7 @@ impl OtherPartition {
         let copied = self.copied.entry(copy.stream.clone()).or_default();
         let original = controls.get(&copy.stream).and_then(|controls| controls.get(*copied));
         *copied += 1;
-        let what = "the copy is not what was set next at home";
+        let what = "the copy differs from home's next setting";
         let of = |position: Position, events: &[Event]| format!("position {position}: {events:?}");
         match (copy.copies, original) {
             (Some(named), Some(original)) if named == original.position && copy.events == original.events => Ok(()),
@@ -171,7 +171,11 @@ impl OtherPartition {
                 Err(Fault::new(what, of(original.position, &original.events), of(named, &copy.events)))
             }
             (Some(named), None) => Err(Fault::new(what, "none", of(named, &copy.events))),
-            (None, _) => Err(Fault::new("set here, which is home's to decide", "a copy", format!("{:?}", copy.events))),
+            (None, _) => Err(Fault::new(
+                "set in this partition, although only home decides it",
+                "a copy",
+                format!("{:?}", copy.events),
+            )),
         }
     }
 }

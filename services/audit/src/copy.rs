@@ -30,9 +30,9 @@ use std::{
 
 /// Properties that a copy of one operator's records cannot show.
 pub const NOT_CHECKED: [&str; 3] = [
-    "what pools hold, whether contributions and awards are the right ones: pools take the bets of all operators",
-    "whether records are missing behind a stream's last one here: hold the digest against the platform's log",
-    "the log's own hash chain, where records of others lie between",
+    "the pools, and their contributions and awards: pools depend on the bets of all operators",
+    "whether records after a stream's last one are missing: compare the digest with the platform's log",
+    "the log's own hash chain between records that are not adjacent in the log",
 ];
 
 /// Digest of an operator's records; equal digests mean equal records.
@@ -196,7 +196,7 @@ impl<'a> Auditing<'a> {
     fn record(&mut self, stored: &Record) -> Result<(), Box<Divergence>> {
         let before = self.digest.position;
         let copied = copied::decode(&stored.bytes)
-            .map_err(|malformed| Fault::new("the record is none of a copy", "a copied record", malformed));
+            .map_err(|malformed| Fault::new("the record is not one of a copy", "a copied record", malformed));
         let copied = copied.map_err(|fault| fault.at(self.partition, before))?;
         let (partition, position) = (copied.partition, copied.position);
         let logged = self.place(&copied).map_err(|fault| fault.at(partition, position))?;
@@ -222,21 +222,21 @@ impl<'a> Auditing<'a> {
             return Err(Fault::new("the record is another partition's", self.partition, partition));
         }
         self.partition = *partition;
-        let logged =
-            record::decode(record).map_err(|malformed| Fault::new("the record is no commit", "a commit", malformed))?;
+        let logged = record::decode(record)
+            .map_err(|malformed| Fault::new("the record is not a commit", "a commit", malformed))?;
         let Commit { position: named, partition: in_partition, time_ms, .. } = logged.commit;
         if (named, in_partition) != (*position, *partition) {
             let place = |partition, position| format!("position {position} of partition {partition}");
             let (expected, found) = (place(*partition, *position), place(in_partition, named));
-            return Err(Fault::new("the record names another place", expected, found));
+            return Err(Fault::new("the record states another position", expected, found));
         }
         if !logged.commit.concerns(operator) {
-            let what = "the record is not the operator's to have";
+            let what = "the record does not concern the operator";
             return Err(Fault::new(what, format!("one that concerns {operator}"), &logged.commit.stream));
         }
         if let Some((last, last_ms, last_hash)) = self.last {
             if *position <= last {
-                return Err(Fault::new("the record stood before the last", format!("past {last}"), position));
+                return Err(Fault::new("the record is older than the previous one", format!("past {last}"), position));
             }
             if time_ms < last_ms {
                 return Err(Fault::new("the time ran back", format!("{last_ms} or later"), time_ms));
@@ -291,7 +291,7 @@ impl<'a> Auditing<'a> {
                 Event::JackpotPaid { round, pool, hit, amount, currency } => {
                     let paid = (commit.stream.clone(), *round, pool.clone());
                     if self.hits.remove(hit).as_ref() != Some(&paid) {
-                        let what = "a jackpot is paid that was not hit, or was paid before";
+                        let what = "a jackpot is paid without a hit, or twice";
                         return Err(Fault::new(what, "a hit of the round", format!("round {round}, hit {hit}")));
                     }
                     *self.jackpots.entry(*currency) += i128::from(amount.0);

@@ -48,7 +48,8 @@ impl Demo {
             let given = self.given.get(operator).copied().unwrap_or_default() * Currency::PLAY.nanos_per_minor();
             let held = books.players_total(operator, Currency::PLAY).0 + holding(Account::House(operator)).0;
             if held != given || holding(Account::Promotion(operator)) != Nano::ZERO {
-                let what = format!("PL-17: the play money of {operator}'s players and house is not what was given");
+                let what =
+                    format!("PL-17: the play money of {operator}'s players and house differs from the amount given");
                 return Err(Fault::new(what, Nano(given), Nano(held)));
             }
         }

@@ -133,7 +133,7 @@ pub enum Unusable {
     #[error("the audit was stopped")]
     Stopped,
     /// A thread could not be started.
-    #[error("no thread: {0}")]
+    #[error("cannot start a thread: {0}")]
     Thread(io::Error),
 }
 

@@ -104,7 +104,7 @@ impl Exchange {
         let standing = StretchEnd::Standing { open_rounds: self.open_rounds, mirrored: self.mirrored };
         let expected = decisions.first().map_or(standing, |first| StretchEnd::Decision(first.clone()));
         if *end != expected || decisions.len() > 1 {
-            let what = "the report ends otherwise than the stretch of the partition's log";
+            let what = "the report ends differently from its stretch of the partition's log";
             return Err(Fault::new(what, stretch_end(&expected), format!("{} up to {to}", stretch_end(end))));
         }
         self.contributions.push_back((to, contributions));
@@ -132,7 +132,7 @@ impl Exchange {
         self.mirrors.push_back((position, home_position));
         while self.heads.pop_front_if(|head| *head < home_position).is_some() {}
         if self.heads.pop_front_if(|head| *head == home_position).is_none() {
-            let what = "the mirror copies what is no commit of the pool since the partition joined it";
+            let what = "the mirror names a position that is not a commit of the pool since the partition joined it";
             return Err(Fault::new(what, "a position of such a commit at home", home_position));
         }
         while self.views.get(1).is_some_and(|(since, _)| *since <= home_position) {
@@ -142,7 +142,7 @@ impl Exchange {
         match self.views.front() {
             Some((_, view)) if *view == found => {}
             view => {
-                let what = "the mirror has the pool otherwise than it stood at home";
+                let what = "the mirror has another state of the pool than home";
                 let expected = view.map_or_else(|| "none".to_owned(), |(_, view)| format!("{view:?}"));
                 return Err(Fault::new(what, expected, format!("{found:?}")));
             }
@@ -186,7 +186,7 @@ impl Exchange {
 
 pub(crate) fn past_end(partition: u32, named: Position, end: Position) -> Fault {
     Fault::new(
-        format!("it names position {named} of partition {partition}, past that one's end: commits are missing there"),
+        format!("it names position {named} of partition {partition}, which is past its end: commits are missing there"),
         format!("partition {partition} up to position {named} at least"),
         format!("its end at {end}"),
     )

@@ -97,7 +97,7 @@ impl<'a> Judge<'a> {
     fn placed(&self, commit: &Commit) -> Result<(), Fault> {
         match (&commit.stream, self.partitions.map(|partitions| commit.stream.partition(partitions))) {
             (StreamId::Player { .. }, Some(lives)) if commit.version == 1 && lives != self.partition => {
-                let what = format!("{} does not live in this partition", commit.stream);
+                let what = format!("{} does not belong to this partition", commit.stream);
                 Err(Fault::new(what, format!("partition {lives}"), format!("partition {}", self.partition)))
             }
             _ => Ok(()),
@@ -158,7 +158,7 @@ pub(crate) fn check_proposer(commit: &Commit, proposer: Option<&Proposer>) -> Re
 }
 
 pub(crate) fn other_due(booked: &[(Currency, Minor)], stated: &[(Currency, Minor)]) -> Fault {
-    Fault::new("PL-31: the credits due that are stated are not those of the books", cash(booked), cash(stated))
+    Fault::new("PL-31: the stated credits due are not those of the books", cash(booked), cash(stated))
 }
 
 pub(crate) fn other_balances(booked: &[(Currency, Minor)], stated: &[(Currency, Minor)]) -> Fault {

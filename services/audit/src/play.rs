@@ -127,7 +127,7 @@ impl<'a> Plays<'a> {
                     let hit = playing.as_ref();
                     let hit = hit.filter(|playing| playing.number == *round && playing.pool.as_ref() == Some(pool));
                     let hit = hit.filter(|_| due.hit || holds);
-                    let unfounded = || Fault::new("a jackpot was hit that the outcome has not", "no hit", pool);
+                    let unfounded = || Fault::new("a jackpot was hit without a hit in the outcome", "no hit", pool);
                     let of = hit.ok_or_else(unfounded)?.of;
                     due.hit = false;
                     self.returns[of].hits += 1;
@@ -141,7 +141,7 @@ impl<'a> Plays<'a> {
                     let Some(settled) = settled else {
                         let expected = due.settlement.map_or("none".into(), |win| format!("with a win of {win}"));
                         return Err(Fault::new(
-                            "the round was settled otherwise than its outcome says",
+                            "the settlement differs from the round's outcome",
                             expected,
                             format!("round {round} with a win of {win}"),
                         ));
@@ -179,7 +179,7 @@ impl<'a> Plays<'a> {
         round.sealed += 1;
         let Some(dealt) = revealed(&commit.events, step.round) else { return Ok(None) };
         self.release(round, &commit.stream, dealt)?;
-        let missing = || Fault::new("a dealt value is not revealed", "one a sealed step", dealt.len());
+        let missing = || Fault::new("a dealt value is not revealed", "one per sealed step", dealt.len());
         let dealt = dealt.get(round.sealed - 1).ok_or_else(missing)?;
         let name = round_name(&commit.stream, step.round);
         Ok(Some(draw::seed(dealt, drawn.client_seed(&commit.request_id), &name, step.step)))
@@ -263,7 +263,7 @@ impl<'a> Plays<'a> {
         let gamble_max = if terms.double { gamble_max_minor(game, currency, started.rate).ok() } else { Some(0) };
         if gamble_max != Some(terms.gamble_max_minor) {
             let expected = gamble_max.map_or("none".into(), |most| most.to_string());
-            let what = "ME-14: the most that may be gambled is not the limit at the bet's rate";
+            let what = "ME-14: the gamble's limit is not the one at the bet's rate";
             return Err(Fault::new(what, expected, terms.gamble_max_minor));
         }
         let carries = !game.carries().keys.is_empty();
@@ -275,7 +275,7 @@ impl<'a> Plays<'a> {
         let Some(sharing) = sharing else {
             let carried = carried(Sharing::Game);
             let figures = |of: &Carried| format!("{:?} of {:?}", of.0, game.carries().keys);
-            let what = "the round was opened with other figures than the player carried";
+            let what = "the round was opened with figures that the player does not have";
             return Err(Fault::new(what, figures(&carried), figures(&terms.carried)));
         };
         let of = self.returns_of(started, position);
@@ -337,7 +337,7 @@ impl<'a> Plays<'a> {
             return Err(Fault::new(what, expected, found));
         }
         let due = motherlode_rounds::Due::of(outcome, playing.pool.is_some(), None);
-        let due = due.map_err(|error| Fault::new("the win is no amount of cash", "one that fits", error))?;
+        let due = due.map_err(|error| Fault::new("the win is not an amount of cash", "one that fits", error))?;
         if due.win != step.win {
             return Err(Fault::new("the win is not the outcome's", due.win, step.win));
         }
@@ -376,7 +376,7 @@ impl Due {
             }
             None if is_witch(changed) => Ok(()),
             due => {
-                let what = "a collection was changed otherwise than the outcome says";
+                let what = "the change of a collection differs from the outcome";
                 Err(Fault::new(what, due.as_ref().map_or("no change".into(), told), told(changed)))
             }
         }
@@ -387,7 +387,7 @@ impl Due {
             Some(due) if due == amount => Ok(()),
             due => {
                 let expected = due.map_or("none".into(), |due| due.to_string());
-                Err(Fault::new("a part of the win was credited otherwise than the outcome says", expected, amount))
+                Err(Fault::new("a partial win was credited differently from the outcome", expected, amount))
             }
         }
     }
@@ -408,7 +408,7 @@ impl Due {
             self.credit(amount)?;
         }
         if hit && !std::mem::take(&mut self.hit) {
-            return Err(Fault::new("a jackpot was hit that the outcome has not", "no hit", "a hit"));
+            return Err(Fault::new("a jackpot was hit without a hit in the outcome", "no hit", "a hit"));
         }
         self.nothing()
     }

@@ -39,7 +39,7 @@ pub(crate) fn read(folder: &Path) -> Result<Projection, String> {
     let damaged = |error| format!("it cannot be read: {error}");
     let mark = read_mark(folder).map_err(|error| match error {
         IndexError::DamagedMark { .. } => {
-            "its mark is damaged, so how far it holds can't be told; a service makes it anew from the log".to_owned()
+            "its mark is damaged, so its durable position is unknown; a service rebuilds it from the log".to_owned()
         }
         error => damaged(error),
     })?;

@@ -70,7 +70,7 @@ pub enum Unproven {
     #[error("the checkpoint: {0}")]
     Checkpoint(#[from] NoteError),
     /// Too few of the policy's witnesses cosigned the checkpoint.
-    #[error("{found} of the policy's {known} witnesses have cosigned the checkpoint: that is not enough for it")]
+    #[error("{found} of the policy's {known} witnesses have cosigned the checkpoint, fewer than it requires")]
     Witnesses {
         /// Witnesses that cosigned.
         found: usize,
@@ -78,7 +78,7 @@ pub enum Unproven {
         known: usize,
     },
     /// A record is not in the log, or was changed.
-    #[error("position {0}: the record is not in the log that was signed")]
+    #[error("position {0}: the record is not in the signed log")]
     NotIncluded(Position),
     /// A dealt value is missing, or does not match its seal.
     #[error("step {step}: {what}")]
@@ -105,7 +105,8 @@ pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Resu
     let cosigned = cosigned.into_iter().flat_map(|(_, cosigned)| cosigned);
     let cosigned = cosigned.map(|(name, time)| (name.to_owned(), time)).collect();
     let malformed = |what: &str| Unproven::Records(what.to_owned());
-    let extra = RoundRecords::decode(&*proof.extra).map_err(|_| malformed("the proof's extra is none of a round"))?;
+    let extra = RoundRecords::decode(&*proof.extra)
+        .map_err(|_| malformed("the proof's extra data are not those of a round"))?;
     let mut sealing = read(extra.sealing.iter().chain(&extra.records))?;
     let records = sealing.split_off(extra.sealing.len());
     let Some(last) = records.last() else { return Err(malformed("the proof has no records")) };
@@ -163,7 +164,7 @@ fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unp
     match seals.get(&draw.name.number).filter(|(_, position, _)| *position < step.position) {
         None => Ok(ShownDraw::NotShown(draw.name.number)),
         Some((_, position, record)) if draw.sealed_by.is_some_and(|named| named != *record) => Err(fault(format!(
-            "the record at position {position} is not the one that it names for the seal of draw {}",
+            "the record at position {position} is not the one named for the seal of draw {}",
             draw.name.number
         ))),
         Some((sealed, position, _)) if (sealed.seal, sealed.name) == (found, draw.name) => {
@@ -201,12 +202,12 @@ fn read<'r>(records: impl Iterator<Item = &'r ProvenRecord> + Clone) -> Result<V
     let (mut before, mut travelled) = (None, vec![]);
     for (ProvenRecord { record, copied, brief, .. }, count) in records.clone().zip(1..) {
         let bytes = restored(record, copied, before.as_deref());
-        let bytes = bytes.ok_or_else(|| at(count, &"what it copies is not there"))?;
+        let bytes = bytes.ok_or_else(|| at(count, &"its copied parts are missing"))?;
         before = Some(bytes.clone());
         travelled.push((bytes, *brief));
     }
     let whole = whole(travelled)
-        .map_err(|error| Unproven::Records(format!("what was left out can't be worked out: {error}")))?;
+        .map_err(|error| Unproven::Records(format!("its left-out fields cannot be computed: {error}")))?;
     let read = records.zip(whole).zip(1..).map(|((ProvenRecord { position, path, .. }, bytes), count)| {
         let damaged =
             |error| at(count, &format!("it is not as it was logged: the proof was changed or damaged ({error})"));
@@ -225,7 +226,7 @@ fn belong(records: &[Shown], origin: &str, stream: &StreamId) -> Result<(), Unpr
     for Shown { logged: Logged { commit, .. }, .. } in records {
         let at = |what: String| Unproven::Records(format!("position {}: {what}", commit.position));
         if commit.position <= before {
-            return Err(at("the record is not in the log's order".to_owned()));
+            return Err(at("the record is out of order".to_owned()));
         }
         if !origin.ends_with(&format!("/log/{}", commit.partition)) {
             return Err(at(format!("the record is of partition {}, the checkpoint of {origin}", commit.partition)));

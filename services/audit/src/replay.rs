@@ -58,7 +58,7 @@ pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Repla
             ScanError::Damaged(damage) => ReplayError::Damaged(Divergence::of_damage(partition, damage)),
         })?;
         let no_commit = |malformed: Malformed| {
-            let fault = Fault::new("the record is no commit", "a commit", malformed);
+            let fault = Fault::new("the record is not a commit", "a commit", malformed);
             ReplayError::Damaged(fault.at(partition, record.position))
         };
         let logged = record::decode(&record.bytes).map_err(no_commit)?;

@@ -131,7 +131,7 @@ impl TreeCheck {
         }
         self.reached()?;
         if let Some(longer) = self.signed.first() {
-            let what = "the log is shorter than a checkpoint that was signed of it: records are missing";
+            let what = "the log is shorter than a checkpoint signed for it: records are missing";
             return Err(Fault::new(what, format!("{} records at least", longer.size), format!("its end at {end}")));
         }
         self.compare(1)

@@ -87,7 +87,7 @@ impl<'a> Worker<'a> {
         let name = name_of(bytes);
         let known = players.named(&name);
         let logged = record::decode_known(bytes, known.as_deref().map(|player| (&*name, &player.stream)));
-        let mut logged = logged.map_err(|malformed| Fault::new("the record is no commit", "a commit", malformed))?;
+        let mut logged = logged.map_err(|malformed| Fault::new("the record is not a commit", "a commit", malformed))?;
         let Commit { stream, .. } = &logged.commit;
         if !of_partition || logged.commit.partition != *partition {
             return Err(Fault::new("the record is another partition's", partition, logged.commit.partition));

@@ -43,7 +43,7 @@ impl JobApi {
 
     fn audit(&self) -> Result<Work, Refusal> {
         if self.parts.is_empty() {
-            let message = "the log is not in this process's data folder: motherlode audit reads a copy of it";
+            let message = "the log is not in this process's data folder: run motherlode audit on a copy";
             return Err(Refusal::new(Reason::AuditElsewhere, message));
         }
         let here = |part: &Options| self.ledgers.partition(part.partition).map_or(0, Handle::durable);

@@ -68,7 +68,7 @@ impl Jobs {
         let mut jobs = self.0.jobs.lock();
         let (kept, count) = &mut *jobs;
         if let Some(running) = kept.iter().find(|job| job.ended.lock().is_none() && job.work.is_like(&work)) {
-            let message = "one of its kind runs: wait for it, or cancel it";
+            let message = "a job of this kind is running: wait for it, or cancel it";
             return Err(Refusal::new(Reason::JobUnderWay, message).with("job_id", running.id));
         }
         let job = Arc::new(Job {
@@ -112,7 +112,7 @@ impl Job {
         // Threads that it starts inherit the priority.
         lowest_priority();
         let ended = catch_unwind(AssertUnwindSafe(|| self.work.run(&self.going)));
-        let ended = ended.unwrap_or_else(|_| Ended::failed("the job's thread failed: the log of the process says why"));
+        let ended = ended.unwrap_or_else(|_| Ended::failed("the job's thread failed: see the process's log"));
         *self.ended.lock() = Some((clock(), ended));
     }
 

@@ -133,12 +133,12 @@ fn pool_fault(expected: Nano, pooled: Pooled) -> Option<String> {
     let found = pooled.contributions;
     match pooled.check {
         PoolCheck::None => None,
-        _ if !pooled.caught_up => Some("the pool did not take up the last bet in time".to_owned()),
+        _ if !pooled.caught_up => Some("the pool did not add the last bet in time".to_owned()),
         PoolCheck::Exact | PoolCheck::AtLeast if found < expected => {
             Some(format!("the pool got {found} EUR, the bets' share is {expected}"))
         }
         PoolCheck::Exact if found > expected => Some(format!(
-            "the pool got {found} EUR, the bets' share is {expected}: others play here too (then say --shared), or the \
+            "the pool got {found} EUR, the bets' share is {expected}: others play here too (then use --shared), or the \
              books are wrong"
         )),
         PoolCheck::Exact | PoolCheck::AtLeast => None,

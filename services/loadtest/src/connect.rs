@@ -30,11 +30,11 @@ pub enum Error {
         status: Box<Status>,
     },
     /// The operating system's random generator failed.
-    #[error("no names for the players: {0}")]
+    #[error("cannot create names for the players: {0}")]
     Entropy(getrandom::Error),
     /// The resources of the service's process cannot be read.
     #[error(
-        "the use of process {pid} cannot be read: {source}\n--pid must be the id of the service's process, on this machine"
+        "the resources of process {pid} cannot be read: {source}\n--pid must be the id of the service's process, on this machine"
     )]
     Usage {
         /// Process id.

@@ -41,7 +41,7 @@ impl ProofApi {
             return Err(Refusal::field("partition", format!("must be below {partitions}")));
         }
         let elsewhere = || {
-            let message = "this process has no proofs of the partition: ask the one that writes it";
+            let message = "this process has no proofs of the partition: call the process that writes it";
             Refusal::new(Reason::ProofsElsewhere, message).with("partition", partition)
         };
         self.proofs.partition(partition).ok_or_else(elsewhere)
@@ -65,7 +65,7 @@ impl ProofApi {
         let partition = Arc::clone(self.partition(request.partition)?);
         let (old, signed) = (request.old_size, signed(&partition, 0).await?);
         if old > signed.checkpoint.size {
-            let message = "no checkpoint was signed of so many records";
+            let message = "no checkpoint of this size was signed";
             let refusal = Refusal::new(Reason::CheckpointAhead, message);
             return Err(refusal.with("size", signed.checkpoint.size));
         }
@@ -176,7 +176,7 @@ fn prove(
 }
 
 fn unreadable(error: &std::io::Error) -> Refusal {
-    tracing::error!(%error, "nothing can be proven: at the next start the tree is made anew");
+    tracing::error!(%error, "failed to prove a round: the next start rebuilds the tree");
     Refusal::new(Reason::ProofsUnreadable, error.to_string())
 }
 

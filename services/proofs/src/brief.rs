@@ -28,7 +28,7 @@ pub enum NotWorkedOut {
     #[error(transparent)]
     Unresolvable(#[from] Unresolvable),
     /// A record is not encoded as its fields are now.
-    #[error("a record that something is left out of is not in the plain form")]
+    #[error("a shortened record is not encoded in the plain form")]
     NotPlain,
 }
 

@@ -126,11 +126,7 @@ impl Growing {
 
     fn expecting(self, checkpoint: Checkpoint) -> Self {
         let (partition, position) = (self.partition, checkpoint.size);
-        tracing::warn!(
-            partition,
-            position,
-            "the tree's files are not those of its last checkpoint: they are made anew"
-        );
+        tracing::warn!(partition, position, "the tree's files do not match its last checkpoint, and are rebuilt");
         Self { expected: Some(checkpoint), ..self }
     }
 
@@ -202,9 +198,9 @@ impl Growing {
         let Some(last) = records.last() else { return Ok(vec![]) };
         // Each record has the hash of the previous one, so only the last one is hashed.
         let named: Option<Vec<Hash>> = records.iter().map(|record| previous_hash(&record.bytes)).collect();
-        let mut entries = named.ok_or_else(|| self.contradiction(first, "a record names none before it"))?;
+        let mut entries = named.ok_or_else(|| self.contradiction(first, "a record does not name its predecessor"))?;
         if entries.remove(0) != self.head {
-            return Err(self.contradiction(first, "the record does not continue what was taken up"));
+            return Err(self.contradiction(first, "the record does not continue the previous one"));
         }
         entries.push(hash(&last.bytes));
         Ok(entries)

@@ -55,7 +55,7 @@ where
     };
     // Disk access must not block threads that answer bets.
     let answered = tokio::task::spawn_blocking(move || answerer(parts.method, parts.uri.path().to_owned(), collected));
-    answered.await.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR, "it could not be answered"))
+    answered.await.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR, "the request could not be answered"))
 }
 
 /// Sends a body to an `http://` address, and returns the answer's status and text.

@@ -29,7 +29,7 @@ pub enum KeyError {
         source: Malformed,
     },
     /// The file has the key of another name.
-    #[error("{} has the key of {found}, but the configuration says [proofs] name = {wanted:?}", path.display())]
+    #[error("{} has the key of {found}, but the configuration has [proofs] name = {wanted:?}", path.display())]
     Name {
         /// Path of the file.
         path: PathBuf,
@@ -71,13 +71,13 @@ pub fn load_or_make(config: &Config) -> Result<SignerKey, KeyError> {
     let (path, wanted) = (key_file(config), config.proofs.name.as_deref());
     if config.proofs.key_file.is_none() && config.store.url.is_some() {
         tracing::warn!(
-            "a process that takes this log over signs with another key: name one for all in [proofs] key_file"
+            "a process that takes over this log would sign with another key: name one key for all in [proofs] key_file"
         );
     }
     let key = match config.proofs.key_file.is_none() && !path.exists() {
         true => {
             let key = make(&path, wanted, KeyKind::Log)?;
-            tracing::info!(file = %path.display(), name = key.verifier().name(), "a key for checkpoints was made: keep it");
+            tracing::info!(file = %path.display(), name = key.verifier().name(), "created a key for checkpoints: back it up");
             key
         }
         false => load(&path)?,

@@ -208,7 +208,7 @@ impl Partition {
             };
         let last = signed.map(|(checkpoint, note)| Arc::new(Signed { checkpoint, note }));
         let files = Arc::clone(&growing.files);
-        let unsorted = |error: &std::io::Error| tracing::error!(%error, "records are not sorted by their hashes");
+        let unsorted = |error: &std::io::Error| tracing::error!(%error, "failed to open the index of records by hash");
         let sorted = Sorted::open(&folder).inspect_err(unsorted).ok();
         let published = watch::Sender::new(Published { last, ..Published::default() });
         Ok(Self {
@@ -248,7 +248,7 @@ impl Partition {
             self.sort(size);
             return true;
         }
-        tracing::warn!(partition = self.ledger.partition(), size, "the tree's files are damaged: they are made anew");
+        tracing::warn!(partition = self.ledger.partition(), size, "the tree's files are damaged, and are rebuilt");
         let mut growing = self.growing.lock();
         let last = self.published.borrow().last.clone();
         growing.begin_anew(last.map(|last| last.checkpoint.clone()));
@@ -261,7 +261,7 @@ impl Partition {
     fn sort(&self, size: Position) {
         let Some(sorted) = &self.sorted else { return };
         if let Err(error) = sorted.grow(&self.files, size, || self.ending.load(Ordering::Acquire)) {
-            tracing::warn!(%error, partition = self.ledger.partition(), "the tree's entries are not sorted by their hashes");
+            tracing::warn!(%error, partition = self.ledger.partition(), "failed to index the tree's entries by hash");
         }
     }
 
@@ -372,7 +372,7 @@ impl Partition {
             return;
         }
         let what = format!("the witness {witness} has cosigned {cosigned} records, the log ends at {end}");
-        tracing::error!(partition, what, "the log has lost records: no more rounds are taken");
+        tracing::error!(partition, what, "the log has lost records: new rounds are refused");
         let why = Contradiction { partition, position: cosigned, what }.to_string().into();
         self.published.send_modify(|published| published.failed = Some(why));
     }

@@ -40,7 +40,7 @@ fn is_of_snapshot(files: &Files, checkpoint: &Checkpoint, partition: u32, snapsh
     }
     match files.entries(index, 1)?.first().is_some_and(is_signed) {
         true => {
-            let what = "the snapshot that this start rests on is of another record than the one that was signed".into();
+            let what = "the snapshot of this start is of another record than the signed one".into();
             Err(Contradiction { partition, position, what }.into())
         }
         false => Ok(false),
@@ -58,7 +58,7 @@ fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) ->
         partition,
         from = size + 1,
         to,
-        "what came after the last checkpoint is verified before the first answer"
+        "verifying the records after the last checkpoint before the first answer"
     );
     let (mut at, mut head) = (size, head);
     while at < to {
@@ -71,13 +71,13 @@ fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) ->
             Err(error) => {
                 return Err(contradiction(
                     at + 1,
-                    format!("what came after the checkpoint can't be verified: {error}"),
+                    format!("the records after the checkpoint cannot be verified: {error}"),
                 ));
             }
         };
         for record in &records {
             if previous_hash(&record.bytes) != Some(head) {
-                return Err(contradiction(record.position, "the record does not continue what was signed".into()));
+                return Err(contradiction(record.position, "the record does not continue the signed log".into()));
             }
             (at, head) = (record.position, hash(&record.bytes));
         }

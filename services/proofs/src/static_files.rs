@@ -20,7 +20,7 @@ pub fn serve_tiles(listener: TcpListener, admission: Admission, proofs: Proofs, 
         serve(listener, admission, stop, move |method, path, _| {
             match method == Method::GET || method == Method::HEAD {
                 true => found(&proofs, &path).unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "there is no such file")),
-                false => plain(StatusCode::METHOD_NOT_ALLOWED, "these are files to be read"),
+                false => plain(StatusCode::METHOD_NOT_ALLOWED, "these files are read-only"),
             }
         })
         .await;
@@ -45,8 +45,8 @@ fn found(proofs: &Proofs, path: &str) -> Option<Response<Full<Bytes>>> {
             Some(answer)
         }
         Err(error) => {
-            tracing::error!(%error, path, "a tile can't be read: at the next start the tree is made anew");
-            Some(plain(StatusCode::SERVICE_UNAVAILABLE, "it can't be read for now"))
+            tracing::error!(%error, path, "failed to read a tile: the next start rebuilds the tree");
+            Some(plain(StatusCode::SERVICE_UNAVAILABLE, "the file cannot be read now"))
         }
     }
 }

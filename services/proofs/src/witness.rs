@@ -146,8 +146,8 @@ impl Witness {
         let signatures = own.cloned().chain([cosignature.clone()]).collect();
         let note = request.checkpoint.clone().with(signatures);
         if let Err(error) = self.keep(&checkpoint.origin, &note) {
-            tracing::error!(%error, "a checkpoint could not be kept: it is not cosigned");
-            return plain(StatusCode::SERVICE_UNAVAILABLE, "the checkpoint could not be kept");
+            tracing::error!(%error, "failed to store a checkpoint, which is not cosigned");
+            return plain(StatusCode::SERVICE_UNAVAILABLE, "the checkpoint could not be stored");
         }
         *seen = Some((Seen { size: checkpoint.size, root: checkpoint.root }, note));
         answer(StatusCode::OK, "text/plain; charset=utf-8", cosignature.to_string())
@@ -161,7 +161,7 @@ fn refused(why: Unwitnessed, claimed: &Checkpoint) -> Response<Full<Bytes>> {
         Unwitnessed::Backwards => StatusCode::BAD_REQUEST,
         Unwitnessed::Inconsistent => {
             let Checkpoint { origin, size, .. } = claimed;
-            tracing::error!(origin, size, "a log was shown that does not continue what was seen of it");
+            tracing::error!(origin, size, "refused a checkpoint that does not continue the last one");
             StatusCode::UNPROCESSABLE_ENTITY
         }
     };

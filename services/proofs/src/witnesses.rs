@@ -92,7 +92,7 @@ impl Witness {
     async fn follow(&self, partition: &Arc<Partition>) {
         let mut published = partition.published();
         let (mut seen, mut said) = (0, false);
-        let what = "Checkpoints that a witness was asked to cosign.";
+        let what = "Cosignatures requested from a witness.";
         let meter = global::meter("motherlode");
         let counter = meter.u64_counter("motherlode.proofs.cosignatures").with_description(what).build();
         let count = |outcome, times| {
@@ -124,7 +124,7 @@ impl Witness {
                 Err(why) => {
                     count("refused", 1);
                     if !said {
-                        tracing::warn!(witness = self.key.name(), url = self.url, %why, "a checkpoint is not cosigned");
+                        tracing::warn!(witness = self.key.name(), url = self.url, %why, "failed to get a cosignature");
                     }
                     said = true;
                     sleep(PAUSE).await;
@@ -140,7 +140,7 @@ impl Witness {
             let size = signed.checkpoint.size;
             if *seen > size {
                 partition.lost(self.key.name(), *seen);
-                return Err(io::Error::other(format!("it has seen {seen} records, the log has {size}")));
+                return Err(io::Error::other(format!("the witness has seen {seen} records, the log has {size}")));
             }
             let (files, old) = (Arc::clone(&partition.files), *seen);
             let path = tokio::task::spawn_blocking(move || consistency(&*files, old, size));
@@ -168,7 +168,7 @@ impl Witness {
                 }
             }
         }
-        Err(io::Error::other("it has seen another size each time"))
+        Err(io::Error::other("the witness stated another size each time"))
     }
 
     /// Returns the witness's signature in an answer, if it is valid for this checkpoint.

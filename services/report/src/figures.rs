@@ -54,7 +54,7 @@ impl Figures {
                 true
             }
             Err(error) => {
-                tracing::warn!(%error, "the files of significant events cannot be used: they are made anew from the log");
+                tracing::warn!(%error, "the files of significant events cannot be used, and are rebuilt from the log");
                 false
             }
         }

@@ -105,7 +105,7 @@ impl Follower {
             }
         };
         if let Err(error) = apart("reports", folding).await {
-            tracing::warn!(%error, "the reports fold the log behind the service");
+            tracing::warn!(%error, "failed to fold the existing log on a separate thread: it is folded in the background");
         }
     }
 

@@ -60,16 +60,16 @@ impl Identity {
         let identity = self.clone();
         let said = thread::Builder::new().name("identity".to_owned()).spawn(move || identity.say());
         if let Err(error) = said {
-            tracing::warn!(%error, "no thread to hash the executable");
+            tracing::warn!(%error, "failed to start a thread that hashes the executable");
         }
     }
 
     fn say(&self) {
         let wire::GetIdentityResponse { version, executable_sha256, configuration_sha256, test_build, models, .. } =
             self.to_wire();
-        tracing::info!(version, executable_sha256, configuration_sha256, test_build, "the program that runs");
+        tracing::info!(version, executable_sha256, configuration_sha256, test_build, "program identity");
         for wire::Model { game, rules_version, model_sha256 } in models {
-            tracing::info!(game, rules_version, model_sha256, "a game that it plays");
+            tracing::info!(game, rules_version, model_sha256, "game model");
         }
     }
 }
@@ -124,7 +124,7 @@ impl SelfCheck {
                 Ok(true) => tracing::warn!(finding, rounds, rtp, band, "a game's return is out of its band"),
                 // Already recorded in this hour.
                 Ok(false) => {}
-                Err(error) => tracing::error!(%error, finding, rounds, rtp, band, "an alert was not logged"),
+                Err(error) => tracing::error!(%error, finding, rounds, rtp, band, "failed to record an alert"),
             }
         }
     }
@@ -143,7 +143,7 @@ impl SelfCheck {
             events: vec![Event::ClockSkewed { by_ms }],
         };
         if let Err(error) = ledgers.home().append(proposal).await {
-            tracing::error!(%error, by_ms, "that the clock was set was not logged");
+            tracing::error!(%error, by_ms, "failed to record ClockSkewed");
         }
     }
 
@@ -174,7 +174,7 @@ impl SelfCheck {
         let task = tokio::spawn(async move {
             let found = tokio::spawn(async move { check.look(at_start).await }).await;
             done.lock().take();
-            found.unwrap_or_else(|error| vec![format!("the self-check broke off: {error}")])
+            found.unwrap_or_else(|error| vec![format!("the self-check was aborted: {error}")])
         });
         let ended = |found: Result<_, _>| Arc::from(found.unwrap_or_else(|_| vec!["the service stops".to_owned()]));
         task.map(ended).boxed().shared()
@@ -204,7 +204,7 @@ impl SelfCheck {
         for failure in &failures {
             tracing::error!(failure, "the self-check failed");
             if let Err(error) = log(ledgers.home(), "self-check", failure).await {
-                tracing::error!(%error, "a failure of the self-check was not logged");
+                tracing::error!(%error, "failed to record the self-check's failure");
             }
         }
         failures

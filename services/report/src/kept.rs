@@ -44,7 +44,7 @@ enum Unusable {
     Log(#[from] ReadError),
     #[error("they are damaged")]
     Damaged,
-    #[error("they are of another version of the program, of other thresholds or of another log")]
+    #[error("they are from another version of the program, other thresholds or another log")]
     Other,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn read(file: &Path, ledger: &Handle, config: &Report) -> Option<(Pos
         Ok(kept) => Some(kept),
         Err(Unusable::Io(error)) if error.kind() == io::ErrorKind::NotFound => None,
         Err(why) => {
-            tracing::warn!(%why, file = %file.display(), "the figures of reports are folded from the log's beginning");
+            tracing::warn!(%why, file = %file.display(), "the kept figures of reports are not used: they are folded again from the log's beginning");
             None
         }
     }

@@ -95,7 +95,7 @@ impl ReportApi {
         let unknown = || Refusal::new(Reason::PoolUnknown, "no such pool").with("pool_id", pool);
         let statement = statement.ok_or_else(unknown)?;
         let statement = statement.ok_or_else(|| {
-            Refusal::new(Reason::NoStatement, "the pool was not there on this day, or it has not come yet")
+            Refusal::new(Reason::NoStatement, "the pool did not exist on this day, or the day is in the future")
                 .with("pool_id", pool)
                 .with("date", date::text(day))
         })?;

@@ -104,7 +104,7 @@ fn the_untouched_log_is_clean() {
 fn pl_04_dm_14_figures_that_the_player_did_not_carry_are_found() {
     let tale = mine();
     let more = found(&tale, FOURTH, |logged| change_terms(logged, |terms| terms.carried[RED] = 4));
-    assert_eq!(more.what, "the round was opened with other figures than the player carried");
+    assert_eq!(more.what, "the round was opened with figures that the player does not have");
     assert!(more.expected.starts_with("[0, 0, 0, 3, 0, 0, 0, 0, 3, 1, 0, 0] of "), "{more}");
     assert!(more.found.starts_with("[0, 0, 0, 4, 0, 0, 0, 0, 3, 1, 0, 0] of "), "{more}");
     // A denied gift, a repeated gift, and a figure that a void took back.
@@ -137,7 +137,7 @@ fn mf_d3_dm_14_logs_of_an_older_version_with_a_gift_in_each_currency_stay_valid(
         tale.bet_on("dwarf-mine", "dora", mine_stake(10_000), |outcome| over(outcome) && outcome.carried.is_none());
         assert_eq!(audited(&tale.log).divergence, None);
         let more = found(&tale, second, |logged| change_terms(logged, |terms| terms.carried[RED] = 1));
-        assert_eq!(more.what, "the round was opened with other figures than the player carried");
+        assert_eq!(more.what, "the round was opened with figures that the player does not have");
         let again = found(&tale, second + 2, |logged| change_terms(logged, |terms| terms.carried[GIVEN] = 0));
         assert_eq!(again.what, more.what);
     }
@@ -174,7 +174,7 @@ fn dm_11_a_change_of_a_collection_that_no_outcome_made_is_found() {
             let end = logged.commit.events.len();
             logged.commit.events.insert(after.unwrap_or(end), gain());
         });
-        assert_eq!(extra.what, "a collection was changed otherwise than the outcome says");
+        assert_eq!(extra.what, "the change of a collection differs from the outcome");
         assert_eq!((extra.expected.as_str(), extra.found.as_str()), ("no change", r#"dwarf-mine "EUR": red 4"#));
     }
 }
@@ -195,7 +195,7 @@ fn dm_11_dm_15_a_change_of_another_value_key_scope_or_game_is_found() {
         (in_another("witch-feature", "EUR"), r#"witch-feature "EUR": red 4, red_micros 10000"#),
     ] {
         let found = found(&tale, FOURTH, |logged| replace(logged, other));
-        assert_eq!(found.what, "a collection was changed otherwise than the outcome says");
+        assert_eq!(found.what, "the change of a collection differs from the outcome");
         assert_eq!(found.expected, r#"dwarf-mine "EUR": red 4, red_micros 10000"#);
         assert_eq!(found.found, told);
     }
@@ -277,7 +277,7 @@ fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
         }
         logged.balances_after[0].1.0 -= 1;
     });
-    assert_eq!(less.what, "a part of the win was credited otherwise than the outcome says");
+    assert_eq!(less.what, "a partial win was credited differently from the outcome");
     assert_eq!((less.expected.as_str(), less.found.as_str()), ("25", "24"));
     let none = found(&tale, halved, |logged| {
         logged.commit.events.retain(|event| !matches!(event, Event::WinCredited { .. }));
@@ -312,7 +312,7 @@ fn me_14_another_limit_of_the_gamble_than_the_rate_gives_is_found() {
         [(2, "0", 1), (3, "12500000", 12_500_001), (3, "12500000", 12_499_999), (3, "12500000", 0)]
     {
         let limit = found(&tale, at, |logged| change_terms(logged, |terms| terms.gamble_max_minor = other));
-        assert_eq!(limit.what, "ME-14: the most that may be gambled is not the limit at the bet's rate");
+        assert_eq!(limit.what, "ME-14: the gamble's limit is not the one at the bet's rate");
         assert_eq!((limit.expected.as_str(), limit.found), (expected, other.to_string()));
     }
 }

@@ -144,9 +144,9 @@ fn pl_30_a_forged_copy_is_found() {
     forge(settled, &|it| it.commit.time_ms -= 1_000_000, "time ran back");
     forge(settled, &|it| it.commit.version += 1, "missing or out of place");
     forge(settled, &|it| it.commit.previous -= 1, "missing or out of place");
-    forge(settled, &|it| it.commit.position += 1, "another place");
-    forge(settled, &|it| it.commit.stream = crate::common::pool(), "not the operator's");
-    forge(settled, &|it| it.commit.stream = StreamId::player("other", "zoe"), "not the operator's");
+    forge(settled, &|it| it.commit.position += 1, "another position");
+    forge(settled, &|it| it.commit.stream = crate::common::pool(), "does not concern the operator");
+    forge(settled, &|it| it.commit.stream = StreamId::player("other", "zoe"), "does not concern the operator");
     let id = |at: usize| logged(&copy[at]).commit.request_id;
     let same = (0..settled).rev().find(|at| logged(&copy[*at]).commit.stream == logged(&copy[settled]).commit.stream);
     forge(settled, &|it| it.commit.request_id = id(same.unwrap()), "PL-11");
@@ -161,7 +161,7 @@ fn pl_30_a_forged_copy_is_found() {
         let Event::JackpotPaid { hit, .. } = &mut it.commit.events[0] else { unreachable!() };
         *hit += 1;
     };
-    forge(paid, &elsewhere, "not hit, or was paid before");
+    forge(paid, &elsewhere, "paid without a hit, or twice");
     let rate = find(|event| matches!(event, Event::RateSet { .. }));
     let event = Event::RateSet { currency: Currency::SEK, rate: FxRate::ONE, source: "t".into() };
     let other_rate = changed(&copy[rate], |it| it.commit.events = vec![event]);
@@ -171,7 +171,7 @@ fn pl_30_a_forged_copy_is_found() {
 
     let mut swapped = copy.clone();
     swapped.swap(settled, settled + 1);
-    assert!(audited(&swapped).divergence.unwrap().what.contains("stood before"));
+    assert!(audited(&swapped).divergence.unwrap().what.contains("older than the previous"));
     let mut foreign = copy.clone();
     foreign[settled].operator = "other".into();
     assert!(audited(&foreign).divergence.unwrap().what.contains("another operator"));

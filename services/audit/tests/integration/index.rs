@@ -119,7 +119,7 @@ async fn pl_06_a_log_rewritten_without_a_trace_is_found_by_the_hash_that_the_ind
     store(&options.log, &chained(&log));
     let found = audited(&options).divergence.unwrap();
     assert_eq!(found.position, log.len() as u64);
-    assert!(found.what.contains("the index was made from"), "{found}");
+    assert!(found.what.contains("the index was built from"), "{found}");
 }
 
 #[tokio::test]

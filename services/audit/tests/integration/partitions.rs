@@ -239,7 +239,7 @@ fn a_partition_that_is_behind_holds_unless_something_names_what_it_lacks() {
     tales.0[1].log.truncate(reported);
     let found = tales.found();
     assert_eq!((found.partition, found.position), (0, at));
-    assert!(found.what.contains("past that one's end"), "{found}");
+    assert!(found.what.contains("past its end"), "{found}");
 
     let mut tales = Tales::new();
     tales.spin(1);
@@ -250,7 +250,7 @@ fn a_partition_that_is_behind_holds_unless_something_names_what_it_lacks() {
     behind.0[0].log.pop();
     let found = behind.found();
     assert_eq!((found.partition, found.position), (1, at));
-    assert!(found.what.contains("past that one's end"), "{found}");
+    assert!(found.what.contains("past its end"), "{found}");
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn pl_09_a_partition_that_is_missing_is_found() {
     tales.0.iter_mut().for_each(|tale| tale.log.retain(|logged| logged.commit.stream == pool()));
     let logs: Vec<_> = tales.0.iter().take(2).map(|tale| &tale.log[..]).collect();
     let found = audited(&logs).divergence().cloned().unwrap();
-    assert!(found.what.contains("a partition that is not there"), "{found}");
+    assert!(found.what.contains("a report of a missing partition"), "{found}");
 }
 
 #[test]

@@ -66,9 +66,9 @@ pub(crate) enum Unwritten {
     Append(#[from] AppendError),
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("they end before event {0}, which was put there")]
+    #[error("the files end before event {0}, which had been written")]
     Shorter(u64),
-    #[error("files of others are in their place and cannot be deleted")]
+    #[error("foreign files are in their place and cannot be deleted")]
     OfOthers,
 }
 
@@ -78,7 +78,7 @@ pub(crate) enum Unreadable {
     Read(#[from] ReadError),
     #[error("the files of significant events end before event {0}")]
     Missing(u64),
-    #[error("record {0} of the files of significant events is none")]
+    #[error("record {0} of the files of significant events is not an event")]
     Malformed(u64),
 }
 
