@@ -41,7 +41,7 @@ impl From<Status> for Failure {
 
 impl From<getrandom::Error> for Failure {
     fn from(_: getrandom::Error) -> Self {
-        Self::Said(StatusCode::SERVICE_UNAVAILABLE, "The operating system gives no random numbers.")
+        Self::Said(StatusCode::SERVICE_UNAVAILABLE, "The operating system's random generator failed.")
     }
 }
 
@@ -60,7 +60,7 @@ impl IntoResponse for Failure {
                     title(code),
                     html! {
                         p { (why) "." }
-                        p.note { "The service says: " code { (reason(&status)) } }
+                        p.note { "Reason: " code { (reason(&status)) } }
                     },
                 )
             }

@@ -46,13 +46,15 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
 fn check(app: &App, request: &Request) -> Result<(), Failure> {
     let host = host(request);
     if !app.names.allow(host) {
-        return Err(Failure::bad("The console is not reached by this name. Use the address that it was started with."));
+        return Err(Failure::bad(
+            "The console does not accept this host name. Use the address that it printed at its start.",
+        ));
     }
     match *request.method() {
         Method::GET | Method::HEAD => Ok(()),
         Method::POST if from_here(request.headers(), host, app.secure) => Ok(()),
         Method::POST => Err(Failure::forbidden("This form was not sent from a page of the console.")),
-        _ => Err(Failure::bad("The console has pages to be read and forms to be sent.")),
+        _ => Err(Failure::bad("The console accepts GET and POST requests only.")),
     }
 }
 

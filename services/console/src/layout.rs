@@ -45,7 +45,7 @@ async fn frame(visit: &Visit, title: &str, content: Markup) -> Markup {
     };
     html! {
         body.console {
-            a.skip href="#main" { "To the content" }
+            a.skip href="#main" { "Skip to content" }
             header.top {
                 p.brand { a href="/" { "Motherlode" } }
                 nav aria-label="Pages" {
@@ -78,7 +78,7 @@ fn who(visit: &Visit) -> Markup {
     html! {
         div.who {
             @if operator.is_empty() {
-                span { "Open: everybody may do everything" }
+                span { "Open: everyone has all permissions" }
             } @else {
                 span title={ "Roles: " (roles) } { (operator) " · " (credential) }
             }

@@ -31,12 +31,12 @@ pub(super) fn ways(visit: &Visit) -> Markup {
     let (off, again) = (visit.query.get("live") == "off", visit.query.get("every") == EVERY);
     html! {
         p.ways {
-            @if off { a href=(visit.path) { "Go on by itself" } }
-            @else { a href=(query(&visit.path, &[("live", "off")])) { "Stop what changes by itself" } }
-            @if again { " · This page is loaded again every 5 seconds. " a href=(visit.path) { "Stop" } }
+            @if off { a href=(visit.path) { "Resume live updates" } }
+            @else { a href=(query(&visit.path, &[("live", "off")])) { "Pause live updates" } }
+            @if again { " · This page reloads every 5 seconds. " a href=(visit.path) { "Stop" } }
         }
         noscript {
-            p.ways { a href=(query(&visit.path, &[("every", EVERY)])) { "Load this page again every 5 seconds" } }
+            p.ways { a href=(query(&visit.path, &[("every", EVERY)])) { "Reload this page every 5 seconds" } }
         }
     }
 }
@@ -88,7 +88,7 @@ pub(crate) async fn of_part(answer: Response) -> Response {
     if answer.status().is_success() {
         return answer;
     }
-    let told = html! { p.notice role="status" { "This part is not up to date: the service did not answer. Load the page again." } };
+    let told = html! { p.notice role="status" { "This part is not up to date, because the service did not answer. Reload the page." } };
     let mut refused = Response::new(Body::from(told.into_string()));
     *refused.status_mut() = answer.status();
     refused.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));

@@ -29,21 +29,21 @@ pub(crate) async fn page(State(app): State<App>, request: Request) -> Result<Res
     let code = if fields.get("next").is_empty() { StatusCode::OK } else { code };
     let why = match fields.get("why") {
         "" => None,
-        "TOKEN_EXPIRED" => Some("The token has expired: log in with the next one."),
+        "TOKEN_EXPIRED" => Some("The token has expired. Log in with its successor."),
         "TOKEN_UNKNOWN" => Some("No operator has this token."),
-        _ => Some("The service asks who you are: log in again."),
+        _ => Some("Your session has ended. Log in again."),
     };
     Ok(document::alone(
         code,
         "Log in",
         html! {
             @if let Some(why) = why { p.notice role="status" { (why) } }
-            @if known { p { "You are logged in. " a href=(next) { "Go on to the page" } "." } }
+            @if known { p { "You are logged in. " a href=(next) { "Continue to the page" } "." } }
             form.login method="post" action="/login" {
                 input type="hidden" name="next" value=(next);
                 @if open {
                     p.notice {
-                        "This service runs without operators: whoever reaches this address may see and do everything. It listens on "
+                        "This service runs without operators: anyone who can reach this address has all permissions. It listens on "
                         "this machine only."
                     }
                     button type="submit" { "Open the console" }
@@ -54,8 +54,8 @@ pub(crate) async fn page(State(app): State<App>, request: Request) -> Result<Res
                     }
                     button type="submit" { "Log in" }
                     p.note {
-                        "The token of one of your operator's credentials. You see and do what its roles allow. It is kept in the "
-                        "service's memory until you log out or rest for 15 minutes."
+                        "The token of one of your operator's credentials. Its roles are your permissions. It is kept in the "
+                        "service's memory until you log out or are idle for 15 minutes."
                     }
                 }
             }
@@ -79,7 +79,7 @@ pub(crate) async fn log_in(State(app): State<App>, request: Request) -> Result<R
     // A log-in always creates a new session id.
     before.iter().for_each(|id| app.sessions.end(id));
     let id = app.sessions.open(token, who)?;
-    tracing::info!("somebody logged in to the console");
+    tracing::info!("a user logged in to the console");
     Ok(with_cookie(Redirect::to(next).into_response(), &app, &id, ""))
 }
 
@@ -113,12 +113,11 @@ async fn is_open(app: &App) -> Result<bool, Failure> {
 
 async fn who(app: &App, token: Option<&str>) -> Result<Who, Failure> {
     let api = Api::new(app.backend.clone(), token);
-    let api = api.ok_or(Failure::bad("The token has letters that no token has."))?;
+    let api = api.ok_or(Failure::bad("The token contains characters that are not allowed in a header."))?;
     let identity = api.report().get_identity(GetIdentityRequest {}).await?.into_inner();
     let Some(Caller { operator_id, credential, roles }) = identity.caller else {
         if !app.near {
-            let why =
-                "The services run without operators, so there is no log-in, and this console can be reached by others.";
+            let why = "The services run without operators, so there is no log-in. This console can be reached from other machines, so it is closed.";
             return Err(Failure::forbidden(why));
         }
         return Ok(Who { operator: String::new(), credential: String::new(), roles: Roles::ANY });

@@ -79,7 +79,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/icon.svg", get(|| asset("image/svg+xml", ICON)))
         .fallback(|request: Request| no_page(request, Failure::unknown("The console has no such page.")))
         .method_not_allowed_fallback(|request: Request| {
-            no_page(request, Failure::bad("This page is asked for in another way."))
+            no_page(request, Failure::bad("This page does not support the request's method."))
         })
         .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
         .with_state(app)

@@ -78,7 +78,7 @@ fn switched_off(off: &SwitchedOff) -> Markup {
 
 /// Notice of a failed read; `None` if this process has no such service, or the session has ended.
 fn unknown(what: &str, status: &Status) -> Option<Markup> {
-    let read = || html! { "Failed to read what is " (what) ": " (capital(status.message())) "." };
+    let read = || html! { "Failed to read the parts that are " (what) ": " (capital(status.message())) "." };
     (!matches!(status.code(), Code::Unauthenticated | Code::Unimplemented)).then(read)
 }
 

@@ -88,7 +88,7 @@ impl FromRequest<App> for Form {
         let fields = filled_in(body).await?;
         match is_word(&visit.session, fields.get("word")) {
             true => Ok(Self { visit, fields }),
-            false => Err(Failure::forbidden("This form is not of your session. Load its page again.")),
+            false => Err(Failure::forbidden("This form does not belong to your session. Reload its page.")),
         }
     }
 }
@@ -97,7 +97,7 @@ pub(crate) async fn filled_in(body: axum::body::Body) -> Result<Fields, Failure>
     match tokio::time::timeout(FORM_WAIT, Limited::new(body, FORM_MAX).collect()).await {
         Ok(Ok(body)) => Ok(Fields::parse(&body.to_bytes())),
         Ok(Err(_)) => Err(Failure::Said(http::StatusCode::PAYLOAD_TOO_LARGE, "The form is too long.")),
-        Err(_) => Err(Failure::Said(http::StatusCode::REQUEST_TIMEOUT, "The form did not come whole in time.")),
+        Err(_) => Err(Failure::Said(http::StatusCode::REQUEST_TIMEOUT, "The form did not arrive in time.")),
     }
 }
 

@@ -49,13 +49,13 @@ fn unread(error: &(dyn std::error::Error + Send + Sync + 'static), bytes_max: us
         let message = format!("a message in JSON has at most {bytes_max} bytes");
         return Refusal::new(Reason::MessageTooLong, message).into();
     }
-    Refusal::new(Reason::MessageMalformed, "the message did not come whole").into()
+    Refusal::new(Reason::MessageMalformed, "the message is incomplete").into()
 }
 
 /// Parses exactly one message. Unknown fields are refused, because a misspelt field could be a missing limit.
 fn parsed(text: &[u8], of: MessageDescriptor) -> Result<DynamicMessage, Status> {
     let malformed = |error: serde_json::Error| {
-        let message = format!("no message in JSON: {error}");
+        let message = format!("invalid JSON message: {error}");
         Status::from(Refusal::new(Reason::MessageMalformed, message))
     };
     motherlode_runtime::json::check_members(text).map_err(malformed)?;
@@ -91,7 +91,7 @@ pub(super) fn read(message: MessageDescriptor, bytes: &Octets) -> Result<Dynamic
 }
 
 pub(super) fn unwritten(_: serde_json::Error) -> Status {
-    Status::internal("an answer has no form in JSON")
+    Status::internal("an answer cannot be written as JSON")
 }
 
 /// Answers as lines, written at the reader's pace.

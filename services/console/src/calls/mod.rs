@@ -47,8 +47,10 @@ pub(crate) async fn call(State(app): State<App>, Path(named): Path<(String, Stri
 async fn make(app: &App, (service, method): &(String, String), request: Request) -> Result<Response, Status> {
     let known = METHODS.get(&(service.as_str(), method.as_str()));
     if known.is_some() && !is_json(&request) {
-        let refusal =
-            Refusal::new(Reason::ContentTypeUnknown, "the body is a message in JSON, `content-type: application/json`");
+        let refusal = Refusal::new(
+            Reason::ContentTypeUnknown,
+            "the body must be a JSON message with `content-type: application/json`",
+        );
         return Err(refusal::here(refusal));
     }
     let known = match known {
@@ -72,7 +74,7 @@ async fn unknown(app: &App, many: Option<&MethodDescriptor>, request: Request) -
     match (status, many) {
         (Some(status), _) if status.code() != Code::Unimplemented => status,
         (_, Some(method)) => {
-            let message = format!("{} takes many messages from its caller: call it over gRPC", method.name());
+            let message = format!("{} takes a stream of messages: call it over gRPC", method.name());
             Refusal::new(Reason::MethodNeedsGrpc, message).into()
         }
         _ => Refusal::new(Reason::MethodUnknown, "no such method").into(),
@@ -148,7 +150,7 @@ fn take_along(request: &Request, call: &mut http::Request<Body>) {
 }
 
 async fn one(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor) -> Result<Response, Status> {
-    let first = answers.message().await?.ok_or_else(|| Status::internal("there is no answer"))?;
+    let first = answers.message().await?.ok_or_else(|| Status::internal("the service sent no answer"))?;
     // The status follows the message.
     while answers.message().await?.is_some() {}
     let text = serde_json::to_vec(&read(message, &first)?).map_err(unwritten)?;

@@ -76,7 +76,7 @@ fn operation(method: &MethodDescriptor, refusal: &Value, schemas: &mut Schemas) 
             let line = json!({ "oneOf": [either("result", &answered), either("error", refusal)] });
             (
                 "application/jsonl",
-                "Lines of JSON; the schema is that of one line. A refusal on the way is the last.",
+                "Lines of JSON; the schema describes one line. A refusal during the stream is the last line.",
                 line,
             )
         }
@@ -90,7 +90,7 @@ fn operation(method: &MethodDescriptor, refusal: &Value, schemas: &mut Schemas) 
         "responses": {
             "200": { "description": what, "content": { media_type: { "schema": answered } } },
             "default": {
-                "description": "A refusal, which changes nothing; its code says which, its details say why.",
+                "description": "A refusal, without any effect; code and details give the reason.",
                 "content": { "application/json": { "schema": refusal } },
             },
         },

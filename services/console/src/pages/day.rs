@@ -31,7 +31,7 @@ fn shown(told: &GetPlayerDayResponse) -> Markup {
             html! { code { (of.session_name) } },
             html! { (of.game) },
             when(of.open_time.as_ref()),
-            html! { @match of.held_ms { 0 => "live", left => { "its game is held for " (time(left)) } } },
+            html! { @match of.held_ms { 0 => "live", left => { "its game is interrupted for " (time(left)) } } },
         ]
     };
     html! {
@@ -83,6 +83,6 @@ mod tests {
         assert!(page.contains("any bet that is offered") && page.contains("No session."), "{page}");
         let session = PlayerSession { game: "neptune".into(), held_ms: 4_000, ..Default::default() };
         let page = shown(&GetPlayerDayResponse { sessions: vec![session], ..Default::default() }).into_string();
-        assert!(page.contains("its game is held for 4 s") && !page.contains("due"), "{page}");
+        assert!(page.contains("its game is interrupted for 4 s") && !page.contains("due"), "{page}");
     }
 }

@@ -97,10 +97,10 @@ fn shown(currency: &str, days: &[Day], told: &GetGameResponse) -> Markup {
             html! { (if rtp.is_empty() { "–".to_owned() } else { percent(&rtp) }) },
         ]
     };
-    let label = format!("The return up to each day beside the exact {}, in its band", percent(&told.rtp));
+    let label = format!("The return up to each day and the exact return of {}, with the band", percent(&told.rtp));
     html! {
-        p.note { "All rounds in " (currency) " up to each day, bets and wins as they were booked, jackpots left out. The band is where 95 of 100 such sums lie, were "
-            "each bet the same. Each stake's own return and band are below." }
+        p.note { "All rounds in " (currency) " up to each day: booked bets and wins without jackpots. The band contains 95 of 100 such sums if "
+            "all bets are equal. Each stake's return and band are below." }
         p.legend { span.swatch.part0 {} "Return" span.swatch.part1 {} "Exact" span.swatch.band {} "Band" }
         svg.course viewBox={ "0 0 " (WIDTH) " " (HEIGHT + TOP + 18.0) } role="img" aria-label=(label) { (PreEscaped(plotted(days, &told.rtp, &told.std_dev_bets))) }
         details { summary { "In figures" } (table("Return up to each day", &["Day", "Rounds", "Return"], days.iter().rev().take(POINTS).map(row).collect())) }
@@ -121,7 +121,10 @@ pub(super) fn at_stakes(all: &[Return]) -> Markup {
         let days: Vec<_> = of.days.iter().map(day).collect();
         let stake = of.stake.clone().unwrap_or_default();
         let named = html! { (money(of.bet.as_ref())) ", " (stake.lines) " × " (stake.coins_per_line) " of " (stake.coin_value) ": " (count(of.rounds)) " rounds" };
-        let label = format!("The return up to each day beside the exact {}, in its band", percent(&of.theoretical_rtp));
+        let label = format!(
+            "The return up to each day and the exact return of {}, with the band",
+            percent(&of.theoretical_rtp)
+        );
         html! {
             figure.stake {
                 figcaption { (named) }
@@ -131,8 +134,8 @@ pub(super) fn at_stakes(all: &[Return]) -> Markup {
     };
     html! {
         @if !most.is_empty() {
-            h3 { "Over time, at the stakes that most was played at" }
-            p.note { "All rounds at the stake up to each day. What is collected over rounds is won at one stake and paid for at others." }
+            h3 { "Over time, at the most played stakes" }
+            p.note { "All rounds at the stake up to each day. Collected features are won at one stake and paid for at others." }
             div.stakes { @for of in most.into_iter().take(STAKES) { (plot(of)) } }
         }
     }

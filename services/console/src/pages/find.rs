@@ -59,8 +59,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             }
         }
         Sought::Unclear => {
-            let told =
-                html! { p.notice role="status" { "Nothing is named like this. The forms below are understood." } };
+            let told = html! { p.notice role="status" { "Nothing has this name. Use one of the forms below." } };
             Ok(layout::page(&visit, "Find", form(&visit, told)).await)
         }
     }
@@ -147,13 +146,13 @@ fn form(visit: &Visit, found: Markup) -> Markup {
         }
         (found)
         section {
-            h2 { "What can be found" }
+            h2 { "Searchable names" }
             (facts(&[
-                ("A round", html! { code { "operator/player/number" } ", as every answer and every event names it" }),
+                ("A round", html! { code { "operator/player/number" } ", as in answers and events" }),
                 ("A player", html! { code { "operator/player" } ": balances, collections, open rounds, history" }),
-                ("A request or a transaction", html! { code { "operator/player request-id" } ": what became of a bet, a choice, a deposit, a withdrawal, and what was booked; of an account in the currency beside it" }),
-                ("A record by its hash", html! { "64 hexadecimal digits: SHA-256 of the record, as the next one and a log's head have it" }),
-                ("A position", html! { "a number: the record at that place of the log; " code { "2:42" } " of partition 2" }),
+                ("A request or a transaction", html! { code { "operator/player request-id" } ": the outcome of a bet, choice, deposit or withdrawal, and its bookings, for the account in the selected currency" }),
+                ("A record by its hash", html! { "64 hexadecimal digits: SHA-256 of the record, as named by the next record or a log's head" }),
+                ("A position", html! { "a number: the record at that position of the log; " code { "2:42" } " of partition 2" }),
             ]))
         }
     }
@@ -161,13 +160,11 @@ fn form(visit: &Visit, found: Markup) -> Markup {
 
 fn outcome(request: &str, of: &RequestOutcome) -> Markup {
     let state = match of.state() {
-        State::Applied => "It was applied, once.",
-        State::Cancelled => "It was cancelled, and never will be applied.",
-        State::Refused => {
-            "It was refused by the operator's own wallet, or rolled back there, and never will be applied."
-        }
-        State::Pending => "Its debit is asked of the operator's own wallet: it will be applied or refused.",
-        State::Unseen | State::Unspecified => "The log has nothing of it.",
+        State::Applied => "It was applied once.",
+        State::Cancelled => "It was cancelled and will never be applied.",
+        State::Refused => "It was refused or rolled back by the operator's wallet, and will never be applied.",
+        State::Pending => "Its debit is pending at the operator's wallet: it will be applied or refused.",
+        State::Unseen | State::Unspecified => "The log does not have it.",
     };
     html! {
         section {
@@ -179,7 +176,7 @@ fn outcome(request: &str, of: &RequestOutcome) -> Markup {
             }
             @if let Some(round) = &of.round {
                 @let step = if of.step == 0 { String::new() } else { format!("#step-{}", of.step) };
-                p { "It is of the round " a href={ "/round/" (round.round_id) (step) } { (round.round_id) } "." }
+                p { "Round: " a href={ "/round/" (round.round_id) (step) } { (round.round_id) } "." }
             }
         }
         @if let Some(of) = &of.transaction { (transaction(of)) }

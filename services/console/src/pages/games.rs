@@ -125,7 +125,7 @@ fn pays(told: &GetGameResponse) -> Markup {
         [html! { (of.name) }].into_iter().chain((0..most).map(cell)).collect()
     };
     let paying = told.symbols.iter().filter(|symbol| symbol.pays.iter().any(|coins| *coins > 0));
-    html! { section { h2 { "What pays, in coins" } (table("Pay table", &head, paying.map(row).collect())) } }
+    html! { section { h2 { "Payouts in coins" } (table("Pay table", &head, paying.map(row).collect())) } }
 }
 
 fn lines(told: &GetGameResponse) -> Markup {
@@ -180,9 +180,9 @@ fn figures(told: &GetGameResponse) -> Markup {
             false => format!(" at {} {}", top.coin_value, top.currency_code),
         };
         rows.push(("Win up to, in a round".to_owned(), bets(&top.bets) + &at));
-        rows.push(("Bound of its chance".to_owned(), top.probability_at_most.clone()));
+        rows.push(("Upper bound of its chance".to_owned(), top.probability_at_most.clone()));
         rows.push(("Win up to, with the gamble".to_owned(), bets(&top.gambled_bets)));
-        rows.push(("Bound of that chance".to_owned(), top.gambled_probability_at_most.clone()));
+        rows.push(("Upper bound of that chance".to_owned(), top.gambled_probability_at_most.clone()));
         rows.push(("Meaning of these wins".to_owned(), top.says.clone()));
     }
     rows.extend(told.conditional_returns.iter().map(|of| (format!("Return {}", of.title), percent(&of.rtp))));
@@ -220,5 +220,5 @@ fn offers(told: &GetGameResponse) -> Markup {
         ]
     };
     let head = ["Currency", "Coin values", "Lowest bet", "Usual bet", "Highest bet"];
-    html! { section { h2 { "What is offered" } (table("Currencies", &head, told.currencies.iter().map(row).collect())) } }
+    html! { section { h2 { "Stakes" } (table("Currencies", &head, told.currencies.iter().map(row).collect())) } }
 }

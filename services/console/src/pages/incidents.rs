@@ -69,7 +69,7 @@ async fn declaration(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         (input("until", "After the last bets, UTC", "2026-11-26T10:30:00Z"))
     };
     Ok(html! {
-        p { "The contributions of the operator's rounds that were bet in the interval and voided go back to its house. Where there are operators, a second actor must approve it." }
+        p { "Contributions of the operator's voided rounds with a bet in the interval are returned to its house. If there are operators, a second actor must approve it." }
         (act(visit, &format!("/jackpots/{pool_id}/incident"), "Declare an incident", true, &parts)?)
     })
 }
@@ -79,7 +79,7 @@ pub(crate) async fn declare(Path(pool_id): Path<String>, form: Form) -> Result<R
     let get = |field: &str| form.fields.get(field).to_owned();
     let time = |field: &str| {
         let time = form.fields.get(field).parse::<Timestamp>();
-        time.map_err(|_| Failure::bad("The interval has a first and a last time, as 2026-11-26T10:00:00Z."))
+        time.map_err(|_| Failure::bad("The interval needs a first and a last time, such as 2026-11-26T10:00:00Z."))
     };
     let incident = Incident {
         incident_id: get("incident"),

@@ -104,7 +104,7 @@ async fn figures(visit: &Visit, pool_id: &str) -> Result<(Pool, Markup), Failure
         }
         section {
             h2 { "Meters" }
-            p.note { "Contributions and what the house paid in are what was paid, the increments and the reserve: to the billionth." }
+            p.note { "Contributions and house funding equal payments, increments and reserve, to a billionth of a EUR." }
             (facts(&[
                 ("Increments K", html! { (eur(&pool.increments_eur)) }),
                 ("Reserve R", html! { (eur(&pool.reserve_eur)) }),
@@ -177,9 +177,9 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         ];
         let next = query(&format!("/jackpots/{pool_id}"), &[("page", &answer.next_page_token)]);
         html! {
-            p.note { "A hit is priced by its place in the log, the winner's own bet included: the pool's figure times the coin over the base coin. "
-                "That is all increments' share, and the seed's share out of the reserve first, then out of the house. What the increments "
-                "hold beyond it goes to the reserve. A collision is a second hit within one refresh of the counters: it gets the seed's share "
+            p.note { "A hit is priced by its position in the log, including the winner's own bet: the pool's figure times the coin over the base coin. "
+                "It takes the coin's share of the increments, and of the seed, from the reserve first, then from the house. The rest of the increments "
+                "goes to the reserve. A collision is a second hit within one refresh of the counters: it gets the seed's share "
                 "and all increments since the first." }
             @if answer.awards.is_empty() { p { "None." } }
             @else { (table("Awards", &head, answer.awards.iter().map(row).collect())) }
@@ -234,8 +234,8 @@ fn meters(told: &GetPoolStatementResponse) -> Markup {
         row("Cycle", |of| count(of.cycle)),
     ];
     html! {
-        (table(&format!("Meters of {}", told.date), &[&told.date, "At its begin", "At its end, or now"], rows))
-        p { (count(told.hits.len())) " hits; what went in less what went out, less what the pool holds more: " strong { (eur(&told.difference_eur)) } }
+        (table(&format!("Meters of {}", told.date), &[&told.date, "At its start", "At its end, or now"], rows))
+        p { (count(told.hits.len())) " hits; income less outgoings, less the increase of the balance: " strong { (eur(&told.difference_eur)) } }
     }
 }
 
@@ -248,7 +248,7 @@ fn switched(visit: &Visit, pool: &Pool) -> Result<Markup, Failure> {
             (act(visit, &format!("{path}/suspend"), "Suspend the pool", true, &none)?)
         },
         PoolStatus::Suspended if visit.may("ResumePool") => html! {
-            p { "Where there are operators, a second actor must approve that it goes on." }
+            p { "If there are operators, a second actor must approve the resumption." }
             (act(visit, &format!("{path}/resume"), "Resume the pool", false, &none)?)
         },
         _ => return Ok(none),

@@ -35,8 +35,8 @@ pub(super) async fn audits(visit: &Visit) -> Result<Markup, Failure> {
     Ok(html! {
         section {
             h2 { "Audits" }
-            p { "An audit reads the log from its first record to its last, believes nothing, and resolves every step again. It runs behind "
-                "the service, which plays on." }
+            p { "An audit verifies the whole log and resolves every step again. It runs at low priority, "
+                "while the service continues." }
             (audit_jobs(visit, &all))
             @if all.audits_elsewhere {
                 p.note { "The log is not in this process's data folder. " code { "motherlode audit" } " audits a copy of it." }
@@ -67,7 +67,7 @@ pub(super) async fn simulations(visit: &Visit, game: &str, rules_version: &str) 
     Ok(html! {
         section {
             h2 { "Simulations" }
-            p { "Whole rounds through the code that serves players, held against the exact mathematics." }
+            p { "Plays whole rounds with the code that serves players, and compares them with the exact mathematics." }
             (simulation_jobs(visit, game, &all))
             form.act method="post" action="/jobs/simulation" {
                 (layout::word(visit))
@@ -81,7 +81,7 @@ pub(super) async fn simulations(visit: &Visit, game: &str, rules_version: &str) 
                 label for="of-coin" { "Coin value" } input #of-coin name="coin" inputmode="decimal" size="6" placeholder="0.10";
                 button type="submit" { "Simulate" }
             }
-            p.note { "A stake is given whole, or left to the game's usual one." }
+            p.note { "Fill in the whole stake, or leave all of it empty for the game's usual one." }
         }
     })
 }
@@ -103,7 +103,7 @@ fn shown(visit: &Visit, address: &str, all: &ListJobsResponse, wanted: impl Fn(&
     let jobs: Vec<_> = all.jobs.iter().filter(|job| wanted(job)).take(SHOWN).collect();
     let runs = jobs.iter().any(|job| job.state() == State::Running);
     let content = html! {
-        @if jobs.is_empty() { p { "None was run since the process started." } }
+        @if jobs.is_empty() { p { "None since the process started." } }
         @for job in jobs { (card(visit, job)) }
     };
     live::part(visit, Some(address).filter(|_| runs), LOOK_S, content)
@@ -144,10 +144,10 @@ fn card(visit: &Visit, job: &Job) -> Markup {
 
 fn state(state: State) -> &'static str {
     match state {
-        State::Unspecified | State::Running => "Under way.",
-        State::Done => "All is as it must be.",
-        State::Found => "Not all is as it must be.",
-        State::Failed => "It could not go on.",
+        State::Unspecified | State::Running => "Running.",
+        State::Done => "No faults found.",
+        State::Found => "Faults found.",
+        State::Failed => "It failed.",
         State::Cancelled => "Cancelled.",
     }
 }
@@ -180,11 +180,11 @@ fn figures(job: &Job) -> Markup {
         (table("Played and exact", &["Figure", "Played", "Exact", "Distance"], job.figures.iter().map(row).collect()))
         @if rounds > 0 {
             details {
-                summary { "How wins are spread" }
+                summary { "Distribution of wins" }
                 (drawn(&plot::distribution(&bars, share(1))))
             }
         }
-        p.note { "The same rounds again: "
+        p.note { "To repeat these rounds: "
             code { "motherlode simulate " (of.game) " --rounds " (of.rounds) " --seed " (of.seed) " --lines " (stake.lines) " --coins " (stake.coins_per_line) " --coin-value " (stake.coin_value) (bought) } }
     }
 }
@@ -214,7 +214,7 @@ pub(crate) async fn simulation(form: Form) -> Result<Redirect, Failure> {
 }
 
 fn unclear() -> Failure {
-    Failure::bad("A stake is given whole, in numbers, or left to the game's usual one.")
+    Failure::bad("Fill in the whole stake in numbers, or leave all of it empty for the game's usual one.")
 }
 
 async fn start(form: &Form, work: Work) -> Result<(), Failure> {

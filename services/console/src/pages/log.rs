@@ -37,7 +37,7 @@ async fn shown(visit: &Visit) -> Result<(Markup, Markup), Failure> {
     let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await?.into_inner();
     let partition = visit.query.number::<u32>("partition").unwrap_or(0);
     let Some(part) = status.partitions.iter().find(|part| part.partition == partition) else {
-        return Err(Failure::unknown("There is no such partition here."));
+        return Err(Failure::unknown("This process does not have the partition."));
     };
     let end = visit.query.number::<u64>("to").unwrap_or(part.position).min(part.position);
     let after = end.saturating_sub(RECORDS as u64);
@@ -102,7 +102,7 @@ pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit:
         }
         ul.links {
             @if commit.previous_position > 0 {
-                li { a href={ "/log/" (partition) "/" (commit.previous_position) } { "Before in its stream" } }
+                li { a href={ "/log/" (partition) "/" (commit.previous_position) } { "Previous in its stream" } }
             }
             @if before > 0 { li { a href={ "/log/" (partition) "/" (before) } rel="prev" { "Before" } } }
             li { a href={ "/log/" (partition) "/" (position.saturating_add(1)) } rel="next" { "After" } }

@@ -161,14 +161,14 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
             ]
         };
         let head =
-            ["Partition", "Written by", "Proposals waiting", "Index behind", "Reports behind", "Yet to be verified"];
+            ["Partition", "Written by", "Proposals waiting", "Index behind", "Reports behind", "Not verified yet"];
         html! {
             div.tiles {
                 (course("Rounds a second", &rounds))
                 (course("Calls a second", &calls))
-                (tile("Half of the calls within", &time(told.latency_p50_us)))
-                (tile("99 of 100 calls within", &time(told.latency_p99_us)))
-                (tile("Rounds that wait for players", &count(told.open_rounds)))
+                (tile("p50 latency", &time(told.latency_p50_us)))
+                (tile("p99 latency", &time(told.latency_p99_us)))
+                (tile("Open rounds", &count(told.open_rounds)))
             }
             (table("Partitions and their followers, in records", &head, told.partitions.iter().map(row).collect()))
             (readers(&told.partitions))

@@ -38,7 +38,7 @@ async fn sheet(told: &GetGameResponse, part: par::Part) -> Result<Markup, Failur
     let (cash, told) = (cash(told), told.clone());
     // Exact fractions are slow at the first use.
     let computed = tokio::task::spawn_blocking(move || par::part(&told, &cash, part));
-    let missing = "This process does not have the model that the service plays by, and so no sheet of it.";
+    let missing = "This process does not have the service's model, so it cannot show the sheet.";
     let sheet = computed.await.ok().flatten().ok_or_else(|| Failure::unknown(missing))?;
     Ok(html! { div.par { (drawn(&sheet)) } })
 }

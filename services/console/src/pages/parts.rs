@@ -117,7 +117,7 @@ pub(crate) fn position(visit: &Visit, partition: u32, position: u64) -> Markup {
 pub(crate) async fn switches(visit: &Visit) -> Result<Markup, Failure> {
     let answer = visit.api.ledger().list_switches(ListSwitchesRequest {}).await;
     section("Switched off", answer, |answer| match answer.switched_off.as_slice() {
-        [] => html! { p { "Nothing: new rounds of every game are taken." } },
+        [] => html! { p { "Nothing: all games accept new rounds." } },
         all => html! {
             (table("Switched off", &["Part", "Reason", "By", "Since", ""], all.iter().map(|off| switched_off(visit, off)).collect()))
         },
@@ -142,7 +142,7 @@ pub(crate) async fn changes(visit: &Visit) -> Result<Markup, Failure> {
         return Ok(Markup::default());
     }
     let answer = visit.api.ledger().list_changes(ListChangesRequest {}).await;
-    section("Changes that wait for a second actor", answer, |answer| match answer.changes.as_slice() {
+    section("Changes waiting for a second actor", answer, |answer| match answer.changes.as_slice() {
         [] => html! { p { "None." } },
         all => html! { @for change in all { (waiting(visit, change)) } },
     })

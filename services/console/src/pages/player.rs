@@ -108,8 +108,8 @@ async fn others(visit: &Visit, operator_id: &str) -> Markup {
     let answer = if visit.may("SetSwitch") { visit.api.ledger().set_switch(request).await.ok() } else { None };
     let players = answer.map(|answer| answer.into_inner().players).unwrap_or_default();
     html! {
-        @if let [of] = players.as_slice() { p { (count(of.open_rounds)) " rounds wait." } }
-        p.notice { "The rounds of " (operator_id) " are shown to its own credentials. This list is empty whether or not rounds wait." }
+        @if let [of] = players.as_slice() { p { (count(of.open_rounds)) " rounds are open." } }
+        p.notice { "The rounds of " (operator_id) " are visible to its own credentials only. This list is empty even if rounds are open." }
     }
 }
 
@@ -127,10 +127,10 @@ fn waiting(visit: &Visit, rounds: &[OpenRound]) -> Markup {
         ]
     };
     match rounds {
-        [] => html! { p { "None waits." } },
+        [] => html! { p { "None." } },
         all => table(
             "Open rounds",
-            &["Round", "Game", "Bet", "Win so far", "Waits for", "Bet at", "Finished for the player at"],
+            &["Round", "Game", "Bet", "Current win", "Waits for", "Bet at", "Finished for the player at"],
             all.iter().map(row).collect(),
         ),
     }

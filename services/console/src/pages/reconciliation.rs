@@ -39,7 +39,7 @@ async fn rows(visit: &Visit) -> Result<Vec<GetPoolStatementResponse>, Failure> {
         let last = days::field(&visit.query, "to")?.unwrap_or(today_begins).min(today_begins);
         let first = days::field(&visit.query, "from")?.unwrap_or(last - (DAYS - 1) * days::SECONDS);
         if (last - first) / days::SECONDS >= DAYS_MAX {
-            return Err(Failure::bad("An interval has 366 days at the most."));
+            return Err(Failure::bad("An interval has at most 366 days."));
         }
         let mut at = last;
         while at >= first {
@@ -59,8 +59,8 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let asked = ["from", "to"].map(|name| (name, visit.query.get(name)));
     let file = |form: &str| query(&format!("/reports/reconciliation.{form}"), &asked);
     let content = html! {
-        p { "What went into a pool (contributions, what the house paid in, money of retired pools) less what went out, less what the pool holds "
-            "more: zero, or its meters are wrong. A day is one in UTC by the log's time; meters are those at its end." }
+        p { "The difference is a pool's income (contributions, house funding, money of retired pools) less its outgoings, less the increase of "
+            "its balance: zero, or its meters are wrong. Days are in UTC by the log's time; meters are those at a day's end." }
         form.row method="get" action="/reports/reconciliation" {
             p { label for="from" { "First day" } input #from type="date" name="from" value=(visit.query.get("from")); }
             p { label for="to" { "Last day" } input #to type="date" name="to" value=(visit.query.get("to")); }

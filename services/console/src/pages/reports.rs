@@ -107,7 +107,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         @if visit.may("GetPoolStatement") {
             section {
                 h2 { "Reconciliation" }
-                p { "Each pool's meters by day, held against each other. " a href="/reports/reconciliation" { "Reconciliation of any interval" } }
+                p { "Each pool's meters by day, with their differences. " a href="/reports/reconciliation" { "Reconciliation of any interval" } }
             }
         }
         section {
@@ -129,7 +129,7 @@ pub(super) fn goes_on(rows: usize, next_page: &str) -> Result<bool, Failure> {
         true => Ok(false),
         false if rows < ROWS_MAX => Ok(true),
         false => {
-            Err(Failure::bad("There are more than 10,000 rows. Ask for fewer, or export them by motherlode export."))
+            Err(Failure::bad("There are more than 10,000 rows. Choose a shorter interval, or use motherlode export."))
         }
     }
 }
@@ -214,7 +214,7 @@ pub(super) fn table<M: prost::Message>(
             let text = all.iter().fold(String::new(), line);
             return Ok(document::file("application/x-ndjson; charset=utf-8", &format!("{name}.jsonl"), text));
         }
-        _ => return Err(Failure::unknown("Reports are had as csv, jsonl and parquet.")),
+        _ => return Err(Failure::unknown("Reports are available as csv, jsonl and parquet.")),
     };
     let mut content = vec![];
     let written = (|| {
@@ -225,8 +225,8 @@ pub(super) fn table<M: prost::Message>(
     match written {
         Ok(_) => Ok(document::file(media_type, &format!("{name}.{form}"), content)),
         Err(error) => {
-            tracing::error!(%error, name, "a report can't be written");
-            Err(Failure::Said(http::StatusCode::INTERNAL_SERVER_ERROR, "The report can't be written in this form."))
+            tracing::error!(%error, name, "failed to write a report");
+            Err(Failure::Said(http::StatusCode::INTERNAL_SERVER_ERROR, "The report cannot be written in this form."))
         }
     }
 }

@@ -21,10 +21,10 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
     }
     let request = ListReturnsRequest { game: game.to_owned(), days: !game.is_empty(), ..Default::default() };
     let answer = visit.api.report().list_returns(request).await;
-    section("What was returned", answer, |answer| {
+    section("Returns", answer, |answer| {
         let head = ["Game", "Weighed", "Rounds", "Returned", "By mathematics", "Band", "Verdict"];
         html! {
-            @if answer.totals.is_empty() { p { "No round was settled yet." } }
+            @if answer.totals.is_empty() { p { "No round is settled yet." } }
             @else { (table("Returns", &head, answer.totals.iter().map(total).collect())) }
             @if !game.is_empty() {
                 @for total in answer.totals.iter().filter(|of| !of.features.is_empty()) { (features(total)) }
@@ -37,7 +37,7 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
 
 fn total(of: &Return) -> Vec<Markup> {
     let weighed = match of.weighting() {
-        Weighting::Round => "each round the same",
+        Weighting::Round => "by round",
         _ => "by stake",
     };
     let named = [html! { (of.game) " " (of.rules_version) }, html! { (of.currency_code) ", " (weighed) }];

@@ -35,8 +35,8 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let asked = ["from", "to", "operator", "game"].map(|name| (name, visit.query.get(name)));
     let later = [&asked[..], &[("page", &answer.next_page_token)]].concat();
     let content = html! {
-        p { "A day is one in UTC by the log's time. A win counts for the day of its settlement, a void for the day on which it was made. "
-            "Revenue is bets less refunds, less wins, plus wins taken back. Jackpots are the pools', and not in it." }
+        p { "Days are in UTC by the log's time. A win counts on the day of its settlement, a void on its own day. "
+            "Revenue is bets less refunds, less wins, plus wins taken back. Jackpots are paid by the pools and not included." }
         form.row method="get" action="/reports/revenue" {
             p { label for="from" { "First day" } input #from type="date" name="from" value=(visit.query.get("from")); }
             p { label for="to" { "Last day" } input #to type="date" name="to" value=(visit.query.get("to")); }

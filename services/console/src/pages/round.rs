@@ -73,7 +73,7 @@ fn picture_by_picture(
 ) -> Result<(Markup, Option<HeaderValue>), Failure> {
     let plays = visit.query.get("play") == "on";
     let shown = frames::shown(round, &picture::sections(round, false), at, plays, record);
-    let content = shown.ok_or_else(|| Failure::unknown("The round has no such picture."))?;
+    let content = shown.ok_or_else(|| Failure::unknown("The round has no such frame."))?;
     let next = frames::next(round, at).filter(|_| plays);
     Ok((content, next.and_then(|next| format!("{}; url={next}", frames::STANDS).parse().ok())))
 }
@@ -167,11 +167,11 @@ fn actions(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
             section {
                 h2 { "Support" }
                 @if close {
-                    p { "To close the round finishes it for the player as the rule of its game chooses, and pays it." }
+                    p { "Closing the round finishes it for the player by the game's rule, and pays it." }
                     (act(visit, &format!("{path}/close"), "Close the round", true, &Markup::default())?)
                 }
                 @if void {
-                    p { "To void the round is for a malfunction: the bet is given back, the win is taken back. Where the round hit the jackpot, the platform must approve it." }
+                    p { "Voiding is for malfunctions: the bet is refunded, and the win is taken back. If the round hit the jackpot, the platform must approve it." }
                     (act(visit, &format!("{path}/void"), "Void the round", true, &Markup::default())?)
                 }
             }

@@ -96,7 +96,7 @@ pub(crate) async fn confirm(visit: Visit) -> Result<Response, Failure> {
         input type="hidden" name="confirmed" value=(part(&switch));
     };
     let content = html! {
-        p.notice { "From then on no new rounds of " strong { (part(&switch)) } " are taken." }
+        p.notice { "This stops new rounds of " strong { (part(&switch)) } "." }
         (affected(&effect))
         section {
             h2 { "Confirm" }
@@ -138,11 +138,11 @@ pub(crate) async fn switch(form: Form) -> Result<Response, Failure> {
         "off" if form.fields.get("confirmed") == part(&switch) => State::Off,
         "off" => {
             return Err(Failure::bad(
-                "A part is switched off on the page that lists the affected games and players. Choose it on Trust.",
+                "Switching off needs a confirmation on the page with the affected games and players. Choose the part on Trust.",
             ));
         }
         "on" => State::On,
-        _ => return Err(Failure::bad("Something is switched on or off.")),
+        _ => return Err(Failure::bad("The state must be on or off.")),
     };
     let request = SetSwitchRequest {
         request_id: get("request"),

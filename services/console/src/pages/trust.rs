@@ -34,7 +34,7 @@ pub(crate) async fn check(form: Form) -> Result<Response, Failure> {
     let told = html! {
         div.notice role="status" {
             p { "Checked at " (when(found.time.as_ref())) ": "
-                @if found.failures.is_empty() { "program and books are as they must be." } @else { strong.bad { "not all is well." } } }
+                @if found.failures.is_empty() { "no faults in program and books." } @else { strong.bad { "faults found." } } }
             ul { @for failure in &found.failures { li { (failure) } } }
         }
     };
@@ -88,13 +88,13 @@ async fn checkpoint(visit: &Visit, partition: u32) -> Result<Markup, Failure> {
     let answer = visit.api.proof().get_checkpoint(GetCheckpointRequest { partition }).await;
     section(&format!("Checkpoint of partition {partition}"), answer, |told| {
         html! {
-            p.note { "Signed over the first " (count(told.size)) " records. Keep one elsewhere: nothing before it can be rewritten unseen." }
+            p.note { "Signed over the first " (count(told.size)) " records. Keep a copy elsewhere: it reveals any later change of these records." }
             pre.code { (told.checkpoint) }
             @match cosigners(&told.checkpoint).as_slice() {
                 [] => p { "No witness has cosigned it." },
                 names => p { "Cosigned by " (names.join(", ")) "." },
             }
-            (facts(&[("Verifier key, to be compared with the one you were given", html! { code { (told.verifier_key) } })]))
+            (facts(&[("Verifier key, to compare with a copy from a trusted source", html! { code { (told.verifier_key) } })]))
         }
     })
 }
@@ -117,7 +117,7 @@ async fn resealed(visit: &Visit) -> Result<Markup, Failure> {
     let answer = visit.api.report().list_significant_events(request).await;
     section("Reseals", answer, |answer| {
         html! {
-            p.note { "A draw is sealed again in place of one whose key is gone, or when a start could not rule out a loss of records. Each is in the log, and counted by the audit." }
+            p.note { "A draw is sealed again if its key is lost, or if a start could not rule out a loss of records. The log has each of these, and the audit counts them." }
             (events(visit, &answer.events))
         }
     })
