@@ -1,7 +1,5 @@
-//! Writes a log of spins of any length into a data folder, as the service writes it with sealed draws, for measurements
-//! of long logs. It can be audited and served. The tests' draw key is written to the folder, so a service can continue
-//! with the sealed draws. Players take turns in groups of 100,000, which bounds memory. They have picked no witch:
-//! `loadtest --existing player- --operator acme` plays another game with them.
+//! Writes a log of spins of any length with sealed draws, for measurements. A service can continue it with the draw key
+//! in the folder. Players take turns in groups, which bounds memory.
 //!
 //! `cargo run --release -p motherlode-audit --example long_log ROUNDS PLAYERS FOLDER`
 

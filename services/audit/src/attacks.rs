@@ -135,12 +135,10 @@ fn dice(mut state: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// Returns the audit's verdict on commits that were linked again.
 fn judged(log: &[Logged]) -> Option<Box<Divergence>> {
     judged_with(&linked(log))
 }
 
-/// Returns the audit's verdict on commits and their records, without the chain. The books come first, as in an audit.
 fn judged_with(log: &[(Logged, Bytes)]) -> Option<Box<Divergence>> {
     let recalled = Recalled::new(PathBuf::new(), |_| None);
     let (mut fold, mut judge) = (Fold::new(0, VecDeque::new()), Judge::new(0, None, &recalled));
@@ -286,7 +284,6 @@ fn an_outcome_of_another_seed_is_found() {
 #[test]
 fn a_draw_used_twice_or_given_up_without_a_word_is_found() {
     let mut tale = tale();
-    // The last round is open and has no proof.
     tale.log.pop();
     attack(&tale, first_step, |number, logged| {
         let draw = step(logged).draw.as_mut().expect("a sealed draw");
@@ -352,7 +349,6 @@ fn against(kept: &Checkpoint, records: &[Bytes]) -> Result<(), Fault> {
     check.end(records.len() as u64, hash(last))
 }
 
-/// Shows a log to a witness that has seen another; the forger tries different old sizes and proofs.
 fn witnessed(turn: u64, seen: &Checkpoint, seen_records: &[Bytes], shown: &[Bytes]) -> Result<Checkpoint, Unwitnessed> {
     let (new, seen_size) = (shown.len() as u64, seen_records.len() as u64);
     let old = [seen.size, new.min(seen.size), 0][usize::try_from(turn % 3).unwrap()];
@@ -400,7 +396,6 @@ fn a_split_view_is_caught_by_the_witness() {
     let honest = chained(&tale.log);
     let mut roll = dice(6);
     for number in 0..times() {
-        // Both logs share a beginning; one has been cosigned.
         let seen = 2 + roll(honest.len() - 1);
         let parted = 1 + roll(seen - 1);
         let other = rewritten(&tale.log, parted, number);

@@ -166,7 +166,6 @@ fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panicked| resume_unwind(panicked))
 }
 
-/// Folds the commits of all threads in the log's order, until they end, a thread has stopped, or there is a fault.
 fn fold_in_order(
     fold: &mut Fold,
     routes: &Receiver<Route>,

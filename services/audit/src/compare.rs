@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 /// Amount in transit between partitions in EUR, or why the comparison stopped.
 pub(crate) type Compared = Result<Nano, Stopped>;
 
-/// Why a comparison stopped early.
 #[derive(Debug)]
 pub(crate) enum Stopped {
     Divergence(Box<Divergence>),
@@ -120,7 +119,6 @@ impl OtherPartition {
         self.pools.entry(pool.to_owned()).or_default()
     }
 
-    /// Receives the partition's facts up to a position; `home_end` is how far home's were received.
     fn receive(
         &mut self,
         to: Position,

@@ -164,7 +164,6 @@ struct Auditing<'a> {
     operator: Option<String>,
     last: Option<(Position, i64, Hash)>,
     streams: BTreeMap<StreamId, (u64, Position)>,
-    /// Digests of all requests' streams and ids.
     requests: BTreeSet<[u8; 16]>,
     hits: BTreeMap<Position, (StreamId, u64, SmolStr)>,
     jackpots: PerCurrency<i128>,
@@ -302,7 +301,6 @@ impl<'a> Auditing<'a> {
         Ok(())
     }
 
-    /// Folds a commit without pools and without records of others.
     fn fold(&mut self, logged: &Logged, record: Hash) -> Result<(), Fault> {
         let Logged { commit, balances_after, due_after, .. } = logged;
         let events: Vec<_> = commit.events.iter().filter_map(without_pools).collect();

@@ -94,7 +94,6 @@ impl Days {
             for (currency, net) in day.net.iter() {
                 // Without rates, a day counts only its own currency.
                 let own = |of: Currency| (of == currency).then_some(motherlode_books::FxRate::ONE);
-                // An action on a later day has already begun that day.
                 let booked = player.day(currency);
                 let is_of = currency.is_real() == real && booked.number() <= day.number;
                 let booked = is_of.then(|| booked.net(currency, &own, now_ms));

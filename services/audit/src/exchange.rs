@@ -14,7 +14,6 @@ use std::collections::{BTreeMap, VecDeque};
 
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
-    /// Contributions of the partition's bets not yet reported to home.
     unreported: VecDeque<Contributed>,
     /// The partition's mirrors: their positions, and the positions at home that they copy.
     mirrors: VecDeque<(Position, Position)>,

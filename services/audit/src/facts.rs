@@ -11,11 +11,12 @@ use std::{
 pub(crate) enum Fact {
     /// A player's commit in a partition other than home contributes to a pool, or decides about one.
     Contributed(Contributed),
-    /// A commit of a pool's stream, and the pool after it.
-    Pool { position: Position, events: Vec<Event>, state: Box<PoolState> },
-    /// A commit of the rates or the system: a change for all partitions.
+    Pool {
+        position: Position,
+        events: Vec<Event>,
+        state: Box<PoolState>,
+    },
     Control(Control),
-    /// The log is sound up to its end at this position.
     End(Position),
 }
 
@@ -30,7 +31,6 @@ pub(crate) struct Contributed {
     pub(crate) open_rounds: u64,
 }
 
-/// Contribution of a voided round that stays in the pool (PL-38).
 #[derive(Debug)]
 pub(crate) struct KeptContribution {
     pub(crate) operator: SmolStr,
@@ -43,7 +43,6 @@ pub(crate) struct KeptContribution {
 #[derive(Debug, Clone)]
 pub(crate) struct Control {
     pub(crate) position: Position,
-    /// Position at home, for a copy.
     pub(crate) copies: Option<Position>,
     pub(crate) stream: StreamId,
     pub(crate) events: Vec<Event>,

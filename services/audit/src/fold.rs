@@ -24,7 +24,6 @@ pub(crate) struct Fold {
     /// Without players until [`Fold::join`].
     pub(crate) books: Books,
     pub(crate) awards: BTreeMap<String, Vec<Award>>,
-    /// Awards of this partition's hits by the hits' positions, its own and mirrored ones.
     pub(crate) awarded: Vec<(Position, Minor)>,
     pub(crate) compared: u64,
     pub(crate) partition: u32,
@@ -117,7 +116,6 @@ impl Fold {
         Ok(())
     }
 
-    /// Merges a judge's counts and players, and compares the players' days with the books.
     pub(crate) fn join(&mut self, judge: Judge, players: Players) {
         let Judge { mut share, campaigns, demo, voids, seals, .. } = judge;
         self.books.take_totals(&share.take_totals());

@@ -25,9 +25,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Plays<'a> {
     recalled: &'a Recalled,
     returns: Vec<Return>,
-    /// Positions of the first rounds of `returns`.
     first: Vec<Position>,
-    /// Hits without an award yet, with their index in `returns`.
     hits: BTreeMap<Position, usize>,
     outcome: Outcome,
     bytes: Vec<u8>,
@@ -185,7 +183,6 @@ impl<'a> Plays<'a> {
         Ok(Some(draw::seed(dealt, drawn.client_seed(&commit.request_id), &name, step.step)))
     }
 
-    /// Stores a step whose draw is not revealed yet, with the events that follow from it.
     fn hold(
         &mut self,
         player: &mut Player,
@@ -318,7 +315,6 @@ impl<'a> Plays<'a> {
         })
     }
 
-    /// Resolves a step, compares the outcome, and returns the required events.
     fn outcome(
         &mut self,
         playing: &mut Playing,
@@ -399,7 +395,6 @@ impl Due {
         }
     }
 
-    /// Compares the logged events of a step with those that the outcome requires.
     fn was(mut self, collection: Option<&Event>, credit: Option<Minor>, hit: bool) -> Result<(), Fault> {
         if let Some(changed) = collection {
             self.collection(changed)?;

@@ -44,7 +44,6 @@ pub(crate) struct Playing {
     pub(crate) number: u64,
     pub(crate) of: usize,
     pub(crate) pool: Option<SmolStr>,
-    /// Place of the player's collection, if the game has one.
     pub(crate) place: Option<Place>,
     /// Which of the opening figures are shared by all currencies.
     pub(crate) sharing: Sharing,
@@ -53,7 +52,6 @@ pub(crate) struct Playing {
     pub(crate) held: Vec<Held>,
 }
 
-/// A step that cannot be resolved yet, with the events logged for it.
 pub(crate) struct Held {
     pub(crate) step: StepResolved,
     pub(crate) client_seed: Vec<u8>,

@@ -220,7 +220,6 @@ fn read<'r>(records: impl Iterator<Item = &'r ProvenRecord> + Clone) -> Result<V
     read.collect()
 }
 
-/// Checks that the records are the player's, of the checkpoint's log, and in order.
 fn belong(records: &[Shown], origin: &str, stream: &StreamId) -> Result<(), Unproven> {
     let mut before = 0;
     for Shown { logged: Logged { commit, .. }, .. } in records {

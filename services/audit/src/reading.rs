@@ -38,7 +38,6 @@ fn thread_of(stream: &[u8], threads: usize) -> usize {
     usize::try_from(hashed).unwrap_or_default() % threads
 }
 
-/// Returns the name of a record's stream, wherever the record has it; empty if it has none.
 pub(crate) fn name_of(record: &[u8]) -> Cow<'_, [u8]> {
     match record::stream_name(record) {
         Some(name) if !name.is_empty() => Cow::Borrowed(name),

@@ -23,7 +23,6 @@ impl Recalled {
         Self { log, read, rounds: OnceLock::new() }
     }
 
-    /// Returns a settled round that is voided somewhere in the log.
     pub(crate) fn round(&self, stream: &StreamId, round: u64) -> Result<&SettledRound, Fault> {
         let rounds = self.rounds.get_or_init(|| self.look_up());
         let settled = rounds.get(&(stream.clone(), round));

@@ -36,7 +36,6 @@ impl Checkpoints {
 
 pub(crate) struct TreeCheck {
     tree: Tree,
-    /// By size, the largest first.
     signed: Vec<Checkpoint>,
     files: Option<(Files, u64)>,
     /// Hashes to compare: entries, then those of levels 1, 2, 3; each with the index of the first.

@@ -74,7 +74,6 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Processes a record. The books' verdict comes first.
     fn record(
         &mut self,
         of_partition: bool,

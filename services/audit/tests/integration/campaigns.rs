@@ -69,7 +69,6 @@ fn pl_18_a_free_round_with_another_stake_of_the_same_worth_is_found() {
     assert!(found.what.starts_with("PL-18: a free round with another stake"), "{found}");
 }
 
-/// A changed count, in a log whose grant is forged later.
 #[test]
 fn pl_18_a_round_too_many_is_found() {
     let mut tale = granted(15, 1);

@@ -81,7 +81,6 @@ fn a_torn_tail_was_never_acknowledged_and_is_reported_as_that() {
     let tale = Tale::of_everything();
     let folder = tempfile::tempdir().unwrap();
     store(folder.path(), &chained(&tale.log));
-    // The last append is incomplete: its header and a little more.
     let last = segments(folder.path()).pop().unwrap();
     let mut bytes = fs::read(&last).unwrap();
     let header = bytes.windows(4).rposition(|window| window == b"BLCK").unwrap();

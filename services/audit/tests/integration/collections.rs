@@ -12,7 +12,6 @@ const RED_MICROS: usize = 7;
 const RED_GIFTED: usize = 8;
 const GIVEN: usize = 9;
 
-/// Indexes in the log of [`mine`]'s commits, after the pool and the account.
 const GIFT: usize = 2;
 const FOURTH: usize = 3;
 const QUIET: usize = 4;
@@ -131,7 +130,6 @@ fn mf_d3_dm_14_logs_of_an_older_version_with_a_gift_in_each_currency_stay_valid(
         tale.currency = Some(krona);
         let second = tale.log.len();
         tale.bet_on("dwarf-mine", "dora", mine_stake(10_000), |outcome| over(outcome) && carries(outcome, &gift));
-        // Neither version gives a gift in a third play of this currency.
         tale.bet_on("dwarf-mine", "dora", mine_stake(10_000), |outcome| over(outcome) && outcome.carried.is_none());
         tale.version = None;
         tale.bet_on("dwarf-mine", "dora", mine_stake(10_000), |outcome| over(outcome) && outcome.carried.is_none());
@@ -167,7 +165,6 @@ fn dm_11_dm_14_a_change_of_a_collection_that_is_missing_is_found() {
 fn dm_11_a_change_of_a_collection_that_no_outcome_made_is_found() {
     let tale = mine();
     let gain = || changed(&[("red", 4)]);
-    // With the deposit, with a bet whose spin collects nothing, with free spins, and a second time.
     for at in [1, QUIET, SERIES, FOURTH] {
         let extra = found(&tale, at, |logged| {
             let after = logged.commit.events.iter().position(|event| matches!(event, Event::RoundSettled { .. }));
@@ -215,7 +212,6 @@ fn pl_04_a_void_that_does_not_restore_the_collection_is_found() {
     assert!(matches!(tale.log[OPEN].commit.events.as_slice(), [_, _, Event::CollectionChanged { .. }]));
 }
 
-/// States another win in a step and its settlement, with the matching balance.
 fn change_win(logged: &mut Logged, other: i64) {
     let before = std::mem::replace(&mut step(logged).win, Minor(other));
     for event in &mut logged.commit.events {

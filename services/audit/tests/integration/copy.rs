@@ -11,7 +11,6 @@ use motherlode_proto::convert::{
 };
 use std::collections::BTreeMap;
 
-/// A log with all kinds of records that a copy can have, and records of others between them.
 fn tale() -> Tale {
     let mut tale = Tale::of_everything();
     let rate = |text: &str| Event::RateSet { currency: Currency::SEK, rate: text.parse().unwrap(), source: "t".into() };

@@ -32,13 +32,11 @@ fn uf_06_pl_26_a_bet_past_the_days_limit_is_found_wherever_the_limit_was_set() {
     tale.tend();
     let report = audited(&tale.log);
     assert!(report.divergence.is_none(), "{:?}", report.divergence);
-    // The first bet is within the session's limit; with a forged lower limit it is past it.
     for forged in [opened(1, 1, 1_000_000), opened(1, 10_000_000, 1)] {
         let mut log = tale.log.clone();
         log[usize::try_from(first).unwrap() - 1].commit.events[0] = forged;
         assert_eq!(divergence(&log).position, first + 1);
     }
-    // The end of a session that never existed, and a second end.
     for (session, at) in [(9, first + 2), (1, first + 4)] {
         let mut log = tale.log.clone();
         let event = Event::SessionEnded { session: [session; 16], hold_ms: 0 };

@@ -33,7 +33,6 @@ fn mf_e1_a_chosen_seal_is_found_with_the_draw_keys() {
     let report = audited_with_keys(&tale.log, key);
     assert!(report.divergence.is_none(), "{report:?}");
     assert!(report.seals.checked > 0 && report.seals.unchecked == 0, "{:?}", report.seals);
-    // Keys of another installation check nothing.
     let other = audited_with_keys(&tale.log, [1; 32]);
     assert!(other.divergence.is_none() && other.seals.checked == 0 && other.seals.unchecked > 0);
 

@@ -34,7 +34,6 @@ impl Tales {
         self.0[partition as usize].plain_spin(&name(partition));
     }
 
-    /// Spins for the second player and leaves the round open.
     fn wait(&mut self, partition: u32) -> u64 {
         self.0[partition as usize].spin(&waiter(partition), |outcome| outcome.awaiting == Awaiting::Pick)
     }
@@ -71,7 +70,6 @@ impl Tales {
         there.write(commit.stream, vec![event])
     }
 
-    /// Writes the next report of a partition, changed by `spoil`, and returns its position at home.
     fn report(&mut self, partition: u32, spoil: impl FnOnce(&mut PartitionReported)) -> u64 {
         let there = &self.0[partition as usize].books;
         let mut report = self.0[0].books.partition_report(POOL, partition, there).expect("something to report");
@@ -79,7 +77,6 @@ impl Tales {
         self.0[0].write(pool(), vec![Event::PartitionReported(report.into())])
     }
 
-    /// Writes the next mirror of a partition, changed by `spoil`, and returns its position.
     fn mirror(&mut self, partition: u32, spoil: impl FnOnce(&mut PoolMirrored)) -> u64 {
         let there = &self.0[partition as usize].books;
         let mut mirror = self.0[0].books.pool_mirror(POOL, partition, there).expect("something to mirror");
@@ -303,7 +300,6 @@ fn bw_16_a_report_that_is_not_what_the_partition_says_is_found() {
     lie(spin, |report| report.end = StretchEnd::Standing { open_rounds: 0, mirrored: mirrored(report) + 1 });
     let hit = |tales: &mut Tales| tales.hit(1);
     let standing = |report: &mut PartitionReported| {
-        // As if there were no hit.
         report.end = StretchEnd::Standing { open_rounds: 0, mirrored: 1_000 };
     };
     lie(hit, |report| hit_of(report).coin_value.0 *= 2);
@@ -317,7 +313,6 @@ fn bw_16_a_report_that_is_not_what_the_partition_says_is_found() {
     };
     lie(void, |report| void_of(report).amount.0 -= 1);
     lie(void, |report| void_of(report).contributed_at -= 1);
-    // An invented hit, and a withheld one.
     lie(spin, |report| report.end = StretchEnd::Decision(Decision::Hit(made_up(report))));
     let mut tales = Tales::new();
     tales.hit(1);

@@ -114,7 +114,6 @@ fn damaged(log: &[Logged], damages: &[Damage]) -> Vec<Bytes> {
         let mut bytes = encode(&previous, logged).to_vec();
         for damage in damages {
             match damage {
-                // After the hash of the previous record.
                 Damage::Bits(of, byte, bits) if of.index(log.len()) == at => {
                     let byte = 34 + byte.index(bytes.len() - 34);
                     bytes[byte] ^= bits;
@@ -152,7 +151,6 @@ fn pl_06_a_record_that_is_handed_out_as_a_players_and_is_none_is_told() {
         }
         let mut bytes = encode(&previous, &logged).to_vec();
         if place == at {
-            // The last field takes precedence.
             bytes.extend([4 << 3 | 2, u8::try_from(name.len()).unwrap()]);
             bytes.extend(name.bytes());
         }
@@ -178,7 +176,6 @@ proptest! {
     ) {
         let folder = tempfile::tempdir().unwrap();
         store(folder.path(), &damaged(&SOUND, &damages));
-        // Also a changed byte of the files.
         if let Some((at, bits)) = cut {
             let file = segments(folder.path()).pop().unwrap();
             let mut bytes = fs::read(&file).unwrap();

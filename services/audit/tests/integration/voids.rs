@@ -11,7 +11,6 @@ fn mine_stake(coin_value_micros: u64) -> Stake {
     Stake { coin_value_micros, lines: 1, coins_per_line: 25, buy_feature: false }
 }
 
-/// Plays a round of Dwarf Mine that ends at once with these figures of blue and red, and returns its number.
 fn dig(tale: &mut Tale, coin_micros: u64, blue: i64, red: i64) -> u64 {
     let wish = |outcome: &Outcome| {
         let over = outcome.awaiting == Awaiting::Nothing && outcome.round_win_minor > 0;
@@ -131,7 +130,6 @@ fn pl_04_pl_09_a_void_of_another_refund_or_win_is_found_even_when_the_balance_is
 #[test]
 fn pl_04_a_round_is_voided_once_and_only_one_that_was_played() {
     let (tale, first, second) = mine();
-    // The second void names the first one's round again, or a round that does not exist.
     let Event::RoundVoided { round, .. } = tale.log[first].commit.events[0] else { unreachable!() };
     for number in [round, 77, 0] {
         let found = found(&tale, second, |logged| {

@@ -74,7 +74,7 @@ pub struct Tale {
 }
 
 impl Tale {
-    /// Creates a log with an open pool and players with a million EUR each.
+    /// Creates a log with a pool and players with a million EUR each.
     pub fn with_players(names: &[&str]) -> Self {
         Self::with_key(names, None)
     }
@@ -157,7 +157,7 @@ impl Tale {
         seed
     }
 
-    /// Bets 15 lines of a coin of 0.10 with a seed whose outcome fits, and returns the round's number.
+    /// Bets 15 lines of a coin of 0.10 with a seed for a wanted outcome, and returns the round's number.
     pub fn spin(&mut self, name: &str, wish: impl Fn(&Outcome) -> bool) -> u64 {
         self.bet(name, 15, 1, CoinValue(100_000), wish)
     }
@@ -179,7 +179,7 @@ impl Tale {
         self.bet_on("bewitched", name, stake, wish)
     }
 
-    /// Bets on a game with the player's figures and a seed whose outcome fits, and returns the round's number.
+    /// Bets on a game with a seed for a wanted outcome, and returns the round's number.
     pub fn bet_on(&mut self, game: &str, name: &str, stake: slots::Stake, wish: impl Fn(&Outcome) -> bool) -> u64 {
         let stream = player(name);
         let player = self.books.player(&stream).expect("a player");
@@ -221,7 +221,7 @@ impl Tale {
         number
     }
 
-    /// Makes a choice in an open round, with a seed whose outcome fits.
+    /// Makes a choice in an open round, with a seed for a wanted outcome.
     pub fn choose(&mut self, name: &str, number: u64, choice: Choice, wish: impl Fn(&Outcome) -> bool) -> u64 {
         let open = self.books.player(&player(name)).and_then(|player| player.open_round(number)).cloned();
         let open = open.expect("an open round");
@@ -329,7 +329,7 @@ impl Tale {
         }
     }
 
-    /// Creates a log with plain spins, all choices, free spins, a double, a jackpot, a void and an open round.
+    /// Creates a log with all kinds of steps, a jackpot, a void and an open round.
     pub fn of_everything() -> Self {
         Self::everything(Self::with_players(&["alice", "bob"]))
     }
@@ -388,7 +388,7 @@ pub fn chained(log: &[Logged]) -> Vec<Bytes> {
     linked(log).into_iter().map(|(_, bytes)| bytes).collect()
 }
 
-/// Chains commits and returns them with their records; steps name the current records of their seals.
+/// Chains commits; steps name the current records of their seals.
 pub fn linked(log: &[Logged]) -> Vec<(Logged, Bytes)> {
     let mut sealed_by = BTreeMap::new();
     chaining(log, |logged, before| {
@@ -407,7 +407,7 @@ pub fn linked(log: &[Logged]) -> Vec<(Logged, Bytes)> {
     })
 }
 
-/// Chains commits and returns them with their records, without changing the steps.
+/// Chains commits without changing the steps.
 pub fn chained_as_they_are(log: &[Logged]) -> Vec<(Logged, Bytes)> {
     chaining(log, |_, _| {})
 }
@@ -454,7 +454,7 @@ pub fn divergence(log: &[Logged]) -> Divergence {
     audited(log).divergence.expect("a divergence")
 }
 
-/// Changes the commit at `at`, audits the log, and returns the divergence.
+/// Audits the log after a change to the commit at `at`.
 pub fn found(tale: &Tale, at: usize, change: impl FnOnce(&mut Logged)) -> Divergence {
     let mut log = tale.log.clone();
     change(&mut log[at]);
