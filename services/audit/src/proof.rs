@@ -93,7 +93,8 @@ pub enum Unproven {
     Records(String),
 }
 
-/// Verifies a round's proof with the log's key; with a policy, its witnesses must have cosigned.
+/// Verifies a round's proof with the log's key; with a policy, its witnesses must have cosigned. [`Replayed::matches`] of
+/// the result states whether all steps match the log.
 pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Result<Proven, Unproven> {
     let checkpoint = Checkpoint::open(&proof.checkpoint, key)?;
     let cosigned = policy.map(|policy| (policy, policy.cosigned(&proof.checkpoint)));

@@ -57,7 +57,6 @@ pub struct Report {
     rounds_per_second_per_thread: f64,
 }
 
-/// Serializes parts as an ordered JSON object.
 fn by_name<S: Serializer>(parts: &[(&'static str, Estimate)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(parts.iter().map(|(key, estimate)| (key, estimate)))
 }
@@ -69,7 +68,6 @@ pub struct Estimate {
     pub simulated: f64,
     /// Exact value.
     pub exact: f64,
-    /// Standard deviation of a round in the sample.
     std_dev_sample: f64,
     /// Exact standard deviation of a round, if known.
     std_dev_exact: Option<f64>,
@@ -106,7 +104,6 @@ impl Estimate {
         Self::new(rounds, mean, square - mean * mean, number(exact), std_dev_exact)
     }
 
-    /// Estimates a chance.
     fn of_chance(count: u64, rounds: f64, exact: &Exact) -> Self {
         let (share, chance) = (float(count) / rounds, number(exact));
         let of = Self::new(rounds, share, share * (1.0 - share), chance, Some((chance * (1.0 - chance)).sqrt()));
@@ -361,7 +358,6 @@ mod tests {
         }
     }
 
-    /// Plays a game and compares it with changed figures.
     fn judged(name: &str, rounds: u64, seed: u8, change: impl Fn(&mut Par)) -> Option<String> {
         let game = motherlode_slots::latest(name).unwrap();
         let limits = &game.info().limits;

@@ -15,7 +15,6 @@ use std::{
     thread,
 };
 
-/// Limit of jobs in memory.
 const KEPT_MAX: usize = 16;
 
 pub(crate) struct Job {
@@ -51,7 +50,6 @@ impl Jobs {
         self.0.jobs.lock().0.iter().for_each(|job| job.going.stop.store(true, Ordering::Relaxed));
     }
 
-    /// Returns the jobs, the latest first.
     pub(crate) fn all(&self) -> Vec<Arc<Job>> {
         self.0.jobs.lock().0.iter().rev().cloned().collect()
     }
@@ -103,7 +101,6 @@ impl Jobs {
 }
 
 impl Job {
-    /// Whether the work is the same as another request's.
     pub(crate) fn is_of(&self, work: &Work) -> bool {
         self.work == *work
     }
@@ -144,7 +141,6 @@ mod tests {
         Jobs::new(Arc::new(|| 1_700_000_000_000))
     }
 
-    /// A reproducible simulation at the usual stake.
     fn rounds(rounds: u64) -> Work {
         let asked = wire::Simulation { game: "neptune".into(), rounds, seed: "07".repeat(32), ..Default::default() };
         Work::simulated(&asked).unwrap()
@@ -180,7 +176,6 @@ mod tests {
             thread::yield_now();
         }
         let threads = fs::read_dir("/proc/self/task").unwrap().filter_map(|task| {
-            // The thread may have ended.
             let stat = fs::read_to_string(task.unwrap().path().join("stat")).ok()?;
             let (name, rest) = stat.split_once(" (")?.1.rsplit_once(") ")?;
             // The 19th field of proc_pid_stat(5); the first of `rest` is the third.

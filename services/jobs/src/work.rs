@@ -20,7 +20,6 @@ use std::{
     time::Instant,
 };
 
-/// Limit of rounds.
 const ROUNDS_MAX: u64 = 100_000_000;
 /// Default coin value in millionths, if the game offers it; else its smallest.
 const COIN_MICROS: u64 = 100_000;
@@ -60,7 +59,6 @@ impl PartialEq for Work {
 }
 
 impl Work {
-    /// Checks a requested simulation.
     pub(crate) fn simulated(asked: &wire::Simulation) -> Result<Self, Refusal> {
         let name = fields::id("simulation.game", &asked.game)?;
         let found = match asked.rules_version.as_str() {
@@ -85,7 +83,6 @@ impl Work {
         Ok(Self::Simulation { asked: asked.clone(), game, stake, seed })
     }
 
-    /// Whether both are audits or both simulations.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         matches!(self, Self::Audit { .. }) == matches!(other, Self::Audit { .. })
     }
@@ -98,7 +95,6 @@ impl Work {
         }
     }
 
-    /// Returns the number of records or rounds.
     pub(crate) fn total(&self) -> u64 {
         match self {
             Self::Audit { records, .. } => *records,

@@ -4,7 +4,6 @@ use crate::player::Expected;
 use motherlode_books::{Currency, Minor, Nano};
 use serde::Serialize;
 
-/// Limit of named differences.
 const NAMED_MAX: usize = 10;
 
 /// Account of a player after the run.

@@ -71,7 +71,6 @@ impl From<ConnectError> for Error {
     }
 }
 
-/// Opens the connections.
 pub(crate) async fn connect(options: &Options) -> Result<Vec<Connection>, Error> {
     let mut connections = Vec::with_capacity(options.connections);
     for _ in 0..options.connections {

@@ -96,7 +96,6 @@ async fn work(rounds: Arc<Rounds>, table: Arc<Table>, lane: Lane, mut players: V
     players
 }
 
-/// Distributes players evenly to workers.
 pub(crate) fn shares<T>(all: Vec<T>, workers: usize) -> Vec<Vec<T>> {
     let mut shares: Vec<_> = (0..workers).map(|_| Vec::with_capacity(all.len() / workers + 1)).collect();
     for (place, one) in all.into_iter().enumerate() {

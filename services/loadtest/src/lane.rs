@@ -30,7 +30,6 @@ pub(crate) enum Lane {
     Stream(mpsc::UnboundedSender<Asked>),
 }
 
-/// A call and its waiting caller.
 pub(crate) struct Asked {
     call: Call,
     reply: Reply,
@@ -39,10 +38,8 @@ pub(crate) struct Asked {
 /// Boxed, because it is moved often.
 type Reply = oneshot::Sender<Result<Box<Played>, Status>>;
 
-/// Interval of checks for expired calls.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Limit of calls taken at once.
 const TOGETHER_MAX: usize = 64;
 
 impl Lane {
@@ -59,7 +56,6 @@ impl Lane {
 
     pub(crate) async fn ask(self, call: Call) -> Result<Box<Played>, Status> {
         match self {
-            // Boxed, because the future is large.
             Self::Unary(client) => Box::pin(ask_alone(client, call)).await,
             Self::Stream(asked) => {
                 let (reply, answer) = oneshot::channel();
@@ -79,13 +75,11 @@ async fn ask_alone(mut client: SpinServiceClient<Connection>, call: Call) -> Res
     played.map(Box::new).ok_or_else(|| Status::internal("an answer without content"))
 }
 
-/// Runs a connection's streams in turn until no lane is left.
 async fn pump(mut client: SpinServiceClient<Connection>, mut inbox: mpsc::UnboundedReceiver<Asked>) {
     while let Some(first) = inbox.recv().await {
         let (requests, outgoing) = mpsc::unbounded_channel();
         match client.play_stream(UnboundedReceiverStream::new(outgoing)).await {
             Ok(opened) => relay(first, &mut inbox, &requests, opened.into_inner()).await,
-            // The caller may be gone.
             Err(status) => drop(first.reply.send(Err(status))),
         }
     }
@@ -121,7 +115,6 @@ async fn relay(
             answer = answers.message() => match answer {
                 Ok(Some(PlayStreamResponse { tag, answer })) => {
                     if let Some((_, reply)) = waiting.remove(&tag) {
-                        // The caller may have timed out.
                         let _ = reply.send(unpack(answer));
                     }
                 }
@@ -131,7 +124,6 @@ async fn relay(
                 return;
             },
             now = look.tick() => {
-                // The oldest come first.
                 while let Some(oldest) = waiting.first_entry()
                     && oldest.get().0 + ANSWER_MAX <= now
                 {

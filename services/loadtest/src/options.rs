@@ -7,7 +7,6 @@ use std::time::Duration;
 
 /// Limit of rounds per run; their deposits fit a balance at the highest bet.
 pub const ROUNDS_MAX: u64 = 10_000_000_000;
-/// Limit of calls in flight, connections, and players.
 const CONCURRENCY_MAX: usize = 65_536;
 const CONNECTIONS_MAX: usize = 1024;
 const PLAYERS_MAX: usize = 10_000_000;

@@ -16,7 +16,6 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Creates a pace of rounds per second; `None` for a closed loop.
     pub(crate) fn new(rate: Option<f64>) -> Self {
         Self { rate }
     }
@@ -33,7 +32,6 @@ impl Pace {
         let permits = Arc::new(Semaphore::new(0));
         let released = Arc::clone(&permits);
         thread::spawn(move || {
-            /// Longest sleep between checks for the end of the run.
             const NAP_MAX: Duration = Duration::from_millis(50);
             let mut next = 0;
             while next < rounds && !released.is_closed() {

@@ -16,7 +16,6 @@ use motherlode_proto::{
 use std::time::{Duration, Instant};
 use tonic::Status;
 
-/// Sums of a player's answers, in minor units.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Expected {
     /// The operator keeps the money, so the account is empty.
@@ -41,7 +40,6 @@ pub(crate) struct Player {
     pub(crate) in_doubt: bool,
 }
 
-/// Configuration and counters of a run.
 pub(crate) struct Table {
     pub(crate) game: String,
     pub(crate) stake: Stake,
@@ -131,7 +129,6 @@ impl Expected {
         Ok(())
     }
 
-    /// Computes the expected balance.
     pub(crate) fn balance(&self) -> i64 {
         if self.seamless { 0 } else { self.deposits - self.bets + self.wins + self.jackpots }
     }

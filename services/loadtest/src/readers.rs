@@ -17,7 +17,6 @@ use std::{
 use tokio::task::JoinSet;
 use tonic::Code;
 
-/// Rounds per page.
 const PAGE: i32 = 100;
 /// Wait before a refused read is retried.
 const PAUSE: Duration = Duration::from_millis(20);

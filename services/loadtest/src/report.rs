@@ -152,7 +152,6 @@ impl LatencyMs {
     #[must_use]
     pub fn of(latencies: &Histogram<u64>) -> Self {
         let ms = |nanos: u64| Duration::from_nanos(nanos).as_secs_f64() * 1e3;
-        // Rounded to a nanosecond, finer than the histogram.
         let at = |quantile| (ms(latencies.value_at_quantile(quantile)) * 1e6).round() / 1e6;
         Self { p50: at(0.5), p90: at(0.9), p99: at(0.99), p999: at(0.999), max: at(1.0) }
     }

@@ -9,9 +9,7 @@ use tonic_types::StatusExt;
 
 /// Deadline of a call; longer than the service's own default.
 pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(12);
-/// Attempts per message.
 const TRIES_MAX: u32 = 6;
-/// Wait before the first retry; it doubles each time.
 const FIRST_WAIT: Duration = Duration::from_millis(20);
 /// Longest wait, even if the service proposes more.
 const WAIT_MAX: Duration = Duration::from_secs(2);

@@ -36,7 +36,6 @@ use tonic::{Code, Status};
 
 /// Longest wait for an award, or for the pool to add a bet.
 const WAIT_MAX: Duration = Duration::from_secs(15);
-/// Interval of checks for it.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Runs a load test. `progress` gets the rounds settled so far, several times per second.
@@ -125,7 +124,6 @@ fn used_by_both(service: u32) -> Result<[Usage; 2], Error> {
     Ok([used(service)?, used(std::process::id())?])
 }
 
-/// Returns a random run name.
 fn run_name() -> Result<String, Error> {
     let mut run = [0; 8];
     getrandom::fill(&mut run).map_err(Error::Entropy)?;
@@ -142,7 +140,6 @@ fn table(options: &Options, run: String) -> Table {
     Table { game: options.game.clone(), stake, witches, run, tally: Tally::new(), start: Instant::now() }
 }
 
-/// Calls `look` several times per second until `done` ends.
 async fn watched<T>(done: impl Future<Output = T>, look: impl Fn()) -> T {
     let mut ticks = tokio::time::interval(Duration::from_millis(200));
     tokio::pin!(done);
@@ -184,7 +181,6 @@ impl Sums {
     }
 }
 
-/// The service, for calls other than play.
 struct Service {
     connections: Vec<Connection>,
     operator: String,
@@ -198,7 +194,6 @@ impl Service {
         LedgerServiceClient::new(self.connections[which % self.connections.len()].clone())
     }
 
-    /// Opens and funds new players.
     async fn players(&self, count: usize, run: &str, deposit: i64) -> Result<Vec<Player>, Error> {
         let opened = (0..count).map(async |number| {
             let mut player = Player::new(self.account(format!("{run}-{number}")), self.seamless);

@@ -19,9 +19,7 @@ pub(crate) enum Kind {
 
 pub(crate) struct Tally {
     timed: Mutex<Timed>,
-    /// Messages sent again.
     pub(crate) retries: AtomicU64,
-    /// Rounds settled.
     pub(crate) rounds: AtomicU64,
 }
 
@@ -55,7 +53,6 @@ impl Tally {
         self.rounds.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Reads latencies and errors under the lock.
     pub(crate) fn timed<T>(&self, look: impl FnOnce(&Timed) -> T) -> T {
         look(&self.timed.lock())
     }

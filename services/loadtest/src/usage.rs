@@ -32,7 +32,6 @@ impl Usage {
         let (mut cpu_ns, mut switches) = (0, 0);
         for task in fs::read_dir(format!("/proc/{pid}/task"))? {
             let task = task?.path();
-            // The thread may have ended.
             let Ok(times) = fs::read_to_string(task.join("schedstat")) else { continue };
             cpu_ns += times.split_whitespace().next().and_then(|ns| ns.parse::<u64>().ok()).unwrap_or(0);
             switches += figures(&fs::read_to_string(task.join("status"))?, "_ctxt_switches:");

@@ -117,9 +117,7 @@ async fn a_constant_rate_is_kept_and_stated() {
     let time_max = Duration::from_secs(100);
     let report = run(&Options { rounds: 50, rate: Some(500.0), time_max, ..options(&server) }, &|_| ()).await.unwrap();
     assert_sound(&report, 50);
-    // The run ends with the last round, before the time limit.
     assert!(report.seconds < 100.0, "{report}");
-    // The last of 50 rounds is due after 98 ms.
     assert!(report.seconds >= 0.098, "{report}");
     assert_eq!(report.rate, Some(500.0));
     server.stop().await.unwrap();

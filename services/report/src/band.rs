@@ -24,6 +24,7 @@ const CAP: f64 = 1.5;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Theory {
     pub(crate) rtp: f64,
+    /// Return while nothing has been collected or unlocked.
     pub(crate) rtp_least: f64,
     /// Upper bound of a round's standard deviation.
     pub(crate) std_dev: f64,

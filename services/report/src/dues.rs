@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 
 const COMMITS_MAX: usize = 4_096;
 
-/// Whether the credits due after a commit are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Known {
     Yes,

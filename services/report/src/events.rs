@@ -8,13 +8,11 @@ use motherlode_proto::report::v1::SignificantEvent;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Number of events in memory that moves them to files.
 const LATEST_MAX: usize = 1_024;
 /// Events per stretch, which is read at once.
 const STRETCH: u64 = 256;
 const OPERATOR_BITS: u8 = 64;
 
-/// All events of a partition in log order, numbered from 0.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Events {
     counts: BTreeMap<i32, u64>,
@@ -32,13 +30,10 @@ pub(crate) struct Events {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Stretch {
     first: u64,
-    /// Time of the first event, Unix seconds.
     since: i64,
-    /// A bit for each kind present.
     kinds: u128,
     /// A bit for each operator concerned; operators share bits.
     operators: u64,
-    /// Whether an event concerns all operators.
     of_all: bool,
 }
 

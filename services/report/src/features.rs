@@ -17,7 +17,6 @@ fn shows(sign: Sign, spin: &Spin) -> bool {
     }
 }
 
-/// Returns the features of a first step as bits in the game's order.
 pub(crate) fn seen(game: &dyn Game, first: &Outcome) -> u16 {
     let has = |feature: &Feature| first.spins.iter().any(|spin| shows(feature.sign, spin));
     let bits = (0..).zip(game.features().iter().take(MAX)).filter(|(_, feature)| has(feature));

@@ -20,7 +20,6 @@ pub(crate) struct Figures {
     statement: Statement,
     pub(crate) revenue: Revenue,
     days: BTreeMap<i64, u64>,
-    /// Rounds still open after the commit of their bet.
     open: BTreeMap<(StreamId, u64), OpenRound<'static>>,
 }
 

@@ -156,7 +156,6 @@ impl Follower {
         self.partitions.iter().for_each(Partition::keep);
     }
 
-    /// Waits until background work has released its files.
     #[cfg(test)]
     pub(crate) async fn end(self) {
         while Arc::strong_count(&self.partitions) > 1 {
@@ -350,7 +349,7 @@ impl Follower {
         })
     }
 
-    /// Returns the returns of all partitions. Reporting on them is slow and needs a separate thread.
+    /// Sums the returns of all partitions. Reporting on them is slow and needs a separate thread.
     pub(crate) async fn returns(&self) -> Result<(Returns, u64), Refusal> {
         self.read(|figures| Returns::of_all(figures.iter().map(|figures| &figures.returns))).await
     }

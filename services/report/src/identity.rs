@@ -122,7 +122,6 @@ impl SelfCheck {
             let (rounds, rtp, band) = (of.rounds, of.rtp, of.band);
             match log(self.follower.ledgers().home(), "return", &finding).await {
                 Ok(true) => tracing::warn!(finding, rounds, rtp, band, "a game's return is out of its band"),
-                // Already recorded in this hour.
                 Ok(false) => {}
                 Err(error) => tracing::error!(%error, finding, rounds, rtp, band, "failed to record an alert"),
             }

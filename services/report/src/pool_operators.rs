@@ -72,7 +72,6 @@ impl PoolOperators {
     }
 }
 
-/// Returns the parts of all operators in a pool on a day; `seeds` is the day's seed funding.
 pub(crate) fn of_day<'a>(
     partitions: impl Iterator<Item = &'a PoolOperators>,
     pool: &str,

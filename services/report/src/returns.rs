@@ -33,7 +33,6 @@ pub(crate) struct Returns(BTreeMap<Level, BTreeMap<SmolStr, Tally>>);
 
 pub(crate) struct Wanted {
     pub(crate) game: String,
-    /// Operator; `None` for the sum of all.
     pub(crate) operator: Option<String>,
     pub(crate) out_of_band_only: bool,
     pub(crate) days: bool,
@@ -54,7 +53,6 @@ struct Level {
 struct Tally {
     bet: i64,
     wins: i128,
-    /// Wins in bets.
     all: Wins,
     /// Wins in bets, without features collected over several rounds.
     own: Wins,
@@ -152,7 +150,6 @@ impl Returns {
         let told =
             |(level, tally, known): &Counted<'_>| wire::Return { days: days(tally), ..level.report(tally, *known) };
         let levels = tallies.iter().map(told).filter(shown).collect();
-        // Levels are ordered by game, version and currency.
         let versions = tallies.chunk_by(|(one, ..), (next, ..)| one.version() == next.version());
         let totals = versions.flat_map(|levels| [total(levels, Weighting::Stake), total(levels, Weighting::Round)]);
         Found { levels, totals: totals.flatten().filter(shown).collect() }
@@ -196,7 +193,6 @@ fn total(levels: &[Counted<'_>], weighting: Weighting) -> Option<wire::Return> {
     Some(held(shown, &verdict))
 }
 
-/// Returns the feature frequencies of a version's levels, without those of bought features.
 fn frequencies(levels: &[Counted<'_>], known: &[(f64, Known)]) -> Vec<wire::FeatureFrequency> {
     let Some(game) = levels.first().and_then(|(level, ..)| slots::game(&level.game, &level.rules_version)) else {
         return vec![];
@@ -270,7 +266,6 @@ impl Level {
         Some(Known { all: Theory { rtp_least: all.rtp_least - mixed, ..all }, own, mixed, ..known })
     }
 
-    /// Returns the part that does not depend on the coin value.
     fn in_coins(&self, game: &'static dyn Game) -> Option<Known> {
         type Key = (&'static str, &'static str, u32, u32, bool);
         static KNOWN: LazyLock<Mutex<HashMap<Key, Known>>> = LazyLock::new(Mutex::default);

@@ -186,7 +186,6 @@ fn pl_23_one_great_win_neither_alarms_nor_hides_anything() {
     wins.add(100_000.0);
     let after = verdict(&[Part { weight: 1.0, wins: &wins, theory }], 0.0);
     assert!(after.rtp > 9.0 && !after.out_of_band && after.above <= before.above, "{after:?}");
-    // 100 bets in every tenth round is a fault.
     (0..2_000).for_each(|_| wins.add(100.0));
     assert!(verdict(&[Part { weight: 1.0, wins: &wins, theory }], 0.0).out_of_band);
 }

@@ -37,7 +37,6 @@ pub(crate) struct Away {
     pub(crate) head: Hash,
 }
 
-/// Files of a partition's events, opened at the first use.
 pub(crate) struct EventFiles {
     folder: PathBuf,
     store: Option<SegmentStore>,

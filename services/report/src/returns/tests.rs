@@ -111,7 +111,6 @@ fn pl_23_sound_play_at_mixed_coin_values_raises_no_false_alarm() {
     assert_eq!(weightings, [Weighting::Stake, Weighting::Round]);
     let rounds: u64 = found.levels.iter().map(|of| of.rounds).sum();
     assert!(found.totals.iter().all(|of| of.rounds == rounds && of.stake.is_none() && of.currency_code == "EUR"));
-    // Nearly all was staked at the high level, so the low one has no weight.
     let high = &found.levels[1];
     assert!((figure(&found.totals[0].effective_rounds) / high.rounds as f64 - 1.0).abs() < 0.1, "{:?}", found.totals);
     assert!((figure(&found.totals[1].effective_rounds) - rounds as f64).abs() < 1.0, "{:?}", found.totals);
@@ -210,7 +209,6 @@ fn mf_d6_the_chances_in_states_have_the_long_runs_mean() {
             let mean = of.iter().sum::<f64>() / players;
             let variance = of.iter().map(|of| (of - mean) * (of - mean)).sum::<f64>() / (players - 1.0);
             let (off, error) = (mean - known[at], (variance / players).sqrt());
-            // Reports round to six places.
             let most = 5.0 * error + 5e-7;
             assert!(off.abs() <= most, "{} {}: {mean} is {off:+} off {}", game.name(), feature.key, known[at]);
             assert!(
