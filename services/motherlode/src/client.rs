@@ -17,7 +17,6 @@ use tonic_types::StatusExt;
 /// Deadline of a call; longer than the service's own default.
 const ANSWER_MAX: Duration = Duration::from_secs(12);
 const TRIES_MAX: u32 = 6;
-/// Wait before the first retry; it doubles each time.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 /// Longest wait before a retry, even if the service proposes more.
 const WAIT_MAX: Duration = Duration::from_secs(5);

@@ -39,14 +39,12 @@ const EXAMPLES: [(&str, &[&str]); 23] = [
 
 const WITH_GAMES: [&str; 4] = ["play", "par", "simulate", "loadtest"];
 
-/// Arguments of `completions`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Completions {
     /// Shell to complete for.
     shell: Shell,
 }
 
-/// Arguments of `man`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Man {
     /// Folder for the pages, one per command.

@@ -67,7 +67,6 @@ async fn measure(rounds: u64) -> Result<(), Box<dyn Error>> {
             ..Options::default()
         };
         let mut used = vec![];
-        // The first run warms up.
         for rounds in [rounds / 5, rounds, 2 * rounds] {
             let before = service.counted()?;
             let report = motherlode_loadtest::run(&Options { rounds, ..basis.clone() }, &|_| ()).await?;

@@ -20,7 +20,6 @@ use tokio::{
 
 /// Size of the file; appends restart at its front.
 const BYTES: usize = 64 << 20;
-/// Appends per sync, the service's default.
 const BATCH_MAX: usize = 512;
 
 type Waiting = oneshot::Sender<()>;

@@ -61,7 +61,6 @@ struct Args {
 /// Record size of the plain file if the log is not in files.
 const RECORD_BYTES: usize = 350;
 
-/// Result of a measurement: calls or rounds per second, and latency in milliseconds.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     rate: f64,
@@ -99,7 +98,6 @@ impl Turn {
 }
 
 fn main() -> ExitCode {
-    // The servers run this same program, so one build has all sides.
     match std::env::args().nth(1).as_deref() {
         Some("serve") => return motherlode::cli::main(motherlode_spin::Dealer::of),
         // The default of `motherlode serve`: half of the processors.
@@ -219,7 +217,6 @@ async fn played(
     Ok(Cell { rate, p50, p99, cost: report.cost.zip(report.client_cost) })
 }
 
-/// Returns the average size of the log's records.
 fn record_bytes(data: &std::path::Path) -> Result<usize, Box<dyn Error>> {
     let (mut count, mut bytes) = (0, 0);
     for record in motherlode_log::scan(&motherlode_server::log_folder(data, 0))? {

@@ -26,7 +26,6 @@ use std::{
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const PARTITIONS: [u32; 3] = [1, 2, 4];
-/// Calls in flight, and whether over PlayStream.
 const LOADS: [(usize, bool); 2] = [(64, false), (256, true)];
 
 /// Measures services with several partitions.
@@ -94,7 +93,6 @@ async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Starts one service per store and number of partitions; one is measured at a time.
 fn start(data: &Path, cluster: &Cluster) -> Result<Vec<Service>, Box<dyn Error>> {
     let mut services = vec![];
     for store in ["segment files", "JetStream, 3 replicas"] {

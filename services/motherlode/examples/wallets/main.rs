@@ -32,7 +32,6 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const TRANSFER: &str = "transfer";
 const HANGING: &str = "hanging";
-/// Wait between a bet without an answer and the next attempt.
 const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(1);
 const CALLS_A_CONNECTION: usize = 256;
 

@@ -43,14 +43,12 @@ pub struct Args {
     once: bool,
 }
 
-/// Format of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     /// JSON Lines.
     Jsonl,
 }
 
-/// Parses `0:12,1:7`, optionally with hashes.
 fn positions(text: &str) -> Result<BTreeMap<u32, Last>, String> {
     let one = |part: &str| {
         let mut words = part.split(':');

@@ -146,7 +146,6 @@ fn play(options: &Options, target: &Target, interrupted: &Cell<bool>) -> Result<
     })
 }
 
-/// `indicatif` draws on a terminal only.
 fn progress(options: &Options) -> ProgressBar {
     let style = "{bar:40} {pos}/{len} rounds, {per_sec}";
     let bar = ProgressBar::with_draw_target(Some(options.rounds), ProgressDrawTarget::stderr());

@@ -48,7 +48,6 @@ fn position(text: &str) -> Result<Position, String> {
     text.parse().map_err(|_| "must be a whole number from 1, such as 17".to_owned())
 }
 
-/// Location of the log.
 #[derive(Debug, Clone, clap::Args)]
 struct At {
     /// Data folder, or nats://host:port,...

@@ -128,7 +128,6 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "must be an IP address and a port, such as 127.0.0.1:50051".to_owned())
 }
 
-/// Returns the next step for an error of a log's records; empty if the message states it.
 fn records_step(error: &RecordsError) -> &'static str {
     match error {
         RecordsError::Missing { .. } | RecordsError::Unlisted(_) => NO_LOG,
@@ -190,7 +189,6 @@ impl From<BackupError> for Failure {
     }
 }
 
-/// Returns the next step if a log did not open for writing; empty if the message states it.
 fn log_step(error: &LogError) -> &'static str {
     match error {
         LogError::Folder { source: OpenError::Scan(ScanError::Damaged(_)), .. } => DAMAGED,

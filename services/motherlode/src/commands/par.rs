@@ -39,7 +39,6 @@ pub struct Args {
     rounds: Option<u64>,
 }
 
-/// Output format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     /// Text for the terminal.

@@ -21,7 +21,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let colour = draw::colour_wanted(&io::stdout());
     let mut console = Console::new(io::stdout().lock(), io::stdin().lock(), colour);
     match runtime.block_on(play(args, &mut console)) {
-        // A closed pipe is not an error.
         Err(_) if console.is_closed() => Ok(()),
         played => played,
     }

@@ -58,7 +58,6 @@ impl Progress {
 
     fn set(&self, done: u64) {
         self.bar.set_position(done);
-        // Another thread is already printing a line.
         let Some(Ok(mut due)) = self.due.as_ref().map(Mutex::try_lock) else { return };
         let now = Instant::now();
         if *due <= now {

@@ -27,7 +27,6 @@ pub struct Args {
     format: Picture,
 }
 
-/// Output format of a round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Picture {
     /// Text for the terminal.
@@ -39,7 +38,6 @@ pub(super) enum Picture {
     Json,
 }
 
-/// Name of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RoundName {
     pub(super) stream: StreamId,
@@ -89,7 +87,6 @@ pub(super) fn no_round(number: u64, stream: &StreamId) -> Failure {
 /// Formats the round as `GetRound` returns it, with the verdict on each step.
 pub(super) fn shown(name: &str, stream: &StreamId, replayed: &Replayed, format: Picture) -> Result<String, Failure> {
     let mut view = replayed.view.clone();
-    // A step that cannot be resolved already has its verdict.
     let _ = view.complete(&no_key);
     let round = wire::round(view, stream);
     if format == Picture::Json {

@@ -52,7 +52,6 @@ fn scale(text: &str) -> Result<NonZeroU32, String> {
     text.parse().map_err(|_| "must be a whole number from 1 to 4294967295".to_owned())
 }
 
-/// Format of scaled numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     /// One decimal number per line.
@@ -114,7 +113,6 @@ fn lines(bound: NonZeroU32, count: u64, chain: &mut Chain, to: &mut impl Write) 
     Ok(())
 }
 
-/// Writes [`Format::Dieharder`].
 fn dieharder(bound: NonZeroU32, words: u64, chain: &mut Chain, to: &mut impl Write) -> io::Result<()> {
     let each = bound.trailing_zeros();
     writeln!(to, "# motherlode rng --scaled {bound} --format dieharder\ntype: d\ncount: {words}\nnumbit: 32")?;
@@ -161,7 +159,6 @@ impl Chain {
         draw::seed(&dealt, self.number.to_string().as_bytes(), &round_name(&self.player, self.number), 1)
     }
 
-    /// Returns the stream of the next word or number.
     fn draws(&mut self) -> &mut Draws {
         if self.left == 0 {
             self.draws = Draws::from_seed(self.deal());
@@ -184,7 +181,6 @@ impl Left {
         self.0 == Some(0)
     }
 
-    /// Takes at most `most`, and returns the number taken.
     fn take(&mut self, most: usize) -> usize {
         let Some(left) = &mut self.0 else { return most };
         let taken = usize::try_from(*left).map_or(most, |left| left.min(most));
@@ -193,7 +189,6 @@ impl Left {
     }
 }
 
-/// Parses a count with `_` or `,` between its digits, or 0.
 fn number(text: &str) -> Result<u64, String> {
     if text == "0" { Ok(0) } else { figures::count(text) }
 }

@@ -109,7 +109,6 @@ async fn close(args: &Close) -> Result<(), Failure> {
     say(&paid(&steps))
 }
 
-/// Formats an open round as a line.
 fn line(open: &OpenRound, now: Duration) -> String {
     let round = open.round.clone().unwrap_or_default();
     let of = |money: &Option<Money>| money.as_ref().map(cash).unwrap_or_default();
@@ -140,12 +139,10 @@ fn awaited(round: &Round) -> &'static str {
     }
 }
 
-/// Formats seconds: `3 h 20 min`.
 fn hours(seconds: u64) -> String {
     format!("{} h {} min", seconds / 3600, seconds / 60 % 60)
 }
 
-/// Describes the result of closing a round.
 fn paid(steps: &[Played]) -> String {
     let Some(last) = steps.last() else { return "The round needed no further step.\n".to_owned() };
     let of = |money: &Option<Money>| money.as_ref().map(cash).unwrap_or_default();

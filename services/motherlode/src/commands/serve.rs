@@ -131,7 +131,6 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
     if config.store.url.is_none() {
         motherlode_server::check_addresses(&config).map_err(|error| failed(&error))?;
     }
-    // Worker threads of the runtime answer the calls.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(config.threads()).enable_all().build();
     let runtime = runtime.map_err(Failure::found)?;
     let served = runtime.block_on(async {

@@ -12,7 +12,6 @@ pub(super) const LAST_WAIT: Duration = Duration::from_secs(8);
 
 pub(super) trait Sink {
     fn partition(&self) -> u32;
-    /// Last position that is stored or skipped.
     fn held(&self) -> u64;
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure>;
     fn told(&self) -> Result<(), Failure>;

@@ -47,7 +47,6 @@ roles = [\"play\", \"wallet\"]             # of play, wallet, support, audit, ad
     ))
 }
 
-/// Writes a file that only its owner can read.
 fn write(path: &std::path::Path, token: &str) -> Result<(), Failure> {
     use std::{io::Write, os::unix::fs::OpenOptionsExt};
     let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);

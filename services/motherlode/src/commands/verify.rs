@@ -134,7 +134,6 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     text
 }
 
-/// Returns whether all draws' seals are shown, and one line per draw.
 fn seals(proven: &Proven) -> (bool, Vec<String>) {
     let steps = proven.replayed.view.steps.iter().zip(&proven.draws);
     let each = steps.filter_map(|(step, draw)| {

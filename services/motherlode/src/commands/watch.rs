@@ -29,7 +29,6 @@ enum What {
     Jackpots(Jackpots),
 }
 
-/// Arguments of `watch jackpots`.
 #[derive(Debug, Clone, clap::Args)]
 struct Jackpots {
     #[command(flatten)]
@@ -171,7 +170,6 @@ fn line(counters: &WatchCountersResponse, currency: Currency) -> String {
     format!("{time} {} {status} position {} {currency} {}\n", counters.pool_id, counters.position, figures.join(" "))
 }
 
-/// Formats a refresh as a table, with fractions of a minor unit dimmed.
 fn table(counters: &WatchCountersResponse, currency: Currency) -> String {
     let (status, colour) = status(counters);
     let mut text = format!(

@@ -41,7 +41,6 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the key of the arguments, else that in the folder, if any.
 fn key(args: &Args) -> Result<Option<VerifierKey>, Failure> {
     let file = args.data.join("proofs.key");
     match &args.key {

@@ -22,7 +22,6 @@ pub(super) fn returned(won: i128, bet: i128) -> Option<Exact> {
     (bet > 0).then(|| Exact::new(won.into(), bet.into()))
 }
 
-/// Sums all games by currency: rounds, bets, wins without jackpots, jackpots awarded.
 pub(super) fn totals(returns: &[Return]) -> impl Iterator<Item = (Currency, u64, i128, i128, i128)> {
     Currency::all().filter_map(|currency| {
         let of = || returns.iter().filter(move |of| of.currency == currency);

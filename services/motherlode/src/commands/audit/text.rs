@@ -141,7 +141,6 @@ fn draws(seals: &Seals, held: u64) -> Vec<String> {
     lines
 }
 
-/// Formats the return of one version of a game, voided rounds included.
 fn returns(of: &Return) -> Vec<String> {
     let share = |won| returned(won, of.bets).map_or("-".to_owned(), |share| percent(&share, PLACES));
     vec![
@@ -190,8 +189,6 @@ fn award(award: &Award) -> String {
     format!("  award of the hit at {}: {} to {who}{share}", award.hit, money(award.amount.0.into(), award.currency))
 }
 
-/// Lists unfinished work: unpaid awards, open rounds, pending transactions of operators' wallets (PL-32), and switches
-/// that are off.
 fn waiting(partitions: &[Report]) -> Vec<String> {
     let books = || partitions.iter().map(|report| &report.books);
     let unpaid: Vec<_> = books().flat_map(|books| books.unpaid_awards()).collect();

@@ -48,7 +48,6 @@ impl Later {
     }
 }
 
-/// Lists transactions in the second reading.
 pub(super) struct Told {
     statement: Statement,
     dues: Dues,

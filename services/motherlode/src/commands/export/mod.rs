@@ -50,7 +50,6 @@ pub struct Args {
     target: Target,
 }
 
-/// Format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     /// Comma-separated values, with the columns' names in the first line.
@@ -80,7 +79,6 @@ impl From<TableError> for Failure {
     }
 }
 
-/// Tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum What {
     /// One row per round, with later voids and jackpots; its day is that of its bet.

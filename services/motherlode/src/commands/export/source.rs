@@ -72,7 +72,6 @@ impl Source {
     }
 }
 
-/// Reads up to `end` or to the log's end, and returns the last position.
 fn of_log(location: &LogLocation, partition: u32, end: Option<u64>, take: Take<'_>) -> Result<u64, Failure> {
     let mut last = 0;
     if end == Some(0) {

@@ -30,7 +30,6 @@ impl Wanted {
         (self.days.0..=self.days.1).contains(&date::day_of(time_ms))
     }
 
-    /// Returns the operator and the player if the filter accepts the operator, regardless of the day.
     pub(super) fn player<'a>(&self, commit: &'a Commit) -> Option<(&'a str, &'a str)> {
         match &commit.stream {
             StreamId::Player { operator, player } if self.operator.as_ref().is_none_or(|wanted| wanted == operator) => {

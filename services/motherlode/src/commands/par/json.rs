@@ -65,7 +65,6 @@ pub(super) struct Report {
     rounding: &'static str,
 }
 
-/// Named figures, as an ordered JSON object.
 #[derive(Debug, PartialEq, Eq)]
 struct Named(Vec<(String, String)>);
 

@@ -15,7 +15,6 @@ use motherlode_slots::{
     par::{Exact, ReelSet, decimal},
 };
 
-/// Columns of a label and its figure, and the smallest gap between them.
 const ROW_WIDTH: usize = 78;
 const GAP: usize = 4;
 

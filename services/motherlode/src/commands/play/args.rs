@@ -50,7 +50,6 @@ impl Args {
     }
 }
 
-/// Witches (BW-05).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Witch {
     /// White witch.

@@ -7,7 +7,6 @@ use motherlode_proto::{
     spin::v1::{CloseSessionRequest, OpenSessionRequest, PlayMode},
 };
 
-/// Opens a demo session and returns its id.
 pub(super) async fn open(client: &Client, account: &Account, game: &str) -> Result<String, Failure> {
     let request = OpenSessionRequest {
         request_id: client::request_id()?,
@@ -23,7 +22,6 @@ pub(super) async fn open(client: &Client, account: &Account, game: &str) -> Resu
     Ok(opened.await.map_err(|status| client::explain(&status))?.session_id)
 }
 
-/// Closes a session; an open session would expire.
 pub(super) async fn close(client: &Client, session_id: &str) -> Result<(), Failure> {
     let request = CloseSessionRequest { session_id: session_id.to_owned() };
     let closed = insist(&request, |request| {

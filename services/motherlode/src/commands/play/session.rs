@@ -27,7 +27,6 @@ const FUNDED_BETS: i64 = 200;
 const FUNDED_UNITS: i64 = 100;
 /// Limit of remedies for one bet: account opened, witch picked, open round continued, money deposited.
 const REMEDIES_MAX: usize = 6;
-/// Attempts to read a pending award, and the wait between them.
 const AWARD_TRIES_MAX: usize = 40;
 const AWARD_WAIT: Duration = Duration::from_millis(250);
 
@@ -110,7 +109,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         self.conclude()
     }
 
-    /// Bets, and applies remedies to refused bets; `None` if the player's input ended.
     async fn spin(&mut self) -> Result<Option<Played>, Failure> {
         // A refused bet has no effect, so attempts share the request id.
         let request_id = client::request_id()?;
@@ -155,7 +153,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     /// Applies the remedy for a refused bet; false if the player's input ended.
     async fn mend(&mut self, refusal: &Status) -> Result<bool, Failure> {
         match client::reason(refusal).as_str() {
-            // A new session has new play money.
             "INSUFFICIENT_FUNDS" if self.args.demo => {
                 demo::close(&self.client, &self.session_id).await?;
                 self.session_id = demo::open(&self.client, &self.account, self.game.name()).await?;
@@ -236,7 +233,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         found.await.map_err(|status| client::explain(&status))?.round.ok_or_else(no_answer)
     }
 
-    /// Draws a step and makes the following choices until the round ends; `None` if the player's input ended.
     async fn play_on(&mut self, game: &dyn Game, mut played: Played) -> Result<Option<Won>, Failure> {
         let mut jackpots = vec![];
         loop {
@@ -263,7 +259,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         }
     }
 
-    /// Shows the player's collection for this bet, if the game has collections.
     async fn shelf(&mut self, game: &dyn Game, bet: Option<&round::Money>) -> Result<(), Failure> {
         if game.carries().keys.is_empty() {
             return Ok(());

@@ -52,7 +52,6 @@ async fn a_new_player_is_opened_funded_and_plays_all_rounds_alone() {
 async fn pl_17_demo_play_is_funded_by_the_service_and_begins_anew_when_it_is_lost() {
     let data = tempfile::tempdir().unwrap();
     let server = serve(data.path()).await;
-    // At 300.00 a round, the 1,000.00 are soon lost.
     let (text, ended) = played(&server, "--demo --auto --coin-value 2 --coins 10 --rounds 30", "").await;
     assert_eq!(ended, Ok(()), "{text}");
     assert!(!text.contains("Opened an account") && !text.contains("Deposited"), "{text}");
@@ -81,7 +80,6 @@ async fn every_game_is_played_and_drawn() {
     server.stop().await.unwrap();
 }
 
-/// DM-14, DM-18: a new player's three red crystals, and the balance in coins of the round.
 #[tokio::test]
 async fn dm_14_dm_18_the_collection_and_the_coin_view_stand_with_the_round() {
     let data = tempfile::tempdir().unwrap();
@@ -105,7 +103,6 @@ async fn dm_14_dm_18_the_collection_and_the_coin_view_stand_with_the_round() {
 async fn np_10_a_player_picks_treasures_on_the_terminal() {
     let data = tempfile::tempdir().unwrap();
     let server = serve(data.path()).await;
-    // Any number of picks is answered by one of three lines in turn.
     let input = "12 2 3\n12 2 3 4\n12 2 3 4 5\n".repeat(200);
     let (text, ended) = played_of(&server, "neptune", "--rounds 1500", &input).await;
     assert_eq!(ended, Ok(()), "{text}");
@@ -120,7 +117,6 @@ async fn np_10_a_player_picks_treasures_on_the_terminal() {
 async fn money_is_brought_in_again_when_it_runs_out() {
     let data = tempfile::tempdir().unwrap();
     let server = serve(data.path()).await;
-    // 100 EUR at first, then a bet of 1,500 EUR, which it does not cover.
     let (_, ended) = played(&server, "--auto --coin-value 0.01", "").await;
     assert_eq!(ended, Ok(()));
     let (text, ended) = played(&server, "--auto --coins 10 --coin-value 10", "").await;

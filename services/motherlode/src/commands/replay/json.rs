@@ -82,7 +82,6 @@ fn void(void: &Void) -> Value {
     })
 }
 
-/// The round's game, if this program has it, and its currency.
 struct Of {
     info: Option<&'static GameInfo>,
     currency: Option<Currency>,

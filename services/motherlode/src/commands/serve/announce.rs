@@ -100,7 +100,6 @@ fn program() -> String {
     called.map_or("motherlode".to_owned(), |name| absolute(Path::new(&name)))
 }
 
-/// Returns the address for clients on this machine.
 fn reached(address: SocketAddr) -> SocketAddr {
     match address {
         SocketAddr::V4(any) if any.ip().is_unspecified() => (Ipv4Addr::LOCALHOST, any.port()).into(),

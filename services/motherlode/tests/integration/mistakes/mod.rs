@@ -42,7 +42,6 @@ fn at_c2_each_mistake_is_answered_with_failure_cause_and_next_step() {
     }
     assert!(faults.is_empty(), "{} of {}:\n{}", faults.len(), table::MISTAKES.len(), faults.join("\n"));
 
-    // A proof with a changed byte in its records.
     let proof = &world.proof;
     let start = proof.find("extra ").unwrap() + 6;
     let end = start + proof[start..].find('\n').unwrap();

@@ -181,7 +181,6 @@ impl World {
     }
 }
 
-/// Creates a root with two certificates of `localhost`, valid and expired, and another root.
 fn certificates(folder: &Path) {
     let key = || KeyPair::generate().unwrap();
     let root = || {
