@@ -349,7 +349,7 @@ fn acted(commit: &Commit, actor: String) -> String {
     }
 }
 
-/// Formats a credential, and the other name in which it acted.
+/// Formats a credential, with the name on whose behalf it acted if that is another one.
 fn in_the_name(actor: &str, credential: &str) -> String {
     if actor.is_empty() || actor == credential { credential.to_owned() } else { format!("{credential} for {actor}") }
 }

@@ -27,7 +27,7 @@ const BUFFER_BYTES: usize = 1 << 16;
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     group = clap::ArgGroup::new("what").required(true).args(["bytes", "scaled"]),
-    after_help = "The chain is the one that serves: a player's sealed draw gives a 32-byte seed, its ChaCha20 stream gives 64 \
+    after_help = "The derivation is that of the service: a player's sealed draw gives a 32-byte seed, its ChaCha20 stream gives 64 \
                   words or numbers, and the next draw is taken."
 )]
 pub struct Args {

@@ -39,7 +39,8 @@ pub struct Args {
     /// Role of this process: all, ledger, spin, jackpot or console. Default all.
     #[arg(long, value_name = "ROLE")]
     role: Option<Role>,
-    /// Processes with the log, for roles without it: http://host:port,...
+    /// Processes with the log, for roles without it and for partitions that this process does not write:
+    /// http://host:port,...
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     ledger: Vec<String>,
     /// Partitions that this process writes, for the role ledger; it reads the others from the processes of --ledger.
@@ -50,7 +51,8 @@ pub struct Args {
     /// writes. Calls for players of other partitions are refused with PARTITION_ELSEWHERE. Default all.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     holds: Vec<u32>,
-    /// When to verify full segments of the log: behind the service, or all before it answers. Default behind.
+    /// Verify full segments of the log in the background (behind), or the whole log before the first answer (all). Default
+    /// behind.
     #[arg(long, value_name = "WHEN")]
     verify: Option<Verify>,
     /// Address of the console (web pages). Default 127.0.0.1:50080 if the port is free.

@@ -26,7 +26,7 @@ pub struct Args {
     /// Checkpoint kept elsewhere, to compare the log with; can be repeated.
     #[arg(long = "checkpoint", value_name = "FILE")]
     pub(super) checkpoints: Vec<PathBuf>,
-    /// File of draw keys: recompute each seal in the log. The keys reveal future draws.
+    /// Recompute each seal in the log from this file of draw keys. The keys reveal future draws.
     #[arg(long, value_name = "FILE")]
     pub(super) draw_keys: Option<PathBuf>,
     /// Format of the report.
