@@ -94,7 +94,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                 follow_all(args, &mut vec![], open).await
             }
             Some(_) if args.after.is_some() => {
-                Err(Failure::unusable("--after is only for feeds: a copy resumes at its own end")
+                Err(Failure::unusable("--after is for feeds only: a copy resumes at its own end")
                     .with_step("Leave --after out"))
             }
             Some(to) => {

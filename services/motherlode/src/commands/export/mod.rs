@@ -144,7 +144,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     })?;
     output.end()?;
     match rows {
-        0 => eprintln!("No rows: {} records were read, and none matches the request.", grouped(&records.to_string())),
+        0 => {
+            eprintln!("No activity: {} records were read, and none matches the request.", grouped(&records.to_string()))
+        }
         rows => eprintln!("{} rows.", grouped(&rows.to_string())),
     }
     Ok(())
