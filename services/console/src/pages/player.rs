@@ -127,7 +127,7 @@ fn waiting(visit: &Visit, rounds: &[OpenRound]) -> Markup {
         ]
     };
     match rounds {
-        [] => html! { p { "None." } },
+        [] => html! { p { "None is open." } },
         all => table(
             "Open rounds",
             &["Round", "Game", "Bet", "Current win", "Waits for", "Bet at", "Finished for the player at"],
