@@ -6,7 +6,6 @@ use prost_types::Timestamp;
 
 pub(crate) const SECONDS: i64 = 86_400;
 
-/// Returns the first second of a day, in Unix seconds.
 pub(crate) fn begin(day: &str) -> Result<i64, Failure> {
     let begin = format!("{day}T00:00:00Z").parse::<Timestamp>();
     begin.map(|begin| begin.seconds).map_err(|_| Failure::bad("A day is written as YYYY-MM-DD."))

@@ -69,7 +69,6 @@ impl IntoResponse for Failure {
     }
 }
 
-/// Returns a refusal's reason, else the name of its code.
 pub(crate) fn reason(status: &Status) -> String {
     let told = status.get_details_error_info().map(|info| info.reason);
     told.unwrap_or_else(|| format!("{:?}", status.code()))

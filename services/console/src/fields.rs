@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-/// The last value of each field.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fields(BTreeMap<String, String>);
 

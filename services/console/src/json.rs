@@ -13,7 +13,6 @@ pub(crate) fn of(name: &str, message: &impl Message) -> serde_json::Value {
     of_bytes(name, &message.encode_to_vec()).unwrap_or_default()
 }
 
-/// Converts encoded bytes; `None` if they are malformed.
 pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
     told(name, bytes, &SerializeOptions::new().use_proto_field_name(true))
 }
@@ -23,7 +22,6 @@ pub(crate) fn whole(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
     told(name, bytes, &SerializeOptions::new().use_proto_field_name(true).skip_default_fields(false))
 }
 
-/// Converts bytes to canonical JSON with lowerCamelCase names; `None` if they are malformed.
 pub(crate) fn canonical(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
     told(name, bytes, &SerializeOptions::new())
 }

@@ -41,7 +41,6 @@ pub(super) fn ways(visit: &Visit) -> Markup {
     }
 }
 
-/// Adds the `refresh` header if the page was requested with reloading.
 pub(super) fn again(visit: &Visit, mut answer: Response) -> Response {
     if visit.query.get("every") == EVERY {
         answer.headers_mut().insert(HeaderName::from_static("refresh"), HeaderValue::from_static(EVERY));

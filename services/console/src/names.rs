@@ -17,7 +17,6 @@ impl Names {
         Self { any: !loopback && hosts.is_empty(), known }
     }
 
-    /// Whether a host is allowed, with or without a port.
     pub(crate) fn allow(&self, host: &str) -> bool {
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,

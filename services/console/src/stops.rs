@@ -1,5 +1,5 @@
 //! Stopped parts of the service: those switched off, and suspended pools. All pages show them in a banner, `Now` also
-//! as alerts. Calls: ListSwitches, ListGames, GetPool.
+//! as alerts.
 
 use crate::{
     failure::{Failure, capital},

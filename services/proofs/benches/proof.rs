@@ -21,7 +21,6 @@ use prost::Message as _;
 use std::{fs, hint::black_box, path::Path, slice};
 
 const SIZE: u64 = 10_000_000;
-/// Limit of a proof file in bytes.
 const BYTES_MAX: usize = 2_500;
 
 /// Positions of the record that sealed the round's draw, and of the round.
@@ -60,7 +59,6 @@ fn rounds_of_one_step() -> [Record; 2] {
     [Record { position: first, bytes: before }, Record { position: second, bytes: round }]
 }
 
-/// Writes a tree's files with these records, and returns its root.
 fn grown(folder: &Path, records: &[Record]) -> Hash {
     let (mut tree, mut entries) = (Tree::default(), Vec::with_capacity(32 * usize::try_from(SIZE).unwrap()));
     let mut levels: [Vec<u8>; 8] = Default::default();

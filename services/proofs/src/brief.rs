@@ -91,7 +91,6 @@ pub fn whole(mut records: Vec<(Vec<u8>, bool)>) -> Result<Vec<Vec<u8>>, NotWorke
     Ok(records.into_iter().map(|(bytes, _)| bytes).collect())
 }
 
-/// Decodes a record whose seals can be missing.
 fn told(bytes: &[u8], lacks: bool) -> Result<Logged, Malformed> {
     if !lacks {
         return decode(bytes);
@@ -104,7 +103,6 @@ fn told(bytes: &[u8], lacks: bool) -> Result<Logged, Malformed> {
     decode(&commit.encode_to_vec())
 }
 
-/// Decodes a record if encoding its fields gives the same bytes.
 fn plain(bytes: &[u8]) -> Option<Commit> {
     Commit::decode(bytes).ok().filter(|commit| commit.encode_to_vec() == bytes)
 }
@@ -245,7 +243,6 @@ mod tests {
         let records = records();
         let short = brief(&records.iter().collect::<Vec<_>>()).unwrap();
         let mut first = short.into_iter().flatten().next().unwrap();
-        // An unknown field.
         first.extend([0xa0, 0x3f, 1]);
         assert!(matches!(whole(vec![(first, true)]), Err(NotWorkedOut::NotPlain)));
     }

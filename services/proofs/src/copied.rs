@@ -12,7 +12,6 @@ const RUN_MIN: usize = 7;
 /// Longer records are stored whole, because the search takes quadratic time.
 const SEARCHED_MAX: usize = 4_096;
 
-/// Returns the text to copy from: the previous record's hash, then the record.
 fn beginning(before: Option<&[u8]>) -> Vec<u8> {
     before.map(|before| [&hash(before)[..], before].concat()).unwrap_or_default()
 }
@@ -45,7 +44,6 @@ pub fn shortened(record: &[u8], before: Option<&[u8]>) -> (Vec<u8>, Vec<u32>) {
     (own, copied)
 }
 
-/// Returns place and length of the longest match of the beginning of `wanted`.
 fn longest(text: &[u8], wanted: &[u8]) -> (usize, usize) {
     let common = |from: usize| text.iter().skip(from).zip(wanted).take_while(|(one, other)| one == other).count();
     (0..text.len()).map(|from| (from, common(from))).max_by_key(|(_, length)| *length).unwrap_or_default()

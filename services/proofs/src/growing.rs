@@ -109,12 +109,10 @@ impl Growing {
             false if anew.is_within(&tree, head) => {
                 Err(contradiction("the record is not the one that was signed".into()).into())
             }
-            // The entry is damaged.
             false => Ok((anew.expecting(checkpoint), None)),
         }
     }
 
-    /// Whether an entry is the tree's last, by its root.
     fn is_within(&self, tree: &Tree, entry: Hash) -> bool {
         let mut before = match Tree::read(&*self.files, tree.size() - 1) {
             Ok(before) => before,

@@ -265,7 +265,6 @@ impl Partition {
         }
     }
 
-    /// Returns the position of the durable record with a hash.
     pub(crate) fn find(&self, hash: &Hash) -> std::io::Result<Option<Position>> {
         let size = self.growing.lock().size();
         // Hashes of records after the tree are in memory.

@@ -35,7 +35,6 @@ impl Sorted {
         Ok(Self { file, runs: AtomicU64::new(0) })
     }
 
-    /// Writes the complete runs that are missing, until stopped.
     pub(crate) fn grow(&self, files: &Files, size: u64, stop: impl Fn() -> bool) -> io::Result<()> {
         let mut run = self.runs.load(Ordering::Acquire);
         while run < size / RUN && !stop() {
@@ -92,7 +91,6 @@ impl Sorted {
         Ok(None)
     }
 
-    /// Returns the places of entries in a run with this prefix.
     fn places(&self, run: u64, prefix: u64) -> io::Result<Vec<u16>> {
         let expected = usize::try_from(prefix >> 48).unwrap_or_default();
         let (first, end) = (expected.saturating_sub(AROUND), (expected + AROUND).min(1 << 16));
@@ -158,7 +156,6 @@ mod tests {
     #[test]
     fn pl_30_hashes_that_are_not_evenly_spread_are_found() {
         let (folder, files) = files(RUN);
-        // The same first 7 bytes in all entries.
         let odd: Vec<_> = (0..RUN)
             .map(|index| {
                 let mut hash = entry(index);

@@ -171,7 +171,6 @@ impl Witness {
         Err(io::Error::other("the witness stated another size each time"))
     }
 
-    /// Returns the witness's signature in an answer, if it is valid for this checkpoint.
     fn valid(&self, note: &Note, answer: &str) -> Option<Signature> {
         let mut lines = answer.lines().filter_map(|line| line.parse::<Signature>().ok());
         lines.find(|line| note.clone().with(vec![line.clone()]).verify(&self.key).is_ok())

@@ -22,7 +22,6 @@ pub(crate) enum Known {
     NextPage,
 }
 
-/// Credits due after the commits of a page, which is read backwards.
 #[derive(Debug)]
 pub(crate) struct Dues {
     /// Credits due after the next commit to read, by player with records of older versions; `None` if unknown.

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 
 const LATEST_MAX: usize = 1_024;
-/// Events per stretch, which is read at once.
 const STRETCH: u64 = 256;
 const OPERATOR_BITS: u8 = 64;
 
@@ -37,7 +36,6 @@ struct Stretch {
     of_all: bool,
 }
 
-/// Identity of an event: partition, position and number in its commit.
 pub(crate) type Name = (u32, u64, u32);
 /// Sort key of events of all partitions, by logged time.
 pub(crate) type Order = (i64, i32, Name);
@@ -177,7 +175,6 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// Iterates over matching events, the latest first.
     pub(crate) fn back<'a>(
         &'a self,
         filter: &'a Filter,
@@ -204,7 +201,6 @@ impl Look {
         Ok(None)
     }
 
-    /// Returns the events from a number to the end of its stretch.
     pub(crate) fn from(&self, number: u64) -> Result<Vec<Arc<SignificantEvent>>, Unreadable> {
         let skip = usize::try_from(number % STRETCH).unwrap_or(usize::MAX);
         Ok(self.stretch(number / STRETCH)?.into_iter().skip(skip).collect())

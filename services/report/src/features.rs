@@ -106,7 +106,6 @@ mod tests {
         assert_eq!((&*treasure.frequency, &*treasure.theoretical_frequency), ("0.135000", "0.150000"));
         assert_eq!(treasure.standard_errors, "-0.60");
         assert!(frequencies(&features, &[]).is_empty());
-        // A feature that is impossible in the state, but seen.
         let impossible = [Counted { seen: &few, states: vec![(100, chances(0.0))] }];
         assert_eq!(frequencies(&features, &impossible)[0].standard_errors, "+inf");
     }

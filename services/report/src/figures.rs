@@ -41,7 +41,6 @@ impl Figures {
         Self { significant: self.significant.with(config), ..self }
     }
 
-    /// Opens the files of significant events; false if they do not match the figures.
     pub(crate) fn read_events(&mut self, files: &mut EventFiles) -> bool {
         let events = &mut self.significant.events;
         if events.away().count == 0 {
@@ -63,7 +62,6 @@ impl Figures {
         self.open.len() as u64
     }
 
-    /// Returns the position of a day's first commit, and that of the first later day's.
     pub(crate) fn of_day(&self, day: i64) -> Option<(u64, Option<u64>)> {
         let first = *self.days.get(&day)?;
         Some((first, self.days.range(day + 1..).next().map(|(_, next)| *next)))

@@ -224,7 +224,6 @@ impl SelfCheck {
     }
 }
 
-/// Checks the invariants of the books (PL-09, BW-18).
 fn books(ledger: &Handle) -> Vec<String> {
     ledger.books(|books| {
         let balanced = books.trial_balance().is_empty();

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 const DAYS: usize = 366;
 
-/// Rounds and their wins in minor units, by day of settlement.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct LevelDays(BTreeMap<i64, (u64, i128)>);
 

@@ -46,7 +46,6 @@ impl<'a> OpenRound<'a> {
         for spin in &outcome.spins {
             let won = i64::try_from(spin.win_minor).unwrap_or(i64::MAX);
             beside = beside.saturating_sub(won);
-            // An unknown kind counts as no collected win.
             let Some(kind) = spin.slots_kind() else { continue };
             self.in_free_spins |= kind == SpinKind::Free;
             if game.nature(Source::Window { kind, in_free_spins: self.in_free_spins }) == Nature::Collected {

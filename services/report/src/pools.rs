@@ -70,7 +70,6 @@ impl Pools {
         })
     }
 
-    /// Returns a day's seed funding: paid by the house, less returns to it.
     pub(crate) fn seeds(&self, name: &str, day: i64) -> i128 {
         let funding = |meters: Option<(&i64, &Meters)>| meters.map_or(0, |(_, meters)| meters.house_funding);
         let days = self.0.get(name).map(|pool| &pool.days);
@@ -146,7 +145,6 @@ impl Meters {
         }
     }
 
-    /// Returns sources minus uses, which is 0 for correct meters (BW-18).
     fn excess(&self) -> i128 {
         self.contributions + self.house_funding + self.moved_in
             - self.paid

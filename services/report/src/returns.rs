@@ -158,7 +158,6 @@ impl Returns {
 
 type Counted<'a> = (&'a Level, Tally, Option<Known>);
 
-/// Sums a version's levels in a currency; `None` without its mathematics.
 #[allow(clippy::cast_precision_loss, reason = "a band of statistics")]
 fn total(levels: &[Counted<'_>], weighting: Weighting) -> Option<wire::Return> {
     let (first, ..) = levels.first()?;
@@ -328,7 +327,6 @@ fn float(exact: &Exact) -> f64 {
     slots::par::decimal(exact, 12).parse().unwrap_or_default()
 }
 
-/// Formats six decimal places, without a sign for 0.
 fn decimal(figure: f64) -> String {
     let written = format!("{figure:.6}");
     if written == "-0.000000" { "0.000000".to_owned() } else { written }

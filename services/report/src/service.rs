@@ -142,7 +142,6 @@ fn page(looks: &[Look], filter: Filter, last: Option<Name>, most: usize) -> Resu
     Ok(events.into_iter().take(most).map(Arc::unwrap_or_clone).collect())
 }
 
-/// Returns the caller; `None` without configured operators.
 fn who(caller: &Caller) -> Option<wire::Caller> {
     let (credential, roles) = caller.credential()?;
     let (operator_id, roles) = (caller.operator().to_string(), roles.to_string());

@@ -20,7 +20,6 @@ use tonic::{
 
 type Arriving = Pin<Box<dyn Future<Output = Result<Octets, Status>> + Send>>;
 
-/// The single message of a call, in gRPC's framing.
 pub(super) struct Message(Option<Arriving>);
 
 impl Message {
@@ -94,7 +93,6 @@ pub(super) fn unwritten(_: serde_json::Error) -> Status {
     Status::internal("an answer cannot be written as JSON")
 }
 
-/// Answers as lines, written at the reader's pace.
 pub(super) struct Lines {
     first: Option<Octets>,
     answers: Option<Streaming<Octets>>,

@@ -5,7 +5,6 @@ use motherlode_runtime::access::CALLS;
 use prost_reflect::MethodDescriptor;
 use std::{collections::BTreeMap, sync::LazyLock};
 
-/// Service for the installation's other processes, which use gRPC.
 const OF_NODES: &str = "motherlode.log.v1.LogService";
 
 /// Methods by service and name. Service names are unique without their packages.

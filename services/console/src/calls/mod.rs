@@ -34,7 +34,6 @@ use tonic::{Code, Status, Streaming, body::Body};
 use tower::ServiceExt;
 
 const ANSWER_MAX: usize = 16 << 20;
-/// Forwarded headers: credential, deadline and trace.
 const TAKEN_ALONG: [&str; 4] = ["authorization", "grpc-timeout", "traceparent", "tracestate"];
 
 pub(crate) async fn call(State(app): State<App>, Path(named): Path<(String, String)>, request: Request) -> Response {
@@ -151,7 +150,6 @@ fn take_along(request: &Request, call: &mut http::Request<Body>) {
 
 async fn one(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor) -> Result<Response, Status> {
     let first = answers.message().await?.ok_or_else(|| Status::internal("the service sent no answer"))?;
-    // The status follows the message.
     while answers.message().await?.is_some() {}
     let text = serde_json::to_vec(&read(message, &first)?).map_err(unwritten)?;
     Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())

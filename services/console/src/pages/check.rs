@@ -1,4 +1,4 @@
-//! Verification of a round's proof in the browser (`check.js`). Calls: GetRoundProof.
+//! Verification of a round's proof in the browser (`check.js`).
 
 use super::round::{Named, name};
 use crate::{failure::Failure, layout, visit::Visit};

@@ -1,4 +1,4 @@
-//! A pool over the last days: increments, reserve, house funding, payments and hits. Calls: GetPoolStatement.
+//! A pool over the last days: increments, reserve, house funding, payments and hits.
 
 use super::parts::{section, table};
 use crate::{

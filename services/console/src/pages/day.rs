@@ -1,4 +1,4 @@
-//! A player's day: time and money with their limits, and sessions. Calls: GetPlayerDay.
+//! A player's day: time and money with their limits, and sessions.
 
 use super::parts::{facts, section, table};
 use crate::{

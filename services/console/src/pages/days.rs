@@ -1,5 +1,4 @@
-//! A game's return over time in its band, in which a fair game's return lies in 95 of 100 cases. Calls: ListRevenue,
-//! GetGame.
+//! A game's return over time in its band, in which a fair game's return lies in 95 of 100 cases.
 
 use super::parts::{section, table};
 use crate::{

@@ -1,4 +1,4 @@
-//! Search for a round, player, request, position or hash. Calls: GetRequest, FindRecord.
+//! Search for a round, player, request, position or hash.
 
 use super::parts::facts;
 use crate::{

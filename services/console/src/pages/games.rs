@@ -1,5 +1,4 @@
-//! Games: description, figures and simulations, and a page of returns. Calls: ListGames, GetGame, ListReturns,
-//! ListRevenue, StartJob, ListJobs.
+//! Games: description, figures and simulations, and a page of returns.
 
 use super::{
     days, jobs,

@@ -1,5 +1,5 @@
 //! Incidents of a pool in the past 92 days, unreturned contributions of voided rounds, and the form to declare an
-//! incident. Calls: ListIncidents, ListSwitches, ListGames, DeclareIncident.
+//! incident.
 
 use super::{
     parts::{act, section, table},

@@ -1,5 +1,4 @@
-//! Jackpots: figures, counters, awards and statement of each pool. Calls: ListGames, GetPool, WatchCounters,
-//! ListAwards, GetPoolStatement, ListChanges, SuspendPool, ResumePool.
+//! Jackpots: figures, counters, awards and statement of each pool.
 
 use super::{
     course::course,

@@ -1,4 +1,4 @@
-//! The log: latest records, and single records. Calls: GetLogStatus, FollowLog.
+//! The log: latest records, and single records.
 
 use super::parts::{facts, table};
 use crate::{failure::Failure, fields::query, json, layout, live, text::count, visit::Visit};

@@ -1,4 +1,4 @@
-//! Pages, with the calls that each uses.
+//! Pages of the console.
 
 pub(crate) mod check;
 mod course;

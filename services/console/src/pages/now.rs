@@ -1,5 +1,4 @@
-//! Current state of the service. Calls: Check, GetIdentity, GetVitals, GetLogStatus, GetPool, ListReturns,
-//! ListSwitches, ListChanges, ListSignificantEvents.
+//! Current state of the service.
 
 use super::parts::{changes, events, kind, section, switches, table};
 use crate::{

@@ -1,5 +1,4 @@
-//! A player: balances, day, collections, open rounds, free rounds and history. Calls: ListExchangeRates, GetAccount,
-//! GetPlayerDay, ListCollections, ListOpenRounds, ListCampaigns, ListRounds.
+//! A player: balances, day, collections, open rounds, free rounds and history.
 
 use super::{
     day,

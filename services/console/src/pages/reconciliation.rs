@@ -1,4 +1,4 @@
-//! Reconciliation of each pool's meters by day (PL-24), as page and files. Calls: ListGames, GetPool, GetPoolStatement.
+//! Reconciliation of each pool's meters by day (PL-24), as page and files.
 
 use super::{parts::wide_table, reports};
 use crate::{

@@ -1,4 +1,4 @@
-//! Reports: significant events and returns, as page and files. Calls: ListSignificantEvents, ListReturns.
+//! Reports: significant events and returns, as page and files.
 
 use super::parts::{events as shown, kind};
 use crate::{days, document, failure::Failure, fields::query, json, layout, visit::Visit};

@@ -1,4 +1,4 @@
-//! Returns of games with their bands, as sums and by stake. Calls: ListReturns.
+//! Returns of games with their bands, as sums and by stake.
 
 use super::{
     days,

@@ -1,4 +1,4 @@
-//! Revenue by day, operator, game and currency, as page and files (PL-34). Calls: ListRevenue.
+//! Revenue by day, operator, game and currency, as page and files (PL-34).
 
 use super::{
     parts::wide_table,

@@ -1,4 +1,4 @@
-//! A round step by step, with its actions. Calls: GetRound, GetRoundProof, VoidRound, CloseRound.
+//! A round step by step, with its actions.
 
 use super::{
     frames::{self, anchor, part},

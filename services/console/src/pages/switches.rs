@@ -1,4 +1,4 @@
-//! Switches of parts of the service: choice, preview of the effects, and switch. Calls: ListSwitches, SetSwitch.
+//! Switches of parts of the service: choice, preview of the effects, and switch.
 
 use super::parts::{act, facts, table};
 use crate::{

@@ -1,5 +1,4 @@
-//! Trust: identity, checkpoints, switches and changes. Calls: GetIdentity, GetLogStatus, GetCheckpoint, RunSelfCheck,
-//! ListSwitches, ListChanges, ApproveChange, RejectChange.
+//! Trust: identity, checkpoints, switches and changes.
 
 use super::{
     jobs,

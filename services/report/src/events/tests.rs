@@ -95,7 +95,6 @@ fn pl_22_events_in_files_and_in_memory_are_read_as_one_list() {
     let kinds: BTreeMap<_, _> = events.counts().collect();
     assert_eq!(kinds.values().sum::<u64>(), all.len() as u64);
     assert!(kinds.iter().all(|(kind, count)| all.iter().filter(|of| of.kind == *kind).count() as u64 == *count));
-    // Event by event, as a stream reads them.
     let mut next = 0;
     while next < events.count() {
         let some: Vec<_> = match events.latest_from(next) {
@@ -162,7 +161,6 @@ fn pl_22_while_files_cannot_be_written_events_stay_in_memory() {
     }
     assert_eq!(tries, events.count() / LATEST_MAX as u64, "not one for each event");
     assert_eq!(events.latest.len() as u64, events.count());
-    // The files may be foreign.
     assert!(files.delete().is_err());
     fs::remove_file(kept.with_extension("events")).unwrap();
     assert!(files.append(events.away.count, &events.latest).is_err());
