@@ -35,7 +35,6 @@ use motherlode_tiles::{
 use prost::Message as _;
 use std::{collections::VecDeque, convert::Infallible, path::PathBuf};
 
-/// Interval of attacks on draws that `verify` checks too, which signs and builds a tree for each.
 const VERIFIED: u64 = 41;
 const ORIGIN: &str = "example.com/motherlode/log/0";
 
@@ -337,7 +336,6 @@ fn what_an_open_round_said_of_its_steps_is_held_against_them_when_they_are_revea
     step(&mut log[bet]).outcome[3] ^= 1;
     let found = judged(&log).expect("found");
     assert_eq!((found.position, found.what.starts_with("PL-06")), (tale.log.len() as u64, true), "{found}");
-    // Not before: without the key the fault cannot be detected.
     assert!(judged(&log[..=bet]).is_none());
 }
 

@@ -13,7 +13,6 @@ use motherlode_books::{Event, HOME, Nano, PartitionReported, PoolState, StreamId
 use motherlode_log::Position;
 use std::collections::BTreeMap;
 
-/// Amount in transit between partitions in EUR, or why the comparison stopped.
 pub(crate) type Compared = Result<Nano, Stopped>;
 
 #[derive(Debug)]

@@ -254,7 +254,6 @@ impl<'a> Auditing<'a> {
         Ok(logged)
     }
 
-    /// Checks that a commit continues its stream and that its request is new.
     fn stream(&mut self, commit: &Commit) -> Result<(), Fault> {
         let Commit { stream, version, previous, position, request_id, .. } = commit;
         let (last_version, last) = self.streams.get(stream).copied().unwrap_or_default();

@@ -78,7 +78,6 @@ impl Days {
                     day.roll(number);
                     day.bet(started)?;
                 }
-                // A round belongs to one of the two days.
                 Event::RoundSettled { round, win } => days.iter_mut().for_each(|day| day.back(*round, |_| *win)),
                 Event::RoundVoided { round, .. } => days.iter_mut().for_each(|day| day.back(*round, |bet| bet)),
                 _ => {}

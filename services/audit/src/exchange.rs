@@ -21,7 +21,6 @@ pub(crate) struct Exchange {
     mirrored: Position,
     /// Home's commits of the pool that the partition has not mirrored.
     heads: VecDeque<Position>,
-    /// The pool as the partition must see it from each of these commits on.
     views: VecDeque<(Position, PoolView)>,
     joined: bool,
     /// Reported contributions, voids and awards not yet mirrored, by their positions at home.

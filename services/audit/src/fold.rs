@@ -38,7 +38,6 @@ pub(crate) struct Fold {
 }
 
 impl Fold {
-    /// `projected` is in order of position.
     pub(crate) fn new(partition: u32, projected: VecDeque<ProjectedBalance>) -> Self {
         Self {
             books: Books::new(),

@@ -104,7 +104,6 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Applies a commit; `seen` reads the player after it and returns the record's hash.
     fn apply(
         &mut self,
         player: &mut PlayerState,

@@ -430,7 +430,6 @@ fn revealed(events: &[Event], of: u64) -> Option<&[Dealt]> {
     })
 }
 
-/// Whether a change is the choice of a witch in a game with witches (BW-05).
 fn is_witch(changed: &Event) -> bool {
     let Event::CollectionChanged { game, .. } = changed else { return false };
     let picks = |game: &dyn Game, witch: Witch| *changed == collection::pick_witch(game, i64::from(i32::from(witch)));

@@ -10,7 +10,6 @@ use motherlode_rounds::{
 use motherlode_slots::{Carried, Game};
 use std::collections::{BTreeMap, HashMap};
 
-/// Game and scope of a collection.
 pub(crate) type Place = (&'static str, SmolStr);
 
 /// Players by their streams' names. Values are boxed because players are large and the table has spare slots.

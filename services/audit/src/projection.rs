@@ -20,7 +20,6 @@ pub(crate) struct Projection {
     pub(crate) held: Option<Held>,
 }
 
-/// Reads the index in a folder; the error states why it cannot be compared.
 pub(crate) fn read(folder: &Path) -> Result<Projection, String> {
     let database = folder.join("sled").join("db");
     if !database.is_file() {

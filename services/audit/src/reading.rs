@@ -20,7 +20,6 @@ const BATCH: usize = 512;
 
 pub(crate) struct Part {
     pub(crate) of_partition: bool,
-    /// Whether the previous batch ended with a commit that [changes shared state](Route::changes).
     pub(crate) follows: bool,
     pub(crate) records: Vec<(Record, Hash)>,
 }

@@ -49,7 +49,6 @@ impl<'a> Worker<'a> {
         fold: &SyncSender<Arc<Judged>>,
         kept: usize,
     ) -> Result<(), Box<Divergence>> {
-        // The allocating thread frees them, which is cheaper.
         let mut handed_on = VecDeque::with_capacity(kept + 1);
         for Part { of_partition, follows, records } in parts {
             if follows {

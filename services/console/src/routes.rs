@@ -21,7 +21,6 @@ use http::header;
 use motherlode_picture::markup::STYLE as STYLE_OF_PAGES;
 use std::sync::{Arc, LazyLock};
 
-/// Styles of round and PAR pages, followed by the console's own.
 static STYLE: LazyLock<String> = LazyLock::new(|| [STYLE_OF_PAGES, include_str!("console.css")].concat());
 const CHECK: &str = include_str!("check.js");
 /// htmx 4.0.1, unmodified, with its licence (0BSD) in the same folder.

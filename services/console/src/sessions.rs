@@ -28,7 +28,6 @@ impl Default for Bounds {
     }
 }
 
-/// Credential of a session.
 #[derive(Debug, Clone)]
 pub(crate) struct Who {
     pub(crate) operator: String,

@@ -36,7 +36,6 @@ impl Visit {
         &self.session.who
     }
 
-    /// Whether the credential can see an operator's players and rounds.
     pub(crate) fn owns(&self, operator: &str) -> bool {
         let own = self.who().operator.as_str();
         own.is_empty() || own == operator

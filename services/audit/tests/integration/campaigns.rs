@@ -4,7 +4,6 @@ use crate::common::{Tale, audited, divergence, player};
 use motherlode_books::{Campaign, CoinValue, Currency, Event, Minor, SettledRound};
 use motherlode_slots::Awaiting;
 
-/// Alice has a campaign of three rounds at 15 coins of 0.10.
 fn granted(lines: u32, coins_per_line: u32) -> Tale {
     let mut tale = Tale::with_players(&["alice"]);
     let campaign = Campaign {

@@ -69,7 +69,6 @@ fn pl_04_the_void_of_a_settled_round_is_checked_against_its_settlement() {
     assert_eq!(report.divergence, None);
     assert_eq!(report.voids.get(Currency::EUR).unwrap().wins_taken_back, i128::from(recalled.win.0));
 
-    // One cent less taken back is a cent given away.
     let at = tale.find(|event| matches!(event, Event::RoundVoided { .. }));
     let Event::RoundVoided { win_taken_back, .. } = &mut tale.log[at].commit.events[0] else { unreachable!() };
     win_taken_back.0 -= 1;

@@ -106,7 +106,6 @@ fn pl_04_dm_14_figures_that_the_player_did_not_carry_are_found() {
     assert_eq!(more.what, "the round was opened with figures that the player does not have");
     assert!(more.expected.starts_with("[0, 0, 0, 3, 0, 0, 0, 0, 3, 1, 0, 0] of "), "{more}");
     assert!(more.found.starts_with("[0, 0, 0, 4, 0, 0, 0, 0, 3, 1, 0, 0] of "), "{more}");
-    // A denied gift, a repeated gift, and a figure that a void took back.
     for (at, place, figure) in [(GIFT, GIVEN, 1), (QUIET, GIVEN, 0), (AFTER, RED, 1)] {
         let other = found(&tale, at, |logged| change_terms(logged, |terms| terms.carried[place] = figure));
         assert_eq!(other.what, more.what);
@@ -236,7 +235,6 @@ fn dm_12_pl_09_a_win_at_the_spins_coin_value_is_found_where_a_collections_mean_i
     assert_eq!((other.expected, other.found), (minor.to_string(), (2 * coins).to_string()));
 }
 
-/// A player of Mystery Elves secures half of five coins, which is not a whole number of coins, and loses the rest.
 #[test]
 fn me_16_pl_09_a_win_that_is_not_the_gambles_minor_units_is_found() {
     let mut tale = Tale::with_players(&["eve"]);

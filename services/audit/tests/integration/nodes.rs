@@ -91,7 +91,6 @@ fn mf_e2_the_audit_checks_the_roles_of_proposers() {
         honest[at].proposer = proposed_by(roles);
     }
     assert!(audited(&honest).divergence.is_none());
-    // Without operators there are no roles.
     honest[deposit].proposer = proposed_by("");
     assert!(audited(&honest).divergence.is_none());
     for (at, roles) in [

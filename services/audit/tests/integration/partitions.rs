@@ -13,7 +13,6 @@ const PARTITIONS: u32 = 3;
 struct Tales(Vec<Tale>);
 
 impl Tales {
-    /// The pool is open and mirrored, and each partition has a player with a million EUR.
     fn new() -> Self {
         let tale = |partition| Tale { partition, now_ms: 1_700_000_000_000, ..Tale::default() };
         let mut tales = Self((0..PARTITIONS).map(tale).collect());

@@ -206,7 +206,6 @@ fn bw_16_a_dropped_award_is_found_at_what_rests_on_it() {
     let at = tale.find(|event| matches!(event, Event::JackpotAwarded(_)));
     let mut log = tale.log.clone();
     log.remove(at);
-    // Without the award, the next pool or player commit that depends on it is at fault.
     let next = |log: &[Logged], from: usize| {
         let speaks = |logged: &Logged| {
             let of_award =

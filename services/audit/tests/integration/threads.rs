@@ -65,7 +65,6 @@ enum Damage {
     Forgotten(Index, Index),
     Replaced(Index, Index),
     Balance(Index, i64),
-    /// Flipped bits of a byte of a record, which is then chained.
     Bits(Index, Index, u8),
     /// Second name of the stream at the record's end, which overrides the first.
     Renamed(Index, Index),

@@ -78,7 +78,6 @@ fn mine() -> (Tale, usize, usize) {
     dig(&mut tale, 20_000, 1, 4);
     let first = void(&mut tale, "dora", fourth, Some(changed(&[("red", 3), ("red_micros", 0)])));
     let second = void(&mut tale, "dora", gift, Some(changed(&[("red", 0), ("red_gifted", 0), ("given", 0)])));
-    // The gift comes with the first round that is not voided.
     dig(&mut tale, 10_000, 1, 3);
     (tale, first, second)
 }

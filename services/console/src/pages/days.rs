@@ -24,7 +24,6 @@ const HEIGHT: f64 = 180.0;
 const TOP: f64 = 16.0;
 const LEFT: f64 = 52.0;
 
-/// Sums up to a day: rounds, bets and wins in the most played currency.
 #[derive(Debug, Clone, PartialEq)]
 struct Day {
     date: String,
@@ -249,7 +248,6 @@ mod tests {
         let told = at_stakes(&all).into_string();
         assert_eq!(told.matches("<polygon class=\"band\"").count(), STAKES);
         assert!(told.find("6 × 1 of 0.01: 60 rounds") < told.find("5 × 1 of 0.01: 50 rounds"), "{told}");
-        // 12 of 60 rounds at 6.
         assert!(told.contains("<title>2027-01-02: 3.3333 %</title>"), "{told}");
         let unknown = Return { std_dev: String::new(), ..at(1, 10) };
         assert_eq!(at_stakes(&[unknown]).into_string(), "", "without mathematics there is no band");

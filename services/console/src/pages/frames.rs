@@ -10,7 +10,6 @@ use motherlode_proto::round::v1::Round;
 
 pub(super) const STANDS: usize = 3;
 
-/// A frame: a section, or a window of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Frame {
     section: usize,
@@ -95,7 +94,6 @@ pub(super) fn address(round: &Round, at: usize, plays: bool) -> String {
     format!("/round/{}?frame={at}{}", round.round_id, if plays { "&play=on" } else { "" })
 }
 
-/// Returns a section's anchor: 0 for the bet, steps from 1.
 pub(super) fn anchor(at: usize) -> String {
     match at {
         0 => "bet".to_owned(),
@@ -105,7 +103,6 @@ pub(super) fn anchor(at: usize) -> String {
 
 pub(super) fn part(at: usize, section: &Section, in_words: bool, record: &dyn Fn(&str) -> Markup) -> Markup {
     let Section { title, drawing, picture, facts } = section;
-    // The facts are next to a drawing.
     let beside = !drawing.is_empty() && *picture != Default::default();
     html! {
         section.part.drawn[beside] #(anchor(at)) {

@@ -36,7 +36,6 @@ pub(crate) async fn reels(Path(named): Path<(String, String)>, visit: Visit) -> 
 
 async fn sheet(told: &GetGameResponse, part: par::Part) -> Result<Markup, Failure> {
     let (cash, told) = (cash(told), told.clone());
-    // Exact fractions are slow at the first use.
     let computed = tokio::task::spawn_blocking(move || par::part(&told, &cash, part));
     let missing = "This process does not have the service's model, so it cannot show the sheet.";
     let sheet = computed.await.ok().flatten().ok_or_else(|| Failure::unknown(missing))?;

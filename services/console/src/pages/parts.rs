@@ -42,7 +42,6 @@ pub(crate) fn facts(rows: &[(&str, Markup)]) -> Markup {
     }
 }
 
-/// Formats a table whose first cell names its row.
 pub(crate) fn table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
     table_of("scroll", label, head, rows)
 }

@@ -62,7 +62,6 @@ fn features(total: &Return) -> Markup {
     }
 }
 
-/// Formats the returns by stake: first those outside their band, then by rounds.
 fn at_stakes(mut all: Vec<Return>) -> Markup {
     all.sort_by_key(|of| (!of.out_of_band, Reverse(of.rounds)));
     let row = |of: &Return| {

@@ -218,7 +218,6 @@ mod tests {
     use motherlode_proto::round::v1::{Account, Outcome, SpinKind, SpinResult, Step, Win};
     use motherlode_slots::latest_games;
 
-    /// 60 free spins of a game, each with this many winning lines.
     fn free_spins(game: &'static dyn motherlode_slots::Game, lines: u32) -> Round {
         let (info, symbols) = (game.info(), game.info().symbols.len());
         let cells = usize::try_from(info.reels * info.rows).unwrap();

@@ -130,7 +130,6 @@ fn affected(effect: &SetSwitchResponse) -> Markup {
     }
 }
 
-/// Switches a part off, or proposes switching it on.
 pub(crate) async fn switch(form: Form) -> Result<Response, Failure> {
     let get = |field: &str| form.fields.get(field).to_owned();
     let switch = Switch { operator_id: get("operator"), game: get("game"), rules_version: get("version") };
