@@ -18,7 +18,7 @@ use webpki::EndEntityCert;
 pub(super) fn say_standing_by(listener: &TcpListener, config: &Config) {
     let (address, log) = (listener.local_addr().unwrap_or(config.listen), LogLocation::of(config));
     let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "motherlode listens on {address} as a standby for log {log}");
+    let _ = writeln!(out, "motherlode listens on {address}, as a standby for log {log}");
 }
 
 pub(super) fn say_console(address: SocketAddr, config: &Config) {
