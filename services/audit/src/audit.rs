@@ -52,7 +52,7 @@ pub struct Options {
     pub checkpoints: Checkpoints,
     /// Draw keys to check all seals with.
     pub draws: Option<DrawKeys>,
-    /// Threads that decode records and resolve steps, in addition to a reader and a folder; 0 for one per core.
+    /// Threads that decode records and resolve steps, besides one that reads and one that folds; 0 for one per core.
     pub threads: usize,
     /// Counts the records read, for a progress display.
     pub read: Option<Arc<AtomicU64>>,

@@ -57,7 +57,7 @@ pub struct Tale {
     pub head: Option<RecordHash>,
     pub now_ms: i64,
     pub double: bool,
-    /// Campaign of which bets are free rounds.
+    /// Campaign that pays for the bets as free rounds.
     pub campaign: Option<String>,
     pub partition: u32,
     /// Request id of the next commit.
@@ -67,7 +67,7 @@ pub struct Tale {
     pub key: Option<[u8; 32]>,
     /// Currency of bets, by default EUR.
     pub currency: Option<Currency>,
-    /// Older rules version of bets, with figures as it shared them.
+    /// Older rules version of bets, which also defines the shared figures.
     pub version: Option<&'static str>,
     /// Outcomes follow from the forger's seeds instead of the sealed draws.
     pub forged: bool,
