@@ -88,7 +88,7 @@ pub(crate) struct Pooled {
     pub(crate) caught_up: bool,
 }
 
-/// Computes the contribution of bets in EUR, exactly (BW-11).
+/// Computes the exact contribution in EUR (BW-11).
 pub(crate) fn contribution(bets_minor: i64, ppm: u32) -> Nano {
     // A minor unit is 10^7 nanos, so a millionth is 10 nanos without rounding.
     let nanos_a_millionth = Currency::EUR.nanos_per_minor() / 1_000_000;

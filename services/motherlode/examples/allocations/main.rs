@@ -14,7 +14,6 @@ use std::{
     process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio},
 };
 
-/// Counting system allocator.
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 

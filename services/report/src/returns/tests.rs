@@ -6,7 +6,6 @@ use motherlode_slots::{Carried, Draws, Outcome, Stake, Terms};
 use prost::Message;
 use std::borrow::Cow;
 
-/// A player of Dwarf Mine, counted as by the follower.
 struct Player {
     game: &'static dyn Game,
     carried: Carried,
