@@ -101,7 +101,7 @@ def test_bw_14_figures_count_and_the_logs_end_goes_on_by_themselves(browser, sta
     bet = spin_pb2.SpinRequest(request_id="a", account=alice, game="bewitched", stake=stake, witch=round_pb2.WITCH_WHITE)
     client.spin(bet)
     expect(pooled).not_to_have_text(before, timeout=180_000)
-    page.get_by_role("link", name="Stop what changes by itself").click()
+    page.get_by_role("link", name="Pause live updates").click()
     assert page.locator("[hx-get]").count() == 0
     client.close()
     context.close()

@@ -140,7 +140,7 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
 
     changed = file.read_text().replace("index ", "index 1")
     file.write_text(changed)
-    assert "is not in the log that was signed" in motherlode("verify", file, "--key", vkey, code=1)
+    assert "is not in the signed log" in motherlode("verify", file, "--key", vkey, code=1)
     with pytest.raises(verify_round.Unproven):
         verify_round.verify(changed, vkey)
 

@@ -1,7 +1,5 @@
-//! Writes a log of spins of any length into a data folder, for measurements of what must not grow with a log: records as the
-//! service writes them with sealed draws, which audit and serve, but without the service. The draw key, the tests' own, is left in the
-//! folder, so that a service goes on with the draws that are sealed. Of many players 100,000 play at a time, and then the next: so many
-//! are in memory. They have picked no witch: `loadtest --existing player- --operator acme` plays another game with them.
+//! Writes a log of spins of any length with sealed draws, for measurements. A service can continue it with the draw key
+//! in the folder. Players take turns in groups, which bounds memory.
 //!
 //! `cargo run --release -p motherlode-audit --example long_log ROUNDS PLAYERS FOLDER`
 
@@ -21,11 +19,8 @@ use std::{
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
-/// Spins between two commits of the pool.
 const POOL_EVERY: u64 = 1_000;
-/// Players at a time.
 const COHORT: u64 = 100_000;
-/// Records of an append.
 const BLOCK: usize = 4_096;
 
 fn main() {
@@ -65,14 +60,14 @@ fn main() {
         }
         for round in rounds * first / players..rounds * (first + cohort) / players {
             tale.request_id = Some(format!("bet-{round:032x}"));
-            // A stride that is coprime to the players, so that neighbours in the log are strangers.
+            // The stride is coprime to the number of players, so neighbours in the log have different players.
             tale.plain_spin(&name(first + round * 617 % cohort));
             if round % POOL_EVERY == 0 {
                 tale.tend();
             }
             append(&mut tale, BLOCK);
         }
-        // None of them plays again: they leave memory, as they would for a snapshot that has them.
+        // These players do not play again and leave memory, as they would for a snapshot.
         tale.books.freeze();
         drop(tale.books.thaw(None));
         let mut hand = Hand::default();
@@ -84,7 +79,7 @@ fn main() {
     println!("{rounds} rounds of {players} players, {bytes} bytes of records, in {:.1?}", begun.elapsed());
 }
 
-/// Leaves the draw key where a service looks for it; made now, for one of yesterday would be followed by another at once (PL-28).
+/// Writes the draw key for a service, dated now, since a service would replace an older one at once (PL-28).
 fn leave_key(data: &Path, key: &[u8; 32]) -> io::Result<()> {
     let folder = data.join("keys");
     fs::create_dir_all(&folder)?;

@@ -1,7 +1,7 @@
-//! How fast a log of spins is audited: writes one to a temporary folder and audits it, several times. Its draws are sealed.
+//! Measures audits of a log of spins with sealed draws, written to a temporary folder.
 //!
-//! `cargo run --release -p motherlode-audit --example speed [ROUNDS] [PLAYERS] [FOLDER]`; with a folder the log is kept
-//! there, and audited as it is when it is there already.
+//! `cargo run --release -p motherlode-audit --example speed [ROUNDS] [PLAYERS] [FOLDER]`; FOLDER keeps the log, and an
+//! existing log there is reused.
 
 #[path = "../tests/integration/common/mod.rs"]
 mod common;
@@ -15,10 +15,9 @@ use std::{
     time::Instant,
 };
 
-/// Spins between two commits of the pool.
 const POOL_EVERY: u32 = 1_000;
 
-/// Processor time of all threads so far, from Linux's count of ticks of 10 ms.
+/// Returns processor seconds of all threads, from Linux's count of ticks of 10 ms.
 fn cpu_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").expect("Linux");
     let fields = stat.rsplit(')').next().expect("a line").split_whitespace();
@@ -49,12 +48,11 @@ fn main() {
     }
 }
 
-/// Writes a log of spins.
 fn write(folder: &Path, rounds: u32, players: u32) {
     let names: Vec<_> = (0..players).map(|number| format!("player-{number:05}")).collect();
     let mut tale = Tale::sealed(&names.iter().map(String::as_str).collect::<Vec<_>>());
     for round in 0..rounds {
-        // A stride that is coprime to the players, so that neighbours in the log are strangers.
+        // The stride is coprime to the number of players, so neighbours in the log have different players.
         tale.plain_spin(&names[round as usize * 617 % names.len()]);
         if round % POOL_EVERY == 0 {
             tale.tend();

@@ -1,8 +1,5 @@
-//! Attacks on sealed draws and on the log, thousands of each by a generator.
-//!
-//! Each is the log's own writer's, who chains it anew, makes its tree anew and signs it with its key. What is wrong with a draw is
-//! judged in memory as the audit judges a log, by its books and its replay, and one of 41 as `verify` judges a round's proof. What
-//! is wrong with the log as a whole is held against a checkpoint that somebody kept, and shown to a witness.
+//! Generated attacks by the log's own writer, who rebuilds and signs chain and tree. The audit's stages and `verify`
+//! check attacks on draws; kept checkpoints and a witness check attacks on the whole log.
 
 #[allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 #[path = "../tests/integration/common/mod.rs"]
@@ -38,16 +35,14 @@ use motherlode_tiles::{
 use prost::Message as _;
 use std::{collections::VecDeque, convert::Infallible, path::PathBuf};
 
-/// Every so many of those on draws are judged by `verify` too, which signs and makes a tree for each.
 const VERIFIED: u64 = 41;
 const ORIGIN: &str = "example.com/motherlode/log/0";
 
-/// Of each attack: MOTHERLODE_TESTS_ATTACKS, which `tests/run proofs` makes 10,000.
+/// Returns the number of each attack: MOTHERLODE_TESTS_ATTACKS, which `tests/run proofs` sets to 10,000.
 fn times() -> u64 {
     std::env::var("MOTHERLODE_TESTS_ATTACKS").map_or(1_000, |times| times.parse().expect("a number of attacks"))
 }
 
-/// The tree of a few records.
 struct Leaves(Vec<Hash>);
 
 impl Leaves {
@@ -70,7 +65,6 @@ fn log_key() -> SignerKey {
     SignerKey::new(ORIGIN, KeyKind::Log, [7; 32]).unwrap()
 }
 
-/// The checkpoint of records.
 fn tree_of(records: &[Bytes]) -> Checkpoint {
     let mut tree = Tree::default();
     records.iter().for_each(|record| tree.append(&hash(record), |_, _| {}));
@@ -81,7 +75,6 @@ fn signed(records: &[Bytes]) -> Note {
     tree_of(records).sign(&log_key()).unwrap()
 }
 
-/// The proof that the log's writer gives of a round, in the log as it is.
 fn proof_of(log: &[(Logged, Bytes)], stream: &StreamId, number: u64) -> Proof {
     let (linked, records) = log.iter().cloned().unzip::<_, _, Vec<_>, Vec<_>>();
     let (mut sealing, mut round) = (vec![], vec![]);
@@ -118,7 +111,6 @@ fn proof_of(log: &[(Logged, Bytes)], stream: &StreamId, number: u64) -> Proof {
     Proof { extra: extra.encode_to_vec(), index: last as u64, path: path(last), checkpoint: signed(&records) }
 }
 
-/// Whether `verify` finds something wrong with the round that a commit is of, or ends.
 fn refuted(log: &[(Logged, Bytes)], at: usize) -> bool {
     let commit = &log[at].0.commit;
     let round = commit.events.iter().find_map(|event| match event {
@@ -135,7 +127,6 @@ fn refuted(log: &[(Logged, Bytes)], at: usize) -> bool {
     }
 }
 
-/// Numbers that are spread, the same each time.
 fn dice(mut state: u64) -> impl FnMut(usize) -> usize {
     move |below| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -143,13 +134,10 @@ fn dice(mut state: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// The verdict of the audit's stages on commits that were linked anew, without the chain; books first, as at one position they come
-/// first.
 fn judged(log: &[Logged]) -> Option<Box<Divergence>> {
     judged_with(&linked(log))
 }
 
-/// The same of commits and their records.
 fn judged_with(log: &[(Logged, Bytes)]) -> Option<Box<Divergence>> {
     let recalled = Recalled::new(PathBuf::new(), |_| None);
     let (mut fold, mut judge) = (Fold::new(0, VecDeque::new()), Judge::new(0, None, &recalled));
@@ -194,7 +182,7 @@ fn tale() -> Tale {
     tale
 }
 
-/// Changes one place of the log, the next each time; what was found must be at the place or behind it.
+/// Changes one place of the log, the next one each time. The fault must be found at that place or after it.
 fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64, &mut Logged)) {
     assert!(judged(&tale.log).is_none(), "the log is sound before the attack");
     let places: Vec<_> = (0..tale.log.len()).filter(|at| tale.log[*at].commit.events.iter().any(&hits)).collect();
@@ -224,7 +212,7 @@ fn dealt(logged: &mut Logged) -> &mut Vec<[u8; 32]> {
     dealt.next().expect("a reveal")
 }
 
-/// Whether an event is a first step, which shows a window: of a card, another seed may give the same.
+/// Whether an event is a first step, which shows a window. A card can have the same outcome with another seed.
 fn first_step(event: &Event) -> bool {
     matches!(event, Event::StepResolved(step) if step.step == 1)
 }
@@ -251,7 +239,7 @@ fn a_missing_reveal_is_found() {
             });
             let (round, is_void) =
                 (round.expect("a reveal"), matches!(logged.commit.events[0], Event::RoundVoided { .. }));
-            // Of a void it's for the log to say that a key was lost, and for all to see.
+            // A lost key is a public statement in the log, so it refuses a void.
             let instead = Event::DrawsLost { round: if is_void { round + 1 } else { round } };
             let place = logged.commit.events.iter_mut().find(|event| reveals(event));
             *place.expect("a reveal") = instead;
@@ -262,7 +250,7 @@ fn a_missing_reveal_is_found() {
 #[test]
 fn a_substituted_client_seed_is_found_once_its_round_is_over() {
     let mut tale = tale();
-    // The last round is open: nothing of it can be resolved yet.
+    // The last round is open and cannot be resolved yet.
     tale.log.pop();
     attack(&tale, first_step, |number, logged| {
         let draw = step(logged).draw.as_mut().expect("a sealed draw");
@@ -295,7 +283,6 @@ fn an_outcome_of_another_seed_is_found() {
 #[test]
 fn a_draw_used_twice_or_given_up_without_a_word_is_found() {
     let mut tale = tale();
-    // The last round is open, and not to be proven.
     tale.log.pop();
     attack(&tale, first_step, |number, logged| {
         let draw = step(logged).draw.as_mut().expect("a sealed draw");
@@ -319,7 +306,6 @@ fn a_step_that_names_another_record_for_its_seal_is_found() {
         let named = step(&mut log[at]).draw.as_mut().and_then(|draw| draw.sealed_by.as_mut()).expect("a name");
         match number % 2 {
             0 => named[roll(32)] ^= 1 << roll(8),
-            // A record that there is, the player's own too.
             _ => {
                 let right = *named;
                 let others: Vec<_> = hashes[..at].iter().filter(|other| **other != right).collect();
@@ -350,11 +336,9 @@ fn what_an_open_round_said_of_its_steps_is_held_against_them_when_they_are_revea
     step(&mut log[bet]).outcome[3] ^= 1;
     let found = judged(&log).expect("found");
     assert_eq!((found.position, found.what.starts_with("PL-06")), (tale.log.len() as u64, true), "{found}");
-    // Not before: without the key nobody can tell.
     assert!(judged(&log[..=bet]).is_none());
 }
 
-/// Holds a log against a checkpoint that was kept.
 fn against(kept: &Checkpoint, records: &[Bytes]) -> Result<(), Fault> {
     let checkpoints = Checkpoints { signed: vec![kept.clone()], files: None };
     let mut check = TreeCheck::new(&checkpoints)?.expect("a checkpoint");
@@ -363,7 +347,6 @@ fn against(kept: &Checkpoint, records: &[Bytes]) -> Result<(), Fault> {
     check.end(records.len() as u64, hash(last))
 }
 
-/// Shows a log to a witness that has seen another; the forger tries what to call the old size and which proof to show.
 fn witnessed(turn: u64, seen: &Checkpoint, seen_records: &[Bytes], shown: &[Bytes]) -> Result<Checkpoint, Unwitnessed> {
     let (new, seen_size) = (shown.len() as u64, seen_records.len() as u64);
     let old = [seen.size, new.min(seen.size), 0][usize::try_from(turn % 3).unwrap()];
@@ -376,7 +359,6 @@ fn witnessed(turn: u64, seen: &Checkpoint, seen_records: &[Bytes], shown: &[Byte
     judge(&request, log_key().verifier(), Some(Seen { size: seen.size, root: seen.root }))
 }
 
-/// A log, changed in one place by a way that the books would not mind.
 fn rewritten(log: &[Logged], at: usize, number: u64) -> Vec<Bytes> {
     let mut log = log.to_vec();
     match number % 3 {
@@ -412,7 +394,6 @@ fn a_split_view_is_caught_by_the_witness() {
     let honest = chained(&tale.log);
     let mut roll = dice(6);
     for number in 0..times() {
-        // Both go on from a beginning that they share; one has been cosigned.
         let seen = 2 + roll(honest.len() - 1);
         let parted = 1 + roll(seen - 1);
         let other = rewritten(&tale.log, parted, number);
@@ -458,14 +439,14 @@ fn a_truncated_tree_is_found() {
     for number in 0..times() {
         let kept = 2 + roll(honest.len() - 1);
         let checkpoint = tree_of(&honest[..kept]);
-        // The log and its tree end before what was signed: the chain holds, and the writer signs that too.
+        // Log and tree end before the signed size. The chain holds, and the writer signs the shorter tree.
         let cut = &honest[..1 + roll(kept - 1)];
         assert!(against(&checkpoint, cut).is_err(), "attack {number}: a log cut to {} of {kept}", cut.len());
         if number % VERIFIED == 0 {
             let said = witnessed(number / VERIFIED, &checkpoint, &honest[..kept], cut);
             assert!(said.is_err(), "attack {number} is cosigned: {said:?}");
         }
-        // A proof whose path is cut off, or whose tree doesn't reach its record.
+        // A proof with a truncated path, or whose tree does not include its record.
         let mut cut = proof.clone();
         match number % 2 {
             0 => cut.path.truncate(roll(proof.path.len())),

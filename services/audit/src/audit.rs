@@ -1,8 +1,8 @@
-//! The audit as a pipeline: one thread reads, verifies, and hands each record to the thread of its player; those decode, judge and
-//! resolve; one folds what all share, in the log's order.
+//! The audit as a pipeline of threads: one reads and verifies records, workers decode, judge and resolve those of their
+//! players, one folds the shared state in the log's order.
 //!
-//! The stages share batches of commits and nothing else. A stage that finds a fault stops taking batches; the others still
-//! see every batch up to it, so that the first divergence of the log is reported whichever stage finds it, however many there are.
+//! A stage that finds a fault stops, and the others process all earlier batches, so the first divergence does not
+//! depend on the number of threads.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable, open},
@@ -32,46 +32,43 @@ use std::{
     thread::{Builder, Scope, ScopedJoinHandle, available_parallelism, scope},
 };
 
-/// Batches that a stage may be behind.
 pub(crate) const BEHIND: usize = 4;
-/// Batches after which every stage is done with one: those that wait, the one in hand, and one to spare.
+/// Batches after which all stages are done with one: those waiting, the one in progress, and a spare.
 const DONE: usize = BEHIND + 2;
-/// Threads that resolve steps, at the most.
 const THREADS_MAX: usize = 64;
 
 type Checked = Result<(), Box<Divergence>>;
 
-/// The log to audit, and the index to compare.
+/// Log to audit, and what to compare it with.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The folder of the partition's log.
+    /// Folder of the partition's log.
     pub log: PathBuf,
-    /// The folder of the partition's index, to be compared when it is there and readable.
+    /// Folder of the partition's index, compared if it exists and is readable.
     pub index: Option<PathBuf>,
-    /// The partition that the log must be of.
+    /// Expected partition.
     pub partition: u32,
-    /// The checkpoints to hold it against.
+    /// Checkpoints to compare the log with.
     pub checkpoints: Checkpoints,
-    /// The draw keys to check every seal against, if there are any.
+    /// Draw keys to check all seals with.
     pub draws: Option<DrawKeys>,
-    /// Threads that decode records and resolve steps, beside one that reads and one that folds; 0 for as many as there are cores.
+    /// Threads that decode records and resolve steps, besides one that reads and one that folds; 0 for one per core.
     pub threads: usize,
-    /// Counts the records that were read, for who wants to know how far it is.
+    /// Counts the records read, for a progress display.
     pub read: Option<Arc<AtomicU64>>,
-    /// Ends it with [`Unusable::Stopped`] as soon as it's set.
+    /// Ends the audit with [`Unusable::Stopped`] when set.
     pub stop: Option<Arc<AtomicBool>>,
 }
 
 /// Audits a log.
 ///
 /// # Errors
-/// [`Unusable`] when there is no log, or it cannot be read; what is wrong within it is a
+/// [`Unusable`] if there is no log or it cannot be read. A fault within the log is a
 /// [`divergence`](Report::divergence).
 pub fn audit(options: &Options) -> Result<Report, Unusable> {
     audit_sending(options, None)
 }
 
-/// Audits a partition's log and sends the facts that others are compared with.
 pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Result<Report, Unusable> {
     let mut scan = open(&options.log)?;
     let (mut tree, unreadable) = match TreeCheck::new(&options.checkpoints) {
@@ -80,7 +77,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     };
     let (projection, not_compared) = match &options.index {
         Some(folder) => projection::read(folder),
-        None => Err("none was named".to_owned()),
+        None => Err("no index was named".to_owned()),
     }
     .map_or_else(|why| (Projection::default(), Some(why)), |projection| (projection, None));
     let held = projection.held;
@@ -89,7 +86,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     let partitions = facts.as_ref().map(|facts| facts.partitions);
     fold.facts = facts;
     let count = match options.threads {
-        // The audits of the partitions of one log share the cores.
+        // Audits of a log's partitions share the cores.
         0 => available_parallelism().map_or(1, NonZero::get) / partitions.map_or(1, |partitions| partitions as usize),
         count => count,
     };
@@ -127,7 +124,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     if position == 0 && scan.partition_number().is_none() && read.is_ok() {
         return Err(Unusable::NoLog(options.log.clone()));
     }
-    // At one position the books' verdict comes first: an event out of place explains an outcome out of place.
+    // At the same position the books' fault comes first, because a misplaced event explains a wrong outcome.
     let mut found: Vec<_> = [folded].into_iter().chain(played).chain([read]).filter_map(Result::err).collect();
     if found.is_empty() {
         let whole =
@@ -157,7 +154,6 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     })
 }
 
-/// Starts a thread of the audit.
 fn start<'scope, T: Send + 'scope>(
     threads: &'scope Scope<'scope, '_>,
     name: String,
@@ -170,7 +166,6 @@ fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panicked| resume_unwind(panicked))
 }
 
-/// Folds the commits of all threads in the log's order, until they end, one thread has stopped, or there is a fault.
 fn fold_in_order(
     fold: &mut Fold,
     routes: &Receiver<Route>,
@@ -183,12 +178,11 @@ fn fold_in_order(
         let (mut position, last) = (0, threads.len());
         for (thread, place) in threads.into_iter().zip(1..) {
             let next = each.get_mut(usize::from(thread)).and_then(Iterator::next);
-            // Its thread has found the next one at fault.
             let Some((logged, left)) = next else { return Ok(()) };
             position = logged.commit.position;
             fold.commit(logged, left).map_err(|fault| fault.at(fold.partition, position))?;
             if Shared::is_changed_by(&logged.commit) && !(changes && place == last) {
-                // It was handed out as a player's, and nobody waits for it.
+                // The reader took it for a player's commit, so the workers did not wait for it.
                 let fault = Fault::new("the record names two streams", "a player's", &logged.commit.stream);
                 return Err(fault.at(fold.partition, position));
             }
@@ -197,18 +191,18 @@ fn fold_in_order(
         ended.map_err(|fault| fault.at(fold.partition, position))?;
         if changes {
             let shared = Arc::new(fold.books.shared());
-            // One that has gone has found a fault.
+            // A closed channel means that the worker found a fault.
             followers.iter().for_each(|follower| _ = follower.send(Arc::clone(&shared)));
         }
     }
     Ok(())
 }
 
-/// The log must reach as far as the index knows it to have been: else acknowledged commits are missing at its end.
+/// Checks that the log reaches the index's durable position. Otherwise acknowledged commits are missing.
 fn reaches(held: Option<Held>, end: Position) -> Result<(), Fault> {
     match held {
         Some(held) if held.position > end => Err(Fault::new(
-            "the log is shorter than the index knows it to have been: acknowledged commits are missing",
+            "the log is shorter than the index has recorded: acknowledged commits are missing",
             format!("a log up to position {} at least", held.position),
             format!("its end at {end}"),
         )),

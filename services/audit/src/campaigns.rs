@@ -1,10 +1,9 @@
-//! Campaigns, counted a second time from the events alone (PL-18), and held against the books at the end.
+//! Independent count of campaigns from the events (PL-18), compared with the books at the end.
 
 use crate::divergence::Fault;
 use motherlode_books::{Account, Books, Campaign, Commit, Currency, Event, RoundStarted, StreamId};
 use std::collections::BTreeMap;
 
-/// All that was granted, and what became of it.
 #[derive(Default)]
 pub(crate) struct Campaigns {
     granted: BTreeMap<(StreamId, String), Counted>,
@@ -20,7 +19,6 @@ struct Counted {
 }
 
 impl Campaigns {
-    /// Takes a commit up; `voided` is the round that it voids.
     pub(crate) fn take(&mut self, commit: &Commit, voided: Option<&RoundStarted>) -> Result<(), Fault> {
         for event in &commit.events {
             match event {
@@ -34,7 +32,11 @@ impl Campaigns {
                     let counted = self.of(commit, campaign)?;
                     counted.cancelled = true;
                     if counted.begun > 0 {
-                        return Err(Fault::new("PL-18: a campaign is taken back", "while not begun", campaign));
+                        return Err(Fault::new(
+                            "PL-18: a campaign is cancelled after its first round",
+                            "while not begun",
+                            campaign,
+                        ));
                     }
                 }
                 Event::RoundStarted(started) => self.begin(commit, started)?,
@@ -47,7 +49,6 @@ impl Campaigns {
         }
     }
 
-    /// Adds those of other players.
     pub(crate) fn join(&mut self, others: Self) {
         self.granted.extend(others.granted);
         for (of, paid) in others.paid {
@@ -103,14 +104,14 @@ impl Campaigns {
         }
     }
 
-    /// Whether the books have come to the same.
     pub(crate) fn agree(&self, books: &Books) -> Result<(), Fault> {
         for ((stream, id), counted) in &self.granted {
             let state = books.player(stream).and_then(|player| player.campaign(id));
             let booked = state.map(|state| (state.begun, state.given_back, state.cancelled));
             let counted = (counted.begun, counted.given_back, counted.cancelled);
             if booked != Some(counted) {
-                let what = format!("PL-18: campaign {id} of {stream} is not what was begun, given back and cancelled");
+                let what =
+                    format!("PL-18: campaign {id} of {stream} differs from its rounds, returns and cancellation");
                 return Err(Fault::new(what, format!("{counted:?}"), format!("{booked:?}")));
             }
         }

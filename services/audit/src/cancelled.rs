@@ -1,4 +1,4 @@
-//! Cancelled requests (PL-42): no commit of one, and no part of one, follows its cancellation.
+//! Checks that no commit of a request, or of a part of it, follows its cancellation (PL-42).
 
 use crate::divergence::Fault;
 use motherlode_books::{Commit, SmolStr, StreamId};
@@ -15,7 +15,7 @@ impl Cancelled {
             let of = [Some(&commit.request_id), commit.part_of()].into_iter().flatten();
             if let Some(request_id) = of.into_iter().find(|request_id| self.0.contains(&named(request_id))) {
                 let what = format!("PL-42: request {request_id} of {} was cancelled", commit.stream);
-                return Err(Fault::new(what, "nothing of it from there on", commit.request_id.as_str()));
+                return Err(Fault::new(what, "no further commit of the request", commit.request_id.as_str()));
             }
         }
         if commit.is_cancelled() {

@@ -1,10 +1,8 @@
-//! The comparison of partitions: every copy with its original.
+//! Comparison of partitions that are sound alone: reports to home with the partition's log, and copies of pools, rates
+//! and switches with home's log.
 //!
-//! Each partition was folded by itself. Left to check is that reports to home say what the other partition's log says
-//! ([`PartitionReported`](motherlode_books::PartitionReported)), and that copies of home's state in other partitions
-//! are what home's log says: the pool in mirrors, rates and switches in copies. Home is walked from its beginning to
-//! its end; when it comes to a report, the other partition's facts are read up to the report's end. A cause stands
-//! before its effect: a mirror that a report covers copies an earlier decision of home.
+//! Home is read in order; at each report, the partition's facts are read up to the report's end. A cause precedes its
+//! effect: a mirror covered by a report copies an earlier decision of home.
 
 use crate::{
     divergence::{Divergence, Fault},
@@ -15,15 +13,12 @@ use motherlode_books::{Event, HOME, Nano, PartitionReported, PoolState, StreamId
 use motherlode_log::Position;
 use std::collections::BTreeMap;
 
-/// The amount in transit between partitions, EUR, or the reason why the comparison stopped.
 pub(crate) type Compared = Result<Nano, Stopped>;
 
-/// Why a comparison stopped early.
 #[derive(Debug)]
 pub(crate) enum Stopped {
-    /// A copy is not its original.
     Divergence(Box<Divergence>),
-    /// The audit of a partition has found something, which comes first.
+    /// A partition's own audit found a divergence, which takes precedence.
     Disconnected,
 }
 
@@ -33,16 +28,15 @@ impl From<Disconnected> for Stopped {
     }
 }
 
-/// Another partition than home.
 struct OtherPartition {
     partition: u32,
     receiver: FactReceiver,
     pools: BTreeMap<String, Exchange>,
-    /// How many of home's rates and switches it has copied, by stream.
+    /// Number of home's rates and switches copied, by stream.
     copied: BTreeMap<StreamId, usize>,
 }
 
-/// Compares partitions, home first. Returns the amount in transit between them, which their accounts must add up to.
+/// Compares partitions, home first, and returns the amount in transit, which must equal the sum of their accounts.
 pub(crate) fn compare(partitions: Vec<FactReceiver>) -> Compared {
     let mut partitions = partitions.into_iter();
     let Some(mut home) = partitions.next() else { return Ok(Nano::ZERO) };
@@ -67,15 +61,12 @@ pub(crate) fn compare(partitions: Vec<FactReceiver>) -> Compared {
     Ok(Nano(pools.map(|exchange| exchange.in_transit().0).sum()))
 }
 
-/// The state of a comparison.
 struct Comparison {
     others: Vec<OtherPartition>,
-    /// Rates and switches that were set at home, by stream.
     controls: BTreeMap<StreamId, Vec<Control>>,
 }
 
 impl Comparison {
-    /// A commit of a pool's stream at home.
     fn pool(&mut self, position: Position, events: &[Event], state: &PoolState) -> Result<(), Stopped> {
         for event in events {
             match event {
@@ -108,7 +99,7 @@ impl Comparison {
         let partitions = self.others.len();
         let other = self.others.iter_mut().find(|other| other.partition == report.partition);
         let other = other.ok_or_else(|| {
-            let what = "a report of a partition that is not there";
+            let what = "a report of a missing partition";
             at_home(Fault::new(what, format!("partitions up to {partitions}"), report.partition))
         })?;
         other.receive(report.to, position.saturating_sub(1), &self.controls)?;
@@ -127,7 +118,6 @@ impl OtherPartition {
         self.pools.entry(pool.to_owned()).or_default()
     }
 
-    /// Takes in the partition's facts up to a position, with those of home received up to `home_end`.
     fn receive(
         &mut self,
         to: Position,
@@ -169,7 +159,7 @@ impl OtherPartition {
         let copied = self.copied.entry(copy.stream.clone()).or_default();
         let original = controls.get(&copy.stream).and_then(|controls| controls.get(*copied));
         *copied += 1;
-        let what = "the copy is not what was set next at home";
+        let what = "the copy differs from home's next setting";
         let of = |position: Position, events: &[Event]| format!("position {position}: {events:?}");
         match (copy.copies, original) {
             (Some(named), Some(original)) if named == original.position && copy.events == original.events => Ok(()),
@@ -178,7 +168,11 @@ impl OtherPartition {
                 Err(Fault::new(what, of(original.position, &original.events), of(named, &copy.events)))
             }
             (Some(named), None) => Err(Fault::new(what, "none", of(named, &copy.events))),
-            (None, _) => Err(Fault::new("set here, which is home's to decide", "a copy", format!("{:?}", copy.events))),
+            (None, _) => Err(Fault::new(
+                "set in this partition, although only home decides it",
+                "a copy",
+                format!("{:?}", copy.events),
+            )),
         }
     }
 }

@@ -1,13 +1,9 @@
-//! The audit of an operator's copy of the log (PL-30): all that can be checked without the records of others.
+//! Audit of an operator's copy of the log (PL-30), without the records of others.
 //!
-//! The copy is a chain of its own, whose bytes are verified as a log's are. Within it: every record is the operator's to
-//! have, places and times rise, records that stood side by side in the log still name each other, every player's stream
-//! is whole up to its last record here, no request was taken twice. Then the books are folded from it, the real ones, with
-//! what concerns pools left out: balances, rounds, collections, rates and switches must come to what the records say, and
-//! every step is resolved again.
-//!
-//! [`NOT_CHECKED`] lists the properties that it cannot show. A digest over the records is there to be compared with the
-//! platform's own log, see [`digest`]. One thread; some microseconds a commit; memory grows with players and requests.
+//! It verifies the copy's own chain, the links of adjacent records and the completeness of each player's stream, folds
+//! the commits into books without pools, and resolves each step again. [`NOT_CHECKED`] lists the limits. A [`digest`]
+//! can be compared with the platform's log. Cost: some microseconds per commit on one thread; memory grows with players
+//! and requests.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable, open},
@@ -32,27 +28,26 @@ use std::{
     sync::Arc,
 };
 
-/// Properties that no copy of one operator's records can show.
+/// Properties that a copy of one operator's records cannot show.
 pub const NOT_CHECKED: [&str; 3] = [
-    "what pools hold, whether contributions and awards are the right ones: pools take the bets of all operators",
-    "whether records are missing behind a stream's last one here: hold the digest against the platform's log",
-    "the log's own hash chain, where records of others lie between",
+    "the pools, and their contributions and awards: pools depend on the bets of all operators",
+    "whether records after a stream's last one are missing: compare the digest with the platform's log",
+    "the log's own hash chain between records that are not adjacent in the log",
 ];
 
-/// The records of one operator, in a few figures: equal where the records are.
+/// Digest of an operator's records; equal digests mean equal records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digest {
-    /// Whose.
+    /// Operator of the records.
     pub operator: String,
-    /// How many.
+    /// Number of records.
     pub records: u64,
-    /// Place of the last in the log; 0 for none.
+    /// Position of the last record in the log; 0 for none.
     pub position: Position,
     /// SHA-256 over each record's position (8 bytes, big-endian) and the SHA-256 of its bytes.
     pub digest: Hash,
 }
 
-/// A digest in the making.
 struct Digesting {
     records: u64,
     position: Position,
@@ -77,10 +72,11 @@ impl Digesting {
     }
 }
 
-/// The digest of an operator's records of a whole log, up to a position: what a copy that holds all of them has.
+/// Computes the digest of an operator's records in a log up to a position; a complete copy has the same.
 ///
 /// # Errors
-/// [`Unusable`] when the log cannot be read; a damaged one is for [`audit`](crate::audit()) to find.
+/// [`Unusable`] if the log cannot be read. Records after a damaged one are left out, which [`audit`](crate::audit())
+/// finds.
 pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusable> {
     let mut digesting = Digesting::new();
     for record in open(log)? {
@@ -99,31 +95,31 @@ pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusab
     Ok(digesting.of(operator))
 }
 
-/// The result of auditing a copy. With a divergence, the figures cover the records up to it.
+/// Result of auditing a copy. With a divergence, the figures cover the records before it.
 #[derive(Debug)]
 pub struct CopyReport {
-    /// The partition of the log.
+    /// Partition of the log.
     pub partition: u32,
-    /// Its records.
+    /// Digest of its records.
     pub digest: Digest,
     /// SHA-256 of the copy's own last record.
     pub head: Hash,
-    /// The bytes after the last whole append.
+    /// Bytes after the last complete append.
     pub tail: Tail,
-    /// The books that the copy makes, without pools.
+    /// Books of the copy, without pools.
     pub books: Books,
-    /// Bets and wins by game, version and currency; awards are decided by the pools, which are not in the copy.
+    /// Bets and wins by game, version and currency, without awards, which depend on the pools.
     pub returns: Vec<Return>,
-    /// Jackpots that reached players, by currency; sums of minor units.
+    /// Jackpots paid to players by currency, in minor units.
     pub jackpots: PerCurrency<i128>,
-    /// The first divergence, at the place in the log of the record that has it; `None` when all holds.
+    /// First divergence, at the record's position in the log; `None` if all holds.
     pub divergence: Option<Divergence>,
 }
 
 /// Audits an operator's copy.
 ///
 /// # Errors
-/// [`Unusable`] when there is no copy, or it cannot be read; what is wrong within it is a
+/// [`Unusable`] if there is no copy or it cannot be read. A fault within the copy is a
 /// [`divergence`](CopyReport::divergence).
 pub fn audit_copy(folder: &Path) -> Result<CopyReport, Unusable> {
     let mut scan = open(folder)?;
@@ -163,17 +159,12 @@ pub fn audit_copy(folder: &Path) -> Result<CopyReport, Unusable> {
     })
 }
 
-/// A copy being audited.
 struct Auditing<'a> {
     partition: u32,
     operator: Option<String>,
-    /// Place, time and hash of the record before.
     last: Option<(Position, i64, Hash)>,
-    /// Where each stream stands in the log: version and position.
     streams: BTreeMap<StreamId, (u64, Position)>,
-    /// Every request, by a digest of its stream and id.
     requests: BTreeSet<[u8; 16]>,
-    /// Hits that were not paid yet: their round and pool.
     hits: BTreeMap<Position, (StreamId, u64, SmolStr)>,
     jackpots: PerCurrency<i128>,
     judge: Judge<'a>,
@@ -204,7 +195,7 @@ impl<'a> Auditing<'a> {
     fn record(&mut self, stored: &Record) -> Result<(), Box<Divergence>> {
         let before = self.digest.position;
         let copied = copied::decode(&stored.bytes)
-            .map_err(|malformed| Fault::new("the record is none of a copy", "a copied record", malformed));
+            .map_err(|malformed| Fault::new("the record is not one of a copy", "a copied record", malformed));
         let copied = copied.map_err(|fault| fault.at(self.partition, before))?;
         let (partition, position) = (copied.partition, copied.position);
         let logged = self.place(&copied).map_err(|fault| fault.at(partition, position))?;
@@ -219,7 +210,7 @@ impl<'a> Auditing<'a> {
         Ok(())
     }
 
-    /// Whether a record may stand here in a copy, by what it says of itself and the one before.
+    /// Checks a record's place in the copy against its content and the previous record.
     fn place(&mut self, copied: &Copied) -> Result<Logged, Fault> {
         let Copied { operator, partition, position, record } = copied;
         let of = self.operator.get_or_insert_with(|| operator.clone());
@@ -230,26 +221,25 @@ impl<'a> Auditing<'a> {
             return Err(Fault::new("the record is another partition's", self.partition, partition));
         }
         self.partition = *partition;
-        let logged =
-            record::decode(record).map_err(|malformed| Fault::new("the record is no commit", "a commit", malformed))?;
+        let logged = record::decode(record)
+            .map_err(|malformed| Fault::new("the record is not a commit", "a commit", malformed))?;
         let Commit { position: named, partition: in_partition, time_ms, .. } = logged.commit;
         if (named, in_partition) != (*position, *partition) {
             let place = |partition, position| format!("position {position} of partition {partition}");
             let (expected, found) = (place(*partition, *position), place(in_partition, named));
-            return Err(Fault::new("the record names another place", expected, found));
+            return Err(Fault::new("the record states another position", expected, found));
         }
         if !logged.commit.concerns(operator) {
-            let what = "the record is not the operator's to have";
+            let what = "the record does not concern the operator";
             return Err(Fault::new(what, format!("one that concerns {operator}"), &logged.commit.stream));
         }
         if let Some((last, last_ms, last_hash)) = self.last {
             if *position <= last {
-                return Err(Fault::new("the record stood before the last", format!("past {last}"), position));
+                return Err(Fault::new("the record is older than the previous one", format!("past {last}"), position));
             }
             if time_ms < last_ms {
                 return Err(Fault::new("the time ran back", format!("{last_ms} or later"), time_ms));
             }
-            // Side by side in the log, they are linked there.
             let linked = previous_hash(record);
             if *position == last + 1 && linked != Some(last_hash) {
                 let found = linked.map_or("none".into(), |hash| hex(&hash));
@@ -264,12 +254,11 @@ impl<'a> Auditing<'a> {
         Ok(logged)
     }
 
-    /// Whether the stream goes on where it stood, and the request is a new one.
     fn stream(&mut self, commit: &Commit) -> Result<(), Fault> {
         let Commit { stream, version, previous, position, request_id, .. } = commit;
         let (last_version, last) = self.streams.get(stream).copied().unwrap_or_default();
         let whole = *version == last_version + 1 && *previous == last;
-        // What of the system's stream is nobody's but the platform's lies between.
+        // Commits of the system's stream for the platform only are not in the copy.
         let with_gaps = *stream == StreamId::System
             && *version > last_version
             && (last..*position).contains(previous)
@@ -290,7 +279,7 @@ impl<'a> Auditing<'a> {
         Ok(())
     }
 
-    /// Whether every jackpot that is paid was hit, and once; what it's worth is the pool's to say.
+    /// Checks that each paid jackpot was hit and is paid once. The copy cannot show its amount.
     fn jackpots(&mut self, commit: &Commit) -> Result<(), Fault> {
         for event in &commit.events {
             match event {
@@ -300,7 +289,7 @@ impl<'a> Auditing<'a> {
                 Event::JackpotPaid { round, pool, hit, amount, currency } => {
                     let paid = (commit.stream.clone(), *round, pool.clone());
                     if self.hits.remove(hit).as_ref() != Some(&paid) {
-                        let what = "a jackpot is paid that was not hit, or was paid before";
+                        let what = "a jackpot is paid without a hit, or twice";
                         return Err(Fault::new(what, "a hit of the round", format!("round {round}, hit {hit}")));
                     }
                     *self.jackpots.entry(*currency) += i128::from(amount.0);
@@ -311,7 +300,6 @@ impl<'a> Auditing<'a> {
         Ok(())
     }
 
-    /// Folds a commit as if there were no pools and no records of others.
     fn fold(&mut self, logged: &Logged, record: Hash) -> Result<(), Fault> {
         let Logged { commit, balances_after, due_after, .. } = logged;
         let events: Vec<_> = commit.events.iter().filter_map(without_pools).collect();
@@ -337,7 +325,7 @@ impl<'a> Auditing<'a> {
     }
 }
 
-/// An event as it is where there are no pools: a bet adds nothing, and what a jackpot pays comes from outside.
+/// Returns an event without pools: bets contribute nothing, and a paid jackpot becomes a deposit.
 fn without_pools(event: &Event) -> Option<Event> {
     let mut event = event.clone();
     match &mut event {

@@ -1,24 +1,22 @@
-//! Players' losses in a day, counted a second time from the events alone (PL-26): no bet exceeds a limit of the day's
-//! sessions, and at the end the books have the same sums.
+//! Independent sums of players' daily losses (PL-26). No bet may exceed a limit of the day's sessions, and the sums
+//! must equal the books' at the end.
 
 use crate::divergence::Fault;
 use motherlode_books::{Commit, Currency, Event, Minor, PerCurrency, PlayerState, RoundStarted, StreamId};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// A player's, with play money and with real money.
+/// A player's days with play money and with real money.
 #[derive(Default)]
 pub(crate) struct Days([Day; 2]);
 
-/// A player's day.
 #[derive(Default)]
 struct Day {
     number: i64,
-    /// Wins minus bets.
     net: PerCurrency<i128>,
-    /// The lowest limits of the day's sessions: on losses, and on a round's price.
+    /// Lowest limits of the day's sessions: on losses, and on a round's price.
     limits: PerCurrency<[Option<Minor>; 2]>,
-    /// Rounds that are open: what comes back of them counts for the day of their bet.
+    /// Open rounds, whose returns count for the day of their bet.
     open: Vec<(u64, i64, Currency, Minor)>,
 }
 
@@ -42,7 +40,7 @@ impl Day {
         let (currency, charged) = (started.currency, started.charged());
         let net = self.net.entry(currency);
         *net -= i128::from(charged.0);
-        // What other currencies have limited takes a rate: the books' own check has it.
+        // Limits in other currencies depend on rates, and are checked by the books.
         let [loss_max, bet_max] = self.limits.get(currency).copied().unwrap_or_default();
         let lost = loss_max.is_some_and(|limit| charged > Minor::ZERO && *net + i128::from(limit.0) < 0);
         if lost && self.net.iter().count() == 1 || bet_max.is_some_and(|limit| started.bet > limit) {
@@ -64,7 +62,6 @@ impl Day {
 }
 
 impl Days {
-    /// Takes a commit of the player's.
     pub(crate) fn take(&mut self, commit: &Commit) -> Result<(), Fault> {
         let days = &mut self.0;
         let number = commit.time_ms.div_euclid(DAY_MS);
@@ -81,7 +78,6 @@ impl Days {
                     day.roll(number);
                     day.bet(started)?;
                 }
-                // A round is of one of both.
                 Event::RoundSettled { round, win } => days.iter_mut().for_each(|day| day.back(*round, |_| *win)),
                 Event::RoundVoided { round, .. } => days.iter_mut().for_each(|day| day.back(*round, |bet| bet)),
                 _ => {}
@@ -90,15 +86,13 @@ impl Days {
         Ok(())
     }
 
-    /// Whether the books have come to the same for the player.
     pub(crate) fn agree(&self, stream: &StreamId, player: &PlayerState) -> Result<(), Fault> {
         let Self([play, real]) = self;
         for (real, day) in [(false, play), (true, real)] {
             let now_ms = day.number * DAY_MS;
             for (currency, net) in day.net.iter() {
-                // With no rates a day counts what is in the currency alone.
+                // Without rates, a day counts only its own currency.
                 let own = |of: Currency| (of == currency).then_some(motherlode_books::FxRate::ONE);
-                // An action of a later day has begun that one.
                 let booked = player.day(currency);
                 let is_of = currency.is_real() == real && booked.number() <= day.number;
                 let booked = is_of.then(|| booked.net(currency, &own, now_ms));

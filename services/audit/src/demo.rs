@@ -1,11 +1,10 @@
-//! Demo play, held apart a second time from the events alone (PL-17): what was given is all the play money that there is,
-//! and none of it met a pool, an exchange, a promotion, or the world outside.
+//! Independent sums of play money (PL-17): all of it was given, and none touched a pool, an exchange, a promotion or
+//! the world outside.
 
 use crate::divergence::Fault;
 use motherlode_books::{Account, Books, Commit, Currency, Event, Nano, StreamId};
 use std::collections::BTreeMap;
 
-/// The play money of each operator's players.
 #[derive(Default)]
 pub(crate) struct Demo {
     given: BTreeMap<String, i128>,
@@ -37,21 +36,20 @@ impl Demo {
         Ok(())
     }
 
-    /// Adds that of other players.
     pub(crate) fn join(&mut self, others: Self) {
         for (operator, given) in others.given {
             *self.given.entry(operator).or_default() += given;
         }
     }
 
-    /// Whether the books have the play money that was given, with players and houses and nobody else.
     pub(crate) fn agree(&self, books: &Books) -> Result<(), Fault> {
         let holding = |account| books.holding(account, Currency::PLAY);
         for operator in books.operators() {
             let given = self.given.get(operator).copied().unwrap_or_default() * Currency::PLAY.nanos_per_minor();
             let held = books.players_total(operator, Currency::PLAY).0 + holding(Account::House(operator)).0;
             if held != given || holding(Account::Promotion(operator)) != Nano::ZERO {
-                let what = format!("PL-17: the play money of {operator}'s players and house is not what was given");
+                let what =
+                    format!("PL-17: the play money of {operator}'s players and house differs from the amount given");
                 return Err(Fault::new(what, Nano(given), Nano(held)));
             }
         }

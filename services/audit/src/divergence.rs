@@ -1,4 +1,4 @@
-//! Divergences: the places where a log is not as it should be.
+//! Divergences: the faults that an audit can find.
 
 use motherlode_books::{Award, Refused};
 use motherlode_log::{Damage, Position, ScanError};
@@ -7,22 +7,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The first place where the log, or the index beside it, is not what it should be.
+/// First fault of a log or its index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Divergence {
-    /// The partition.
+    /// Partition of the fault.
     pub partition: u32,
-    /// The position of the record at fault, or that should stand where the bytes are damaged.
+    /// Position of the faulty record, or of the record expected at the damaged bytes.
     pub position: Position,
-    /// The file, where the bytes themselves are at fault.
+    /// File with damaged bytes.
     pub file: Option<PathBuf>,
-    /// The byte in the file at which the damaged part begins.
+    /// Offset of the damaged part in the file.
     pub offset: Option<u64>,
-    /// The property that does not hold.
+    /// Violated property.
     pub what: String,
-    /// The expected value.
+    /// Expected value.
     pub expected: String,
-    /// The value found.
+    /// Value found.
     pub found: String,
 }
 
@@ -52,7 +52,7 @@ impl Divergence {
     }
 }
 
-/// A property of a commit that does not hold; with its place it is a [`Divergence`].
+/// Violated property of a commit; with its place it is a [`Divergence`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
     what: String,
@@ -101,43 +101,42 @@ fn price(award: &Award) -> String {
     )
 }
 
-/// Why nothing could be audited.
+/// Why a log could not be audited.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
     /// There is no such folder.
     #[error("{}: no such folder", .0.display())]
     NoFolder(PathBuf),
-    /// The folder holds no log.
+    /// The folder has no log.
     #[error("{}: no log there", .0.display())]
     NoLog(PathBuf),
     /// A file cannot be read.
     #[error("{}: {source}", path.display())]
     Io {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: io::Error,
     },
-    /// The log's first records are archived: nothing can be folded without them.
+    /// The log's first records are archived, and the books cannot be folded without them.
     #[error("{}: the log starts at position {first}, and the records before it are archived: audit a folder with the whole log", log.display())]
     Archived {
-        /// The log.
+        /// Folder of the log.
         log: PathBuf,
-        /// Its first kept position.
+        /// First position kept.
         first: Position,
     },
     /// The log's recorded start is damaged, or its first segment is missing.
     #[error(transparent)]
     Damaged(Damage),
-    /// Who asked for it wants it no more.
+    /// The caller stopped the audit.
     #[error("the audit was stopped")]
     Stopped,
-    /// The system gives no thread.
-    #[error("no thread: {0}")]
+    /// A thread could not be started.
+    #[error("cannot start a thread: {0}")]
     Thread(io::Error),
 }
 
-/// Opens a scan of the log in a folder.
 pub(crate) fn open(log: &Path) -> Result<motherlode_log::Scan, Unusable> {
     if !log.is_dir() {
         return Err(Unusable::NoFolder(log.to_owned()));

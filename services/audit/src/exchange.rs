@@ -1,8 +1,5 @@
-//! The exchange between home and another partition about one pool: reports are compared with the partition's own log,
-//! mirrors with the pool's stream at home.
-//!
-//! Memory: entries of one side that the other has not answered yet, and eight bytes for each commit of the pool that
-//! the partition has not mirrored.
+//! Exchange between home and another partition about one pool: reports are compared with the partition's log, mirrors
+//! with the pool's stream. Memory: unanswered entries, and 8 bytes per commit of the pool without a mirror.
 
 use crate::{
     divergence::Fault,
@@ -15,31 +12,26 @@ use motherlode_books::{
 use motherlode_log::Position;
 use std::collections::{BTreeMap, VecDeque};
 
-/// One other partition and one pool.
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
-    /// Contributions of the partition's bets that are not reported to home yet.
     unreported: VecDeque<Contributed>,
     /// The partition's mirrors: their positions, and the positions at home that they copy.
     mirrors: VecDeque<(Position, Position)>,
-    /// As of the last report.
     open_rounds: u64,
     mirrored: Position,
-    /// Home's commits of the pool since the partition joined it, as far as they are not mirrored.
+    /// Home's commits of the pool that the partition has not mirrored.
     heads: VecDeque<Position>,
-    /// The pool as the partition must see it from such a commit on.
     views: VecDeque<(Position, PoolView)>,
     joined: bool,
-    /// Reported and not mirrored: contributions, voids; and awards, by their positions at home.
+    /// Reported contributions, voids and awards not yet mirrored, by their positions at home.
     contributions: VecDeque<(Position, Nano)>,
     voids: VecDeque<(Position, Nano)>,
     awards: VecDeque<(Position, MirroredAward)>,
     reversals: VecDeque<(Position, Nano)>,
-    /// Contributions of voids that home returned, by its positions, and the mirrors lack.
+    /// Contributions of voids that home returned and no mirror has, by home's positions.
     returns: VecDeque<(Position, VoidReturn)>,
 }
 
-/// A pool as a partition sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct PoolView {
     terms: PoolTerms,
@@ -49,26 +41,22 @@ struct PoolView {
 }
 
 impl Exchange {
-    /// The partition's bets contributed something.
     pub(crate) fn contributed(&mut self, effect: Contributed) {
         self.unreported.push_back(effect);
     }
 
-    /// Home awards one of the partition's hits.
     pub(crate) fn award(&mut self, position: Position, award: &Award) {
         let Award { hit, round, amount, currency, paid, seed_from_house, .. } = *award;
         let stream = award.stream.clone();
-        // Older logs do not say it.
+        // Older logs do not state it.
         let mirrored = MirroredAward { hit, stream, round, amount, currency, paid, seed_from_house };
         self.awards.push_back((position, mirrored));
     }
 
-    /// Home returns contributions of voids in the partition.
     pub(crate) fn give_back(&mut self, position: Position, returned: VoidReturn) {
         self.returns.push_back((position, returned));
     }
 
-    /// Home's pool after one of its commits.
     pub(crate) fn changed(&mut self, position: Position, partition: u32, pool: &PoolState) {
         if !self.joined {
             return;
@@ -81,7 +69,6 @@ impl Exchange {
         }
     }
 
-    /// Compares a report with the partition's log, whose facts were received up to the report's end.
     pub(crate) fn report(&mut self, report: &PartitionReported) -> Result<(), Fault> {
         let PartitionReported { to, contributions, ref end, ref voids, .. } = *report;
         self.joined = true;
@@ -115,7 +102,7 @@ impl Exchange {
         let standing = StretchEnd::Standing { open_rounds: self.open_rounds, mirrored: self.mirrored };
         let expected = decisions.first().map_or(standing, |first| StretchEnd::Decision(first.clone()));
         if *end != expected || decisions.len() > 1 {
-            let what = "the report ends otherwise than the stretch of the partition's log";
+            let what = "the report ends differently from its stretch of the partition's log";
             return Err(Fault::new(what, stretch_end(&expected), format!("{} up to {to}", stretch_end(end))));
         }
         self.contributions.push_back((to, contributions));
@@ -128,7 +115,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Compares a mirror, at a position of the partition, with the pool at home, received up to `home_end`.
+    /// Compares a mirror at a position of the partition with the pool at home, received up to `home_end`.
     pub(crate) fn mirror(
         &mut self,
         position: Position,
@@ -143,7 +130,7 @@ impl Exchange {
         self.mirrors.push_back((position, home_position));
         while self.heads.pop_front_if(|head| *head < home_position).is_some() {}
         if self.heads.pop_front_if(|head| *head == home_position).is_none() {
-            let what = "the mirror copies what is no commit of the pool since the partition joined it";
+            let what = "the mirror names a position that is not a commit of the pool since the partition joined it";
             return Err(Fault::new(what, "a position of such a commit at home", home_position));
         }
         while self.views.get(1).is_some_and(|(since, _)| *since <= home_position) {
@@ -153,7 +140,7 @@ impl Exchange {
         match self.views.front() {
             Some((_, view)) if *view == found => {}
             view => {
-                let what = "the mirror has the pool otherwise than it stood at home";
+                let what = "the mirror has another state of the pool than home";
                 let expected = view.map_or_else(|| "none".to_owned(), |(_, view)| format!("{view:?}"));
                 return Err(Fault::new(what, expected, format!("{found:?}")));
             }
@@ -183,7 +170,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Computes the balance that the account between the partitions must have: all entries of one side without the
+    /// Computes the required balance of the account between the partitions: all entries of one side without the
     /// other's.
     pub(crate) fn in_transit(&self) -> Nano {
         let contributions: i128 = self.contributions.iter().map(|(_, amount)| amount.0).sum();
@@ -195,10 +182,9 @@ impl Exchange {
     }
 }
 
-/// The fault of naming a position that the partition does not have.
 pub(crate) fn past_end(partition: u32, named: Position, end: Position) -> Fault {
     Fault::new(
-        format!("it names position {named} of partition {partition}, past that one's end: commits are missing there"),
+        format!("it names position {named} of partition {partition}, which is past its end: commits are missing there"),
         format!("partition {partition} up to position {named} at least"),
         format!("its end at {end}"),
     )

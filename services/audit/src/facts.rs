@@ -1,4 +1,4 @@
-//! The facts by which partitions are compared, on their way from each partition's fold to the comparison.
+//! Facts sent from each partition's fold to the comparison of partitions.
 
 use motherlode_books::{Books, Commit, Decision, Event, HOME, Nano, PoolState, SmolStr, StreamId};
 use motherlode_log::Position;
@@ -7,48 +7,42 @@ use std::{
     sync::mpsc::{Receiver, SyncSender},
 };
 
-/// A fact that partitions are compared by; facts come in the order of the partition's log.
 #[derive(Debug)]
 pub(crate) enum Fact {
-    /// By a player's commit in another partition than home: it contributes to a pool, or decides about one.
+    /// A player's commit in a partition other than home contributes to a pool, or decides about one.
     Contributed(Contributed),
-    /// By a commit of a pool's stream; the pool after it.
-    Pool { position: Position, events: Vec<Event>, state: Box<PoolState> },
-    /// By a commit of the rates or the system: a change for all partitions.
+    Pool {
+        position: Position,
+        events: Vec<Event>,
+        state: Box<PoolState>,
+    },
     Control(Control),
-    /// The whole log was audited, up to here, and is sound.
     End(Position),
 }
 
-/// The effect of a player's commit on a pool.
 #[derive(Debug)]
 pub(crate) struct Contributed {
     pub(crate) position: Position,
     pub(crate) pool: String,
     pub(crate) contribution: Nano,
     pub(crate) decision: Option<Decision>,
-    /// Of a voided round, where it stays in the pool.
     pub(crate) kept: Option<KeptContribution>,
-    /// Rounds open after it that contributed and can still hit.
+    /// Open rounds after the commit that contributed and can still hit.
     pub(crate) open_rounds: u64,
 }
 
-/// The contribution of a voided round that stays in the pool (PL-38).
 #[derive(Debug)]
 pub(crate) struct KeptContribution {
     pub(crate) operator: SmolStr,
     pub(crate) game: SmolStr,
     pub(crate) rules_version: SmolStr,
-    /// The minute of the bet, Unix time.
     pub(crate) minute: i64,
     pub(crate) amount: Nano,
 }
 
-/// Rates and switches that were set in one commit.
 #[derive(Debug, Clone)]
 pub(crate) struct Control {
     pub(crate) position: Position,
-    /// The position at home that it copies, if it's a copy.
     pub(crate) copies: Option<Position>,
     pub(crate) stream: StreamId,
     pub(crate) events: Vec<Event>,
@@ -64,9 +58,8 @@ impl Fact {
     }
 }
 
-/// Sends the facts of commits, a batch at a time. After a divergence nobody receives them any more.
+/// Sends facts in batches. After a divergence the receiver is gone.
 pub(crate) struct FactSender {
-    /// How many partitions there are.
     pub(crate) partitions: u32,
     to: SyncSender<Vec<Fact>>,
     batch: Vec<Fact>,
@@ -78,7 +71,6 @@ impl FactSender {
         Self { partitions, to, batch: vec![], open_rounds: BTreeMap::new() }
     }
 
-    /// Takes the facts of a commit, given the books after it.
     pub(crate) fn take(&mut self, commit: &Commit, books: &Books) {
         let position = commit.position;
         match &commit.stream {
@@ -128,29 +120,25 @@ impl FactSender {
         }
     }
 
-    /// Sends the facts since the last call.
     pub(crate) fn flush(&mut self) {
         if !self.batch.is_empty() {
             let _ = self.to.send(std::mem::take(&mut self.batch));
         }
     }
 
-    /// Ends the facts: the whole log is sound.
     pub(crate) fn end(&mut self, position: Position) {
         self.batch.push(Fact::End(position));
         self.flush();
     }
 }
 
-/// Receives the facts of one partition, in order.
 pub(crate) struct FactReceiver {
     from: Receiver<Vec<Fact>>,
     received: VecDeque<Fact>,
-    /// The partition's last position, once it was received.
     pub(crate) end: Option<Position>,
 }
 
-/// The facts of a partition stopped before its end: its own audit has found a divergence.
+/// The facts ended early: the partition's own audit found a divergence.
 #[derive(Debug)]
 pub(crate) struct Disconnected;
 
@@ -159,7 +147,6 @@ impl FactReceiver {
         Self { from, received: VecDeque::new(), end: None }
     }
 
-    /// Receives the next fact up to a position; `None` if there is none.
     pub(crate) fn next(&mut self, to: Position) -> Result<Option<Fact>, Disconnected> {
         while self.received.is_empty() && self.end.is_none() {
             self.received.extend(self.from.recv().map_err(|_| Disconnected)?);

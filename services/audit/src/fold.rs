@@ -1,9 +1,8 @@
-//! The last stage: all commits in the log's order, and every figure that all share held against them.
+//! Last stage: folds all commits in the log's order and checks the shared state.
 //!
-//! Players' commits come [judged](crate::judge); what they leave for pools and totals is taken up here, each at its place. The books
-//! judge commits of other streams here. Beyond that: a pool's equation (BW-18) after each of its commits, the trial balance over
-//! the accounts' totals once a batch, and at the end each player's balance added up one by one. Cost: a tenth of a microsecond a
-//! player's commit.
+//! Players' commits are already [judged](crate::judge); other streams are judged here. Checked are a pool's equation
+//! (BW-18) after each of its commits, the trial balance per batch, and at the end each operator's total against its
+//! players' balances.
 
 use crate::{
     campaigns::Campaigns,
@@ -22,29 +21,23 @@ use motherlode_proto::convert::record::Logged;
 use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) struct Fold {
-    /// Without the players, until [`Fold::join`].
+    /// Without players until [`Fold::join`].
     pub(crate) books: Books,
     pub(crate) awards: BTreeMap<String, Vec<Award>>,
-    /// Awards of this partition's hits, by the hits' positions: made here, or elsewhere and mirrored.
     pub(crate) awarded: Vec<(Position, Minor)>,
-    /// Balances of the index compared so far.
     pub(crate) compared: u64,
     pub(crate) partition: u32,
     campaigns: Campaigns,
     demo: Demo,
     cancelled: Cancelled,
-    /// The first player whose days are not the books', and how.
     days: Option<(StreamId, Fault)>,
     pub(crate) voids: PerCurrency<Voids>,
     pub(crate) seals: Seals,
-    /// Sends the facts that other partitions are compared with.
     pub(crate) facts: Option<FactSender>,
-    /// Balances of the index that are yet to be compared, by position.
     projected: VecDeque<ProjectedBalance>,
 }
 
 impl Fold {
-    /// `projected` in order of position.
     pub(crate) fn new(partition: u32, projected: VecDeque<ProjectedBalance>) -> Self {
         Self {
             books: Books::new(),
@@ -63,19 +56,17 @@ impl Fold {
         }
     }
 
-    /// Ends a batch, with what its commits have changed of the holdings of all.
     pub(crate) fn batch_ends<'t>(&mut self, totals: impl Iterator<Item = &'t Totals>) -> Result<(), Fault> {
         self.facts.iter_mut().for_each(FactSender::flush);
         totals.for_each(|totals| self.books.take_totals(totals));
         self.trial_balance()
     }
 
-    /// Tells the comparison that the log is sound, up to its end.
     pub(crate) fn send_end(&mut self, end: Position) {
         self.facts.iter_mut().for_each(|facts| facts.end(end));
     }
 
-    /// Takes the next commit; of a player's, what it has left.
+    /// Applies the next commit; `left` is the effect of a player's commit on shared state.
     pub(crate) fn commit(&mut self, logged: &Logged, left: &Left) -> Result<(), Fault> {
         let Logged { commit, balances_after, due_after, proposer } = logged;
         match (&commit.stream, proposer) {
@@ -104,7 +95,7 @@ impl Fold {
         Ok(())
     }
 
-    /// Takes the next commit, whose record has this hash, where one judge has all players.
+    /// Judges and applies the next commit, if one judge has all players.
     pub(crate) fn judged_by(
         &mut self,
         judge: &mut Judge,
@@ -124,7 +115,6 @@ impl Fold {
         Ok(())
     }
 
-    /// Takes over what a judge has counted, and its players, whose days are held against the books.
     pub(crate) fn join(&mut self, judge: Judge, players: Players) {
         let Judge { mut share, campaigns, demo, voids, seals, .. } = judge;
         self.books.take_totals(&share.take_totals());
@@ -187,7 +177,6 @@ impl Fold {
         }
     }
 
-    /// Holds a balance of the index against the books at its position.
     fn compare(&mut self, projected: &ProjectedBalance, logged: &Logged) -> Result<(), Fault> {
         let ProjectedBalance { stream, currency, position, amount } = projected;
         let Logged { commit, balances_after, .. } = logged;
@@ -209,7 +198,6 @@ impl Fold {
         }
     }
 
-    /// Checks the properties of the whole log.
     pub(crate) fn end(&mut self) -> Result<(), Fault> {
         self.trial_balance()?;
         self.campaigns.agree(&self.books)?;

@@ -1,9 +1,6 @@
-//! The first judge: every commit of a player held against books of the auditor's own.
-//!
-//! [`Share::apply_recorded`] refuses a commit that breaks an invariant, among them that its postings sum to zero per currency (PL-09).
-//! Beyond that: the balances stated in each record after each commit, campaigns and play money counted a second time. It needs
-//! nobody but the player and what all share, so there are as many judges as threads that have players. Cost: about a microsecond
-//! a commit.
+//! First judge: applies each player's commit to the auditor's books, which refuse a violated invariant
+//! ([`Share::apply_recorded`], PL-09), and checks stated balances, campaigns and play money. It needs only the player
+//! and the shared state, so each worker has one.
 
 use crate::{
     campaigns::Campaigns,
@@ -24,7 +21,6 @@ use motherlode_proto::convert::{
 };
 use motherlode_rounds::draws;
 
-/// The books beside some players, who are with who [hands their commits in](crate::worker).
 pub(crate) struct Judge<'a> {
     pub(crate) share: Share,
     pub(crate) campaigns: Campaigns,
@@ -32,10 +28,8 @@ pub(crate) struct Judge<'a> {
     cancelled: Cancelled,
     pub(crate) voids: PerCurrency<Voids>,
     pub(crate) seals: Seals,
-    /// The draw keys that seals are checked against, if there are any.
     pub(crate) draws: Option<DrawKeys>,
     partition: u32,
-    /// How many partitions the log has, where they are compared.
     partitions: Option<u32>,
     recalled: &'a Recalled,
 }
@@ -56,7 +50,6 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Takes a commit of a player, whose record has this hash.
     pub(crate) fn commit(&mut self, player: &mut PlayerState, logged: &Logged, hash: Hash) -> Result<Left, Fault> {
         let Logged { commit, balances_after, due_after, proposer } = logged;
         check_proposer(commit, proposer.as_deref())?;
@@ -64,7 +57,7 @@ impl<'a> Judge<'a> {
         self.placed(commit)?;
         let mut agree = true;
         let left = self.apply(player, commit, |player| {
-            // Records from before the field state no credits due.
+            // Older records do not state credits due.
             let due = due_after.is_empty() || player.due().eq(due_after.iter().copied());
             agree = due && player.balances().eq(balances_after.iter().copied());
             hash
@@ -82,7 +75,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// Checks the seals of a commit against the draw keys. A dealt value that is revealed has its seal, or the books refuse it.
+    /// Checks a commit's seals with the draw keys. The books check revealed values against their seals.
     fn seals(&mut self, commit: &Commit) -> Result<(), Fault> {
         let Some(keys) = &self.draws else { return Ok(()) };
         for sealed in draws::sealed(&commit.events) {
@@ -101,18 +94,16 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    /// Where a player lives is decided by the player's name.
     fn placed(&self, commit: &Commit) -> Result<(), Fault> {
         match (&commit.stream, self.partitions.map(|partitions| commit.stream.partition(partitions))) {
             (StreamId::Player { .. }, Some(lives)) if commit.version == 1 && lives != self.partition => {
-                let what = format!("{} does not live in this partition", commit.stream);
+                let what = format!("{} does not belong to this partition", commit.stream);
                 Err(Fault::new(what, format!("partition {lives}"), format!("partition {}", self.partition)))
             }
             _ => Ok(()),
         }
     }
 
-    /// Applies a commit; `seen` sees the player after it and gives the record's hash.
     fn apply(
         &mut self,
         player: &mut PlayerState,
@@ -151,7 +142,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Checks that another process proposed nothing but the work of its roles (PL-44); without operators it has none.
+/// Checks that another process proposed only events of its roles (PL-44). Without operators there are no roles.
 pub(crate) fn check_proposer(commit: &Commit, proposer: Option<&Proposer>) -> Result<(), Fault> {
     let Some(proposer) = proposer.filter(|proposer| !proposer.roles.is_empty()) else { return Ok(()) };
     let Commit { stream, partition, request_id, events, .. } = commit;
@@ -165,12 +156,10 @@ pub(crate) fn check_proposer(commit: &Commit, proposer: Option<&Proposer>) -> Re
     }
 }
 
-/// Fault of stated credits due different from the books'.
 pub(crate) fn other_due(booked: &[(Currency, Minor)], stated: &[(Currency, Minor)]) -> Fault {
-    Fault::new("PL-31: the credits due that are stated are not those of the books", cash(booked), cash(stated))
+    Fault::new("PL-31: the stated credits due are not those of the books", cash(booked), cash(stated))
 }
 
-/// The balances that a commit states are not those of the books.
 pub(crate) fn other_balances(booked: &[(Currency, Minor)], stated: &[(Currency, Minor)]) -> Fault {
     Fault::new("the balances stated after the commit are not those of the books", cash(booked), cash(stated))
 }

@@ -1,17 +1,11 @@
-//! The auditor: reads a log from its first byte to its last and believes nothing.
+//! The auditor: verifies a log without a service and without trusting its data.
 //!
-//! [`audit`] verifies the files and the hash chain, folds every commit into books of its own (all invariants of the
-//! money and of the pools), resolves every step again from its logged seed and choice and compares the outcome byte for
-//! byte, and holds the ledger's index against the result. [`audit_all`] does it for all partitions of a log and compares
-//! what they say of each other. [`replay`] does it for one round, to be shown step by step; [`verify`] for one that comes as a proof
-//! in a file, without a log. Where there are checkpoints, the log is held against them ([`Checkpoints`]).
+//! [`audit`] verifies files and hash chain, folds all commits into its own books, resolves each step again from its
+//! seed and choice, compares outcomes byte for byte, and checks index and [`Checkpoints`]. [`audit_all`] also compares
+//! a log's partitions. [`replay`] resolves one round, [`verify`] a round from a proof file.
 //!
-//! Promises: no service is needed, nothing in the data folder is written or locked for longer than a look, and the first
-//! place where the log is not what it should be is named: partition, position, what was expected and what was found.
-//!
-//! Costs: a few microseconds a commit in all, on as many threads as there are cores and two more: one reads and chains, some decode,
-//! judge and resolve, each for its own players, one folds what all share. Memory grows with players, open rounds and awards, not with the length of the
-//! log: between the threads are at most 6 batches of 512 commits.
+//! An audit changes nothing in the data folder, and reports the first divergence. Cost: a few microseconds per commit,
+//! on a thread per core and two more. Memory grows with players, open rounds and awards, not with the log.
 
 #[cfg(test)]
 extern crate self as motherlode_audit;

@@ -1,10 +1,8 @@
-//! The third stage: every step resolved again from its seed and its choice (PL-06), and what the commit made of it.
+//! Third stage: resolves each step again from its seed and choice (PL-06), and checks the events that follow from it.
+//! It needs no books.
 //!
-//! A step of a sealed draw is resolved when its dealt value is revealed: with its commit where that ends the round, else with
-//! the commit that does, and until then what its commit says is taken as it stands.
-//!
-//! A player's days are added up on the way. It needs no books: a round is its bet and its steps. A round that settles in the commit of
-//! its bet never leaves the stack; others are kept until they settle or are voided. Cost: about a microsecond a spin.
+//! A step with a sealed draw is resolved when its dealt value is revealed, at the latest when the round ends; until
+//! then its events are taken as logged.
 
 use crate::{
     divergence::Fault,
@@ -24,19 +22,16 @@ use motherlode_rounds::{
 use motherlode_slots::{self as slots, Carried, Game, Outcome, Seed};
 use std::collections::BTreeMap;
 
-/// Resolves players' steps, and adds up what they come to.
 pub(crate) struct Plays<'a> {
     recalled: &'a Recalled,
     returns: Vec<Return>,
-    /// Positions of the first rounds of `returns`.
     first: Vec<Position>,
-    /// Hits that wait for their award: their place in `returns`.
     hits: BTreeMap<Position, usize>,
     outcome: Outcome,
     bytes: Vec<u8>,
 }
 
-/// The events that the latest step's outcome, or the void, still demands of the same commit.
+/// Events that the same commit must still contain after its latest step or void.
 #[derive(Default)]
 struct Due {
     collection: Option<Event>,
@@ -57,7 +52,6 @@ impl<'a> Plays<'a> {
         }
     }
 
-    /// Takes a commit, where one has all players. There is nothing to play in those of other streams.
     pub(crate) fn take(&mut self, players: &mut Players, commit: &Commit) -> Result<(), Fault> {
         match &commit.stream {
             StreamId::Player { .. } => self.commit(players.of(&commit.stream), commit),
@@ -65,19 +59,16 @@ impl<'a> Plays<'a> {
         }
     }
 
-    /// Takes a commit of a player.
     pub(crate) fn commit(&mut self, player: &mut Player, commit: &Commit) -> Result<(), Fault> {
         player.days.take(commit)?;
         self.player_commit(player, commit)
     }
 
-    /// The returns so far, in the order in which the log begins them, without awards.
     pub(crate) fn into_returns(self) -> Vec<Return> {
         self.returns
     }
 
-    /// The returns of all players, some of whom each of these has followed, in the order in which the log begins them, with the
-    /// awards of their hits.
+    /// Merges the figures of all players, with the awards of their hits, in the order of first rounds in the log.
     pub(crate) fn joined(all: Vec<Self>, awarded: &[(Position, Minor)]) -> Vec<Return> {
         let mut joined: Vec<(Position, Return)> = vec![];
         for mut plays in all {
@@ -104,7 +95,7 @@ impl<'a> Plays<'a> {
         let Commit { stream, position, events, .. } = commit;
         let mut playing: Option<Playing> = None;
         let mut due = Due::default();
-        // The step before is held until its draw is revealed, and with it what follows from it.
+        // The previous step waits for its draw, as do the events after it.
         let mut holds = false;
         for (event, at) in events.iter().zip(0..) {
             match event {
@@ -134,7 +125,7 @@ impl<'a> Plays<'a> {
                     let hit = playing.as_ref();
                     let hit = hit.filter(|playing| playing.number == *round && playing.pool.as_ref() == Some(pool));
                     let hit = hit.filter(|_| due.hit || holds);
-                    let unfounded = || Fault::new("a jackpot was hit that the outcome has not", "no hit", pool);
+                    let unfounded = || Fault::new("a jackpot was hit without a hit in the outcome", "no hit", pool);
                     let of = hit.ok_or_else(unfounded)?.of;
                     due.hit = false;
                     self.returns[of].hits += 1;
@@ -148,7 +139,7 @@ impl<'a> Plays<'a> {
                     let Some(settled) = settled else {
                         let expected = due.settlement.map_or("none".into(), |win| format!("with a win of {win}"));
                         return Err(Fault::new(
-                            "the round was settled otherwise than its outcome says",
+                            "the settlement differs from the round's outcome",
                             expected,
                             format!("round {round} with a win of {win}"),
                         ));
@@ -159,7 +150,7 @@ impl<'a> Plays<'a> {
                 Event::RoundVoided { round, .. } => {
                     due.nothing()?;
                     holds = false;
-                    // A settled round is not kept; whether it could be voided is the books' question.
+                    // A settled round is not kept; the books check whether it can be voided.
                     let here = playing.take_if(|playing| playing.number == *round);
                     due.collection = match here.or_else(|| player.open.remove(round)) {
                         Some(mut voided) => {
@@ -179,20 +170,19 @@ impl<'a> Plays<'a> {
         Ok(())
     }
 
-    /// The seed of a step: the logged one, or that of its draw where its commit reveals it; then what was held of the round is
-    /// resolved first. `None` of a draw that isn't revealed yet.
+    /// Returns a step's seed: the logged one, or that of its revealed draw, after resolving the steps that waited.
+    /// `None` for a draw that is not revealed yet.
     fn seed_of(&mut self, round: &mut Playing, step: &StepResolved, commit: &Commit) -> Result<Option<Seed>, Fault> {
         let Some(drawn) = &step.draw else { return Ok(step.seed) };
         round.sealed += 1;
         let Some(dealt) = revealed(&commit.events, step.round) else { return Ok(None) };
         self.release(round, &commit.stream, dealt)?;
-        let missing = || Fault::new("a dealt value is not revealed", "one a sealed step", dealt.len());
+        let missing = || Fault::new("a dealt value is not revealed", "one per sealed step", dealt.len());
         let dealt = dealt.get(round.sealed - 1).ok_or_else(missing)?;
         let name = round_name(&commit.stream, step.round);
         Ok(Some(draw::seed(dealt, drawn.client_seed(&commit.request_id), &name, step.step)))
     }
 
-    /// Holds a step whose draw isn't revealed, with the events that follow from it.
     fn hold(
         &mut self,
         player: &mut Player,
@@ -222,12 +212,12 @@ impl<'a> Plays<'a> {
         round.held.push(held);
     }
 
-    /// Resolves the steps that were held, now that their dealt values are revealed, and holds what their commits said against it.
+    /// Resolves the stored steps with their revealed values, and checks the events logged for them.
     fn release(&mut self, round: &mut Playing, stream: &StreamId, dealt: &[Dealt]) -> Result<(), Fault> {
         if round.held.is_empty() {
             return Ok(());
         }
-        // All sealed steps of a round are held, from the first on, until the round is over.
+        // All sealed steps of a round are stored from the first on, until the round ends.
         let name = round_name(stream, round.number);
         for (held, dealt) in std::mem::take(&mut round.held).into_iter().zip(dealt) {
             let Held { step, client_seed, before, collection, credit, hit } = held;
@@ -249,7 +239,6 @@ impl<'a> Plays<'a> {
         Ok(())
     }
 
-    /// Opens a round with the model that it was played with, and checks its bet.
     fn start(&mut self, player: &Player, started: &RoundStarted, position: Position) -> Result<Playing, Fault> {
         let live = Live::open(started)
             .map_err(|error| Fault::new("the round cannot be resolved", "a game that this program has", error))?;
@@ -271,19 +260,19 @@ impl<'a> Plays<'a> {
         let gamble_max = if terms.double { gamble_max_minor(game, currency, started.rate).ok() } else { Some(0) };
         if gamble_max != Some(terms.gamble_max_minor) {
             let expected = gamble_max.map_or("none".into(), |most| most.to_string());
-            let what = "ME-14: the most that may be gambled is not the limit at the bet's rate";
+            let what = "ME-14: the gamble's limit is not the one at the bet's rate";
             return Err(Fault::new(what, expected, terms.gamble_max_minor));
         }
         let carries = !game.carries().keys.is_empty();
         let place = carries.then(|| (game.name(), collection::scope(game, currency, started.bet)));
         let carried =
             |sharing| place.as_ref().map_or_else(Carried::default, |place| player.carried(game, sharing, place));
-        // Rounds of older versions were opened by their own rules before they were superseded.
+        // Rounds of older versions began under their own rules.
         let sharing = [Sharing::Game, Sharing::Version].into_iter().find(|sharing| carried(*sharing) == terms.carried);
         let Some(sharing) = sharing else {
             let carried = carried(Sharing::Game);
             let figures = |of: &Carried| format!("{:?} of {:?}", of.0, game.carries().keys);
-            let what = "the round was opened with other figures than the player carried";
+            let what = "the round was opened with figures that the player does not have";
             return Err(Fault::new(what, figures(&carried), figures(&terms.carried)));
         };
         let of = self.returns_of(started, position);
@@ -326,7 +315,6 @@ impl<'a> Plays<'a> {
         })
     }
 
-    /// Resolves a step again and compares the outcome; what the outcome demands.
     fn outcome(
         &mut self,
         playing: &mut Playing,
@@ -345,7 +333,7 @@ impl<'a> Plays<'a> {
             return Err(Fault::new(what, expected, found));
         }
         let due = motherlode_rounds::Due::of(outcome, playing.pool.is_some(), None);
-        let due = due.map_err(|error| Fault::new("the win is no amount of cash", "one that fits", error))?;
+        let due = due.map_err(|error| Fault::new("the win is not an amount of cash", "one that fits", error))?;
         if due.win != step.win {
             return Err(Fault::new("the win is not the outcome's", due.win, step.win));
         }
@@ -353,7 +341,7 @@ impl<'a> Plays<'a> {
         Ok(due)
     }
 
-    /// Computes how the void of a settled round must change a collection (PL-04).
+    /// Computes the change of a collection that the void of a settled round requires (PL-04).
     fn undo(&self, player: &mut Player, stream: &StreamId, round: u64) -> Result<Option<Event>, Fault> {
         let settled = self.recalled.round(stream, round)?;
         let led = Led::by(&settled.started, &settled.collected).map_err(|error| {
@@ -375,7 +363,7 @@ impl<'a> Plays<'a> {
 }
 
 impl Due {
-    /// A change that is not due must be the pick of a witch.
+    /// An unexpected change must be the choice of a witch.
     fn collection(&mut self, changed: &Event) -> Result<(), Fault> {
         match &self.collection {
             Some(due) if due == changed => {
@@ -384,19 +372,18 @@ impl Due {
             }
             None if is_witch(changed) => Ok(()),
             due => {
-                let what = "a collection was changed otherwise than the outcome says";
+                let what = "the change of a collection differs from the outcome";
                 Err(Fault::new(what, due.as_ref().map_or("no change".into(), told), told(changed)))
             }
         }
     }
 
-    /// A part of the win is credited exactly where the outcome says so (ME-16).
     fn credit(&mut self, amount: Minor) -> Result<(), Fault> {
         match self.credit.take() {
             Some(due) if due == amount => Ok(()),
             due => {
                 let expected = due.map_or("none".into(), |due| due.to_string());
-                Err(Fault::new("a part of the win was credited otherwise than the outcome says", expected, amount))
+                Err(Fault::new("a partial win was credited differently from the outcome", expected, amount))
             }
         }
     }
@@ -408,7 +395,6 @@ impl Due {
         }
     }
 
-    /// Holds the events that the commit of a step had against those that the outcome demands.
     fn was(mut self, collection: Option<&Event>, credit: Option<Minor>, hit: bool) -> Result<(), Fault> {
         if let Some(changed) = collection {
             self.collection(changed)?;
@@ -417,7 +403,7 @@ impl Due {
             self.credit(amount)?;
         }
         if hit && !std::mem::take(&mut self.hit) {
-            return Err(Fault::new("a jackpot was hit that the outcome has not", "no hit", "a hit"));
+            return Err(Fault::new("a jackpot was hit without a hit in the outcome", "no hit", "a hit"));
         }
         self.nothing()
     }
@@ -437,7 +423,6 @@ impl Due {
     }
 }
 
-/// The dealt values that a commit reveals of a round.
 fn revealed(events: &[Event], of: u64) -> Option<&[Dealt]> {
     events.iter().find_map(|event| match event {
         Event::DrawsRevealed { round, dealt } if *round == of => Some(dealt.as_slice()),
@@ -445,7 +430,6 @@ fn revealed(events: &[Event], of: u64) -> Option<&[Dealt]> {
     })
 }
 
-/// Whether a change is the pick of one of the witches in a game that has them (BW-05).
 fn is_witch(changed: &Event) -> bool {
     let Event::CollectionChanged { game, .. } = changed else { return false };
     let picks = |game: &dyn Game, witch: Witch| *changed == collection::pick_witch(game, i64::from(i32::from(witch)));
@@ -454,7 +438,6 @@ fn is_witch(changed: &Event) -> bool {
         .is_some_and(|game| [Witch::White, Witch::Dark].into_iter().any(|witch| picks(game, witch)))
 }
 
-/// A change of a collection in words.
 fn told(event: &Event) -> String {
     match event {
         Event::CollectionChanged { game, scope, changes } => {

@@ -1,4 +1,4 @@
-//! A player: as the books have it, rounds that are open, and the figures that go from round to round.
+//! State of a player during the audit: books, open rounds, and figures carried between rounds.
 
 use crate::{days::Days, divergence::Fault};
 use foldhash::fast::RandomState;
@@ -10,64 +10,51 @@ use motherlode_rounds::{
 use motherlode_slots::{Carried, Game};
 use std::collections::{BTreeMap, HashMap};
 
-/// Game and scope of a collection.
 pub(crate) type Place = (&'static str, SmolStr);
 
-/// Players by the names of their streams, each looked up once a commit, for all judges. The table has room to spare: players are large,
-/// and beside it.
+/// Players by their streams' names. Values are boxed because players are large and the table has spare slots.
 #[derive(Default)]
 pub(crate) struct Players(HashMap<Box<[u8]>, Box<Player>, RandomState>);
 
 impl Players {
-    /// The player of a stream, who begins with its first commit.
     pub(crate) fn of(&mut self, stream: &StreamId) -> &mut Player {
         let name = stream.to_string().into_bytes().into();
         self.0.entry(name).or_insert_with(|| Box::new(Player::new(stream.clone())))
     }
 
-    /// A player that had a commit, by the stream's name.
     pub(crate) fn named(&mut self, name: &[u8]) -> Option<&mut Player> {
         self.0.get_mut(name).map(AsMut::as_mut)
     }
 
-    /// All of them, in no order.
     pub(crate) fn into_all(self) -> impl Iterator<Item = Player> {
         self.0.into_values().map(|player| *player)
     }
 }
 
-/// A player.
 pub(crate) struct Player {
     pub(crate) stream: StreamId,
     pub(crate) state: PlayerState,
     pub(crate) days: Days,
-    /// By number.
     pub(crate) open: BTreeMap<u64, Playing>,
     carried: BTreeMap<Place, Carried>,
 }
 
-/// A round in play.
 pub(crate) struct Playing {
     pub(crate) number: u64,
-    /// Place in the returns.
     pub(crate) of: usize,
     pub(crate) pool: Option<SmolStr>,
-    /// Where what the player carries stands; none where the game carries nothing.
     pub(crate) place: Option<Place>,
-    /// Which figures it was opened with hold for all currencies.
+    /// Which of the opening figures are shared by all currencies.
     pub(crate) sharing: Sharing,
     pub(crate) live: Live,
-    /// Steps with a sealed draw so far.
     pub(crate) sealed: usize,
-    /// Those among them that are not revealed.
     pub(crate) held: Vec<Held>,
 }
 
-/// A step that can't be resolved yet, with what its commit says that it came to.
 pub(crate) struct Held {
     pub(crate) step: StepResolved,
     pub(crate) client_seed: Vec<u8>,
-    /// The figures that the player carried before it, and the change.
+    /// The player's figures before the step, and the change.
     pub(crate) before: Carried,
     pub(crate) collection: Option<Event>,
     pub(crate) credit: Option<Minor>,
@@ -91,7 +78,7 @@ impl Player {
         self.open.remove(&number).ok_or_else(missing)
     }
 
-    /// Returns the figures of a collection, with those that hold for all currencies (DM-14).
+    /// Returns the figures of a collection, including those shared by all currencies (DM-14).
     pub(crate) fn carried(&self, game: &dyn Game, sharing: Sharing, place: &Place) -> Carried {
         let own = self.carried.get(place).copied().unwrap_or_default();
         let of_game = self.carried.iter().filter(|((name, _), _)| *name == place.0);
@@ -99,7 +86,6 @@ impl Player {
         collection::with_shared(game, sharing, &place.1, own, of_game)
     }
 
-    /// Keeps what a change from `before` to `after` notes in a place.
     pub(crate) fn note(&mut self, place: &Place, before: &Carried, after: &Carried) {
         let own = match self.carried.get_mut(place) {
             Some(own) => own,
@@ -108,7 +94,7 @@ impl Player {
         *own = collection::noted(own, before, after);
     }
 
-    /// Takes up what the player carries from here on; the change that the log must have.
+    /// Stores the player's new figures, and returns the change that the log must have.
     pub(crate) fn carry(&mut self, playing: &Playing, carried: Carried) -> Option<Event> {
         let (place, game) = (playing.place.as_ref()?, playing.live.game);
         let before = self.carried(game, playing.sharing, place);
@@ -116,7 +102,6 @@ impl Player {
         collection::change(game, &place.1, &before, &carried)
     }
 
-    /// Takes up a change of what the player carries as it's logged.
     pub(crate) fn carry_logged(&mut self, round: &Playing, before: &Carried, changes: &[(SmolStr, i64)]) {
         let Some(place) = &round.place else { return };
         let mut after = *before;

@@ -1,7 +1,6 @@
-//! The index, read from a copy: sled writes when it opens, and nothing in the data folder may be written.
+//! Reads the index from a temporary copy, since sled writes when it opens and the data folder must not change.
 //!
-//! sled opens exclusively and locks its file. A lock held by a service means that the index is changing: it is left
-//! alone. Costs: a copy of the folder in the system's temporary folder, removed at the end.
+//! A held sled lock means that a service is changing the index, so it is not read.
 
 use motherlode_ledger::{
     Held,
@@ -14,16 +13,13 @@ use std::{
     path::Path,
 };
 
-/// The figures of the index.
 #[derive(Debug, Default)]
 pub(crate) struct Projection {
-    /// In order of position.
     pub(crate) balances: VecDeque<ProjectedBalance>,
-    /// How far the index claims to be durable.
+    /// Position that the index claims to be durable.
     pub(crate) held: Option<Held>,
 }
 
-/// Reads the index in a folder; the error says why it cannot be compared.
 pub(crate) fn read(folder: &Path) -> Result<Projection, String> {
     let database = folder.join("sled").join("db");
     if !database.is_file() {
@@ -37,12 +33,12 @@ pub(crate) fn read(folder: &Path) -> Result<Projection, String> {
     unused()?;
     let copied = tempfile::tempdir().and_then(|copy| copy_all(folder, copy.path()).map(|()| copy));
     let copy = copied.map_err(|error| format!("it cannot be copied: {error}"))?;
-    // A service that started meanwhile may have changed it under the copying.
+    // A service that started meanwhile can have changed it during the copy.
     unused()?;
     let damaged = |error| format!("it cannot be read: {error}");
     let mark = read_mark(folder).map_err(|error| match error {
         IndexError::DamagedMark { .. } => {
-            "its mark is damaged, so how far it holds can't be told; a service makes it anew from the log".to_owned()
+            "its mark is damaged, so its durable position is unknown; a service rebuilds it from the log".to_owned()
         }
         error => damaged(error),
     })?;
@@ -60,7 +56,7 @@ pub(crate) fn read(folder: &Path) -> Result<Projection, String> {
     Ok(Projection { balances: balances.into(), held: mark.held() })
 }
 
-/// Whether somebody holds sled's lock. The lock that this takes to find out is given back at once.
+/// Whether sled's lock is held. The lock taken by this test is released at once.
 fn in_use(database: &Path) -> io::Result<bool> {
     match File::open(database)?.try_lock_shared() {
         Ok(()) => Ok(false),

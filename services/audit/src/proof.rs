@@ -1,11 +1,9 @@
-//! A round's proof, verified by itself: no service, no log, nothing but the file, a key and this program.
+//! Verification of a round's proof from the file and a key, without a service or the log.
 //!
-//! The proof says that the round's last record is in the log that the key has signed. A step's record names by its hash the one in
-//! which its draw was sealed, so the last vouches for those before it; one that none names has its own proof of inclusion. The
-//! records say how the round was played, and each step is resolved again from them. Each draw is held against its seal, which stands in
-//! the step before or in an earlier record of the player's ([`RoundRecords::sealing`]). What a record repeats is
-//! copied into it, and what follows from the rest and was left out is worked out and put in, before anything is hashed. Cost: a signature (a tenth of a
-//! millisecond), some thirty hashes, and the resolving.
+//! The round's last record is in the signed log. A step's record has the hash of the record that sealed its draw, so
+//! the last record proves those; others have inclusion proofs. Each step is resolved again, and each draw is compared
+//! with its seal ([`RoundRecords::sealing`]). Repeated and derived parts are not in the file, and are restored before
+//! hashing.
 
 use crate::replay::{Replayed, resolved};
 use motherlode_books::{Commit, Event, StreamId, number};
@@ -30,76 +28,73 @@ use std::{
     fmt::Display,
 };
 
-/// A round that was proven.
+/// A proven round.
 #[derive(Debug)]
 pub struct Proven {
-    /// The signed state of the log that has it.
+    /// Signed checkpoint of the log with the round.
     pub checkpoint: Checkpoint,
-    /// Witnesses that have cosigned it, by their names in the policy, with the times.
+    /// Names in the policy of witnesses that cosigned it, with times.
     pub cosigned: Vec<(String, u64)>,
-    /// The player's stream.
+    /// Stream of the player.
     pub stream: StreamId,
-    /// The round's number.
+    /// Number of the round.
     pub number: u64,
-    /// Positions of its records.
+    /// Positions of the round's records.
     pub positions: Vec<Position>,
-    /// Those of its records, and of the records in which its draws were sealed, that are named by the hash in a later one instead of
-    /// having a proof of inclusion.
+    /// Positions of records, of the round or with its seals, that are proven by their hash in a later record instead of
+    /// an inclusion proof.
     pub named: Vec<Position>,
-    /// The seal of each step's draw, as far as it's shown.
+    /// Seal of each step's draw.
     pub draws: Vec<ShownDraw>,
-    /// The round, each step resolved again.
+    /// The round, with each step resolved again.
     pub replayed: Replayed,
 }
 
-/// The seal of a step's draw, as a proof shows it.
+/// Seal of a step's draw in a proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShownDraw {
-    /// The step is of an older log, which has its seed and no seal.
+    /// The step is from an older log and has a seed without a seal.
     Unsealed,
-    /// Its dealt value is the one that was sealed in the record at an earlier position.
+    /// The dealt value matches the seal in an earlier record at this position.
     Sealed(Sealed, Position),
-    /// The proof doesn't have the record in which the draw of this number was sealed.
+    /// The proof does not have the record that sealed the draw of this number.
     NotShown(u64),
-    /// The round was voided, and a draw key is gone: the dealt value of the draw of this number is not revealed.
+    /// The round was voided because a draw key was lost, so the draw of this number is not revealed.
     Lost(u64),
 }
 
 /// Why a round is not proven.
 #[derive(Debug, thiserror::Error)]
 pub enum Unproven {
-    /// The log's key has not signed the checkpoint.
+    /// The checkpoint is not signed by the log's key.
     #[error("the checkpoint: {0}")]
     Checkpoint(#[from] NoteError),
-    /// Too few of the policy's witnesses have cosigned it.
-    #[error("{found} of the policy's {known} witnesses have cosigned the checkpoint: that is not enough for it")]
+    /// Too few of the policy's witnesses cosigned the checkpoint.
+    #[error("{found} of the policy's {known} witnesses have cosigned the checkpoint, fewer than it requires")]
     Witnesses {
-        /// How many have.
+        /// Witnesses that cosigned.
         found: usize,
-        /// How many there are.
+        /// Witnesses in the policy.
         known: usize,
     },
     /// A record is not in the log, or was changed.
-    #[error("position {0}: the record is not in the log that was signed")]
+    #[error("position {0}: the record is not in the signed log")]
     NotIncluded(Position),
-    /// A dealt value is missing, or isn't the one that was sealed.
+    /// A dealt value is missing, or does not match its seal.
     #[error("step {step}: {what}")]
     Draw {
-        /// The step.
+        /// Number of the step.
         step: u32,
-        /// The property that doesn't hold.
+        /// Violated property.
         what: String,
     },
-    /// The records are none of a round.
+    /// The records are not those of a round.
     #[error("{0}")]
     Records(String),
 }
 
-/// Verifies a round's proof with the key of the log; where a policy is given, its witnesses must have cosigned.
-///
-/// # Errors
-/// [`Unproven`]: the first thing that does not hold. Whether each step gives what was logged is in what is proven:
-/// [`Replayed::matches`].
+/// Verifies a round's proof with the log's key; with a policy, its witnesses must have cosigned. [`Replayed::matches`] of
+/// the result states whether all steps match the log.
 pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Result<Proven, Unproven> {
     let checkpoint = Checkpoint::open(&proof.checkpoint, key)?;
     let cosigned = policy.map(|policy| (policy, policy.cosigned(&proof.checkpoint)));
@@ -111,7 +106,8 @@ pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Resu
     let cosigned = cosigned.into_iter().flat_map(|(_, cosigned)| cosigned);
     let cosigned = cosigned.map(|(name, time)| (name.to_owned(), time)).collect();
     let malformed = |what: &str| Unproven::Records(what.to_owned());
-    let extra = RoundRecords::decode(&*proof.extra).map_err(|_| malformed("the proof's extra is none of a round"))?;
+    let extra = RoundRecords::decode(&*proof.extra)
+        .map_err(|_| malformed("the proof's extra data are not those of a round"))?;
     let mut sealing = read(extra.sealing.iter().chain(&extra.records))?;
     let records = sealing.split_off(extra.sealing.len());
     let Some(last) = records.last() else { return Err(malformed("the proof has no records")) };
@@ -134,7 +130,7 @@ pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Resu
     let lost = |event: &Event| matches!(event, Event::DrawsLost { round } if *round == number);
     let is_lost = records.iter().flat_map(|logged| &logged.commit.events).any(lost);
     let view = told(&records, number)?;
-    // A round that was settled has revealed its draws, whatever came later.
+    // A settled round has revealed its draws, even if it was voided later.
     let is_lost = is_lost && view.settled.is_none();
     let draws = view.steps.iter().map(|step| drawn(step, &seals, is_lost)).collect::<Result<_, _>>()?;
     let positions = records.iter().map(|logged| logged.commit.position).collect();
@@ -142,10 +138,8 @@ pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Resu
     Ok(Proven { checkpoint, cosigned, stream, number, positions, named, draws, replayed })
 }
 
-/// Seals by the numbers of their draws, with the positions at which they stand and the hashes of the records there.
 type Seals = BTreeMap<u64, (Sealed, Position, Hash)>;
 
-/// Notes what a commit sealed. A draw is sealed once.
 fn note_seals(seals: &mut Seals, commit: &Commit, record: Hash) -> Result<(), Unproven> {
     for sealed in draws::sealed(&commit.events) {
         if let Some((_, before, _)) = seals.insert(sealed.name.number, (sealed, commit.position, record)) {
@@ -158,7 +152,6 @@ fn note_seals(seals: &mut Seals, commit: &Commit, record: Hash) -> Result<(), Un
     Ok(())
 }
 
-/// Holds what was dealt for a step against the seal that stood in the log before.
 fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unproven> {
     let Some(draw) = &step.draw else { return Ok(ShownDraw::Unsealed) };
     let fault = |what: String| Unproven::Draw { step: step.logged.step, what };
@@ -168,11 +161,11 @@ fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unp
             false => Err(fault(format!("the dealt value of draw {} is not revealed", draw.name.number))),
         };
     };
-    // A seal in the very commit that uses it was not there before its request.
+    // A seal in the commit that uses it was not made before the request.
     match seals.get(&draw.name.number).filter(|(_, position, _)| *position < step.position) {
         None => Ok(ShownDraw::NotShown(draw.name.number)),
         Some((_, position, record)) if draw.sealed_by.is_some_and(|named| named != *record) => Err(fault(format!(
-            "the record at position {position} is not the one that it names for the seal of draw {}",
+            "the record at position {position} is not the one named for the seal of draw {}",
             draw.name.number
         ))),
         Some((sealed, position, _)) if (sealed.seal, sealed.name) == (found, draw.name) => {
@@ -187,16 +180,13 @@ fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unp
     }
 }
 
-/// The player and the number that a round is named by.
 fn player_and_number(round: &str) -> Option<(StreamId, u64)> {
     let (player, digits) = round.rsplit_once('/')?;
     Some((format!("player/{player}").parse().ok()?, number(digits)?))
 }
 
-/// A record of a proof, put together again.
 struct Shown<'r> {
     logged: Logged,
-    /// The entry of the tree: the hash of all its bytes.
     entry: Hash,
     path: &'r [Vec<u8>],
 }
@@ -207,18 +197,18 @@ impl Shown<'_> {
     }
 }
 
-/// Reads records, each of which may copy from the one before it, and may lack what follows from all.
+/// Restores records, which can copy parts of the previous record and leave out derived parts.
 fn read<'r>(records: impl Iterator<Item = &'r ProvenRecord> + Clone) -> Result<Vec<Shown<'r>>, Unproven> {
     let at = |count: usize, what: &dyn Display| Unproven::Records(format!("record {count}: {what}"));
     let (mut before, mut travelled) = (None, vec![]);
     for (ProvenRecord { record, copied, brief, .. }, count) in records.clone().zip(1..) {
         let bytes = restored(record, copied, before.as_deref());
-        let bytes = bytes.ok_or_else(|| at(count, &"what it copies is not there"))?;
+        let bytes = bytes.ok_or_else(|| at(count, &"its copied parts are missing"))?;
         before = Some(bytes.clone());
         travelled.push((bytes, *brief));
     }
     let whole = whole(travelled)
-        .map_err(|error| Unproven::Records(format!("what was left out can't be worked out: {error}")))?;
+        .map_err(|error| Unproven::Records(format!("its left-out fields cannot be computed: {error}")))?;
     let read = records.zip(whole).zip(1..).map(|((ProvenRecord { position, path, .. }, bytes), count)| {
         let damaged =
             |error| at(count, &format!("it is not as it was logged: the proof was changed or damaged ({error})"));
@@ -231,13 +221,12 @@ fn read<'r>(records: impl Iterator<Item = &'r ProvenRecord> + Clone) -> Result<V
     read.collect()
 }
 
-/// The records must be the player's, of the checkpoint's log, and in order.
 fn belong(records: &[Shown], origin: &str, stream: &StreamId) -> Result<(), Unproven> {
     let mut before = 0;
     for Shown { logged: Logged { commit, .. }, .. } in records {
         let at = |what: String| Unproven::Records(format!("position {}: {what}", commit.position));
         if commit.position <= before {
-            return Err(at("the record is not in the log's order".to_owned()));
+            return Err(at("the record is out of order".to_owned()));
         }
         if !origin.ends_with(&format!("/log/{}", commit.partition)) {
             return Err(at(format!("the record is of partition {}, the checkpoint of {origin}", commit.partition)));
@@ -250,7 +239,8 @@ fn belong(records: &[Shown], origin: &str, stream: &StreamId) -> Result<(), Unpr
     Ok(())
 }
 
-/// Each record must be in the tree, at its own place, or be named by the hash in one that is. Gives those that are named.
+/// Checks that each record is in the tree, by its path or by its hash in a later record. Returns the positions proven
+/// by hash.
 fn included<'r>(
     proof: &Proof,
     checkpoint: &Checkpoint,
@@ -260,7 +250,7 @@ fn included<'r>(
     let mut records: Vec<_> = records.collect();
     records.sort_by_key(|record| record.position());
     let last = proof.index.saturating_add(1);
-    // The last one is what the file itself proves.
+    // The file itself proves the last record.
     if let Some(record) = records.last().filter(|record| record.position() != last) {
         return Err(Unproven::NotIncluded(record.position()));
     }
@@ -282,7 +272,6 @@ fn included<'r>(
     Ok(named)
 }
 
-/// The round that the records tell, whole.
 fn told(records: &[Logged], number: u64) -> Result<RoundView, Unproven> {
     let mut fold = Fold::new(number);
     for logged in records {

@@ -1,4 +1,4 @@
-//! The first stage: reads and verifies the bytes, and hands each record to the thread that has its player.
+//! First stage: reads and verifies the bytes, and distributes records to the threads by player.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable},
@@ -16,35 +16,27 @@ use std::{
     },
 };
 
-/// Commits handed on at once.
 const BATCH: usize = 512;
 
-/// Records of a batch that are one thread's, with their hashes.
 pub(crate) struct Part {
-    /// Whether the files are the partition's.
     pub(crate) of_partition: bool,
-    /// Whether the batch before ended with a commit that [changes what players are judged by](Route::changes).
     pub(crate) follows: bool,
     pub(crate) records: Vec<(Record, Hash)>,
 }
 
-/// A batch.
 #[derive(Default)]
 pub(crate) struct Route {
-    /// Which thread has each record, in order.
     pub(crate) threads: Vec<u8>,
-    /// Whether it ends with a commit that changes what players are judged by: all wait for it before they go on.
+    /// Whether the last commit changes shared state of the judges, which all threads wait for.
     pub(crate) changes: bool,
 }
 
-/// The thread, among so many, that has the records of a stream.
 fn thread_of(stream: &[u8], threads: usize) -> usize {
-    // FNV-1a (Fowler, Noll, Vo), 32 bits: names are short.
+    // FNV-1a (Fowler, Noll, Vo), 32 bits, because names are short.
     let hashed = stream.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
     usize::try_from(hashed).unwrap_or_default() % threads
 }
 
-/// The name by which a record is handed out: its stream's, wherever the record has it. Empty where it has none.
 pub(crate) fn name_of(record: &[u8]) -> Cow<'_, [u8]> {
     match record::stream_name(record) {
         Some(name) if !name.is_empty() => Cow::Borrowed(name),
@@ -52,7 +44,6 @@ pub(crate) fn name_of(record: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Whether a record may change what players are judged by.
 fn changes(name: &[u8], record: &[u8]) -> bool {
     !name.starts_with(b"player/") && record::decode(record).map_or(true, |logged| Shared::is_changed_by(&logged.commit))
 }
@@ -69,7 +60,7 @@ pub(crate) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Reads to the end, to the first fault, or until a stage wants no more.
+    /// Reads to the end, the first fault, or the end of all other stages.
     pub(crate) fn run(mut self) -> Result<Result<(), Box<Divergence>>, Unusable> {
         let mut follows = false;
         loop {
@@ -83,7 +74,7 @@ impl Reading<'_> {
                 read.fetch_add(route.threads.len() as u64, Ordering::Relaxed);
             }
             let of_partition = self.scan.partition_number() == Some(self.partition);
-            // A stage has gone because it found a fault in an earlier batch, and that one all stages have.
+            // A stage that ended has a fault in an earlier batch, which all stages have received.
             let mut wanted = true;
             if !route.threads.is_empty() {
                 for (player, records) in self.players.iter().zip(parts) {
@@ -101,7 +92,6 @@ impl Reading<'_> {
         }
     }
 
-    /// Fills a batch; false at the end of the log.
     fn fill(&mut self, route: &mut Route, parts: &mut [Vec<(Record, Hash)>]) -> Result<bool, Stopped> {
         let mut last: Option<usize> = None;
         while route.threads.len() < BATCH && !route.changes {
@@ -116,7 +106,7 @@ impl Reading<'_> {
             let name = name_of(&record.bytes);
             let thread = thread_of(&name, parts.len());
             route.changes = changes(&name, &record.bytes);
-            // Each record names the hash of the one before it, which nobody has to compute again.
+            // Each record has the hash of the previous one, which therefore needs no second computation.
             if let (Some((_, hash)), Some(before)) = (last.and_then(|thread| parts[thread].last_mut()), before) {
                 *hash = before;
             }
@@ -129,7 +119,7 @@ impl Reading<'_> {
             let partition = self.partition;
             let at = |fault: Fault, position| Stopped::Divergence(fault.at(partition, position));
             if let Some((expected, found)) = held.filter(|(expected, found)| expected != found) {
-                let what = "the record is not the one that the index was made from";
+                let what = "the record differs from the one that the index was built from";
                 return Err(at(Fault::new(what, hex(&expected), hex(&found)), position));
             }
             if let (Some(tree), Some(before), 2..) = (&mut self.tree, before, position) {

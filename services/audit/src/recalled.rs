@@ -1,8 +1,5 @@
-//! Settled rounds that were voided later, looked up in the log (PL-04).
-//!
-//! The books forget settled rounds, so their voids are checked against the log itself. At the first such void the log is
-//! read twice more, for all of them at once: which rounds were voided, and all their events. Cost: two further
-//! readings of a log with such voids, none of one without; memory grows with the voids.
+//! Settled rounds that were voided later (PL-04). The books do not keep them, so at the first such void the log is read
+//! twice more: for all voided rounds, then for their events.
 
 use crate::divergence::{Fault, open};
 use motherlode_books::{Commit, Event, SettledRound, StreamId};
@@ -14,10 +11,9 @@ use std::{
 
 type Key = (StreamId, u64);
 
-/// Looked up once, by whichever stage needs it first.
+/// Read once, by the first stage that needs it.
 pub(crate) struct Recalled {
     log: PathBuf,
-    /// Decodes a stored record.
     read: fn(&[u8]) -> Option<Commit>,
     rounds: OnceLock<BTreeMap<Key, SettledRound>>,
 }
@@ -27,11 +23,10 @@ impl Recalled {
         Self { log, read, rounds: OnceLock::new() }
     }
 
-    /// A settled round that is voided somewhere in the log.
     pub(crate) fn round(&self, stream: &StreamId, round: u64) -> Result<&SettledRound, Fault> {
         let rounds = self.rounds.get_or_init(|| self.look_up());
         let settled = rounds.get(&(stream.clone(), round));
-        settled.ok_or_else(|| Fault::new("a round is voided that was never settled", "its settlement", "none"))
+        settled.ok_or_else(|| Fault::new("a voided round was never settled", "its settlement", "none"))
     }
 
     fn look_up(&self) -> BTreeMap<Key, SettledRound> {
@@ -46,14 +41,13 @@ impl Recalled {
         commits.into_iter().filter_map(recall).collect()
     }
 
-    /// The log's commits up to the first that cannot be read, which the first stage will name.
+    /// Iterates over the log's commits up to the first unreadable one, which the first stage reports.
     fn commits(&self) -> impl Iterator<Item = Commit> {
         let records = open(&self.log).ok().into_iter().flatten().map_while(Result::ok);
         records.map_while(|stored| (self.read)(&stored.bytes))
     }
 }
 
-/// The rounds of which a commit has such events.
 fn rounds_of(commit: &Commit, of: fn(&Event) -> Option<u64>) -> BTreeSet<Key> {
     commit.events.iter().filter_map(of).map(|round| (commit.stream.clone(), round)).collect()
 }

@@ -1,7 +1,6 @@
-//! One round, found in the log and resolved again (PL-06).
+//! Finds one round in the log and resolves it again (PL-06).
 //!
-//! Found by a scan from the beginning: no index is needed or believed. Cost: reading and decoding the whole log once,
-//! since a jackpot may be paid long after the round.
+//! The whole log is scanned and decoded once, without the index; a jackpot can be paid long after the round.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable, open},
@@ -18,19 +17,19 @@ use motherlode_slots::{self as slots, Carried, Seed};
 use prost::Message;
 use std::path::Path;
 
-/// A round as the log tells it, each step resolved again.
+/// A logged round with each step resolved again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replayed {
-    /// The round, with the outcomes of the replay; where there is none, the logged one.
+    /// The round with the replay's outcomes, or the logged outcome of a step that cannot be resolved.
     pub view: RoundView,
-    /// For each step how the replay differs from what was logged; `None` when it gives the very same, or can't be resolved yet.
+    /// Difference of each step from the log; `None` if it matches or cannot be resolved yet.
     pub differs: Vec<Option<String>>,
-    /// The first steps, as many as could be resolved: the draws of the others are not revealed.
+    /// Number of first steps that could be resolved; the other draws are not revealed.
     pub resolved: usize,
 }
 
 impl Replayed {
-    /// Whether every step gives the very bytes that were logged.
+    /// Whether all steps give the logged bytes.
     #[must_use]
     pub fn matches(&self) -> bool {
         self.differs.iter().all(Option::is_none)
@@ -43,15 +42,12 @@ pub enum ReplayError {
     /// There is no log, or it cannot be read.
     #[error(transparent)]
     Unusable(#[from] Unusable),
-    /// The log is damaged: what it says of the round cannot be believed.
+    /// The log is damaged, so its record of the round is not reliable.
     #[error("{0}")]
     Damaged(Box<Divergence>),
 }
 
-/// Finds a round in the log of a folder and resolves it again; `None` when the log has no such round.
-///
-/// # Errors
-/// See [`ReplayError`].
+/// Finds a round in a folder's log and resolves it again; `None` if the log has no such round.
 pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Replayed>, ReplayError> {
     let mut scan = open(log)?;
     let mut fold = Fold::new(number);
@@ -62,7 +58,7 @@ pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Repla
             ScanError::Damaged(damage) => ReplayError::Damaged(Divergence::of_damage(partition, damage)),
         })?;
         let no_commit = |malformed: Malformed| {
-            let fault = Fault::new("the record is no commit", "a commit", malformed);
+            let fault = Fault::new("the record is not a commit", "a commit", malformed);
             ReplayError::Damaged(fault.at(partition, record.position))
         };
         let logged = record::decode(&record.bytes).map_err(no_commit)?;
@@ -76,7 +72,6 @@ pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Repla
     Ok(fold.view().map(resolved))
 }
 
-/// The round, with each of its steps resolved again.
 pub(crate) fn resolved(mut view: RoundView) -> Replayed {
     let live = Live::open(&view.started);
     let mut differs = vec![];
@@ -96,7 +91,7 @@ pub(crate) fn resolved(mut view: RoundView) -> Replayed {
     Replayed { view, differs, resolved }
 }
 
-/// Resolves a step again; how it differs from what was logged. `carried` is what the player carries as of the step before.
+/// Resolves a step and returns its difference from the log. `carried` are the player's figures before the step.
 fn resolve(
     live: &mut Live,
     started: &RoundStarted,

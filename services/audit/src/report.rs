@@ -1,45 +1,43 @@
-//! The result of an audit.
+//! Result of an audit.
 
 use crate::divergence::Divergence;
 use motherlode_books::{Award, Books, Currency, Due, Event, PerCurrency, PlayerState, SealReason, Wallet};
 use motherlode_log::{Hash, Position, Tail};
 use std::collections::BTreeMap;
 
-/// The result of an audit. With a divergence, the figures cover what was read up to it and a little beyond, and prove
-/// nothing.
+/// Result of an audit. With a divergence, the figures cover records up to it and a few later ones, and prove nothing.
 #[derive(Debug)]
 pub struct Report {
-    /// The partition.
+    /// Audited partition.
     pub partition: u32,
-    /// The last position whose bytes and chain were verified; also the number of commits.
+    /// Last position with verified bytes and chain, which is the number of commits.
     pub position: Position,
-    /// SHA-256 of the record there: whoever noted it earlier can hold it against any later copy.
+    /// SHA-256 of that record, to compare with other copies of the log.
     pub head: Hash,
-    /// The bytes after the last whole append.
+    /// Bytes after the last complete append.
     pub tail: Tail,
-    /// The books as the log makes them: players, pools, unpaid awards, open rounds.
+    /// Books folded from the log.
     pub books: Books,
     /// Bets and wins by game, version and currency.
     pub returns: Vec<Return>,
-    /// The awards of each pool, in log order.
+    /// Awards of each pool, in log order.
     pub awards: BTreeMap<String, Vec<Award>>,
-    /// Rounds voided, by currency.
+    /// Voided rounds by currency.
     pub voids: PerCurrency<Voids>,
-    /// Draws that were sealed apart from steps, and those that were never revealed.
+    /// Draws sealed apart from steps, and draws never revealed.
     pub seals: Seals,
-    /// The index, held against the books.
+    /// Comparison of the index with the books.
     pub index: Comparison,
-    /// Sizes of the checkpoints that it was held against.
+    /// Sizes of the checkpoints compared.
     pub checkpoints: Vec<u64>,
-    /// Records up to which the files of its tree were compared; none where they were not.
+    /// Size up to which the tree's files were compared, if they were.
     pub tree: Option<u64>,
-    /// The first divergence; `None` when all holds.
+    /// First divergence; `None` if all holds.
     pub divergence: Option<Divergence>,
 }
 
 impl Report {
-    /// Transactions that are under way with operators' own wallets, by their ids: debits that have not ended, credits that are
-    /// not paid (PL-32).
+    /// Returns the ids of pending transactions with operators' own wallets: open debits and unpaid credits (PL-32).
     #[must_use]
     pub fn under_way(&self) -> Vec<String> {
         let of_player = |(operator, name, player): (&str, &str, &PlayerState)| {
@@ -51,7 +49,7 @@ impl Report {
         self.books.players().flat_map(of_player).collect()
     }
 
-    /// Steps of open rounds whose draws are sealed: they're resolved again when the rounds end.
+    /// Returns the number of open rounds' steps with sealed draws, which are resolved when the rounds end.
     #[must_use]
     pub fn sealed(&self) -> u64 {
         let open = self.books.players().flat_map(|(.., player)| player.open_rounds());
@@ -59,26 +57,26 @@ impl Report {
     }
 }
 
-/// Bets and wins of one version of a game in one currency. Sums of minor units, voided rounds included.
+/// Bets and wins of one version of a game in one currency, in minor units, voided rounds included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Return {
-    /// The game.
+    /// Name of the game.
     pub game: String,
-    /// The version of its rules.
+    /// Version of its rules.
     pub rules_version: String,
-    /// The currency.
+    /// Currency of the sums.
     pub currency: Currency,
     /// Rounds begun.
     pub rounds: u64,
-    /// Rounds among them whose bet contributed to a pool.
+    /// Rounds whose bet contributed to a pool.
     pub contributing: u64,
-    /// Free rounds of campaigns among them (PL-18).
+    /// Free rounds of campaigns (PL-18).
     pub free: u64,
     /// Steps resolved.
     pub steps: u64,
     /// Windows shown, free spins included.
     pub spins: u64,
-    /// Bets, those of free rounds included, which promotions paid.
+    /// Bets, including those of free rounds, paid by promotions.
     pub bets: i128,
     /// Bets of free rounds.
     pub free_bets: i128,
@@ -90,7 +88,7 @@ pub struct Return {
     pub awarded: i128,
 }
 
-/// Amounts given back and taken back by voids. Sums of minor units.
+/// Sums of voids, in minor units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Voids {
     /// Rounds voided.
@@ -99,46 +97,46 @@ pub struct Voids {
     pub refunds: i128,
     /// Wins taken back.
     pub wins_taken_back: i128,
-    /// Wins not taken back, because the balance did not hold them: the house's loss.
+    /// Wins not taken back because the balance was too low, a loss of the house.
     pub wins_left: i128,
 }
 
-/// Draws sealed apart from steps, by reason, and draws that can't be revealed any more.
+/// Numbers of draws sealed apart from steps, by reason, and of draws that cannot be revealed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seals {
-    /// First draws of players, sealed when they were opened.
+    /// First draws, sealed when the player's account was opened.
     pub opened: u64,
-    /// First draws of players who had been opened without.
+    /// First draws of players who had been opened without one.
     pub unsealed: u64,
-    /// Draws in place of one whose key was gone: so often an outcome that nobody knew could be tried again.
+    /// Draws that replace one whose key was lost; each allowed an unknown outcome to be tried again.
     pub key_lost: u64,
-    /// Draws in place of one that ended unused, since a start could not rule out a loss of records (PL-40).
+    /// Draws that replace an unused revoked one, after a start that could not rule out lost records (PL-40).
     pub ended: u64,
-    /// Starts of the writer after which unused seals ended.
+    /// Starts of the writer that revoked unused seals.
     pub unsure_starts: u64,
-    /// Refused starts of the writer, if a later start found a note of them.
+    /// Refused starts of the writer that a later start recorded.
     pub refused_starts: u64,
-    /// Rounds voided whose draws can't be revealed: their steps could not be resolved again.
+    /// Voided rounds whose draws cannot be revealed, so their steps were not resolved.
     pub rounds_lost: u64,
-    /// Seals equal to those computed from the given draw keys.
+    /// Seals that match the given draw keys.
     pub checked: u64,
     /// Seals of keys missing from the given file.
     pub unchecked: u64,
 }
 
-/// Whether the index was held against the books.
+/// Result of comparing the index with the books.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Comparison {
-    /// It was; every balance it holds is what the log makes it at the balance's position.
+    /// All balances in the index match the log at their positions.
     Compared {
         /// Balances compared.
         balances: u64,
-        /// The position that the index claims to hold durably, its record's hash confirmed; 0 for none.
+        /// Durable position of the index, with its record's hash confirmed; 0 for none.
         held: Position,
     },
-    /// It was not. That says nothing about the log: an index can be deleted and is rebuilt.
+    /// Not compared. The log is not affected, since an index is rebuilt if deleted.
     NotCompared {
-        /// Why.
+        /// Reason.
         why: String,
     },
 }
@@ -156,7 +154,6 @@ impl Seals {
         self.unchecked += of.unchecked;
     }
 
-    /// Counts the events of a commit.
     pub(crate) fn count(&mut self, events: &[Event]) {
         for event in events {
             match event {
@@ -189,7 +186,6 @@ impl Return {
         self.currency == currency && self.rules_version == rules_version && self.game == game
     }
 
-    /// Adds those of other rounds of the same game, version and currency.
     pub(crate) fn add(&mut self, of: &Self) {
         self.rounds += of.rounds;
         self.contributing += of.contributing;

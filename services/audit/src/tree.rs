@@ -1,6 +1,6 @@
-//! The log's tree, computed again: against checkpoints that were signed, and the files that proofs are made from.
+//! Recomputes the log's tree and compares it with signed checkpoints and with the tree's files.
 //!
-//! Cost: two hashes a record in the mean; the chain has hashed the records already.
+//! Cost: two hashes per record on average, since the chain already has the record's hash.
 
 use crate::divergence::Fault;
 use motherlode_log::{Hash, Position};
@@ -12,42 +12,38 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Hashes of a level that are compared at once.
 const TOGETHER: usize = 256;
 
-/// The checkpoints that a log is held against.
+/// Checkpoints to compare a log with.
 #[derive(Debug, Clone, Default)]
 pub struct Checkpoints {
-    /// Signed ones, whose signatures somebody has verified.
+    /// Signed checkpoints, with verified signatures.
     pub signed: Vec<Checkpoint>,
-    /// The folder with the tree's files, and the size up to which they must be there.
+    /// Folder of the tree's files, and the size up to which they must exist.
     pub files: Option<(PathBuf, u64)>,
 }
 
 impl Checkpoints {
-    /// The last one that was signed with a key, from the folder of a partition's tree, with the tree's files. None where there is
-    /// none.
+    /// Returns the last checkpoint and the files in a partition's tree folder; neither if there is no checkpoint.
     ///
     /// # Errors
-    /// It is none of this key, or is damaged.
+    /// The checkpoint is damaged or not signed by the key.
     pub fn beside(folder: &Path, key: &VerifierKey) -> Result<Self, FilesError> {
         let Some((checkpoint, _)) = Files::checkpoint(folder, key)? else { return Ok(Self::default()) };
         Ok(Self { files: Some((folder.to_owned(), checkpoint.size)), signed: vec![checkpoint] })
     }
 }
 
-/// The tree as it grows with the audit.
 pub(crate) struct TreeCheck {
     tree: Tree,
-    /// By size, the largest first.
     signed: Vec<Checkpoint>,
     files: Option<(Files, u64)>,
-    /// Hashes to be compared: entries, then those of levels 1, 2, 3; each with the place of the first.
+    /// Hashes to compare: entries, then those of levels 1, 2, 3; each with the index of the first.
     pending: Vec<(u64, Vec<Hash>)>,
 }
 
 impl TreeCheck {
-    /// None where there is nothing to hold the log against.
+    /// Returns `None` if there is nothing to compare.
     pub(crate) fn new(of: &Checkpoints) -> Result<Option<Self>, Fault> {
         if of.signed.is_empty() && of.files.is_none() {
             return Ok(None);
@@ -61,7 +57,6 @@ impl TreeCheck {
         Ok(Some(Self { tree: Tree::default(), signed, files: files.transpose()?, pending: vec![] }))
     }
 
-    /// Takes a record up by its hash.
     pub(crate) fn take(&mut self, record: Hash) -> Result<(), Fault> {
         let Self { tree, pending, files, .. } = self;
         let at = tree.size();
@@ -86,7 +81,7 @@ impl TreeCheck {
         self.reached()
     }
 
-    /// Compares the levels of which so many hashes wait.
+    /// Compares levels with at least this many waiting hashes.
     fn compare(&mut self, least: usize) -> Result<(), Fault> {
         let Some((files, _)) = &self.files else { return Ok(()) };
         for (level, (first, hashes)) in self.pending.iter_mut().enumerate() {
@@ -116,7 +111,6 @@ impl TreeCheck {
         Ok(())
     }
 
-    /// Holds the tree against the checkpoints of its size.
     fn reached(&mut self) -> Result<(), Fault> {
         while let Some(checkpoint) = self.signed.pop_if(|next| next.size <= self.tree.size()) {
             let root = if checkpoint.size == 0 { Tree::default().root() } else { self.tree.root() };
@@ -129,14 +123,14 @@ impl TreeCheck {
         Ok(())
     }
 
-    /// Takes the last record up; at the log's end nothing may be left to compare.
+    /// Adds the last record, and checks that nothing is left to compare.
     pub(crate) fn end(&mut self, end: Position, head: Hash) -> Result<(), Fault> {
         if self.tree.size() + 1 == end {
             self.take(head)?;
         }
         self.reached()?;
         if let Some(longer) = self.signed.first() {
-            let what = "the log is shorter than a checkpoint that was signed of it: records are missing";
+            let what = "the log is shorter than a checkpoint signed for it: records are missing";
             return Err(Fault::new(what, format!("{} records at least", longer.size), format!("its end at {end}")));
         }
         self.compare(1)

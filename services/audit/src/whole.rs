@@ -1,4 +1,4 @@
-//! The audit of a log of several partitions: each by itself, all at the same time, and every copy with its original.
+//! Audit of a log with several partitions: each concurrently, then all copies with their originals.
 
 use crate::{
     audit::{BEHIND, Options, audit_sending},
@@ -14,21 +14,18 @@ use std::{
     thread::{Builder, scope},
 };
 
-/// The audit of all partitions.
+/// Audit of all partitions.
 #[derive(Debug)]
 pub struct Whole {
-    /// Each partition's own, home first.
+    /// Report of each partition, home first.
     pub partitions: Vec<Report>,
-    /// The amount in transit between partitions, EUR: the sum of their accounts for each other.
+    /// Amount in transit between partitions in EUR: the sum of their accounts for each other.
     pub in_transit: Nano,
-    /// Where partitions do not say the same; looked for only where each of them holds by itself.
+    /// First difference between partitions, if each of them is sound.
     between: Option<Divergence>,
 }
 
-/// Audits a log, the options of each partition in order of their numbers.
-///
-/// # Errors
-/// As [`audit`](crate::audit()), of any partition.
+/// Audits a log, with options for each partition in order.
 pub fn audit_all(options: &[Options]) -> Result<Whole, Unusable> {
     let count = u32::try_from(options.len()).unwrap_or(u32::MAX);
     scope(|threads| {
@@ -49,7 +46,7 @@ pub fn audit_all(options: &[Options]) -> Result<Whole, Unusable> {
         let between = match compared {
             Ok(expected) if expected != in_transit => {
                 let end = partitions.first().map_or(0, |home| home.position);
-                let what = "PL-09: the accounts between the partitions do not hold what is under way";
+                let what = "PL-09: the accounts between the partitions do not equal the amount in transit";
                 Some(Fault::new(what, format!("{expected} EUR"), format!("{in_transit} EUR")).at(HOME, end))
             }
             Err(Stopped::Divergence(found)) => Some(found),
@@ -60,15 +57,14 @@ pub fn audit_all(options: &[Options]) -> Result<Whole, Unusable> {
 }
 
 impl Whole {
-    /// The first divergence: one within a partition, in order of their numbers, else one between partitions; `None` when
-    /// all holds.
+    /// Returns the first divergence: of the partitions in order, else between them; `None` if all holds.
     #[must_use]
     pub fn divergence(&self) -> Option<&Divergence> {
         let within = self.partitions.iter().find_map(|report| report.divergence.as_ref());
         within.or(self.between.as_ref())
     }
 
-    /// Sums bets and wins of all partitions, by game, version and currency.
+    /// Sums bets and wins of all partitions by game, version and currency.
     #[must_use]
     pub fn returns(&self) -> Vec<Return> {
         let mut sums: Vec<Return> = vec![];
@@ -84,7 +80,7 @@ impl Whole {
         sums
     }
 
-    /// Draws sealed apart from steps in all partitions.
+    /// Sums seals of all partitions.
     #[must_use]
     pub fn seals(&self) -> Seals {
         let mut sum = Seals::default();
@@ -92,13 +88,13 @@ impl Whole {
         sum
     }
 
-    /// Steps of open rounds in all partitions whose draws are sealed.
+    /// Returns the number of open rounds' steps with sealed draws in all partitions.
     #[must_use]
     pub fn sealed(&self) -> u64 {
         self.partitions.iter().map(Report::sealed).sum()
     }
 
-    /// Rounds voided in all partitions, by currency.
+    /// Sums voided rounds of all partitions by currency.
     #[must_use]
     pub fn voids(&self) -> PerCurrency<Voids> {
         let mut sums = PerCurrency::<Voids>::default();

@@ -1,5 +1,4 @@
-//! The threads in the middle: each decodes the records of its own players, judges them, resolves their steps again and adds up their
-//! days.
+//! Worker threads: each decodes and judges its own players' records, resolves their steps and sums up their days.
 
 use crate::{
     divergence::{Divergence, Fault},
@@ -20,20 +19,17 @@ use std::{
     },
 };
 
-/// A thread's commits of a batch, as far as the books allow them.
 pub(crate) struct Judged {
-    /// With what each has left. Players' are without their events, unless partitions are compared by them.
+    /// Commits with their effects on shared state. Players' commits are without events unless partitions are compared.
     pub(crate) commits: Vec<(Logged, Left)>,
     pub(crate) totals: Totals,
 }
 
-/// One of these threads.
 pub(crate) struct Worker<'a> {
     pub(crate) players: Players,
     pub(crate) judge: Judge<'a>,
     pub(crate) plays: Plays<'a>,
     partition: u32,
-    /// Whether partitions are compared.
     compared: bool,
 }
 
@@ -44,8 +40,8 @@ impl<'a> Worker<'a> {
         Self { players, judge, plays, partition, compared: partitions.is_some() }
     }
 
-    /// Takes parts of batches until they end or one has a fault; hands the commits on, those of the part with a fault too. Keeps so
-    /// many parts.
+    /// Processes parts of batches until they end or one has a fault, and sends the commits on, those before a fault
+    /// too. Keeps the last `kept` parts.
     pub(crate) fn run(
         &mut self,
         parts: &Receiver<Part>,
@@ -53,11 +49,10 @@ impl<'a> Worker<'a> {
         fold: &SyncSender<Arc<Judged>>,
         kept: usize,
     ) -> Result<(), Box<Divergence>> {
-        // They are freed by the thread that made them, where the allocator has their memory at hand.
         let mut handed_on = VecDeque::with_capacity(kept + 1);
         for Part { of_partition, follows, records } in parts {
             if follows {
-                // The fold has gone: it found a fault before.
+                // The fold ended because of an earlier fault.
                 let Ok(shared) = shared.recv() else { break };
                 self.judge.share.follow(&shared);
             }
@@ -67,7 +62,7 @@ impl<'a> Worker<'a> {
                 checked.map_err(|fault| fault.at(self.partition, record.position))
             });
             let judged = Arc::new(Judged { commits, totals: self.judge.share.take_totals() });
-            // It may be gone for a fault of its own; what is at fault here can still come first.
+            // The fold can have ended because of a fault of its own, and a fault here can be earlier.
             let _ = fold.send(Arc::clone(&judged));
             handed_on.push_back(judged);
             if handed_on.len() > kept {
@@ -78,7 +73,6 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Takes a record, all that there is to do with it while its commit is at hand. The books' verdict comes first.
     fn record(
         &mut self,
         of_partition: bool,
@@ -91,7 +85,7 @@ impl<'a> Worker<'a> {
         let name = name_of(bytes);
         let known = players.named(&name);
         let logged = record::decode_known(bytes, known.as_deref().map(|player| (&*name, &player.stream)));
-        let mut logged = logged.map_err(|malformed| Fault::new("the record is no commit", "a commit", malformed))?;
+        let mut logged = logged.map_err(|malformed| Fault::new("the record is not a commit", "a commit", malformed))?;
         let Commit { stream, .. } = &logged.commit;
         if !of_partition || logged.commit.partition != *partition {
             return Err(Fault::new("the record is another partition's", partition, logged.commit.partition));
@@ -106,7 +100,7 @@ impl<'a> Worker<'a> {
         let player = match known {
             Some(player) if player.stream == *stream => player,
             None if *name == *stream.to_string().as_bytes() => players.of(stream),
-            // Another thread may have what came before of the player.
+            // Another thread can have the player's earlier records.
             _ => return Err(Fault::new("the record names two streams", String::from_utf8_lossy(&name), stream)),
         };
         let left = judge.commit(&mut player.state, &logged, hash)?;

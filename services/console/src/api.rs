@@ -1,4 +1,4 @@
-//! The services as a page calls them: generated clients that show the session's token.
+//! Clients of the services, which send the session's token.
 
 use http::{HeaderValue, Request, Response, header::AUTHORIZATION};
 use motherlode_proto::{
@@ -18,14 +18,13 @@ use tonic::body::Body;
 use tonic_health::pb::health_client::HealthClient;
 use tower::{BoxError, Service, ServiceExt, util::BoxCloneSyncService};
 
-/// The longest time that a page waits for one call.
 const CALL_MAX: &str = "20S";
-/// Bytes of the longest answer that is read: a page of rounds with many free spins each.
+/// Longest answer in bytes: a page of rounds with many free spins.
 const ANSWER_MAX: usize = 16 << 20;
 
 pub(crate) type Part = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;
 
-/// The services behind the console: all at one place, or each where its process is.
+/// The services behind the console, together or in separate processes.
 #[derive(Clone)]
 pub struct Backend {
     spin: Part,
@@ -45,13 +44,12 @@ impl Backend {
         Self { spin: part.clone(), ledger: part.clone(), jackpot: part }
     }
 
-    /// Each service at its own place.
+    /// Services at separate addresses.
     pub fn apart(spin: Connection, ledger: Connection, jackpot: Connection) -> Self {
         let part = |connection: Connection| -> Part { BoxCloneSyncService::new(connection.map_err(Into::into)) };
         Self { spin: part(spin), ledger: part(ledger), jackpot: part(jackpot) }
     }
 
-    /// Where a call is answered, by the full name of its service and its method.
     pub(crate) fn of(&self, service: &str, method: &str) -> Part {
         match service {
             spin_service_server::SERVICE_NAME => self.spin.clone(),
@@ -61,14 +59,13 @@ impl Backend {
     }
 }
 
-/// Whether a method of the jackpot service changes a pool: jackpot processes refuse those (PL-44).
+/// Jackpot processes refuse changes of pools (PL-44).
 fn is_pool_change(method: &str) -> bool {
     let changes =
         ["OpenPool", "ChangePoolTerms", "SuspendPool", "ResumePool", "RetirePool", "ReleaseHits", "DeclareIncident"];
     changes.contains(&method)
 }
 
-/// The services, called with a token.
 #[derive(Clone)]
 pub(crate) struct Api {
     backend: Backend,
@@ -76,7 +73,7 @@ pub(crate) struct Api {
 }
 
 impl Api {
-    /// Calls with a token, or without any; none where the token has letters that no header can have.
+    /// Returns clients with a token or without; `None` if the token is not valid in a header.
     pub(crate) fn new(backend: Backend, token: Option<&str>) -> Option<Self> {
         let authorization = token.map(|token| {
             let mut value = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
@@ -114,7 +111,6 @@ impl Api {
         JackpotServiceClient::new(self.shown(&self.backend.jackpot)).max_decoding_message_size(ANSWER_MAX)
     }
 
-    /// The jackpot service where pools are changed.
     pub(crate) fn pool_changes(&self) -> JackpotServiceClient<Authorized> {
         JackpotServiceClient::new(self.shown(&self.backend.ledger)).max_decoding_message_size(ANSWER_MAX)
     }
@@ -128,7 +124,7 @@ impl Api {
     }
 }
 
-/// Services whose calls show a token and have a time.
+/// Adds token and deadline to calls.
 #[derive(Clone)]
 pub(crate) struct Authorized {
     part: Part,

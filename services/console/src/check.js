@@ -1,6 +1,6 @@
-// Checks a round's proof in the visitor's own browser: what was signed, that the round's records are in it, and that each draw was dealt
-// as it had been sealed. Written from the specifications alone (c2sp.org/signed-note, tlog-checkpoint and tlog-proof, RFC 6962,
-// proof.proto and log.proto), as examples/verify_round.py is. Nothing is asked of the service.
+// Verifies a round's proof in the browser, without calls to the service: the signature, the inclusion of the round's
+// records, and each dealt value against its seal. Written from the specifications (c2sp.org/signed-note,
+// tlog-checkpoint and tlog-proof, RFC 6962, proof.proto and log.proto), as examples/verify_round.py is.
 
 class Unproven extends Error {}
 
@@ -26,7 +26,7 @@ async function sha256(...parts) {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer()));
 }
 
-// The size and the root of a checkpoint that the key has signed.
+// Returns size and root of a signed checkpoint.
 async function checkpoint(note, key) {
   const [, name, id, base64] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(key) ?? [];
   check(name, "the key is none");
@@ -53,7 +53,7 @@ async function checkpoint(note, key) {
   return { name, size: Number(size), root: bytesOf(root) };
 }
 
-// The root that an entry and its path lead to (RFC 9162, section 2.1.3.2).
+// Computes the root from an entry and its path (RFC 9162, section 2.1.3.2).
 async function rootOf(entry, index, size, path) {
   check(index >= 0 && index < size, "an entry is not in a tree of this size");
   const half = (number) => Math.floor(number / 2);
@@ -73,7 +73,7 @@ async function rootOf(entry, index, size, path) {
   return reached;
 }
 
-// A number of protobuf's, and where it ends.
+// Reads a varint, and returns its end.
 function varint(message, at) {
   for (let value = 0n, shift = 0n; shift < 64n; shift += 7n) {
     check(at < message.length, "a message is cut off");
@@ -84,7 +84,7 @@ function varint(message, at) {
   throw new Unproven("a number is too long");
 }
 
-// Numbers and values of a protobuf message's fields.
+// Iterates over the fields of a protobuf message.
 function* fields(message) {
   let at = 0;
   const next = () => {
@@ -107,7 +107,7 @@ function* fields(message) {
   }
 }
 
-// The messages, or values, that a path of field numbers leads to.
+// Returns the messages or values at a path of field numbers.
 function parts(message, first, ...rest) {
   const found = [];
   for (const [number, value] of fields(message)) {
@@ -118,7 +118,7 @@ function parts(message, first, ...rest) {
 
 const one = (message, ...path) => parts(message, ...path)[0];
 
-// The records in each of these fields of a proof, put together from what they repeat: see ProvenRecord.copied.
+// Restores the records in these fields of a proof: see ProvenRecord.copied.
 async function recordsOf(extra, ...kinds) {
   let text = new Uint8Array();
   const found = [];
@@ -151,8 +151,8 @@ async function recordsOf(extra, ...kinds) {
   return found;
 }
 
-// How many steps the round has, which the records must tell whole: its bet, each step, its end. Only so are they that round's, whatever
-// the proof calls itself; and whether it was settled.
+// Checks that the records have the round's bet, all steps and its end, and returns the number of steps and whether it
+// was settled.
 function whole(number, records) {
   const events = records.flatMap(({ record }) => parts(record, 10));
   const has = (kind) => events.some((event) => one(event, kind, 1) === number);
@@ -163,7 +163,7 @@ function whole(number, records) {
   return { steps: steps.length, settled: has(8) };
 }
 
-// For each sealed step of the round: number of its draw, its seed, and where it was sealed; null where that isn't shown.
+// Returns draw number, seed and place of the seal for each sealed step; null for a seal that is not in the proof.
 async function draws(roundId, number, settled, records, sealing) {
   const seals = new Map();
   const [used, dealt] = [[], []];
@@ -185,7 +185,7 @@ async function draws(roundId, number, settled, records, sealing) {
       lost ||= one(event, 45, 1) === number;
     }
   }
-  // A round that was settled has revealed its draws, whatever came later.
+  // A settled round has revealed its draws, even if it was voided later.
   check((lost && !settled) || dealt.length === used.length, "a dealt value is not revealed");
   const found = [];
   for (const [at, value] of dealt.slice(0, used.length).entries()) {
@@ -202,7 +202,7 @@ async function draws(roundId, number, settled, records, sealing) {
   return found;
 }
 
-// Checks a proof of a round by a key; tells each thing that holds. Gives whether each step's draw is shown to have been sealed before.
+// Verifies a proof of a round with a key and reports each passed check. Returns whether all draws' seals are shown.
 async function verify(proof, key, wanted, tell) {
   const end = proof.indexOf("\n\n");
   const [header, extra, index, ...path] = proof.slice(0, Math.max(end, 0)).split("\n");
@@ -215,7 +215,7 @@ async function verify(proof, key, wanted, tell) {
   const inOrder = (all) => all.every(({ position }, at) => position > (at === 0 ? 0 : all[at - 1].position));
   const [sealing, records] = await recordsOf(found, 3, 1);
   check(inOrder(sealing) && inOrder(records), "the records are not in the log's order");
-  // The last record is what the file itself proves; what it names by the hash needs no path, nor what that names.
+  // The file itself proves the last record; records named by a proven record need no path.
   const last = records.at(-1);
   const ends = last && last.path.length === 0 && Number(index.slice("index ".length)) === last.position - 1;
   check(ends && sealing.every(({ position }) => position < last.position), "the index is another record's");

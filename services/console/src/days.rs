@@ -1,30 +1,20 @@
-//! Days in UTC, as fields and reports write them: YYYY-MM-DD.
+//! Days in UTC as YYYY-MM-DD.
 
 use crate::{failure::Failure, fields::Fields};
 use motherlode_picture::figures::iso;
 use prost_types::Timestamp;
 
-/// Seconds of a day.
 pub(crate) const SECONDS: i64 = 86_400;
 
-/// The first second of a day, in Unix seconds.
-///
-/// # Errors
-/// It's no day.
 pub(crate) fn begin(day: &str) -> Result<i64, Failure> {
     let begin = format!("{day}T00:00:00Z").parse::<Timestamp>();
     begin.map(|begin| begin.seconds).map_err(|_| Failure::bad("A day is written as YYYY-MM-DD."))
 }
 
-/// The same of a field; none where it's empty.
-///
-/// # Errors
-/// As [`begin`].
 pub(crate) fn field(fields: &Fields, name: &str) -> Result<Option<i64>, Failure> {
     Some(fields.get(name)).filter(|day| !day.is_empty()).map(begin).transpose()
 }
 
-/// The day of a second.
 pub(crate) fn date(seconds: i64) -> String {
     iso(seconds.saturating_mul(1_000)).chars().take(10).collect()
 }

@@ -1,10 +1,9 @@
-//! Documents: pages as a browser gets them, and files to be kept.
+//! HTML documents and files for download.
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use maud::{DOCTYPE, Markup, html};
 
-/// A page outside of any session: to log in, or to say why there's no other.
 pub(crate) fn alone(code: StatusCode, title: &str, content: Markup) -> Response {
     let body = html! {
         body {
@@ -18,12 +17,10 @@ pub(crate) fn alone(code: StatusCode, title: &str, content: Markup) -> Response 
     answer(code, document(title, body))
 }
 
-/// A whole document around a body.
 pub(crate) fn document(title: &str, body: Markup) -> Markup {
     with_head(title, Markup::default(), body)
 }
 
-/// The same with one of the console's own scripts.
 pub(crate) fn with_script(title: &str, script: &str, body: Markup) -> Markup {
     with_head(title, html! { script src=(script) defer {} }, body)
 }
@@ -46,13 +43,11 @@ fn with_head(title: &str, more: Markup, body: Markup) -> Markup {
     }
 }
 
-/// A document as an answer.
 pub(crate) fn answer(code: StatusCode, page: Markup) -> Response {
     let media_type = [(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"))];
     (code, media_type, page.into_string()).into_response()
 }
 
-/// A file to be kept.
 pub(crate) fn file(media_type: &'static str, name: &str, content: impl Into<axum::body::Bytes>) -> Response {
     let safe: String = name
         .chars()

@@ -1,4 +1,4 @@
-//! Why there is no page, as a page.
+//! Failures of requests, shown as pages.
 
 use crate::{document, fields::query};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -7,34 +7,27 @@ use maud::html;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-/// Why there is no page.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Nobody has logged in; the path to come back to.
+    /// No session; has the path to return to after the log-in.
     LoggedOut(String),
-    /// A service refused.
     Refused(Box<Status>),
-    /// The console did, with a status and words.
     Said(StatusCode, &'static str),
 }
 
 impl Failure {
-    /// The request makes no sense.
     pub(crate) fn bad(why: &'static str) -> Self {
         Self::Said(StatusCode::BAD_REQUEST, why)
     }
 
-    /// The request is not one that the person made here.
     pub(crate) fn forbidden(why: &'static str) -> Self {
         Self::Said(StatusCode::FORBIDDEN, why)
     }
 
-    /// There is no such thing.
     pub(crate) fn unknown(why: &'static str) -> Self {
         Self::Said(StatusCode::NOT_FOUND, why)
     }
 
-    /// It took too long.
     pub(crate) fn late() -> Self {
         Self::Said(StatusCode::GATEWAY_TIMEOUT, "The service took too long to answer. Try again.")
     }
@@ -48,7 +41,7 @@ impl From<Status> for Failure {
 
 impl From<getrandom::Error> for Failure {
     fn from(_: getrandom::Error) -> Self {
-        Self::Said(StatusCode::SERVICE_UNAVAILABLE, "The operating system gives no random numbers.")
+        Self::Said(StatusCode::SERVICE_UNAVAILABLE, "The operating system's random generator failed.")
     }
 }
 
@@ -67,7 +60,7 @@ impl IntoResponse for Failure {
                     title(code),
                     html! {
                         p { (why) "." }
-                        p.note { "The service says: " code { (reason(&status)) } }
+                        p.note { "Reason: " code { (reason(&status)) } }
                     },
                 )
             }
@@ -76,13 +69,11 @@ impl IntoResponse for Failure {
     }
 }
 
-/// The reason of a refusal, in its upper-case word; the code's name where it has none.
 pub(crate) fn reason(status: &Status) -> String {
     let told = status.get_details_error_info().map(|info| info.reason);
     told.unwrap_or_else(|| format!("{:?}", status.code()))
 }
 
-/// A sentence of what a service says.
 pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.trim_end_matches('.').chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();

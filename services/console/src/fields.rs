@@ -2,28 +2,23 @@
 
 use std::collections::BTreeMap;
 
-/// Fields by name, the last of each.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fields(BTreeMap<String, String>);
 
 impl Fields {
-    /// Reads what a browser sends.
     pub(crate) fn parse(text: &[u8]) -> Self {
         Self(form_urlencoded::parse(text).into_owned().collect())
     }
 
-    /// A field without the blanks around it; empty where there's none.
     pub(crate) fn get(&self, name: &str) -> &str {
         self.0.get(name).map_or("", |value| value.trim())
     }
 
-    /// A field as a whole number.
     pub(crate) fn number<N: std::str::FromStr>(&self, name: &str) -> Option<N> {
         self.get(name).parse().ok()
     }
 }
 
-/// A query of fields, those that are empty left out.
 pub(crate) fn query(path: &str, fields: &[(&str, &str)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(fields.iter().filter(|(_, value)| !value.is_empty()));

@@ -1,5 +1,4 @@
-//! The first and the last that every request meets: whose page a form comes from, by which name the console was reached, and
-//! what the browser is told of the answer.
+//! Outer middleware of all requests: checks host name and origin of forms, and adds security headers.
 
 use crate::{app::App, calls, failure::Failure};
 use axum::{
@@ -10,15 +9,12 @@ use axum::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use std::time::Duration;
 
-/// No script and no style but the console's own files, nothing from elsewhere, no frame around it.
+/// Only the console's own scripts and styles, and no framing.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
-/// HSTS: after a visit over TLS, a browser uses only TLS for a year.
 const TLS_ONLY: &str = "max-age=31536000";
-/// The longest time that a page takes.
 const PAGE_MAX: Duration = Duration::from_secs(30);
 
-/// Checks a request, has it answered, and adds the headers of every answer.
 pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
     let mut answer = match check(&app, &request) {
@@ -50,17 +46,18 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
 fn check(app: &App, request: &Request) -> Result<(), Failure> {
     let host = host(request);
     if !app.names.allow(host) {
-        return Err(Failure::bad("The console is not reached by this name. Use the address that it was started with."));
+        return Err(Failure::bad(
+            "The console does not accept this host name. Use the address that it printed at its start.",
+        ));
     }
     match *request.method() {
         Method::GET | Method::HEAD => Ok(()),
         Method::POST if from_here(request.headers(), host, app.secure) => Ok(()),
         Method::POST => Err(Failure::forbidden("This form was not sent from a page of the console.")),
-        _ => Err(Failure::bad("The console has pages to be read and forms to be sent.")),
+        _ => Err(Failure::bad("The console accepts GET and POST requests only.")),
     }
 }
 
-/// The name that a request asks for.
 fn host(request: &Request) -> &str {
     let of_target = || request.uri().authority().map(http::uri::Authority::as_str);
     let told = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
@@ -71,7 +68,7 @@ fn host(request: &Request) -> &str {
     .unwrap_or("")
 }
 
-/// Whether the browser says nothing against a form's coming from a page of this very console.
+/// Whether the browser's headers are consistent with a form from this console.
 fn from_here(headers: &HeaderMap, host: &str, secure: bool) -> bool {
     let said = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let site = said("sec-fetch-site").is_none_or(|site| site == "same-origin");

@@ -1,31 +1,27 @@
-//! Messages as JSON, as Protobuf's own mapping has it, by the descriptors of the contract. Fields with their default value are omitted,
-//! as that mapping allows, but of the log's records.
+//! Messages in Protobuf's JSON, by the contract's descriptors. Default values are omitted, except in records.
 
 use motherlode_proto::FILE_DESCRIPTOR_SET;
 use prost::Message;
 use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
 use std::sync::LazyLock;
 
-/// All messages of the contract.
 pub(crate) static MESSAGES: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
 
-/// A message by its full name, in names as the proto has them; null where there is no such message.
+/// Converts a message, with proto field names; null for an unknown name.
 pub(crate) fn of(name: &str, message: &impl Message) -> serde_json::Value {
     of_bytes(name, &message.encode_to_vec()).unwrap_or_default()
 }
 
-/// The same of a message's bytes; none where they aren't one.
 pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
     told(name, bytes, &SerializeOptions::new().use_proto_field_name(true))
 }
 
-/// The same with default values included: `on: false` is the content of a switch-off.
+/// Converts bytes with default values, since `on: false` is the content of a switch-off.
 pub(crate) fn whole(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
     told(name, bytes, &SerializeOptions::new().use_proto_field_name(true).skip_default_fields(false))
 }
 
-/// A message's bytes in canonical JSON, whose names are lowerCamelCase; none where they aren't of it.
 pub(crate) fn canonical(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
     told(name, bytes, &SerializeOptions::new())
 }
@@ -35,7 +31,6 @@ fn told(name: &str, bytes: &[u8], options: &SerializeOptions) -> Option<serde_js
     message.serialize_with_options(serde_json::value::Serializer, options).ok()
 }
 
-/// JSON on lines that people read.
 pub(crate) fn pretty(value: &serde_json::Value) -> String {
     format!("{value:#}\n")
 }

@@ -1,4 +1,4 @@
-//! The frame around every page of a session.
+//! The frame of all pages in a session.
 
 use crate::{
     document::{answer, document, with_script},
@@ -11,7 +11,7 @@ use axum::response::Response;
 use http::StatusCode;
 use maud::{Markup, html};
 
-/// The pages that can be gone to from everywhere, each with the call that it's made of.
+/// Pages in the navigation, each with the call that permits it.
 const PAGES: [(&str, &str, &str); 7] = [
     ("/", "Now", "GetIdentity"),
     ("/find", "Find", "GetIdentity"),
@@ -22,17 +22,14 @@ const PAGES: [(&str, &str, &str); 7] = [
     ("/log", "Log", "FollowLog"),
 ];
 
-/// A page within the frame.
 pub(crate) async fn page(visit: &Visit, title: &str, content: Markup) -> Response {
     answer(StatusCode::OK, document(title, frame(visit, title, content).await))
 }
 
-/// A page with parts that go on by themselves ([`live`](crate::live)): with a script, or, where somebody asks for it, by being loaded
-/// again.
+/// Returns a page with [`live`](crate::live) parts, updated by the script or by reloading.
 pub(crate) async fn live_page(visit: &Visit, title: &str, content: Markup) -> Response {
     let moves = content.0.contains(" hx-get=\"");
     if !moves && visit.query.get("live").is_empty() && visit.query.get("every").is_empty() {
-        // Nothing of it is under way: work that is over stands still.
         return page(visit, title, content).await;
     }
     let content = html! { (live::ways(visit)) (content) };
@@ -48,7 +45,7 @@ async fn frame(visit: &Visit, title: &str, content: Markup) -> Markup {
     };
     html! {
         body.console {
-            a.skip href="#main" { "To the content" }
+            a.skip href="#main" { "Skip to content" }
             header.top {
                 p.brand { a href="/" { "Motherlode" } }
                 nav aria-label="Pages" {
@@ -81,7 +78,7 @@ fn who(visit: &Visit) -> Markup {
     html! {
         div.who {
             @if operator.is_empty() {
-                span { "Open: everybody may do everything" }
+                span { "Open: everyone has all permissions" }
             } @else {
                 span title={ "Roles: " (roles) } { (operator) " · " (credential) }
             }
@@ -96,7 +93,7 @@ fn who(visit: &Visit) -> Markup {
     }
 }
 
-/// The word that says that a form is of this session.
+/// Hidden field with the session's anti-forgery word.
 pub(crate) fn word(visit: &Visit) -> Markup {
     html! { input type="hidden" name="word" value=(visit.session.word); }
 }

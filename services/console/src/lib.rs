@@ -1,18 +1,15 @@
-//! The console: pages for people who settle disputes, recall rounds, watch jackpots and returns, and approve changes.
+//! The console: web pages for support, audit and administration.
 //!
-//! It's a client of the same gRPC services as everybody, and has no data and no rules of its own: each page is made of calls
-//! under the token of whoever has logged in, so roles, limits and what is another's are the access layer's to refuse.
-//! Pages work without JavaScript, load nothing from elsewhere, and stand under a policy that lets no script and no style
-//! but the console's own files in; parts that change by themselves are fetched again by htmx, which is one of them.
+//! It is a client of the gRPC services and has no data or permissions of its own: each page is made of calls with the
+//! session's token. Pages work without JavaScript and load nothing from elsewhere; their policy permits only the
+//! console's own scripts and styles. htmx updates live parts.
 //!
-//! A token is kept in memory only, behind a cookie of 256 random bits that ends with a log-out, with rest, and at the latest
-//! after [`Bounds::lasts_ms_max`]. Every form carries a word of its session, and the browser must say that it comes from
-//! a page of the console. Connections, requests, sessions and times are bounded.
+//! Tokens are in memory only. The session's cookie has 256 random bits, and the session ends with a log-out, when idle,
+//! or after [`Bounds::lasts_ms_max`]. Forms carry an anti-forgery word, and the browser must name the console as their
+//! origin. Connections, requests, sessions and times are bounded.
 //!
-//! The same listener answers programs without gRPC: every call of the contract as `POST /v1/...` in JSON, under the caller's
-//! own token and without a session, and what describes them at `/openapi.json`.
-//!
-//! Costs: a page is a few calls in the same process; memory grows with open sessions only, of which [`Bounds`] allows so many.
+//! The same listener serves all calls of the contract as `POST /v1/...` in JSON, with the caller's token and without a
+//! session, and their description at `/openapi.json`.
 
 mod api;
 mod app;

@@ -1,4 +1,4 @@
-//! Logging in and out.
+//! Log-in and log-out.
 
 use crate::{
     api::Api,
@@ -20,7 +20,6 @@ use motherlode_runtime::access::Roles;
 use serde_json::Value;
 use tonic::Code;
 
-/// The page that asks for a token, or says that none is needed.
 pub(crate) async fn page(State(app): State<App>, request: Request) -> Result<Response, Failure> {
     let fields = Fields::parse(request.uri().query().unwrap_or("").as_bytes());
     let next = local(fields.get("next"));
@@ -30,21 +29,21 @@ pub(crate) async fn page(State(app): State<App>, request: Request) -> Result<Res
     let code = if fields.get("next").is_empty() { StatusCode::OK } else { code };
     let why = match fields.get("why") {
         "" => None,
-        "TOKEN_EXPIRED" => Some("The token has expired: log in with the next one."),
+        "TOKEN_EXPIRED" => Some("The token has expired. Log in with its successor."),
         "TOKEN_UNKNOWN" => Some("No operator has this token."),
-        _ => Some("The service asks who you are: log in again."),
+        _ => Some("Your session has ended. Log in again."),
     };
     Ok(document::alone(
         code,
         "Log in",
         html! {
             @if let Some(why) = why { p.notice role="status" { (why) } }
-            @if known { p { "You are logged in. " a href=(next) { "Go on to the page" } "." } }
+            @if known { p { "You are logged in. " a href=(next) { "Continue to the page" } "." } }
             form.login method="post" action="/login" {
                 input type="hidden" name="next" value=(next);
                 @if open {
                     p.notice {
-                        "This service runs without operators: whoever reaches this address may see and do everything. It listens on "
+                        "This service runs without operators: anyone who can reach this address has all permissions. It listens on "
                         "this machine only."
                     }
                     button type="submit" { "Open the console" }
@@ -55,8 +54,8 @@ pub(crate) async fn page(State(app): State<App>, request: Request) -> Result<Res
                     }
                     button type="submit" { "Log in" }
                     p.note {
-                        "The token of one of your operator's credentials. You see and do what its roles allow. It is kept in the "
-                        "service's memory until you log out or rest for 15 minutes."
+                        "The token of one of your operator's credentials. Its roles are your permissions. It is kept in the "
+                        "service's memory until you log out or are idle for 15 minutes."
                     }
                 }
             }
@@ -64,7 +63,6 @@ pub(crate) async fn page(State(app): State<App>, request: Request) -> Result<Res
     ))
 }
 
-/// Begins a session with a token that the services know.
 pub(crate) async fn log_in(State(app): State<App>, request: Request) -> Result<Response, Failure> {
     let before = cookie(&app, request.headers()).map(str::to_owned);
     let fields = filled_in(request.into_body()).await?;
@@ -78,14 +76,13 @@ pub(crate) async fn log_in(State(app): State<App>, request: Request) -> Result<R
         }
         Err(failure) => return Err(failure),
     };
-    // A session begins with an id that nobody knew before.
+    // A log-in always creates a new session id.
     before.iter().for_each(|id| app.sessions.end(id));
     let id = app.sessions.open(token, who)?;
-    tracing::info!("somebody logged in to the console");
+    tracing::info!("a user logged in to the console");
     Ok(with_cookie(Redirect::to(next).into_response(), &app, &id, ""))
 }
 
-/// Ends the session, or all of the credential.
 pub(crate) async fn log_out(State(app): State<App>, headers: http::HeaderMap, form: Form) -> Response {
     if form.fields.get("everywhere").is_empty() {
         cookie(&app, &headers).into_iter().for_each(|id| app.sessions.end(id));
@@ -106,7 +103,6 @@ fn with_cookie(mut answer: Response, app: &App, id: &str, more: &str) -> Respons
     answer
 }
 
-/// Whether there are no operators.
 async fn is_open(app: &App) -> Result<bool, Failure> {
     match who(app, None).await {
         Ok(_) => Ok(true),
@@ -115,15 +111,13 @@ async fn is_open(app: &App) -> Result<bool, Failure> {
     }
 }
 
-/// Asks the services whose token it is.
 async fn who(app: &App, token: Option<&str>) -> Result<Who, Failure> {
     let api = Api::new(app.backend.clone(), token);
-    let api = api.ok_or(Failure::bad("The token has letters that no token has."))?;
+    let api = api.ok_or(Failure::bad("The token contains characters that are not allowed in a header."))?;
     let identity = api.report().get_identity(GetIdentityRequest {}).await?.into_inner();
     let Some(Caller { operator_id, credential, roles }) = identity.caller else {
         if !app.near {
-            let why =
-                "The services run without operators, so there is no log-in, and this console can be reached by others.";
+            let why = "The services run without operators, so there is no log-in. This console can be reached from other machines, so it is closed.";
             return Err(Failure::forbidden(why));
         }
         return Ok(Who { operator: String::new(), credential: String::new(), roles: Roles::ANY });
@@ -133,7 +127,7 @@ async fn who(app: &App, token: Option<&str>) -> Result<Who, Failure> {
     Ok(Who { operator: operator_id, credential, roles })
 }
 
-/// A path of the console's own to go on to; its first page instead of any other.
+/// Returns a path of the console to continue with; the first page instead of any other address.
 fn local(next: &str) -> &str {
     let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
     let own = next.starts_with('/') && !next.starts_with("//") && next.bytes().all(plain) && next.len() <= 512;

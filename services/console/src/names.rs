@@ -1,14 +1,13 @@
-//! The names by which the console is reached.
+//! Host names of the console.
 
-/// The names by which the console is reached.
 pub(crate) struct Names {
     any: bool,
     known: Vec<String>,
 }
 
 impl Names {
-    /// On loopback those of loopback, so that no other name can be made to point there (DNS rebinding); beyond it any, as
-    /// long as none are named.
+    /// On loopback only loopback names are allowed, against DNS rebinding. Otherwise the named hosts are, or any host
+    /// if none is named.
     pub(crate) fn new(address: std::net::SocketAddr, hosts: &[String]) -> Self {
         let loopback = address.ip().is_loopback();
         let own = [address.ip().to_string(), format!("[{}]", address.ip())];
@@ -18,7 +17,6 @@ impl Names {
         Self { any: !loopback && hosts.is_empty(), known }
     }
 
-    /// Whether a request may ask for a name, with a port or without.
     pub(crate) fn allow(&self, host: &str) -> bool {
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,

@@ -1,4 +1,4 @@
-//! The routes: every page and every form of the console.
+//! Routes of the console.
 
 use crate::{
     app::App,
@@ -21,14 +21,12 @@ use http::header;
 use motherlode_picture::markup::STYLE as STYLE_OF_PAGES;
 use std::sync::{Arc, LazyLock};
 
-/// The console's style sheet: that of rounds' and PAR pages, and what is the console's own.
 static STYLE: LazyLock<String> = LazyLock::new(|| [STYLE_OF_PAGES, include_str!("console.css")].concat());
 const CHECK: &str = include_str!("check.js");
-/// htmx 4.0.1 as its project publishes it, under the licence beside it (0BSD).
+/// htmx 4.0.1, unmodified, with its licence (0BSD) in the same folder.
 const HTMX: &str = include_str!("../vendor/htmx.min.js");
 const ICON: &str = include_str!("icon.svg");
 
-/// The routes before their guard.
 pub(crate) fn router(app: App) -> Router {
     Router::new()
         .route("/", get(now::page))
@@ -80,13 +78,12 @@ pub(crate) fn router(app: App) -> Router {
         .route("/icon.svg", get(|| asset("image/svg+xml", ICON)))
         .fallback(|request: Request| no_page(request, Failure::unknown("The console has no such page.")))
         .method_not_allowed_fallback(|request: Request| {
-            no_page(request, Failure::bad("This page is asked for in another way."))
+            no_page(request, Failure::bad("This page does not support the request's method."))
         })
         .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
         .with_state(app)
 }
 
-/// The parts of pages that are asked for by themselves.
 fn parts() -> Router<App> {
     Router::new()
         .route("/live/now", get(now::part))

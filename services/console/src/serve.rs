@@ -1,4 +1,4 @@
-//! The console's listener: HTTP/1.1 for browsers, with TLS if the service uses it.
+//! Listener of the console: HTTP/1.1, with TLS if the service uses it.
 
 use crate::{
     api::Backend,
@@ -16,15 +16,14 @@ use motherlode_runtime::{
 use std::{net::SocketAddr, sync::Arc};
 use tokio::net::TcpListener;
 
-/// The console, ready to be served.
+/// The console.
 pub struct Console {
     router: Router,
     tls: Option<Acceptor>,
 }
 
 impl Console {
-    /// A console before services. `address` is where it listens, `hosts` are further names that it's reached by;
-    /// a message in JSON has at most so many bytes as any over gRPC.
+    /// Creates a console. `hosts` are additional host names; `message_bytes_max` limits JSON messages, as for gRPC.
     #[must_use]
     pub fn new(
         backend: Backend,
@@ -48,7 +47,7 @@ impl Console {
         Self { router: router(app), tls }
     }
 
-    /// Serves it until the stop; requests in progress are answered first.
+    /// Serves until the stop; requests in progress are answered first.
     pub async fn serve(self, listener: TcpListener, admission: Admission, stop: Stop) {
         serve_http1(listener, self.tls, admission, self.router, stop).await;
     }

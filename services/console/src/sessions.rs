@@ -1,4 +1,4 @@
-//! Who has logged in: sessions in memory, each behind a cookie of 256 random bits of which only the digest is kept.
+//! Sessions in memory, each behind a cookie of 256 random bits, stored as its digest.
 
 use motherlode_runtime::{
     Clock,
@@ -9,16 +9,16 @@ use sha2::{Digest, Sha256};
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 use subtle::ConstantTimeEq;
 
-/// How many sessions there may be, and for how long.
+/// Limits of sessions.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Milliseconds without a request after which a session is over.
+    /// Milliseconds without a request after which a session ends.
     pub idle_ms_max: i64,
-    /// Milliseconds from its log-in after which it's over in any case.
+    /// Longest duration of a session in milliseconds.
     pub lasts_ms_max: i64,
-    /// Sessions of one operator; at the limit, the longest idle session of the credential with the most ends.
+    /// Sessions per operator. At the limit, the longest idle session of the credential with the most ends.
     pub per_operator_max: usize,
-    /// Sessions of all operators; at the limit, one of the operator with the most ends.
+    /// Sessions of all operators. At the limit, one of the operator with the most ends.
     pub all_max: usize,
 }
 
@@ -28,24 +28,19 @@ impl Default for Bounds {
     }
 }
 
-/// Who has logged in, as the services know the credential.
 #[derive(Debug, Clone)]
 pub(crate) struct Who {
-    /// The operator; empty where there are none.
     pub(crate) operator: String,
-    /// The credential's name.
     pub(crate) credential: String,
-    /// Its roles.
     pub(crate) roles: Roles,
 }
 
 impl Who {
-    /// The operator and its credential; `None` without operators.
     pub(crate) fn holder(&self) -> Option<(&str, &str)> {
         (!self.operator.is_empty()).then_some((self.operator.as_str(), self.credential.as_str()))
     }
 
-    /// Whether the table of calls lets this credential make one; where there are no operators, whoever it is.
+    /// Whether the credential's roles permit a call; without operators all are.
     pub(crate) fn may(&self, method: &str) -> bool {
         let open = self.operator.is_empty();
         let of_platform = self.operator == motherlode_runtime::config::PLATFORM;
@@ -54,14 +49,11 @@ impl Who {
     }
 }
 
-/// A session, as a request has it.
 #[derive(Clone)]
 pub(crate) struct Session {
-    /// The token that it calls with; none where there are no operators.
     pub(crate) token: Option<Arc<str>>,
-    /// Whose it is.
     pub(crate) who: Arc<Who>,
-    /// The word that its forms carry.
+    /// Anti-forgery word of the session's forms.
     pub(crate) word: Arc<str>,
 }
 
@@ -71,7 +63,6 @@ struct Open {
     used_ms: i64,
 }
 
-/// All sessions.
 pub(crate) struct Sessions {
     clock: Clock,
     bounds: Bounds,
@@ -83,15 +74,11 @@ impl Sessions {
         Self { clock, bounds, open: Mutex::new(BTreeMap::new()) }
     }
 
-    /// The services' time, Unix ms.
     pub(crate) fn now_ms(&self) -> i64 {
         (self.clock)()
     }
 
-    /// Opens a session, and returns the cookie's value. Where there are too many, one makes way.
-    ///
-    /// # Errors
-    /// The operating system gives no random bytes.
+    /// Opens a session and returns the cookie's value. At a limit, another session ends.
     pub(crate) fn open(&self, token: Option<&str>, who: Who) -> Result<String, getrandom::Error> {
         let (id, word) = (random()?, random()?);
         let now_ms = (self.clock)();
@@ -100,7 +87,7 @@ impl Sessions {
         open.retain(|_, of| self.bounds.alive(of, now_ms));
         let name = digest(&id);
         let operator = session.who.operator.clone();
-        // Added first: it counts for its credential, and it's the last to make way.
+        // Inserted first, so that it counts for its credential.
         open.insert(name, Open { session, began_ms: now_ms, used_ms: now_ms });
         if open.values().filter(|of| of.session.who.operator == operator).count() > self.bounds.per_operator_max {
             make_way(&mut open, &name, &operator);
@@ -112,7 +99,7 @@ impl Sessions {
         Ok(id)
     }
 
-    /// Finds the session of a cookie, which is used now.
+    /// Returns the session of a cookie, and records its use.
     pub(crate) fn find(&self, id: &str) -> Option<Session> {
         let (now_ms, name) = ((self.clock)(), digest(id));
         let mut open = self.open.lock();
@@ -125,18 +112,16 @@ impl Sessions {
         Some(found.session.clone())
     }
 
-    /// Finds the session of a cookie without its being used: a page that asks by itself is nobody at work.
+    /// Returns the session of a cookie without recording a use, for automatic requests.
     pub(crate) fn look(&self, id: &str) -> Option<Session> {
         let (now_ms, open) = ((self.clock)(), self.open.lock());
         open.get(&digest(id)).filter(|of| self.bounds.alive(of, now_ms)).map(|of| of.session.clone())
     }
 
-    /// Ends the session of a cookie.
     pub(crate) fn end(&self, id: &str) {
         self.open.lock().remove(&digest(id));
     }
 
-    /// Ends all sessions of a credential.
     pub(crate) fn end_all(&self, who: &Who) {
         self.open.lock().retain(|_, of| of.session.who.holder() != who.holder());
     }
@@ -148,7 +133,7 @@ impl Bounds {
     }
 }
 
-/// Ends the longest idle session of the operator's credential with the most, except the newest, which counts for its credential.
+/// Ends the longest idle session of the operator's credential with the most sessions, but not the newest.
 fn make_way(open: &mut BTreeMap<[u8; 32], Open>, newest: &[u8; 32], operator: &str) {
     let theirs = || open.iter().filter(|(_, one)| one.session.who.operator == operator);
     let of_credential =
@@ -160,22 +145,18 @@ fn make_way(open: &mut BTreeMap<[u8; 32], Open>, newest: &[u8; 32], operator: &s
     }
 }
 
-/// The name that comes most often.
 fn most<'a>(names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let mut counts = BTreeMap::new();
     names.for_each(|name| *counts.entry(name).or_insert(0_usize) += 1);
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(name, _)| name)
 }
 
-/// Whether a form carries the word of its session, compared in a time that says nothing of how much of it is right.
+/// Compares in constant time.
 pub(crate) fn is_word(session: &Session, given: &str) -> bool {
     digest(given).ct_eq(&digest(&session.word)).into()
 }
 
-/// A name for a request, never used before: a form that is sent twice has one effect.
-///
-/// # Errors
-/// The operating system gives no random bytes.
+/// Returns a unique request id. A form sent twice has one effect.
 pub(crate) fn request_id() -> Result<String, getrandom::Error> {
     Ok(format!("console-{}", &random()?[..32]))
 }
@@ -184,7 +165,6 @@ fn digest(text: &str) -> [u8; 32] {
     Sha256::digest(text).into()
 }
 
-/// 256 random bits in hexadecimal digits.
 fn random() -> Result<String, getrandom::Error> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes)?;

@@ -1,7 +1,7 @@
-//! Live parts that many look at: each is made once a second at the most for all with the same rights, however many consoles are open.
+//! Live parts shared by callers with the same rights, made at most once per second.
 //!
-//! Whoever asks shows their own token first, so that one which is revoked or over sees nothing of what others see. Bounded in parts; more
-//! than these are made for each by itself. Cost: a call that answers from memory for each look, the part itself once.
+//! Each request first verifies its own token, so that a revoked one sees nothing. Beyond the limit of parts, each is
+//! made per request.
 
 use parking_lot::Mutex;
 use std::{
@@ -10,20 +10,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a part is as good as new: counters change every 3 seconds (BW-14).
+/// Validity of a part; counters change every 3 seconds (BW-14).
 pub(crate) const FRESH: Duration = Duration::from_secs(1);
-/// Parts at one time.
 const PARTS_MAX: usize = 256;
 
-/// A part as it was made last. Whoever makes it anew holds it meanwhile, and the others wait for that.
+/// The last version of a part. Its lock is held while it is made.
 pub(crate) type Part = Arc<tokio::sync::Mutex<Option<(Instant, String)>>>;
 
-/// The parts, by what was asked for and by the rights of who asked.
 #[derive(Default)]
 pub(crate) struct Shared(Mutex<BTreeMap<String, (Instant, Part)>>);
 
 impl Shared {
-    /// The part of a name; none where there are too many.
     pub(crate) fn part(&self, name: String) -> Option<Part> {
         let (now, mut parts) = (Instant::now(), self.0.lock());
         if !parts.contains_key(&name) && parts.len() >= PARTS_MAX {

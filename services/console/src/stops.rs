@@ -1,5 +1,5 @@
-//! Stopped parts of the service: those switched off, and suspended pools. Each page lists them in a banner, and `Now` among its
-//! alerts. Made of ListSwitches, ListGames and GetPool.
+//! Stopped parts of the service: those switched off, and suspended pools. All pages show them in a banner, `Now` also
+//! as alerts.
 
 use crate::{
     failure::{Failure, capital},
@@ -16,10 +16,8 @@ use motherlode_proto::{
 use std::{collections::BTreeSet, time::Instant};
 use tonic::{Code, Status};
 
-/// Maximum number of parts named in a list; above it, the list has their number.
 const NAMED_MAX: usize = 5;
 
-/// The banner of a page: empty if nothing is stopped.
 pub(crate) async fn banner(visit: &Visit) -> Markup {
     let made = async {
         match stops(visit).await.as_slice() {
@@ -45,7 +43,6 @@ pub(crate) async fn banner(visit: &Visit) -> Markup {
     made
 }
 
-/// A sentence for each stopped part.
 pub(crate) async fn stops(visit: &Visit) -> Vec<Markup> {
     let mut told = vec![];
     match visit.api.ledger().list_switches(ListSwitchesRequest {}).await {
@@ -79,13 +76,12 @@ fn switched_off(off: &SwitchedOff) -> Markup {
     }
 }
 
-/// Notice of a failed read. `None` if this process has no such service, or the session has ended.
+/// Notice of a failed read; `None` if this process has no such service, or the session has ended.
 fn unknown(what: &str, status: &Status) -> Option<Markup> {
-    let read = || html! { "Failed to read what is " (what) ": " (capital(status.message())) "." };
+    let read = || html! { "Failed to read the parts that are " (what) ": " (capital(status.message())) "." };
     (!matches!(status.code(), Code::Unauthenticated | Code::Unimplemented)).then(read)
 }
 
-/// A switch's part of the service, in words.
 pub(crate) fn part(switch: &Switch) -> String {
     let Switch { operator_id, game, rules_version } = switch;
     let game = [game.as_str(), rules_version.as_str()].join(" ");
@@ -97,7 +93,7 @@ pub(crate) fn part(switch: &Switch) -> String {
     }
 }
 
-/// The pools: each is named as the game whose bets it pools.
+/// Returns the pools; each is named like its game.
 pub(crate) async fn pools(visit: &Visit) -> Result<Vec<Pool>, Failure> {
     let games = visit.api.spin().list_games(ListGamesRequest {}).await?.into_inner().games;
     let games: BTreeSet<_> = games.into_iter().map(|game| game.game).collect();

@@ -1,16 +1,14 @@
-//! Values as pages write them: times as RFC 3339 in UTC, amounts as their currency writes them.
+//! Formats of values: times as RFC 3339 in UTC, amounts by currency.
 
 use maud::{Markup, PreEscaped, html};
 use motherlode_picture::figures;
 use motherlode_proto::round::v1::Money;
 use prost_types::Timestamp;
 
-/// An amount of cash; a dash for none.
 pub(crate) fn money(money: Option<&Money>) -> String {
     money.map_or_else(|| "–".to_owned(), figures::cash)
 }
 
-/// A time; a dash for none.
 pub(crate) fn when(time: Option<&Timestamp>) -> Markup {
     match time.map(figures::time) {
         Some(time) => html! { time datetime=(time) { (time) } },
@@ -18,7 +16,6 @@ pub(crate) fn when(time: Option<&Timestamp>) -> Markup {
     }
 }
 
-/// A decimal figure in EUR.
 pub(crate) fn eur(figure: &str) -> String {
     match figure {
         "" => "–".to_owned(),
@@ -26,24 +23,23 @@ pub(crate) fn eur(figure: &str) -> String {
     }
 }
 
-/// A count with its digits in groups.
 pub(crate) fn count(number: impl ToString) -> String {
     figures::grouped(&number.to_string())
 }
 
-/// A name of a protocol's value in words: `POOL_STATUS_ACTIVE` without its prefix is `active`.
+/// Formats an enum value: `POOL_STATUS_ACTIVE` without its prefix is `active`.
 pub(crate) fn words(name: &str, prefix: &str) -> String {
     name.strip_prefix(prefix).unwrap_or(name).to_lowercase().replace('_', " ")
 }
 
-/// A share such as `0.9460` in percent: `94.60 %`, digits moved, nothing rounded.
+/// Formats a share such as `0.9460` as `94.60 %`, without rounding.
 pub(crate) fn percent(share: &str) -> String {
     let (sign, digits) = share.strip_prefix('-').map_or(("", share), |digits| ("-", digits));
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return share.to_owned();
     }
-    // A figure below half of its last digit has kept the sign of what was rounded away.
+    // A figure rounded to zero can still have its sign.
     let sign = if digits.bytes().all(|byte| byte == b'0' || byte == b'.') { "" } else { sign };
     let part = format!("{part:0<2}");
     let (before, after) = part.split_at(2);
@@ -58,7 +54,6 @@ pub(crate) fn percent(share: &str) -> String {
     }
 }
 
-/// A piece of a page that the picture crate has made.
 pub(crate) fn drawn(markup: &motherlode_picture::markup::Markup) -> PreEscaped<String> {
     PreEscaped(markup.to_string())
 }

@@ -1,4 +1,4 @@
-//! A request of somebody who has logged in: the only way from a request to the services.
+//! A request with a session: the only way from a request to the services.
 
 use crate::{
     api::Api,
@@ -14,31 +14,20 @@ use motherlode_runtime::{config::PLATFORM, connections::Peer};
 use std::{sync::Arc, time::Duration};
 use tonic::Status;
 
-/// The cookie's name, in the clear and over TLS. Because of the prefix, a browser accepts the latter over TLS alone, from this
-/// host alone, and for
-/// all paths, so no other host of the domain and no plain page can set it.
+/// Name of the cookie, without and with TLS. Browsers accept the `__Host-` prefix only over TLS from this host for all
+/// paths, so no other host can set it.
 const COOKIE: &str = "motherlode_console";
 const SECURE_COOKIE: &str = "__Host-motherlode_console";
-/// Where parts of pages are asked for by themselves ([`live`](crate::live)).
 const OF_PARTS: &str = "/live/";
-/// Bytes of a form.
 const FORM_MAX: usize = 16 << 10;
-/// The longest time that a form may take to come whole.
 const FORM_WAIT: Duration = Duration::from_secs(5);
 
-/// A request of somebody who has logged in.
 pub(crate) struct Visit {
-    /// The services, with the session's token.
     pub(crate) api: Api,
-    /// The session.
     pub(crate) session: Session,
-    /// The path that was asked for.
     pub(crate) path: String,
-    /// The same with its query, as it was asked for.
     pub(crate) asked: String,
-    /// Fields of its query.
     pub(crate) query: Fields,
-    /// All that requests share.
     pub(crate) app: App,
 }
 
@@ -47,18 +36,16 @@ impl Visit {
         &self.session.who
     }
 
-    /// Whether an operator's players and rounds are visible to the credential; without operators, all are.
     pub(crate) fn owns(&self, operator: &str) -> bool {
         let own = self.who().operator.as_str();
         own.is_empty() || own == operator
     }
 
-    /// Whether the credential concerns all operators: the platform's, and any credential without operators.
+    /// Whether the credential can see all operators: the platform's, or any without operators.
     pub(crate) fn sees_all(&self) -> bool {
         self.owns(PLATFORM)
     }
 
-    /// Whether the credential may make a call.
     pub(crate) fn may(&self, method: &str) -> bool {
         self.session.who.may(method)
     }
@@ -76,7 +63,7 @@ impl FromRequestParts<App> for Visit {
         let session = cookie(app, &parts.headers)
             .and_then(|id| if of_part { app.sessions.look(id) } else { app.sessions.find(id) })
             .ok_or_else(logged_out)?;
-        // A browser's connection is its operator's, as that of a call is.
+        // The connection counts for the session's operator, as for a call.
         if let Some(connection) = parts.extensions.get::<Arc<Peer>>().and_then(|peer| peer.connection()) {
             connection.belongs_to(session.who.holder()).map_err(|refusal| Failure::from(Status::from(refusal)))?;
         }
@@ -86,11 +73,8 @@ impl FromRequestParts<App> for Visit {
     }
 }
 
-/// A form that somebody who has logged in sent from a page of their session.
 pub(crate) struct Form {
-    /// The request.
     pub(crate) visit: Visit,
-    /// The fields that were filled in.
     pub(crate) fields: Fields,
 }
 
@@ -103,26 +87,23 @@ impl FromRequest<App> for Form {
         let fields = filled_in(body).await?;
         match is_word(&visit.session, fields.get("word")) {
             true => Ok(Self { visit, fields }),
-            false => Err(Failure::forbidden("This form is not of your session. Load its page again.")),
+            false => Err(Failure::forbidden("This form does not belong to your session. Reload its page.")),
         }
     }
 }
 
-/// Reads a form's fields.
 pub(crate) async fn filled_in(body: axum::body::Body) -> Result<Fields, Failure> {
     match tokio::time::timeout(FORM_WAIT, Limited::new(body, FORM_MAX).collect()).await {
         Ok(Ok(body)) => Ok(Fields::parse(&body.to_bytes())),
         Ok(Err(_)) => Err(Failure::Said(http::StatusCode::PAYLOAD_TOO_LARGE, "The form is too long.")),
-        Err(_) => Err(Failure::Said(http::StatusCode::REQUEST_TIMEOUT, "The form did not come whole in time.")),
+        Err(_) => Err(Failure::Said(http::StatusCode::REQUEST_TIMEOUT, "The form did not arrive in time.")),
     }
 }
 
-/// Name of the session's cookie.
 pub(crate) fn cookie_name(app: &App) -> &'static str {
     if app.secure { SECURE_COOKIE } else { COOKIE }
 }
 
-/// The session's id in a request.
 pub(crate) fn cookie<'a>(app: &App, headers: &'a HeaderMap) -> Option<&'a str> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
     let mut pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));

@@ -11,17 +11,17 @@ use motherlode_runtime::{Caller, Reason, Refusal};
 use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
-/// The service.
+/// The job service.
 #[derive(Clone)]
 pub struct JobApi {
     jobs: Jobs,
     ledgers: Ledgers,
-    /// The parts of the log that can be audited here.
     parts: Arc<[Options]>,
 }
 
 impl JobApi {
-    /// Serves jobs. `parts` are those of the log in this process's data folder; none where it's elsewhere.
+    /// Creates the service. `parts` are the partitions of the log in this process's data folder, none if the log is
+    /// elsewhere.
     #[must_use]
     pub fn new(jobs: Jobs, ledgers: Ledgers, parts: Vec<Options>) -> Self {
         Self { jobs, ledgers, parts: parts.into() }
@@ -43,7 +43,7 @@ impl JobApi {
 
     fn audit(&self) -> Result<Work, Refusal> {
         if self.parts.is_empty() {
-            let message = "the log is not in this process's data folder: motherlode audit reads a copy of it";
+            let message = "the log is not in this process's data folder: run motherlode audit on a copy";
             return Err(Refusal::new(Reason::AuditElsewhere, message));
         }
         let here = |part: &Options| self.ledgers.partition(part.partition).map_or(0, Handle::durable);

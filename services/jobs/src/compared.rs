@@ -1,6 +1,4 @@
-//! The result of a simulation, beside that of the mathematics.
-//!
-//! Floating point is at home here: the exact figures are fractions of [`Par`], these are estimates of them.
+//! Result of a simulation, compared with the exact mathematics. Estimates are in floating point.
 
 use motherlode_picture::{
     figures::{grouped, number},
@@ -11,18 +9,18 @@ use motherlode_slots::{Feature, Game, Par, Seed, Stake, Tally, par::Exact, simul
 use serde::{Serialize, Serializer};
 use std::time::Duration;
 
-/// Highest chance of a false contradiction in a run of a sound game, shared equally by all figures of the run (Bonferroni).
+/// Highest chance that a run of a sound game reports a contradiction, shared equally by its figures (Bonferroni).
 const FALSE_ALARMS: f64 = 1e-3;
-/// Rounds that a part's own spread needs to be known, as if all of its wins were equal; below, the spread of the whole is taken, which
-/// is larger.
+/// Effective number of equal wins from which a part's own spread is used; below it, that of the whole win, which is
+/// larger.
 const EQUAL_WINS_MIN: f64 = 2_000.0;
-/// Upper bound of n times the chance of a win above the highest one in a sample of n rounds. A larger chance leaves all such wins out of
-/// one sample in exp(10), or 22,026.
+/// Upper bound of n times the chance of a win above the highest one in n rounds. A larger chance leaves all such wins
+/// out of one sample in exp(10), or 22,026.
 const UNSEEN: f64 = 10.0;
 /// Half the width of the 95 % interval in standard errors.
 const Z_95: f64 = 1.959_963_985;
 
-/// The result of a simulation.
+/// Result of a simulation.
 #[derive(Debug, Serialize)]
 pub struct Report {
     game: &'static str,
@@ -34,7 +32,7 @@ pub struct Report {
     seed: String,
     rounds: u64,
     threads: usize,
-    /// The return without the jackpot, and its parts. In bets.
+    /// Return without the jackpot, and its parts, in bets.
     rtp_without_jackpot: Estimate,
     #[serde(serialize_with = "by_name")]
     rtp_parts: Vec<(&'static str, Estimate)>,
@@ -44,14 +42,14 @@ pub struct Report {
     /// Frequencies of a paid spin's features; empty if the feature is bought.
     #[serde(serialize_with = "by_name")]
     features: Vec<(&'static str, Estimate)>,
-    /// Variance of a round's win in bets. `None` if few rounds have most of it.
+    /// Variance of a round's win in bets; `None` if few rounds have most of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     variance: Option<Estimate>,
-    /// Jackpots won a paid spin, where the game has one.
+    /// Jackpots per paid spin, if the game has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     jackpots: Option<Estimate>,
     jackpots_won: u64,
-    /// Highest win of a round, jackpot not included, and the highest one stated by the game.
+    /// Highest win of a round without the jackpot, and the highest that the game states.
     max_win_bets: f64,
     stated_max_win_bets: f64,
     seconds: f64,
@@ -59,25 +57,23 @@ pub struct Report {
     rounds_per_second_per_thread: f64,
 }
 
-/// Parts of the return as a JSON object, in their order.
 fn by_name<S: Serializer>(parts: &[(&'static str, Estimate)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(parts.iter().map(|(key, estimate)| (key, estimate)))
 }
 
-/// A mean beside its exact value.
+/// Simulated mean with its exact value.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Estimate {
-    /// As it was played.
+    /// Simulated value.
     pub simulated: f64,
-    /// As mathematics have it.
+    /// Exact value.
     pub exact: f64,
-    /// Of one round, as the rounds played show it.
     std_dev_sample: f64,
-    /// Of one round, from the mathematics; none where only the sample knows.
+    /// Exact standard deviation of a round, if known.
     std_dev_exact: Option<f64>,
     /// Distance from the exact value in standard errors.
     pub sigmas: f64,
-    /// Judged distance in standard errors; for a chance the root of its deviance, also valid for rare events.
+    /// Judged distance in standard errors; for a chance the root of its deviance, which also holds for rare events.
     pub judged: f64,
 }
 
@@ -86,13 +82,12 @@ impl Estimate {
         let std_dev_sample = sample_variance.max(0.0).sqrt();
         let error = std_dev_exact.unwrap_or(std_dev_sample) / rounds.sqrt();
         let distance = simulated - exact;
-        // No spread: it is the exact value, or it is infinitely far away.
+        // Without spread, the value is exact or infinitely far off.
         let sigmas = if distance == 0.0 { 0.0 } else { distance / error };
         Self { simulated, exact, std_dev_sample, std_dev_exact, sigmas, judged: sigmas }
     }
 
-    /// Of a part's wins, at a bet in coins. Where few rounds have most of its wins, the spread of the whole round's win is the
-    /// better bound.
+    /// Estimates a part's return. If few rounds have most of its wins, the spread of the whole win bounds it better.
     fn of_part(sum: &Sum, rounds: f64, bet: f64, exact: &Exact, std_dev_whole: f64) -> Self {
         let of = Self::of(sum, rounds, bet, exact, None);
         let equal_wins = float(sum.coins) * float(sum.coins) / float(sum.squares).max(1.0);
@@ -103,27 +98,24 @@ impl Estimate {
         Self { judged: (of.simulated - of.exact) / error, ..of }
     }
 
-    /// Of wins in coins, at a bet in coins.
     fn of(sum: &Sum, rounds: f64, bet: f64, exact: &Exact, std_dev_exact: Option<f64>) -> Self {
         let mean = float(sum.coins) / rounds / bet;
         let square = float(sum.squares) / rounds / bet / bet;
         Self::new(rounds, mean, square - mean * mean, number(exact), std_dev_exact)
     }
 
-    /// Of something that happens in so many rounds, or does not.
     fn of_chance(count: u64, rounds: f64, exact: &Exact) -> Self {
         let (share, chance) = (float(count) / rounds, number(exact));
         let of = Self::new(rounds, share, share * (1.0 - share), chance, Some((chance * (1.0 - chance)).sqrt()));
-        // A share at this distance or more has a chance of at most exp(-deviance / 2), for rare events too (Chernoff).
+        // The chance of this distance or more is at most exp(-deviance / 2), also for rare events (Chernoff).
         let term = |share: f64, chance: f64| if share > 0.0 { share * (share / chance).ln() } else { 0.0 };
         let deviance = 2.0 * rounds * (term(share, chance) + term(1.0 - share, 1.0 - chance));
         Self { judged: deviance.max(0.0).sqrt().copysign(share - chance), ..of }
     }
 
-    /// The variance of a round's win. The standard error is that of the sample's sum of squares.
+    /// Estimates the variance of a round's win, with the standard error of the sample's sum of squares.
     ///
-    /// A sample without the rarest wins underestimates both the variance and its standard error. From below, the distance is
-    /// therefore reduced by [`Self::unseen`].
+    /// A sample without the rarest wins underestimates both, so a distance from below is reduced by [`Self::unseen`].
     fn of_variance(tally: &Tally, rounds: f64, bet: f64, std_dev: f64) -> Option<Self> {
         let (mean, square) = (float(tally.win.coins) / rounds / bet, float(tally.win.squares) / rounds / bet / bet);
         let fourth = float(tally.win_fourths) / rounds / bet.powi(4);
@@ -137,14 +129,13 @@ impl Estimate {
         Some(Self { judged, ..of })
     }
 
-    /// Upper bound of the variance from wins above the highest one in the sample, if their chance falls at least with the fourth power
-    /// of the win: twice the square of the highest win, times their chance. With a slower fall there is no fourth moment and no standard
-    /// error of the variance. Few rounds then have most of it, and it is not judged.
+    /// Upper bound of the variance from wins above the sample's highest, if their chance falls at least with the fourth
+    /// power of the win: twice the square of the highest win, times their chance. With a slower fall, few rounds have
+    /// most of the variance, which is then not judged.
     fn unseen(highest_bets: f64, rounds: f64) -> f64 {
         2.0 * highest_bets * highest_bets * UNSEEN / rounds
     }
 
-    /// Interval of a number of standard errors around the mean.
     fn interval(&self, rounds: f64, errors: f64) -> [f64; 2] {
         let half = errors * self.std_dev_exact.unwrap_or(self.std_dev_sample) / rounds.sqrt();
         [self.simulated - half, self.simulated + half]
@@ -152,7 +143,7 @@ impl Estimate {
 }
 
 impl Report {
-    /// Of the rounds of a tally. `threads` and `took` are told as they are.
+    /// Compares a tally with the exact mathematics. `threads` and `took` are only reported.
     #[must_use]
     pub fn new(
         game: &dyn Game,
@@ -198,7 +189,7 @@ impl Report {
         }
     }
 
-    /// The figures that contradict the exact ones, where some do.
+    /// Returns the figures that contradict the exact ones, if any.
     #[must_use]
     pub fn contradiction(&self) -> Option<String> {
         let (figures, most) = (self.figures(), self.sigmas_max());
@@ -213,15 +204,15 @@ impl Report {
         (!all.is_empty()).then(|| all.join("; "))
     }
 
-    /// Distance from the exact figure, in standard errors, beyond which a figure contradicts it. A figure of a sound game is beyond
-    /// it in at most one run of a thousand, by the bound exp(-z² / 2) of each tail.
+    /// Returns the distance in standard errors beyond which a figure is a contradiction. A sound game exceeds it in at
+    /// most one run in 1,000, by the bound exp(-z² / 2) of each tail.
     #[must_use]
     pub fn sigmas_max(&self) -> f64 {
         let figures = u32::try_from(self.figures().len()).unwrap_or(u32::MAX);
         (2.0 * (2.0 * f64::from(figures) / FALSE_ALARMS).ln()).sqrt()
     }
 
-    /// Each figure beside the exact one: its name, as it was played, as mathematics have it, and the distance in standard errors.
+    /// Returns all figures by name.
     #[must_use]
     pub fn figures(&self) -> Vec<(String, Estimate)> {
         let parts = self.rtp_parts.iter().map(|(key, of)| ((*key).to_owned(), *of));
@@ -235,7 +226,7 @@ impl Report {
         whole.into_iter().chain(variance).chain(parts).chain(features).chain(jackpots).collect()
     }
 
-    /// For people, 80 columns wide.
+    /// Formats the report as text, 80 columns wide.
     #[must_use]
     pub fn text(&self) -> String {
         let rounds = float(self.rounds);
@@ -291,7 +282,7 @@ impl Report {
     }
 }
 
-/// Frequencies of features with their long-run chances; empty for a stake with a bought feature.
+/// Estimates feature frequencies; empty for a stake with a bought feature.
 fn features(game: &dyn Game, stake: &Stake, par: &Par, tally: &Tally) -> Vec<(&'static str, Estimate)> {
     if stake.buy_feature {
         return vec![];
@@ -317,7 +308,7 @@ fn row(name: &str, estimate: &Estimate, rounds: f64, places: usize) -> String {
     .to_owned()
 }
 
-#[allow(clippy::cast_precision_loss)] // An estimate needs no more than 53 bits.
+#[allow(clippy::cast_precision_loss)] // An estimate needs at most 53 bits.
 fn float(count: impl Into<u128>) -> f64 {
     count.into() as f64
 }
@@ -346,7 +337,7 @@ mod tests {
         assert_eq!((estimate.simulated, estimate.std_dev_sample, estimate.sigmas), (2.0, 2.0, 0.0));
     }
 
-    /// Every part of every game is in the report, and the report is as wide as a terminal at most.
+    /// All parts of all games are in the report, which fits a terminal.
     #[test]
     fn parts_are_reported_by_name_and_add_up_to_the_whole() {
         for game in motherlode_slots::games().iter().copied() {
@@ -367,7 +358,6 @@ mod tests {
         }
     }
 
-    /// A game played by the model and compared with changed figures.
     fn judged(name: &str, rounds: u64, seed: u8, change: impl Fn(&mut Par)) -> Option<String> {
         let game = motherlode_slots::latest(name).unwrap();
         let limits = &game.info().limits;
@@ -406,7 +396,8 @@ mod tests {
         assert!(jackpots.as_ref().is_some_and(|of| of.contains("jackpots is -")), "{jackpots:?}");
     }
 
-    /// 3,000 wins of 10 bets in 300,000 rounds: the variance is 0.99. From below, unseen wins may add 20 x 100 / 300,000.
+    /// 3,000 wins of 10 bets in 300,000 rounds: the variance is 0.99. From below, unseen wins may add 20 x 100 /
+    /// 300,000.
     #[test]
     fn mf_d7_the_variance_is_judged_from_both_sides() {
         let sum = Sum { coins: 30_000, squares: 300_000 };
@@ -424,7 +415,7 @@ mod tests {
         assert!(Estimate::of_variance(&few, 1_000.0, 1.0, 1.0).is_none(), "ten wins tell no variance");
     }
 
-    /// The deviance of 0 in 1,000 at a chance of 1 %: 2 x 1,000 x -ln 0.99. Of 30: by the same formula, computed apart.
+    /// The deviance of 0 in 1,000 at a chance of 1 %: 2 x 1,000 x -ln 0.99. The value for 30 was computed separately.
     #[test]
     fn a_chance_is_judged_by_its_deviance() {
         let chance = Exact::new(1.into(), 100.into());

@@ -1,4 +1,4 @@
-//! The jobs that are kept: what each is, how far it is, how it ended.
+//! Jobs: running ones, and the latest that ended.
 
 use crate::{
     going::Going,
@@ -15,10 +15,8 @@ use std::{
     thread,
 };
 
-/// Jobs that are kept: those that run, and the latest of those that are over.
 const KEPT_MAX: usize = 16;
 
-/// A job.
 pub(crate) struct Job {
     id: u64,
     request_id: String,
@@ -29,35 +27,33 @@ pub(crate) struct Job {
     ended: Mutex<Option<(i64, Ended)>>,
 }
 
-/// The jobs of a process; clones share them.
+/// Jobs of a process; clones share them.
 #[derive(Clone)]
 pub struct Jobs(Arc<Kept>);
 
 struct Kept {
     clock: Clock,
-    /// The latest last, and how many there have been.
+    /// Jobs with the latest last, and their total number.
     jobs: Mutex<(VecDeque<Arc<Job>>, u64)>,
 }
 
 impl Jobs {
-    /// None yet; times are the clock's.
+    /// Creates an empty list of jobs.
     #[must_use]
     pub fn new(clock: Clock) -> Self {
         Self(Arc::new(Kept { clock, jobs: Mutex::default() }))
     }
 
-    /// Ends what runs when the service stops.
+    /// Cancels all jobs when the service stops.
     pub async fn run(self, stop: Stop) {
         stop.requested().await;
         self.0.jobs.lock().0.iter().for_each(|job| job.going.stop.store(true, Ordering::Relaxed));
     }
 
-    /// The jobs that are kept, the latest first.
     pub(crate) fn all(&self) -> Vec<Arc<Job>> {
         self.0.jobs.lock().0.iter().rev().cloned().collect()
     }
 
-    /// The job that a request started, if it's kept.
     pub(crate) fn started_by(&self, request_id: &str) -> Option<Arc<Job>> {
         self.all().into_iter().find(|job| job.request_id == request_id)
     }
@@ -65,12 +61,12 @@ impl Jobs {
     /// Starts a job.
     ///
     /// # Errors
-    /// JOB_UNDER_WAY: one of its kind runs; or the system gives no thread.
+    /// JOB_UNDER_WAY if one of its kind runs; NO_THREAD.
     pub(crate) fn start(&self, request_id: &str, actor: String, work: Work) -> Result<Arc<Job>, Refusal> {
         let mut jobs = self.0.jobs.lock();
         let (kept, count) = &mut *jobs;
         if let Some(running) = kept.iter().find(|job| job.ended.lock().is_none() && job.work.is_like(&work)) {
-            let message = "one of its kind runs: wait for it, or cancel it";
+            let message = "a job of this kind is running: wait for it, or cancel it";
             return Err(Refusal::new(Reason::JobUnderWay, message).with("job_id", running.id));
         }
         let job = Arc::new(Job {
@@ -97,7 +93,6 @@ impl Jobs {
         Ok(job)
     }
 
-    /// Has a job end as soon as it can.
     pub(crate) fn cancel(&self, id: u64) -> Option<Arc<Job>> {
         let job = self.all().into_iter().find(|job| job.id == id)?;
         job.going.stop.store(true, Ordering::Relaxed);
@@ -106,16 +101,15 @@ impl Jobs {
 }
 
 impl Job {
-    /// Whether another request asks for the same.
     pub(crate) fn is_of(&self, work: &Work) -> bool {
         self.work == *work
     }
 
     fn run(&self, clock: &Clock) {
-        // Threads that it starts have this one's priority.
+        // Threads that it starts inherit the priority.
         lowest_priority();
         let ended = catch_unwind(AssertUnwindSafe(|| self.work.run(&self.going)));
-        let ended = ended.unwrap_or_else(|_| Ended::failed("the job's thread failed: the log of the process says why"));
+        let ended = ended.unwrap_or_else(|_| Ended::failed("the job's thread failed: see the process's log"));
         *self.ended.lock() = Some((clock(), ended));
     }
 
@@ -147,7 +141,6 @@ mod tests {
         Jobs::new(Arc::new(|| 1_700_000_000_000))
     }
 
-    /// Rounds of a game at its usual stake, from the same seed each time.
     fn rounds(rounds: u64) -> Work {
         let asked = wire::Simulation { game: "neptune".into(), rounds, seed: "07".repeat(32), ..Default::default() };
         Work::simulated(&asked).unwrap()
@@ -183,7 +176,6 @@ mod tests {
             thread::yield_now();
         }
         let threads = fs::read_dir("/proc/self/task").unwrap().filter_map(|task| {
-            // One that ends meanwhile is none.
             let stat = fs::read_to_string(task.unwrap().path().join("stat")).ok()?;
             let (name, rest) = stat.split_once(" (")?.1.rsplit_once(") ")?;
             // The 19th field of proc_pid_stat(5); the first of `rest` is the third.

@@ -1,10 +1,8 @@
-//! Rounds in chunks, so that the result depends on seed and rounds only.
+//! Simulated rounds, whose result depends on seed and rounds only.
 //!
-//! Rounds are played in chunks of [`CHUNK_ROUNDS`], each on a seed of its own that is derived from the master seed and
-//! the chunk's number. So the result does not depend on how many threads share the work, and a run can be repeated anywhere. Each
-//! chunk is a player of its own, who carries on what it collects. In games where players carry something it has played
-//! [`WARM_UP_ROUNDS`] uncounted rounds before, at the same stake and on another derived seed: the exact return is that of the long
-//! run, not of a new player.
+//! Rounds are played in chunks of [`CHUNK_ROUNDS`], each with its own player and a seed derived from the master seed
+//! and the chunk's number. If players carry figures between rounds, a chunk's player first plays [`WARM_UP_ROUNDS`]
+//! uncounted rounds, because the exact return is that of the long run.
 
 use motherlode_slots::{Carried, Game, Seed, Stake, Tally, simulate, simulate::SimulateError, warm_up};
 use sha2::{Digest, Sha256};
@@ -13,30 +11,27 @@ use std::{
     thread,
 };
 
-/// Rounds played on one derived seed; part of what a seed means, so never changed.
+/// Rounds per derived seed; part of a seed's meaning, so never changed.
 pub const CHUNK_ROUNDS: u64 = 100_000;
-/// Rounds that a chunk's player has played before the first that counts; part of what a seed means, so never changed.
-/// Features that are collected for are unlocked after some hundreds of rounds.
+/// Uncounted rounds of a chunk's player; part of a seed's meaning, so never changed. Collected features are unlocked
+/// after some hundreds of rounds.
 pub const WARM_UP_ROUNDS: u64 = 10_000;
-/// The purposes of a chunk's seeds, as hashed into them.
+/// Purposes of a chunk's seeds, hashed into them.
 const PLAY: &[u8] = b"motherlode simulate 1";
 const WARM_UP: &[u8] = b"motherlode simulate warm-up 1";
 
 /// Why rounds could not be played.
 #[derive(Debug, thiserror::Error)]
 pub enum SimulationError {
-    /// The game refuses the stake, or a choice.
+    /// The game refuses the stake or a choice.
     #[error(transparent)]
     Refused(#[from] SimulateError),
-    /// A thread ended before its time.
+    /// A thread ended unexpectedly.
     #[error("a thread of the simulation failed")]
     Thread,
 }
 
-/// Plays the rounds, or as many chunks of them as are begun before the stop; `played` is told of every chunk.
-///
-/// # Errors
-/// See [`SimulationError`].
+/// Plays the rounds, or the chunks that start before the stop; `played` counts the rounds of finished chunks.
 pub fn play(
     game: &'static dyn Game,
     stake: &Stake,
@@ -72,7 +67,7 @@ pub fn play(
     Ok(sum)
 }
 
-/// The collection that a chunk's player carries into its first round; empty in a game without one.
+/// Returns the collection that a chunk's player has before its first counted round.
 fn carried_into(game: &'static dyn Game, stake: &Stake, master: &Seed, chunk: u64) -> Result<Carried, SimulateError> {
     match game.carries().keys {
         [] => Ok(Carried::default()),
@@ -80,7 +75,7 @@ fn carried_into(game: &'static dyn Game, stake: &Stake, master: &Seed, chunk: u6
     }
 }
 
-/// A seed of a chunk: SHA-256 over what it is for, the master seed and the chunk's number, big endian.
+/// Returns a chunk's seed: SHA-256 over purpose, master seed and number (big endian).
 fn chunk_seed(label: &[u8], master: &Seed, chunk: u64) -> Seed {
     let mut hash = Sha256::new();
     hash.update(label);
@@ -95,7 +90,6 @@ mod tests {
     use motherlode_slots::latest;
     use std::collections::{BTreeMap, BTreeSet};
 
-    /// All lines, the fewest coins on each, at 0.10 or the game's smallest coin value.
     fn usual(game: &dyn Game) -> Stake {
         let limits = &game.info().limits;
         let coins = &limits.coin_values_micros;
@@ -120,7 +114,7 @@ mod tests {
         assert_eq!(one, played(rounds, 3, false));
     }
 
-    /// The exact return is that of the long run: all features unlocked (WF-21), the gift long given (DM-14).
+    /// The exact return is that of the long run: all features unlocked (WF-21), the gift already given (DM-14).
     #[test]
     fn wf_21_dm_14_a_chunks_player_is_no_new_player() {
         let start = |name: &str, chunk: u64| {

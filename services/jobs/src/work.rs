@@ -1,4 +1,4 @@
-//! The two kinds of work: what is asked for, checked, and done.
+//! The work of jobs: audits and simulations.
 
 use crate::{compared::Report, going::Going, simulation};
 use motherlode_audit::{Options, Unusable, Whole, audit_all};
@@ -20,12 +20,10 @@ use std::{
     time::Instant,
 };
 
-/// Rounds of a simulation.
 const ROUNDS_MAX: u64 = 100_000_000;
-/// The coin value that is taken where none is named and the game offers it, in millionths; else the game's smallest.
+/// Default coin value in millionths, if the game offers it; else its smallest.
 const COIN_MICROS: u64 = 100_000;
 
-/// How a job ended.
 pub(crate) struct Ended {
     pub(crate) state: State,
     pub(crate) findings: Vec<String>,
@@ -43,11 +41,10 @@ impl Ended {
     }
 }
 
-/// The work of a job.
 pub(crate) enum Work {
-    /// Audits these parts of the log, which had so many records in all.
+    /// `records` is their number in all parts.
     Audit { parts: Vec<Options>, records: u64 },
-    /// Plays rounds. `asked` is what the request named.
+    /// `asked` is the request, with its omissions.
     Simulation { asked: wire::Simulation, game: &'static dyn Game, stake: Stake, seed: Seed },
 }
 
@@ -62,7 +59,6 @@ impl PartialEq for Work {
 }
 
 impl Work {
-    /// Checks what a simulation is to be.
     pub(crate) fn simulated(asked: &wire::Simulation) -> Result<Self, Refusal> {
         let name = fields::id("simulation.game", &asked.game)?;
         let found = match asked.rules_version.as_str() {
@@ -87,7 +83,6 @@ impl Work {
         Ok(Self::Simulation { asked: asked.clone(), game, stake, seed })
     }
 
-    /// Whether both are of one kind.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         matches!(self, Self::Audit { .. }) == matches!(other, Self::Audit { .. })
     }
@@ -100,7 +95,6 @@ impl Work {
         }
     }
 
-    /// How much there is to do.
     pub(crate) fn total(&self) -> u64 {
         match self {
             Self::Audit { records, .. } => *records,
@@ -108,7 +102,7 @@ impl Work {
         }
     }
 
-    /// The simulation, with all that the request left open.
+    /// Returns the simulation with the values used for omitted fields.
     pub(crate) fn simulation(&self) -> Option<wire::Simulation> {
         let Self::Simulation { asked, game, stake, seed } = self else { return None };
         let told = round::Stake {
@@ -126,7 +120,6 @@ impl Work {
         })
     }
 
-    /// Does it all, or as much as it may.
     pub(crate) fn run(&self, going: &Going) -> Ended {
         match self {
             Self::Audit { parts, .. } => audited(parts, going),
@@ -137,7 +130,7 @@ impl Work {
 
 fn audited(parts: &[Options], going: &Going) -> Ended {
     let of = |part: &Options| Options {
-        // One thread that resolves: the others answer bets.
+        // One worker thread leaves the others to bets.
         threads: 1,
         read: Some(Arc::clone(&going.done)),
         stop: Some(Arc::clone(&going.stop)),
@@ -155,7 +148,6 @@ fn audited(parts: &[Options], going: &Going) -> Ended {
     }
 }
 
-/// The findings of an audit of a log that holds.
 fn sound(whole: &Whole) -> Vec<String> {
     let of_part = |part: &motherlode_audit::Report| {
         format!(
@@ -213,7 +205,6 @@ fn played(game: &'static dyn Game, stake: &Stake, seed: Seed, rounds: u64, going
     }
 }
 
-/// A stake of the wire.
 fn of_wire(stake: &round::Stake) -> Result<Stake, Refusal> {
     Ok(Stake {
         coin_value_micros: fields::coin_value("simulation.stake.coin_value", &stake.coin_value)?.0,
@@ -223,7 +214,6 @@ fn of_wire(stake: &round::Stake) -> Result<Stake, Refusal> {
     })
 }
 
-/// All lines, the fewest coins on each.
 fn usual(game: &dyn Game) -> Stake {
     let limits = &game.info().limits;
     let coins = &limits.coin_values_micros;

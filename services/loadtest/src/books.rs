@@ -1,15 +1,12 @@
-//! The books: the service's balances against its answers.
-//!
-//! Nothing here trusts the service's sums: deposits, bets, wins and jackpots are added up from the answers.
+//! Comparison of the service's balances with the sums of its answers.
 
 use crate::player::Expected;
 use motherlode_books::{Currency, Minor, Nano};
 use serde::Serialize;
 
-/// Differences that are named; all are counted.
 const NAMED_MAX: usize = 10;
 
-/// A player's account as the service reports it after the run.
+/// Account of a player after the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actual {
     /// Player name.
@@ -20,70 +17,69 @@ pub struct Actual {
     pub open_rounds: Vec<String>,
 }
 
-/// The books of a run. Sums are over all its players, warm-up included, in minor units of EUR.
+/// Books of a run: sums over all its players, warm-up included, in minor units of EUR.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Books {
     /// Players checked.
     pub players: usize,
-    /// The sums.
+    /// Sums of answers and balances.
     pub balances: Balances,
-    /// Accounts whose balance is not the sum of the answers.
+    /// Accounts whose balance differs from the answers.
     pub wrong_balances: usize,
     /// Rounds left open.
     pub open_rounds: usize,
-    /// Jackpots that were not paid in time.
+    /// Jackpots not paid in time.
     pub unpaid_jackpots: usize,
-    /// The pool.
+    /// Books of the pool.
     pub pool: PoolBooks,
-    /// The first few faults, for people.
+    /// First few faults.
     pub faults: Vec<String>,
     /// Whether everything agrees.
     pub ok: bool,
 }
 
-/// The sums of the answers, and of the accounts' balances.
+/// Sums of the answers and of the balances.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Balances {
-    /// Deposited.
+    /// Deposits.
     pub deposits_minor: i64,
-    /// Bet.
+    /// Bets.
     pub bets_minor: i64,
-    /// Won, without jackpots.
+    /// Wins without jackpots.
     pub wins_minor: i64,
     /// Jackpots paid.
     pub jackpots_minor: i64,
-    /// The sum of all balances by the answers.
+    /// Sum of balances by the answers.
     pub told_minor: i64,
-    /// The sum of all balances by the accounts.
+    /// Sum of balances by the accounts.
     pub found_minor: i64,
 }
 
-/// How the pool's contributions are compared with the bets.
+/// Comparison of the pool's contributions with the bets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolCheck {
-    /// Only this run plays: they must be equal.
+    /// Equal, because only this run plays.
     Exact,
-    /// Others play too: the pool must have got at least as much.
+    /// At least as much, because others play too.
     AtLeast,
-    /// The pool was not active all the time: no comparison is possible.
+    /// None, because the pool was not active all the time.
     None,
 }
 
-/// The pool's books.
+/// Books of the pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PoolBooks {
-    /// How it was checked.
+    /// Kind of comparison.
     pub check: PoolCheck,
-    /// The share of the bets that the pool's terms say, exact, in EUR.
+    /// Contribution of the bets by the pool's terms, exact, in EUR.
     pub told_eur: String,
-    /// The pool's contributions during the run, exact, in EUR.
+    /// Contributions during the run, exact, in EUR.
     pub found_eur: String,
-    /// Whether the pool had pooled the run's last bet when it was read.
+    /// Whether the pool had pooled the run's last bet.
     pub caught_up: bool,
 }
 
-/// The pool's contributions, and the terms by which they were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pooled {
     pub(crate) check: PoolCheck,
@@ -92,14 +88,14 @@ pub(crate) struct Pooled {
     pub(crate) caught_up: bool,
 }
 
-/// Computes the contribution of bets in EUR, exactly (BW-11).
+/// Computes the exact contribution in EUR (BW-11).
 pub(crate) fn contribution(bets_minor: i64, ppm: u32) -> Nano {
-    // A minor unit has ten million nanos: a millionth of it is ten, so nothing is rounded.
+    // A minor unit is 10^7 nanos, so a millionth is 10 nanos without rounding.
     let nanos_a_millionth = Currency::EUR.nanos_per_minor() / 1_000_000;
     Nano(i128::from(bets_minor) * i128::from(ppm) * nanos_a_millionth)
 }
 
-/// Compares accounts with answers. `pooled_bets` are the bets that the pool's contributions belong to.
+/// Compares accounts with answers. `pooled_bets` are the bets of the pool's contributions.
 pub(crate) fn check(accounts: &[(&Expected, Actual)], pooled_bets: i64, pooled: Pooled) -> Books {
     let mut balances = Balances::default();
     let (mut wrong_balances, mut open_rounds, mut unpaid_jackpots) = (0, 0, 0);
@@ -136,12 +132,12 @@ fn pool_fault(expected: Nano, pooled: Pooled) -> Option<String> {
     let found = pooled.contributions;
     match pooled.check {
         PoolCheck::None => None,
-        _ if !pooled.caught_up => Some("the pool did not take up the last bet in time".to_owned()),
+        _ if !pooled.caught_up => Some("the pool did not add the last bet in time".to_owned()),
         PoolCheck::Exact | PoolCheck::AtLeast if found < expected => {
             Some(format!("the pool got {found} EUR, the bets' share is {expected}"))
         }
         PoolCheck::Exact if found > expected => Some(format!(
-            "the pool got {found} EUR, the bets' share is {expected}: others play here too (then say --shared), or the \
+            "the pool got {found} EUR, the bets' share is {expected}: others play here too (then use --shared), or the \
              books are wrong"
         )),
         PoolCheck::Exact | PoolCheck::AtLeast => None,

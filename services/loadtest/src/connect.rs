@@ -1,4 +1,4 @@
-//! Connections to the service, and why a load test could not be run.
+//! Connections to the service, and errors of a load test.
 
 use crate::{options::Options, retry::ANSWER_MAX};
 use motherlode_runtime::{
@@ -10,41 +10,41 @@ use tonic::Status;
 /// Why a load test could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An option is out of its range, or the target is no URL.
+    /// An option is out of its range, or the target is not a URL.
     #[error("{0}")]
     Unusable(String),
-    /// Nobody answers.
+    /// The service does not answer.
     #[error("no service answers at {target}: {reason}")]
     Connect {
-        /// The target.
+        /// Address of the service.
         target: String,
-        /// The operating system's error.
+        /// Error of the operating system.
         reason: String,
     },
-    /// The players could not be opened and funded, or their first round not be played.
+    /// A step of the set-up failed, such as funding the players.
     #[error("{what}: {}: {}{}", crate::retry::reason(.status), .status.message(), step(.status))]
     Setup {
-        /// The setup step that failed, for people.
+        /// Failed step.
         what: &'static str,
-        /// The refusal.
+        /// Refusal of the service.
         status: Box<Status>,
     },
-    /// The operating system gives no random bytes.
-    #[error("no names for the players: {0}")]
+    /// The operating system's random generator failed.
+    #[error("cannot create names for the players: {0}")]
     Entropy(getrandom::Error),
-    /// The use of the service's process cannot be read.
+    /// The resources of the service's process cannot be read.
     #[error(
-        "the use of process {pid} cannot be read: {source}\n--pid must be the id of the service's process, on this machine"
+        "the resources of process {pid} cannot be read: {source}\n--pid must be the id of the service's process, on this machine"
     )]
     Usage {
-        /// The process's id.
+        /// Process id.
         pid: u32,
-        /// The operating system's error.
+        /// Error of the operating system.
         source: std::io::Error,
     },
 }
 
-/// The next step after a refusal, on a line of its own; empty if it has no reason of the table.
+/// Returns the next step after a refusal; empty if its reason has none.
 fn step(status: &Status) -> String {
     let reason = Reason::from_name(&crate::retry::reason(status));
     reason.map_or_else(String::new, |reason| format!("\n{}", reason.doc()))
@@ -71,10 +71,6 @@ impl From<ConnectError> for Error {
     }
 }
 
-/// Opens so many connections.
-///
-/// # Errors
-/// The target or the credentials are unusable, or nobody answers.
 pub(crate) async fn connect(options: &Options) -> Result<Vec<Connection>, Error> {
     let mut connections = Vec::with_capacity(options.connections);
     for _ in 0..options.connections {

@@ -1,6 +1,5 @@
-//! Driving: workers that play rounds with the players that are theirs, until the rounds or the time are used up.
-//!
-//! A player belongs to one worker, so that no two tasks play for one player, and no lock is needed.
+//! Workers that play rounds until the rounds or the time are used up. Each player belongs to one worker, so no lock is
+//! needed.
 
 use crate::{
     lane::Lane,
@@ -21,38 +20,36 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-/// Rounds to play, shared by all workers.
 struct Rounds {
     next: AtomicU64,
     count: u64,
     pace: Pace,
-    /// Closed loop: `None`. Constant rate: a permit for each round that is due.
+    /// Permits of due rounds at a constant rate; `None` in a closed loop.
     permits: Option<Arc<Semaphore>>,
     deadline: Instant,
 }
 
 impl Rounds {
-    /// The next round to begin, and when it was due after the start; `None` at the end.
+    /// Returns the next round's due time after the start; `None` at the end.
     async fn next(&self) -> Option<Option<Duration>> {
         if let Some(permits) = &self.permits {
             timeout_at(self.deadline, permits.acquire()).await.ok()?.ok()?.forget();
         }
         let round = self.next.fetch_add(1, Ordering::Relaxed);
         if round.saturating_add(1) >= self.count {
-            // Nobody is to wait for a round that will never be due.
+            // No worker must wait for a round that is never due.
             self.permits.iter().for_each(|permits| permits.close());
         }
         (round < self.count && Instant::now() < self.deadline).then(|| self.pace.due(round))
     }
 
-    /// Begins no more rounds.
     fn end(&self) {
         self.next.store(self.count, Ordering::Relaxed);
         self.permits.iter().for_each(|permits| permits.close());
     }
 }
 
-/// Plays until all rounds are played, the time is up or it is interrupted; returns the players, and how long it took.
+/// Plays until the rounds or the time end, or an interrupt; returns the players and the duration.
 pub(crate) async fn drive(
     options: &Options,
     table: &Arc<Table>,
@@ -99,7 +96,6 @@ async fn work(rounds: Arc<Rounds>, table: Arc<Table>, lane: Lane, mut players: V
     players
 }
 
-/// Deals players out to so many workers, as evenly as can be.
 pub(crate) fn shares<T>(all: Vec<T>, workers: usize) -> Vec<Vec<T>> {
     let mut shares: Vec<_> = (0..workers).map(|_| Vec::with_capacity(all.len() / workers + 1)).collect();
     for (place, one) in all.into_iter().enumerate() {

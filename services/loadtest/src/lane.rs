@@ -1,8 +1,7 @@
-//! A lane: how one worker's calls reach the service, one unary call each or over a shared PlayStream.
+//! A worker's path to the service: unary calls, or a shared PlayStream.
 //!
-//! A stream is owned by one task, which sends the calls of all its lanes, hands each answer to who asked, and looks after
-//! all their patience with one timer. When the stream breaks, whoever waits gets UNAVAILABLE and asks again, and the next
-//! call opens a new stream.
+//! One task owns a stream and sends the calls of its lanes. If the stream breaks, pending calls get UNAVAILABLE and are
+//! retried, and the next call opens a new stream.
 
 use crate::retry::ANSWER_MAX;
 use motherlode_proto::spin::v1::{
@@ -19,32 +18,28 @@ use tokio::{
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::{Code, Status, Streaming};
 
-/// One call of a round.
 pub(crate) enum Call {
     Spin(SpinRequest),
     Choose(ChooseRequest),
 }
 
-/// How a worker's calls reach the service. Cheap to clone.
+/// A worker's path to the service; cheap to clone.
 #[derive(Clone)]
 pub(crate) enum Lane {
     Unary(SpinServiceClient<Connection>),
     Stream(mpsc::UnboundedSender<Asked>),
 }
 
-/// A call, and who waits for its answer.
 pub(crate) struct Asked {
     call: Call,
     reply: Reply,
 }
 
-/// The receiver of an answer. Boxed, since it's moved often.
+/// Boxed, because it is moved often.
 type Reply = oneshot::Sender<Result<Box<Played>, Status>>;
 
-/// How often a stream looks for calls that have waited too long.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Calls taken from their lanes at once.
 const TOGETHER_MAX: usize = 64;
 
 impl Lane {
@@ -52,21 +47,19 @@ impl Lane {
         Self::Unary(SpinServiceClient::new(connection))
     }
 
-    /// A lane over a stream of its own; clones share it. At most as many calls wait as workers hold it.
+    /// Creates a stream's lane; clones share it.
     pub(crate) fn stream(connection: Connection) -> Self {
         let (asked, inbox) = mpsc::unbounded_channel();
         tokio::spawn(pump(SpinServiceClient::new(connection), inbox));
         Self::Stream(asked)
     }
 
-    /// Sends a call and waits for its answer.
     pub(crate) async fn ask(self, call: Call) -> Result<Box<Played>, Status> {
         match self {
-            // In a box: a unary call's future is large, and is moved about with what waits for it.
             Self::Unary(client) => Box::pin(ask_alone(client, call)).await,
             Self::Stream(asked) => {
                 let (reply, answer) = oneshot::channel();
-                // A pump that is gone drops the reply, which is the answer then.
+                // If the pump is gone, the dropped reply is an error.
                 let _ = asked.send(Asked { call, reply });
                 answer.await.unwrap_or_else(|_| Err(Status::unavailable("the stream broke")))
             }
@@ -82,19 +75,17 @@ async fn ask_alone(mut client: SpinServiceClient<Connection>, call: Call) -> Res
     played.map(Box::new).ok_or_else(|| Status::internal("an answer without content"))
 }
 
-/// Runs a connection's streams, one after the other, until no lane is left.
 async fn pump(mut client: SpinServiceClient<Connection>, mut inbox: mpsc::UnboundedReceiver<Asked>) {
     while let Some(first) = inbox.recv().await {
         let (requests, outgoing) = mpsc::unbounded_channel();
         match client.play_stream(UnboundedReceiverStream::new(outgoing)).await {
             Ok(opened) => relay(first, &mut inbox, &requests, opened.into_inner()).await,
-            // Whoever asked may have gone.
             Err(status) => drop(first.reply.send(Err(status))),
         }
     }
 }
 
-/// Relays calls and answers until the stream breaks or no lane is left. Calls without an answer are dropped then.
+/// Relays calls and answers until the stream breaks or no lane is left; pending calls are then dropped.
 async fn relay(
     first: Asked,
     inbox: &mut mpsc::UnboundedReceiver<Asked>,
@@ -119,12 +110,11 @@ async fn relay(
             }
         }
         tokio::select! {
-            // Answers first: there are never more than calls, so that nothing is kept from its turn.
+            // Answers first; they never outnumber calls, so nothing starves.
             biased;
             answer = answers.message() => match answer {
                 Ok(Some(PlayStreamResponse { tag, answer })) => {
                     if let Some((_, reply)) = waiting.remove(&tag) {
-                        // A caller that lost its patience has gone.
                         let _ = reply.send(unpack(answer));
                     }
                 }
@@ -134,7 +124,6 @@ async fn relay(
                 return;
             },
             now = look.tick() => {
-                // The oldest come first.
                 while let Some(oldest) = waiting.first_entry()
                     && oldest.get().0 + ANSWER_MAX <= now
                 {

@@ -1,15 +1,10 @@
-//! The load test: many players at a running service at once, timed, and held to its books afterwards.
+//! Load test: plays with many players on a running service, measures latencies, and checks the books.
 //!
-//! [`run`] opens and funds players of its own, plays rounds, and reports rates and latencies. Two ways of driving:
-//! a *closed loop* keeps a number of rounds in flight and shows what the service can do; a *constant rate* starts rounds
-//! by a schedule and times each from the moment it was due, so that a service that stalls cannot hide it by slowing its
-//! caller down (coordinated omission).
+//! A *closed loop* keeps a number of rounds in flight and measures the service's limit. A *constant rate* starts rounds
+//! on schedule and times each from its due time, so a stalled service cannot slow the load down (coordinated omission).
 //!
-//! Then it checks the books against what it was told: every balance, the pool's contributions, no round left open. A
-//! service that is fast and wrong fails.
-//!
-//! Costs: some 10 microseconds of client a call; run it on another machine where that matters. Every loop is bounded,
-//! by rounds and by time.
+//! Afterwards [`run`] compares balances and the pool's contributions with the answers, and finds open rounds; a fast
+//! service with wrong books fails. The client costs about 10 microseconds per call.
 
 mod books;
 mod connect;

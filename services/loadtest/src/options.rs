@@ -1,44 +1,43 @@
-//! The options of a load test, checked before anything is connected.
+//! Options of a load test.
 
 use motherlode_books::{CoinValue, Currency, Minor, cash};
 use motherlode_runtime::connect::Credentials;
 use motherlode_slots::standard;
 use std::time::Duration;
 
-/// Most rounds of one run: with the dearest bet their deposits still fit a balance.
+/// Limit of rounds per run; their deposits fit a balance at the highest bet.
 pub const ROUNDS_MAX: u64 = 10_000_000_000;
-/// Most calls in flight, connections, and players.
 const CONCURRENCY_MAX: usize = 65_536;
 const CONNECTIONS_MAX: usize = 1024;
 const PLAYERS_MAX: usize = 10_000_000;
 
-/// The options of a load test.
+/// Options of a load test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// The service, such as `http://127.0.0.1:50051`.
+    /// Address of the service, such as `http://127.0.0.1:50051`.
     pub target: String,
-    /// Token and certificates for it.
+    /// Token and certificates.
     pub credentials: Credentials,
-    /// The operator whose players play.
+    /// Operator of the players.
     pub operator: String,
-    /// The operator keeps its players' money: nothing is deposited, and nothing may be left in their accounts.
+    /// The operator has a seamless wallet: nothing is deposited, and accounts must stay empty.
     pub seamless: bool,
     /// Rounds to play.
     pub rounds: u64,
-    /// Rounds in flight at most.
+    /// Limit of rounds in flight.
     pub concurrency: usize,
-    /// Connections that they share.
+    /// Number of connections.
     pub connections: usize,
-    /// Players; each plays one round at a time, so at least as many as rounds in flight.
+    /// Number of players; each plays one round at a time, so at least `concurrency`.
     pub players: usize,
-    /// The players are there already: these characters and eight digits, from 00000000 on. They've played the game before and have the
-    /// money. `None` for new ones.
+    /// Prefix of existing players with money, who have played the game before, followed by eight digits from 00000000;
+    /// `None` for new players.
     pub existing: Option<String>,
-    /// Rounds begun a second; `None` for a closed loop.
+    /// Rounds started per second; `None` for a closed loop.
     pub rate: Option<f64>,
-    /// Plays over PlayStream, one stream a connection, instead of unary calls.
+    /// Plays over PlayStream, one stream per connection, instead of unary calls.
     pub stream: bool,
-    /// The game.
+    /// Name of the game.
     pub game: String,
     /// Pay lines.
     pub lines: u32,
@@ -46,28 +45,28 @@ pub struct Options {
     pub coins_per_line: u32,
     /// Buys the game's feature with every bet.
     pub buy_feature: bool,
-    /// Coins that such a bet costs in all.
+    /// Total coins of such a bet.
     pub bet_coins: u32,
     /// Value of a coin in EUR.
     pub coin_value: CoinValue,
-    /// How many page through the players' histories meanwhile, on a connection of their own.
+    /// Concurrent readers of the players' histories, on their own connection.
     pub readers: usize,
-    /// The service's process, where it's on this machine: what a round costs it is reported then.
+    /// Service's process on this machine, whose costs are reported.
     pub pid: Option<u32>,
-    /// No round is begun after this time.
+    /// Time after which no round starts.
     pub time_max: Duration,
-    /// Others use the service meanwhile: the pool must have got at least these bets' contributions, not exactly them.
+    /// Others use the service too, so the pool must have at least these bets' contributions.
     pub shared: bool,
-    /// The limits of a successful run.
+    /// Limits of a successful run.
     pub thresholds: Thresholds,
 }
 
-/// The limits of a successful run.
+/// Limits of a successful run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
-    /// 99th percentile of all calls' latency, milliseconds; `None` for any.
+    /// Limit of the p99 latency of all calls in milliseconds, if any.
     pub p99_ms_max: Option<f64>,
-    /// Failed calls of all calls, 0 to 1.
+    /// Limit of failed calls, as a share from 0 to 1.
     pub error_rate_max: f64,
 }
 
@@ -107,7 +106,7 @@ impl Options {
     /// Checks the options as far as possible without a service.
     ///
     /// # Errors
-    /// Names the option at fault and its range.
+    /// Names the invalid option and its range.
     pub fn check(&self) -> Result<(), String> {
         let ranged = [
             ("rounds", self.rounds, 1, ROUNDS_MAX),
@@ -144,11 +143,11 @@ impl Options {
         self.deposit().map(|_| ())
     }
 
-    /// Computes the deposit of a player who loses every round of the run, the first warm-up included.
+    /// Computes a deposit that covers the loss of all rounds, including the warm-up.
     pub(crate) fn deposit(&self) -> Result<i64, String> {
         let bet = cash(self.bet_coins.into(), self.coin_value, Currency::EUR).ok().filter(|bet| *bet > Minor(0));
         let deposit = bet.and_then(|bet| bet.0.checked_mul(i64::try_from(self.rounds).ok()?.checked_add(1)?));
-        deposit.ok_or_else(|| "the stake times the rounds is no sum that a player could deposit".to_owned())
+        deposit.ok_or_else(|| "the stake times the rounds exceeds the largest deposit".to_owned())
     }
 }
 

@@ -1,7 +1,7 @@
-//! When rounds are due, and from when their latency is counted.
+//! Due times of rounds, from which latencies are measured.
 //!
-//! In a closed loop a round is due when a player is free. At a constant rate it is due by the schedule, whether or not
-//! anybody is free to play it: the time that it waits in the caller counts, as it would for a real player.
+//! In a closed loop a round is due when a player is free. At a constant rate it is due by schedule, so waiting in the
+//! client counts, as for a real player.
 
 use std::{
     sync::Arc,
@@ -10,31 +10,28 @@ use std::{
 };
 use tokio::sync::Semaphore;
 
-/// When rounds are due.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
     rate: Option<f64>,
 }
 
 impl Pace {
-    /// So many rounds a second, above 0; `None` for a closed loop.
     pub(crate) fn new(rate: Option<f64>) -> Self {
         Self { rate }
     }
 
-    /// Computes when a round, counted from 0, is due after the start; `None` as soon as a player is free.
+    /// Returns a round's due time after the start, counted from 0; `None` in a closed loop.
     pub(crate) fn due(&self, round: u64) -> Option<Duration> {
         #[allow(clippy::cast_precision_loss, reason = "exact below 2^53 rounds")]
         self.rate.map(|rate| Duration::try_from_secs_f64(round as f64 / rate).unwrap_or(Duration::MAX))
     }
 
-    /// Starts a thread that adds a permit for each of `rounds` rounds when it is due, until the semaphore is closed.
-    /// A thread, because the runtime's timer knows only milliseconds.
+    /// Starts a thread that adds a permit for each due round until the semaphore is closed. The runtime's timer has
+    /// only millisecond resolution.
     pub(crate) fn release(self, start: Instant, rounds: u64) -> Arc<Semaphore> {
         let permits = Arc::new(Semaphore::new(0));
         let released = Arc::clone(&permits);
         thread::spawn(move || {
-            /// Looks at least this often whether the run is over.
             const NAP_MAX: Duration = Duration::from_millis(50);
             let mut next = 0;
             while next < rounds && !released.is_closed() {
@@ -49,8 +46,7 @@ impl Pace {
     }
 }
 
-/// Returns the moment from which a round's first answer is timed: when it was due, or when it was sent if it was never
-/// due.
+/// Returns the start of a latency: the due time, or the time of sending in a closed loop.
 pub(crate) fn timed_from(due: Option<Duration>, sent: Duration) -> Duration {
     due.unwrap_or(sent)
 }
@@ -63,8 +59,7 @@ mod tests {
         Duration::from_millis(count)
     }
 
-    /// Latencies of rounds played one at a time by a service that takes `service[n]` for round n; the clock is the
-    /// loop's own.
+    /// Latencies of rounds played in turn, each with its service time.
     fn latencies(pace: Pace, service: &[Duration]) -> Vec<Duration> {
         let mut now = Duration::ZERO;
         let mut latencies = vec![];
@@ -80,7 +75,7 @@ mod tests {
 
     #[test]
     fn at_a_constant_rate_a_stall_counts_for_every_round_that_was_due_in_it() {
-        // 100 rounds a second, of 1 ms each; the third takes 35 ms, so that the next three are late.
+        // 100 rounds per second of 1 ms; the third takes 35 ms, so the next three are late.
         let service = [1, 1, 35, 1, 1, 1, 1].map(ms);
         assert_eq!(latencies(Pace::new(Some(100.0)), &service), [1, 1, 35, 26, 17, 8, 1].map(ms));
     }

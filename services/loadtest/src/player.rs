@@ -1,7 +1,7 @@
-//! A player: plays rounds one at a time, and adds up the answers.
+//! A player: plays rounds one at a time and sums up the answers.
 //!
-//! A round is added once, when it is settled. A round whose call failed is asked for again from its start, with the
-//! same request ids: calls that had their effect are answered again, with no second effect (PL-11).
+//! A round counts when it is settled. After a failed call, the round is repeated from its start with the same request
+//! ids, so earlier calls have no second effect (PL-11).
 
 use crate::{
     lane::{Call, Lane},
@@ -16,10 +16,9 @@ use motherlode_proto::{
 use std::time::{Duration, Instant};
 use tonic::Status;
 
-/// The sums of a player's answers, in minor units.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Expected {
-    /// The operator keeps the money: none of it is here.
+    /// The operator keeps the money, so the account is empty.
     pub(crate) seamless: bool,
     pub(crate) deposits: i64,
     /// Bets, wins and jackpots of settled rounds.
@@ -28,27 +27,25 @@ pub(crate) struct Expected {
     pub(crate) jackpots: i64,
     /// Log position of the latest bet.
     pub(crate) bet_position: u64,
-    /// Jackpots whose award was not there yet: round and position of the hit.
+    /// Pending jackpots: round and position of the hit.
     pub(crate) pending: Vec<(String, u64)>,
 }
 
-/// A player with an account.
 pub(crate) struct Player {
     pub(crate) account: Account,
     pub(crate) expected: Expected,
-    /// Number of the round under way, or of the next.
+    /// Number of the current or next round.
     round: u64,
-    /// A call of the round under way failed: its effect is unknown.
+    /// A call of the current round failed with unknown effect.
     pub(crate) in_doubt: bool,
 }
 
-/// Configuration and counters shared by all players of a run.
 pub(crate) struct Table {
     pub(crate) game: String,
     pub(crate) stake: Stake,
-    /// Its players pick a witch before their first spin (BW-05).
+    /// Players pick a witch before their first spin (BW-05).
     pub(crate) witches: bool,
-    /// Before the number in a request's name: nobody had it before.
+    /// Prefix of request ids that is unique to the run.
     pub(crate) run: String,
     pub(crate) tally: Tally,
     pub(crate) start: Instant,
@@ -59,7 +56,7 @@ impl Player {
         Self { account, expected: Expected { seamless, ..Expected::default() }, round: 0, in_doubt: false }
     }
 
-    /// Plays a round to its end; its first call is timed from `due`, or from when it's sent. Errors are counted.
+    /// Plays a round; its first call is timed from `due`, or from when it is sent. Errors are counted.
     pub(crate) async fn play(&mut self, table: &Table, lane: &Lane, due: Option<Duration>) {
         match self.play_round(table, lane, due).await {
             Ok(()) => table.tally.settled(),
@@ -68,9 +65,9 @@ impl Player {
     }
 
     /// # Errors
-    /// The status of the call that failed. The round is where it was, and is played on by the next call.
+    /// Status of the failed call. The next call continues the round.
     pub(crate) async fn play_round(&mut self, table: &Table, lane: &Lane, due: Option<Duration>) -> Result<(), Status> {
-        // Not settled until it is: a run that is cut short here is a round in doubt, too.
+        // Also if the run is interrupted here.
         self.in_doubt = true;
         let from = timed_from(due, table.start.elapsed());
         let bet = || lane.clone().ask(Call::Spin(self.bet(table)));
@@ -112,7 +109,7 @@ impl Player {
 }
 
 impl Expected {
-    /// Takes up a round's last answer.
+    /// Adds a round's last answer.
     ///
     /// # Errors
     /// The round has no more choices and is not settled.
@@ -132,7 +129,6 @@ impl Expected {
         Ok(())
     }
 
-    /// Computes the balance that the player must have.
     pub(crate) fn balance(&self) -> i64 {
         if self.seamless { 0 } else { self.deposits - self.bets + self.wins + self.jackpots }
     }
@@ -142,8 +138,7 @@ fn minor(money: Option<&Money>) -> i64 {
     money.map_or(0, |money| money.amount_minor)
 }
 
-/// The choice that a round waits for: always the first objects, free spins and features at once. The gamble is never
-/// asked for.
+/// Returns the choice that a round waits for: the first objects, free spins and features. The gamble is never offered.
 fn next_choice(played: &Played) -> Option<choice::Kind> {
     let outcome = played.outcome.as_ref()?;
     match outcome.awaiting() {
@@ -157,7 +152,7 @@ fn next_choice(played: &Played) -> Option<choice::Kind> {
     }
 }
 
-/// Counts the time from `from`, after the table's start, to the answer.
+/// Records the latency from `from`, after the table's start.
 async fn timed<T>(
     table: &Table,
     kind: Kind,
@@ -195,7 +190,7 @@ mod tests {
         assert_eq!(expected.balance(), 10_000 - 2 * 150 + 2 * 400 + 20_000);
         assert_eq!(expected.bet_position, 9);
         assert_eq!(expected.pending, [("o/p/1".to_owned(), 7)]);
-        // Where the operator keeps the money nothing of it may be here.
+        // With a seamless wallet the account is empty.
         assert_eq!(Expected { seamless: true, deposits: 0, ..expected }.balance(), 0);
     }
 

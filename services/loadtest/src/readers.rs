@@ -1,7 +1,5 @@
-//! Readers: those who page through players' histories while others play.
-//!
-//! Each goes through the rounds of one player after another, of the run's game, a whole page at a time, and asks again as
-//! soon as it's answered. What is refused for want of a turn (READS_BUSY) is counted, and asked again a little later.
+//! Concurrent readers of players' histories, page by page without pause. READS_BUSY is counted, and retried after a
+//! wait.
 
 use motherlode_proto::{
     ledger::v1::{ListRoundsRequest, ledger_service_client::LedgerServiceClient},
@@ -19,27 +17,26 @@ use std::{
 use tokio::task::JoinSet;
 use tonic::Code;
 
-/// Rounds of a page.
 const PAGE: i32 = 100;
-/// The pause before a refused read is tried again.
+/// Wait before a refused read is retried.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The readers' counts.
+/// Counts of the readers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Reads {
-    /// How many read.
+    /// Number of readers.
     pub readers: usize,
-    /// Pages that they were answered.
+    /// Pages received.
     pub pages: u64,
-    /// Rounds on them.
+    /// Rounds on the pages.
     pub rounds: u64,
-    /// Calls refused, since too many waited already.
+    /// Calls refused with READS_BUSY.
     pub refused: u64,
-    /// Calls that failed otherwise.
+    /// Other failed calls.
     pub failed: u64,
 }
 
-/// Readers at work; they end when this is dropped.
+/// Running readers, which end when this is dropped.
 pub(crate) struct Readers {
     tasks: JoinSet<()>,
     counted: Arc<Counted>,
@@ -54,7 +51,6 @@ struct Counted {
 }
 
 impl Readers {
-    /// Starts so many readers of players' histories.
     pub(crate) fn start(count: usize, connections: &[Connection], accounts: &[Account], game: &str) -> Self {
         let (mut tasks, counted, accounts) =
             (JoinSet::new(), Arc::new(Counted::default()), Arc::new(accounts.to_vec()));
@@ -65,7 +61,6 @@ impl Readers {
         Self { tasks, counted }
     }
 
-    /// Ends the readers and returns their counts.
     pub(crate) async fn end(mut self) -> Reads {
         let readers = self.tasks.len();
         self.tasks.shutdown().await;

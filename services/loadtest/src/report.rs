@@ -1,4 +1,4 @@
-//! The report of a run: rounds, speed, errors, and whether the books agree.
+//! Report of a run.
 
 mod text;
 
@@ -13,7 +13,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::{collections::BTreeMap, sync::atomic::Ordering, time::Duration};
 
-/// The result of a run.
+/// Result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// Rounds settled.
@@ -22,41 +22,41 @@ pub struct Report {
     pub calls: u64,
     /// Seconds from the first call to the last answer.
     pub seconds: f64,
-    /// Rounds settled a second.
+    /// Rounds settled per second.
     pub rounds_per_second: f64,
-    /// The rate asked for; `None` in a closed loop.
+    /// Requested rate; `None` in a closed loop.
     pub rate: Option<f64>,
-    /// Rounds in flight at most.
+    /// Limit of rounds in flight.
     pub concurrency: usize,
-    /// Connections.
+    /// Number of connections.
     pub connections: usize,
-    /// Over PlayStream.
+    /// Whether PlayStream was used.
     pub stream: bool,
     /// Latency of all calls.
     pub latency_ms: LatencyMs,
-    /// Latency by kind of call; a kind that was never called is left out.
+    /// Latency by kind of call, for kinds that occurred.
     pub latency_ms_by_call: BTreeMap<&'static str, LatencyMs>,
-    /// Failed calls, after all tries, by reason.
+    /// Failed calls by reason, after all retries.
     pub errors: BTreeMap<String, u64>,
     /// Messages sent again.
     pub retries: u64,
-    /// The reads during the run.
+    /// Counts of the readers.
     pub reads: Reads,
-    /// The cost for the service's process, where that was asked for.
+    /// Cost of the service's process, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
-    /// The cost for this process in the same time, where the service's was asked for.
+    /// Cost of this process, if the service's was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cost: Option<Cost>,
-    /// The books.
+    /// Comparison of the books.
     pub books: Books,
-    /// The thresholds.
+    /// Verdicts on the thresholds.
     pub thresholds: Verdicts,
     /// Whether thresholds and books hold.
     pub ok: bool,
 }
 
-/// Latency in milliseconds, to three digits. At a constant rate it counts from when a round was due.
+/// Latency in milliseconds, to three digits; at a constant rate from the due time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LatencyMs {
     /// Median.
@@ -67,28 +67,28 @@ pub struct LatencyMs {
     pub p99: f64,
     /// 99.9th percentile.
     pub p999: f64,
-    /// Slowest.
+    /// Maximum.
     pub max: f64,
 }
 
-/// The thresholds of a run.
+/// Verdicts on the thresholds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdicts {
-    /// 99th percentile of all calls, where it was limited.
+    /// p99 latency of all calls, if limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ms: Option<Verdict>,
-    /// Failed calls of all calls.
+    /// Share of failed calls.
     pub error_rate: Verdict,
 }
 
-/// A figure against its limit.
+/// Figure and its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Verdict {
-    /// The limit.
+    /// Limit.
     pub max: f64,
-    /// The measured figure.
+    /// Measured figure.
     pub found: f64,
-    /// Whether it holds.
+    /// Whether it is within the limit.
     pub ok: bool,
 }
 
@@ -152,7 +152,6 @@ impl LatencyMs {
     #[must_use]
     pub fn of(latencies: &Histogram<u64>) -> Self {
         let ms = |nanos: u64| Duration::from_nanos(nanos).as_secs_f64() * 1e3;
-        // Rounded to a nanosecond: what the histogram knows is coarser.
         let at = |quantile| (ms(latencies.value_at_quantile(quantile)) * 1e6).round() / 1e6;
         Self { p50: at(0.5), p90: at(0.9), p99: at(0.99), p999: at(0.999), max: at(1.0) }
     }
@@ -185,7 +184,7 @@ pub(crate) mod tests {
         books::check(&[], 0, pooled)
     }
 
-    /// A report of 99 calls of 1 ms, and one bet of 10 ms, and as many failed calls as said.
+    /// A report of 99 calls of 1 ms, a bet of 10 ms, and failed calls.
     pub(crate) fn report(thresholds: Thresholds, failed: u64, books: Books) -> Report {
         let tally = Tally::new();
         for _ in 0..99 {

@@ -1,4 +1,4 @@
-//! Asking again: the same message, with the same request id, when an answer was lost or the service is busy (PL-11).
+//! Retries with the same request id after a lost answer, or while the service is busy (PL-11).
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -7,16 +7,14 @@ use std::{
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-/// How long one answer may take: longer than the service's own limit by default.
+/// Deadline of a call; longer than the service's own default.
 pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(12);
-/// How often a message is sent, the first time included.
 const TRIES_MAX: u32 = 6;
-/// The first wait before asking again; it doubles each time.
 const FIRST_WAIT: Duration = Duration::from_millis(20);
-/// The longest wait, whatever the service proposes.
+/// Longest wait, even if the service proposes more.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// Sends until it is answered, refused, or sent often enough; every repetition counts in `retries`.
+/// Sends until an answer, a refusal or the last attempt, and counts retries.
 pub(crate) async fn insist<R, F>(retries: &AtomicU64, mut send: impl FnMut() -> F) -> Result<R, Status>
 where
     F: Future<Output = Result<R, Status>>,
@@ -36,8 +34,7 @@ where
     send().await
 }
 
-/// Whether the same message can have another answer later. `Unknown` and `Cancelled` are what a broken connection and
-/// an expired deadline look like from this side.
+/// Whether a retry can succeed. Broken connections appear as `Unknown`, expired deadlines as `Cancelled`.
 fn may_pass(status: &Status) -> bool {
     matches!(
         status.code(),
@@ -45,7 +42,7 @@ fn may_pass(status: &Status) -> bool {
     )
 }
 
-/// Returns the key that an error is counted by: the service's own reason, or the code if it gave none.
+/// Returns the service's reason of an error, else its code.
 pub(crate) fn reason(status: &Status) -> String {
     match status.get_error_details().error_info() {
         Some(info) if !info.reason.is_empty() => info.reason.clone(),

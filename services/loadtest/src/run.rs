@@ -1,4 +1,4 @@
-//! A run: connect, open and fund, warm up, play, settle what is left, check the books.
+//! A run: connect, fund, warm up, play, finish open rounds, check the books.
 
 use crate::{
     books::{self, Actual, Books, PoolCheck, Pooled},
@@ -34,23 +34,19 @@ use std::{
 };
 use tonic::{Code, Status};
 
-/// How long an award, or the pool's taking up of a bet, is waited for.
+/// Longest wait for an award, or for the pool to add a bet.
 const WAIT_MAX: Duration = Duration::from_secs(15);
-/// How often it's looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Runs a load test. `progress` gets the rounds settled so far, some times a second.
+/// Runs a load test. `progress` gets the rounds settled so far, several times per second.
 ///
 /// # Errors
-/// [`Error`] if it could not be run. A run that missed its thresholds or whose books are wrong is a report.
+/// [`Error`] if it could not run. Missed thresholds and wrong books are in the report.
 pub fn run<'a>(options: &'a Options, progress: &'a dyn Fn(u64)) -> LocalBoxFuture<'a, Result<Report, Error>> {
     run_until(options, progress, std::future::pending())
 }
 
-/// The same until `interrupted` ends: no round is begun any more then, and the report is of those that were played.
-///
-/// # Errors
-/// As [`run`].
+/// Runs a load test until `interrupted` ends; no rounds start after that, and the report covers those played.
 pub fn run_until<'a>(
     options: &'a Options,
     progress: &'a dyn Fn(u64),
@@ -59,7 +55,7 @@ pub fn run_until<'a>(
     Box::pin(async move {
         options.check().map_err(Error::Unusable)?;
         let deposit = options.deposit().map_err(Error::Unusable)?;
-        // Before anything is asked for.
+        // Fails early if the process cannot be read.
         options.pid.map(used_by_both).transpose()?;
         let connections = connect(options).await?;
         let lane = |it: &Connection| if options.stream { Lane::stream(it.clone()) } else { Lane::unary(it.clone()) };
@@ -78,8 +74,8 @@ pub fn run_until<'a>(
             Some(prefix) => service.existing(options.players, prefix).await?,
         };
         let table = Arc::new(table(options, run));
-        // One round each way first: no connection or stream is opened on the clock. The pool's figure after them is exact,
-        // while before them contributions of others may have been waiting to be pooled.
+        // One round per connection opens it before the measurement. After these rounds the pool's figure is exact,
+        // since earlier contributions of others are pooled.
         for (player, lane) in players.iter_mut().zip(&lanes) {
             player.play_round(&table, lane, None).await.map_err(Error::setup("the first round"))?;
         }
@@ -110,7 +106,7 @@ pub fn run_until<'a>(
 
         let reads = readers.end().await;
 
-        // Whatever is in doubt is asked for again, off the clock; what stays in doubt, the books will show.
+        // Rounds in doubt are repeated outside the measurement. Those that stay in doubt appear in the books.
         let after = again();
         let in_doubt = stream::iter(players.iter_mut().filter(|player| player.in_doubt));
         let asked_again = in_doubt.for_each_concurrent(options.concurrency, async |player| {
@@ -123,13 +119,11 @@ pub fn run_until<'a>(
     })
 }
 
-/// The resources that the service's process and this one have used so far.
 fn used_by_both(service: u32) -> Result<[Usage; 2], Error> {
     let used = |pid| Usage::of(pid).map_err(|source| Error::Usage { pid, source });
     Ok([used(service)?, used(std::process::id())?])
 }
 
-/// A name that no run had before.
 fn run_name() -> Result<String, Error> {
     let mut run = [0; 8];
     getrandom::fill(&mut run).map_err(Error::Entropy)?;
@@ -141,12 +135,11 @@ fn table(options: &Options, run: String) -> Table {
     let stake = Stake { coin_value: options.coin_value.to_string(), lines, coins_per_line, buy_feature };
     let is_new = options.existing.is_none();
     let witches = is_new && latest(&options.game).is_some_and(|game| game.info().witches);
-    // Requests of new players have new names anyway.
+    // New players' names already make their requests unique.
     let run = if is_new { String::new() } else { run + "-" };
     Table { game: options.game.clone(), stake, witches, run, tally: Tally::new(), start: Instant::now() }
 }
 
-/// Waits for something, calling `look` some times a second.
 async fn watched<T>(done: impl Future<Output = T>, look: impl Fn()) -> T {
     let mut ticks = tokio::time::interval(Duration::from_millis(200));
     tokio::pin!(done);
@@ -159,15 +152,13 @@ async fn watched<T>(done: impl Future<Output = T>, look: impl Fn()) -> T {
     }
 }
 
-/// The stream of a player.
 fn stream_of(account: &Account) -> StreamId {
     StreamId::player(account.operator_id.as_str(), account.player_id.as_str())
 }
 
-/// Sums over players.
 struct Sums {
     bets: i64,
-    /// Each player's latest bet: whose, and its log position.
+    /// Stream and log position of each player's latest bet.
     latest: Vec<(StreamId, u64)>,
 }
 
@@ -180,7 +171,6 @@ impl Sums {
         }
     }
 
-    /// Whether a pool has pooled all of the bets.
     fn are_pooled(&self, pool: &Pool) -> bool {
         let partitions = u32::try_from(pool.pooled_positions.len()).unwrap_or(u32::MAX);
         let is_pooled = |(stream, position): &(StreamId, u64)| {
@@ -191,7 +181,6 @@ impl Sums {
     }
 }
 
-/// The service apart from play.
 struct Service {
     connections: Vec<Connection>,
     operator: String,
@@ -205,7 +194,6 @@ impl Service {
         LedgerServiceClient::new(self.connections[which % self.connections.len()].clone())
     }
 
-    /// Opens and funds players that nobody had before.
     async fn players(&self, count: usize, run: &str, deposit: i64) -> Result<Vec<Player>, Error> {
         let opened = (0..count).map(async |number| {
             let mut player = Player::new(self.account(format!("{run}-{number}")), self.seamless);
@@ -216,7 +204,7 @@ impl Service {
         players.await.map_err(Error::setup("opening and funding the players"))
     }
 
-    /// Players that are there, with what they have: that is as good as deposited.
+    /// Loads existing players; their balances count as deposits.
     async fn existing(&self, count: usize, prefix: &str) -> Result<Vec<Player>, Error> {
         let found = (0..count).map(async |number| {
             let mut player = Player::new(self.account(format!("{prefix}{number:08}")), self.seamless);
@@ -253,7 +241,7 @@ impl Service {
         Ok(())
     }
 
-    /// Reads the game's pool once it has pooled all bets, or after [`WAIT_MAX`]; `None` if the game has no pool.
+    /// Reads the game's pool once it has pooled all bets, or after [`WAIT_MAX`]; a default pool if the game has none.
     async fn pool(&self, game: &str, sums: &Sums) -> Result<Pool, Status> {
         let deadline = Instant::now() + WAIT_MAX;
         loop {
@@ -272,7 +260,6 @@ impl Service {
         }
     }
 
-    /// Reads everything back and compares it with the answers.
     async fn books(
         &self,
         options: &Options,
@@ -309,7 +296,7 @@ impl Service {
         })
     }
 
-    /// Waits for the awards that were pending in answers; those that do not come stay pending.
+    /// Waits for pending awards, up to [`WAIT_MAX`].
     async fn await_awards(&self, expected: &mut Expected) -> Result<(), Status> {
         let deadline = Instant::now() + WAIT_MAX;
         while let Some((round_id, hit)) = expected.pending.last() {
@@ -336,11 +323,10 @@ impl Service {
     }
 }
 
-/// Compares the pool before and after a run.
 fn pooled(options: &Options, before: &Pool, after: &Pool, sums: &Sums) -> Result<Pooled, Status> {
     let ppm = |pool: &Pool| pool.terms.as_ref().map_or(0, |terms| terms.contribution_ppm);
     let nano = |text: &str| {
-        text.parse::<Nano>().map_err(|_| Status::internal(format!("the pool's contributions are no figure: {text}")))
+        text.parse::<Nano>().map_err(|_| Status::internal(format!("the pool's contributions are not a number: {text}")))
     };
     let active = |pool: &Pool| pool.status() == PoolStatus::Active;
     let check = match (active(before) && active(after) && ppm(before) == ppm(after), options.shared) {

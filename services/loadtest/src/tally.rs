@@ -1,6 +1,5 @@
-//! Counters of a run: latencies by kind of call, and errors by reason.
-//!
-//! One tally for all players, behind a lock that is held for some 20 nanoseconds a call.
+//! Counters of a run: latencies by kind of call, and errors by reason. All players share one tally behind a lock held
+//! for some 20 nanoseconds per call.
 
 use crate::retry;
 use hdrhistogram::Histogram;
@@ -12,21 +11,15 @@ use std::{
 };
 use tonic::Status;
 
-/// The kinds of calls that a round makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A bet.
     Spin,
-    /// A choice.
     Choose,
 }
 
-/// Counts of a run.
 pub(crate) struct Tally {
     timed: Mutex<Timed>,
-    /// Messages sent again.
     pub(crate) retries: AtomicU64,
-    /// Rounds settled.
     pub(crate) rounds: AtomicU64,
 }
 
@@ -60,7 +53,6 @@ impl Tally {
         self.rounds.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Looks at the latencies and errors; nothing is counted meanwhile.
     pub(crate) fn timed<T>(&self, look: impl FnOnce(&Timed) -> T) -> T {
         look(&self.timed.lock())
     }

@@ -1,41 +1,37 @@
-//! The use of resources by a process on this machine, from /proc (Linux): processor time of all its threads, context switches, memory.
-//! Rates of a client and a service that share processors hide what a round costs; this doesn't.
+//! Resources used by a process on this machine, from /proc (Linux). Unlike rates, they do not depend on how client and
+//! service share processors.
 
 use serde::Serialize;
 use std::{fs, io};
 
-/// Resources that a process has used so far.
+/// Resources used so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// Processor time of all threads that live, nanoseconds.
+    /// Processor time of all living threads, nanoseconds.
     pub cpu_ns: u64,
     /// Context switches of the same threads.
     pub switches: u64,
-    /// Memory that is resident, bytes.
+    /// Resident memory in bytes.
     pub resident_bytes: u64,
 }
 
-/// The cost of a run for the service.
+/// Cost of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Cost {
-    /// Microseconds of processor time a round.
+    /// Processor microseconds per round.
     pub cpu_us_per_round: f64,
-    /// Context switches a round.
+    /// Context switches per round.
     pub switches_per_round: f64,
-    /// Memory that is resident at the end, bytes.
+    /// Resident memory at the end, in bytes.
     pub resident_bytes: u64,
 }
 
 impl Usage {
-    /// Of a process, by its id.
-    ///
-    /// # Errors
-    /// There is no such process, or no /proc.
+    /// Reads a process's usage.
     pub fn of(pid: u32) -> io::Result<Self> {
         let (mut cpu_ns, mut switches) = (0, 0);
         for task in fs::read_dir(format!("/proc/{pid}/task"))? {
             let task = task?.path();
-            // A thread may have ended since the folder was read.
             let Ok(times) = fs::read_to_string(task.join("schedstat")) else { continue };
             cpu_ns += times.split_whitespace().next().and_then(|ns| ns.parse::<u64>().ok()).unwrap_or(0);
             switches += figures(&fs::read_to_string(task.join("status"))?, "_ctxt_switches:");
@@ -44,7 +40,7 @@ impl Usage {
         Ok(Self { cpu_ns, switches, resident_bytes })
     }
 
-    /// The increase since, a round.
+    /// Returns the cost per round since an earlier reading.
     #[must_use]
     pub fn cost(self, since: Self, rounds: u64) -> Cost {
         #[allow(clippy::cast_precision_loss, reason = "a figure for people")]
@@ -57,7 +53,7 @@ impl Usage {
     }
 }
 
-/// The sum of the figures in lines whose name ends so.
+/// Sums the figures in lines whose name ends with `name`.
 fn figures(status: &str, name: &str) -> u64 {
     let lines = status.lines().filter_map(|line| line.split_once(name));
     lines.filter_map(|(_, figure)| figure.split_whitespace().next()?.parse::<u64>().ok()).sum()

@@ -1,4 +1,4 @@
-//! The load test against a service in this process, on a log in memory.
+//! The load test against a service in this process, on an in-memory log.
 
 use motherlode_ledger::Options as LedgerOptions;
 use motherlode_loadtest::{Options, PoolCheck, Report, Thresholds, run};
@@ -34,7 +34,6 @@ fn options(server: &Server) -> Options {
     }
 }
 
-/// Asserts that a run went well.
 fn assert_sound(report: &Report, rounds: u64) {
     assert!(report.ok, "{report}");
     assert_eq!(report.rounds, rounds, "{report}");
@@ -53,7 +52,7 @@ async fn unary_calls_and_streams_play_all_rounds_and_the_books_agree() {
         let seen = Cell::new(0);
         let report = run(&Options { stream, ..options(&server) }, &|rounds| seen.set(rounds)).await.unwrap();
         assert_sound(&report, 300);
-        // 300 rounds and a warm-up on each of two connections, of 1.50 EUR; the pool's share counts from there.
+        // 300 rounds and a warm-up on each of two connections, of 1.50 EUR; the pool's share counts after the warm-up.
         assert_eq!(report.books.balances.bets_minor, 302 * 150);
         assert_eq!(report.books.pool.told_eur, "2.25");
         assert!(seen.get() <= 300);
@@ -118,9 +117,7 @@ async fn a_constant_rate_is_kept_and_stated() {
     let time_max = Duration::from_secs(100);
     let report = run(&Options { rounds: 50, rate: Some(500.0), time_max, ..options(&server) }, &|_| ()).await.unwrap();
     assert_sound(&report, 50);
-    // It ends with the last round, not when the time is up.
     assert!(report.seconds < 100.0, "{report}");
-    // The last of 50 rounds is due after 98 ms.
     assert!(report.seconds >= 0.098, "{report}");
     assert_eq!(report.rate, Some(500.0));
     server.stop().await.unwrap();
@@ -171,21 +168,21 @@ async fn a_stake_that_is_not_offered_stops_the_run_before_it_starts() {
     server.stop().await.unwrap();
 }
 
-/// A service that goes away in the middle: what was asked is counted as failed or retried, and the run ends.
+/// Calls to the stopped service are counted as failed or retried, and the run ends.
 #[tokio::test]
 async fn a_service_that_stops_meanwhile_is_an_error_and_no_hang() {
     let data = tempfile::tempdir().unwrap();
     let server = serve(data.path()).await;
     let options = Options { rounds: 1_000_000, time_max: Duration::from_secs(1), ..options(&server) };
     let (ended, stopped) = tokio::join!(run(&options, &|_| ()), async {
-        // The first round that is settled after the start of play.
+        // First round settled after the start of play.
         let mut head = server.ledger().head();
         head.wait_for(|head| head.position > 200).await.unwrap();
         drop(head);
         server.stop().await
     });
     stopped.unwrap();
-    // Even the books cannot be read then.
+    // The books cannot be read then.
     let error = ended.unwrap_err().to_string();
     assert!(error.starts_with("the books: "), "{error}");
 }

@@ -1,4 +1,4 @@
-//! The command line: what can be asked for, and which command does it.
+//! The command line and its subcommands.
 
 use crate::commands::{
     Failure, audit, config, copy, export, follow, health, key, loadtest, log, par, play, proof, replay, rng, rounds,
@@ -11,7 +11,7 @@ use motherlode_runtime::lowest_priority;
 use motherlode_spin::Dealer;
 use std::process::ExitCode;
 
-/// An event-sourced jackpot and round ledger.
+/// Event-sourced jackpot and round ledger.
 #[derive(Parser)]
 #[command(name = "motherlode", version, about)]
 struct Cli {
@@ -21,47 +21,47 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve spin, ledger and jackpot from one process, with an embedded log or one on JetStream.
+    /// Serve spin, ledger and jackpot in one process, with the log on disk or on JetStream.
     Serve(serve::Args),
-    /// Check a configuration, and print what its digest is taken over.
+    /// Check a configuration and print its digest or its canonical form.
     Config(config::Args),
-    /// Play rounds at a running service, drawn on the terminal.
+    /// Play rounds on a running service, drawn on the terminal.
     Play(play::Args),
     /// Watch a running service live.
     Watch(watch::Args),
-    /// Ask whether a service takes calls; for probes.
+    /// Check whether a service accepts calls; for probes.
     Health(health::Args),
-    /// Keep an independent copy of a running service's log current.
+    /// Keep an independent copy of a running service's log up to date, or stream its changes.
     Follow(Long<follow::Args>),
-    /// List rounds that wait for their players, or close one.
+    /// List open rounds, or close one.
     Rounds(rounds::Args),
     /// Print a game's exact mathematics: return by part, spread, paytable, features.
     Par(par::Args),
-    /// Play many rounds without a service and hold them against the exact mathematics.
+    /// Play many rounds without a service and compare them with the exact mathematics.
     Simulate(Long<simulate::Args>),
-    /// Play many rounds at a running service at once, time them, and check its books.
+    /// Play many rounds on a running service concurrently, measure latencies, and check its books.
     Loadtest(loadtest::Args),
-    /// Make a token for an operator, and what the configuration stores of it.
+    /// Create a bearer token for an operator and print its digest for the configuration.
     Token(token::Args),
-    /// Verify a log, or an operator's copy of one, from its first byte to its last, without a service and believing nothing.
+    /// Verify a whole log, or an operator's copy of one, without a service.
     Audit(Long<audit::Args>),
-    /// Resolve one round of a log again and show it step by step.
+    /// Recompute one round of a log and show it step by step.
     Replay(Long<replay::Args>),
-    /// Make a key for the log's checkpoints or for a witness, or show its public half.
+    /// Create a key for the log's checkpoints or for a witness, or print a public key.
     Key(key::Args),
-    /// Print the proof of a round: that it is in the log, and how it was played.
+    /// Print the proof of a round: its place in the log, and how it was played.
     Proof(proof::Args),
-    /// Verify a round's proof by itself, and show the round.
+    /// Verify a round's proof offline, and show the round.
     Verify(verify::Args),
-    /// Cosign the checkpoints of logs, if each continues the one before.
+    /// Cosign checkpoints of logs, each only if it continues the previous one.
     Witness(witness::Args),
-    /// Copy a log to another place, byte for byte, or follow a running service's.
+    /// Copy a log byte for byte, once or continuously from a running service.
     Copy(Long<copy::Args>),
-    /// Write rounds, transactions, revenue or events as CSV, JSON Lines or Parquet.
+    /// Export rounds, transactions, revenue or events as CSV, JSON Lines or Parquet.
     Export(Long<export::Args>),
-    /// Look into a log: its last records, one of them, or whether the chain is sound.
+    /// Inspect a log: its last records, a single record, or the integrity of the chain.
     Log(Long<log::Args>),
-    /// Write what the service's random generator gives, raw or scaled, for statistical tests.
+    /// Write output of the service's random generator, raw or scaled, for statistical tests.
     Rng(rng::Args),
     /// Print completions for a shell.
     Completions(Completions),
@@ -69,12 +69,14 @@ enum Command {
     Man(Man),
 }
 
-/// A command that reads a log from end to end or plays for long: it stands behind a service on the same machine.
+/// Arguments of a command that reads a whole log or plays for long. It runs at idle priority, so a service on the same
+/// machine goes first.
 #[derive(Args)]
 struct Long<Of: Args> {
     #[command(flatten)]
     args: Of,
-    /// Take as much of the processors as a service on this machine does; without it, what that and others leave (SCHED_IDLE).
+    /// Run at normal priority. By default the command uses only processor time that other processes leave idle
+    /// (SCHED_IDLE).
     #[arg(long, global = true)]
     full_speed: bool,
 }
@@ -82,20 +84,18 @@ struct Long<Of: Args> {
 impl<Of: Args> Long<Of> {
     fn run(&self, command: fn(&Of) -> Result<(), Failure>) -> Result<(), Failure> {
         if !self.full_speed {
-            // This thread's, and so that of all that the command starts.
+            // Threads started later inherit the priority.
             lowest_priority();
         }
         command(&self.args)
     }
 }
 
-/// The command line, with examples and exit codes in its help.
+/// Parses the command line and runs the command. `serve` uses the dealer that `dealer` makes from the draw keys. Exit
+/// codes: 0 done, 1 failed or found something wrong, 2 unusable input.
 pub(crate) fn command() -> clap::Command {
     with_help(Cli::command())
 }
-
-/// Parses the command line and runs the command; `serve` plays with the dealer that is made of its draw keys. Exit codes: 0 done, 1 it failed
-/// or found something, 2 unusable input.
 #[must_use]
 pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
     let matches = command().get_matches();
@@ -145,7 +145,6 @@ mod tests {
         command().debug_assert();
     }
 
-    /// Every command, with the words that lead to it.
     fn commands(command: &clap::Command, path: &[String]) -> Vec<Vec<String>> {
         let mut all = vec![path.to_vec()];
         for nested in command.get_subcommands().filter(|nested| nested.get_name() != "help") {
@@ -191,7 +190,6 @@ mod tests {
         }
     }
 
-    /// A public key of a log.
     const KEY: &str = "example.com/other/log/0+276a9244+Af+zdc6iunQ6Iji/k5tIcFmFGTPEZgZCMZHhCdthN0Dw";
 
     #[test]

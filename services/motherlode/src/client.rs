@@ -1,7 +1,5 @@
-//! The client side of the commands: connecting, asking again when an answer is lost, and saying why one was refused.
-//!
-//! Every request carries a request id, so a lost answer is no question of luck: the same message is sent again, and the
-//! service gives the same answer with no second effect (PL-11). Tries and waits are bounded.
+//! Client side of the commands: connections, retries and messages of refusals. A retry has the same request id and
+//! therefore no second effect (PL-11).
 
 use crate::{commands::Failure, target::Target};
 use motherlode_proto::{
@@ -16,31 +14,26 @@ use std::{collections::BTreeMap, error::Error, time::Duration};
 use tonic::{Code, Request, Response, Status};
 use tonic_types::StatusExt;
 
-/// How long one answer may take: longer than the service's own limit by default.
+/// Deadline of a call; longer than the service's own default.
 const ANSWER_MAX: Duration = Duration::from_secs(12);
-/// How often a request is sent, the first time included.
 const TRIES_MAX: u32 = 6;
-/// The first wait before asking again; it doubles each time.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
-/// The longest wait before asking again, whatever the service proposes.
+/// Longest wait before a retry, even if the service proposes more.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Clients of a service's three parts, over one connection.
 #[derive(Debug, Clone)]
 pub struct Client {
-    /// Plays.
+    /// Spin service.
     pub spin: SpinServiceClient<Connection>,
-    /// The wallet and the rounds.
+    /// Ledger service.
     pub ledger: LedgerServiceClient<Connection>,
-    /// The pools.
+    /// Jackpot service.
     pub jackpot: JackpotServiceClient<Connection>,
 }
 
 impl Client {
     /// Connects.
-    ///
-    /// # Errors
-    /// As [`Target::connect`].
     pub async fn connect(target: &Target) -> Result<Self, Failure> {
         let connection = target.connect().await?;
         Ok(Self {
@@ -51,10 +44,7 @@ impl Client {
     }
 }
 
-/// Sends a message until it is answered: again, and the very same, when the answer was lost or the service is busy.
-///
-/// # Errors
-/// The refusal; or, after the last try, why there was no answer.
+/// Sends a message, and retries it unchanged while the answer is lost or the service is busy.
 pub async fn insist<T: Clone, R, F>(message: &T, mut call: impl FnMut(Request<T>) -> F) -> Result<R, Status>
 where
     F: Future<Output = Result<Response<R>, Status>>,
@@ -78,8 +68,8 @@ where
     call(request).await.map(Response::into_inner)
 }
 
-/// Whether the same request can have another answer later: the answer was lost, or the service is busy or starting.
-/// `Unknown` and `Cancelled` are what a broken connection and an expired deadline look like from this side.
+/// Whether a retry can succeed: the answer was lost, or the service is busy or starting. Broken connections appear as
+/// `Unknown`, expired deadlines as `Cancelled`.
 #[must_use]
 pub fn may_pass(status: &Status) -> bool {
     matches!(
@@ -88,39 +78,36 @@ pub fn may_pass(status: &Status) -> bool {
     )
 }
 
-/// The reason of a refusal in UPPER_SNAKE; empty where the service gave none.
+/// Returns a refusal's reason in UPPER_SNAKE; empty if it has none.
 #[must_use]
 pub fn reason(status: &Status) -> String {
     status.get_error_details().error_info().map(|info| info.reason.clone()).unwrap_or_default()
 }
 
-/// One entry of a refusal's metadata; empty where there is none.
+/// Returns one metadata entry of a refusal; empty if missing.
 #[must_use]
 pub fn metadata(status: &Status, key: &str) -> String {
     let details = status.get_error_details();
     details.error_info().and_then(|info| info.metadata.get(key).cloned()).unwrap_or_default()
 }
 
-/// Where the log of a service ends, in all its partitions.
-///
-/// # Errors
-/// The service's refusal; or it's a process that doesn't hold all partitions.
+/// Returns the state of all partitions of a service's log.
 pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<Vec<PartitionStatus>, Failure> {
     let status = ledger.get_log_status(GetLogStatusRequest {}).await;
     let GetLogStatusResponse { partitions, partition_count, .. } =
         status.map_err(|status| explain(&status))?.into_inner();
-    // A service of before names no count: it holds all.
+    // Older services send no count and have all partitions.
     if usize::try_from(partition_count).is_ok_and(|count| count > partitions.len()) {
         let held: Vec<_> = partitions.iter().map(|held| held.partition.to_string()).collect();
         let held = held.join(", ");
         return Err(Failure::found(format!(
-            "of the log's {partition_count} partitions this process holds {held}: ask one that holds all"
+            "the log has {partition_count} partitions, and this process has only {held}: name a process with all partitions by --target"
         )));
     }
     Ok(partitions)
 }
 
-/// A refusal for people: reason and message, then the fields at fault and the metadata, one per line, and the next step.
+/// Formats a refusal: reason and message, then invalid fields and metadata, one per line, and the next step.
 #[must_use]
 pub fn explain(status: &Status) -> Failure {
     let details = status.get_error_details();
@@ -146,7 +133,7 @@ pub fn explain(status: &Status) -> Failure {
     Failure::found(text)
 }
 
-/// The innermost cause: "Connection refused" says more than "transport error".
+/// Returns the innermost cause, for example "Connection refused" instead of "transport error".
 fn cause(error: &dyn Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
@@ -155,18 +142,12 @@ fn cause(error: &dyn Error) -> String {
     innermost.to_string()
 }
 
-/// A name for a request that no other request has: 128 random bits.
-///
-/// # Errors
-/// When the operating system gives no random bytes.
+/// Returns a unique request id of 128 random bits.
 pub fn request_id() -> Result<String, Failure> {
     Ok(motherlode_proto::convert::play::hex(&random::<16>()?))
 }
 
-/// Random bytes of the operating system.
-///
-/// # Errors
-/// When it gives none.
+/// Returns random bytes of the operating system.
 pub fn random<const N: usize>() -> Result<[u8; N], Failure> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)

@@ -1,4 +1,4 @@
-//! Help texts: examples, exit codes and games of each command, and the generated completions and man pages.
+//! Help texts, completions and man pages.
 
 use crate::commands::{Failure, say};
 use clap::Command;
@@ -6,10 +6,8 @@ use clap_complete::Shell;
 use motherlode_slots::{latest_games, standard};
 use std::{fs, io, path::PathBuf};
 
-/// The width of help on a terminal, columns.
 const WIDTH: usize = 80;
 
-/// Exit codes of every command.
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 failed, or found something wrong; 2 unusable input.";
 
 /// Examples per command; GAME is replaced by a game.
@@ -39,33 +37,28 @@ const EXAMPLES: [(&str, &[&str]); 23] = [
     ("man", &["motherlode man --out /usr/local/share/man/man1"]),
 ];
 
-/// Commands that name a game.
 const WITH_GAMES: [&str; 4] = ["play", "par", "simulate", "loadtest"];
 
-/// The arguments of `completions`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Completions {
-    /// The shell.
+    /// Shell to complete for.
     shell: Shell,
 }
 
-/// The arguments of `man`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Man {
-    /// The folder that gets a page per command.
+    /// Folder for the pages, one per command.
     #[arg(long, value_name = "FOLDER")]
     out: PathBuf,
 }
 
 #[cfg(test)]
 impl Man {
-    /// Into a folder.
     pub(crate) fn at(folder: &std::path::Path) -> Self {
         Self { out: folder.to_owned() }
     }
 }
 
-/// A command line with the help of all its commands.
 pub(crate) fn with_help(command: Command) -> Command {
     let command = command.max_term_width(WIDTH).after_help(EXIT_CODES);
     EXAMPLES.iter().fold(command, |command, (name, examples)| {
@@ -93,20 +86,12 @@ fn after_help(name: &str, examples: &[&str]) -> String {
     text
 }
 
-/// Prints the completions of a shell.
-///
-/// # Errors
-/// The output cannot be written.
 pub(crate) fn completions(mut command: Command, args: &Completions) -> Result<(), Failure> {
     let mut script = vec![];
     clap_complete::generate(args.shell, &mut command, "motherlode", &mut script);
     say(&String::from_utf8_lossy(&script))
 }
 
-/// Writes the man pages.
-///
-/// # Errors
-/// The folder cannot be written.
 pub(crate) fn man(command: Command, args: &Man) -> Result<(), Failure> {
     let unwritten =
         |error: io::Error| Failure::unwritable(&args.out, &error, "Name a folder by --out that this user may write");

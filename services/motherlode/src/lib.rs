@@ -1,4 +1,4 @@
-//! The command line: what can be asked for, and what is printed.
+//! Command line of Motherlode: commands and their output.
 
 pub mod cli;
 pub mod client;

@@ -1,8 +1,9 @@
-//! The `motherlode` binary. All of it is in the library, so that tests can start it in their own process.
+//! The `motherlode` binary. The code is in the library, so that tests can start it in-process.
 
 use std::process::ExitCode;
 
-/// Many small allocations, freed on other threads: with glibc's malloc a round took some 18 % more CPU (BENCHMARKS.md).
+/// Rounds make many small allocations that other threads free. With glibc's malloc a round took 18 % more CPU
+/// (BENCHMARKS.md).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

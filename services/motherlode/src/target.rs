@@ -1,4 +1,4 @@
-//! Where the service is, and what it wants to see: the words that all client commands share.
+//! Arguments of client commands: address and credentials of the service.
 
 use crate::commands::Failure;
 use motherlode_runtime::connect::{ConnectError, Connection, Credentials, connect};
@@ -6,42 +6,39 @@ use std::{env, error::Error as _, fs, path::Path, path::PathBuf, time::Duration}
 use tonic::{Code, Request};
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
-/// Where the service listens by default.
 const DEFAULT: &str = "http://127.0.0.1:50051";
-/// Names the environment variable that may hold the token.
 const TOKEN_VARIABLE: &str = "MOTHERLODE_TOKEN";
 
-/// How long the first call may take.
+/// Deadline of the first call.
 const PROBE_MAX: Duration = Duration::from_secs(3);
-/// The next step if the other end is no gRPC service.
 const NO_GRPC: &str = "`serve` prints the right address as `motherlode listens on`; the console has another port. A service with TLS needs \
 https://";
 
 /// A service, and the caller's credentials.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Target {
-    /// The service; https:// for TLS.
+    /// URL of the service; https:// for TLS.
     #[arg(long = "target", value_name = "URL", default_value = DEFAULT)]
     pub url: String,
-    /// File with the operator's token; without it, the environment variable MOTHERLODE_TOKEN.
+    /// File with the operator's token; by default the environment variable MOTHERLODE_TOKEN.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Root of the service's certificate (PEM), for TLS; without it, those that the system trusts.
+    /// Root of the service's certificate (PEM), for TLS; by default the roots that the system trusts.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// The client's certificate (PEM), where it's known by one.
+    /// Certificate of the client (PEM), if the service identifies it by one.
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
-    /// The private key of the client's certificate (PEM).
+    /// Private key of the client's certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Option<PathBuf>,
-    /// The name that the service's certificate must have, where it isn't the target's host.
+    /// Name in the service's certificate, if it is not the target's host.
     #[arg(long, value_name = "NAME", requires = "ca")]
     server_name: Option<String>,
 }
 
 impl Target {
-    /// A service that asks for nothing.
+    /// A service without credentials.
     #[must_use]
     pub fn open(url: impl Into<String>) -> Self {
         Self { url: url.into(), token_file: None, ca: None, cert: None, key: None, server_name: None }
@@ -53,10 +50,7 @@ impl Target {
         Self { url: url.into(), ..self.clone() }
     }
 
-    /// Reads the credentials for the service.
-    ///
-    /// # Errors
-    /// A file cannot be read.
+    /// Reads the credentials.
     pub fn credentials(&self) -> Result<Credentials, Failure> {
         let read = |path: &Path, flag: &str| {
             let step = format!("Name a file that this user may read by {flag}");
@@ -78,9 +72,6 @@ impl Target {
     }
 
     /// Connects.
-    ///
-    /// # Errors
-    /// The target or the credentials are unusable, or nobody answers; the message says how to start a service.
     pub async fn connect(&self) -> Result<Connection, Failure> {
         let connected = connect(&self.url, &self.credentials()?, None).await;
         let connection = connected.map_err(|error| match error {
@@ -89,18 +80,17 @@ impl Target {
             }
             ConnectError::Nobody { ref reason, .. } => Failure::found(format!("{error}\n{}", self.next_step(reason))),
         })?;
-        // A connection is open before the other end has said a word: the first call shows whether it is a gRPC service.
+        // An open connection can belong to any server: the first call shows whether it is a gRPC service.
         let mut probe = Request::new(HealthCheckRequest::default());
         probe.set_timeout(PROBE_MAX);
         match HealthClient::new(connection.clone()).check(probe).await {
             Err(status) if matches!(status.code(), Code::Unknown | Code::Internal) && status.source().is_some() => {
-                Err(Failure::found(format!("what answers at {} is not a gRPC service\n{NO_GRPC}", self.url)))
+                Err(Failure::found(format!("the server at {} is not a gRPC service\n{NO_GRPC}", self.url)))
             }
             _ => Ok(connection),
         }
     }
 
-    /// The next step after a connection failed for a reason.
     fn next_step(&self, reason: &str) -> String {
         let authority = self.url.split("://").last().unwrap_or_default().trim_end_matches('/');
         let has = |words: &str| reason.contains(words);
@@ -111,7 +101,7 @@ impl Target {
         } else if has("NotValidForName") || has("not valid for name") {
             "Its certificate has another name: give that name by --server-name, and the root's file by --ca".to_owned()
         } else if has("CertificateRequired") || has("certificate required") {
-            "It asks for a client certificate: --cert and --key".to_owned()
+            "It requires a client certificate: --cert and --key".to_owned()
         } else if has("Expired") || has("expired") {
             "Its certificate has expired: the service needs a newer one. Check the clock of this machine, too"
                 .to_owned()
@@ -125,7 +115,7 @@ impl Target {
     }
 }
 
-/// The token in a file: one line of visible ASCII; `None` for anything else.
+/// Parses a token file: one line of visible ASCII; `None` for anything else.
 fn token(bytes: &[u8]) -> Option<String> {
     let token = std::str::from_utf8(bytes).ok()?.trim();
     (!token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())).then(|| token.to_owned())
@@ -146,7 +136,6 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_at_the_target_is_said_with_the_remedy() {
-        // A port that was free a moment ago, and is bound by nobody.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         drop(listener);

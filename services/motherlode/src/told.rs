@@ -1,4 +1,4 @@
-//! Events of records in JSON, by the descriptors of the contract: nothing is left out.
+//! Events of records as JSON, derived from the proto descriptors, so no field is missing.
 
 use crate::commands::Failure;
 use motherlode_proto::FILE_DESCRIPTOR_SET;
@@ -9,12 +9,9 @@ use std::sync::LazyLock;
 static MESSAGES: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
 
-/// The events of a stored record: each one's kind, and what it says, in Protobuf's JSON with the names of the proto.
-///
-/// # Errors
-/// The bytes are no record.
+/// Returns the kind and content of each event of a stored record, in Protobuf's JSON with proto field names.
 pub fn events(record: &[u8]) -> Result<Vec<(String, Value)>, Failure> {
-    let malformed = || Failure::found("a record is no commit");
+    let malformed = || Failure::found("a record is not a commit");
     let commit = MESSAGES.get_message_by_name("motherlode.log.v1.Commit").ok_or_else(malformed)?;
     let commit = DynamicMessage::decode(commit, record).map_err(Failure::found)?;
     let options = SerializeOptions::new().use_proto_field_name(true).skip_default_fields(false);

@@ -1,8 +1,8 @@
-//! A round's proof in a log of ten million records, with the seal of its draw: its size, how long it takes to make, and to verify without
-//! resolving the round, beside one verification of an Ed25519 signature, which is most of it.
+//! Proof of a round in a log of ten million records, with the seal of its draw: size, cost of making it and of
+//! verifying it without resolving the round, compared with one Ed25519 verification.
 //!
-//! The tree is a real one over entries that are made up; the round, and the one before it that sealed its draw, are of a log as it was
-//! played (tests/golden/linked.hex), but for their positions. `cargo bench -p motherlode-proofs` needs 330 MB of disk for its run.
+//! The tree has generated entries; the round and the one that sealed its draw are from tests/golden/linked.hex at other
+//! positions. `cargo bench -p motherlode-proofs` needs 330 MB of disk.
 #![allow(missing_docs, reason = "criterion's macro makes an undocumented function")]
 #![allow(clippy::unwrap_used, reason = "a bench may panic")]
 
@@ -21,13 +21,12 @@ use prost::Message as _;
 use std::{fs, hint::black_box, path::Path, slice};
 
 const SIZE: u64 = 10_000_000;
-/// The most that a proof file may have, bytes.
 const BYTES_MAX: usize = 2_500;
 
 /// Positions of the record that sealed the round's draw, and of the round.
 const POSITIONS: [u64; 2] = [7_123_456, 7_654_321];
 
-/// Two records of one player's that each are a round that ended with its first step, the second naming the first; at these positions.
+/// Returns two records of a player, each a round of one step, the second naming the first.
 fn rounds_of_one_step() -> [Record; 2] {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/linked.hex");
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
@@ -60,7 +59,6 @@ fn rounds_of_one_step() -> [Record; 2] {
     [Record { position: first, bytes: before }, Record { position: second, bytes: round }]
 }
 
-/// The files of a tree that has these records, and the tree's root.
 fn grown(folder: &Path, records: &[Record]) -> Hash {
     let (mut tree, mut entries) = (Tree::default(), Vec::with_capacity(32 * usize::try_from(SIZE).unwrap()));
     let mut levels: [Vec<u8>; 8] = Default::default();
@@ -81,8 +79,8 @@ fn grown(folder: &Path, records: &[Record]) -> Hash {
     tree.root()
 }
 
-/// All that a verifier does but for resolving the round: text, signature, the records put together, inclusion of the last, and that
-/// what was dealt is what was sealed in the record that it names.
+/// Verifies all but the round's resolution: text, signature, restored records, inclusion of the last, and the dealt
+/// value against its seal.
 fn verified(file: &str, key: &VerifierKey) -> bool {
     let proof: Proof = file.parse().unwrap();
     let checkpoint = Checkpoint::open(&proof.checkpoint, key).unwrap();

@@ -16,22 +16,20 @@ use motherlode_tiles::{Hash, consistency};
 use std::{sync::Arc, time::Duration};
 use tonic::{Request, Response, Status};
 
-/// How long a proof waits for a checkpoint that covers it: they come once a second.
+/// Longest wait for a checkpoint that covers the proof; one is signed per second.
 const WAIT_MAX: Duration = Duration::from_secs(5);
-/// How long it waits for a witness, where there are any: it's not to wait for one that is gone.
 const WITNESSES_WAIT_MAX: Duration = Duration::from_millis(1500);
 
-/// The service.
+/// The proof service.
 #[derive(Clone)]
 pub struct ProofApi {
     ledgers: Ledgers,
     proofs: Proofs,
-    /// Whether there are witnesses whose cosignatures are worth waiting for.
     witnessed: bool,
 }
 
 impl ProofApi {
-    /// Serves the proofs of the partitions that are written here.
+    /// Serves the proofs of the partitions written here. `witnessed` makes proofs wait for cosignatures.
     #[must_use]
     pub fn new(ledgers: Ledgers, proofs: Proofs, witnessed: bool) -> Self {
         Self { ledgers, proofs, witnessed }
@@ -43,7 +41,7 @@ impl ProofApi {
             return Err(Refusal::field("partition", format!("must be below {partitions}")));
         }
         let elsewhere = || {
-            let message = "this process has no proofs of the partition: ask the one that writes it";
+            let message = "this process has no proofs of the partition: call the process that writes it";
             Refusal::new(Reason::ProofsElsewhere, message).with("partition", partition)
         };
         self.proofs.partition(partition).ok_or_else(elsewhere)
@@ -67,7 +65,7 @@ impl ProofApi {
         let partition = Arc::clone(self.partition(request.partition)?);
         let (old, signed) = (request.old_size, signed(&partition, 0).await?);
         if old > signed.checkpoint.size {
-            let message = "no checkpoint was signed of so many records";
+            let message = "no checkpoint of this size was signed";
             let refusal = Refusal::new(Reason::CheckpointAhead, message);
             return Err(refusal.with("size", signed.checkpoint.size));
         }
@@ -89,7 +87,7 @@ impl ProofApi {
             for partition in proofs.partitions() {
                 let Some(position) = partition.find(&hash).map_err(|error| unreadable(&error))? else { continue };
                 let logged = partition.ledger.fetch(position)?;
-                // By its hash anybody may ask; it's there for whom it concerns.
+                // Any caller can name a hash, so only operators concerned by the record get it.
                 if own.as_ref().is_none_or(|operator| logged.commit.concerns(operator)) {
                     return Ok(Some(wire::FindRecordResponse { partition: partition.ledger.partition(), position }));
                 }
@@ -111,8 +109,8 @@ impl ProofApi {
         let found = self.ledgers.reads().run(caller, move || rounds::places(&of, &id.stream, id.number)).await??;
         let Some(mut places) = found else { return Err(unknown_round(&request.round_id)) };
         if !places.over {
-            // Its records may tell what its player is not to know yet (NP-12).
-            let message = "the round is open: it's proven when it's over";
+            // Its records can contain facts that the player must not learn yet (NP-12).
+            let message = "the round is open: it can be proven once it has ended";
             let refusal = Refusal::new(Reason::RoundOpen, message);
             return Err(refusal.with("round_id", &request.round_id));
         }
@@ -129,7 +127,6 @@ impl ProofApi {
         Ok(wire::GetRoundProofResponse { proof, verifier_key })
     }
 
-    /// A checkpoint that covers a position: a cosigned one, if there is one soon.
     async fn best(&self, partition: &Partition, position: Position) -> Result<Arc<Signed>, Refusal> {
         let last = signed(partition, position).await?;
         let mut published = partition.published();
@@ -141,7 +138,7 @@ impl ProofApi {
     }
 }
 
-/// The last checkpoint, if it covers a position, else the one that will.
+/// Returns the last checkpoint if it covers a position, else waits for the first that does.
 async fn signed(partition: &Partition, position: Position) -> Result<Arc<Signed>, Refusal> {
     let mut published = partition.published();
     let covering = published.wait_for(|published| {
@@ -179,7 +176,7 @@ fn prove(
 }
 
 fn unreadable(error: &std::io::Error) -> Refusal {
-    tracing::error!(%error, "nothing can be proven: at the next start the tree is made anew");
+    tracing::error!(%error, "failed to prove a round: the next start rebuilds the tree");
     Refusal::new(Reason::ProofsUnreadable, error.to_string())
 }
 

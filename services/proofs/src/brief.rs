@@ -1,7 +1,8 @@
-//! Records of a proof without what follows from the rest of the file: outcomes, which follow from the seeds by the game's rules; seals of
-//! draws that the file reveals; and the names of records that the file has. A feature of many free spins makes a record of kilobytes, and a
-//! seal with a name takes 90 bytes of each step. Whoever verifies works all of it out, puts it in, and hashes the whole, so nothing is
-//! believed for having been left out.
+//! Shorter records for a proof, without fields that follow from the rest of the file: outcomes, seals of revealed
+//! draws, and hashes of records in the file.
+//!
+//! The verifier computes these fields and hashes the complete record, so leaving them out needs no trust. A feature
+//! with many free spins has kilobytes of outcome, and a seal with a hash takes 90 bytes per step.
 
 use motherlode_books::Seal;
 use motherlode_log::{Hash, Position, Record, hash};
@@ -17,27 +18,26 @@ use motherlode_slots::Outcome;
 use prost::Message as _;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Why what was left out can't be worked out.
+/// Why left-out fields cannot be computed.
 #[derive(Debug, thiserror::Error)]
 pub enum NotWorkedOut {
-    /// A record is none of a round's.
+    /// A record is not one of a round.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// A step can't be resolved.
+    /// A step cannot be resolved.
     #[error(transparent)]
     Unresolvable(#[from] Unresolvable),
-    /// A record has more than its fields come to, or in another order.
-    #[error("a record that something is left out of is not in the plain form")]
+    /// A record is not encoded as its fields are now.
+    #[error("a shortened record is not encoded in the plain form")]
     NotPlain,
 }
 
-/// Records of one player without what follows from them all; `None` for one that is to be told whole.
+/// Returns one player's records without the fields that follow; `None` for a record that cannot be shortened.
 ///
 /// # Errors
-/// A record is no commit, or its round can't be read.
+/// A record is not a commit, or its round cannot be read.
 pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
     let logged = records.iter().map(|record| decode(&record.bytes)).collect::<Result<Vec<_>, _>>()?;
-    // What this program can't resolve is told whole.
     let follows = match Follows::of(&logged) {
         Ok(follows) => follows,
         Err(NotWorkedOut::Malformed(malformed)) => return Err(malformed),
@@ -46,12 +46,11 @@ pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
     let entries: BTreeMap<_, _> = records.iter().map(|record| (record.position, hash(&record.bytes))).collect();
     let short = records.iter().map(|record| {
         let before = entries.range(..record.position).next_back().map(|(_, entry)| entry);
-        // In older logs a record may be written in another way than it would be now.
         let mut commit = plain(&record.bytes)?;
         let mut is_shorter = false;
         for (field, follows) in steps(&mut commit).flat_map(|step| follows.fields(step, before)) {
             match field.is_empty() {
-                // An older record has nothing where something would be put in.
+                // A field that is empty in an older record must stay empty.
                 true => return None,
                 false if *field == follows => field.clear(),
                 false => continue,
@@ -63,11 +62,11 @@ pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
     Ok(short.collect())
 }
 
-/// Records of one player, whole again: into those that are said to lack something, all is put that follows. The others stay as they are,
-/// whatever they have empty.
+/// Restores one player's records: fills the empty fields of those marked as shortened, and returns the others
+/// unchanged.
 ///
 /// # Errors
-/// [`NotWorkedOut`]: a round can't be read, or a step of it can't be resolved.
+/// [`NotWorkedOut`]: a round cannot be read, or one of its steps cannot be resolved.
 pub fn whole(mut records: Vec<(Vec<u8>, bool)>) -> Result<Vec<Vec<u8>>, NotWorkedOut> {
     if records.iter().any(|(_, lacks)| *lacks) {
         let logged = records.iter().map(|(bytes, lacks)| told(bytes, *lacks)).collect::<Result<Vec<_>, _>>()?;
@@ -92,20 +91,18 @@ pub fn whole(mut records: Vec<(Vec<u8>, bool)>) -> Result<Vec<Vec<u8>>, NotWorke
     Ok(records.into_iter().map(|(bytes, _)| bytes).collect())
 }
 
-/// Reads a record, from which seals may be left out.
 fn told(bytes: &[u8], lacks: bool) -> Result<Logged, Malformed> {
     if !lacks {
         return decode(bytes);
     }
     let mut commit = Commit::decode(bytes)?;
     for draw in steps(&mut commit).filter_map(|step| step.draw.as_mut()).filter(|draw| draw.next_seal.is_empty()) {
-        // No hash is known to be this, and no seal is read of these.
+        // A placeholder of the right length, which is not read.
         draw.next_seal = vec![0; 32];
     }
     decode(&commit.encode_to_vec())
 }
 
-/// A record in the plain form: what its fields come to is all that it has.
 fn plain(bytes: &[u8]) -> Option<Commit> {
     Commit::decode(bytes).ok().filter(|commit| commit.encode_to_vec() == bytes)
 }
@@ -117,11 +114,9 @@ fn steps(commit: &mut Commit) -> impl Iterator<Item = &mut StepResolved> {
     })
 }
 
-/// Fields that follow from records: of the rounds that begin in them, as far as their draws are revealed there.
+/// Fields that follow from records, for revealed draws of rounds that begin in them.
 struct Follows {
-    /// By round and step.
     outcomes: BTreeMap<(u64, u32), Vec<u8>>,
-    /// By the number of the draw.
     seals: BTreeMap<u64, Seal>,
 }
 
@@ -141,7 +136,8 @@ impl Follows {
         Ok(Self { outcomes, seals })
     }
 
-    /// The fields of a step that follow, each with its content; `before` is the hash of the record before it in the file.
+    /// Returns a step's fields that follow, with their content; `before` is the hash of the previous record in the
+    /// file.
     fn fields<'s>(
         &self,
         step: &'s mut StepResolved,
@@ -158,7 +154,6 @@ impl Follows {
     }
 }
 
-/// The rounds that begin in these records of one player.
 fn rounds(records: &[Logged]) -> Result<Vec<RoundView>, Malformed> {
     let begun = records.iter().flat_map(|logged| &logged.commit.events).filter_map(|event| match event {
         motherlode_books::Event::RoundStarted(started) => Some(started.round),
@@ -178,7 +173,6 @@ mod tests {
     use motherlode_books::Event;
     use std::{fs, path::Path};
 
-    /// Records of one player's who has played rounds, as a log has them.
     fn records() -> Vec<Record> {
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/linked.hex");
         let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
@@ -191,7 +185,6 @@ mod tests {
         of_player.map(|(commit, bytes)| Record { position: commit.position, bytes: bytes.into() }).collect()
     }
 
-    /// How many outcomes, seals and names steps lack.
     fn lacking(bytes: &[u8]) -> [usize; 3] {
         let mut commit = Commit::decode(bytes).unwrap();
         let of = steps(&mut commit).map(|step| {
@@ -225,7 +218,7 @@ mod tests {
         );
     }
 
-    /// Else a log whose record has no outcome would be taken for one that has the right one.
+    /// Otherwise a log without an outcome would look like one with the right outcome.
     #[test]
     fn pl_06_nothing_is_put_into_a_record_that_lacks_nothing() {
         let records = records();
@@ -250,7 +243,6 @@ mod tests {
         let records = records();
         let short = brief(&records.iter().collect::<Vec<_>>()).unwrap();
         let mut first = short.into_iter().flatten().next().unwrap();
-        // A field that nobody knows.
         first.extend([0xa0, 0x3f, 1]);
         assert!(matches!(whole(vec![(first, true)]), Err(NotWorkedOut::NotPlain)));
     }

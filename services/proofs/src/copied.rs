@@ -1,24 +1,22 @@
-//! A record of a proof without what it repeats: of the record before it there, of that one's hash, and of itself.
+//! Shorter records for a proof, by copying from the previous record in the file, its hash, and the record itself.
 //!
-//! A player's records repeat names, terms and the hash of the game's data, each step names the record before it, and long outcomes are
-//! much the same throughout: a third of a record, or more. Whoever verifies puts it together again and hashes the whole, so nothing is
-//! believed for having been left out.
+//! A player's records share names, terms, hashes and outcomes, a third of a record or more. The verifier restores and
+//! hashes the complete record, so this needs no trust.
 
 use motherlode_log::hash;
 
-/// The most that is copied into a record, bytes: so what a verifier has to hash grows with the file.
+/// Limit of copied bytes per record, so that a verifier's work is proportional to the file.
 pub const COPIED_MAX: usize = 4_096;
-/// A shorter run takes as much to tell as it has.
+/// Shorter runs take as many bytes to describe.
 const RUN_MIN: usize = 7;
-/// Longer records are written whole, since looking for runs takes the square of their length.
+/// Longer records are stored whole, because the search takes quadratic time.
 const SEARCHED_MAX: usize = 4_096;
 
-/// Text to copy from that a record begins with: the hash of the record before, then that record.
 fn beginning(before: Option<&[u8]>) -> Vec<u8> {
     before.map(|before| [&hash(before)[..], before].concat()).unwrap_or_default()
 }
 
-/// A record without what can be copied, and what is to be copied: see
+/// Returns a record's own bytes and its copy instructions: see
 /// [`ProvenRecord`](motherlode_proto::proof::v1::ProvenRecord).
 #[must_use]
 pub fn shortened(record: &[u8], before: Option<&[u8]>) -> (Vec<u8>, Vec<u32>) {
@@ -35,7 +33,6 @@ pub fn shortened(record: &[u8], before: Option<&[u8]>) -> (Vec<u8>, Vec<u32>) {
         text.extend_from_slice(now);
         rest = behind;
         if is_run {
-            // None is longer than what was searched.
             copied.extend([since, from, length].map(|number| u32::try_from(number).unwrap_or_default()));
             since = 0;
             room -= length;
@@ -47,13 +44,12 @@ pub fn shortened(record: &[u8], before: Option<&[u8]>) -> (Vec<u8>, Vec<u32>) {
     (own, copied)
 }
 
-/// Where a text has the most of the beginning of what is wanted, and how much.
 fn longest(text: &[u8], wanted: &[u8]) -> (usize, usize) {
     let common = |from: usize| text.iter().skip(from).zip(wanted).take_while(|(one, other)| one == other).count();
     (0..text.len()).map(|from| (from, common(from))).max_by_key(|(_, length)| *length).unwrap_or_default()
 }
 
-/// The record that was shortened; `None` where there is not so much to copy, or more than may be.
+/// Restores a record; `None` for an invalid copy or more than [`COPIED_MAX`] bytes.
 #[must_use]
 pub fn restored(own: &[u8], copied: &[u32], before: Option<&[u8]>) -> Option<Vec<u8>> {
     let runs = copied.chunks_exact(3);

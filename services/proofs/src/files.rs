@@ -1,4 +1,4 @@
-//! The tree of a partition in files: its entries, the hashes of its levels of tiles, and the last signed checkpoint.
+//! Files of a partition's tree: entries, hashes of the tile levels, and the last signed checkpoint.
 
 use motherlode_tiles::{Checkpoint, Hash, Malformed, Note, NoteError, Stored, Tile, VerifierKey, leaf};
 use std::{
@@ -8,71 +8,64 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Levels of tiles above the lowest: enough for 2^40 records.
+/// Tile levels above the lowest, enough for 2^40 records.
 const LEVELS: usize = 4;
-/// Bytes of a hash.
 const HASH: u64 = 32;
 
-/// The folder with a partition's tree.
+/// Returns the folder of a partition's tree.
 #[must_use]
 pub fn proofs_folder(data: &Path, partition: u32) -> PathBuf {
     data.join("proofs").join(partition.to_string())
 }
 
-/// Why a checkpoint's file is none of this log.
+/// Why a checkpoint's file is not usable for this log.
 #[derive(Debug, thiserror::Error)]
 pub enum FilesError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{}: {source}", path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's error.
+        /// Cause of the failure.
         source: io::Error,
     },
-    /// It is not a text file.
+    /// The file is not text.
     #[error("{}: it is not a text file", .0.display())]
     NotText(PathBuf),
-    /// It's no signed note.
+    /// The file is not a signed note.
     #[error("{}: {source}", path.display())]
     Malformed {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: Malformed,
     },
-    /// The key has not signed it.
+    /// The key did not sign it.
     #[error("{}: {source}", path.display())]
     Unsigned {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: NoteError,
     },
 }
 
-/// The files of a partition's tree. Reading does not wait for writing.
+/// Files of a partition's tree. Reads do not wait for writes.
 #[derive(Debug)]
 pub struct Files {
     folder: PathBuf,
-    /// The entries, then the levels from the first on.
+    /// The entries, then the levels from 1 on.
     levels: Vec<File>,
 }
 
 impl Files {
-    /// Opens the files for writing, and makes those that are missing.
-    ///
-    /// # Errors
-    /// They can't be opened or made.
+    /// Opens the files for writing, creating those that are missing.
     pub fn open(folder: &Path) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         Self::of(folder, OpenOptions::new().read(true).write(true).create(true).truncate(false))
     }
 
     /// Opens the files for reading.
-    ///
-    /// # Errors
-    /// They can't be opened, or are not there.
     pub fn open_unchanged(folder: &Path) -> io::Result<Self> {
         Self::of(folder, OpenOptions::new().read(true))
     }
@@ -83,15 +76,14 @@ impl Files {
         Ok(Self { folder: folder.to_owned(), levels })
     }
 
-    /// The path of the last signed checkpoint.
     fn checkpoint_file(folder: &Path) -> PathBuf {
         folder.join("checkpoint")
     }
 
-    /// The last checkpoint that was signed with a key; `None` where there is none.
+    /// Reads the last checkpoint signed by a key; `None` if there is none.
     ///
     /// # Errors
-    /// [`FilesError`]: what is there is none of this key, or is damaged.
+    /// [`FilesError`]: it is damaged or not signed by this key.
     pub fn checkpoint(folder: &Path, key: &VerifierKey) -> Result<Option<(Checkpoint, Note)>, FilesError> {
         let path = Self::checkpoint_file(folder);
         match fs::symlink_metadata(&path) {
@@ -107,20 +99,14 @@ impl Files {
         Ok(Some((checkpoint, note)))
     }
 
-    /// Keeps a checkpoint instead of the last one: whoever reads finds the one or the other.
-    ///
-    /// # Errors
-    /// It can't be written.
+    /// Replaces the last checkpoint atomically.
     pub fn keep(&self, checkpoint: &Note) -> io::Result<()> {
         let (path, next) = (Self::checkpoint_file(&self.folder), self.folder.join("checkpoint.next"));
         fs::write(&next, checkpoint.to_string())?;
         fs::rename(next, path)
     }
 
-    /// Renames a damaged checkpoint to `checkpoint.damaged`, so that the next one can take its place.
-    ///
-    /// # Errors
-    /// It can't be renamed.
+    /// Renames a damaged checkpoint to `checkpoint.damaged`.
     pub(crate) fn set_aside(&self) -> io::Result<()> {
         let to = self.folder.join("checkpoint.damaged");
         match fs::symlink_metadata(&to) {
@@ -131,7 +117,7 @@ impl Files {
         fs::rename(Self::checkpoint_file(&self.folder), to)
     }
 
-    /// Writes entries (level `None`) or hashes of a level from the one at `first` on.
+    /// Writes entries (level `None`) or hashes of a level from `first` on.
     pub(crate) fn write(&self, level: Option<u8>, first: u64, hashes: &[Hash]) -> io::Result<()> {
         if hashes.is_empty() {
             return Ok(());
@@ -139,7 +125,7 @@ impl Files {
         self.file(level)?.write_all_at(hashes.as_flattened(), first * HASH)
     }
 
-    /// Reads entries (level `None`) or hashes of a level above the lowest as they are stored.
+    /// Reads entries (level `None`) or hashes of a level above the lowest.
     fn read(&self, level: Option<u8>, first: u64, count: usize) -> io::Result<Vec<Hash>> {
         let mut hashes = vec![Hash::default(); count];
         let end = io::Error::from(io::ErrorKind::UnexpectedEof);
@@ -153,18 +139,12 @@ impl Files {
         file.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "a tree of more than 2^40 entries"))
     }
 
-    /// Entries from the one at `first` on.
-    ///
-    /// # Errors
-    /// They can't be read, or are not there.
+    /// Reads entries from `first` on.
     pub fn entries(&self, first: u64, count: usize) -> io::Result<Vec<Hash>> {
         self.read(None, first, count)
     }
 
-    /// The content of a tile, as it is served. Whether the tree has it is for the caller to know.
-    ///
-    /// # Errors
-    /// It can't be read.
+    /// Reads a tile as it is served. The caller checks that the tree has it.
     pub fn tile(&self, tile: Tile) -> io::Result<Vec<u8>> {
         let (first, count) = (tile.first(), usize::from(tile.width));
         match tile.level {

@@ -1,4 +1,4 @@
-//! A partition's tree as it grows with the log.
+//! A partition's tree, which grows with the log.
 
 use crate::files::{Files, FilesError};
 use motherlode_ledger::Handle;
@@ -6,40 +6,36 @@ use motherlode_log::{Position, ReadError, genesis, hash, previous_hash};
 use motherlode_tiles::{Checkpoint, Hash, Note, Stored as _, Tree, VerifierKey};
 use std::{io, path::Path, sync::Arc};
 
-/// Records, and bytes of them, read at once.
 const RECORDS: usize = 4096;
 const BYTES: usize = 1 << 20;
-/// Entries that are looked at together when the files are checked.
 const TOGETHER: usize = 4096;
 
 /// The log is not the one that was signed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("partition {partition}, position {position}: {what}")]
 pub struct Contradiction {
-    /// The partition.
+    /// Partition of the log.
     pub partition: u32,
-    /// Up to where the log was signed, or where it stops being the one that was.
+    /// Signed size, or first position that differs.
     pub position: Position,
-    /// How it shows.
+    /// Description of the difference.
     pub what: String,
 }
 
-/// Why a tree does not grow.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GrowError {
-    /// Its files can't be read or written: it's tried again.
+    /// Its files cannot be read or written; retried.
     #[error("the tree's files: {0}")]
     Files(#[from] io::Error),
-    /// The log can't be read: it's tried again.
+    /// The log cannot be read; retried.
     #[error("the log: {0}")]
     Log(#[from] ReadError),
-    /// It must not.
+    /// The log is not the one that was signed; final.
     #[error(transparent)]
     Contradiction(#[from] Contradiction),
 }
 
-/// Whether the files of a tree agree with themselves up to a size: each hash is that of the entries beneath. Asked to stop, it
-/// says so of as much as it has looked at.
+/// Whether each hash in the files follows from the entries, up to a size or until stopped.
 pub(crate) fn is_sound(files: &Files, size: Position, stop: impl Fn() -> bool) -> bool {
     let (mut tree, mut counts) = (Tree::default(), [0_u64; 256]);
     while tree.size() < size && !stop() {
@@ -62,20 +58,19 @@ pub(crate) fn is_sound(files: &Files, size: Position, stop: impl Fn() -> bool) -
     true
 }
 
-/// A tree and its files.
 pub(crate) struct Growing {
     partition: u32,
     tree: Tree,
-    /// The hash of the last record in it, which the next one must name.
+    /// Hash of the last record, which the next record must name.
     head: Hash,
     pub(crate) files: Arc<Files>,
-    /// The last signed checkpoint, while a tree that is made anew has not come to its size.
+    /// Last signed checkpoint, while a rebuilt tree is smaller.
     expected: Option<Checkpoint>,
 }
 
 impl Growing {
-    /// The tree in a folder, with the last checkpoint that was signed. What is damaged is made anew as it grows; then there is no
-    /// checkpoint before it has come to where it was.
+    /// Opens the tree in a folder with its last signed checkpoint. If files are damaged, the tree is rebuilt, and
+    /// returns no checkpoint until it has the signed size.
     pub(crate) fn open(
         folder: &Path,
         ledger: &Handle,
@@ -106,7 +101,7 @@ impl Growing {
         if size == 0 {
             return Ok((anew, Some((checkpoint, note))));
         }
-        // One record is enough: by the chain it stands for all before it.
+        // One record is enough, since the chain includes all earlier ones.
         let head = anew.files.entries(size - 1, 1)?.first().copied().unwrap_or_default();
         let found = ledger.records(size, 1, BYTES)?.first().map(|record| hash(&record.bytes));
         match found == Some(head) {
@@ -114,12 +109,10 @@ impl Growing {
             false if anew.is_within(&tree, head) => {
                 Err(contradiction("the record is not the one that was signed".into()).into())
             }
-            // The entry itself is damaged.
             false => Ok((anew.expecting(checkpoint), None)),
         }
     }
 
-    /// Whether an entry is the last one of a tree, by the tree's own root.
     fn is_within(&self, tree: &Tree, entry: Hash) -> bool {
         let mut before = match Tree::read(&*self.files, tree.size() - 1) {
             Ok(before) => before,
@@ -131,15 +124,10 @@ impl Growing {
 
     fn expecting(self, checkpoint: Checkpoint) -> Self {
         let (partition, position) = (self.partition, checkpoint.size);
-        tracing::warn!(
-            partition,
-            position,
-            "the tree's files are not those of its last checkpoint: they are made anew"
-        );
+        tracing::warn!(partition, position, "the tree's files do not match its last checkpoint, and are rebuilt");
         Self { expected: Some(checkpoint), ..self }
     }
 
-    /// Begins anew, up to a checkpoint that was signed already.
     pub(crate) fn begin_anew(&mut self, expected: Option<Checkpoint>) {
         (self.tree, self.head, self.expected) = (Tree::default(), genesis(self.partition), expected);
     }
@@ -148,25 +136,22 @@ impl Growing {
         self.tree.size()
     }
 
-    /// The hash of the last record in it.
     pub(crate) fn head(&self) -> &Hash {
         &self.head
     }
 
-    /// Whether it has come to where it was signed before.
     pub(crate) fn is_whole(&self) -> bool {
         self.expected.is_none()
     }
 
-    /// The checkpoint of what it is now.
     pub(crate) fn checkpoint(&self, origin: &str) -> Checkpoint {
         Checkpoint { origin: origin.to_owned(), size: self.tree.size(), root: self.tree.root() }
     }
 
-    /// Takes up some of the next records, up to a position; false where there are none.
+    /// Adds some of the next records, up to a position; false if there are none.
     pub(crate) fn grow(&mut self, ledger: &Handle, to: Position) -> Result<bool, GrowError> {
         let size = self.tree.size();
-        // No further than to the next place where something is known.
+        // Stops at the signed size, to compare the root there.
         let to = self.expected.as_ref().map_or(to, |expected| to.min(expected.size));
         let left = usize::try_from(to.saturating_sub(size)).unwrap_or(usize::MAX).min(RECORDS);
         if left == 0 {
@@ -199,22 +184,21 @@ impl Growing {
         Ok(true)
     }
 
-    /// The hashes of the next records, where the ledger has them in memory and they follow the last one.
+    /// Returns the next records' hashes if the ledger has them in memory and they continue the tree.
     fn written(&self, ledger: &Handle, count: usize) -> Option<Vec<Hash>> {
         let mut hashes = ledger.hashes(self.tree.size(), count + 1)?;
         (hashes.len() > 1 && hashes.remove(0) == self.head).then_some(hashes)
     }
 
-    /// The hashes of the next records, as the log has them.
     fn read(&self, ledger: &Handle, count: usize) -> Result<Vec<Hash>, GrowError> {
         let first = self.tree.size() + 1;
         let records = ledger.records(first, count, BYTES)?;
         let Some(last) = records.last() else { return Ok(vec![]) };
-        // Each record names the hash of the one before it: only the last has to be hashed.
+        // Each record has the hash of the previous one, so only the last one is hashed.
         let named: Option<Vec<Hash>> = records.iter().map(|record| previous_hash(&record.bytes)).collect();
-        let mut entries = named.ok_or_else(|| self.contradiction(first, "a record names none before it"))?;
+        let mut entries = named.ok_or_else(|| self.contradiction(first, "a record does not name its predecessor"))?;
         if entries.remove(0) != self.head {
-            return Err(self.contradiction(first, "the record does not continue what was taken up"));
+            return Err(self.contradiction(first, "the record does not continue the previous one"));
         }
         entries.push(hash(&last.bytes));
         Ok(entries)

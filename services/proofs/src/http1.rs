@@ -1,4 +1,4 @@
-//! Small HTTP/1.1, for the static files of a tile log and for witnesses: bounded in time and bytes.
+//! Minimal HTTP/1.1 for tile files and witnesses, with limits of time and bytes.
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
@@ -16,14 +16,10 @@ use tokio::{
 };
 use tower::service_fn;
 
-/// The longest time for a request's body.
 const READ_MAX: Duration = Duration::from_secs(5);
-/// Bytes of a request's body.
 const BODY_MAX: usize = 64 << 10;
-/// The longest time that an answer is waited for.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
-/// Makes an answer of a status, a media type and a content.
 pub(crate) fn answer(status: StatusCode, media_type: &'static str, content: impl Into<Bytes>) -> Response<Full<Bytes>> {
     let mut answer = Response::new(Full::new(content.into()));
     *answer.status_mut() = status;
@@ -31,12 +27,10 @@ pub(crate) fn answer(status: StatusCode, media_type: &'static str, content: impl
     answer
 }
 
-/// An answer that is only a status and a line of text.
 pub(crate) fn plain(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
     answer(status, "text/plain; charset=utf-8", format!("{text}\n"))
 }
 
-/// Answers requests until the stop: what asks for something (`GET`, without a body) or sends something, each with its path.
 pub(crate) async fn serve<A>(listener: TcpListener, admission: Admission, stop: Stop, answerer: A)
 where
     A: Fn(Method, String, Bytes) -> Response<Full<Bytes>> + Send + Sync + 'static,
@@ -59,15 +53,12 @@ where
         Ok(Err(_)) => return plain(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long"),
         Err(_) => return plain(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
     };
-    // What is read from a disk or written to it must not hold up those who wait for bets.
+    // Disk access must not block threads that answer bets.
     let answered = tokio::task::spawn_blocking(move || answerer(parts.method, parts.uri.path().to_owned(), collected));
-    answered.await.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR, "it could not be answered"))
+    answered.await.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR, "the request could not be answered"))
 }
 
-/// Sends a body to an address that begins with `http://`, and returns status and text of the answer.
-///
-/// # Errors
-/// Nobody answers there in time, or with too much.
+/// Sends a body to an `http://` address, and returns the answer's status and text.
 pub(crate) async fn post(url: &str, body: String) -> io::Result<(StatusCode, String)> {
     let asked = async {
         let uri: Uri = url.parse().map_err(io::Error::other)?;
@@ -87,8 +78,8 @@ pub(crate) async fn post(url: &str, body: String) -> io::Result<(StatusCode, Str
             let body = Limited::new(answer.into_body(), BODY_MAX).collect().await.map_err(io::Error::other)?;
             Ok((status, String::from_utf8_lossy(&body.to_bytes()).into_owned()))
         };
-        // The connection's own work is done while the answer is waited for. A peer that closes behind its answer may end it
-        // first: what came is in the exchange then.
+        // The connection runs while the answer is awaited. A peer that closes after its answer can end it first; the
+        // answer is then in the exchange.
         let mut exchange = std::pin::pin!(exchange);
         tokio::select! {
             answered = &mut exchange => answered,

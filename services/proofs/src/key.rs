@@ -1,4 +1,4 @@
-//! The key that checkpoints are signed with: a file of one line that only its owner may read.
+//! Signing keys: files of one line that only their owner can read.
 
 use motherlode_runtime::Config;
 use motherlode_tiles::{KeyKind, Malformed, SignerKey, VerifierKey};
@@ -9,50 +9,47 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Why there is no key.
+/// Why a key is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The file cannot be read or made; one that is there is never replaced.
+    /// The file cannot be read or created; an existing one is not replaced.
     #[error("{}: {source}", path.display())]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's error.
+        /// Cause of the failure.
         source: io::Error,
     },
-    /// The file has no key, or the name makes none.
+    /// The file has no key, or the name is not valid for one.
     #[error("{}: {source}", path.display())]
     Malformed {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: Malformed,
     },
     /// The file has the key of another name.
-    #[error("{} has the key of {found}, but the configuration says [proofs] name = {wanted:?}", path.display())]
+    #[error("{} has the key of {found}, but the configuration has [proofs] name = {wanted:?}", path.display())]
     Name {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The name of its key.
+        /// Name of its key.
         found: String,
-        /// The configured name.
+        /// Configured name.
         wanted: String,
     },
-    /// The operating system gives no random bytes.
+    /// The operating system's random generator failed.
     #[error("the operating system gives no random bytes: {0}")]
     Entropy(getrandom::Error),
 }
 
-/// The name under which a partition's checkpoints are signed.
+/// Returns the name that signs a partition's checkpoints.
 #[must_use]
 pub fn origin(name: &str, partition: u32) -> String {
     format!("{name}/log/{partition}")
 }
 
-/// The key of a partition's log, from that of any other's, or from one of the bare name.
-///
-/// # Errors
-/// It makes none.
+/// Returns the key of a partition's log, from that of another partition or of the bare name.
 pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Malformed> {
     let name = key.name();
     let bare =
@@ -60,27 +57,27 @@ pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Ma
     key.named(&origin(bare, partition))
 }
 
-/// The file of a service's key: beside the log's folder, where no copy of the log takes it.
+/// Returns the path of a service's key file, outside the log's folder so that copies of the log do not include it.
 #[must_use]
 pub fn key_file(config: &Config) -> PathBuf {
     config.proofs.key_file.clone().unwrap_or_else(|| config.data.join("proofs.key"))
 }
 
-/// The key of a service; where the configuration names no file and there is none yet, one is made.
+/// Loads a service's key; creates it if the configuration names no file and none exists.
 ///
 /// # Errors
-/// [`KeyError`]; a configured file that is missing is one.
+/// [`KeyError`], also for a missing configured file.
 pub fn load_or_make(config: &Config) -> Result<SignerKey, KeyError> {
     let (path, wanted) = (key_file(config), config.proofs.name.as_deref());
     if config.proofs.key_file.is_none() && config.store.url.is_some() {
         tracing::warn!(
-            "a process that takes this log over signs with another key: name one for all in [proofs] key_file"
+            "a process that takes over this log would sign with another key: name one key for all in [proofs] key_file"
         );
     }
     let key = match config.proofs.key_file.is_none() && !path.exists() {
         true => {
             let key = make(&path, wanted, KeyKind::Log)?;
-            tracing::info!(file = %path.display(), name = key.verifier().name(), "a key for checkpoints was made: keep it");
+            tracing::info!(file = %path.display(), name = key.verifier().name(), "created a key for checkpoints: back it up");
             key
         }
         false => load(&path)?,
@@ -93,10 +90,10 @@ pub fn load_or_make(config: &Config) -> Result<SignerKey, KeyError> {
     }
 }
 
-/// The key of a file.
+/// Loads a key.
 ///
 /// # Errors
-/// [`KeyError`]; it never tells what the file has.
+/// [`KeyError`], without content of the file.
 pub fn load(path: &Path) -> Result<SignerKey, KeyError> {
     let file = |source| KeyError::File { path: path.to_owned(), source };
     let text = fs::read_to_string(path).map_err(file)?;
@@ -106,10 +103,10 @@ pub fn load(path: &Path) -> Result<SignerKey, KeyError> {
     SignerKey::from_secret(text.trim_end()).map_err(|source| KeyError::Malformed { path: path.to_owned(), source })
 }
 
-/// Makes a key in a file, of 32 random bytes. Without a name it gets one that is like no other.
+/// Creates a key of 32 random bytes; without a name, with a random one.
 ///
 /// # Errors
-/// [`KeyError`]; a file that is there is not replaced.
+/// [`KeyError`], also for an existing file.
 pub fn make(path: &Path, name: Option<&str>, kind: KeyKind) -> Result<SignerKey, KeyError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(KeyError::Entropy)?;

@@ -1,19 +1,16 @@
-//! The log as a tile log: a tree over each partition's records, its signed checkpoints, and the proofs made from both.
+//! The log as a tile log: a tree over each partition's records, signed checkpoints, and proofs.
 //!
-//! [`Proofs`] follows the ledgers that are written here, puts each record's hash into the tree, and signs a checkpoint once a
-//! second where the log has grown, and at a stop. [`ProofApi`] answers with proofs over gRPC; [`serve_tiles`] gives tree and
-//! checkpoints out over HTTP as the files of a tile log; [`Witnesses`] has checkpoints cosigned, and [`Witness`] is one that does
-//! so. The formats are [`motherlode_tiles`]'s.
+//! [`Proofs`] adds the records of ledgers written here to their trees, and signs a checkpoint per second and at a stop.
+//! [`ProofApi`] serves proofs over gRPC, [`serve_tiles`] tree and checkpoints over HTTP. [`Witnesses`] requests
+//! cosignatures, [`Witness`] gives them. [`motherlode_tiles`] has the formats.
 //!
-//! Beside the log stand, in `proofs/<partition>`: `entries` (32 bytes a record: its SHA-256, which the log's chain names), `1` to
-//! `4` (the hashes of those levels of tiles; level 0 is computed from the entries), and `checkpoint`. All but the signatures can
-//! be derived from the log: what is missing or damaged is made anew.
+//! The folder `proofs/<partition>` has `entries` (each record's SHA-256), `1` to `4` (hashes of these tile levels;
+//! level 0 is computed) and `checkpoint`. All but the signatures follow from the log and are rebuilt if missing or
+//! damaged.
 //!
-//! Promises: nothing here delays a bet or stops the log; what the disk refuses is tried again. No checkpoint is signed that
-//! does not continue the last one: where the log is not the one that was signed, the start is refused, or, where that shows only
-//! once the tree is made anew, nothing is signed any more and the reason is told.
-//!
-//! Costs: about half a microsecond and 42 bytes a record; a signature a second (30 microseconds).
+//! Proofs never delay a bet or stop the log; failed writes are retried. A checkpoint always continues the last one. If
+//! the log is not the signed one, the start is refused, or signing ends with a reported reason. Cost: 0.5 microseconds
+//! and 42 bytes per record, and a signature per second.
 
 mod api;
 mod brief;

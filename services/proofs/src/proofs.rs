@@ -1,4 +1,4 @@
-//! The trees of all partitions that are written here, and their checkpoints.
+//! Trees and checkpoints of the partitions written here.
 
 use crate::{
     files::{Files, proofs_folder},
@@ -23,18 +23,16 @@ use std::{
 };
 use tokio::{sync::watch, time::sleep};
 
-/// From one checkpoint to the next, at least.
 const EVERY: Duration = Duration::from_secs(1);
-/// Cosignatures of one checkpoint, at the most.
 const COSIGNATURES_MAX: usize = 32;
 
 /// Why a service cannot start with its proofs.
 #[derive(Debug, thiserror::Error)]
 pub enum ProofsError {
-    /// There is no key.
+    /// The key is not available.
     #[error("proofs: {0}")]
     Key(#[from] KeyError),
-    /// A name or a key makes no sense.
+    /// A name or a key is invalid.
     #[error("proofs: {0}")]
     Name(#[from] Malformed),
     /// The log is not the one that was signed.
@@ -44,92 +42,86 @@ pub enum ProofsError {
          the old key knows then where the old log ended. Then start once with `serve --restored`: no revealed draw is dealt again", key.display(), if *named { ", and name another in [proofs]" } else { "" }
     )]
     Contradiction {
-        /// Where and how it shows.
+        /// Place and description of the difference.
         found: Contradiction,
-        /// The file of the key that signed it.
+        /// File of the key that signed it.
         key: PathBuf,
         /// Whether the configuration names the log.
         named: bool,
     },
-    /// The files of a tree can't be read or written.
+    /// The files of a tree cannot be read or written.
     #[error("proofs: the tree in {} can't be opened: {error}", folder.display())]
     Files {
         /// Folder of the tree.
         folder: PathBuf,
-        /// The fault, for people.
+        /// Description of the failure.
         error: String,
     },
-    /// A witness is described in a way that makes no sense.
+    /// The configuration of a witness is invalid.
     #[error("proofs: witness {url}: {fault}")]
     Witness {
-        /// Its address.
+        /// Address of the witness.
         url: String,
-        /// The fault, for people.
+        /// Description of the fault.
         fault: String,
     },
 }
 
-/// A checkpoint with its signatures.
 #[derive(Debug, Clone)]
 pub(crate) struct Signed {
     pub(crate) checkpoint: Checkpoint,
     pub(crate) note: Note,
 }
 
-/// The state that is known of a partition's tree.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Published {
-    /// The last checkpoint.
     pub(crate) last: Option<Arc<Signed>>,
-    /// The last one that witnesses have cosigned, with their lines.
     pub(crate) cosigned: Option<Arc<Signed>>,
-    /// Why nothing is signed any more.
+    /// Why signing has ended.
     pub(crate) failed: Option<Arc<str>>,
 }
 
-/// A partition's tree.
 pub(crate) struct Partition {
     pub(crate) ledger: Handle,
     pub(crate) verifier: VerifierKey,
     pub(crate) files: Arc<Files>,
     key: SignerKey,
     draws: DrawKeys,
-    /// None where its file can't be opened: then records are looked for one by one.
+    /// `None` if its file cannot be opened; searches then read all entries.
     sorted: Option<Sorted>,
     growing: Mutex<Growing>,
     /// Size of the tree, readable while it grows.
     grown: AtomicU64,
-    /// Set at a stop: what can wait for the next start does.
+    /// Set at a stop, which leaves deferrable work to the next start.
     ending: AtomicBool,
-    /// Whether the last mark could not be written.
     mark_failed: AtomicBool,
     published: watch::Sender<Published>,
 }
 
-/// How far a partition's log is signed.
+/// Signed extent of a partition's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// The partition.
+    /// Partition of the log.
     pub partition: u32,
     /// Records in the tree.
     pub grown: Position,
     /// Records in the last checkpoint; 0 before the first.
     pub signed: Position,
-    /// Records in the last one that witnesses cosigned; `None` before the first.
+    /// Records in the last cosigned checkpoint; `None` before the first.
     pub cosigned: Option<Position>,
 }
 
-/// The trees of all partitions that are written here; clones share them.
+/// Trees of all partitions written here; clones share them.
 #[derive(Clone)]
 pub struct Proofs(Arc<[Arc<Partition>]>);
 
 impl Proofs {
-    /// Opens the trees of the ledgers that are written here, with the configured key. To be done before anything is appended: a
-    /// log that is refused is left as it is. With each checkpoint the draw keys get a mark of how far the log goes.
+    /// Opens the trees of the ledgers written here with the configured key. Call it before the first append, so that a
+    /// refused log stays unchanged. Each checkpoint also marks the log's end in the draw keys.
     ///
     /// # Errors
-    /// [`ProofsError`]: there is no key, a log is not the one that was signed, or files can't be read or written. A damaged checkpoint is
-    /// renamed to `checkpoint.damaged` and signed again once the tree is rebuilt from the log.
+    /// [`ProofsError`]. A damaged checkpoint is not an error: it is renamed to `checkpoint.damaged` and signed again
+    /// once the tree is rebuilt.
     pub fn open<'a>(
         config: &Config,
         ledgers: impl IntoIterator<Item = &'a Handle>,
@@ -145,7 +137,7 @@ impl Proofs {
         Ok(Self(partitions.into()))
     }
 
-    /// How far each partition's log is signed by now.
+    /// Returns the signed extent of each partition.
     pub fn extents(&self) -> impl Iterator<Item = Extent> {
         self.0.iter().map(|of| {
             let published = of.published.borrow();
@@ -163,14 +155,14 @@ impl Proofs {
         self.0.iter().find(|of| of.ledger.partition() == partition)
     }
 
-    /// Follows the ledgers and signs, for as long as it's polled.
+    /// Follows the ledgers and signs while polled.
     pub fn run(self) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             join_all(self.0.iter().map(|partition| partition.run())).await;
         })
     }
 
-    /// Takes up what is there by now and signs it: the last checkpoint before a stop.
+    /// Adds the durable records and signs the last checkpoint before a stop.
     pub fn finish(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.0.iter().for_each(|partition| partition.ending.store(true, Ordering::Release));
@@ -179,7 +171,7 @@ impl Proofs {
         })
     }
 
-    /// Waits for a contradiction between a log and its checkpoints; returns its partition and the finding.
+    /// Waits for a contradiction between a log and its checkpoints, and returns its partition and description.
     pub async fn failed(&self) -> (u32, String) {
         let mut each = vec![];
         for partition in &*self.0 {
@@ -216,7 +208,7 @@ impl Partition {
             };
         let last = signed.map(|(checkpoint, note)| Arc::new(Signed { checkpoint, note }));
         let files = Arc::clone(&growing.files);
-        let unsorted = |error: &std::io::Error| tracing::error!(%error, "records are not sorted by their hashes");
+        let unsorted = |error: &std::io::Error| tracing::error!(%error, "failed to open the index of records by hash");
         let sorted = Sorted::open(&folder).inspect_err(unsorted).ok();
         let published = watch::Sender::new(Published { last, ..Published::default() });
         Ok(Self {
@@ -234,7 +226,8 @@ impl Partition {
         })
     }
 
-    /// Writes the mark of the log's end (PL-40). Logs the first of several failures: a read-only folder is allowed.
+    /// Writes the mark of the log's end (PL-40). Logs only the first of consecutive failures, since a read-only folder
+    /// is allowed.
     fn mark(&self, held: Held, stopped: bool) {
         let written = self.draws.mark(&self.ledger, held, stopped);
         let failed_before = self.mark_failed.swap(written.is_err(), Ordering::Relaxed);
@@ -244,19 +237,18 @@ impl Partition {
         }
     }
 
-    /// The state that is known of it now, and a way to wait for more.
     pub(crate) fn published(&self) -> watch::Receiver<Published> {
         self.published.subscribe()
     }
 
-    /// Reads the files that were there at the start once, in the background; where they are damaged, the tree begins anew.
+    /// Checks the existing files once after the start. If they are damaged, the tree is rebuilt.
     fn check_now(&self) -> bool {
         let size = self.growing.lock().size();
         if is_sound(&self.files, size, || self.ending.load(Ordering::Acquire)) {
             self.sort(size);
             return true;
         }
-        tracing::warn!(partition = self.ledger.partition(), size, "the tree's files are damaged: they are made anew");
+        tracing::warn!(partition = self.ledger.partition(), size, "the tree's files are damaged, and are rebuilt");
         let mut growing = self.growing.lock();
         let last = self.published.borrow().last.clone();
         growing.begin_anew(last.map(|last| last.checkpoint.clone()));
@@ -265,18 +257,17 @@ impl Partition {
         false
     }
 
-    /// Sorts the entries by their hashes, as far as there are whole runs. What can't be sorted is looked for one by one.
+    /// Sorts the entries by hash in complete runs; failures leave them to linear search.
     fn sort(&self, size: Position) {
         let Some(sorted) = &self.sorted else { return };
         if let Err(error) = sorted.grow(&self.files, size, || self.ending.load(Ordering::Acquire)) {
-            tracing::warn!(%error, partition = self.ledger.partition(), "the tree's entries are not sorted by their hashes");
+            tracing::warn!(%error, partition = self.ledger.partition(), "failed to index the tree's entries by hash");
         }
     }
 
-    /// The position of the record with a hash, among those that are durable; none where there is no such record.
     pub(crate) fn find(&self, hash: &Hash) -> std::io::Result<Option<Position>> {
         let size = self.growing.lock().size();
-        // What the tree has not taken up yet is in memory.
+        // Hashes of records after the tree are in memory.
         let newer = self.ledger.hashes(size + 1, usize::MAX).unwrap_or_default();
         if let Some(after) = newer.iter().rposition(|of| of == hash) {
             return Ok(Some(size + 1 + after as u64));
@@ -296,7 +287,7 @@ impl Partition {
         let partition = Arc::clone(self);
         match apart("proofs", move || partition.check_now()).await {
             Ok(true) => {}
-            // What fails is said, and tried again as the log grows.
+            // A failure is logged, and retried as the log grows.
             Ok(false) => drop(self.grow(self.ledger.durable()).await),
             Err(error) => tracing::error!(%error, "the tree's files could not be checked"),
         }
@@ -334,7 +325,6 @@ impl Partition {
         self.growing.lock().size() < end
     }
 
-    /// Takes the log up to a position and signs, apart from the threads that answer.
     async fn grow(self: &Arc<Self>, to: Position) -> Result<(), GrowError> {
         let partition = Arc::clone(self);
         apart("proofs", move || partition.grow_now(to)).await?
@@ -366,7 +356,7 @@ impl Partition {
             return Ok(());
         }
         let checkpoint = growing.checkpoint(self.verifier.name());
-        // The name is one already.
+        // The name was valid for the key.
         let Ok(note) = checkpoint.sign(&self.key) else { return Ok(()) };
         growing.files.keep(&note)?;
         self.mark(Held { position: growing.size(), hash: *growing.head() }, false);
@@ -374,25 +364,24 @@ impl Partition {
         Ok(())
     }
 
-    /// Ends the signing of a log of which a witness has cosigned more records than it has, unless their loss was accepted.
+    /// Ends signing if a witness cosigned more records than the log has, unless their loss was accepted.
     pub(crate) fn lost(&self, witness: &str, cosigned: u64) {
         let (partition, end) = (self.ledger.partition(), self.ledger.durable());
         if cosigned <= end.max(self.ledger.generations().lost_to()) {
             return;
         }
         let what = format!("the witness {witness} has cosigned {cosigned} records, the log ends at {end}");
-        tracing::error!(partition, what, "the log has lost records: no more rounds are taken");
+        tracing::error!(partition, what, "the log has lost records: new rounds are refused");
         let why = Contradiction { partition, position: cosigned, what }.to_string().into();
         self.published.send_modify(|published| published.failed = Some(why));
     }
 
-    /// Adds a witness's line to a checkpoint that it has cosigned.
     pub(crate) fn cosigned(&self, of: &Signed, signature: Signature) {
         self.published.send_if_modified(|published| {
             let newest = published.cosigned.as_ref().filter(|newest| newest.checkpoint.size >= of.checkpoint.size);
             let mut signed = match newest {
                 Some(newest) if newest.checkpoint == of.checkpoint => Signed::clone(newest),
-                // A later one has been cosigned meanwhile.
+                // A later checkpoint is already cosigned.
                 Some(_) => return false,
                 None => of.clone(),
             };

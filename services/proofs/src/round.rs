@@ -1,4 +1,5 @@
-//! The proof of a round: the inclusion of its last record under a checkpoint, and of all before by the hashes that records name.
+//! Proof of a round: its last record is included in a checkpoint, and earlier ones by the hashes that later records
+//! name.
 
 use crate::{brief::brief, copied::shortened, files::Files};
 use motherlode_log::{Hash, Record, hash};
@@ -11,14 +12,13 @@ use motherlode_tiles::{Checkpoint, Note, Proof, inclusion, is_included, leaf};
 use prost::Message as _;
 use std::{collections::BTreeSet, io};
 
-/// Proves that a round's records, in their order, are in the tree of a checkpoint, and so are the records in which its draws
-/// were sealed. The proof is that of the round's last one; `extra` has all of them ([`RoundRecords`]), each without what it
-/// repeats, and, where it is to be `brief`, without the outcomes that follow. A record has a path of its own where none of
-/// those after it names its hash: where it ended without a step, where steps of another round of the player's came between
-/// that aren't shown, and in older logs.
+/// Proves that a round's records, and the records that sealed its draws, are in a checkpoint's tree. The proof is the
+/// inclusion of the last record; `extra` has all records ([`RoundRecords`]) in short form, with `is_brief` also without
+/// derived fields. A record has its own inclusion path if no later record in the file names its hash, for example in
+/// older logs.
 ///
 /// # Errors
-/// The tree can't be read; or its files are damaged, so that nothing can be proven by them.
+/// The tree cannot be read, or its files are damaged.
 pub fn proof_of(
     files: &Files,
     checkpoint: &Checkpoint,

@@ -1,11 +1,9 @@
-//! From a record's hash to its position: entries of the tree sorted in runs, in a file beside it.
+//! Index from a record's hash to its position: the tree's entries, sorted in runs of 65,536, in a derived file that
+//! each start rebuilds.
 //!
-//! A run is 65,536 entries that follow each other, ten bytes each: the first eight of the hash, and where in the run it is. Hashes are
-//! evenly spread, so a search reads one short stretch of each run, wherever the hash would be. What is not a whole run yet is looked
-//! through entry by entry.
-//!
-//! Costs: ten bytes of disk a record, nothing of memory; some milliseconds each 65,536 records; a search reads 15 KB a run, so
-//! it takes about a millisecond among ten million records. The file is derived, and made again at each start.
+//! An item has the hash's first 8 bytes and its place in the run. Hashes are evenly distributed, so a search reads one
+//! short stretch per run. Entries after the last complete run are searched one by one. Cost: 10 bytes of disk per
+//! record, a few milliseconds per run; a search reads 15 KB per run, about a millisecond in ten million records.
 
 use crate::files::Files;
 use motherlode_tiles::Hash;
@@ -17,20 +15,16 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Entries of a run.
 const RUN: u64 = 1 << 16;
-/// Bytes of an entry in it: the first eight of its hash, and its place.
+/// Bytes per item: the first 8 of the hash, and its place.
 const ITEM: usize = 10;
-/// How far from where a hash is expected in a run it's looked for at first: six standard deviations of that place.
+/// Distance from the expected place that is searched first: six standard deviations.
 const AROUND: usize = 768;
-/// Entries that are looked through at once.
 const TOGETHER: u64 = 4096;
 
-/// The runs of a partition's entries.
 #[derive(Debug)]
 pub(crate) struct Sorted {
     file: File,
-    /// Runs that are written.
     runs: AtomicU64,
 }
 
@@ -41,7 +35,6 @@ impl Sorted {
         Ok(Self { file, runs: AtomicU64::new(0) })
     }
 
-    /// Writes the whole runs of so many entries that are not written yet, until it's asked to stop.
     pub(crate) fn grow(&self, files: &Files, size: u64, stop: impl Fn() -> bool) -> io::Result<()> {
         let mut run = self.runs.load(Ordering::Acquire);
         while run < size / RUN && !stop() {
@@ -55,7 +48,7 @@ impl Sorted {
                 .flat_map(|(prefix, place)| prefix.to_be_bytes().into_iter().chain(place.to_be_bytes()))
                 .collect();
             self.file.write_all_at(&bytes, run * RUN * ITEM as u64)?;
-            // Not to be there after a power cut: the log's own syncs are not to wait for many runs.
+            // Not for durability: it keeps many dirty pages from delaying the log's own syncs.
             self.file.sync_data()?;
             run += 1;
             self.runs.store(run, Ordering::Release);
@@ -63,12 +56,11 @@ impl Sorted {
         Ok(())
     }
 
-    /// All runs are written anew: the entries are not those that they were.
     pub(crate) fn begin_anew(&self) {
         self.runs.store(0, Ordering::Release);
     }
 
-    /// The index of an entry among so many, the latest if it's there several times.
+    /// Returns the latest index of an entry among the first `size`.
     pub(crate) fn find(&self, files: &Files, hash: &Hash, size: u64) -> io::Result<Option<u64>> {
         let runs = self.runs.load(Ordering::Acquire).min(size / RUN);
         if let Some(index) = Self::look_through(files, hash, runs * RUN, size)? {
@@ -85,7 +77,7 @@ impl Sorted {
         Ok(None)
     }
 
-    /// The same of the entries between two places, one by one.
+    /// Returns the latest index of an entry in a range, by linear search.
     pub(crate) fn look_through(files: &Files, hash: &Hash, from: u64, to: u64) -> io::Result<Option<u64>> {
         let mut end = to;
         while end > from {
@@ -99,7 +91,6 @@ impl Sorted {
         Ok(None)
     }
 
-    /// Where in a run entries begin with these bytes.
     fn places(&self, run: u64, prefix: u64) -> io::Result<Vec<u16>> {
         let expected = usize::try_from(prefix >> 48).unwrap_or_default();
         let (first, end) = (expected.saturating_sub(AROUND), (expected + AROUND).min(1 << 16));
@@ -165,7 +156,6 @@ mod tests {
     #[test]
     fn pl_30_hashes_that_are_not_evenly_spread_are_found() {
         let (folder, files) = files(RUN);
-        // All alike in their first eight bytes but for the last one of them.
         let odd: Vec<_> = (0..RUN)
             .map(|index| {
                 let mut hash = entry(index);

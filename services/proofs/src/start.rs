@@ -1,6 +1,5 @@
-//! A start held against the last signed checkpoint before the first answer: the snapshot that it rests on must be of the log that was
-//! signed, and what was appended after the checkpoint, which no signature vouches for, is read. All else is verified behind the
-//! service, by the ledger along the chain, which ends in records that were held against the checkpoint here.
+//! Checks a start against the last signed checkpoint before the first answer: the snapshot must be of the signed log,
+//! and the records after the checkpoint are read. The ledger verifies the rest in the background, along the chain.
 
 use crate::{
     files::Files,
@@ -10,11 +9,10 @@ use motherlode_ledger::{Handle, Held};
 use motherlode_log::{Position, ReadError, hash, previous_hash};
 use motherlode_tiles::{Checkpoint, Hash, Note, inclusion, is_included, leaf};
 
-/// Records, and bytes of them, read at once.
 const RECORDS: usize = 4096;
 const BYTES: usize = 1 << 20;
 
-/// Holds a start against the tree that was opened, with its last checkpoint. Without a checkpoint all is verified behind the service.
+/// Checks a start against the opened tree. Without a checkpoint, the whole log is verified in the background.
 pub(crate) fn hold(
     (mut growing, signed): (Growing, Option<(Checkpoint, Note)>),
     ledger: &Handle,
@@ -28,7 +26,7 @@ pub(crate) fn hold(
     Ok((growing, Some((checkpoint, note))))
 }
 
-/// Whether the record that a snapshot stands on is in the tree that was signed; false where the tree's files are damaged.
+/// Whether the snapshot's record is in the signed tree; false if the tree's files are damaged.
 fn is_of_snapshot(files: &Files, checkpoint: &Checkpoint, partition: u32, snapshot: Held) -> Result<bool, GrowError> {
     let (size, position) = (checkpoint.size, snapshot.position);
     if position == 0 || position > size {
@@ -42,15 +40,15 @@ fn is_of_snapshot(files: &Files, checkpoint: &Checkpoint, partition: u32, snapsh
     }
     match files.entries(index, 1)?.first().is_some_and(is_signed) {
         true => {
-            let what = "the snapshot that this start rests on is of another record than the one that was signed".into();
+            let what = "the snapshot of this start is of another record than the signed one".into();
             Err(Contradiction { partition, position, what }.into())
         }
         false => Ok(false),
     }
 }
 
-/// Verifies what comes after the checkpoint, whose last record has this hash, up to the first record that the opening of the log has
-/// read.
+/// Verifies the records after the checkpoint, whose last record has this hash, up to the first record that opening the
+/// log has read.
 fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) -> Result<(), GrowError> {
     let (partition, to) = (ledger.partition(), (unread + 1).min(ledger.durable()));
     if unread <= size {
@@ -60,7 +58,7 @@ fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) ->
         partition,
         from = size + 1,
         to,
-        "what came after the last checkpoint is verified before the first answer"
+        "verifying the records after the last checkpoint before the first answer"
     );
     let (mut at, mut head) = (size, head);
     while at < to {
@@ -69,18 +67,17 @@ fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) ->
         let records = match ledger.records(at + 1, left, BYTES) {
             Ok(records) if !records.is_empty() => records,
             Ok(_) => return Err(contradiction(at + 1, "there is no record".into())),
-            // Neither contradicts the checkpoint.
             Err(error @ (ReadError::Io(_) | ReadError::Archived { .. })) => return Err(error.into()),
             Err(error) => {
                 return Err(contradiction(
                     at + 1,
-                    format!("what came after the checkpoint can't be verified: {error}"),
+                    format!("the records after the checkpoint cannot be verified: {error}"),
                 ));
             }
         };
         for record in &records {
             if previous_hash(&record.bytes) != Some(head) {
-                return Err(contradiction(record.position, "the record does not continue what was signed".into()));
+                return Err(contradiction(record.position, "the record does not continue the signed log".into()));
             }
             (at, head) = (record.position, hash(&record.bytes));
         }
@@ -111,7 +108,7 @@ mod tests {
         }
         assert!(held(0, 99).unwrap(), "there was no snapshot");
         assert!(held(41, 99).unwrap(), "what comes after the checkpoint is verified by itself");
-        // An entry that isn't the one that was signed accuses nobody: the tree is made anew from the log.
+        // A damaged entry is no contradiction: the tree is rebuilt from the log.
         files.write(None, 11, &[[99; 32]]).unwrap();
         assert!(!held(12, 98).unwrap());
     }

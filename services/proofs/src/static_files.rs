@@ -1,7 +1,5 @@
-//! Trees and checkpoints as the files of a tile log, by HTTP: `/log/<partition>/checkpoint`, `/log/<partition>/tile/...`.
-//!
-//! There is nothing in them but hashes, so whoever reaches the address may read them. A checkpoint comes with the cosignatures
-//! that there are of it.
+//! Trees and checkpoints over HTTP as the files of a tile log: `/log/<partition>/checkpoint`,
+//! `/log/<partition>/tile/...`. They contain only hashes and are public.
 
 use crate::{
     http1::{answer, plain, serve},
@@ -16,20 +14,19 @@ use motherlode_tiles::Tile;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 
-/// Serves them until the stop.
+/// Serves the files until the stop.
 pub fn serve_tiles(listener: TcpListener, admission: Admission, proofs: Proofs, stop: Stop) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         serve(listener, admission, stop, move |method, path, _| {
             match method == Method::GET || method == Method::HEAD {
                 true => found(&proofs, &path).unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "there is no such file")),
-                false => plain(StatusCode::METHOD_NOT_ALLOWED, "these are files to be read"),
+                false => plain(StatusCode::METHOD_NOT_ALLOWED, "these files are read-only"),
             }
         })
         .await;
     })
 }
 
-/// The file of a path.
 fn found(proofs: &Proofs, path: &str) -> Option<Response<Full<Bytes>>> {
     let (partition, file) = path.strip_prefix("/log/")?.split_once('/')?;
     let partition = proofs.partition(partition.parse().ok().filter(|number: &u32| number.to_string() == partition)?)?;
@@ -48,13 +45,12 @@ fn found(proofs: &Proofs, path: &str) -> Option<Response<Full<Bytes>>> {
             Some(answer)
         }
         Err(error) => {
-            tracing::error!(%error, path, "a tile can't be read: at the next start the tree is made anew");
-            Some(plain(StatusCode::SERVICE_UNAVAILABLE, "it can't be read for now"))
+            tracing::error!(%error, path, "failed to read a tile: the next start rebuilds the tree");
+            Some(plain(StatusCode::SERVICE_UNAVAILABLE, "the file cannot be read now"))
         }
     }
 }
 
-/// The last checkpoint, with the cosignatures that it has.
 fn newest(partition: &Partition) -> Option<Arc<Signed>> {
     let published = partition.published();
     let published = published.borrow();

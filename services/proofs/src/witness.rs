@@ -1,8 +1,7 @@
-//! A small witness: `POST /add-checkpoint` of c2sp.org/tlog-witness, for whoever wants to see that a log is shown to all the same.
+//! A small witness: `POST /add-checkpoint` of c2sp.org/tlog-witness.
 //!
-//! Each log that it knows has a file with the last checkpoint that was cosigned, named by the SHA-256 of its origin. It is synced
-//! before anybody is told. Of a log one request is judged at a time. What a witness is worth is who runs it: one of the log's own proves
-//! nothing to others.
+//! The last cosigned checkpoint of each log is in a file named by the SHA-256 of its origin, synced before the answer.
+//! Requests of a log are handled in turn. Its operator should be independent of the log's.
 
 use crate::{
     files::FilesError,
@@ -31,41 +30,37 @@ use tokio::net::TcpListener;
 /// Why a witness does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum WitnessError {
-    /// Its folder can't be used.
+    /// Its folder is not usable.
     #[error("{}: {source}", folder.display())]
     Folder {
-        /// The folder.
+        /// Path of the folder.
         folder: PathBuf,
-        /// The system's error.
+        /// Cause of the failure.
         source: io::Error,
     },
-    /// The checkpoint that it has seen last of a log can't be read: it must not begin anew.
+    /// The last checkpoint of a log cannot be read, so the witness must not continue.
     #[error(transparent)]
     Kept(#[from] FilesError),
-    /// Two keys are of one log.
+    /// Two keys are of the same log.
     #[error("{0} is named twice: a log has one key")]
     Twice(String),
 }
 
-/// A witness of some logs.
+/// Witness of some logs.
 pub struct Witness {
     key: SignerKey,
-    /// The keys of the logs, each with what was seen last of it.
     logs: Vec<Log>,
     folder: PathBuf,
 }
 
 struct Log {
     key: VerifierKey,
-    /// The last checkpoint that was cosigned, with the log's signature and the witness's.
+    /// Last cosigned checkpoint, with both signatures.
     seen: Mutex<Option<(Seen, Note)>>,
 }
 
 impl Witness {
-    /// A witness with its key, of the logs with these keys; what it has seen is in a folder.
-    ///
-    /// # Errors
-    /// [`WitnessError`].
+    /// Opens a witness of the logs with these keys; its state is in the folder.
     pub fn open(key: SignerKey, logs: Vec<VerifierKey>, folder: PathBuf) -> Result<Self, WitnessError> {
         fs::create_dir_all(&folder).map_err(|source| WitnessError::Folder { folder: folder.clone(), source })?;
         let witness = Self { key, logs: vec![], folder };
@@ -97,7 +92,6 @@ impl Witness {
         Ok(Some((Seen { size: checkpoint.size, root: checkpoint.root }, note)))
     }
 
-    /// Keeps a checkpoint before anybody is told of it.
     fn keep(&self, origin: &str, note: &Note) -> io::Result<()> {
         let (path, next) = (self.file(origin), self.file(&format!("{origin} next")));
         let mut file = File::create(&next)?;
@@ -122,7 +116,7 @@ impl Witness {
         })
     }
 
-    /// The last checkpoint of a log that was cosigned: `/<SHA-256 of the origin>/checkpoint`.
+    /// Returns a log's last cosigned checkpoint: `/<SHA-256 of the origin>/checkpoint`.
     fn seen(&self, path: &str) -> Option<Response<Full<Bytes>>> {
         let name = path.strip_prefix('/')?.strip_suffix("/checkpoint")?;
         let log = self.logs.iter().find(|log| self.file(log.key.name()).file_name().is_some_and(|of| of == name))?;
@@ -152,15 +146,14 @@ impl Witness {
         let signatures = own.cloned().chain([cosignature.clone()]).collect();
         let note = request.checkpoint.clone().with(signatures);
         if let Err(error) = self.keep(&checkpoint.origin, &note) {
-            tracing::error!(%error, "a checkpoint could not be kept: it is not cosigned");
-            return plain(StatusCode::SERVICE_UNAVAILABLE, "the checkpoint could not be kept");
+            tracing::error!(%error, "failed to store a checkpoint, which is not cosigned");
+            return plain(StatusCode::SERVICE_UNAVAILABLE, "the checkpoint could not be stored");
         }
         *seen = Some((Seen { size: checkpoint.size, root: checkpoint.root }, note));
         answer(StatusCode::OK, "text/plain; charset=utf-8", cosignature.to_string())
     }
 }
 
-/// The answer where nothing is cosigned.
 fn refused(why: Unwitnessed, claimed: &Checkpoint) -> Response<Full<Bytes>> {
     let status = match why {
         Unwitnessed::Conflict(size) => return answer(StatusCode::CONFLICT, "text/x.tlog.size", format!("{size}\n")),
@@ -168,7 +161,7 @@ fn refused(why: Unwitnessed, claimed: &Checkpoint) -> Response<Full<Bytes>> {
         Unwitnessed::Backwards => StatusCode::BAD_REQUEST,
         Unwitnessed::Inconsistent => {
             let Checkpoint { origin, size, .. } = claimed;
-            tracing::error!(origin, size, "a log was shown that does not continue what was seen of it");
+            tracing::error!(origin, size, "refused a checkpoint that does not continue the last one");
             StatusCode::UNPROCESSABLE_ENTITY
         }
     };

@@ -1,4 +1,4 @@
-//! Has checkpoints cosigned by the witnesses that are configured, in the background: nothing waits for them.
+//! Requests cosignatures of checkpoints from the configured witnesses, in the background.
 
 use crate::{
     http1::post,
@@ -12,19 +12,16 @@ use opentelemetry::{KeyValue, global};
 use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
 use tokio::time::{sleep, timeout};
 
-/// Before a witness that did not cosign is asked again.
 const PAUSE: Duration = Duration::from_secs(5);
-/// From one checkpoint to the next that a witness is asked for.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Longest wait for a witness at a start, which waits for all of them at once.
+/// Longest wait for the witnesses at a start, all in parallel.
 const START_MAX: Duration = Duration::from_secs(2);
 
-/// The witnesses of a log.
+/// Witnesses of a log.
 #[derive(Clone)]
 pub struct Witnesses(Arc<[Witness]>);
 
-/// A witness to ask.
 #[derive(Clone)]
 struct Witness {
     url: String,
@@ -32,10 +29,7 @@ struct Witness {
 }
 
 impl Witnesses {
-    /// Those of a configuration.
-    ///
-    /// # Errors
-    /// [`ProofsError::Witness`] names the one that makes no sense.
+    /// Returns the configured witnesses.
     pub fn of(config: &Config) -> Result<Self, ProofsError> {
         let of = |witness: &motherlode_runtime::config::Witness| {
             let fault = |fault: String| ProofsError::Witness { url: witness.url.clone(), fault };
@@ -51,14 +45,14 @@ impl Witnesses {
         Ok(Self(config.proofs.witnesses.iter().map(of).collect::<Result<Vec<_>, _>>()?.into()))
     }
 
-    /// Whether there are none.
+    /// Whether no witness is configured.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Largest sizes of the partitions' trees that witnesses have cosigned, for those that answer within two seconds. Asks for
-    /// a cosignature of the last checkpoint from size 0; a witness with another size refuses and states it.
+    /// Returns the largest size of each partition's tree that a witness has cosigned and stated within two seconds. It
+    /// requests a cosignature from size 0, and a witness with another size refuses and states it.
     #[must_use]
     pub fn sizes<'a>(&'a self, proofs: &'a Proofs) -> BoxFuture<'a, BTreeMap<u32, u64>> {
         Box::pin(async move {
@@ -72,7 +66,7 @@ impl Witnesses {
         })
     }
 
-    /// Asks each of them for every partition, for as long as it's polled.
+    /// Requests cosignatures for every partition while polled.
     pub fn run(self, proofs: Proofs) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             let each = self.0.iter().flat_map(|witness| proofs.partitions().iter().map(move |of| witness.follow(of)));
@@ -82,7 +76,6 @@ impl Witnesses {
 }
 
 impl Witness {
-    /// Size of the last cosigned tree of a partition.
     async fn size(&self, partition: &Arc<Partition>) -> Option<(u32, u64)> {
         let checkpoint = partition.published().borrow().last.as_ref()?.note.clone();
         let request = AddCheckpoint { old: 0, path: vec![], checkpoint };
@@ -95,18 +88,18 @@ impl Witness {
         }
     }
 
-    /// Has each new checkpoint cosigned; those that come while the witness is asked are passed over but for the last.
+    /// Requests cosignatures of new checkpoints, skipping all but the latest.
     async fn follow(&self, partition: &Arc<Partition>) {
         let mut published = partition.published();
         let (mut seen, mut said) = (0, false);
-        let what = "Checkpoints that a witness was asked to cosign.";
+        let what = "Cosignatures requested from a witness.";
         let meter = global::meter("motherlode");
         let counter = meter.u64_counter("motherlode.proofs.cosignatures").with_description(what).build();
         let count = |outcome, times| {
             let (witness, outcome) = (self.key.name().to_owned(), KeyValue::new("outcome", outcome));
             counter.add(times, &[KeyValue::new("witness", witness), outcome]);
         };
-        // An alarm asks how much a counter has grown.
+        // Alarms on growth need a counter's first value.
         count("done", 0);
         count("refused", 0);
         loop {
@@ -131,7 +124,7 @@ impl Witness {
                 Err(why) => {
                     count("refused", 1);
                     if !said {
-                        tracing::warn!(witness = self.key.name(), url = self.url, %why, "a checkpoint is not cosigned");
+                        tracing::warn!(witness = self.key.name(), url = self.url, %why, "failed to get a cosignature");
                     }
                     said = true;
                     sleep(PAUSE).await;
@@ -140,14 +133,14 @@ impl Witness {
         }
     }
 
-    /// Asks for one checkpoint; once more where the witness has seen another size last than was thought.
+    /// Requests a cosignature, and retries once with the size that the witness states.
     async fn ask(&self, partition: &Arc<Partition>, signed: &Signed, seen: &mut u64) -> io::Result<()> {
         let url = format!("{}/add-checkpoint", self.url);
         for _ in 0..2 {
             let size = signed.checkpoint.size;
             if *seen > size {
                 partition.lost(self.key.name(), *seen);
-                return Err(io::Error::other(format!("it has seen {seen} records, the log has {size}")));
+                return Err(io::Error::other(format!("the witness has seen {seen} records, the log has {size}")));
             }
             let (files, old) = (Arc::clone(&partition.files), *seen);
             let path = tokio::task::spawn_blocking(move || consistency(&*files, old, size));
@@ -175,10 +168,9 @@ impl Witness {
                 }
             }
         }
-        Err(io::Error::other("it has seen another size each time"))
+        Err(io::Error::other("the witness stated another size each time"))
     }
 
-    /// The witness's line in an answer, if it's of its key and of this checkpoint.
     fn valid(&self, note: &Note, answer: &str) -> Option<Signature> {
         let mut lines = answer.lines().filter_map(|line| line.parse::<Signature>().ok());
         lines.find(|line| note.clone().with(vec![line.clone()]).verify(&self.key).is_ok())

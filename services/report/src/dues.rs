@@ -1,7 +1,8 @@
-//! Credits due to an operator's wallet after a player's commit, which the balances of the commit's transactions include (PL-31, PL-34).
+//! Credits due to an operator's wallet after a player's commit, which the balances of its transactions include (PL-31,
+//! PL-34).
 //!
-//! A record states them. For a record of an older version, the player's commits are read backwards to the last paid credit and on to
-//! its source. Credits are paid in order, so the later ones are unpaid.
+//! Records state them, except those of older versions. For these, the player's commits are read backwards to the last
+//! paid credit and on to its source; credits are paid in order, so later ones are unpaid.
 
 use motherlode_books::{
     Currency, Event, Minor, PerCurrency, SmolStr, Statement, StreamId, Transaction, add_due, due_change,
@@ -10,24 +11,20 @@ use motherlode_ledger::{FetchError, Handle, rounds};
 use motherlode_proto::convert::record::Logged;
 use std::collections::BTreeMap;
 
-/// Limit of commits read for this per page.
 const COMMITS_MAX: usize = 4_096;
 
-/// Whether the credits due after a commit are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Known {
-    /// They are.
     Yes,
-    /// They are not: the last credit paid is more than [`COMMITS_MAX`] of the player's commits back.
+    /// Unknown: the last paid credit is more than [`COMMITS_MAX`] of the player's commits back.
     No,
-    /// They may be known to a page that begins with this commit: this page has read too much for other players.
+    /// A page that begins with this commit can find them; this page has read too much for other players.
     NextPage,
 }
 
-/// Credits due after the commits of a page, which is read backwards.
 #[derive(Debug)]
 pub(crate) struct Dues {
-    /// By player: credits due after the next commit to be read; `None` if unknown. Only for players with records of older versions.
+    /// Credits due after the next commit to read, by player with records of older versions; `None` if unknown.
     known: BTreeMap<StreamId, Option<PerCurrency<Minor>>>,
     left: usize,
 }
@@ -39,11 +36,8 @@ impl Default for Dues {
 }
 
 impl Dues {
-    /// Adds the credits due to the balances of a commit's transactions if they are known. Once it was called with a commit, it
-    /// needs all earlier ones of the same player, one after the other.
-    ///
-    /// # Errors
-    /// When the log or the index cannot be read.
+    /// Adds the credits due, if known, to the balances of a commit's transactions. After the first call for a player,
+    /// it must get all earlier commits of the player in turn.
     pub(crate) fn add(
         &mut self,
         ledger: &Handle,
@@ -78,7 +72,7 @@ impl Dues {
         Ok(Known::Yes)
     }
 
-    /// The credits due after a commit whose record does not state them; `None` if that takes too many commits.
+    /// Finds the credits due after a commit whose record does not state them; `None` if that takes too many commits.
     fn find(&mut self, ledger: &Handle, from: &Logged) -> Result<Option<PerCurrency<Minor>>, FetchError> {
         let mut due = PerCurrency::default();
         let stream = &from.commit.stream;
@@ -97,7 +91,7 @@ impl Dues {
             paid = paid.or_else(|| last_paid(&logged));
             let made_due = |(request_id, _): &(SmolStr, Currency)| *request_id == logged.commit.request_id;
             let last = paid.clone().filter(made_due);
-            // The credits of a commit are paid in the order of currencies.
+            // Credits of a commit are paid in the order of currencies.
             let after = |currency: Currency| last.as_ref().is_none_or(|(_, paid)| currency > *paid);
             for (currency, amount) in became_due(ledger, &logged)?.into_iter().filter(|(currency, _)| after(*currency))
             {
@@ -113,7 +107,6 @@ impl Dues {
     }
 }
 
-/// Last credit paid by a commit: request of its source, and currency.
 fn last_paid(logged: &Logged) -> Option<(SmolStr, Currency)> {
     logged.commit.events.iter().rev().find_map(|event| match event {
         Event::CreditPaid { request_id, currency, .. } => Some((request_id.clone(), *currency)),
@@ -121,7 +114,6 @@ fn last_paid(logged: &Logged) -> Option<(SmolStr, Currency)> {
     })
 }
 
-/// New credits due after a commit.
 fn became_due(ledger: &Handle, logged: &Logged) -> Result<Vec<(Currency, Minor)>, FetchError> {
     let known = rounds::bets_before(ledger, logged)?;
     let told = Statement::default().take(&logged.commit, &logged.balances_after, &known);

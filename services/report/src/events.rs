@@ -1,7 +1,5 @@
-//! The significant events of a partition so far: the latest in memory, those before them in [files](files::EventFiles).
-//!
-//! Cost: some 300 bytes of memory for each of the latest [`LATEST_MAX`] and of those that come while these are put away, and 48 bytes for
-//! each [`STRETCH`] of all: what a page must know to read no more than it shows.
+//! A partition's significant events: the latest [`LATEST_MAX`] in memory, about 300 bytes each, earlier ones in
+//! [files](files::EventFiles). A summary per [`STRETCH`] lets a page skip stretches.
 
 pub(crate) mod files;
 
@@ -10,70 +8,51 @@ use motherlode_proto::report::v1::SignificantEvent;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// So many in memory are put away.
 const LATEST_MAX: usize = 1_024;
-/// Events that are read at once.
 const STRETCH: u64 = 256;
-/// Names of operators that a stretch tells apart.
 const OPERATOR_BITS: u8 = 64;
 
-/// All of a partition, in the order of its log. Each has a number, from 0.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Events {
-    /// By kind.
     counts: BTreeMap<i32, u64>,
     stretches: Arc<Vec<Stretch>>,
-    /// So many, the oldest, are in files.
     away: Away,
-    /// The others.
     #[serde(with = "crate::kept::messages")]
     latest: Vec<Arc<SignificantEvent>>,
-    /// Reads the files, where there are any.
     #[serde(skip)]
     files: Option<EventReader>,
-    /// So many more than [`LATEST_MAX`] are waited for, since files could not be written.
+    /// Additional events to wait for before the next attempt, after a failed write to files.
     #[serde(skip)]
     patience: usize,
 }
 
-/// A summary of [`STRETCH`] events, by which most that nobody asked for are not read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Stretch {
-    /// The log position of the first.
     first: u64,
-    /// Its time, Unix seconds.
     since: i64,
-    /// A bit for each kind that is among them.
     kinds: u128,
-    /// A bit for each operator that they concern; operators share bits.
+    /// A bit for each operator concerned; operators share bits.
     operators: u64,
-    /// Whether one of them concerns all.
     of_all: bool,
 }
 
-/// Names an event: partition, position and number in its commit.
 pub(crate) type Name = (u32, u64, u32);
-/// Events of all partitions go by their logged times.
+/// Sort key of events of all partitions, by logged time.
 pub(crate) type Order = (i64, i32, Name);
 
-/// The name of an event.
 pub(crate) fn name(event: &SignificantEvent) -> Name {
     (event.partition, event.position, event.number)
 }
 
-/// The place of an event among those of all partitions.
 pub(crate) fn order(event: &SignificantEvent) -> Order {
     let time = event.time.unwrap_or_default();
     (time.seconds, time.nanos, name(event))
 }
 
-/// Which events somebody wants.
 pub(crate) struct Filter {
-    /// The operator whose events, beside those that concern all, may be seen; none where all may.
+    /// Operator whose events are visible, with those that concern all; `None` for all operators.
     pub(crate) own: Option<String>,
-    /// Empty for all.
     pub(crate) kinds: Vec<i32>,
-    /// Only those before this place.
     pub(crate) before: Option<Order>,
 }
 
@@ -84,7 +63,6 @@ impl Filter {
             && (self.kinds.is_empty() || self.kinds.contains(&event.kind))
     }
 
-    /// Whether it can have an event of a stretch.
     fn reaches(&self, stretch: &Stretch) -> bool {
         let whose = self.own.as_deref().is_none_or(|own| stretch.of_all || stretch.operators & bit_of(own) != 0);
         let before = self.before.is_none_or(|(seconds, ..)| stretch.since <= seconds);
@@ -93,17 +71,16 @@ impl Filter {
     }
 }
 
-/// Whether an operator may see an event: its own, and what concerns all. `None` is whoever sees all.
+/// Whether an operator can see an event: its own, or one that concerns all.
 pub(crate) fn is_for(own: Option<&str>, event: &SignificantEvent) -> bool {
     event.operator_id.is_empty() || own.is_none_or(|own| own == event.operator_id)
 }
 
-/// The bit of a kind; what is no kind has all.
+/// Returns the bit of a kind; all bits for an invalid kind.
 fn bit(kind: i32) -> u128 {
     u32::try_from(kind).ok().and_then(|kind| 1u128.checked_shl(kind)).unwrap_or(u128::MAX)
 }
 
-/// The bit of an operator.
 fn bit_of(operator: &str) -> u64 {
     let sum = operator.bytes().fold(0u8, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte));
     1 << (sum % OPERATOR_BITS)
@@ -120,7 +97,6 @@ impl Stretch {
 }
 
 impl Events {
-    /// Adds the next one.
     pub(crate) fn push(&mut self, event: SignificantEvent) {
         let begins = self.count().is_multiple_of(STRETCH);
         let stretches = Arc::make_mut(&mut self.stretches);
@@ -135,70 +111,62 @@ impl Events {
         self.latest.push(Arc::new(event));
     }
 
-    /// How many there are.
     pub(crate) fn count(&self) -> u64 {
         self.away.count + self.latest.len() as u64
     }
 
-    /// How many there are of each kind that there is one of.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (i32, u64)> {
         self.counts.iter().map(|(kind, count)| (*kind, *count))
     }
 
-    /// Those from a number on; none where that one is in a file.
+    /// Returns the events from a number on; `None` if that event is in a file.
     pub(crate) fn latest_from(&self, number: u64) -> Option<&[Arc<SignificantEvent>]> {
         let skip = usize::try_from(number.checked_sub(self.away.count)?).ok()?;
         Some(self.latest.get(skip..).unwrap_or_default())
     }
 
-    /// A number to begin at for the events after a log position: none of them comes before it, and few others after it.
+    /// Returns a number at or shortly before the first event after a log position.
     pub(crate) fn number_near(&self, position: u64) -> u64 {
         let begun = self.stretches.partition_point(|stretch| stretch.first <= position);
         begun.saturating_sub(1) as u64 * STRETCH
     }
 
-    /// All as they are now, to be read without holding them.
     pub(crate) fn look(&self) -> Look {
         let Self { stretches, away, latest, files, .. } = self;
         Look { stretches: Arc::clone(stretches), away: away.count, latest: latest.clone(), files: files.clone() }
     }
 
-    /// How many are in files.
     pub(crate) fn away(&self) -> Away {
         self.away
     }
 
-    /// Reads those that are in files by this.
     pub(crate) fn read_by(&mut self, files: EventReader) {
         self.files = Some(files);
     }
 
-    /// Whether so many are in memory that they are to be put away.
     pub(crate) fn are_many(&self) -> bool {
         self.latest.len() >= LATEST_MAX + self.patience
     }
 
-    /// Those in memory, and the number of the first, where they are to be put away.
+    /// Returns the events in memory and the first one's number, if there are enough to move.
     pub(crate) fn to_put_away(&self) -> Option<(u64, Vec<Arc<SignificantEvent>>)> {
         self.are_many().then(|| (self.away.count, self.latest.clone()))
     }
 
-    /// They could not be put away: it's tried again when there are as many more.
+    /// Defers the next attempt until as many more events have come.
     pub(crate) fn wait_for_more(&mut self) {
         self.patience = self.latest.len();
     }
 
-    /// They are in files.
     pub(crate) fn put_away(&mut self, away: Away, files: EventReader) {
         let count = usize::try_from(away.count.saturating_sub(self.away.count)).unwrap_or(usize::MAX);
         self.latest.drain(..count.min(self.latest.len()));
-        // What a busy hour needed is not held for ever.
+        // Returns memory after a busy hour.
         self.latest.shrink_to(LATEST_MAX);
         (self.away, self.files, self.patience) = (away, Some(files), 0);
     }
 }
 
-/// The events of a partition as they were at a moment.
 pub(crate) struct Look {
     stretches: Arc<Vec<Stretch>>,
     away: u64,
@@ -207,7 +175,6 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// Those that are wanted, the latest first.
     pub(crate) fn back<'a>(
         &'a self,
         filter: &'a Filter,
@@ -222,10 +189,8 @@ impl Look {
         })
     }
 
-    /// One by its name.
     pub(crate) fn named(&self, wanted: Name) -> Result<Option<Arc<SignificantEvent>>, Unreadable> {
         let (_, position, _) = wanted;
-        // Those of a commit may lie across the beginnings of some stretches.
         let end = self.stretches.partition_point(|stretch| stretch.first <= position);
         let begin = self.stretches.partition_point(|stretch| stretch.first < position).saturating_sub(1);
         for at in begin..end {
@@ -236,13 +201,11 @@ impl Look {
         Ok(None)
     }
 
-    /// Those from a number on, up to the end of its stretch.
     pub(crate) fn from(&self, number: u64) -> Result<Vec<Arc<SignificantEvent>>, Unreadable> {
         let skip = usize::try_from(number % STRETCH).unwrap_or(usize::MAX);
         Ok(self.stretch(number / STRETCH)?.into_iter().skip(skip).collect())
     }
 
-    /// The events of a stretch, from files and from memory.
     fn stretch(&self, at: u64) -> Result<Vec<Arc<SignificantEvent>>, Unreadable> {
         let (first, end) = (at * STRETCH, (at + 1) * STRETCH);
         let mut events = vec![];

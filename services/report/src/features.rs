@@ -1,14 +1,12 @@
-//! How often a paid spin of a game has its features, beside the chance that its mathematics give (PL-23).
+//! Frequencies of a game's features per paid spin, compared with their chances (PL-23).
 //!
-//! Counted is the first step of a round; later steps are not. Rounds whose feature was bought don't count. Expected is the sum, over
-//! the rounds, of each round's chance in the state that its player was in: given the states, rounds are independent, also those of
-//! new players and of collected features.
+//! Only first steps count, without rounds of bought features. The expected number is the sum of each round's chance in
+//! its player's state; given the states, rounds are independent, also for new players and collected features.
 
 use crate::shown::{Outcome, Spin};
 use motherlode_proto::report::v1 as wire;
 use motherlode_slots::{FEATURES_MAX as MAX, Feature, Game, Par, Sign, par::Exact};
 
-/// A feature's sign in a window.
 fn shows(sign: Sign, spin: &Spin) -> bool {
     match sign {
         Sign::Bonus => spin.bonus,
@@ -19,14 +17,12 @@ fn shows(sign: Sign, spin: &Spin) -> bool {
     }
 }
 
-/// The features that a first step has, a bit each in their order.
 pub(crate) fn seen(game: &dyn Game, first: &Outcome) -> u16 {
     let has = |feature: &Feature| first.spins.iter().any(|spin| shows(feature.sign, spin));
     let bits = (0..).zip(game.features().iter().take(MAX)).filter(|(_, feature)| has(feature));
     bits.fold(0, |seen, (at, _)| seen | 1 << at)
 }
 
-/// The chances of a game's features in the long run, in their order.
 pub(crate) fn chances(game: &dyn Game, par: &Par, float: impl Fn(&Exact) -> f64) -> [f64; MAX] {
     let mut chances = [0.0; MAX];
     for (figure, feature) in chances.iter_mut().zip(game.features()) {
@@ -35,7 +31,6 @@ pub(crate) fn chances(game: &dyn Game, par: &Par, float: impl Fn(&Exact) -> f64)
     chances
 }
 
-/// The same for a player in a state.
 pub(crate) fn in_state(
     game: &dyn Game,
     mut chances: [f64; MAX],
@@ -50,13 +45,12 @@ pub(crate) fn in_state(
     chances
 }
 
-/// Rounds at one stake: how many of them had each feature, and their number in each state with the chances in it.
+/// Rounds at one stake: their number by feature, and by state with the state's chances.
 pub(crate) struct Counted<'a> {
     pub(crate) seen: &'a [u64; MAX],
     pub(crate) states: Vec<(u64, [f64; MAX])>,
 }
 
-/// The frequencies of a game's features in its rounds at any stakes.
 #[allow(clippy::cast_precision_loss, reason = "statistics")]
 pub(crate) fn frequencies(features: &[Feature], counted: &[Counted<'_>]) -> Vec<wire::FeatureFrequency> {
     let states = || counted.iter().flat_map(|of| &of.states);
@@ -66,7 +60,7 @@ pub(crate) fn frequencies(features: &[Feature], counted: &[Counted<'_>]) -> Vec<
         let seen: u64 = counted.iter().map(|of| of.seen[at]).sum();
         let expected: f64 = sum(at, |chance| chance);
         let variance: f64 = sum(at, |chance| chance * (1.0 - chance));
-        // No spread: it is as expected, or infinitely far from it.
+        // Without variance, the number is as expected or infinitely far off.
         let distance = seen as f64 - expected;
         let errors = if distance == 0.0 { 0.0 } else { distance / variance.sqrt() };
         wire::FeatureFrequency {
@@ -112,12 +106,11 @@ mod tests {
         assert_eq!((&*treasure.frequency, &*treasure.theoretical_frequency), ("0.135000", "0.150000"));
         assert_eq!(treasure.standard_errors, "-0.60");
         assert!(frequencies(&features, &[]).is_empty());
-        // A feature that cannot come in a state, and came.
         let impossible = [Counted { seen: &few, states: vec![(100, chances(0.0))] }];
         assert_eq!(frequencies(&features, &impossible)[0].standard_errors, "+inf");
     }
 
-    /// Each window of a first step shows features, of the game's own list only; an unknown kind shows none.
+    /// Each window of a first step shows features of the game's own list only; an unknown kind shows none.
     #[test]
     fn mf_d6_a_first_step_is_seen_with_each_of_its_windows() {
         let base = Spin { kind: SpinKind::Base.into(), rows: 4, free_spins_won: 10, ..Spin::default() };

@@ -1,4 +1,4 @@
-//! The figures of a partition's log that reports are made of: one fold, commit by commit.
+//! Figures of the reports, folded from a partition's log commit by commit.
 
 use crate::{
     events::files::EventFiles, open_round::OpenRound, pool_operators::PoolOperators, pools::Pools, returns::Returns,
@@ -11,7 +11,6 @@ use motherlode_runtime::config::Report;
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, collections::BTreeMap};
 
-/// The figures of a partition's log.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Figures {
     pub(crate) significant: Significant,
@@ -20,9 +19,7 @@ pub(crate) struct Figures {
     pub(crate) pool_operators: PoolOperators,
     statement: Statement,
     pub(crate) revenue: Revenue,
-    /// The first position of each day on which there was a commit.
     days: BTreeMap<i64, u64>,
-    /// Rounds that stayed open past the commit of their bet.
     open: BTreeMap<(StreamId, u64), OpenRound<'static>>,
 }
 
@@ -40,12 +37,10 @@ impl Figures {
         }
     }
 
-    /// The same with these thresholds, which are not kept with them.
     pub(crate) fn with(self, config: &Report) -> Self {
         Self { significant: self.significant.with(config), ..self }
     }
 
-    /// Finds the files of the significant events that are not kept with them; false where that are not their files.
     pub(crate) fn read_events(&mut self, files: &mut EventFiles) -> bool {
         let events = &mut self.significant.events;
         if events.away().count == 0 {
@@ -57,27 +52,25 @@ impl Figures {
                 true
             }
             Err(error) => {
-                tracing::warn!(%error, "the files of significant events cannot be used: they are made anew from the log");
+                tracing::warn!(%error, "the files of significant events cannot be used, and are rebuilt from the log");
                 false
             }
         }
     }
 
-    /// Rounds that wait for their players.
     pub(crate) fn open_rounds(&self) -> u64 {
         self.open.len() as u64
     }
 
-    /// The positions of a day's commits: the first, and the first of the days after it, where there are any.
     pub(crate) fn of_day(&self, day: i64) -> Option<(u64, Option<u64>)> {
         let first = *self.days.get(&day)?;
         Some((first, self.days.range(day + 1..).next().map(|(_, next)| *next)))
     }
 
-    /// Takes up a commit; `known` as [`Statement::take`] asks for it.
+    /// Adds a commit; `known` as for [`Statement::take`].
     ///
     /// # Errors
-    /// A bet is missing there; nothing was taken up.
+    /// A bet is missing in `known`; nothing was added.
     pub(crate) fn take(&mut self, logged: &Logged, known: &BTreeMap<RoundKey, Bet>) -> Result<(), UnknownBet> {
         let commit = &logged.commit;
         let transactions = self.statement.take(commit, &logged.balances_after, known)?;
@@ -86,7 +79,7 @@ impl Figures {
         }
         self.days.entry(date::day_of(commit.time_ms)).or_insert(commit.position);
         let key = |round: u64| (commit.stream.clone(), round);
-        // Most rounds settle in the commit of their bet, and are never kept.
+        // Most rounds settle in the commit of their bet, and are not stored.
         let mut begun: Option<OpenRound<'_>> = None;
         for (number, event) in (1..).zip(&commit.events) {
             let ended = match event {

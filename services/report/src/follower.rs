@@ -1,6 +1,5 @@
-//! The follower: reads the logs once from their starts, then as they grow, and folds what the reports are made of.
-//!
-//! Each partition's log is folded by itself, so that what comes of it depends on nothing but that log.
+//! The follower: reads each partition's log from the start and as it grows, and folds the figures of the reports. Its
+//! figures depend on the log only.
 
 use crate::{
     events::files::EventFiles,
@@ -31,48 +30,38 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// Commits past the kept figures that make it worth keeping them again: when a start has come to the log's end, and then.
+/// Commits since the figures were last kept after which they are kept again, at the end of a start and later.
 const KEEP_AT_START: u64 = 10_000;
 const KEEP_EVERY: u64 = 200_000;
-/// Commits read at once.
 const BATCH: usize = 512;
-/// How long what has become durable waits for more, unless somebody asks: this is woken once for many groups.
+/// Wait for more durable commits, unless a call is waiting.
 const GATHER_FOR: Duration = Duration::from_millis(10);
-/// Waits after a read that failed.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long a call waits for the follower to be where the log is.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// Follows the logs of all partitions; clones share what was folded.
+/// Follows the logs of all partitions; clones share the figures.
 #[derive(Clone)]
 pub struct Follower {
     ledgers: Ledgers,
-    /// By partition.
     partitions: Arc<[Partition]>,
-    /// Sent when more has been folded.
     grown: Arc<watch::Sender<()>>,
 }
 
-/// Follows one partition's log.
 struct Partition {
     ledger: Handle,
-    /// How far the log went at the start.
+    /// Length of the log at the start.
     past: u64,
     figures: RwLock<Figures>,
     position: watch::Sender<u64>,
-    /// Somebody waits for what is durable now.
     wanted: Notify,
     config: Report,
-    /// Keeps the figures.
     file: PathBuf,
-    /// As of here they're kept.
     kept: AtomicU64,
-    /// Have the events that are not among the latest.
     events: Mutex<EventFiles>,
 }
 
 impl Follower {
-    /// A follower that begins at the figures that are kept in a file of each partition, `0.reports` say.
+    /// Creates a follower that begins at the kept figures in a file per partition, such as `0.reports`.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, config: &Report, file: impl Fn(u32) -> PathBuf) -> Self {
         let ledgers = ledgers.into();
@@ -81,7 +70,7 @@ impl Follower {
         Self { ledgers, partitions, grown: Arc::new(watch::Sender::new(())) }
     }
 
-    /// Follows for as long as it's polled.
+    /// Follows the logs while polled.
     pub fn run(self) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             let following = (0..self.partitions.len()).map(|at| {
@@ -96,8 +85,8 @@ impl Follower {
         })
     }
 
-    /// Folds what a partition's log has at the start, apart from the threads that answer. What it doesn't come to, because the log can't
-    /// be read or nobody waits for it any more, is folded later.
+    /// Folds a partition's existing log on a separate thread. Commits that it does not reach, after a read error or
+    /// when the follower is dropped, are folded later.
     async fn fold_past(&self, at: usize) {
         let waiting = Arc::new(());
         let (follower, waits) = (self.clone(), Arc::downgrade(&waiting));
@@ -116,11 +105,10 @@ impl Follower {
             }
         };
         if let Err(error) = apart("reports", folding).await {
-            tracing::warn!(%error, "the reports fold the log behind the service");
+            tracing::warn!(%error, "failed to fold the existing log on a separate thread: it is folded in the background");
         }
     }
 
-    /// Follows a partition's log as it grows.
     async fn follow(&self, at: usize) {
         let partition = &self.partitions[at];
         let mut head = partition.ledger.head();
@@ -142,7 +130,6 @@ impl Follower {
         }
     }
 
-    /// Puts a partition's significant events away where there are many in memory, apart from the threads that answer.
     async fn put_away(&self, at: usize) {
         if !self.partitions[at].figures.read().significant.events.are_many() {
             return;
@@ -153,7 +140,6 @@ impl Follower {
         }
     }
 
-    /// Keeps a partition's figures where so many commits have come since, apart from the threads that answer.
     async fn keep(&self, at: usize, commits: u64) {
         let partition = &self.partitions[at];
         if *partition.position.borrow() < partition.kept.load(Ordering::Relaxed).saturating_add(commits) {
@@ -170,7 +156,6 @@ impl Follower {
         self.partitions.iter().for_each(Partition::keep);
     }
 
-    /// Waits until what it runs has let go of its files; its task has ended.
     #[cfg(test)]
     pub(crate) async fn end(self) {
         while Arc::strong_count(&self.partitions) > 1 {
@@ -182,17 +167,17 @@ impl Follower {
         &self.ledgers
     }
 
-    /// Reads what is folded of each partition, with the position of the home partition that it holds for: no earlier
-    /// than the logs' ends when it was asked.
+    /// Reads the partitions' figures, no older than the logs' ends at the call, with their position in the home
+    /// partition.
     ///
     /// # Errors
-    /// REPORT_BEHIND where that takes too long; PARTITION_ELSEWHERE where not all partitions are held here.
+    /// REPORT_BEHIND after a bounded wait; PARTITION_ELSEWHERE if this process does not have all partitions.
     pub(crate) async fn read<T>(&self, read: impl FnOnce(&[&Figures]) -> T) -> Result<(T, u64), Refusal> {
         self.catch_up().await?;
         Ok(self.now(|figures, position| (read(figures), position)))
     }
 
-    /// The same where a lot is looked at: apart from the threads that answer.
+    /// Reads on a separate thread, for longer reads.
     ///
     /// # Errors
     /// As [`read`](Self::read), or READS_BUSY.
@@ -207,10 +192,10 @@ impl Follower {
         self.ledgers.reads().run(caller, read).await
     }
 
-    /// Waits until all is folded that is durable now.
+    /// Waits until the figures reach the current ends of the logs.
     ///
     /// # Errors
-    /// REPORT_BEHIND; or PARTITION_ELSEWHERE, since a report is of the whole log.
+    /// REPORT_BEHIND; or PARTITION_ELSEWHERE, since a report covers the whole log.
     async fn catch_up(&self) -> Result<(), Refusal> {
         self.ledgers.whole()?;
         let behind = || Refusal::new(Reason::ReportBehind, "the log is still being read");
@@ -219,16 +204,14 @@ impl Follower {
         if caught_up.contains(&false) { Err(behind()) } else { Ok(()) }
     }
 
-    /// Reads what is folded by now, with the position of the home partition that it holds for.
     pub(crate) fn now<T>(&self, read: impl FnOnce(&[&Figures], u64) -> T) -> T {
         let figures: Vec<_> = self.partitions.iter().map(|partition| partition.figures.read()).collect();
-        // Under the lock, so that both are of one moment: the position is set after the figures.
+        // The position is set after the figures, so the lock keeps both consistent.
         let position = self.partitions.first().map_or(0, |home| *home.position.borrow());
         let figures: Vec<_> = figures.iter().map(RwLockReadGuard::deref).collect();
         read(&figures, position)
     }
 
-    /// A way to wait until more has been folded.
     pub(crate) fn grown(&self) -> watch::Receiver<()> {
         self.grown.subscribe()
     }
@@ -241,7 +224,6 @@ impl Partition {
         let kept =
             kept.and_then(|(position, mut figures)| figures.read_events(&mut files).then_some((position, figures)));
         let (position, figures) = kept.unwrap_or_else(|| {
-            // Events of other figures are none of these.
             if let Err(error) = files.delete() {
                 tracing::warn!(%error, "the files of significant events cannot be made anew");
             }
@@ -252,10 +234,11 @@ impl Partition {
         Self { ledger, past, figures, position, wanted, config: config.clone(), file, kept, events }
     }
 
-    /// Puts events into files where so many are in memory; where that fails, they stay, and it's tried again when there are more.
+    /// Moves events to files if there are many in memory. After a failure they stay, and the next attempt waits for
+    /// more.
     fn put_away(&self) {
         let Some((first, events)) = self.figures.read().significant.events.to_put_away() else { return };
-        // Nobody else puts any away: whoever folds waits for this.
+        // Only the folding task moves events, and it waits for this.
         match self.events.lock().append(first, &events) {
             Ok((away, files)) => self.figures.write().significant.events.put_away(away, files),
             Err(error) => {
@@ -265,20 +248,20 @@ impl Partition {
         }
     }
 
-    /// Keeps the figures as they are; where that fails, the next start folds more of the log, and nothing else is different.
+    /// Keeps the current figures. After a failure, the next start folds more of the log.
     fn keep(&self) {
         if !self.events.lock().are_sound() {
             return;
         }
         let (position, figures) = {
             let figures = self.figures.read();
-            // Whoever folds has it kept, and waits for that: the position is that of the figures.
+            // The folding task waits for this, so the position is that of the figures.
             (*self.position.borrow(), postcard::to_allocvec(&*figures))
         };
         let written = figures
             .map_err(io::Error::other)
             .and_then(|figures| kept::write(&self.file, &self.ledger, &self.config, position, &figures));
-        // Also where it failed: it's tried again as late.
+        // Also after a failure, so the next attempt comes after the same interval.
         self.kept.store(position, Ordering::Relaxed);
         match written {
             Ok(()) => tracing::info!(position, "the figures of reports were kept"),
@@ -286,7 +269,6 @@ impl Partition {
         }
     }
 
-    /// Folds up to the end of the log.
     async fn catch_up(&self, grown: &watch::Sender<()>) -> Result<(), FetchError> {
         loop {
             let from = *self.position.borrow() + 1;
@@ -295,15 +277,14 @@ impl Partition {
                 return Ok(());
             }
             self.fold(&commits, grown)?;
-            // Others come first.
             tokio::task::yield_now().await;
         }
     }
 
-    /// Folds the next commits. What only the log knows any more of a round, its bet, is read before.
+    /// Folds the next commits. Bets of rounds that the figures no longer have are read from the log first.
     ///
     /// # Errors
-    /// It can't be read; the commits before are folded.
+    /// The log cannot be read; the earlier commits are folded.
     fn fold(&self, commits: &[Arc<Logged>], grown: &watch::Sender<()>) -> Result<(), FetchError> {
         let (mut rest, mut known) = (commits, BTreeMap::new());
         while !rest.is_empty() {
@@ -324,7 +305,6 @@ impl Partition {
         Ok(())
     }
 
-    /// Waits until everything is folded that is durable now; false when it never will be.
     async fn caught_up(&self) -> bool {
         let wanted = self.ledger.durable();
         self.wanted.notify_one();
@@ -332,24 +312,24 @@ impl Partition {
     }
 }
 
-/// How much there is, by now. What is counted from the log's beginning is there when the log was read as far as it went at the
-/// start: a rate must not take the past for news.
+/// Current counts. Those counted from the log's start are empty until the follower has read the log that existed at the
+/// start, so that rates do not include the past.
 #[derive(Debug, Clone)]
 pub struct Counts {
-    /// The position that it holds for, by partition.
+    /// Position of the counts, by partition.
     pub positions: Vec<u64>,
-    /// Rounds that wait for their players.
+    /// Open rounds.
     pub open: u64,
-    /// Rounds settled, by game.
+    /// Settled rounds, by game.
     pub rounds: Vec<(String, u64)>,
     /// Rounds and voids of today, by operator.
     pub voids: Vec<(String, VoidShare)>,
-    /// Significant events, by kind, also of kinds of which there was none yet: a rate begins at nothing.
+    /// Significant events, by kind, including kinds at 0, so that a rate has a start.
     pub significant: Vec<(String, u64)>,
 }
 
 impl Follower {
-    /// How much there is, as far as the log has been read.
+    /// Returns the current counts.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.now(|figures, _| {
@@ -369,13 +349,12 @@ impl Follower {
         })
     }
 
-    /// The returns of all partitions. To report on them takes its time: not for a thread that answers.
+    /// Sums the returns of all partitions. Reporting on them is slow and needs a separate thread.
     pub(crate) async fn returns(&self) -> Result<(Returns, u64), Refusal> {
         self.read(|figures| Returns::of_all(figures.iter().map(|figures| &figures.returns))).await
     }
 }
 
-/// Adds the counts of several partitions up.
 fn sums(counts: impl Iterator<Item = (String, u64)>) -> Vec<(String, u64)> {
     let mut sums = BTreeMap::new();
     for (of, count) in counts {

@@ -1,4 +1,4 @@
-//! The program's identity, and the check that it is unchanged (PL-29; NJ 13:69O-1.5(c)).
+//! The program's identity, and the self-check (PL-29; NJ 13:69O-1.5(c)).
 
 use crate::{figures::Figures, follower::Follower, returns::Wanted};
 use futures_util::{
@@ -18,12 +18,10 @@ use sha2::{Digest, Sha256};
 use std::{sync::Arc, thread, time::Duration};
 use tokio::task::spawn_blocking;
 
-/// Milliseconds from one check to the next.
 const EVERY_MS: i64 = 24 * 3_600_000;
-/// How often is looked whether that has passed.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// The program's identity at its start.
+/// Identity of the program at its start.
 #[derive(Debug, Clone)]
 pub struct Identity {
     version: &'static str,
@@ -32,15 +30,15 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Opens the executable: so what is hashed behind the start is the file that was started, whatever has its name by then.
-    /// `configuration` is in its canonical form, of which the digest is taken.
+    /// Opens the executable, so that the started file is hashed even if it is replaced. `configuration` is the
+    /// canonical form, of which the digest is stored.
     #[must_use]
     pub fn new(version: &'static str, configuration: &str, test_build: bool) -> Self {
         program::open();
         Self { version, configuration: Sha256::digest(configuration).into(), test_build }
     }
 
-    /// The message. It may wait for the executable to be hashed.
+    /// Converts to the message; waits until the executable is hashed.
     pub(crate) fn to_wire(&self) -> wire::GetIdentityResponse {
         let model = |game: &&'static dyn motherlode_slots::Game| wire::Model {
             game: game.name().to_owned(),
@@ -57,45 +55,44 @@ impl Identity {
         }
     }
 
-    /// Writes it to the log of the program's own doings, once the executable is hashed: nothing waits for it.
+    /// Logs the identity once the executable is hashed, without waiting.
     pub fn announce(&self) {
         let identity = self.clone();
         let said = thread::Builder::new().name("identity".to_owned()).spawn(move || identity.say());
         if let Err(error) = said {
-            tracing::warn!(%error, "no thread to hash the executable");
+            tracing::warn!(%error, "failed to start a thread that hashes the executable");
         }
     }
 
     fn say(&self) {
         let wire::GetIdentityResponse { version, executable_sha256, configuration_sha256, test_build, models, .. } =
             self.to_wire();
-        tracing::info!(version, executable_sha256, configuration_sha256, test_build, "the program that runs");
+        tracing::info!(version, executable_sha256, configuration_sha256, test_build, "program identity");
         for wire::Model { game, rules_version, model_sha256 } in models {
-            tracing::info!(game, rules_version, model_sha256, "a game that it plays");
+            tracing::info!(game, rules_version, model_sha256, "game model");
         }
     }
 }
 
-/// The check, on demand and every 24 hours of the ledger's clock.
+/// Self-check, on demand and every 24 hours of the ledger's clock.
 #[derive(Clone)]
 pub struct SelfCheck {
     pub(crate) identity: Arc<Identity>,
     follower: Follower,
-    /// The check that is under way: whoever asks meanwhile gets what it finds.
+    /// Running check, whose findings concurrent callers share.
     under_way: Arc<Mutex<Option<RunningCheck>>>,
 }
 
-/// A running check, and its findings.
 type RunningCheck = Shared<BoxFuture<'static, Arc<[String]>>>;
 
 impl SelfCheck {
-    /// A check of a program and the books of a follower's ledgers.
+    /// Creates the check of a program and of a follower's books.
     #[must_use]
     pub fn new(identity: Identity, follower: Follower) -> Self {
         Self { identity: Arc::new(identity), follower, under_way: Arc::default() }
     }
 
-    /// Checks every 24 hours for as long as it's polled, the first time at once.
+    /// Checks every 24 hours while polled, the first time at once.
     pub fn run(self) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             let mut last_ms = None;
@@ -108,7 +105,7 @@ impl SelfCheck {
         })
     }
 
-    /// Logs every return that is out of its band (PL-23), once an hour while it is.
+    /// Records each return outside its band (PL-23), at most once per hour.
     pub async fn alert(&self) {
         let wanted = Wanted { game: String::new(), operator: None, out_of_band_only: true, days: false };
         let Ok((returns, _)) = self.follower.returns().await else { return };
@@ -125,17 +122,16 @@ impl SelfCheck {
             let (rounds, rtp, band) = (of.rounds, of.rtp, of.band);
             match log(self.follower.ledgers().home(), "return", &finding).await {
                 Ok(true) => tracing::warn!(finding, rounds, rtp, band, "a game's return is out of its band"),
-                // It was said within the hour.
                 Ok(false) => {}
-                Err(error) => tracing::error!(%error, finding, rounds, rtp, band, "an alert was not logged"),
+                Err(error) => tracing::error!(%error, finding, rounds, rtp, band, "failed to record an alert"),
             }
         }
     }
 
-    /// Logs by how much the clock was set since the last time, if it was (PL-22): as a significant event.
+    /// Records a changed clock as a significant event (PL-22).
     pub async fn clock(&self) {
         let ledgers = self.follower.ledgers();
-        // The partitions of a process have one clock.
+        // Partitions of a process share one clock.
         let skews: Vec<_> = ledgers.all().filter_map(Handle::take_skew).collect();
         let Some(by_ms) = skews.into_iter().max_by_key(|by_ms| by_ms.unsigned_abs()) else { return };
         let proposal = Proposal {
@@ -146,11 +142,11 @@ impl SelfCheck {
             events: vec![Event::ClockSkewed { by_ms }],
         };
         if let Err(error) = ledgers.home().append(proposal).await {
-            tracing::error!(%error, by_ms, "that the clock was set was not logged");
+            tracing::error!(%error, by_ms, "failed to record ClockSkewed");
         }
     }
 
-    /// Checks if 24 hours have passed since the last time; the time of the last check then.
+    /// Checks if 24 hours have passed since the last check, and returns the time of the last check.
     pub async fn if_due(&self, last_ms: Option<i64>) -> Option<i64> {
         let now_ms = self.follower.ledgers().now_ms();
         if last_ms.is_some_and(|last| now_ms < last + EVERY_MS) {
@@ -161,7 +157,7 @@ impl SelfCheck {
         Some(now_ms)
     }
 
-    /// Runs a check, or waits for the running one, and returns its findings, which are logged as significant events.
+    /// Runs a check or joins the running one, and returns its findings, which are recorded as significant events.
     pub async fn check(&self) -> Arc<[String]> {
         self.join_or_begin(false).await
     }
@@ -171,13 +167,13 @@ impl SelfCheck {
         check.await
     }
 
-    /// Begins a check, as a task: it ends, and makes way for the next, whether or not those who asked still wait.
+    /// Starts a check as a task, which ends even if its callers are gone.
     fn begin(&self, at_start: bool) -> RunningCheck {
         let (check, done) = (self.clone(), Arc::clone(&self.under_way));
         let task = tokio::spawn(async move {
             let found = tokio::spawn(async move { check.look(at_start).await }).await;
             done.lock().take();
-            found.unwrap_or_else(|error| vec![format!("the self-check broke off: {error}")])
+            found.unwrap_or_else(|error| vec![format!("the self-check was aborted: {error}")])
         });
         let ended = |found: Result<_, _>| Arc::from(found.unwrap_or_else(|_| vec!["the service stops".to_owned()]));
         task.map(ended).boxed().shared()
@@ -185,7 +181,7 @@ impl SelfCheck {
 
     async fn look(&self, at_start: bool) -> Vec<String> {
         let mut failures = vec![];
-        // No task for a thread that answers calls.
+        // Hashing would block a thread that answers calls.
         if spawn_blocking(move || program::is_replaced(at_start)).await.unwrap_or_default() {
             failures.push("the executable is not the one that was started".to_owned());
         }
@@ -194,7 +190,7 @@ impl SelfCheck {
             failures.push("the log takes no appends".to_owned());
         }
         failures.extend(ledgers.all().flat_map(books));
-        // The books may be a moment ahead: what can't be compared now can be in a moment.
+        // The books can be ahead of the figures for a moment.
         for _ in 0..100 {
             match self.disagreements().await {
                 None => tokio::task::yield_now().await,
@@ -207,13 +203,13 @@ impl SelfCheck {
         for failure in &failures {
             tracing::error!(failure, "the self-check failed");
             if let Err(error) = log(ledgers.home(), "self-check", failure).await {
-                tracing::error!(%error, "a failure of the self-check was not logged");
+                tracing::error!(%error, "failed to record the self-check's failure");
             }
         }
         failures
     }
 
-    /// Pools whose meters are not those of the statements; none while the two are of different moments.
+    /// Returns pools whose meters differ from their statements; `None` if the two have different positions.
     async fn disagreements(&self) -> Option<Vec<String>> {
         let home = self.follower.ledgers().home();
         let compare = |figures: &[&Figures]| {
@@ -228,7 +224,6 @@ impl SelfCheck {
     }
 }
 
-/// Checks the invariants of the books (PL-09, BW-18).
 fn books(ledger: &Handle) -> Vec<String> {
     ledger.books(|books| {
         let balanced = books.trial_balance().is_empty();
@@ -238,10 +233,7 @@ fn books(ledger: &Handle) -> Vec<String> {
     })
 }
 
-/// Logs that something is not as it must be (PL-22): once an hour at most for the same finding. Answers whether it did now.
-///
-/// # Errors
-/// As of any proposal.
+/// Records a finding as a significant event (PL-22), at most once per hour. Returns whether it was recorded now.
 pub async fn log(ledger: &Handle, check: &str, finding: &str) -> Result<bool, AppendError> {
     let before = ledger.durable();
     let hour = ledger.now_ms().div_euclid(3_600_000);

@@ -1,11 +1,9 @@
-//! Figures that are kept: what the follower has folded as of a position, so that a start decodes only what came after it.
+//! Kept figures: the follower's figures at a position, so that a start decodes only later commits. They are used if the
+//! file is intact and has this [version](FIGURES_VERSION), these thresholds and this log's hash at its position;
+//! otherwise the log is folded again.
 //!
-//! Like a snapshot of the books, a file holds nothing that the log does not, and may be missing, stale or damaged. It's used only if
-//! it's whole (by its digest), of this [version](FIGURES_VERSION) with these thresholds, and of this log (the record at its
-//! position has its hash); else the log is folded from its beginning.
-//!
-//! The file: [`MAGIC`], the SHA-256 of all that follows, a [`Header`] and the figures in
-//! [postcard's wire format](https://postcard.jamesmunns.com/wire-format).
+//! Format: [`MAGIC`], the SHA-256 of the rest, a [`Header`] and the figures in [postcard's wire
+//! format](https://postcard.jamesmunns.com/wire-format).
 
 use crate::figures::Figures;
 use motherlode_ledger::Handle;
@@ -19,17 +17,14 @@ use std::{
     path::Path,
 };
 
-/// The first bytes of the file.
 const MAGIC: [u8; 8] = *b"MLREP002";
-/// Bytes of the digest.
 const DIGEST: usize = 32;
-/// Version of the figures folded from the log. A build uses the files of every build with the same version, and folds the log
-/// again in place of others.
+/// Version of the figures. A build uses files of the same version from any build, and folds the log again instead of
+/// others.
 ///
-/// Raise it by 1 in a change after which the same log gives other figures (in this crate, in the statements and the revenue of the
-/// books, in how a game's outcome is read), or the same figures are serialized as other bytes. A change that only shows kept
-/// figures in another way needs no new version. `state_version_*` tests compare the serialized figures of logs with every event, and
-/// fail if the version was not raised.
+/// Raise it by 1 in a change after which the same log gives other figures (in this crate, in the statements and revenue
+/// of the books, in the reading of a game's outcome), or other serialized bytes. The tests `state_version_*` compare
+/// the serialized figures of logs with every event, and fail if the version was not raised.
 const FIGURES_VERSION: u32 = 3;
 
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +36,6 @@ struct Header {
     hash: Hash,
 }
 
-/// Why kept figures are not used.
 #[derive(Debug, thiserror::Error)]
 enum Unusable {
     #[error(transparent)]
@@ -50,17 +44,16 @@ enum Unusable {
     Log(#[from] ReadError),
     #[error("they are damaged")]
     Damaged,
-    #[error("they are of another version of the program, of other thresholds or of another log")]
+    #[error("they are from another version of the program, other thresholds or another log")]
     Other,
 }
 
-/// The figures that a file keeps of a log, with their position; none where there is nothing to use.
 pub(crate) fn read(file: &Path, ledger: &Handle, config: &Report) -> Option<(Position, Figures)> {
     match read_of(file, ledger, config) {
         Ok(kept) => Some(kept),
         Err(Unusable::Io(error)) if error.kind() == io::ErrorKind::NotFound => None,
         Err(why) => {
-            tracing::warn!(%why, file = %file.display(), "the figures of reports are folded from the log's beginning");
+            tracing::warn!(%why, file = %file.display(), "the kept figures of reports are not used: they are folded again from the log's beginning");
             None
         }
     }
@@ -83,7 +76,7 @@ fn read_of(file: &Path, ledger: &Handle, config: &Report) -> Result<(Position, F
     Ok((position, figures.with(config)))
 }
 
-/// Keeps figures as of a position: the file is the old one or the new one, whenever the power fails.
+/// Writes figures at a position; after a power failure the file is the old or the new one.
 pub(crate) fn write(
     file: &Path,
     ledger: &Handle,
@@ -103,7 +96,7 @@ pub(crate) fn write(
         written.sync_all()
     });
     if let Err(error) = written.and_then(|()| fs::rename(&new, file)) {
-        // The log needs the room, if that is what was missing.
+        // Frees the space, in case the disk is full.
         let _ = fs::remove_file(&new);
         return Err(error);
     }
@@ -119,7 +112,6 @@ fn record_hash(ledger: &Handle, position: Position) -> Result<Option<Hash>, Read
     Ok(records.first().filter(|record| record.position == position).map(|record| motherlode_log::hash(&record.bytes)))
 }
 
-/// Messages of the contract, as their own bytes.
 pub(crate) mod messages {
     use prost::Message;
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
@@ -136,7 +128,6 @@ pub(crate) mod messages {
         all.iter().map(|bytes| M::decode(&bytes[..]).map(Arc::new).map_err(Error::custom)).collect()
     }
 
-    /// The same by day.
     pub(crate) mod by_day {
         use super::*;
 

@@ -1,24 +1,21 @@
-//! A level's rounds by day: its return over time (PL-23). A day costs some 40 bytes of a level and an operator, for a year.
+//! A level's rounds by day, for its return over time (PL-23). A day costs about 40 bytes per level and operator, for a
+//! year.
 
 use motherlode_books::date;
 use motherlode_proto::report::v1 as wire;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Days that are kept.
 const DAYS: usize = 366;
 
-/// Rounds, and their wins in minor units, by the day on which they were settled.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct LevelDays(BTreeMap<i64, (u64, i128)>);
 
 impl LevelDays {
-    /// Counts a round.
     pub(crate) fn add(&mut self, time_ms: i64, win: i64) {
         self.count(date::day_of(time_ms), 1, i128::from(win));
     }
 
-    /// Adds those of another operator or partition.
     pub(crate) fn merge(&mut self, other: &Self) {
         for (day, (rounds, wins)) in &other.0 {
             self.count(*day, *rounds, *wins);
@@ -33,7 +30,7 @@ impl LevelDays {
         }
     }
 
-    /// All up to the end of each day; `rounds` and `wins` are those of all days, forgotten ones included.
+    /// Returns the totals at the end of each day; `rounds` and `wins` are totals of all days, including dropped ones.
     pub(crate) fn told(&self, rounds: u64, wins: i128) -> Vec<wire::ReturnDay> {
         let mut left = (rounds, wins);
         let mut days: Vec<_> = self

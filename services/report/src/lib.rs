@@ -1,12 +1,9 @@
-//! Reports: significant events, returns against theory, statements of pools, transactions and revenue, and what the program is (PL-22, 23,
-//! 24, 29, 34).
+//! Reports: significant events, returns against theory, statements of pools, transactions, revenue, and the program's
+//! identity (PL-22, 23, 24, 29, 34).
 //!
-//! A [`Follower`] reads the log from its start and keeps what the reports are made of; nothing here is a second truth:
-//! every figure is folded from the log, in memory, and is the same after a restart. A start begins at the figures that were [kept] last;
-//! while what came after them is read, calls wait a bounded time and then say REPORT_BEHIND.
-//!
-//! Costs: one decoding of each commit, and of at most 200,000 again at a start; a fifth of a byte of memory a significant event,
-//! which files have, and a few hundred bytes per game and bet and per pool and day.
+//! A [`Follower`] folds all figures from the log into memory, beginning at the last [kept] ones. Until it reaches the
+//! log's end, calls wait a bounded time and then fail with REPORT_BEHIND. A start decodes at most 200,000 commits
+//! again.
 
 mod band;
 mod dues;

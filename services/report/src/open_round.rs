@@ -1,4 +1,4 @@
-//! A round that is under way, as far as the reports need it.
+//! State of an open round for the reports.
 
 use crate::{features, shown::Outcome};
 use motherlode_books::{RoundStarted, SmolStr, StepResolved};
@@ -7,23 +7,17 @@ use prost::Message;
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, mem};
 
-/// A round that is under way, as far as the reports need it.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct OpenRound<'a> {
     pub(crate) started: Cow<'a, RoundStarted>,
-    /// The win before any gamble.
     pub(crate) win: i64,
-    /// Its part that was won by features that are collected over rounds.
+    /// Part of the win from features that are collected over several rounds.
     pub(crate) collected: i64,
-    /// A new player was given something in it.
     pub(crate) gift: bool,
-    /// Its game collects something over rounds.
     collects: bool,
-    /// Free spins have begun: what follows is theirs.
     in_free_spins: bool,
-    /// The first step was taken up.
     spun: bool,
-    /// Features of the round, a bit each in the order of [`slots::Game::features`].
+    /// Features of the round, as bits in the order of [`slots::Game::features`].
     pub(crate) features: u16,
 }
 
@@ -34,7 +28,6 @@ impl<'a> OpenRound<'a> {
         Self { started, win: 0, collected: 0, gift: false, collects, in_free_spins: false, spun: false, features: 0 }
     }
 
-    /// Takes up a step that is no gamble.
     pub(crate) fn step(&mut self, step: &StepResolved) {
         let won_before = mem::replace(&mut self.win, step.win.0);
         let first = !mem::replace(&mut self.spun, true);
@@ -53,7 +46,6 @@ impl<'a> OpenRound<'a> {
         for spin in &outcome.spins {
             let won = i64::try_from(spin.win_minor).unwrap_or(i64::MAX);
             beside = beside.saturating_sub(won);
-            // An unknown kind counts as no collected win.
             let Some(kind) = spin.slots_kind() else { continue };
             self.in_free_spins |= kind == SpinKind::Free;
             if game.nature(Source::Window { kind, in_free_spins: self.in_free_spins }) == Nature::Collected {
@@ -65,7 +57,7 @@ impl<'a> OpenRound<'a> {
         }
     }
 
-    /// The state of its player when it opened: see [`slots::Game::state`].
+    /// Returns the player's state when the round opened: see [`slots::Game::state`].
     pub(crate) fn state(&self) -> u16 {
         let game = slots::game(&self.started.game, &self.started.rules_version);
         let carried = self.started.stake.terms().map(|terms| {
@@ -76,7 +68,7 @@ impl<'a> OpenRound<'a> {
         game.zip(carried).map_or(0, |(game, carried)| game.state(&carried))
     }
 
-    /// Takes up a change of what the player carries: DM-14's gift is counted where it's made.
+    /// Adds a change of the player's collection; DM-14's gift is counted here.
     pub(crate) fn carries(&mut self, changes: &[(SmolStr, i64)]) {
         self.gift |= changes.iter().any(|(key, value)| key.ends_with("_gifted") && *value > 0);
     }

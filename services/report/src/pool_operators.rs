@@ -1,20 +1,17 @@
-//! The part of each operator in a pool, by day: what its players contributed and won, and its charge for the seeds (PL-38).
+//! Each operator's part in a pool by day: contributions, awards, and its charge for seed funding (PL-38).
 //!
-//! The house pays the seeds of a pool. A day's seed funding is charged to operators by their parts in the day's contributions, that
-//! is by turnover: an operator that plays with its own players pays for the seeds that they win. Memory: a row for each day,
-//! operator and pool.
+//! The house funds the seeds. A day's seed funding is charged to operators in proportion to the day's contributions.
+//! Memory: a row per day, operator and pool.
 
 use motherlode_books::{Event, HOME, Nano, SmolStr, StreamId, date};
 use motherlode_proto::{convert::record::Logged, report::v1 as wire};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Of one partition: contributions of its bets; at home, awards and returns as well.
+/// Figures of a partition: contributions of its bets, and at home also awards and returns.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PoolOperators {
-    /// By pool, day and operator.
     rows: BTreeMap<(SmolStr, i64, SmolStr), Part>,
-    /// Operators of incidents, by pool and name.
     incidents: BTreeMap<(SmolStr, SmolStr), SmolStr>,
 }
 
@@ -44,7 +41,7 @@ impl PoolOperators {
                     self.row(&given.pool, day, operator).contributed += given.amount.0;
                 }
             }
-            // Elsewhere are mirrors.
+            // Other partitions have only mirrors.
             (StreamId::Pool(pool), event) if commit.partition == HOME => self.take_of_pool(pool, day, event),
             _ => {}
         }
@@ -75,14 +72,12 @@ impl PoolOperators {
     }
 }
 
-/// The parts of all operators in a pool on a day, by operator; `seeds` is the day's seed funding.
 pub(crate) fn of_day<'a>(
     partitions: impl Iterator<Item = &'a PoolOperators>,
     pool: &str,
     day: i64,
     seeds: i128,
 ) -> Vec<wire::PoolOperator> {
-    // Of the day, and so far.
     let mut parts = BTreeMap::<&SmolStr, (Part, Part)>::new();
     let first = (SmolStr::new(pool), i64::MIN, SmolStr::default());
     let end = (SmolStr::new(pool), day.saturating_add(1), SmolStr::default());
@@ -97,7 +92,7 @@ pub(crate) fn of_day<'a>(
     }
     let of_day: Vec<_> = parts.values().map(|(of_day, _)| of_day.contributed).collect();
     let so_far: Vec<_> = parts.values().map(|(_, so_far)| so_far.contributed).collect();
-    // Seeds of a day without bets are those of earlier bets.
+    // On a day without bets, earlier bets determine the charge.
     let turnover = if of_day.iter().any(|part| *part > 0) { of_day } else { so_far };
     let eur = |figure: i128| Nano(figure).to_string();
     let rows = parts.into_iter().zip(charges(seeds, &turnover));
@@ -113,7 +108,7 @@ pub(crate) fn of_day<'a>(
     .collect()
 }
 
-/// Divides seed funding by turnover; what division leaves over goes to the largest part.
+/// Divides seed funding by turnover; the remainder goes to the largest part.
 fn charges(seeds: i128, turnover: &[i128]) -> Vec<i128> {
     let all: i128 = turnover.iter().sum();
     if all == 0 {

@@ -1,7 +1,6 @@
-//! Statements of pools: meters by day and every hit, folded from the pools' own streams (PL-24).
+//! Statements of pools: meters by day and all hits (PL-24).
 //!
-//! The meters are added up here from what the events say, apart from the books, which derive them: that both agree is
-//! part of the self-check.
+//! The meters are summed from events, independently of the books; the self-check compares both.
 
 use motherlode_books::{Award, Event, HOME, Nano, PoolState, StreamId, date};
 use motherlode_ledger::fields::{money, round_name, timestamp};
@@ -9,23 +8,19 @@ use motherlode_proto::{convert::record::Logged, report::v1 as wire};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Every pool's statement.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Pools(BTreeMap<String, Pool>);
 
 #[derive(Default, Serialize, Deserialize)]
 struct Pool {
     now: Meters,
-    /// Position of the last commit of its stream.
     position: u64,
-    /// Meters at the end of each day on which they changed, by days since 1970.
+    /// Meters at the end of each day with a change, by days since 1970.
     days: BTreeMap<i64, Meters>,
-    /// By day.
     #[serde(with = "crate::kept::messages::by_day")]
     hits: BTreeMap<i64, Vec<wire::PoolHit>>,
 }
 
-/// Figures in EUR.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Meters {
     contributions: i128,
@@ -41,7 +36,7 @@ struct Meters {
 impl Pools {
     pub(crate) fn take(&mut self, logged: &Logged, event: &Event) {
         let StreamId::Pool(name) = &logged.commit.stream else { return };
-        // Elsewhere are mirrors, which have no figures.
+        // Other partitions have only mirrors, without figures.
         if logged.commit.partition != HOME {
             return;
         }
@@ -55,7 +50,7 @@ impl Pools {
         }
     }
 
-    /// A pool's statement of a day that is not after `today`; none before the pool, or without it.
+    /// Returns a pool's statement of a day up to `today`; `None` if the pool did not exist.
     pub(crate) fn statement(&self, name: &str, day: i64, today: i64) -> Option<wire::GetPoolStatementResponse> {
         let pool = self.0.get(name)?;
         if day > today || pool.days.keys().next().is_none_or(|first| *first > day) {
@@ -75,7 +70,6 @@ impl Pools {
         })
     }
 
-    /// The seed funding of a day: what the house paid in, less what came back.
     pub(crate) fn seeds(&self, name: &str, day: i64) -> i128 {
         let funding = |meters: Option<(&i64, &Meters)>| meters.map_or(0, |(_, meters)| meters.house_funding);
         let days = self.0.get(name).map(|pool| &pool.days);
@@ -86,7 +80,7 @@ impl Pools {
         self.0.contains_key(name)
     }
 
-    /// Whether the books have the same meters; none where they are of another moment.
+    /// Whether the books have the same meters; `None` if they are at another position.
     pub(crate) fn agrees(&self, books: &PoolState) -> Option<bool> {
         let pool = self.0.get(&*books.name).filter(|pool| pool.position == books.head.position)?;
         Some(
@@ -151,7 +145,6 @@ impl Meters {
         }
     }
 
-    /// The difference between income and outgoings plus balance: zero, or the meters are wrong (BW-18).
     fn excess(&self) -> i128 {
         self.contributions + self.house_funding + self.moved_in
             - self.paid

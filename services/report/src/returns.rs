@@ -1,18 +1,11 @@
-//! Live returns of games, compared with their mathematics (PL-23).
+//! Live returns of games, compared with their mathematics (PL-23); [`crate::band`] has the bounds.
 //!
-//! A level is a version of a game at one stake in one currency, counted operator by operator: all its rounds have the same
-//! distribution, whose mean and standard deviation the game's own mathematics give. Above the levels stand two sums of each
-//! version and currency: one weighs each round by its stake, as money does; in the other each counts the same, so that no
-//! large stake hides what small ones show. How far each may be off: [`crate::band`].
+//! A level is a game's version at one stake in one currency, counted per operator. Levels are summed twice: weighted by
+//! stake, and unweighted, so that a high stake does not hide low ones. Features collected over several rounds
+//! (crystals, Potions) are won at other stakes than they are paid for, so levels and unweighted sums leave them out.
 //!
-//! Features that are collected over rounds (crystals, Potions) are won in one round and paid for by others, at other
-//! stakes. So a level and the sum of rounds are compared with the mathematics without them; the sum of stakes has them
-//! on both sides.
-//!
-//! The mathematics are those of the return in cash, at the currency and the coin value that were played (DM-19): the exact
-//! return in coins, and what the rounding of wins to whole minor units adds to it.
-//!
-//! Statistics, not money: floating point is enough here.
+//! The expected return is that in cash (DM-19): the exact return in coins, plus the effect of rounding wins to minor
+//! units.
 
 use crate::{
     band::{self, Part, Theory, Verdict, Wins},
@@ -35,19 +28,13 @@ use std::{
     sync::LazyLock,
 };
 
-/// Returns by level and operator.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Returns(BTreeMap<Level, BTreeMap<SmolStr, Tally>>);
 
-/// Which returns are asked for.
 pub(crate) struct Wanted {
-    /// Of a game; empty for all.
     pub(crate) game: String,
-    /// Of an operator; none for all of them together.
     pub(crate) operator: Option<String>,
-    /// Only those out of their band.
     pub(crate) out_of_band_only: bool,
-    /// With the days of each level.
     pub(crate) days: bool,
 }
 
@@ -62,46 +49,35 @@ struct Level {
     buy_feature: bool,
 }
 
-/// Rounds of a level.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Tally {
     bet: i64,
-    /// Wins in minor units.
     wins: i128,
-    /// The same round by round.
     all: Wins,
-    /// The same without what was collected over rounds.
+    /// Wins in bets, without features collected over several rounds.
     own: Wins,
-    /// New players who were given something.
     gifts: u64,
-    /// Rounds that had each of the game's features.
     features: [u64; FEATURES_MAX],
-    /// Rounds by the state of their players.
     states: BTreeMap<u16, u64>,
     days: LevelDays,
 }
 
-/// The exact mathematics of a level.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     all: Theory,
     own: Theory,
-    /// The worth of a gift in bets.
     gift: f64,
-    /// The most that the rounding of what was collected at several coin values adds to the return, or takes from it.
+    /// Upper bound of the rounding effect of features collected at several coin values.
     mixed: f64,
-    /// The chances of the game's features in the long run.
     chances: [f64; FEATURES_MAX],
 }
 
-/// Returns that are asked for.
 pub(crate) struct Found {
     pub(crate) levels: Vec<wire::Return>,
     pub(crate) totals: Vec<wire::Return>,
 }
 
 impl Returns {
-    /// Adds the returns of all partitions up.
     pub(crate) fn of_all<'a>(partitions: impl Iterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         for (level, tallies) in partitions.flat_map(|returns| &returns.0) {
@@ -112,7 +88,6 @@ impl Returns {
         sum
     }
 
-    /// Counts a settled round of an operator's player.
     pub(crate) fn settled(&mut self, operator: &str, open: &OpenRound<'_>, time_ms: i64) {
         let started = &open.started;
         let Some(terms) = started.stake.terms() else { return };
@@ -147,7 +122,6 @@ impl Returns {
         self.0.entry(level).or_default().entry(operator.into()).or_default()
     }
 
-    /// Rounds counted, by game.
     pub(crate) fn rounds(&self) -> Vec<(String, u64)> {
         let mut rounds = BTreeMap::new();
         for (level, tallies) in &self.0 {
@@ -157,8 +131,8 @@ impl Returns {
         rounds.into_iter().collect()
     }
 
-    /// The levels that are wanted, and their sums. The mathematics of a level cost tens of milliseconds at its first time: not
-    /// for a lock, nor for a thread that answers calls.
+    /// Returns the requested levels and their sums. A level's mathematics take tens of milliseconds at the first use,
+    /// so call this on a separate thread and without a lock.
     pub(crate) fn report(&self, wanted: &Wanted) -> Found {
         let levels = self.0.iter().filter(|(level, _)| wanted.game.is_empty() || level.game == wanted.game);
         let tallies: Vec<_> = levels
@@ -176,17 +150,14 @@ impl Returns {
         let told =
             |(level, tally, known): &Counted<'_>| wire::Return { days: days(tally), ..level.report(tally, *known) };
         let levels = tallies.iter().map(told).filter(shown).collect();
-        // Levels are in the order of game, version and currency.
         let versions = tallies.chunk_by(|(one, ..), (next, ..)| one.version() == next.version());
         let totals = versions.flat_map(|levels| [total(levels, Weighting::Stake), total(levels, Weighting::Round)]);
         Found { levels, totals: totals.flatten().filter(shown).collect() }
     }
 }
 
-/// A level with its rounds, and its mathematics where this program has them.
 type Counted<'a> = (&'a Level, Tally, Option<Known>);
 
-/// The sum of a version's levels in a currency; none where this program doesn't have its mathematics.
 #[allow(clippy::cast_precision_loss, reason = "a band of statistics")]
 fn total(levels: &[Counted<'_>], weighting: Weighting) -> Option<wire::Return> {
     let (first, ..) = levels.first()?;
@@ -196,7 +167,7 @@ fn total(levels: &[Counted<'_>], weighting: Weighting) -> Option<wire::Return> {
         Weighting::Stake => Part { weight: *bet, wins: &tally.all, theory: known.all },
         _ => Part { weight: 1.0, wins: &tally.own, theory: known.own },
     });
-    // What was given to a new player at one stake may be won at the highest.
+    // A gift received at one stake can be won at the highest.
     let highest = known.iter().map(|(bet, _)| *bet).fold(0.0, f64::max);
     let gifts: f64 = levels.iter().zip(&known).map(|((_, tally, _), (_, known))| tally.gifts as f64 * known.gift).sum();
     let mixed =
@@ -221,7 +192,6 @@ fn total(levels: &[Counted<'_>], weighting: Weighting) -> Option<wire::Return> {
     Some(held(shown, &verdict))
 }
 
-/// How often a version's features came in its levels, those with a bought feature left out.
 fn frequencies(levels: &[Counted<'_>], known: &[(f64, Known)]) -> Vec<wire::FeatureFrequency> {
     let Some(game) = levels.first().and_then(|(level, ..)| slots::game(&level.game, &level.rules_version)) else {
         return vec![];
@@ -235,7 +205,6 @@ fn frequencies(levels: &[Counted<'_>], known: &[(f64, Known)]) -> Vec<wire::Feat
     features::frequencies(game.features(), &counted.collect::<Vec<_>>())
 }
 
-/// With what a verdict says.
 fn held(shown: wire::Return, verdict: &Verdict) -> wire::Return {
     wire::Return {
         held_rtp: decimal(verdict.rtp),
@@ -249,7 +218,6 @@ fn held(shown: wire::Return, verdict: &Verdict) -> wire::Return {
 }
 
 impl Level {
-    /// The key of the sums: game, version and currency.
     fn version(&self) -> (&str, &str, Currency) {
         (&self.game, &self.rules_version, self.currency)
     }
@@ -280,7 +248,7 @@ impl Level {
         held(wire::Return { theoretical_rtp, std_dev, ..shown }, &verdict)
     }
 
-    /// None for a version that this binary does not have, and where wins were rounded by no rule of the game.
+    /// Returns the mathematics; `None` for an unknown version, or if the game has no rounding rule for the coin.
     fn known(&self) -> Option<Known> {
         let game = slots::game(&self.game, &self.rules_version)?;
         let known = self.in_coins(game)?;
@@ -297,7 +265,6 @@ impl Level {
         Some(Known { all: Theory { rtp_least: all.rtp_least - mixed, ..all }, own, mixed, ..known })
     }
 
-    /// Computes the part that is the same at any coin value.
     fn in_coins(&self, game: &'static dyn Game) -> Option<Known> {
         type Key = (&'static str, &'static str, u32, u32, bool);
         static KNOWN: LazyLock<Mutex<HashMap<Key, Known>>> = LazyLock::new(Mutex::default);
@@ -322,7 +289,8 @@ fn known(game: &dyn Game, level: &Level) -> Option<Known> {
     let par = game.par(&stake).ok()?;
     let (rtp, std_dev) = (float(&par.rtp_without_jackpot), par.std_dev);
     let collected = float(&par.of_nature(Nature::Collected));
-    // What is collected comes in rounds that win more anyway, or independently of them: without it the spread is no wider.
+    // Collected features come in rounds that win more anyway, or independently, so the spread without them is not
+    // wider.
     let own = Theory { rtp: rtp - collected, rtp_least: rtp - collected, std_dev };
     let all = Theory { rtp, rtp_least: own.rtp, std_dev };
     let chances = features::chances(game, &par, float);
@@ -330,7 +298,6 @@ fn known(game: &dyn Game, level: &Level) -> Option<Known> {
 }
 
 impl Tally {
-    /// Adds rounds of the same bet.
     fn merge(&mut self, other: &Self) {
         self.bet = other.bet;
         self.wins += other.wins;
@@ -346,7 +313,6 @@ impl Tally {
         self.own.merge(&other.own);
     }
 
-    /// Bets in minor units.
     fn bets(&self) -> i128 {
         i128::from(self.bet) * i128::from(self.all.rounds)
     }
@@ -361,7 +327,6 @@ fn float(exact: &Exact) -> f64 {
     slots::par::decimal(exact, 12).parse().unwrap_or_default()
 }
 
-/// Six places. What rounds to nothing has no sign.
 fn decimal(figure: f64) -> String {
     let written = format!("{figure:.6}");
     if written == "-0.000000" { "0.000000".to_owned() } else { written }

@@ -1,4 +1,4 @@
-//! Revenue by day, operator, game and currency, page by page (PL-34). The follower adds it up; a call reads a page of it.
+//! Revenue by day, operator, game and currency, in pages (PL-34).
 
 use crate::{figures::Figures, follower::Follower};
 use motherlode_books::{Currency, Revenue, RevenueKey, RevenueSums, date, is_name};
@@ -6,15 +6,9 @@ use motherlode_ledger::fields;
 use motherlode_proto::report::v1 as wire;
 use motherlode_runtime::{Caller, Refusal};
 
-/// Rows a page, unless the caller says otherwise.
 const PAGE_SIZE: usize = 100;
-/// Most rows a page.
 const PAGE_SIZE_MAX: usize = 500;
 
-/// A page of revenue.
-///
-/// # Errors
-/// Names the field; REPORT_BEHIND, READS_BUSY.
 pub(crate) async fn list(
     follower: &Follower,
     caller: &Caller,
@@ -32,7 +26,7 @@ pub(crate) async fn list(
         "" => None,
         token => Some(named(token).ok_or_else(fields::page_token_unknown)?),
     };
-    // Another operator has no revenue, as an unknown one (PL-27).
+    // Another operator's revenue looks like an unknown operator's (PL-27).
     if operator.as_ref().is_some_and(|operator| !caller.sees(operator)) {
         let ((), position) = follower.read(|_| ()).await?;
         return Ok(wire::ListRevenueResponse { position, ..wire::ListRevenueResponse::default() });
@@ -41,7 +35,6 @@ pub(crate) async fn list(
         let wanted = |(key, _): &(&RevenueKey, &RevenueSums)| {
             operator.as_ref().is_none_or(|operator| key.operator == *operator) && (game.is_empty() || key.game == game)
         };
-        // A page of the sum needs no more than so many of each part's rows.
         let mut sum = Revenue::default();
         for figures in partitions {
             let rows = figures.revenue.of_days(from, to, after.as_ref()).filter(wanted).take(size + 1);
@@ -57,7 +50,6 @@ pub(crate) async fn list(
     Ok(wire::ListRevenueResponse { rows, next_page_token, position })
 }
 
-/// The size of a page that is asked for.
 pub(crate) fn page_size(asked: i32, usual: usize, max: usize) -> Result<usize, Refusal> {
     match usize::try_from(asked) {
         Ok(0) => Ok(usual),
@@ -66,7 +58,6 @@ pub(crate) fn page_size(asked: i32, usual: usize, max: usize) -> Result<usize, R
     }
 }
 
-/// A day that a field names; none where it's empty.
 pub(crate) fn day(field: &str, text: &str) -> Result<Option<i64>, Refusal> {
     match text {
         "" => Ok(None),
@@ -74,7 +65,6 @@ pub(crate) fn day(field: &str, text: &str) -> Result<Option<i64>, Refusal> {
     }
 }
 
-/// Names the last row of a page.
 fn token(key: &RevenueKey) -> String {
     format!("{}/{}/{}/{}", date::text(key.day), key.operator, key.game, key.currency)
 }

@@ -24,12 +24,10 @@ use motherlode_runtime::{Caller, Reason, Refusal, Stop};
 use std::{cmp::Reverse, collections::VecDeque, iter, pin::Pin, sync::Arc};
 use tonic::{Request, Response, Status};
 
-/// Events a page, unless the caller says otherwise.
 const PAGE_SIZE: usize = 50;
-/// Most events a page.
 const PAGE_SIZE_MAX: usize = 500;
 
-/// The service.
+/// The report service.
 #[derive(Clone)]
 pub struct ReportApi {
     follower: Follower,
@@ -39,7 +37,7 @@ pub struct ReportApi {
 }
 
 impl ReportApi {
-    /// Serves what a follower has folded; at the stop the streams end.
+    /// Creates the service on a follower's figures; `stop` ends its streams.
     #[must_use]
     pub fn new(follower: Follower, check: SelfCheck, vitals: Vitals, stop: Stop) -> Self {
         Self { follower, check, vitals, stop }
@@ -97,7 +95,7 @@ impl ReportApi {
         let unknown = || Refusal::new(Reason::PoolUnknown, "no such pool").with("pool_id", pool);
         let statement = statement.ok_or_else(unknown)?;
         let statement = statement.ok_or_else(|| {
-            Refusal::new(Reason::NoStatement, "the pool was not there on this day, or it has not come yet")
+            Refusal::new(Reason::NoStatement, "the pool did not exist on this day, or the day is in the future")
                 .with("pool_id", pool)
                 .with("date", date::text(day))
         })?;
@@ -123,12 +121,10 @@ impl ReportApi {
     }
 }
 
-/// The significant events of all partitions as they are now.
 fn looks(partitions: &[&Figures]) -> Vec<Look> {
     partitions.iter().map(|figures| figures.significant.events.look()).collect()
 }
 
-/// The latest `most` events that are wanted, of those before the one that the last page ended with.
 fn page(looks: &[Look], filter: Filter, last: Option<Name>, most: usize) -> Result<Vec<SignificantEvent>, Refusal> {
     let before = match last {
         None => None,
@@ -146,7 +142,6 @@ fn page(looks: &[Look], filter: Filter, last: Option<Name>, most: usize) -> Resu
     Ok(events.into_iter().take(most).map(Arc::unwrap_or_clone).collect())
 }
 
-/// Who makes a call; none where there are no operators.
 fn who(caller: &Caller) -> Option<wire::Caller> {
     let (credential, roles) = caller.credential()?;
     let (operator_id, roles) = (caller.operator().to_string(), roles.to_string());
@@ -154,7 +149,7 @@ fn who(caller: &Caller) -> Option<wire::Caller> {
     Some(wire::Caller { operator_id, credential: credential.to_owned(), roles })
 }
 
-/// Names an event; one of partition 0 as it was named when there was no other.
+/// Returns the page token of an event; partition 0 keeps the form of single-partition logs.
 fn page_token(event: &SignificantEvent) -> String {
     match name(event) {
         (0, position, number) => format!("{position}.{number}"),
@@ -162,33 +157,26 @@ fn page_token(event: &SignificantEvent) -> String {
     }
 }
 
-/// The name of an event in a page token.
 fn named(partition: u64, position: u64, number: u64) -> Result<Name, Refusal> {
     let small = |number| u32::try_from(number).map_err(|_| fields::page_token_unknown());
     Ok((small(partition)?, position, small(number)?))
 }
 
-/// A stream of significant events under way.
 struct Watch {
     caller: Caller,
     follower: Follower,
     stop: Stop,
-    /// By partition.
     watched: Vec<Watched>,
-    /// Events to be sent.
     found: VecDeque<Arc<SignificantEvent>>,
 }
 
-/// How far a partition's events were sent, or passed over.
 struct Watched {
-    /// The log position after which they begin.
+    /// Log position after which the events begin.
     after: u64,
-    /// The number of the next; none before the first look.
     next: Option<u64>,
 }
 
 impl Watched {
-    /// Takes those that the caller wants of the next events.
     fn take(&mut self, caller: &Caller, events: &[Arc<SignificantEvent>], found: &mut VecDeque<Arc<SignificantEvent>>) {
         let wanted = events.iter().filter(|event| event.position > self.after && is_for(caller.own(), event));
         found.extend(wanted.cloned());
@@ -197,7 +185,7 @@ impl Watched {
 }
 
 impl Watch {
-    /// The next event; none when the service stops.
+    /// Returns the next event; `None` when the service stops.
     async fn next(&mut self) -> Result<Option<Arc<SignificantEvent>>, Refusal> {
         let mut grown = self.follower.grown();
         loop {
@@ -221,7 +209,7 @@ impl Watch {
                 away.next()
             });
             if let Some((at, next, look)) = away {
-                // There may be years of them.
+                // There can be years of events.
                 if self.stop.is_requested() {
                     return Ok(None);
                 }
@@ -334,7 +322,7 @@ impl ReportService for ReportApi {
     ) -> Result<Response<wire::GetIdentityResponse>, Status> {
         let caller = who(&Caller::of(&request));
         let identity = Arc::clone(&self.check.identity);
-        // Right after the start the executable is still being hashed.
+        // Right after the start, the executable may not be hashed yet.
         let stated = tokio::task::spawn_blocking(move || identity.to_wire()).await;
         let stated = stated.map_err(|error| Refusal::new(Reason::Internal, error.to_string()))?;
         Ok(Response::new(wire::GetIdentityResponse { caller, ..stated }))

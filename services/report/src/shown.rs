@@ -1,17 +1,17 @@
-//! The few fields of an outcome that the reports read, of every round. The others are passed over.
+//! Partial outcome messages with the few fields that the reports read.
 
 use motherlode_proto::round::v1::SpinKind;
 use motherlode_slots as slots;
 use prost::Message;
 
-/// An [`Outcome`](motherlode_proto::round::v1::Outcome), as far as the reports read it.
+/// Part of [`Outcome`](motherlode_proto::round::v1::Outcome).
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Outcome {
     #[prost(message, repeated, tag = "1")]
     pub(crate) spins: Vec<Spin>,
 }
 
-/// A [`SpinResult`](motherlode_proto::round::v1::SpinResult), as far as the reports read it.
+/// Part of [`SpinResult`](motherlode_proto::round::v1::SpinResult).
 #[derive(Clone, PartialEq, Eq, Message)]
 pub(crate) struct Spin {
     #[prost(enumeration = "SpinKind", tag = "1")]
@@ -29,7 +29,6 @@ pub(crate) struct Spin {
 }
 
 impl Spin {
-    /// The kind as games name it; `None` for an unknown one.
     pub(crate) fn slots_kind(&self) -> Option<slots::SpinKind> {
         Some(match SpinKind::try_from(self.kind).ok()? {
             SpinKind::Unspecified => return None,
@@ -64,7 +63,7 @@ mod tests {
         };
         let whole = whole::Outcome { spins: vec![spin], ..whole::Outcome::default() };
         let shown = Outcome::decode(&*whole.encode_to_vec()).unwrap();
-        // Nothing else is set: what is read is all of it.
+        // No other field is set, so all of it is read.
         assert_eq!(shown.encode_to_vec(), whole.encode_to_vec());
         assert_eq!(shown.spins[0].kind(), SpinKind::Explosion);
         assert_eq!((shown.spins[0].rows, shown.spins[0].ways, shown.spins[0].win_minor), (7, 16_807, 1 << 40));

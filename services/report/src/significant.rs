@@ -1,4 +1,4 @@
-//! Significant events: which events of the log they are, with before, after, actor and reason (PL-22; GLI-19 2.8.8).
+//! Significant events of the log, with before, after, actor and reason (PL-22; GLI-19 2.8.8).
 
 use crate::{events::Events, open_round::OpenRound};
 use motherlode_books::{
@@ -14,13 +14,11 @@ use motherlode_runtime::config::{PLATFORM, Report};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// EUR in billionths.
 const EUR: i128 = 1_000_000_000;
 
-/// Numbers of all kinds are below it.
 const KINDS_END: i32 = 128;
 
-/// All significant events so far, and what is needed to say what was before the next.
+/// Significant events so far, and the state needed for the next one's `before`.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Significant {
     pub(crate) events: Events,
@@ -28,11 +26,10 @@ pub(crate) struct Significant {
     thresholds: Report,
     terms: BTreeMap<String, PoolTerms>,
     rates: BTreeMap<Currency, FxRate>,
-    /// Awards that are set aside, by partition and position of their hits.
+    /// Awards set aside, by partition and position of their hits.
     set_aside: BTreeSet<(u32, u64)>,
 }
 
-/// The content of a significant event, without place and time.
 struct Content {
     kind: Kind,
     subject: String,
@@ -64,12 +61,11 @@ impl Significant {
         }
     }
 
-    /// The same with these thresholds.
     pub(crate) fn with(self, config: &Report) -> Self {
         Self { thresholds: config.clone(), ..self }
     }
 
-    /// How many so far, by kind: of each there is.
+    /// Returns the number of events by kind, including kinds at 0.
     pub(crate) fn counts(&self) -> Vec<(String, u64)> {
         let all = (1..KINDS_END).filter_map(|number| Kind::try_from(number).ok());
         let mut counts: BTreeMap<_, _> = all.map(|kind| (kind, 0)).collect();
@@ -79,10 +75,10 @@ impl Significant {
         counts.into_iter().map(|(kind, count)| (name(kind), count)).collect()
     }
 
-    /// Takes up an event of the log; `round` is the one that it ends, where it was open.
+    /// Adds an event of the log; `round` is the open round that it ends.
     pub(crate) fn take(&mut self, logged: &Logged, number: u32, event: &Event, round: Option<&OpenRound<'_>>) {
         let commit = &logged.commit;
-        // Of a log's bytes, its own partition has the events.
+        // Integrity events of a log are in its own partition.
         let is_own = matches!(commit.stream, StreamId::Player { .. })
             || matches!(event, Event::IntegrityFailed { .. } | Event::LogVerified { .. });
         if commit.partition != HOME && !is_own {
@@ -130,8 +126,7 @@ impl Significant {
         });
     }
 
-    /// Takes in a copy of home's decision: the event is reported from home's own log, and only rates are kept of the
-    /// copy.
+    /// Adds a copy of home's decision. The event is reported from home's log; only rates are used here.
     fn take_copy(&mut self, event: &Event) {
         if let Event::RateSet { currency, rate, .. } = event {
             self.rates.insert(*currency, *rate);
@@ -291,7 +286,7 @@ impl Significant {
         }
     }
 
-    /// Describes a proposed change, as far as it is known before it's made.
+    /// Describes a proposed change, as far as it is known before it takes effect.
     fn of_change(stream: &StreamId, change: &Event) -> Option<Content> {
         let mut none = Self::new(&Report::default());
         match stream {
@@ -300,19 +295,19 @@ impl Significant {
         }
     }
 
-    /// Whether an amount reaches the operator's threshold, at a rate. Play money is no win (PL-17).
+    /// Whether an amount reaches the operator's threshold. Play money does not count (PL-17).
     fn is_large(&self, operator: &str, amount: Minor, currency: Currency, rate: FxRate) -> bool {
         if !currency.is_real() {
             return false;
         }
         let Report { large_win_eur, operators, .. } = &self.thresholds;
         let threshold = operators.get(operator).copied().unwrap_or(*large_win_eur);
-        // The whole of an amount is a contribution of a million parts of a million.
+        // A contribution of 1,000,000 ppm is the whole amount in EUR.
         contribution(amount, currency, rate, 1_000_000).is_ok_and(|eur| eur >= Nano(i128::from(threshold) * EUR))
     }
 }
 
-/// A start that ended unused seals, or accepted a loss of draw keys (PL-40).
+/// Describes a start that revoked unused seals, or accepted a loss of draw keys (PL-40).
 fn of_start(begun: &GenerationBegun) -> Option<Content> {
     let GenerationBegun { number, unused_seals_end, evidence, lost_to, keys_lost, .. } = begun;
     let subject = format!("generation {number} of draws");
@@ -337,7 +332,7 @@ fn of_start(begun: &GenerationBegun) -> Option<Content> {
     }
 }
 
-/// Who proposed and who approved the event of this number, where that took two (PL-27).
+/// Returns proposer and approver of the event of this number, if it needed both (PL-27).
 fn approval(logged: &Logged, number: u32) -> Option<(&str, &str)> {
     let before = usize::try_from(number).ok()?.checked_sub(2)?;
     match logged.commit.events.get(before)? {
@@ -346,7 +341,7 @@ fn approval(logged: &Logged, number: u32) -> Option<(&str, &str)> {
     }
 }
 
-/// Who made a commit, where that's said at its end: the credential, and what it said of itself.
+/// Returns the actor of a commit: its credential and reference, if recorded.
 fn acted(commit: &Commit, actor: String) -> String {
     match commit.acted_by() {
         Some((credential, reference)) => in_the_name(reference, credential),
@@ -354,12 +349,11 @@ fn acted(commit: &Commit, actor: String) -> String {
     }
 }
 
-/// A credential, and in whose name it asked, where that was said and is another.
+/// Formats a credential, with the name on whose behalf it acted if that is another one.
 fn in_the_name(actor: &str, credential: &str) -> String {
     if actor.is_empty() || actor == credential { credential.to_owned() } else { format!("{credential} for {actor}") }
 }
 
-/// A time in Unix milliseconds, as text.
 fn time_text(time_ms: i64) -> String {
     timestamp(time_ms).to_string()
 }

@@ -1,7 +1,5 @@
-//! Transactions of an operator or of one of its players, page by page, the latest first (PL-34).
-//!
-//! A player's are found along its commits, each of which names the one before; an operator's in the log itself, where records of others
-//! are passed over by their stream's name. A call looks at a bounded stretch, apart from the threads that answer bets.
+//! Transactions of an operator or a player, in pages, the latest first (PL-34). A call reads a bounded stretch of the
+//! log, or of the player's linked commits.
 
 use crate::{
     dues::{Dues, Known},
@@ -22,18 +20,16 @@ use motherlode_proto::{
 use motherlode_runtime::{Caller, Refusal};
 use std::collections::VecDeque;
 
-/// Transactions a page, unless the caller says otherwise.
 const PAGE_SIZE: usize = 100;
-/// Most transactions a page, but for the rest of a commit.
+/// Limit per page; a commit's transactions are not split.
 const PAGE_SIZE_MAX: usize = 500;
-/// Records of a log, and commits of a player, that a call looks at.
+/// Limits per call: records of a log, and commits of a player.
 const RECORDS_MAX: u64 = 20_000;
 const COMMITS_MAX: usize = 4_096;
-/// Records read at once, and bytes of them.
+/// Limits per read: records and bytes.
 const STRETCH: u64 = 512;
 const BYTES_MAX: usize = 1 << 20;
 
-/// The transactions that are asked for.
 struct Wanted {
     operator: String,
     currency: Option<Currency>,
@@ -41,10 +37,9 @@ struct Wanted {
     size: usize,
 }
 
-/// Where a page goes on: at this position of a partition, or before it.
+/// Position in a partition at which the next page begins.
 type Place = (u32, u64);
 
-/// A page so far.
 #[derive(Default)]
 struct Page {
     found: Vec<wire::Transaction>,
@@ -52,10 +47,10 @@ struct Page {
     dues: Dues,
 }
 
-/// A page of transactions.
+/// Returns a page of transactions.
 ///
 /// # Errors
-/// Names the field; ACCOUNT_UNKNOWN, REPORT_BEHIND, READS_BUSY; or the log can't be read.
+/// An invalid field; ACCOUNT_UNKNOWN, REPORT_BEHIND, READS_BUSY; or the log cannot be read.
 pub(crate) async fn list(
     follower: &Follower,
     caller: &Caller,
@@ -77,7 +72,7 @@ pub(crate) async fn list(
         }
         _ => return Err(fields::page_token_unknown()),
     };
-    // Another operator has no players and no transactions, as an unknown one (PL-27).
+    // Another operator looks like an unknown one, without players and transactions (PL-27).
     let own = caller.owns(&operator);
     let wanted = Wanted { operator, currency, day, size };
     let page = match player {
@@ -102,7 +97,6 @@ pub(crate) async fn list(
     Ok(wire::ListTransactionsResponse { transactions: page.found, next_page_token })
 }
 
-/// The stretches of the partitions' logs that a page can come from: their first and last positions.
 async fn stretches(
     follower: &Follower,
     day: Option<i64>,
@@ -144,7 +138,7 @@ fn of_player(ledger: &Handle, stream: &StreamId, from: u64, wanted: &Wanted) -> 
             return Ok(page);
         }
         let logged = ledger.fetch(next)?;
-        // A token that was not handed out may name anybody's commit.
+        // A forged token can name another player's commit.
         if logged.commit.stream != *stream || wanted.day.is_some_and(|day| date::day_of(logged.commit.time_ms) < day) {
             return Ok(page);
         }
@@ -182,7 +176,6 @@ fn of_operator(mut left: VecDeque<(Handle, u64, u64)>, wanted: &Wanted) -> Resul
     Ok(page)
 }
 
-/// The operator's commits among those of a stretch.
 fn own(ledger: &Handle, from: u64, to: u64, wanted: &Wanted) -> Result<Vec<Logged>, FetchError> {
     let (mut found, mut next) = (vec![], from);
     while next <= to {
@@ -202,7 +195,7 @@ fn own(ledger: &Handle, from: u64, to: u64, wanted: &Wanted) -> Result<Vec<Logge
 }
 
 impl Page {
-    /// Adds the transactions of a commit, the last first; false where they are for the next page.
+    /// Adds a commit's transactions, the last first; false if they belong to the next page.
     fn add(&mut self, ledger: &Handle, logged: &Logged, wanted: &Wanted) -> Result<bool, FetchError> {
         let commit = &logged.commit;
         if wanted.day.is_some_and(|day| date::day_of(commit.time_ms) != day) {

@@ -1,6 +1,5 @@
-//! How the process is now: rounds and calls of the last minute, how long calls took, and how far behind the log its followers are.
-//!
-//! Costs: two additions to counters a call; a look a second; a minute of looks in memory.
+//! Current state of the process: rounds, calls and latencies of the last minute, and how far its followers are behind
+//! the log.
 
 use crate::follower::Follower;
 use motherlode_ledger::{Handle, LogReader, ReaderKind, fields::timestamp};
@@ -17,14 +16,12 @@ use std::{
 };
 use tokio::time::sleep;
 
-/// Seconds that are kept.
 const SECONDS: usize = 60;
-/// From one look to the next.
 const EVERY: Duration = Duration::from_secs(1);
-/// Classes of a call's time: four to each power of two microseconds, up to a minute.
+/// Classes of latencies: four per power of two microseconds, up to a minute.
 const CLASSES: usize = 104;
 
-/// The calls that were answered, by how long they took; clones share the count.
+/// Answered calls by latency; clones share the counts.
 #[derive(Debug, Clone)]
 pub struct Calls(Arc<[AtomicU64; CLASSES]>);
 
@@ -35,7 +32,7 @@ impl Default for Calls {
 }
 
 impl Calls {
-    /// Counts a call that took so long.
+    /// Counts a call.
     pub fn add(&self, took: Duration) {
         if let Some(class) = self.0.get(class(took)) {
             class.fetch_add(1, Ordering::Relaxed);
@@ -47,7 +44,6 @@ impl Calls {
     }
 }
 
-/// The class of a time.
 fn class(took: Duration) -> usize {
     let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).max(4);
     let power = us.ilog2();
@@ -55,13 +51,13 @@ fn class(took: Duration) -> usize {
     (power as usize * 4 + usize::try_from(quarter).unwrap_or_default()).min(CLASSES - 1)
 }
 
-/// The time that every call of a class took less than, in microseconds.
+/// Returns the upper bound of a class in microseconds.
 fn bound_us(class: usize) -> u64 {
     let (power, quarter) = (class / 4, class as u64 % 4);
     (quarter + 5) << power >> 2
 }
 
-/// The bound of the class that a share of the calls, in hundredths, is within; 0 where there are none.
+/// Returns the upper bound of the class of a percentile; 0 without calls.
 fn within_us(calls: &[u64; CLASSES], hundredths: u64) -> u64 {
     let wanted = (calls.iter().sum::<u64>() * hundredths).div_ceil(100);
     let mut sum = 0;
@@ -72,7 +68,6 @@ fn within_us(calls: &[u64; CLASSES], hundredths: u64) -> u64 {
     found.map_or(0, bound_us)
 }
 
-/// A look at the counters.
 #[derive(Clone)]
 struct Look {
     time_ms: i64,
@@ -80,7 +75,7 @@ struct Look {
     calls: [u64; CLASSES],
 }
 
-/// The last minute of a process; clones share it.
+/// Last minute of the process; clones share it.
 #[derive(Clone)]
 pub struct Vitals {
     follower: Follower,
@@ -89,13 +84,13 @@ pub struct Vitals {
 }
 
 impl Vitals {
-    /// Of the rounds that a follower counts and the calls that a layer does.
+    /// Creates vitals from a follower's rounds and a layer's calls.
     #[must_use]
     pub fn new(follower: Follower, calls: Calls) -> Self {
         Self { follower, calls, looks: Arc::default() }
     }
 
-    /// Looks each second, for as long as it's polled.
+    /// Reads the counters each second while polled.
     pub async fn run(self) {
         loop {
             let look = Look {
@@ -133,7 +128,7 @@ impl Vitals {
     }
 }
 
-/// The second between two looks. What was settled before the start is no news when it's read again.
+/// Returns the second between two readings. Rounds from before the start do not count when they are read again.
 fn second(looks: &[Look]) -> wire::Second {
     let [before, after] = looks else { return wire::Second::default() };
     let calls = |look: &Look| look.calls.iter().sum::<u64>();

@@ -1,34 +1,33 @@
-//! Voids against rounds, by operator and day (PL-38), from the revenue that the follower adds up. Above 20 voids, or 0.1 % of the
-//! day's rounds where that is more, there is an alarm. Play money counts for neither.
+//! Voids and rounds by operator and day (PL-38). More than 20 voids, or 0.1 % of the day's rounds if that is more,
+//! raise an alarm. Play money does not count.
 
 use crate::figures::Figures;
 use motherlode_books::SmolStr;
 use std::collections::BTreeMap;
 
-/// Voids of a day that are no alarm, however few rounds there were.
+/// Voids per day that never raise an alarm.
 const VOIDS_MIN: u64 = 20;
 
-/// Rounds for each further void without an alarm: 0.1 %.
+/// Rounds per further void without an alarm: 0.1 %.
 const ROUNDS_PER_VOID: u64 = 1_000;
 
 /// An operator's rounds and voids of a day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VoidShare {
-    /// Rounds that were bet on the day.
+    /// Rounds with a bet on the day.
     pub rounds: u64,
-    /// Rounds that were voided on the day.
+    /// Rounds voided on the day.
     pub voids: u64,
 }
 
 impl VoidShare {
-    /// The most voids without an alarm.
+    /// Returns the limit of voids without an alarm.
     #[must_use]
     pub fn voids_max(self) -> u64 {
         VOIDS_MIN.max(self.rounds / ROUNDS_PER_VOID)
     }
 }
 
-/// The shares of days, by day and operator.
 pub(crate) fn of_days(partitions: &[&Figures], from: i64, to: i64) -> BTreeMap<(i64, SmolStr), VoidShare> {
     let mut shares = BTreeMap::<_, VoidShare>::new();
     for figures in partitions {

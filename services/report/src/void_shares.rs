@@ -1,17 +1,12 @@
-//! Void shares as a call lists them (PL-38).
+//! The call that lists void shares (PL-38).
 
 use crate::{figures::Figures, follower::Follower, revenue::day, void_days::of_days};
 use motherlode_books::date;
 use motherlode_proto::report::v1 as wire;
 use motherlode_runtime::{Caller, Refusal};
 
-/// Most days of one answer.
 const DAYS_MAX: i64 = 366;
 
-/// The shares that a caller may see.
-///
-/// # Errors
-/// Names the field; REPORT_BEHIND, READS_BUSY.
 pub(crate) async fn list(
     follower: &Follower,
     caller: &Caller,

@@ -1,11 +1,10 @@
-//! Steps that are logged as automatic are held against the rule of their game (PL-03).
+//! Automatic steps are checked against the rule of their game (PL-03).
 
 use crate::common::{Tale, audited, divergence, step};
 use motherlode_books::{Automatic, Event};
 use motherlode_proto::convert::record::Logged;
 use motherlode_slots::{Awaiting, Card, Choice, Picked};
 
-/// A tale whose last step makes a choice where a round awaits something.
 fn chosen(awaiting: Awaiting, choice: Choice) -> Tale {
     let mut tale = Tale::with_players(&["alice"]);
     tale.double = true;
@@ -14,7 +13,6 @@ fn chosen(awaiting: Awaiting, choice: Choice) -> Tale {
     tale
 }
 
-/// The log with a step marked as automatic.
 fn marked(tale: &Tale, at: usize) -> Vec<Logged> {
     let mut log = tale.log.clone();
     step(&mut log[at]).automatic = Some(Automatic::TimeOver);

@@ -1,10 +1,9 @@
-//! Campaigns in a log (PL-18): the audit counts them by itself, and finds what the books can't see.
+//! Campaigns in a log (PL-18): the audit counts them independently, and finds faults that the books accept.
 
 use crate::common::{Tale, audited, divergence, player};
 use motherlode_books::{Campaign, CoinValue, Currency, Event, Minor, SettledRound};
 use motherlode_slots::Awaiting;
 
-/// Alice has a campaign of three rounds at 15 coins of 0.10.
 fn granted(lines: u32, coins_per_line: u32) -> Tale {
     let mut tale = Tale::with_players(&["alice"]);
     let campaign = Campaign {
@@ -58,7 +57,7 @@ fn pl_18_free_rounds_are_counted_and_their_voids() {
     assert_eq!((state.begun, state.given_back, state.left()), (3, 2, 2));
 }
 
-/// The books know what a round stakes, and not on how many lines.
+/// The books check the amount of a round's stake, not its lines.
 #[test]
 fn pl_18_a_free_round_with_another_stake_of_the_same_worth_is_found() {
     let mut tale = granted(5, 3);
@@ -69,7 +68,6 @@ fn pl_18_a_free_round_with_another_stake_of_the_same_worth_is_found() {
     assert!(found.what.starts_with("PL-18: a free round with another stake"), "{found}");
 }
 
-/// A changed count, by a log whose grant is forged after the fact.
 #[test]
 fn pl_18_a_round_too_many_is_found() {
     let mut tale = granted(15, 1);
@@ -86,8 +84,7 @@ fn pl_18_a_round_too_many_is_found() {
     assert_eq!(found.position, log.len() as u64, "the third round: {found}");
 }
 
-/// PL-17: what was given in play money is all that there is of it; a log that gives more than its balances say, or brings
-/// money into it, is found.
+/// PL-17: a log that gives more play money than its balances state, or deposits money into it, is found.
 #[test]
 fn pl_17_play_money_that_is_not_kept_apart_is_found() {
     let mut tale = Tale::with_players(&["alice"]);

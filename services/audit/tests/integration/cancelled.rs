@@ -11,7 +11,7 @@ fn pl_42_an_effect_of_a_cancelled_request_is_found() {
     tale.write(player("alice"), vec![deposited(), part()]);
     tale.request_id = Some("series".into());
     tale.write(player("alice"), vec![Event::RequestCancelled]);
-    // Request ids are the player's.
+    // Request ids are per player.
     tale.write(player("bob"), vec![deposited(), part()]);
     tale.tend();
     let report = audited(&tale.log);

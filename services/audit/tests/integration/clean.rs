@@ -1,4 +1,4 @@
-//! Logs without a fault: the audit finds none, and its figures are those of the tale.
+//! Sound logs: the audit finds no fault, and its figures are those of the tale.
 
 use crate::common::{Tale, audited, chained, options, player, segments, store};
 use motherlode_audit::{Comparison, Unusable, audit};
@@ -18,7 +18,7 @@ fn pl_06_a_clean_log_replays_outcome_by_outcome_and_balance_by_balance() {
     assert_eq!(report.head, hash(records.last().unwrap()));
     assert_eq!(report.tail, Tail::Clean);
     assert!(report.books == tale.books, "the auditor's books are the writer's");
-    assert_eq!(report.index, Comparison::NotCompared { why: "none was named".into() });
+    assert_eq!(report.index, Comparison::NotCompared { why: "no index was named".into() });
 }
 
 #[test]
@@ -69,7 +69,6 @@ fn pl_04_the_void_of_a_settled_round_is_checked_against_its_settlement() {
     assert_eq!(report.divergence, None);
     assert_eq!(report.voids.get(Currency::EUR).unwrap().wins_taken_back, i128::from(recalled.win.0));
 
-    // One cent less taken back is a cent given away.
     let at = tale.find(|event| matches!(event, Event::RoundVoided { .. }));
     let Event::RoundVoided { win_taken_back, .. } = &mut tale.log[at].commit.events[0] else { unreachable!() };
     win_taken_back.0 -= 1;
@@ -81,7 +80,6 @@ fn a_torn_tail_was_never_acknowledged_and_is_reported_as_that() {
     let tale = Tale::of_everything();
     let folder = tempfile::tempdir().unwrap();
     store(folder.path(), &chained(&tale.log));
-    // The last append, written only in part: as much as its header and a little more.
     let last = segments(folder.path()).pop().unwrap();
     let mut bytes = fs::read(&last).unwrap();
     let header = bytes.windows(4).rposition(|window| window == b"BLCK").unwrap();

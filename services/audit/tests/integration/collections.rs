@@ -1,5 +1,4 @@
-//! Collections that players carry from round to round, and the gamble's limit: a forged change is found where it was
-//! made.
+//! Collections carried between rounds, and the gamble's limit: a forged change is found where it was made.
 
 use crate::common::{Tale, audited, found, player, step};
 use motherlode_books::{Currency, Event, FxRate, LoggedTerms, Minor, RoundTerms, StreamId};
@@ -8,13 +7,11 @@ use motherlode_slots::{Awaiting, Card, Choice, Outcome, Stake};
 use prost::Message;
 use std::sync::Arc;
 
-/// Places of Dwarf Mine's figures: red crystals, the sum of their coin values, those that were a gift, the gift given.
 const RED: usize = 3;
 const RED_MICROS: usize = 7;
 const RED_GIFTED: usize = 8;
 const GIVEN: usize = 9;
 
-/// The commits of [`mine`], by place in the log: after the pool and the account.
 const GIFT: usize = 2;
 const FOURTH: usize = 3;
 const QUIET: usize = 4;
@@ -84,7 +81,6 @@ fn is_change(event: &Event) -> bool {
     matches!(event, Event::CollectionChanged { .. })
 }
 
-/// Puts another change in the place of a commit's.
 fn replace(logged: &mut Logged, with: Event) {
     *logged.commit.events.iter_mut().find(|event| is_change(event)).unwrap() = with;
 }
@@ -107,18 +103,16 @@ fn the_untouched_log_is_clean() {
 fn pl_04_dm_14_figures_that_the_player_did_not_carry_are_found() {
     let tale = mine();
     let more = found(&tale, FOURTH, |logged| change_terms(logged, |terms| terms.carried[RED] = 4));
-    assert_eq!(more.what, "the round was opened with other figures than the player carried");
+    assert_eq!(more.what, "the round was opened with figures that the player does not have");
     assert!(more.expected.starts_with("[0, 0, 0, 3, 0, 0, 0, 0, 3, 1, 0, 0] of "), "{more}");
     assert!(more.found.starts_with("[0, 0, 0, 4, 0, 0, 0, 0, 3, 1, 0, 0] of "), "{more}");
-    // A gift denied, a gift made again, and what a void took back.
     for (at, place, figure) in [(GIFT, GIVEN, 1), (QUIET, GIVEN, 0), (AFTER, RED, 1)] {
         let other = found(&tale, at, |logged| change_terms(logged, |terms| terms.carried[place] = figure));
         assert_eq!(other.what, more.what);
     }
 }
 
-/// A log of before: version 1.0 gave its gift in each currency. It stays valid, and a gift that its rules did not give is
-/// found.
+/// Version 1.0 gave its gift in each currency. Such a log stays valid, and a gift outside these rules is found.
 #[test]
 fn mf_d3_dm_14_logs_of_an_older_version_with_a_gift_in_each_currency_stay_valid() {
     let krona: Currency = "SEK".parse().unwrap();
@@ -135,13 +129,12 @@ fn mf_d3_dm_14_logs_of_an_older_version_with_a_gift_in_each_currency_stay_valid(
         tale.currency = Some(krona);
         let second = tale.log.len();
         tale.bet_on("dwarf-mine", "dora", mine_stake(10_000), |outcome| over(outcome) && carries(outcome, &gift));
-        // The newest version gives none in a third play of this currency, nor does the old one.
         tale.bet_on("dwarf-mine", "dora", mine_stake(10_000), |outcome| over(outcome) && outcome.carried.is_none());
         tale.version = None;
         tale.bet_on("dwarf-mine", "dora", mine_stake(10_000), |outcome| over(outcome) && outcome.carried.is_none());
         assert_eq!(audited(&tale.log).divergence, None);
         let more = found(&tale, second, |logged| change_terms(logged, |terms| terms.carried[RED] = 1));
-        assert_eq!(more.what, "the round was opened with other figures than the player carried");
+        assert_eq!(more.what, "the round was opened with figures that the player does not have");
         let again = found(&tale, second + 2, |logged| change_terms(logged, |terms| terms.carried[GIVEN] = 0));
         assert_eq!(again.what, more.what);
     }
@@ -171,14 +164,13 @@ fn dm_11_dm_14_a_change_of_a_collection_that_is_missing_is_found() {
 fn dm_11_a_change_of_a_collection_that_no_outcome_made_is_found() {
     let tale = mine();
     let gain = || changed(&[("red", 4)]);
-    // With the deposit, with a bet whose spin collects nothing, with free spins, and a second time.
     for at in [1, QUIET, SERIES, FOURTH] {
         let extra = found(&tale, at, |logged| {
             let after = logged.commit.events.iter().position(|event| matches!(event, Event::RoundSettled { .. }));
             let end = logged.commit.events.len();
             logged.commit.events.insert(after.unwrap_or(end), gain());
         });
-        assert_eq!(extra.what, "a collection was changed otherwise than the outcome says");
+        assert_eq!(extra.what, "the change of a collection differs from the outcome");
         assert_eq!((extra.expected.as_str(), extra.found.as_str()), ("no change", r#"dwarf-mine "EUR": red 4"#));
     }
 }
@@ -199,7 +191,7 @@ fn dm_11_dm_15_a_change_of_another_value_key_scope_or_game_is_found() {
         (in_another("witch-feature", "EUR"), r#"witch-feature "EUR": red 4, red_micros 10000"#),
     ] {
         let found = found(&tale, FOURTH, |logged| replace(logged, other));
-        assert_eq!(found.what, "a collection was changed otherwise than the outcome says");
+        assert_eq!(found.what, "the change of a collection differs from the outcome");
         assert_eq!(found.expected, r#"dwarf-mine "EUR": red 4, red_micros 10000"#);
         assert_eq!(found.found, told);
     }
@@ -219,7 +211,6 @@ fn pl_04_a_void_that_does_not_restore_the_collection_is_found() {
     assert!(matches!(tale.log[OPEN].commit.events.as_slice(), [_, _, Event::CollectionChanged { .. }]));
 }
 
-/// States another win in a step and its settlement, and the balance that the books make of it.
 fn change_win(logged: &mut Logged, other: i64) {
     let before = std::mem::replace(&mut step(logged).win, Minor(other));
     for event in &mut logged.commit.events {
@@ -244,7 +235,6 @@ fn dm_12_pl_09_a_win_at_the_spins_coin_value_is_found_where_a_collections_mean_i
     assert_eq!((other.expected, other.found), (minor.to_string(), (2 * coins).to_string()));
 }
 
-/// A player of Mystery Elves who secures half of five coins, which is no whole number of coins, and loses the rest.
 #[test]
 fn me_16_pl_09_a_win_that_is_not_the_gambles_minor_units_is_found() {
     let mut tale = Tale::with_players(&["eve"]);
@@ -261,7 +251,7 @@ fn me_16_pl_09_a_win_that_is_not_the_gambles_minor_units_is_found() {
     assert_eq!((other.expected.as_str(), other.found.as_str()), ("25", "50"));
 }
 
-/// ME-16: a half that is credited otherwise than the outcome says, or not at all, is found at its step.
+/// ME-16: a half that is credited differently or not at all is found at its step.
 #[test]
 fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
     let mut tale = Tale::with_players(&["eve"]);
@@ -281,7 +271,7 @@ fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
         }
         logged.balances_after[0].1.0 -= 1;
     });
-    assert_eq!(less.what, "a part of the win was credited otherwise than the outcome says");
+    assert_eq!(less.what, "a partial win was credited differently from the outcome");
     assert_eq!((less.expected.as_str(), less.found.as_str()), ("25", "24"));
     let none = found(&tale, halved, |logged| {
         logged.commit.events.retain(|event| !matches!(event, Event::WinCredited { .. }));
@@ -303,7 +293,7 @@ fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
     assert_eq!(audited(&tale.log).divergence, None);
 }
 
-/// ME-14: 125,000 EUR where the gamble is offered, and nothing where it is not.
+/// ME-14: 125,000 EUR if the gamble is offered, else 0.
 #[test]
 fn me_14_another_limit_of_the_gamble_than_the_rate_gives_is_found() {
     let mut tale = Tale::with_players(&["eve"]);
@@ -316,7 +306,7 @@ fn me_14_another_limit_of_the_gamble_than_the_rate_gives_is_found() {
         [(2, "0", 1), (3, "12500000", 12_500_001), (3, "12500000", 12_499_999), (3, "12500000", 0)]
     {
         let limit = found(&tale, at, |logged| change_terms(logged, |terms| terms.gamble_max_minor = other));
-        assert_eq!(limit.what, "ME-14: the most that may be gambled is not the limit at the bet's rate");
+        assert_eq!(limit.what, "ME-14: the gamble's limit is not the one at the bet's rate");
         assert_eq!((limit.expected.as_str(), limit.found), (expected, other.to_string()));
     }
 }

@@ -1,4 +1,4 @@
-//! An operator's copy of the log: what is sound passes, what was tampered with or left out is found (PL-30).
+//! An operator's copy of the log (PL-30): a sound one passes, changed or missing records are found.
 
 use crate::common::{Tale, chained, options, store};
 use bytes::Bytes;
@@ -11,7 +11,6 @@ use motherlode_proto::convert::{
 };
 use std::collections::BTreeMap;
 
-/// A log of everything that an operator's copy can have, with the records of others between.
 fn tale() -> Tale {
     let mut tale = Tale::of_everything();
     let rate = |text: &str| Event::RateSet { currency: Currency::SEK, rate: text.parse().unwrap(), source: "t".into() };
@@ -30,7 +29,6 @@ fn tale() -> Tale {
     tale
 }
 
-/// An operator's copy of a log.
 fn copied_from(log: &[Logged], operator: &str) -> Vec<Copied> {
     let records = log.iter().zip(chained(log)).filter(|(logged, _)| logged.commit.concerns(operator));
     let copied = |(logged, record): (&Logged, Bytes)| Copied {
@@ -42,7 +40,6 @@ fn copied_from(log: &[Logged], operator: &str) -> Vec<Copied> {
     records.map(copied).collect()
 }
 
-/// Audits a copy of these records, chained anew: a forger's.
 fn audited(copy: &[Copied]) -> CopyReport {
     let mut previous = genesis(0);
     let records: Vec<_> = copy
@@ -58,7 +55,6 @@ fn audited(copy: &[Copied]) -> CopyReport {
     audit_copy(folder.path()).unwrap()
 }
 
-/// A changed commit in place of a copied one.
 fn changed(copied: &Copied, change: impl FnOnce(&mut Logged)) -> Copied {
     let mut logged = record::decode(&copied.record).unwrap();
     change(&mut logged);
@@ -116,7 +112,7 @@ fn pl_30_a_record_left_out_is_found_unless_it_is_its_streams_last_and_then_by_th
         let mut copy = copy.clone();
         let stream = logged(&copy.remove(left_out)).commit.stream;
         let report = audited(&copy);
-        // Of the system's stream others' records are missing in every copy.
+        // Every copy lacks others' records of the system's stream.
         let must_be_found = last[&stream] != left_out && stream != StreamId::System;
         assert!(!must_be_found || report.divergence.is_some(), "{left_out} of {stream}");
         found += usize::from(must_be_found);
@@ -147,9 +143,9 @@ fn pl_30_a_forged_copy_is_found() {
     forge(settled, &|it| it.commit.time_ms -= 1_000_000, "time ran back");
     forge(settled, &|it| it.commit.version += 1, "missing or out of place");
     forge(settled, &|it| it.commit.previous -= 1, "missing or out of place");
-    forge(settled, &|it| it.commit.position += 1, "another place");
-    forge(settled, &|it| it.commit.stream = crate::common::pool(), "not the operator's");
-    forge(settled, &|it| it.commit.stream = StreamId::player("other", "zoe"), "not the operator's");
+    forge(settled, &|it| it.commit.position += 1, "another position");
+    forge(settled, &|it| it.commit.stream = crate::common::pool(), "does not concern the operator");
+    forge(settled, &|it| it.commit.stream = StreamId::player("other", "zoe"), "does not concern the operator");
     let id = |at: usize| logged(&copy[at]).commit.request_id;
     let same = (0..settled).rev().find(|at| logged(&copy[*at]).commit.stream == logged(&copy[settled]).commit.stream);
     forge(settled, &|it| it.commit.request_id = id(same.unwrap()), "PL-11");
@@ -164,7 +160,7 @@ fn pl_30_a_forged_copy_is_found() {
         let Event::JackpotPaid { hit, .. } = &mut it.commit.events[0] else { unreachable!() };
         *hit += 1;
     };
-    forge(paid, &elsewhere, "not hit, or was paid before");
+    forge(paid, &elsewhere, "paid without a hit, or twice");
     let rate = find(|event| matches!(event, Event::RateSet { .. }));
     let event = Event::RateSet { currency: Currency::SEK, rate: FxRate::ONE, source: "t".into() };
     let other_rate = changed(&copy[rate], |it| it.commit.events = vec![event]);
@@ -174,11 +170,11 @@ fn pl_30_a_forged_copy_is_found() {
 
     let mut swapped = copy.clone();
     swapped.swap(settled, settled + 1);
-    assert!(audited(&swapped).divergence.unwrap().what.contains("stood before"));
+    assert!(audited(&swapped).divergence.unwrap().what.contains("older than the previous"));
     let mut foreign = copy.clone();
     foreign[settled].operator = "other".into();
     assert!(audited(&foreign).divergence.unwrap().what.contains("another operator"));
-    // Side by side in the log: a byte that says nothing else is still in the hash that the next one names.
+    // Records adjacent in the log: a byte without other effect changes the hash that the next record names.
     let side_by_side = copy.windows(2).position(|pair| pair[0].position + 1 == pair[1].position).unwrap();
     let mut unlinked = copy.clone();
     unlinked[side_by_side] = changed(&copy[side_by_side], |it| it.commit.fingerprint[0] ^= 1);

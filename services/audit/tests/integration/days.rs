@@ -1,4 +1,5 @@
-//! A player's day in a log (PL-26, uf_06): a bet past the limit of a session of the day is found, and what was clean is clean.
+//! A player's day in a log (PL-26, uf_06): a bet past the limit of a session of the day is found, and a sound log
+//! passes.
 
 use crate::common::{Tale, audited, divergence, player};
 use motherlode_books::{Currency, DayLimits, Event, Minor, SessionOpened};
@@ -31,13 +32,11 @@ fn uf_06_pl_26_a_bet_past_the_days_limit_is_found_wherever_the_limit_was_set() {
     tale.tend();
     let report = audited(&tale.log);
     assert!(report.divergence.is_none(), "{:?}", report.divergence);
-    // The first bet is within a session's limit that says so; forged to less, it's past it.
     for forged in [opened(1, 1, 1_000_000), opened(1, 10_000_000, 1)] {
         let mut log = tale.log.clone();
         log[usize::try_from(first).unwrap() - 1].commit.events[0] = forged;
         assert_eq!(divergence(&log).position, first + 1);
     }
-    // An end of a session that never was, and one that ends twice.
     for (session, at) in [(9, first + 2), (1, first + 4)] {
         let mut log = tale.log.clone();
         let event = Event::SessionEnded { session: [session; 16], hold_ms: 0 };

@@ -1,4 +1,4 @@
-//! The index beside the log: compared where it can be, at the position that each balance holds for.
+//! Comparison of the index with the books, at each balance's position.
 
 use crate::common::{Tale, chained, player, step, store};
 use motherlode_audit::{Comparison, Options, Report, audit};
@@ -12,7 +12,6 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// A data folder with the log of a tale.
 fn data(tale: &Tale) -> (TempDir, Options) {
     let folder = tempfile::tempdir().unwrap();
     let options = Options {
@@ -25,7 +24,6 @@ fn data(tale: &Tale) -> (TempDir, Options) {
     (folder, options)
 }
 
-/// Opens the ledger on a log, which makes its index, and closes it.
 async fn serve_once(options: &Options) {
     let store = SegmentStore::open(&options.log, 0, motherlode_log::Options::default()).unwrap();
     let index = options.index.as_deref().unwrap();
@@ -88,7 +86,7 @@ async fn pl_09_another_balance_in_the_index_is_found_at_its_position() {
     assert_eq!(found.position, balance.position);
     assert!(found.what.starts_with("the index has another balance"), "{found}");
 
-    // At a position that is not the player's, and past the end.
+    // A position of another stream, and one past the end.
     for position in [1, tale.log.len() as u64 + 1] {
         put(&options, ProjectedBalance { position, ..balance.clone() });
         assert!(audited(&options).divergence.unwrap().what.starts_with("the index has a balance of"));
@@ -113,7 +111,7 @@ async fn pl_06_a_log_rewritten_without_a_trace_is_found_by_the_hash_that_the_ind
     let tale = Tale::of_everything();
     let (_folder, options) = data(&tale);
     serve_once(&options).await;
-    // A request id is nobody's figure: only the hash chain holds it.
+    // A request id affects no figure; only the hash chain protects it.
     let mut log = tale.log.clone();
     log[10].commit.request_id = "another".into();
     assert!(step(&mut log[10]).step > 0);
@@ -121,7 +119,7 @@ async fn pl_06_a_log_rewritten_without_a_trace_is_found_by_the_hash_that_the_ind
     store(&options.log, &chained(&log));
     let found = audited(&options).divergence.unwrap();
     assert_eq!(found.position, log.len() as u64);
-    assert!(found.what.contains("the index was made from"), "{found}");
+    assert!(found.what.contains("the index was built from"), "{found}");
 }
 
 #[tokio::test]
@@ -154,7 +152,6 @@ async fn pl_30_comparing_writes_nothing_to_the_index() {
     assert!(picture(options.index.as_deref().unwrap()) == before);
 }
 
-/// All files below a folder: name, time of the last change, contents.
 fn picture(folder: &Path) -> Vec<(PathBuf, SystemTime, Vec<u8>)> {
     let mut files = vec![];
     for entry in fs::read_dir(folder).unwrap() {

@@ -1,4 +1,4 @@
-//! The tests of the audit through the crate's public interface, as one program: it is linked once.
+//! Tests of the crate's public interface, as one program.
 
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 

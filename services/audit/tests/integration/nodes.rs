@@ -1,4 +1,5 @@
-//! Work of other processes, as the audit judges it (PL-44): seals by the draw keys, and kinds of events by the proposer's roles.
+//! Commits of other processes (PL-44): seals are checked with the draw keys, and kinds of events with the proposer's
+//! roles.
 
 use crate::common::{Tale, audited, chained, divergence, found, options, player, pool, step, store};
 use motherlode_audit::{Report, audit};
@@ -6,7 +7,6 @@ use motherlode_books::{CoinValue, DrawSealed, Event, SealReason, draw};
 use motherlode_ledger::DrawKeys;
 use motherlode_proto::convert::record::{Logged, Proposer};
 
-/// Audits a log with the draw keys.
 fn audited_with_keys(log: &[Logged], key: [u8; 32]) -> Report {
     let folder = tempfile::tempdir().unwrap();
     store(folder.path(), &chained(log));
@@ -15,7 +15,6 @@ fn audited_with_keys(log: &[Logged], key: [u8; 32]) -> Report {
     audit(&options).unwrap()
 }
 
-/// A tale with sealed draws; its key.
 fn sealed() -> (Tale, [u8; 32]) {
     let mut tale = Tale::sealed(&["alice", "bob"]);
     for _ in 0..3 {
@@ -27,14 +26,13 @@ fn sealed() -> (Tale, [u8; 32]) {
     (tale, key)
 }
 
-/// E1: a seal chosen by a thief passes the audit of the log alone, and is found with the keys.
+/// E1: a seal chosen by an attacker passes the audit of the log alone, and fails with the keys.
 #[test]
 fn mf_e1_a_chosen_seal_is_found_with_the_draw_keys() {
     let (mut tale, key) = sealed();
     let report = audited_with_keys(&tale.log, key);
     assert!(report.divergence.is_none(), "{report:?}");
     assert!(report.seals.checked > 0 && report.seals.unchecked == 0, "{:?}", report.seals);
-    // Keys of another installation check nothing.
     let other = audited_with_keys(&tale.log, [1; 32]);
     assert!(other.divergence.is_none() && other.seals.checked == 0 && other.seals.unchecked > 0);
 
@@ -50,7 +48,7 @@ fn mf_e1_a_chosen_seal_is_found_with_the_draw_keys() {
     assert!(found.to_string().contains(&format!("the seal of draw {number} ")), "{found}");
 }
 
-/// E1: the same for a seal that takes the place of one whose key is said to be lost.
+/// E1: the same for a seal that replaces one whose key is claimed to be lost.
 #[test]
 fn mf_e1_a_false_reseal_is_found_with_the_draw_keys() {
     for chosen in [false, true] {
@@ -93,7 +91,6 @@ fn mf_e2_the_audit_checks_the_roles_of_proposers() {
         honest[at].proposer = proposed_by(roles);
     }
     assert!(audited(&honest).divergence.is_none());
-    // Without operators there are no roles.
     honest[deposit].proposer = proposed_by("");
     assert!(audited(&honest).divergence.is_none());
     for (at, roles) in [

@@ -1,4 +1,5 @@
-//! Several partitions: every copy is held against its original, and a steward that lies to a partition is found where it did.
+//! Logs with several partitions: copies are compared with originals, and a steward's false statement is found where it
+//! was made.
 
 use crate::common::{POOL, Tale, chained, pool, store_partition, terms};
 use motherlode_audit::{Divergence, Options, Whole, audit_all};
@@ -8,12 +9,10 @@ use motherlode_slots::Awaiting;
 
 const PARTITIONS: u32 = 3;
 
-/// The tales of all partitions, with what a steward makes of them.
 #[derive(Clone)]
 struct Tales(Vec<Tale>);
 
 impl Tales {
-    /// The pool is open and mirrored, and in each partition a player has a million EUR.
     fn new() -> Self {
         let tale = |partition| Tale { partition, now_ms: 1_700_000_000_000, ..Tale::default() };
         let mut tales = Self((0..PARTITIONS).map(tale).collect());
@@ -34,7 +33,6 @@ impl Tales {
         self.0[partition as usize].plain_spin(&name(partition));
     }
 
-    /// A spin of the other player that leaves its round open.
     fn wait(&mut self, partition: u32) -> u64 {
         self.0[partition as usize].spin(&waiter(partition), |outcome| outcome.awaiting == Awaiting::Pick)
     }
@@ -57,7 +55,6 @@ impl Tales {
         self.0[partition as usize].write(crate::common::player(&waiter(partition)), vec![voided]);
     }
 
-    /// Sets a rate or a switch at home; its position.
     fn set(&mut self, stream: StreamId, event: Event) -> u64 {
         self.0[0].write(stream, vec![event])
     }
@@ -72,7 +69,6 @@ impl Tales {
         there.write(commit.stream, vec![event])
     }
 
-    /// The next report of a partition, as an honest steward writes it or a lying one; its position at home.
     fn report(&mut self, partition: u32, spoil: impl FnOnce(&mut PartitionReported)) -> u64 {
         let there = &self.0[partition as usize].books;
         let mut report = self.0[0].books.partition_report(POOL, partition, there).expect("something to report");
@@ -80,7 +76,6 @@ impl Tales {
         self.0[0].write(pool(), vec![Event::PartitionReported(report.into())])
     }
 
-    /// The next mirror of a partition, honest or not; its position there.
     fn mirror(&mut self, partition: u32, spoil: impl FnOnce(&mut PoolMirrored)) -> u64 {
         let there = &self.0[partition as usize].books;
         let mut mirror = self.0[0].books.pool_mirror(POOL, partition, there).expect("something to mirror");
@@ -88,7 +83,6 @@ impl Tales {
         self.0[partition as usize].write(pool(), vec![Event::PoolMirrored(mirror.into())])
     }
 
-    /// The steward's work, until there is none.
     fn tend(&mut self) {
         loop {
             let before: usize = self.0.iter().map(|tale| tale.log.len()).sum();
@@ -110,7 +104,6 @@ impl Tales {
         }
     }
 
-    /// A bit of everything.
     fn of_everything() -> Self {
         let mut tales = Self::new();
         for partition in (0..PARTITIONS).cycle().take(12) {
@@ -152,7 +145,6 @@ impl Tales {
         audited(&self.0.iter().map(|tale| &tale.log[..]).collect::<Vec<_>>())
     }
 
-    /// Audits partitions of which each is sound by itself, and returns the divergence between them.
     fn found(&self) -> Divergence {
         let whole = self.audited();
         for report in &whole.partitions {
@@ -164,12 +156,10 @@ impl Tales {
     }
 }
 
-/// A player of a partition.
 fn name(partition: u32) -> String {
     living("player", partition)
 }
 
-/// Another one, who leaves rounds open.
 fn waiter(partition: u32) -> String {
     living("waiter", partition)
 }
@@ -207,7 +197,7 @@ fn pl_09_a_clean_log_of_several_partitions_holds_and_adds_up() {
     assert_eq!((whole.voids().get(Currency::EUR).unwrap().rounds, whole.in_transit), (1, Nano::ZERO));
 }
 
-/// At every place at which the steward can have been stopped.
+/// Stops the steward at each possible place.
 #[test]
 fn pl_09_what_is_under_way_between_partitions_is_what_their_accounts_hold() {
     let mut tales = Tales::new();
@@ -245,7 +235,7 @@ fn a_partition_that_is_behind_holds_unless_something_names_what_it_lacks() {
     tales.0[1].log.truncate(reported);
     let found = tales.found();
     assert_eq!((found.partition, found.position), (0, at));
-    assert!(found.what.contains("past that one's end"), "{found}");
+    assert!(found.what.contains("past its end"), "{found}");
 
     let mut tales = Tales::new();
     tales.spin(1);
@@ -256,7 +246,7 @@ fn a_partition_that_is_behind_holds_unless_something_names_what_it_lacks() {
     behind.0[0].log.pop();
     let found = behind.found();
     assert_eq!((found.partition, found.position), (1, at));
-    assert!(found.what.contains("past that one's end"), "{found}");
+    assert!(found.what.contains("past its end"), "{found}");
 }
 
 #[test]
@@ -265,12 +255,12 @@ fn pl_09_a_partition_that_is_missing_is_found() {
     let logs: Vec<_> = tales.0.iter().take(2).map(|tale| &tale.log[..]).collect();
     let whole = audited(&logs);
     assert!(whole.divergence().is_some());
-    // Where players live depends on the number of partitions; without any, the reports tell.
+    // A player's partition depends on the number of partitions; without players, the reports show it.
     let mut tales = Tales::new();
     tales.0.iter_mut().for_each(|tale| tale.log.retain(|logged| logged.commit.stream == pool()));
     let logs: Vec<_> = tales.0.iter().take(2).map(|tale| &tale.log[..]).collect();
     let found = audited(&logs).divergence().cloned().unwrap();
-    assert!(found.what.contains("a partition that is not there"), "{found}");
+    assert!(found.what.contains("a report of a missing partition"), "{found}");
 }
 
 #[test]
@@ -309,7 +299,6 @@ fn bw_16_a_report_that_is_not_what_the_partition_says_is_found() {
     lie(spin, |report| report.end = StretchEnd::Standing { open_rounds: 0, mirrored: mirrored(report) + 1 });
     let hit = |tales: &mut Tales| tales.hit(1);
     let standing = |report: &mut PartitionReported| {
-        // As if nothing had been hit.
         report.end = StretchEnd::Standing { open_rounds: 0, mirrored: 1_000 };
     };
     lie(hit, |report| hit_of(report).coin_value.0 *= 2);
@@ -323,7 +312,6 @@ fn bw_16_a_report_that_is_not_what_the_partition_says_is_found() {
     };
     lie(void, |report| void_of(report).amount.0 -= 1);
     lie(void, |report| void_of(report).contributed_at -= 1);
-    // A hit out of nothing, and one that is kept back.
     lie(spin, |report| report.end = StretchEnd::Decision(Decision::Hit(made_up(report))));
     let mut tales = Tales::new();
     tales.hit(1);
@@ -385,7 +373,6 @@ fn bw_20_a_mirror_that_is_not_what_home_says_is_found() {
     lie(hit, |mirror| mirror.awards[0].paid.0 += 1);
 }
 
-/// Rates and switches of another partition are home's, each once and in their order.
 #[test]
 fn pl_25_a_copy_that_is_not_what_was_set_at_home_is_found() {
     let rate =
@@ -419,7 +406,6 @@ fn pl_25_a_copy_that_is_not_what_was_set_at_home_is_found() {
     });
 }
 
-/// Every report, mirror and copy of a log, each of its figures changed in place.
 #[test]
 fn pl_09_whatever_is_changed_in_a_report_mirror_or_copy_is_found() {
     let tales = Tales::of_everything();
@@ -460,7 +446,7 @@ fn change(event: &mut Event, spoil: u8, copied: bool) {
             (StretchEnd::Decision(Decision::TakeBack(void)), 4) => void.amount.0 -= 1,
             (StretchEnd::Decision(Decision::TakeBack(void)), _) => void.contributed_at -= 1,
         },
-        // One more could be as true: a commit of the pool that changes nothing for this partition.
+        // The next position can also be valid: a commit of the pool without a change for this partition.
         (Event::PoolMirrored(mirror), 0) => mirror.home_position += 1_000,
         (Event::PoolMirrored(mirror), 1) => mirror.pooled_to = mirror.pooled_to.saturating_sub(1),
         (Event::PoolMirrored(mirror), 2) => mirror.decided_to = mirror.decided_to.saturating_sub(1),

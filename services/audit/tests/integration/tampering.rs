@@ -1,4 +1,4 @@
-//! A forger who chains the log anew after every change is found by what the log says, at the position of the change.
+//! A forger chains the log again after each change; the audit finds the change by content, at its position.
 
 use crate::common::{Tale, audited, chained, change_outcome, divergence, found, options, segments, step, store};
 use motherlode_audit::audit;
@@ -32,8 +32,7 @@ fn pl_06_the_field_of_an_outcome_that_differs_is_named() {
     assert!(found.what.ends_with("spin 1, stops"), "{found}");
 }
 
-/// Of steps that show windows: a card or a prize may come out of another seed as well, and there the chain alone guards
-/// the seed.
+/// Only steps with windows: a card or a prize can follow from another seed, which only the chain protects.
 #[test]
 fn pl_06_another_seed_or_choice_is_found_in_every_step() {
     let tale = Tale::of_everything();
@@ -147,7 +146,7 @@ fn bw_15_a_hit_stands_exactly_where_the_outcome_says() {
         let hit = Event::JackpotHit { round: step(logged).round, pool: crate::common::POOL.into() };
         logged.commit.events.insert(2, hit);
     });
-    assert!(invented.what.starts_with("a jackpot was hit that"), "{invented}");
+    assert!(invented.what.starts_with("a jackpot was hit without"), "{invented}");
 }
 
 #[test]
@@ -165,7 +164,7 @@ fn pl_02_a_round_is_settled_exactly_when_it_waits_for_nothing() {
     let settled = found(&tale, over + 1, |logged| {
         logged.commit.events.push(Event::RoundSettled { round: open, win: motherlode_books::Minor(0) });
     });
-    assert!(settled.what.starts_with("the round was settled otherwise"), "{settled}");
+    assert!(settled.what.starts_with("the settlement differs"), "{settled}");
 }
 
 #[test]
@@ -189,7 +188,6 @@ fn bw_16_an_award_that_is_not_the_hits_price_is_found() {
     change(|award| award.cycle += 1);
 }
 
-/// Takes commits out of a log, and closes the gap as a careful forger would: positions, versions and links anew.
 fn renumbered(log: &[Logged]) -> Vec<Logged> {
     let mut heads = std::collections::BTreeMap::new();
     let mut log = log.to_vec();
@@ -208,7 +206,6 @@ fn bw_16_a_dropped_award_is_found_at_what_rests_on_it() {
     let at = tale.find(|event| matches!(event, Event::JackpotAwarded(_)));
     let mut log = tale.log.clone();
     log.remove(at);
-    // Without the award the first to speak of what it settled, the pool or the player, has no ground.
     let next = |log: &[Logged], from: usize| {
         let speaks = |logged: &Logged| {
             let of_award =
@@ -243,7 +240,6 @@ fn commits_in_another_order_are_found() {
     let mut log = tale.log.clone();
     log.swap(at, at + 1);
     assert_eq!(divergence(&log).position, at as u64 + 1, "the records name their positions");
-    // Swapped with the numbers put right: a bet before its player has an account.
     let mut log = tale.log.clone();
     log.swap(2, 4);
     assert_eq!(divergence(&renumbered(&log)).position, 3);
@@ -274,7 +270,7 @@ fn bw_20_terms_of_a_pool_that_were_changed_after_the_fact_are_found() {
     assert_eq!(divergence(&log).position, first_bet as u64 + 1);
 }
 
-/// Without chaining anew: whatever byte of a block is changed, the file and the place are named.
+/// Without chaining again: any changed byte of a block is found, with file and place.
 #[test]
 fn pl_30_every_changed_byte_of_the_files_is_found_and_its_place_named() {
     let mut tale = Tale::with_players(&["alice"]);

@@ -1,4 +1,4 @@
-//! However many threads there are, an audit says the same.
+//! The audit's result does not depend on the number of threads.
 
 use crate::common::{Tale, chained, change_outcome, options, segments, step, store};
 use bytes::Bytes;
@@ -13,7 +13,6 @@ fn with(folder: &Path, threads: usize) -> Report {
     audit(&Options { threads, ..options(folder) }).unwrap()
 }
 
-/// A report but for what moves on behind a divergence.
 fn told(report: &Report) -> String {
     match &report.divergence {
         Some(found) => format!("{found}"),
@@ -32,7 +31,8 @@ fn pl_06_an_audit_says_the_same_with_any_number_of_threads() {
     }
     tale.tend();
     let mut logs = vec![tale.log, Tale::of_everything_sealed().log, Tale::of_everything().log];
-    // Faults of every stage, alone and together: the lowest position is told, and at one position the books' verdict.
+    // Faults of each stage, alone and together: the lowest position is reported, and at the same position the books'
+    // fault.
     let sound = logs[0].clone();
     let resolved = |logged: &Logged| logged.commit.events.iter().any(|event| matches!(event, Event::StepResolved(_)));
     let steps: Vec<_> = (0..sound.len()).filter(|at| resolved(&sound[*at])).collect();
@@ -57,20 +57,16 @@ fn pl_06_an_audit_says_the_same_with_any_number_of_threads() {
     assert_eq!(faults, logs.len() - 3);
 }
 
-/// A change that somebody makes to a log. Places are shares of its length.
 #[derive(Debug, Clone)]
 enum Damage {
     Removed(Index),
     Repeated(Index),
     Swapped(Index, Index),
-    /// An event less.
     Forgotten(Index, Index),
-    /// The events of another commit.
     Replaced(Index, Index),
     Balance(Index, i64),
-    /// Bits of a byte of a record, which is then chained as it is.
     Bits(Index, Index, u8),
-    /// The stream is named once more, at the record's end: the last one holds.
+    /// Second name of the stream at the record's end, which overrides the first.
     Renamed(Index, Index),
 }
 
@@ -87,7 +83,6 @@ fn damage() -> impl Strategy<Value = Damage> {
     ]
 }
 
-/// The records of a damaged log, chained by whoever damaged it.
 fn damaged(log: &[Logged], damages: &[Damage]) -> Vec<Bytes> {
     let mut log = log.to_vec();
     for damage in damages {
@@ -118,7 +113,6 @@ fn damaged(log: &[Logged], damages: &[Damage]) -> Vec<Bytes> {
         let mut bytes = encode(&previous, logged).to_vec();
         for damage in damages {
             match damage {
-                // Past the hash of the record before.
                 Damage::Bits(of, byte, bits) if of.index(log.len()) == at => {
                     let byte = 34 + byte.index(bytes.len() - 34);
                     bytes[byte] ^= bits;
@@ -143,7 +137,7 @@ static SOUND: LazyLock<Vec<Logged>> = LazyLock::new(|| {
     log
 });
 
-/// Players go on without waiting for such a record: what it changes is nothing that they are judged by.
+/// Workers do not wait for such a record, since its stream is not the one that changes shared state.
 #[test]
 fn pl_06_a_record_that_is_handed_out_as_a_players_and_is_none_is_told() {
     let at = SOUND.iter().position(|logged| Shared::is_changed_by(&logged.commit)).expect("a pool is opened");
@@ -156,7 +150,6 @@ fn pl_06_a_record_that_is_handed_out_as_a_players_and_is_none_is_told() {
         }
         let mut bytes = encode(&previous, &logged).to_vec();
         if place == at {
-            // The last one holds.
             bytes.extend([4 << 3 | 2, u8::try_from(name.len()).unwrap()]);
             bytes.extend(name.bytes());
         }
@@ -182,7 +175,6 @@ proptest! {
     ) {
         let folder = tempfile::tempdir().unwrap();
         store(folder.path(), &damaged(&SOUND, &damages));
-        // And a byte of the files, behind everybody's back.
         if let Some((at, bits)) = cut {
             let file = segments(folder.path()).pop().unwrap();
             let mut bytes = fs::read(&file).unwrap();

@@ -1,11 +1,9 @@
-//! Voids of settled rounds (PL-04): the audit looks the round up in the log and holds refund, win, contribution and
-//! collection against it.
+//! Voids of settled rounds (PL-04): refund, win, contribution and collection are compared with the round's records.
 
 use crate::common::{Tale, audited, divergence, found, player};
 use motherlode_books::{Currency, Event, Minor, SettledRound};
 use motherlode_slots::{Awaiting, Outcome, Stake};
 
-/// Places of Dwarf Mine's figures.
 const BLUE: usize = 2;
 const RED: usize = 3;
 
@@ -13,7 +11,6 @@ fn mine_stake(coin_value_micros: u64) -> Stake {
     Stake { coin_value_micros, lines: 1, coins_per_line: 25, buy_feature: false }
 }
 
-/// A round of Dwarf Mine that is over at once, after which the player carries these of blue and red; its number.
 fn dig(tale: &mut Tale, coin_micros: u64, blue: i64, red: i64) -> u64 {
     let wish = |outcome: &Outcome| {
         let over = outcome.awaiting == Awaiting::Nothing && outcome.round_win_minor > 0;
@@ -65,7 +62,6 @@ fn voided(round: u64, refund: Minor, win_taken_back: Minor) -> Event {
     }
 }
 
-/// Voids a settled round, with the change of a collection that it must make; its place in the log.
 fn void(tale: &mut Tale, name: &str, round: u64, change: Option<Event>) -> usize {
     let commits = tale.log.iter().map(|logged| &logged.commit).filter(|commit| commit.stream == player(name));
     let settled = SettledRound::recall(round, commits).unwrap();
@@ -82,7 +78,6 @@ fn mine() -> (Tale, usize, usize) {
     dig(&mut tale, 20_000, 1, 4);
     let first = void(&mut tale, "dora", fourth, Some(changed(&[("red", 3), ("red_micros", 0)])));
     let second = void(&mut tale, "dora", gift, Some(changed(&[("red", 0), ("red_gifted", 0), ("given", 0)])));
-    // The gift comes with the first round that stands.
     dig(&mut tale, 10_000, 1, 3);
     (tale, first, second)
 }
@@ -111,7 +106,7 @@ fn pl_04_a_void_that_leaves_a_collection_or_takes_too_much_is_found() {
     assert_eq!(gift_kept.expected, r#"dwarf-mine "EUR": red 0, red_gifted 0, given 0"#);
 }
 
-/// A forger who moves money with a void, and puts the stated balance right.
+/// A forger moves money with a void, and corrects the stated balance.
 #[test]
 fn pl_04_pl_09_a_void_of_another_refund_or_win_is_found_even_when_the_balance_is_put_right() {
     let (tale, first, _) = mine();
@@ -134,7 +129,6 @@ fn pl_04_pl_09_a_void_of_another_refund_or_win_is_found_even_when_the_balance_is
 #[test]
 fn pl_04_a_round_is_voided_once_and_only_one_that_was_played() {
     let (tale, first, second) = mine();
-    // The second void names the first one's round again, or one that was never played.
     let Event::RoundVoided { round, .. } = tale.log[first].commit.events[0] else { unreachable!() };
     for number in [round, 77, 0] {
         let found = found(&tale, second, |logged| {
@@ -158,7 +152,7 @@ fn pl_04_a_void_that_changes_what_an_open_round_plays_with_is_found() {
     );
 }
 
-/// BW-19: the pool gives back what the voided round had added, once, at the void's place.
+/// BW-19: the pool returns the contribution of the voided round once, at the void's place.
 #[test]
 fn bw_19_pl_04_the_pool_takes_back_what_a_voided_settled_round_had_added() {
     let mut tale = Tale::with_players(&["alice"]);
@@ -183,7 +177,7 @@ fn bw_19_pl_04_the_pool_takes_back_what_a_voided_settled_round_had_added() {
     assert!(less.what.starts_with("the books refuse the commit"), "{less}");
 }
 
-/// PL-09: what a player had withdrawn is the house's loss, and the report says how much that is.
+/// PL-09: money that a player had withdrawn is reported as the house's loss.
 #[test]
 fn pl_09_pl_04_a_spent_win_is_reported_as_the_houses_loss() {
     let mut tale = Tale::with_players(&["dora"]);

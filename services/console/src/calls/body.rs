@@ -1,4 +1,4 @@
-//! Bodies in both directions: a message of JSON that is read once it's asked for, and answers as lines.
+//! Bodies of calls: a JSON message, read on demand, and answers as lines.
 
 use super::refusal;
 use axum::body::Body as Asked;
@@ -20,11 +20,9 @@ use tonic::{
 
 type Arriving = Pin<Box<dyn Future<Output = Result<Octets, Status>> + Send>>;
 
-/// The one message of a call, in gRPC's framing.
 pub(super) struct Message(Option<Arriving>);
 
 impl Message {
-    /// Of a body of JSON, of so many bytes at most.
     pub(super) fn new(body: Asked, of: MessageDescriptor, bytes_max: usize) -> Self {
         Self(Some(Box::pin(async move {
             let whole = Limited::new(body, bytes_max).collect().await.map_err(|error| unread(&*error, bytes_max))?;
@@ -50,13 +48,13 @@ fn unread(error: &(dyn std::error::Error + Send + Sync + 'static), bytes_max: us
         let message = format!("a message in JSON has at most {bytes_max} bytes");
         return Refusal::new(Reason::MessageTooLong, message).into();
     }
-    Refusal::new(Reason::MessageMalformed, "the message did not come whole").into()
+    Refusal::new(Reason::MessageMalformed, "the message is incomplete").into()
 }
 
-/// Reads one message, with nothing behind it. What the contract doesn't know is refused: a misspelt field is a limit not set.
+/// Parses exactly one message. Unknown fields are refused, because a misspelt field could be a missing limit.
 fn parsed(text: &[u8], of: MessageDescriptor) -> Result<DynamicMessage, Status> {
     let malformed = |error: serde_json::Error| {
-        let message = format!("no message in JSON: {error}");
+        let message = format!("invalid JSON message: {error}");
         Status::from(Refusal::new(Reason::MessageMalformed, message))
     };
     motherlode_runtime::json::check_members(text).map_err(malformed)?;
@@ -75,7 +73,6 @@ fn framed(message: &DynamicMessage) -> Result<Octets, Status> {
     Ok(framed.freeze())
 }
 
-/// Messages as their bytes.
 #[derive(Debug, Default)]
 pub(super) struct Bytes;
 
@@ -88,16 +85,14 @@ impl Decoder for Bytes {
     }
 }
 
-/// An answer's message.
 pub(super) fn read(message: MessageDescriptor, bytes: &Octets) -> Result<DynamicMessage, Status> {
     DynamicMessage::decode(message, bytes.clone()).map_err(|_| Status::internal("an answer is not of the contract"))
 }
 
 pub(super) fn unwritten(_: serde_json::Error) -> Status {
-    Status::internal("an answer has no form in JSON")
+    Status::internal("an answer cannot be written as JSON")
 }
 
-/// Answers as lines, each written when the reader has room for it.
 pub(super) struct Lines {
     first: Option<Octets>,
     answers: Option<Streaming<Octets>>,
@@ -146,7 +141,7 @@ mod tests {
         let of = || MESSAGES.get_message_by_name("motherlode.ledger.v1.GetRoundRequest").unwrap();
         let bytes = framed(&parsed(br#"{"roundId": "a/b/1"}"#, of()).unwrap()).unwrap();
         assert_eq!(bytes, b"\0\0\0\0\x07\x0a\x05a/b/1".as_slice());
-        // The contract's own names are read as well, as canonical JSON wants it.
+        // Canonical JSON also accepts the proto's field names.
         assert_eq!(framed(&parsed(br#"{"round_id": "a/b/1"}"#, of()).unwrap()).unwrap(), bytes);
         for bad in ["", "[]", "{", "{} {}", r#"{"roundID": ""}"#, r#"{"roundId": 1}"#] {
             let status = parsed(bad.as_bytes(), of()).unwrap_err();

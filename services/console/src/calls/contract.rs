@@ -1,30 +1,28 @@
-//! The calls of the contract by the names that they have in paths.
+//! Methods of the contract by their names in paths.
 
 use crate::json::MESSAGES;
 use motherlode_runtime::access::CALLS;
 use prost_reflect::MethodDescriptor;
 use std::{collections::BTreeMap, sync::LazyLock};
 
-/// The service of the installation's other processes, which speak gRPC.
 const OF_NODES: &str = "motherlode.log.v1.LogService";
 
-/// Methods by service and name. Services have different names without their packages too.
+/// Methods by service and name. Service names are unique without their packages.
 pub(super) static METHODS: LazyLock<BTreeMap<(&'static str, &'static str), MethodDescriptor>> = LazyLock::new(|| {
-    // The contract also has a service of the operators' (their wallets), which isn't called here.
+    // Operators' wallet services are called by this system, not served by it.
     let here = |method: &MethodDescriptor| {
         let path = format!("/{}/{}", method.parent_service().full_name(), method.name());
         CALLS.iter().any(|call| call.path == path && !path.contains(OF_NODES))
     };
     let methods = MESSAGES.services().flat_map(|service| service.methods().filter(here).collect::<Vec<_>>());
     let named = |method: MethodDescriptor| {
-        // As long as the process: there are as many as the contract has.
+        // Leaked for the process's lifetime; their number is fixed by the contract.
         let name = |name: &str| -> &'static str { Box::leak(name.to_owned().into_boxed_str()) };
         ((name(method.parent_service().name()), name(method.name())), method)
     };
     methods.map(named).collect()
 });
 
-/// Where a method is called.
 pub(super) fn path(method: &MethodDescriptor) -> String {
     format!("/v1/{}/{}", method.parent_service().name(), method.name())
 }

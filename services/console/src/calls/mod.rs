@@ -1,14 +1,11 @@
-//! Every call of the contract as `POST /v1/<Service>/<Method>`, in Protobuf's canonical JSON, for those who have no gRPC.
+//! All calls of the contract as `POST /v1/<Service>/<Method>` in Protobuf's canonical JSON, for callers without gRPC.
 //!
-//! It's the same call: it goes to the same services through the same layers, so who may make it, its deadline (`grpc-timeout`,
-//! as over gRPC), its bounds, its refusals and their order are the same. The layers see the call before its body is read. What is
-//! a method, a message or a field comes from the contract's descriptors: nothing here names one.
+//! A call passes the same layers as over gRPC, before its body is read, so permissions, deadline (`grpc-timeout`),
+//! limits and refusals are the same. Methods and messages come from the contract's descriptors.
 //!
-//! One message in, one out; a call that answers many answers lines of JSON, each `{"result": ...}`, and the last one `{"error": ...}`
-//! if it was ended by a refusal. Calls whose caller sends many messages need gRPC. A refusal is a `google.rpc.Status` in JSON
-//! under the HTTP status that `google.rpc.Code` names.
-//!
-//! Costs: the transcoding, about as long as the message; up to `message_bytes_max` a call is held while it arrives.
+//! A streaming answer is lines of JSON: `{"result": ...}`, and `{"error": ...}` after a refusal. Methods with a stream
+//! of requests need gRPC. A refusal is a `google.rpc.Status` with the HTTP status of its code. Memory: up to
+//! `message_bytes_max` per call while it arrives.
 
 mod body;
 mod contract;
@@ -36,12 +33,9 @@ use std::sync::Arc;
 use tonic::{Code, Status, Streaming, body::Body};
 use tower::ServiceExt;
 
-/// Bytes of the longest answer that is read.
 const ANSWER_MAX: usize = 16 << 20;
-/// Headers that a call takes along: who calls, until when, and as part of which trace.
 const TAKEN_ALONG: [&str; 4] = ["authorization", "grpc-timeout", "traceparent", "tracestate"];
 
-/// Makes a call.
 pub(crate) async fn call(State(app): State<App>, Path(named): Path<(String, String)>, request: Request) -> Response {
     match make(&app, &named, request).await {
         Ok(answer) => answer,
@@ -52,13 +46,15 @@ pub(crate) async fn call(State(app): State<App>, Path(named): Path<(String, Stri
 async fn make(app: &App, (service, method): &(String, String), request: Request) -> Result<Response, Status> {
     let known = METHODS.get(&(service.as_str(), method.as_str()));
     if known.is_some() && !is_json(&request) {
-        let refusal =
-            Refusal::new(Reason::ContentTypeUnknown, "the body is a message in JSON, `content-type: application/json`");
+        let refusal = Refusal::new(
+            Reason::ContentTypeUnknown,
+            "the body must be a JSON message with `content-type: application/json`",
+        );
         return Err(refusal::here(refusal));
     }
     let known = match known {
         Some(method) if !method.is_client_streaming() => method,
-        // Who may not ask at all is told so first, by the layers, which know no such method either.
+        // The layers refuse callers without a credential first.
         many => return Err(unknown(app, many, request).await),
     };
     let answers = send(app, known.parent_service().full_name(), known, request).await?;
@@ -68,7 +64,7 @@ async fn make(app: &App, (service, method): &(String, String), request: Request)
     }
 }
 
-/// The layers' answer to a method that there is not, or that needs gRPC.
+/// Returns the layers' refusal of an unknown method, or of one that needs gRPC.
 async fn unknown(app: &App, many: Option<&MethodDescriptor>, request: Request) -> Status {
     let mut call = http::Request::post("/motherlode/Unknown").body(Body::empty()).unwrap_or_default();
     take_along(&request, &mut call);
@@ -77,14 +73,14 @@ async fn unknown(app: &App, many: Option<&MethodDescriptor>, request: Request) -
     match (status, many) {
         (Some(status), _) if status.code() != Code::Unimplemented => status,
         (_, Some(method)) => {
-            let message = format!("{} takes many messages from its caller: call it over gRPC", method.name());
+            let message = format!("{} takes a stream of messages: call it over gRPC", method.name());
             Refusal::new(Reason::MethodNeedsGrpc, message).into()
         }
         _ => Refusal::new(Reason::MethodUnknown, "no such method").into(),
     }
 }
 
-/// Sends the call on. Its message is read only when the services read it.
+/// Forwards the call. The services read its message later.
 async fn send(
     app: &App,
     service: &str,
@@ -112,8 +108,8 @@ async fn send(
     Ok(Streaming::new_response(Bytes, answer.into_body(), code, None, Some(ANSWER_MAX)))
 }
 
-/// Connection of a call before the services admit it. Services of this process return its credential; other processes' do not,
-/// so its connections are counted by the token.
+/// Connection of a call before it is admitted. Services in this process set its credential; otherwise its connections
+/// are counted by token.
 struct LetIn {
     peer: Option<Arc<Peer>>,
     token: Option<String>,
@@ -128,8 +124,8 @@ impl LetIn {
         Self { peer: request.extensions().get::<Arc<Peer>>().cloned(), token }
     }
 
-    /// Counts the connection: the services have admitted the call. A refused one has no known caller: else a token above its limit of
-    /// connections would get as many again.
+    /// Counts the connection after the call is admitted. A refused call has no known caller; counting it would double a
+    /// token's limit.
     fn note(&self) -> Result<(), Refusal> {
         let connection = self.peer.as_ref().and_then(|peer| peer.connection()).filter(|one| !one.is_known());
         match (connection, &self.token) {
@@ -141,33 +137,32 @@ impl LetIn {
 
 fn take_along(request: &Request, call: &mut http::Request<Body>) {
     for name in TAKEN_ALONG {
-        // All values: the services refuse a repeated header.
+        // All values, so that the services refuse a repeated header.
         for value in request.headers().get_all(name) {
             call.headers_mut().append(name, value.clone());
         }
     }
-    // The layers count the connection as the caller's, and log refusals with the peer's address.
+    // The layers count the connection for the caller, and log the peer's address.
     if let Some(peer) = request.extensions().get::<Arc<Peer>>() {
         call.extensions_mut().insert(Arc::clone(peer));
     }
 }
 
 async fn one(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor) -> Result<Response, Status> {
-    let first = answers.message().await?.ok_or_else(|| Status::internal("there is no answer"))?;
-    // The call's status comes behind its message.
+    let first = answers.message().await?.ok_or_else(|| Status::internal("the service sent no answer"))?;
     while answers.message().await?.is_some() {}
     let text = serde_json::to_vec(&read(message, &first)?).map_err(unwritten)?;
     Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
 }
 
-/// A call that is refused before its first answer is one as any other; later it can only be said in the last line.
+/// A refusal before the first answer is an ordinary one; later it is the last line.
 async fn lines(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor) -> Result<Response, Status> {
     let first = answers.message().await?;
     let body = Answer::new(Lines::new(first, answers, message));
     Ok(([(header::CONTENT_TYPE, "application/jsonl")], body).into_response())
 }
 
-/// A form of another site can send no such body, so a browser asks before it sends one from there, and is refused.
+/// Browsers send such a body from another site only after a preflight request, which is refused.
 fn is_json(request: &Request) -> bool {
     let told = request.headers().get(header::CONTENT_TYPE).and_then(|told| told.to_str().ok());
     let media_type = told.and_then(|told| told.split(';').next()).unwrap_or("");

@@ -1,4 +1,4 @@
-//! The OpenAPI document of all calls, made of the contract's descriptors and their comments.
+//! The OpenAPI document of all calls, from the contract's descriptors and comments.
 
 use super::{
     contract::{METHODS, path},
@@ -11,10 +11,8 @@ use prost_reflect::{MethodDescriptor, ServiceDescriptor};
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
-/// Made when it's first asked for.
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| made().to_string());
 
-/// The document, to everybody: it says no more than the protos do.
 pub(crate) async fn document() -> Response {
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "max-age=300")];
     (headers, DOCUMENT.as_str()).into_response()
@@ -78,7 +76,7 @@ fn operation(method: &MethodDescriptor, refusal: &Value, schemas: &mut Schemas) 
             let line = json!({ "oneOf": [either("result", &answered), either("error", refusal)] });
             (
                 "application/jsonl",
-                "Lines of JSON; the schema is that of one line. A refusal on the way is the last.",
+                "Lines of JSON; the schema describes one line. A refusal during the stream is the last line.",
                 line,
             )
         }
@@ -92,7 +90,7 @@ fn operation(method: &MethodDescriptor, refusal: &Value, schemas: &mut Schemas) 
         "responses": {
             "200": { "description": what, "content": { media_type: { "schema": answered } } },
             "default": {
-                "description": "A refusal, which changes nothing; its code says which, its details say why.",
+                "description": "A refusal, without any effect; code and details give the reason.",
                 "content": { "application/json": { "schema": refusal } },
             },
         },
@@ -103,7 +101,6 @@ fn operation(method: &MethodDescriptor, refusal: &Value, schemas: &mut Schemas) 
 mod tests {
     use super::*;
 
-    /// All references in a value.
     fn references<'a>(value: &'a Value, into: &mut Vec<&'a str>) {
         match value {
             Value::Object(fields) => {

@@ -10,7 +10,6 @@ use motherlode_runtime::{
 use serde_json::{Value, json};
 use tonic::{Code, Status};
 
-/// A refusal as the answer to a call.
 pub(super) fn refused(status: &Status) -> Response {
     let headers = [(header::CONTENT_TYPE, "application/json")];
     let mut answer = (http_status(status.code()), headers, json(status).to_string()).into_response();
@@ -20,7 +19,7 @@ pub(super) fn refused(status: &Status) -> Response {
     answer
 }
 
-/// The answer to who asked for a path that failed: JSON where a call or what describes calls was meant, else a page.
+/// Returns a failure as JSON for paths of calls, else as a page.
 pub(crate) fn answer(failure: Failure, path: &str) -> Response {
     match path.starts_with("/v1/") || path == "/openapi.json" {
         true => of_failure(failure),
@@ -28,7 +27,6 @@ pub(crate) fn answer(failure: Failure, path: &str) -> Response {
     }
 }
 
-/// A refusal of the listener itself.
 fn of_failure(failure: Failure) -> Response {
     let (code, why) = match failure {
         Failure::Refused(status) => return refused(&status),
@@ -42,13 +40,12 @@ fn of_failure(failure: Failure) -> Response {
     refused(&here(Refusal::new(Reason::HttpRefused, why).with_code(code)))
 }
 
-/// A refusal of the listener itself: no layer sees it, so it is noted here.
+/// Logs a refusal of the listener, which no layer sees.
 pub(super) fn here(refusal: Refusal) -> Status {
     refusals::note(&Refused::new(&refusal, "_OTHER"));
     refusal.into()
 }
 
-/// The status with its details, as canonical JSON has it.
 pub(super) fn json(status: &Status) -> Value {
     let plain = || json!({ "code": i32::from(status.code()), "message": status.message() });
     match status.details() {
@@ -57,7 +54,7 @@ pub(super) fn json(status: &Status) -> Value {
     }
 }
 
-/// As google.rpc.Code has it.
+/// Mapping of google.rpc.Code.
 fn http_status(code: Code) -> StatusCode {
     match code {
         Code::Ok => StatusCode::OK,

@@ -1,14 +1,12 @@
-//! The contract's messages as JSON Schema (2020-12), as OpenAPI 3.1 has them.
+//! The contract's messages as JSON Schema (2020-12), for OpenAPI 3.1.
 
 use prost_reflect::{EnumDescriptor, FieldDescriptor, FileDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value, json};
 
-/// The schemas of messages and of all that they are made of.
 #[derive(Default)]
 pub(super) struct Schemas(pub(super) Map<String, Value>);
 
 impl Schemas {
-    /// A reference to a message's schema.
     pub(super) fn message(&mut self, message: &MessageDescriptor) -> Value {
         match message.full_name() {
             "google.protobuf.Timestamp" => json!({ "type": "string", "format": "date-time" }),
@@ -16,7 +14,7 @@ impl Schemas {
             "google.protobuf.Any" => json!({ "type": "object", "required": ["@type"] }),
             name => {
                 if !self.0.contains_key(name) {
-                    // There before its fields are: a message may hold itself.
+                    // Inserted before its fields, because messages can be recursive.
                     self.0.insert(name.to_owned(), Value::Null);
                     let schema = self.object(message);
                     self.0.insert(name.to_owned(), schema);
@@ -58,7 +56,7 @@ impl Schemas {
             Kind::Double | Kind::Float => json!({ "type": "number" }),
             Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => json!({ "type": "integer", "format": "int32" }),
             Kind::Uint32 | Kind::Fixed32 => json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
-            // Numbers in JSON are often read as doubles, which would lose their last digits.
+            // 64-bit numbers would lose digits as doubles.
             Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => json!({ "type": "string", "pattern": "^-?[0-9]+$" }),
             Kind::Uint64 | Kind::Fixed64 => json!({ "type": "string", "pattern": "^[0-9]+$" }),
         }
@@ -88,7 +86,6 @@ fn described(mut schema: Value, told: Option<String>) -> Value {
     schema
 }
 
-/// The comment above a thing in its proto.
 pub(super) fn comment(file: &FileDescriptor, path: &[i32]) -> Option<String> {
     let places = file.file_descriptor_proto().source_code_info.as_ref()?;
     let place = places.location.iter().find(|place| place.path == path)?;

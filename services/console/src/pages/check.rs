@@ -1,4 +1,4 @@
-//! A round's proof, checked in the visitor's own browser by a script of the console's (`check.js`). Made of GetRoundProof.
+//! Verification of a round's proof in the browser (`check.js`).
 
 use super::round::{Named, name};
 use crate::{failure::Failure, layout, visit::Visit};
@@ -6,10 +6,8 @@ use axum::response::Response;
 use maud::html;
 use motherlode_proto::proof::v1::{GetRoundProofRequest, GetRoundProofResponse};
 
-/// Bytes of a proof that the page has room for.
 const PROOF_MAX: usize = 64_000;
 
-/// The page.
 pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure> {
     let round_id = name(named);
     let path = format!("/round/{round_id}");
@@ -17,23 +15,23 @@ pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure
     let GetRoundProofResponse { proof, verifier_key } = visit.api.proof().get_round_proof(request).await?.into_inner();
     let fits = proof.len() <= PROOF_MAX;
     let content = html! {
-        p { "Your browser checks it by itself: that the log's key signed a checkpoint, that the round's records are in the log of that \
-             checkpoint, and that each draw was dealt as it had been sealed before. Nothing is sent." }
+        p { "Your browser checks the proof: the log's key signed a checkpoint, the round's records are in the log of that \
+             checkpoint, and each draw was dealt as it had been sealed before. Nothing is sent." }
         noscript {
-            p.notice { "That takes a script, and yours are off. Download the proof and check it with " code { "motherlode verify" } "." }
+            p.notice { "The check needs JavaScript, which is off. Download the proof and check it with " code { "motherlode verify" } "." }
         }
         form #check data-round=(round_id) {
             label for="key" { "The log's public key" }
             input #key name="key" value=(verifier_key) required maxlength="400" autocomplete="off" spellcheck="false" aria-describedby="whose";
-            p.soft #whose { "The service told this one. Put the one here that you were given from elsewhere: that is what you trust." }
+            p.soft #whose { "This key comes from the service. Replace it by a copy from a source that you trust." }
             label for="proof" { "The proof" }
             textarea #proof name="proof" rows="8" required spellcheck="false" { @if fits { (proof) } }
-            @if !fits { p.soft { "It is too long for this page: download it, and put it here." } }
+            @if !fits { p.soft { "The proof is too long for this page: download it, and paste it here." } }
             button type="submit" disabled { "Check it here" }
         }
         p #verdict role="status" {}
         ul #results {}
-        p.soft { "What a browser does not do: resolve each step again from its seed, by the rules. " code { "motherlode verify" }
+        p.soft { "The browser does not resolve each step again from its seed. " code { "motherlode verify" }
                  " does that too, with the same file and key." }
         ul.links {
             li { a href=(path) { "Back to the round" } }

@@ -1,5 +1,4 @@
-//! A pool's course over the last days: increments, reserve, what the house paid in and what was paid, at the end of each, and its hits.
-//! Made of GetPoolStatement.
+//! A pool over the last days: increments, reserve, house funding, payments and hits.
 
 use super::parts::{section, table};
 use crate::{
@@ -12,14 +11,11 @@ use maud::{Markup, PreEscaped, html};
 use motherlode_proto::report::v1::{GetPoolStatementRequest, GetPoolStatementResponse};
 use tonic::{Code, Response};
 
-/// Days that are shown.
 const DAYS: i64 = 14;
-/// The plot's size, and the room above it for its scale.
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 160.0;
 const TOP: f64 = 14.0;
 
-/// One day.
 struct Day {
     date: String,
     increments: String,
@@ -29,7 +25,6 @@ struct Day {
     hits: usize,
 }
 
-/// A line of the plot: its class, its name, and its figure on a day.
 type Line = (&'static str, &'static str, fn(&Day) -> &str);
 
 const LINES: [Line; 4] = [
@@ -39,7 +34,6 @@ const LINES: [Line; 4] = [
     ("p", "Paid P", |day| &day.paid),
 ];
 
-/// The course up to a day, YYYY-MM-DD.
 pub(super) async fn course(visit: &Visit, pool_id: &str, date: &str) -> Result<Markup, Failure> {
     let Ok(last) = days::begin(date) else { return Ok(Markup::default()) };
     let mut days = vec![];
@@ -48,7 +42,6 @@ pub(super) async fn course(visit: &Visit, pool_id: &str, date: &str) -> Result<M
         let request = GetPoolStatementRequest { pool_id: pool_id.to_owned(), date };
         match visit.api.report().get_pool_statement(request).await {
             Ok(answer) => days.push(Day::of(answer.into_inner())),
-            // The pool was not there before.
             Err(status) if status.code() == Code::NotFound => break,
             Err(status) => return section("Course", Err::<Response<()>, _>(status), |()| Markup::default()),
         }
@@ -93,9 +86,9 @@ fn shown(days: &[Day]) -> Markup {
     }
 }
 
-/// Lines from the left edge to the right, on one scale that begins at zero; hits stand on that of the increments.
+/// Draws lines on one scale from zero; hits are on the line of increments.
 fn drawn(days: &[Day]) -> String {
-    // Money is exact in the table; a place in a picture is no sum.
+    // Accurate enough for a picture; the table has exact amounts.
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
     let each = days.iter().flat_map(|day| LINES.map(|(_, _, of)| number(of(day))));
     let most = each.fold(1.0, f64::max);

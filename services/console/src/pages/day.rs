@@ -1,4 +1,4 @@
-//! A player's day: time and money, each beside its limit, and the sessions. Made of GetPlayerDay.
+//! A player's day: time and money with their limits, and sessions.
 
 use super::parts::{facts, section, table};
 use crate::{
@@ -12,7 +12,7 @@ use motherlode_proto::{
     round::v1::Account,
 };
 
-/// The day of an account's kind of money, for who may see it.
+/// Returns the day of an account's kind of money, if permitted.
 pub(super) async fn today(visit: &Visit, account: &Account) -> Result<Markup, Failure> {
     if !visit.may("GetPlayerDay") {
         return Ok(Markup::default());
@@ -31,7 +31,7 @@ fn shown(told: &GetPlayerDayResponse) -> Markup {
             html! { code { (of.session_name) } },
             html! { (of.game) },
             when(of.open_time.as_ref()),
-            html! { @match of.held_ms { 0 => "live", left => { "its game is held for " (time(left)) } } },
+            html! { @match of.held_ms { 0 => "live", left => { "its game is interrupted for " (time(left)) } } },
         ]
     };
     html! {
@@ -53,7 +53,6 @@ fn of_limit(limit_ms: Option<u32>) -> Markup {
     html! { @if let Some(limit) = limit_ms { " of " (time(limit.into())) } }
 }
 
-/// A length of time as people read it.
 fn time(ms: u64) -> String {
     let (hours, minutes, seconds) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60);
     match (hours, minutes) {
@@ -84,6 +83,6 @@ mod tests {
         assert!(page.contains("any bet that is offered") && page.contains("No session."), "{page}");
         let session = PlayerSession { game: "neptune".into(), held_ms: 4_000, ..Default::default() };
         let page = shown(&GetPlayerDayResponse { sessions: vec![session], ..Default::default() }).into_string();
-        assert!(page.contains("its game is held for 4 s") && !page.contains("due"), "{page}");
+        assert!(page.contains("its game is interrupted for 4 s") && !page.contains("due"), "{page}");
     }
 }

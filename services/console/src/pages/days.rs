@@ -1,5 +1,4 @@
-//! A game's return over the days, from the first on, in its band: where a fair game's return lies in 95 of 100 cases. Made of
-//! ListRevenue and GetGame.
+//! A game's return over time in its band, in which a fair game's return lies in 95 of 100 cases.
 
 use super::parts::{section, table};
 use crate::{
@@ -14,21 +13,17 @@ use motherlode_proto::{
 };
 use std::{cmp::Reverse, collections::BTreeMap};
 
-/// Rows of revenue that are read: of a year in several currencies.
 const ROWS: i32 = 500;
-/// Points of a plot at the most; and days in a table, the latest.
+/// Most points of a plot, and days in a table.
 const POINTS: usize = 60;
-/// Stakes that have a plot of their own.
 const STAKES: usize = 4;
 /// Half the width of the band in standard errors.
 const ERRORS: f64 = 1.959_963_985;
-/// The plot's size, and the room above and below it for its scale.
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 180.0;
 const TOP: f64 = 16.0;
 const LEFT: f64 = 52.0;
 
-/// All up to a day: rounds, bets and wins in the currency that most was played in.
 #[derive(Debug, Clone, PartialEq)]
 struct Day {
     date: String,
@@ -37,7 +32,7 @@ struct Day {
     wins: i128,
 }
 
-/// The return over the days, for who may have revenue.
+/// Returns the return over time, if permitted.
 pub(super) async fn course(visit: &Visit, told: &GetGameResponse) -> Result<Markup, Failure> {
     if !visit.may("ListRevenue") {
         return Ok(Markup::default());
@@ -54,7 +49,6 @@ pub(super) async fn course(visit: &Visit, told: &GetGameResponse) -> Result<Mark
     })
 }
 
-/// The sums up to each day, in the currency with the most rounds.
 fn days(rows: &[Revenue]) -> (String, Vec<Day>) {
     let mut rounds: BTreeMap<&str, u64> = BTreeMap::new();
     for row in rows {
@@ -82,12 +76,11 @@ fn days(rows: &[Revenue]) -> (String, Vec<Day>) {
 }
 
 impl Day {
-    /// The return in ten-thousandths of a percent, rounded down; none before a bet.
+    /// Returns the return in ten-thousandths of a percent, rounded down; `None` before a bet.
     fn rtp_millionths(&self) -> Option<i128> {
         (self.bets > 0).then(|| self.wins * 1_000_000 / self.bets)
     }
 
-    /// The same as a decimal fraction.
     fn rtp(&self) -> String {
         self.rtp_millionths().map_or_else(String::new, |rtp| format!("{}.{:06}", rtp / 1_000_000, rtp % 1_000_000))
     }
@@ -102,17 +95,16 @@ fn shown(currency: &str, days: &[Day], told: &GetGameResponse) -> Markup {
             html! { (if rtp.is_empty() { "–".to_owned() } else { percent(&rtp) }) },
         ]
     };
-    let label = format!("The return up to each day beside the exact {}, in its band", percent(&told.rtp));
+    let label = format!("The return up to each day and the exact return of {}, with the band", percent(&told.rtp));
     html! {
-        p.note { "All rounds in " (currency) " up to each day, bets and wins as they were booked, jackpots left out. The band is where 95 of 100 such sums lie, were "
-            "each bet the same. Each stake's own return and band are below." }
+        p.note { "All rounds in " (currency) " up to each day: booked bets and wins without jackpots. The band contains 95 of 100 such sums if "
+            "all bets are equal. Each stake's return and band are below." }
         p.legend { span.swatch.part0 {} "Return" span.swatch.part1 {} "Exact" span.swatch.band {} "Band" }
         svg.course viewBox={ "0 0 " (WIDTH) " " (HEIGHT + TOP + 18.0) } role="img" aria-label=(label) { (PreEscaped(plotted(days, &told.rtp, &told.std_dev_bets))) }
         details { summary { "In figures" } (table("Return up to each day", &["Day", "Rounds", "Return"], days.iter().rev().take(POINTS).map(row).collect())) }
     }
 }
 
-/// The returns at the stakes that most was played at, each over the days in its own band.
 pub(super) fn at_stakes(all: &[Return]) -> Markup {
     let mut most: Vec<_> = all.iter().filter(|of| !of.days.is_empty() && !of.std_dev.is_empty()).collect();
     most.sort_by_key(|of| Reverse(of.rounds));
@@ -127,7 +119,10 @@ pub(super) fn at_stakes(all: &[Return]) -> Markup {
         let days: Vec<_> = of.days.iter().map(day).collect();
         let stake = of.stake.clone().unwrap_or_default();
         let named = html! { (money(of.bet.as_ref())) ", " (stake.lines) " × " (stake.coins_per_line) " of " (stake.coin_value) ": " (count(of.rounds)) " rounds" };
-        let label = format!("The return up to each day beside the exact {}, in its band", percent(&of.theoretical_rtp));
+        let label = format!(
+            "The return up to each day and the exact return of {}, with the band",
+            percent(&of.theoretical_rtp)
+        );
         html! {
             figure.stake {
                 figcaption { (named) }
@@ -137,23 +132,21 @@ pub(super) fn at_stakes(all: &[Return]) -> Markup {
     };
     html! {
         @if !most.is_empty() {
-            h3 { "Over time, at the stakes that most was played at" }
-            p.note { "All rounds at the stake up to each day. What is collected over rounds is won at one stake and paid for at others." }
+            h3 { "Over time, at the most played stakes" }
+            p.note { "All rounds at the stake up to each day. Collected features are won at one stake and paid for at others." }
             div.stakes { @for of in most.into_iter().take(STAKES) { (plot(of)) } }
         }
     }
 }
 
-/// Some of the days, evenly, the first and the last among them: a page has a bound.
 fn thinned(days: &[Day]) -> Vec<&Day> {
     let most = POINTS.min(days.len());
     (0..most).filter_map(|at| days.get(at * days.len().saturating_sub(1) / most.saturating_sub(1).max(1))).collect()
 }
 
-/// Lines from the first day to the last; a band on both sides of the exact return.
 fn plotted(days: &[Day], exact: &str, spread: &str) -> String {
     let days = thinned(days);
-    // Places in a picture: the figures are in the table.
+    // Accurate enough for a picture; the table has exact figures.
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
     let (exact, spread) = (number(exact), number(spread));
     let float = |number: u64| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
@@ -255,7 +248,6 @@ mod tests {
         let told = at_stakes(&all).into_string();
         assert_eq!(told.matches("<polygon class=\"band\"").count(), STAKES);
         assert!(told.find("6 × 1 of 0.01: 60 rounds") < told.find("5 × 1 of 0.01: 50 rounds"), "{told}");
-        // 12 of 60 rounds at 6.
         assert!(told.contains("<title>2027-01-02: 3.3333 %</title>"), "{told}");
         let unknown = Return { std_dev: String::new(), ..at(1, 10) };
         assert_eq!(at_stakes(&[unknown]).into_string(), "", "without mathematics there is no band");

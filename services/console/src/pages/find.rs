@@ -1,5 +1,4 @@
-//! Find: one box for a round, a player, a request, a position or a hash. Made of GetRequest and FindRecord; all else is a page of its
-//! own.
+//! Search for a round, player, request, position or hash.
 
 use super::parts::facts;
 use crate::{
@@ -18,7 +17,7 @@ use motherlode_proto::{
 };
 use tonic::{Code, Status};
 
-/// The page; what names a page by itself is gone to.
+/// Returns the results, or redirects to the page that the input names.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let (asked, currency) = (visit.query.get("q"), visit.query.get("currency"));
     match sought(asked) {
@@ -60,14 +59,12 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             }
         }
         Sought::Unclear => {
-            let told =
-                html! { p.notice role="status" { "Nothing is named like this. The forms below are understood." } };
+            let told = html! { p.notice role="status" { "Nothing has this name. Use one of the forms below." } };
             Ok(layout::page(&visit, "Find", form(&visit, told)).await)
         }
     }
 }
 
-/// Why nothing was found, beside the box.
 async fn refused(visit: &Visit, status: Status) -> Result<Response, Failure> {
     if status.code() == Code::Unauthenticated {
         return Err(status.into());
@@ -76,17 +73,15 @@ async fn refused(visit: &Visit, status: Status) -> Result<Response, Failure> {
     Ok(layout::page(visit, "Find", form(visit, told)).await)
 }
 
-/// How many partitions the log has, as far as the credential may know.
 async fn partitions(visit: &Visit) -> Result<u32, Failure> {
     match visit.api.ledger().get_log_status(GetLogStatusRequest {}).await {
         Ok(status) => Ok(status.into_inner().partition_count.max(1)),
         Err(status) if status.code() == Code::Unauthenticated => Err(status.into()),
-        // The record's page says what is in the way.
+        // The record's page reports the failure.
         Err(_) => Ok(1),
     }
 }
 
-/// A thing that somebody looks for, by its form.
 #[derive(Debug, PartialEq, Eq)]
 enum Sought<'a> {
     Nothing,
@@ -97,7 +92,6 @@ enum Sought<'a> {
     Unclear,
 }
 
-/// A record's hash: 64 hexadecimal digits.
 fn hash(text: &str) -> Option<Sought<'_>> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     let byte = |pair: &[u8; 2]| match pair.iter().all(u8::is_ascii_hexdigit) {
@@ -108,7 +102,7 @@ fn hash(text: &str) -> Option<Sought<'_>> {
     (rest.is_empty() && bytes.len() == 32).then_some(Sought::Hash(bytes))
 }
 
-/// A position of the log: `42`, or `2:42` of partition 2.
+/// Parses a position: `42`, or `2:42` in partition 2.
 fn position(text: &str) -> Option<Sought<'_>> {
     match text.split_once(':') {
         Some((partition, number)) => Some(Sought::Position(Some(partition.parse().ok()?), number.parse().ok()?)),
@@ -152,28 +146,25 @@ fn form(visit: &Visit, found: Markup) -> Markup {
         }
         (found)
         section {
-            h2 { "What can be found" }
+            h2 { "Searchable names" }
             (facts(&[
-                ("A round", html! { code { "operator/player/number" } ", as every answer and every event names it" }),
+                ("A round", html! { code { "operator/player/number" } ", as in answers and events" }),
                 ("A player", html! { code { "operator/player" } ": balances, collections, open rounds, history" }),
-                ("A request or a transaction", html! { code { "operator/player request-id" } ": what became of a bet, a choice, a deposit, a withdrawal, and what was booked; of an account in the currency beside it" }),
-                ("A record by its hash", html! { "64 hexadecimal digits: SHA-256 of the record, as the next one and a log's head have it" }),
-                ("A position", html! { "a number: the record at that place of the log; " code { "2:42" } " of partition 2" }),
+                ("A request or a transaction", html! { code { "operator/player request-id" } ": the outcome of a bet, choice, deposit or withdrawal, and its bookings, for the account in the selected currency" }),
+                ("A record by its hash", html! { "64 hexadecimal digits: SHA-256 of the record, as named by the next record or a log's head" }),
+                ("A position", html! { "a number: the record at that position of the log; " code { "2:42" } " of partition 2" }),
             ]))
         }
     }
 }
 
-/// A request's outcome.
 fn outcome(request: &str, of: &RequestOutcome) -> Markup {
     let state = match of.state() {
-        State::Applied => "It was applied, once.",
-        State::Cancelled => "It was cancelled, and never will be applied.",
-        State::Refused => {
-            "It was refused by the operator's own wallet, or rolled back there, and never will be applied."
-        }
-        State::Pending => "Its debit is asked of the operator's own wallet: it will be applied or refused.",
-        State::Unseen | State::Unspecified => "The log has nothing of it.",
+        State::Applied => "It was applied once.",
+        State::Cancelled => "It was cancelled and will never be applied.",
+        State::Refused => "It was refused or rolled back by the operator's wallet, and will never be applied.",
+        State::Pending => "Its debit is pending at the operator's wallet: it will be applied or refused.",
+        State::Unseen | State::Unspecified => "The log does not have it.",
     };
     html! {
         section {
@@ -185,7 +176,7 @@ fn outcome(request: &str, of: &RequestOutcome) -> Markup {
             }
             @if let Some(round) = &of.round {
                 @let step = if of.step == 0 { String::new() } else { format!("#step-{}", of.step) };
-                p { "It is of the round " a href={ "/round/" (round.round_id) (step) } { (round.round_id) } "." }
+                p { "Round: " a href={ "/round/" (round.round_id) (step) } { (round.round_id) } "." }
             }
         }
         @if let Some(of) = &of.transaction { (transaction(of)) }

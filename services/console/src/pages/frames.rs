@@ -1,5 +1,4 @@
-//! A round picture by picture: one at a time, each with an address of its own. The next one comes by a link or, while the round
-//! plays, by itself; neither needs a script.
+//! A round frame by frame, each with an address. Playback uses the `refresh` header, without a script.
 
 use crate::text::drawn;
 use maud::{Markup, html};
@@ -9,17 +8,15 @@ use motherlode_picture::{
 };
 use motherlode_proto::round::v1::Round;
 
-/// Seconds that a picture stands while the round plays.
 pub(super) const STANDS: usize = 3;
 
-/// One picture: a section, or one of the windows of its step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Frame {
     section: usize,
     window: Option<usize>,
 }
 
-/// The pictures of a round in order: the bet, the windows of each step that has several, each step whole, the end.
+/// Returns the frames in order: the bet, each step's windows if it has several, each step, the end.
 pub(super) fn all(round: &Round) -> Vec<Frame> {
     let knows = info(round).is_some();
     let of_step = |(at, step): (usize, &motherlode_proto::round::v1::Step)| {
@@ -34,7 +31,6 @@ pub(super) fn all(round: &Round) -> Vec<Frame> {
     [Frame { section: 0, window: None }].into_iter().chain(steps).chain([end]).collect()
 }
 
-/// The sections of a round whose small windows lead to their pictures.
 pub(super) fn linked(round: &Round) -> Vec<Section> {
     let frames = all(round);
     picture::linked(round, &|step, window| {
@@ -43,12 +39,10 @@ pub(super) fn linked(round: &Round) -> Vec<Section> {
     })
 }
 
-/// Where the picture after this one is, while the round plays; none after the last.
 pub(super) fn next(round: &Round, at: usize) -> Option<String> {
     (at.saturating_add(1) < all(round).len()).then(|| address(round, at + 1, true))
 }
 
-/// One of the pictures, with the ways to those beside it; none where there aren't so many.
 pub(super) fn shown(
     round: &Round,
     sections: &[Section],
@@ -64,7 +58,6 @@ pub(super) fn shown(
         (Some(info), Some(outcome), Some(window)) => Some(reels::alone(info, outcome, window)?),
         _ => None,
     };
-    // The bet's section has the drawings of all symbols itself.
     let symbols = outcome.zip(info(round)).map(|(outcome, info)| reels::symbols(&round.game, info, [outcome]));
     Some(html! {
         (ways(round, at, frames.len(), plays))
@@ -76,7 +69,6 @@ pub(super) fn shown(
     })
 }
 
-/// Links to the picture before, the next one, all of them; and to play the round, or to stop it.
 fn ways(round: &Round, at: usize, of: usize, plays: bool) -> Markup {
     let link = |to: Option<usize>, told: &str| {
         html! { @match to {
@@ -98,12 +90,10 @@ fn ways(round: &Round, at: usize, of: usize, plays: bool) -> Markup {
     }
 }
 
-/// The address of a picture.
 pub(super) fn address(round: &Round, at: usize, plays: bool) -> String {
     format!("/round/{}?frame={at}{}", round.round_id, if plays { "&play=on" } else { "" })
 }
 
-/// A section by its place: the bet is 0, steps are counted from 1.
 pub(super) fn anchor(at: usize) -> String {
     match at {
         0 => "bet".to_owned(),
@@ -111,10 +101,8 @@ pub(super) fn anchor(at: usize) -> String {
     }
 }
 
-/// A section with its facts.
 pub(super) fn part(at: usize, section: &Section, in_words: bool, record: &dyn Fn(&str) -> Markup) -> Markup {
     let Section { title, drawing, picture, facts } = section;
-    // Facts stand beside a picture; the bet has nothing but what others are made of.
     let beside = !drawing.is_empty() && *picture != Default::default();
     html! {
         section.part.drawn[beside] #(anchor(at)) {
@@ -144,7 +132,6 @@ mod tests {
         round::v1::{Outcome, SpinKind, SpinResult, Step},
     };
 
-    /// A step with one window, then one with three.
     fn round() -> Round {
         let game = motherlode_slots::latest("neptune").unwrap();
         let spin = SpinResult { kind: SpinKind::Free.into(), rows: 3, cells: vec![1; 15], ..SpinResult::default() };

@@ -1,5 +1,4 @@
-//! Games: what players read of each, its figures and simulations; on another page what it has returned. Made of ListGames, GetGame, ListReturns,
-//! ListRevenue, StartJob and ListJobs.
+//! Games: description, figures and simulations, and a page of returns.
 
 use super::{
     days, jobs,
@@ -19,7 +18,6 @@ use motherlode_proto::spin::v1::{
     FeatureCombination, GameSummary, GetGameRequest, GetGameResponse, ListGamesRequest, Symbol, ValueSet,
 };
 
-/// The page of all games.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let games = visit.api.spin().list_games(ListGamesRequest {}).await?.into_inner().games;
     let rows = games.iter().map(|of| {
@@ -37,7 +35,6 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     Ok(layout::page(&visit, "Games", content).await)
 }
 
-/// A version of a game as the service describes it, named by the game and the version.
 pub(super) async fn described(
     visit: &Visit,
     (game, rules_version): (String, String),
@@ -48,7 +45,6 @@ pub(super) async fn described(
     Ok((told, summary))
 }
 
-/// The page of one version of a game.
 pub(crate) async fn game(Path(named): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
     let (told, summary) = described(&visit, named).await?;
     let content = html! {
@@ -75,7 +71,7 @@ pub(crate) async fn game(Path(named): Path<(String, String)>, visit: Visit) -> R
     Ok(layout::live_page(&visit, &told.title, content).await)
 }
 
-/// The page of what it has returned: over time, by feature, at each stake. A page of its own, so that each has room for a year.
+/// A separate page, with room for a year of returns.
 pub(crate) async fn returns(Path(named): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
     let (told, summary) = described(&visit, named).await?;
     let content = html! {
@@ -87,7 +83,6 @@ pub(crate) async fn returns(Path(named): Path<(String, String)>, visit: Visit) -
     Ok(layout::page(&visit, &format!("{}: returns", told.title), content).await)
 }
 
-/// A decimal figure with four places at most.
 fn short(figure: &str) -> String {
     match figure.split_once('.') {
         Some((whole, part)) => format!("{}.{}", count(whole), part.get(..4).unwrap_or(part)),
@@ -95,7 +90,6 @@ fn short(figure: &str) -> String {
     }
 }
 
-/// Every symbol of the game in its drawing.
 fn symbols(game: &str, told: &GetGameResponse) -> Markup {
     let Some(whole) = sprite::of(game) else { return Markup::default() };
     let known = sprite::ids(game, &told.summary.clone().unwrap_or_default().rules_version);
@@ -130,7 +124,7 @@ fn pays(told: &GetGameResponse) -> Markup {
         [html! { (of.name) }].into_iter().chain((0..most).map(cell)).collect()
     };
     let paying = told.symbols.iter().filter(|symbol| symbol.pays.iter().any(|coins| *coins > 0));
-    html! { section { h2 { "What pays, in coins" } (table("Pay table", &head, paying.map(row).collect())) } }
+    html! { section { h2 { "Payouts in coins" } (table("Pay table", &head, paying.map(row).collect())) } }
 }
 
 fn lines(told: &GetGameResponse) -> Markup {
@@ -185,9 +179,9 @@ fn figures(told: &GetGameResponse) -> Markup {
             false => format!(" at {} {}", top.coin_value, top.currency_code),
         };
         rows.push(("Win up to, in a round".to_owned(), bets(&top.bets) + &at));
-        rows.push(("Bound of its chance".to_owned(), top.probability_at_most.clone()));
+        rows.push(("Upper bound of its chance".to_owned(), top.probability_at_most.clone()));
         rows.push(("Win up to, with the gamble".to_owned(), bets(&top.gambled_bets)));
-        rows.push(("Bound of that chance".to_owned(), top.gambled_probability_at_most.clone()));
+        rows.push(("Upper bound of that chance".to_owned(), top.gambled_probability_at_most.clone()));
         rows.push(("Meaning of these wins".to_owned(), top.says.clone()));
     }
     rows.extend(told.conditional_returns.iter().map(|of| (format!("Return {}", of.title), percent(&of.rtp))));
@@ -204,7 +198,6 @@ fn figures(told: &GetGameResponse) -> Markup {
     }
 }
 
-/// A title with a capital letter at its beginning.
 fn sentence(title: &str) -> String {
     let mut letters = title.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -226,5 +219,5 @@ fn offers(told: &GetGameResponse) -> Markup {
         ]
     };
     let head = ["Currency", "Coin values", "Lowest bet", "Usual bet", "Highest bet"];
-    html! { section { h2 { "What is offered" } (table("Currencies", &head, told.currencies.iter().map(row).collect())) } }
+    html! { section { h2 { "Stakes" } (table("Currencies", &head, told.currencies.iter().map(row).collect())) } }
 }

@@ -1,5 +1,5 @@
-//! Incidents of a pool: those of the past 92 days, unreturned contributions of voided rounds, and a form for declaring
-//! one. Made of ListIncidents, ListSwitches, ListGames and DeclareIncident.
+//! Incidents of a pool in the past 92 days, unreturned contributions of voided rounds, and the form to declare an
+//! incident.
 
 use super::{
     parts::{act, section, table},
@@ -18,7 +18,6 @@ use motherlode_proto::{
 };
 use prost_types::Timestamp;
 
-/// The section of a pool's page.
 pub(crate) async fn incidents(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
     if !visit.may("ListIncidents") {
         return Ok(Markup::default());
@@ -70,18 +69,17 @@ async fn declaration(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         (input("until", "After the last bets, UTC", "2026-11-26T10:30:00Z"))
     };
     Ok(html! {
-        p { "The contributions of the operator's rounds that were bet in the interval and voided go back to its house. Where there are operators, a second actor must approve it." }
+        p { "Contributions of the operator's voided rounds with a bet in the interval are returned to its house. If there are operators, a second actor must approve it." }
         (act(visit, &format!("/jackpots/{pool_id}/incident"), "Declare an incident", true, &parts)?)
     })
 }
 
-/// Declares an incident, or proposes it.
 pub(crate) async fn declare(Path(pool_id): Path<String>, form: Form) -> Result<Redirect, Failure> {
     let back = format!("/jackpots/{pool_id}");
     let get = |field: &str| form.fields.get(field).to_owned();
     let time = |field: &str| {
         let time = form.fields.get(field).parse::<Timestamp>();
-        time.map_err(|_| Failure::bad("The interval has a first and a last time, as 2026-11-26T10:00:00Z."))
+        time.map_err(|_| Failure::bad("The interval needs a first and a last time, such as 2026-11-26T10:00:00Z."))
     };
     let incident = Incident {
         incident_id: get("incident"),

@@ -1,5 +1,4 @@
-//! Jackpots: each pool's figures, counters, awards and statement. Made of ListGames, GetPool, WatchCounters, ListAwards,
-//! GetPoolStatement, ListChanges, SuspendPool and ResumePool.
+//! Jackpots: figures, counters, awards and statement of each pool.
 
 use super::{
     course::course,
@@ -28,16 +27,14 @@ use motherlode_proto::{
     report::v1::{GetPoolStatementRequest, GetPoolStatementResponse, PoolMeters},
 };
 
-/// Seconds from one look at the figures to the next: counters change as often (BW-14).
+/// Seconds between updates; counters change as often (BW-14).
 pub(crate) const REFRESH_S: u32 = 3;
 
-/// The page of all pools.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let content = html! { (counting(&visit).await?) (changes(&visit).await?) };
     Ok(layout::live_page(&visit, "Jackpots", content).await)
 }
 
-/// The part of it that counts.
 pub(crate) async fn part(visit: Visit) -> Result<Response, Failure> {
     live::shared(&visit, counting(&visit)).await
 }
@@ -46,7 +43,6 @@ async fn counting(visit: &Visit) -> Result<Markup, Failure> {
     Ok(live::part(visit, Some("/live/jackpots"), REFRESH_S, tiles(visit).await?))
 }
 
-/// Every pool in a tile.
 pub(crate) async fn tiles(visit: &Visit) -> Result<Markup, Failure> {
     let pools = pools(visit).await?;
     Ok(html! {
@@ -67,7 +63,6 @@ fn status(pool: &Pool) -> String {
     words(pool.status().as_str_name(), "POOL_STATUS_")
 }
 
-/// The page of one pool.
 pub(crate) async fn pool(Path(pool_id): Path<String>, visit: Visit) -> Result<Response, Failure> {
     let (pool, figures) = figures(&visit, &pool_id).await?;
     let terms = pool.terms.clone().unwrap_or_default();
@@ -93,12 +88,10 @@ pub(crate) async fn pool(Path(pool_id): Path<String>, visit: Visit) -> Result<Re
     Ok(layout::live_page(&visit, &format!("Jackpot {pool_id}"), content).await)
 }
 
-/// The part of it that counts.
 pub(crate) async fn pool_part(Path(pool_id): Path<String>, visit: Visit) -> Result<Response, Failure> {
     live::shared(&visit, async { Ok(figures(&visit, &pool_id).await?.1) }).await
 }
 
-/// A pool, and its figures as they are now.
 async fn figures(visit: &Visit, pool_id: &str) -> Result<(Pool, Markup), Failure> {
     let answer = visit.api.jackpot().get_pool(GetPoolRequest { pool_id: pool_id.to_owned() }).await?;
     let pool = answer.into_inner().pool.unwrap_or_default();
@@ -110,7 +103,7 @@ async fn figures(visit: &Visit, pool_id: &str) -> Result<(Pool, Markup), Failure
         }
         section {
             h2 { "Meters" }
-            p.note { "Contributions and what the house paid in are what was paid, the increments and the reserve: to the billionth." }
+            p.note { "Contributions and house funding equal payments, increments and reserve, to a billionth of a EUR." }
             (facts(&[
                 ("Increments K", html! { (eur(&pool.increments_eur)) }),
                 ("Reserve R", html! { (eur(&pool.reserve_eur)) }),
@@ -183,9 +176,9 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         ];
         let next = query(&format!("/jackpots/{pool_id}"), &[("page", &answer.next_page_token)]);
         html! {
-            p.note { "A hit is priced by its place in the log, the winner's own bet included: the pool's figure times the coin over the base coin. "
-                "That is all increments' share, and the seed's share out of the reserve first, then out of the house. What the increments "
-                "hold beyond it goes to the reserve. A collision is a second hit within one refresh of the counters: it gets the seed's share "
+            p.note { "A hit is priced by its position in the log, including the winner's own bet: the pool's figure times the coin over the base coin. "
+                "It takes the coin's share of the increments, and of the seed, from the reserve first, then from the house. The rest of the increments "
+                "goes to the reserve. A collision is a second hit within one refresh of the counters: it gets the seed's share "
                 "and all increments since the first." }
             @if answer.awards.is_empty() { p { "None." } }
             @else { (table("Awards", &head, answer.awards.iter().map(row).collect())) }
@@ -194,7 +187,6 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
     })
 }
 
-/// The pool's course up to the statement's day, for who may have statements.
 async fn drawn(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
     if !visit.may("GetPoolStatement") {
         return Ok(Markup::default());
@@ -204,7 +196,7 @@ async fn drawn(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         visit.api.report().get_pool_statement(GetPoolStatementRequest { pool_id: pool_id.to_owned(), date }).await;
     match asked {
         Ok(told) => course(visit, pool_id, &told.into_inner().date).await,
-        // The statement itself says why there is none.
+        // The statement reports the failure.
         Err(_) => Ok(Markup::default()),
     }
 }
@@ -241,8 +233,8 @@ fn meters(told: &GetPoolStatementResponse) -> Markup {
         row("Cycle", |of| count(of.cycle)),
     ];
     html! {
-        (table(&format!("Meters of {}", told.date), &[&told.date, "At its begin", "At its end, or now"], rows))
-        p { (count(told.hits.len())) " hits; what went in less what went out, less what the pool holds more: " strong { (eur(&told.difference_eur)) } }
+        (table(&format!("Meters of {}", told.date), &[&told.date, "At its start", "At its end, or now"], rows))
+        p { (count(told.hits.len())) " hits; income less outgoings, less the increase of the balance: " strong { (eur(&told.difference_eur)) } }
     }
 }
 
@@ -255,7 +247,7 @@ fn switched(visit: &Visit, pool: &Pool) -> Result<Markup, Failure> {
             (act(visit, &format!("{path}/suspend"), "Suspend the pool", true, &none)?)
         },
         PoolStatus::Suspended if visit.may("ResumePool") => html! {
-            p { "Where there are operators, a second actor must approve that it goes on." }
+            p { "If there are operators, a second actor must approve the resumption." }
             (act(visit, &format!("{path}/resume"), "Resume the pool", false, &none)?)
         },
         _ => return Ok(none),
@@ -263,7 +255,6 @@ fn switched(visit: &Visit, pool: &Pool) -> Result<Markup, Failure> {
     Ok(html! { section { h2 { "Administration" } (form) } })
 }
 
-/// Suspends a pool.
 pub(crate) async fn suspend(Path(pool_id): Path<String>, form: Form) -> Result<Redirect, Failure> {
     let back = format!("/jackpots/{pool_id}");
     let get = |field: &str| form.fields.get(field).to_owned();
@@ -273,7 +264,6 @@ pub(crate) async fn suspend(Path(pool_id): Path<String>, form: Form) -> Result<R
     Ok(Redirect::to(&back))
 }
 
-/// Resumes it, or asks for that.
 pub(crate) async fn resume(Path(pool_id): Path<String>, form: Form) -> Result<Redirect, Failure> {
     let back = format!("/jackpots/{pool_id}");
     let get = |field: &str| form.fields.get(field).to_owned();

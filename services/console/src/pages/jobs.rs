@@ -1,4 +1,4 @@
-//! Long work on demand: audits on the page of trust, simulations on a game's. Made of StartJob, ListJobs and CancelJob.
+//! Jobs: audits on the trust page, simulations on a game's page.
 
 use super::parts::{facts, table};
 use crate::{
@@ -23,14 +23,10 @@ use motherlode_proto::{
     round::v1::Stake,
 };
 
-/// How many rounds a page offers to play.
 const ROUNDS: [u64; 4] = [100_000, 1_000_000, 10_000_000, 100_000_000];
-/// Jobs on a page: the latest of its kind.
 const SHOWN: usize = 3;
-/// Seconds from one look at a job that runs to the next.
 const LOOK_S: u32 = 1;
 
-/// Audits: those that were run last, and a form that starts one.
 pub(super) async fn audits(visit: &Visit) -> Result<Markup, Failure> {
     if !visit.may("StartJob") {
         return Ok(Markup::default());
@@ -39,8 +35,8 @@ pub(super) async fn audits(visit: &Visit) -> Result<Markup, Failure> {
     Ok(html! {
         section {
             h2 { "Audits" }
-            p { "An audit reads the log from its first record to its last, believes nothing, and resolves every step again. It runs behind "
-                "the service, which plays on." }
+            p { "An audit verifies the whole log and resolves every step again. It runs at low priority, "
+                "while the service continues." }
             (audit_jobs(visit, &all))
             @if all.audits_elsewhere {
                 p.note { "The log is not in this process's data folder. " code { "motherlode audit" } " audits a copy of it." }
@@ -55,7 +51,6 @@ pub(super) async fn audits(visit: &Visit) -> Result<Markup, Failure> {
     })
 }
 
-/// The part of it that goes on by itself.
 pub(crate) async fn audits_part(visit: Visit) -> Result<Response, Failure> {
     Ok(live::answer(audit_jobs(&visit, &listed(&visit).await?)))
 }
@@ -64,7 +59,6 @@ fn audit_jobs(visit: &Visit, all: &ListJobsResponse) -> Markup {
     shown(visit, "/live/audits", all, |job| job.simulation.is_none())
 }
 
-/// Simulations of a game: those that were run last, and a form that starts one.
 pub(super) async fn simulations(visit: &Visit, game: &str, rules_version: &str) -> Result<Markup, Failure> {
     if !visit.may("StartJob") {
         return Ok(Markup::default());
@@ -73,7 +67,7 @@ pub(super) async fn simulations(visit: &Visit, game: &str, rules_version: &str) 
     Ok(html! {
         section {
             h2 { "Simulations" }
-            p { "Whole rounds through the code that serves players, held against the exact mathematics." }
+            p { "Plays whole rounds with the code that serves players, and compares them with the exact mathematics." }
             (simulation_jobs(visit, game, &all))
             form.act method="post" action="/jobs/simulation" {
                 (layout::word(visit))
@@ -87,12 +81,11 @@ pub(super) async fn simulations(visit: &Visit, game: &str, rules_version: &str) 
                 label for="of-coin" { "Coin value" } input #of-coin name="coin" inputmode="decimal" size="6" placeholder="0.10";
                 button type="submit" { "Simulate" }
             }
-            p.note { "A stake is given whole, or left to the game's usual one." }
+            p.note { "Fill in the whole stake, or leave all of it empty for the game's usual one." }
         }
     })
 }
 
-/// The part of it that goes on by itself.
 pub(crate) async fn simulations_part(Path(game): Path<String>, visit: Visit) -> Result<Response, Failure> {
     Ok(live::answer(simulation_jobs(&visit, &game, &listed(&visit).await?)))
 }
@@ -106,12 +99,11 @@ async fn listed(visit: &Visit) -> Result<ListJobsResponse, Failure> {
     Ok(visit.api.job().list_jobs(ListJobsRequest {}).await?.into_inner())
 }
 
-/// The latest jobs of a kind; asked for again while one of them runs.
 fn shown(visit: &Visit, address: &str, all: &ListJobsResponse, wanted: impl Fn(&Job) -> bool) -> Markup {
     let jobs: Vec<_> = all.jobs.iter().filter(|job| wanted(job)).take(SHOWN).collect();
     let runs = jobs.iter().any(|job| job.state() == State::Running);
     let content = html! {
-        @if jobs.is_empty() { p { "None was run since the process started." } }
+        @if jobs.is_empty() { p { "None since the process started." } }
         @for job in jobs { (card(visit, job)) }
     };
     live::part(visit, Some(address).filter(|_| runs), LOOK_S, content)
@@ -152,15 +144,14 @@ fn card(visit: &Visit, job: &Job) -> Markup {
 
 fn state(state: State) -> &'static str {
     match state {
-        State::Unspecified | State::Running => "Under way.",
-        State::Done => "All is as it must be.",
-        State::Found => "Not all is as it must be.",
-        State::Failed => "It could not go on.",
+        State::Unspecified | State::Running => "Running.",
+        State::Done => "No faults found.",
+        State::Found => "Faults found.",
+        State::Failed => "It failed.",
         State::Cancelled => "Cancelled.",
     }
 }
 
-/// The figures of a simulation beside the exact ones, how wins are spread, and how to play the same again.
 fn figures(job: &Job) -> Markup {
     let (Some(of), false) = (&job.simulation, job.figures.is_empty()) else { return Markup::default() };
     let row = |figure: &Figure| {
@@ -189,22 +180,20 @@ fn figures(job: &Job) -> Markup {
         (table("Played and exact", &["Figure", "Played", "Exact", "Distance"], job.figures.iter().map(row).collect()))
         @if rounds > 0 {
             details {
-                summary { "How wins are spread" }
+                summary { "Distribution of wins" }
                 (drawn(&plot::distribution(&bars, share(1))))
             }
         }
-        p.note { "The same rounds again: "
+        p.note { "To repeat these rounds: "
             code { "motherlode simulate " (of.game) " --rounds " (of.rounds) " --seed " (of.seed) " --lines " (stake.lines) " --coins " (stake.coins_per_line) " --coin-value " (stake.coin_value) (bought) } }
     }
 }
 
-/// Starts an audit.
 pub(crate) async fn audit(form: Form) -> Result<Redirect, Failure> {
     start(&form, Work::Audit(Audit {})).await?;
     Ok(Redirect::to("/trust"))
 }
 
-/// Starts a simulation.
 pub(crate) async fn simulation(form: Form) -> Result<Redirect, Failure> {
     let get = |field: &str| form.fields.get(field).to_owned();
     let number = |field: &'static str| form.fields.number::<u32>(field);
@@ -225,7 +214,7 @@ pub(crate) async fn simulation(form: Form) -> Result<Redirect, Failure> {
 }
 
 fn unclear() -> Failure {
-    Failure::bad("A stake is given whole, in numbers, or left to the game's usual one.")
+    Failure::bad("Fill in the whole stake in numbers, or leave all of it empty for the game's usual one.")
 }
 
 async fn start(form: &Form, work: Work) -> Result<(), Failure> {
@@ -234,7 +223,6 @@ async fn start(form: &Form, work: Work) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Cancels a job.
 pub(crate) async fn cancel(Path(job_id): Path<u64>, form: Form) -> Result<Redirect, Failure> {
     let answer = form.visit.api.job().cancel_job(CancelJobRequest { job_id }).await?.into_inner();
     let simulation = answer.job.unwrap_or_default().simulation;
@@ -242,7 +230,6 @@ pub(crate) async fn cancel(Path(job_id): Path<u64>, form: Form) -> Result<Redire
     Ok(Redirect::to(&back))
 }
 
-/// The page of a game; of what is no name none but the list of games.
 fn page_of(game: &str, rules_version: &str) -> String {
     let plain =
         |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));

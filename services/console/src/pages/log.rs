@@ -1,4 +1,4 @@
-//! The log: its latest records, and one with all that it says. Made of GetLogStatus and FollowLog.
+//! The log: latest records, and single records.
 
 use super::parts::{facts, table};
 use crate::{failure::Failure, fields::query, json, layout, live, text::count, visit::Visit};
@@ -15,34 +15,29 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
-/// Records on a page.
 const RECORDS: usize = 25;
-/// Seconds from one look at the log's end to the next.
 const TAIL_S: u32 = 2;
-/// Fields of an event in a line, and letters of one: what is longer is a hash, or on the record's own page.
+/// Limits of fields per event and of letters per field in a line; the record's page has all.
 const WORDS_MAX: usize = 5;
 const WORD_MAX: usize = 32;
-/// The longest time that a page waits for the records of an operator among those of others.
+/// Longest search for an operator's records among those of others.
 const READ_MAX: Duration = Duration::from_secs(5);
 
-/// The page of a partition's latest records, or of those before a position.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let (choose, records) = shown(&visit).await?;
     let content = html! { (choose) (records) };
     Ok(layout::live_page(&visit, "Log", content).await)
 }
 
-/// Its records as they are now.
 pub(crate) async fn part(visit: Visit) -> Result<Response, Failure> {
     live::shared(&visit, async { Ok(shown(&visit).await?.1) }).await
 }
 
-/// The choice of a place, and the records there. Those at the log's end go on by themselves.
 async fn shown(visit: &Visit) -> Result<(Markup, Markup), Failure> {
     let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await?.into_inner();
     let partition = visit.query.number::<u32>("partition").unwrap_or(0);
     let Some(part) = status.partitions.iter().find(|part| part.partition == partition) else {
-        return Err(Failure::unknown("There is no such partition here."));
+        return Err(Failure::unknown("This process does not have the partition."));
     };
     let end = visit.query.number::<u64>("to").unwrap_or(part.position).min(part.position);
     let after = end.saturating_sub(RECORDS as u64);
@@ -77,7 +72,6 @@ fn choose(partitions: &[PartitionStatus], partition: u32, end: u64) -> Markup {
     }
 }
 
-/// A record with all that it says.
 pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit: Visit) -> Result<Response, Failure> {
     let unknown = || Failure::unknown("There is no such record of yours.");
     let before = position.checked_sub(1).ok_or_else(unknown)?;
@@ -108,7 +102,7 @@ pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit:
         }
         ul.links {
             @if commit.previous_position > 0 {
-                li { a href={ "/log/" (partition) "/" (commit.previous_position) } { "Before in its stream" } }
+                li { a href={ "/log/" (partition) "/" (commit.previous_position) } { "Previous in its stream" } }
             }
             @if before > 0 { li { a href={ "/log/" (partition) "/" (before) } rel="prev" { "Before" } } }
             li { a href={ "/log/" (partition) "/" (position.saturating_add(1)) } rel="next" { "After" } }
@@ -117,7 +111,6 @@ pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit:
     Ok(layout::page(&visit, &format!("Position {position}"), content).await)
 }
 
-/// The other process that proposed a commit, with its roles.
 fn proposer(commit: &Commit) -> Markup {
     match (commit.proposer.as_str(), commit.proposer_roles.as_str()) {
         ("", _) => html! { "the writer's own process" },
@@ -126,7 +119,6 @@ fn proposer(commit: &Commit) -> Markup {
     }
 }
 
-/// The records between two positions, the second among them, that the caller may see.
 async fn read(visit: &Visit, partition: u32, after: u64, end: u64) -> Result<Vec<LogRecord>, Failure> {
     let mut records = vec![];
     if after >= end {
@@ -162,7 +154,7 @@ fn at(unix_ms: i64) -> Markup {
     html! { time datetime=(time) { (time) } }
 }
 
-/// A stream, with a link to its subject. Players are shown to their own operator alone.
+/// Formats a stream with a link. Players are linked for their own operator only.
 fn stream(visit: &Visit, name: &str) -> Markup {
     match name.split_once('/') {
         Some(("player", player)) if !visit.owns(player.split('/').next().unwrap_or_default()) => html! { (player) },
@@ -172,19 +164,17 @@ fn stream(visit: &Visit, name: &str) -> Markup {
     }
 }
 
-/// The kind of an event in words: the name of its field in the contract.
 fn kind(event: &Event) -> String {
     named(event).0
 }
 
-/// An event in a line: its kind, and what of it are names and numbers.
 fn words(event: &Event) -> Markup {
     let (kind, fields) = named(event);
     let short = |(name, value): (&String, &Value)| {
         let value = match value {
             Value::String(text) if !text.is_empty() && text.len() <= WORD_MAX => text.clone(),
             Value::Number(number) => number.to_string(),
-            // A switch is off or on; other flags are shown only if set.
+            // A switch is on or off; other flags are shown only if set.
             Value::Bool(is) if name == "on" => return Some(if *is { "on" } else { "off" }.to_owned()),
             Value::Bool(true) => return Some(name.replace('_', " ")),
             _ => return None,
@@ -195,7 +185,6 @@ fn words(event: &Event) -> Markup {
     html! { (kind) @if !told.is_empty() { span.soft { ": " (told.join(", ")) } } }
 }
 
-/// An event's kind in words, and its fields.
 fn named(event: &Event) -> (String, Value) {
     let told = json::whole("motherlode.log.v1.Event", &event.encode_to_vec()).unwrap_or_default();
     match told.as_object().and_then(|fields| fields.iter().next()) {

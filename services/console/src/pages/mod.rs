@@ -1,4 +1,4 @@
-//! The pages, each made of the calls that it names.
+//! Pages of the console.
 
 pub(crate) mod check;
 mod course;

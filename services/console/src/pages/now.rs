@@ -1,5 +1,4 @@
-//! Now: how the service stands, in a look. Made of Check, GetIdentity, GetVitals, GetLogStatus, GetPool, ListReturns, ListSwitches,
-//! ListChanges and ListSignificantEvents.
+//! Current state of the service.
 
 use super::parts::{changes, events, kind, section, switches, table};
 use crate::{
@@ -23,7 +22,6 @@ use motherlode_proto::{
 use tonic::{Code, Status};
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus};
 
-/// The page.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let identity = visit.api.report().get_identity(GetIdentityRequest {}).await?.into_inner();
     let health = visit.api.health().check(HealthCheckRequest::default()).await;
@@ -43,7 +41,6 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     Ok(layout::live_page(&visit, "Now", content).await)
 }
 
-/// The part that goes on by itself.
 pub(crate) async fn part(visit: Visit) -> Result<Response, Failure> {
     live::shared(&visit, going(&visit)).await
 }
@@ -58,7 +55,7 @@ async fn going(visit: &Visit) -> Result<Markup, Failure> {
     Ok(live::part(visit, Some("/live/now"), jackpots::REFRESH_S, content))
 }
 
-/// The pools' figures. Whoever keeps the pools may not be there, and the rest of the page is to be seen all the more then.
+/// Returns the pools' figures. The page must load without the jackpot process.
 async fn figures(visit: &Visit) -> Result<Markup, Failure> {
     match jackpots::tiles(visit).await {
         Err(Failure::Refused(status)) if status.code() != Code::Unauthenticated => {
@@ -68,7 +65,6 @@ async fn figures(visit: &Visit) -> Result<Markup, Failure> {
     }
 }
 
-/// The significant events that somebody has to look at.
 const ALARMING: [SignificantKind; 6] = [
     SignificantKind::IntegrityFailed,
     SignificantKind::AwardSetAside,
@@ -77,10 +73,9 @@ const ALARMING: [SignificantKind; 6] = [
     SignificantKind::SealsEnded,
     SignificantKind::WalletOverdue,
 ];
-/// Stakes that are named, and events: of more stakes it's said how many they are, the events are all on the page of reports.
 const NAMED_MAX: u8 = 5;
 
-/// Alerts: stops, partitions without appends, returns out of their bands, and alarming events of the last day.
+/// Returns alerts: stops, partitions without appends, returns outside their bands, and alarming events of the last day.
 async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
     let mut told: Vec<Markup> = stops(visit).await;
     if visit.may("GetLogStatus") {
@@ -116,7 +111,6 @@ async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
     Ok(alarms(&told))
 }
 
-/// An answer; one that can't be had is an alert itself.
 fn had<T: Default>(answer: Result<tonic::Response<T>, Status>, told: &mut Vec<Markup>) -> Result<T, Failure> {
     match answer {
         Ok(answer) => Ok(answer.into_inner()),
@@ -138,12 +132,10 @@ fn alarms(told: &[Markup]) -> Markup {
     }
 }
 
-/// A figure with its name.
 pub(crate) fn tile(name: &str, figure: &str) -> Markup {
     html! { div.tile { span { (name) } b { (figure) } } }
 }
 
-/// Rounds and calls of the last minute, and how far behind the log its followers are.
 async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
     if !visit.may("GetVitals") {
         return Ok(Markup::default());
@@ -168,14 +160,14 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
             ]
         };
         let head =
-            ["Partition", "Written by", "Proposals waiting", "Index behind", "Reports behind", "Yet to be verified"];
+            ["Partition", "Written by", "Proposals waiting", "Index behind", "Reports behind", "Not verified yet"];
         html! {
             div.tiles {
                 (course("Rounds a second", &rounds))
                 (course("Calls a second", &calls))
-                (tile("Half of the calls within", &time(told.latency_p50_us)))
-                (tile("99 of 100 calls within", &time(told.latency_p99_us)))
-                (tile("Rounds that wait for players", &count(told.open_rounds)))
+                (tile("p50 latency", &time(told.latency_p50_us)))
+                (tile("p99 latency", &time(told.latency_p99_us)))
+                (tile("Open rounds", &count(told.open_rounds)))
             }
             (table("Partitions and their followers, in records", &head, told.partitions.iter().map(row).collect()))
             (readers(&told.partitions))
@@ -183,7 +175,6 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
     })
 }
 
-/// The processes that follow partitions which this one writes.
 fn readers(partitions: &[PartitionVitals]) -> Markup {
     let rows: Vec<_> = partitions
         .iter()
@@ -200,7 +191,6 @@ fn readers(partitions: &[PartitionVitals]) -> Markup {
     }
 }
 
-/// A figure of the last second, with its course over the last minute.
 fn course(name: &str, seconds: &[u64]) -> Markup {
     let most = seconds.iter().copied().max().unwrap_or_default().max(1);
     let bar = |(at, count): (usize, &u64)| {
@@ -217,7 +207,6 @@ fn course(name: &str, seconds: &[u64]) -> Markup {
     }
 }
 
-/// A time in microseconds as people read it.
 fn time(us: u64) -> String {
     match us {
         0 => "–".to_owned(),

@@ -1,4 +1,4 @@
-//! A game's PAR sheet at its usual stake: the exact mathematics, as `motherlode par --format html` has them. Made of GetGame.
+//! A game's PAR sheet at its usual stake, as by `motherlode par --format html`.
 
 use super::games::described;
 use crate::{failure::Failure, layout, text::drawn, visit::Visit};
@@ -7,7 +7,6 @@ use maud::{Markup, html};
 use motherlode_picture::par::{self, report::CashReport};
 use motherlode_proto::spin::v1::GetGameResponse;
 
-/// The page: the return, its parts, features, volatility, pay table.
 pub(crate) async fn page(Path(named): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
     let (told, summary) = described(&visit, named).await?;
     let path = format!("/games/{}/{}", summary.game, summary.rules_version);
@@ -21,7 +20,6 @@ pub(crate) async fn page(Path(named): Path<(String, String)>, visit: Visit) -> R
     Ok(layout::page(&visit, &format!("{}: PAR sheet", told.title), content).await)
 }
 
-/// The page of its reels: what stands on them, and what their combinations pay.
 pub(crate) async fn reels(Path(named): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
     let (told, summary) = described(&visit, named).await?;
     let path = format!("/games/{}/{}", summary.game, summary.rules_version);
@@ -36,17 +34,14 @@ pub(crate) async fn reels(Path(named): Path<(String, String)>, visit: Visit) -> 
     Ok(layout::page(&visit, &format!("{}: reels", told.title), content).await)
 }
 
-/// A part of the sheet of the played model, at the pool's terms in force.
 async fn sheet(told: &GetGameResponse, part: par::Part) -> Result<Markup, Failure> {
     let (cash, told) = (cash(told), told.clone());
-    // Exact fractions take their time, the first time.
     let computed = tokio::task::spawn_blocking(move || par::part(&told, &cash, part));
-    let missing = "This process does not have the model that the service plays by, and so no sheet of it.";
+    let missing = "This process does not have the service's model, so it cannot show the sheet.";
     let sheet = computed.await.ok().flatten().ok_or_else(|| Failure::unknown(missing))?;
     Ok(html! { div.par { (drawn(&sheet)) } })
 }
 
-/// The returns in cash that the service says.
 fn cash(told: &GetGameResponse) -> Vec<CashReport> {
     let of_currency = told.currencies.iter().flat_map(|offer| offer.coins.iter().map(move |coin| (offer, coin)));
     let report = of_currency.map(|(offer, coin)| CashReport {

@@ -1,4 +1,4 @@
-//! Pieces that several pages have.
+//! Elements shared by several pages.
 
 use crate::{
     failure::{Failure, capital, reason},
@@ -17,7 +17,7 @@ use motherlode_proto::{
 use prost::Message;
 use tonic::{Code, Response, Status};
 
-/// A section of a page; one that the credential may not see, or that can't be had now, says so in its place.
+/// Formats a section, with a notice if the data is not permitted or not available.
 pub(crate) fn section<T>(
     title: &str,
     answer: Result<Response<T>, Status>,
@@ -34,7 +34,6 @@ pub(crate) fn section<T>(
     Ok(html! { section { h2 { (title) } (inner) } })
 }
 
-/// Facts: names and values.
 pub(crate) fn facts(rows: &[(&str, Markup)]) -> Markup {
     html! {
         dl.facts-list {
@@ -43,12 +42,11 @@ pub(crate) fn facts(rows: &[(&str, Markup)]) -> Markup {
     }
 }
 
-/// A table with a title for each column; the first cell of a row names it.
 pub(crate) fn table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
     table_of("scroll", label, head, rows)
 }
 
-/// The same of many figures: as wide as the window. The deciding one comes directly after the names, so that no window hides it.
+/// Formats a table as wide as the window. The most important figure follows the names, so that narrow windows show it.
 pub(crate) fn wide_table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
     table_of("scroll figures", label, head, rows)
 }
@@ -72,7 +70,6 @@ fn table_of(class: &str, label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> 
     }
 }
 
-/// A form that changes something: a reason, a ticket, one button.
 pub(crate) fn act(
     visit: &Visit,
     action: &str,
@@ -99,7 +96,7 @@ pub(crate) fn act(
     })
 }
 
-/// A link to a round's page for its own operator; for others with access to the log, to the record of the event.
+/// Link to a round for its own operator, else to the event's record if permitted.
 pub(crate) fn round(visit: &Visit, id: &str, record: Option<(u32, u64)>) -> Markup {
     let operator = id.split('/').next().unwrap_or_default();
     match record.filter(|_| visit.may("FollowLog")) {
@@ -109,7 +106,6 @@ pub(crate) fn round(visit: &Visit, id: &str, record: Option<(u32, u64)>) -> Mark
     }
 }
 
-/// A link to a record of the log, for who may follow it.
 pub(crate) fn position(visit: &Visit, partition: u32, position: u64) -> Markup {
     match visit.may("FollowLog") {
         true => html! { a href={ "/log/" (partition) "/" (position) } { (position) } },
@@ -117,11 +113,10 @@ pub(crate) fn position(visit: &Visit, partition: u32, position: u64) -> Markup {
     }
 }
 
-/// The parts that are switched off.
 pub(crate) async fn switches(visit: &Visit) -> Result<Markup, Failure> {
     let answer = visit.api.ledger().list_switches(ListSwitchesRequest {}).await;
     section("Switched off", answer, |answer| match answer.switched_off.as_slice() {
-        [] => html! { p { "Nothing: new rounds of every game are taken." } },
+        [] => html! { p { "Nothing: all games accept new rounds." } },
         all => html! {
             (table("Switched off", &["Part", "Reason", "By", "Since", ""], all.iter().map(|off| switched_off(visit, off)).collect()))
         },
@@ -141,13 +136,12 @@ fn switched_off(visit: &Visit, off: &SwitchedOff) -> Vec<Markup> {
     vec![html! { (part(&switch)) }, html! { (reason) }, html! { (actor) }, when(time.as_ref()), on.unwrap_or_default()]
 }
 
-/// Changes that wait for a second actor.
 pub(crate) async fn changes(visit: &Visit) -> Result<Markup, Failure> {
     if !visit.may("ListChanges") {
         return Ok(Markup::default());
     }
     let answer = visit.api.ledger().list_changes(ListChangesRequest {}).await;
-    section("Changes that wait for a second actor", answer, |answer| match answer.changes.as_slice() {
+    section("Changes waiting for a second actor", answer, |answer| match answer.changes.as_slice() {
         [] => html! { p { "None." } },
         all => html! { @for change in all { (waiting(visit, change)) } },
     })
@@ -178,7 +172,7 @@ fn waiting(visit: &Visit, change: &Change) -> Markup {
     }
 }
 
-/// Choice of the bearer of a paid award, for the approval of its round's void (PL-38).
+/// Choice of the bearer of a paid award, when the void of its round is approved (PL-38).
 fn award_cost(change_id: u64) -> Markup {
     let id = format!("cost-{change_id}");
     html! {
@@ -191,7 +185,6 @@ fn award_cost(change_id: u64) -> Markup {
     }
 }
 
-/// Significant events in a table.
 pub(crate) fn events(visit: &Visit, events: &[SignificantEvent]) -> Markup {
     let row = |event: &SignificantEvent| {
         let subject = match event.subject.split('/').count() {
@@ -222,7 +215,6 @@ pub(crate) fn events(visit: &Visit, events: &[SignificantEvent]) -> Markup {
     }
 }
 
-/// A kind of significant event in words.
 pub(crate) fn kind(kind: SignificantKind) -> String {
     crate::text::words(kind.as_str_name(), "SIGNIFICANT_KIND_")
 }

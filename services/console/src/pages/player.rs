@@ -1,5 +1,4 @@
-//! A player: balances, the day with its limits and sessions, collections, open rounds, free rounds, history. Made of ListExchangeRates,
-//! GetAccount, GetPlayerDay, ListCollections, ListOpenRounds, ListCampaigns and ListRounds.
+//! A player: balances, day, collections, open rounds, free rounds and history.
 
 use super::{
     day,
@@ -26,10 +25,8 @@ use motherlode_proto::{
 use std::collections::BTreeSet;
 use tonic::Code;
 
-/// Rounds on a page.
 const ROUNDS: i32 = 20;
 
-/// The page.
 pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
     let accounts = accounts(&visit, &operator, &player).await?;
     let asked = visit.query.get("currency").to_owned();
@@ -58,7 +55,6 @@ pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit
     Ok(layout::page(&visit, &format!("Player {operator}/{player}"), content).await)
 }
 
-/// The rounds of an operator that wait for their players.
 pub(crate) async fn open_rounds(Path(operator_id): Path<String>, visit: Visit) -> Result<Response, Failure> {
     let page_token = visit.query.get("page").to_owned();
     let request =
@@ -71,7 +67,7 @@ pub(crate) async fn open_rounds(Path(operator_id): Path<String>, visit: Visit) -
     Ok(layout::page(&visit, &format!("Open rounds of {operator_id}"), content).await)
 }
 
-/// The player's accounts: in every currency that has a rate, in EUR and in play money, those that there are.
+/// Returns the player's accounts in currencies with a rate, EUR and play money.
 async fn accounts(visit: &Visit, operator: &str, player: &str) -> Result<Vec<(Account, GetAccountResponse)>, Failure> {
     let rates = visit.api.ledger().list_exchange_rates(ListExchangeRatesRequest {}).await?.into_inner().rates;
     let rates = rates.into_iter().map(|rate| rate.currency_code).filter(|code| code != "EUR");
@@ -97,7 +93,7 @@ async fn open(visit: &Visit, account: &Account) -> Result<Markup, Failure> {
     section("Open rounds", answer, |answer| waiting(visit, &answer.rounds))
 }
 
-/// Notice in place of another operator's open rounds, with their number for the platform's administrators.
+/// Notice instead of another operator's open rounds, with their number for platform administrators.
 async fn others(visit: &Visit, operator_id: &str) -> Markup {
     let switch = Switch { operator_id: operator_id.to_owned(), ..Switch::default() };
     let request = SetSwitchRequest {
@@ -111,8 +107,8 @@ async fn others(visit: &Visit, operator_id: &str) -> Markup {
     let answer = if visit.may("SetSwitch") { visit.api.ledger().set_switch(request).await.ok() } else { None };
     let players = answer.map(|answer| answer.into_inner().players).unwrap_or_default();
     html! {
-        @if let [of] = players.as_slice() { p { (count(of.open_rounds)) " rounds wait." } }
-        p.notice { "The rounds of " (operator_id) " are shown to its own credentials. This list is empty whether or not rounds wait." }
+        @if let [of] = players.as_slice() { p { (count(of.open_rounds)) " rounds are open." } }
+        p.notice { "The rounds of " (operator_id) " are visible to its own credentials only. This list is empty even if rounds are open." }
     }
 }
 
@@ -130,10 +126,10 @@ fn waiting(visit: &Visit, rounds: &[OpenRound]) -> Markup {
         ]
     };
     match rounds {
-        [] => html! { p { "None waits." } },
+        [] => html! { p { "None is open." } },
         all => table(
             "Open rounds",
-            &["Round", "Game", "Bet", "Win so far", "Waits for", "Bet at", "Finished for the player at"],
+            &["Round", "Game", "Bet", "Current win", "Waits for", "Bet at", "Finished for the player at"],
             all.iter().map(row).collect(),
         ),
     }
@@ -235,12 +231,10 @@ fn rounds(visit: &Visit, answer: &ListRoundsResponse) -> Markup {
     }
 }
 
-/// A link to the next page, if there is one.
 fn further(path: &str, token: &str) -> Markup {
     html! { @if !token.is_empty() { p { a href=(path) rel="next" { "Earlier" } } } }
 }
 
-/// The page of an account.
 fn path(account: &Account, more: &[(&str, &str)]) -> String {
     let fields: Vec<_> =
         [("currency", account.currency_code.as_str())].into_iter().chain(more.iter().copied()).collect();

@@ -1,4 +1,4 @@
-//! The postings of a round: what it moved between accounts, as the books post it (PL-09): each row takes from one account what it gives to another.
+//! Postings of a round between accounts, as in the books (PL-09).
 
 use super::parts::table;
 use crate::text::{eur, money};
@@ -6,7 +6,6 @@ use maud::{Markup, html};
 use motherlode_books::Account as Books;
 use motherlode_proto::round::v1::{Awaiting, JackpotWin, Money, Round, RoundState, jackpot_win};
 
-/// A row: when, from which account, to which, how much.
 struct Posting {
     when: String,
     from: String,
@@ -14,7 +13,6 @@ struct Posting {
     amount: String,
 }
 
-/// The section of a round's page.
 pub(super) fn shown(round: &Round) -> Markup {
     let rows: Vec<_> = of(round)
         .into_iter()
@@ -28,14 +26,13 @@ pub(super) fn shown(round: &Round) -> Markup {
                 h2 { "Postings" }
                 (table("Postings", &["With", "Amount", "From", "To"], rows))
                 p.note {
-                    "Where the operator keeps the money, what is in the player's account goes on to its wallet."
+                    "With a seamless wallet, the balance of the player's account is forwarded to that wallet."
                 }
             }
         }
     }
 }
 
-/// The postings in their order.
 fn of(round: &Round) -> Vec<Posting> {
     let account = round.account.clone().unwrap_or_default();
     let (operator, player) = (account.operator_id.as_str(), account.player_id.as_str());
@@ -124,7 +121,6 @@ mod tests {
         }
     }
 
-    /// The sum of the rows for the player, in cents.
     fn of_player(round: &Round) -> i64 {
         let cents = |amount: &str| amount.replace(" EUR", "").replace(['.', ','], "").parse::<i64>().unwrap();
         let rows = of(round).into_iter();

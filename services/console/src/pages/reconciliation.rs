@@ -1,5 +1,4 @@
-//! Reconciliation: each pool's meters by day, held against each other (PL-24), on a page and as files. Made of ListGames, GetPool and
-//! GetPoolStatement.
+//! Reconciliation of each pool's meters by day (PL-24), as page and files.
 
 use super::{parts::wide_table, reports};
 use crate::{
@@ -17,23 +16,21 @@ use motherlode_proto::report::v1::{GetPoolStatementRequest, GetPoolStatementResp
 use motherlode_tables::{Column, Kind, Value, column};
 use tonic::Code;
 
-/// Days that are shown where no interval is asked for, and the most of one.
+/// Default interval in days, and the longest.
 const DAYS: i64 = 14;
 const DAYS_MAX: i64 = 366;
-/// Days on a page; a file has all of them.
 const SHOWN: usize = 100;
 
 async fn statement(visit: &Visit, pool_id: &str, date: String) -> Result<Option<GetPoolStatementResponse>, Failure> {
     let request = GetPoolStatementRequest { pool_id: pool_id.to_owned(), date };
     match visit.api.report().get_pool_statement(request).await {
         Ok(answer) => Ok(Some(answer.into_inner())),
-        // The pool was not there, or the day has not come.
+        // The pool did not exist, or the day is in the future.
         Err(status) if status.code() == Code::NotFound => Ok(None),
         Err(status) => Err(status.into()),
     }
 }
 
-/// The statements of the days that are asked for, the latest first.
 async fn rows(visit: &Visit) -> Result<Vec<GetPoolStatementResponse>, Failure> {
     let mut rows = vec![];
     for pool in pools(visit).await? {
@@ -42,7 +39,7 @@ async fn rows(visit: &Visit) -> Result<Vec<GetPoolStatementResponse>, Failure> {
         let last = days::field(&visit.query, "to")?.unwrap_or(today_begins).min(today_begins);
         let first = days::field(&visit.query, "from")?.unwrap_or(last - (DAYS - 1) * days::SECONDS);
         if (last - first) / days::SECONDS >= DAYS_MAX {
-            return Err(Failure::bad("An interval has 366 days at the most."));
+            return Err(Failure::bad("An interval has at most 366 days."));
         }
         let mut at = last;
         while at >= first {
@@ -57,14 +54,13 @@ async fn rows(visit: &Visit) -> Result<Vec<GetPoolStatementResponse>, Failure> {
     Ok(rows)
 }
 
-/// The page.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let rows = rows(&visit).await?;
     let asked = ["from", "to"].map(|name| (name, visit.query.get(name)));
     let file = |form: &str| query(&format!("/reports/reconciliation.{form}"), &asked);
     let content = html! {
-        p { "What went into a pool (contributions, what the house paid in, money of retired pools) less what went out, less what the pool holds "
-            "more: zero, or its meters are wrong. A day is one in UTC by the log's time; meters are those at its end." }
+        p { "The difference is a pool's income (contributions, house funding, money of retired pools) less its outgoings, less the increase of "
+            "its balance: zero, or its meters are wrong. Days are in UTC by the log's time; meters are those at a day's end." }
         form.row method="get" action="/reports/reconciliation" {
             p { label for="from" { "First day" } input #from type="date" name="from" value=(visit.query.get("from")); }
             p { label for="to" { "Last day" } input #to type="date" name="to" value=(visit.query.get("to")); }
@@ -80,7 +76,6 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     Ok(layout::page(&visit, "Reconciliation", content).await)
 }
 
-/// Whether a decimal figure is zero.
 fn is_zero(figure: &str) -> bool {
     figure.bytes().all(|byte| b"-0.".contains(&byte))
 }
@@ -126,7 +121,6 @@ fn shown(rows: &[GetPoolStatementResponse]) -> Markup {
     }
 }
 
-/// The same as a file.
 pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
     let rows = rows(&visit).await?;
     let message = "motherlode.report.v1.GetPoolStatementResponse";

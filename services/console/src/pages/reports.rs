@@ -1,4 +1,4 @@
-//! Reports: significant events and returns, on a page and as files. Made of ListSignificantEvents and ListReturns.
+//! Reports: significant events and returns, as page and files.
 
 use super::parts::{events as shown, kind};
 use crate::{days, document, failure::Failure, fields::query, json, layout, visit::Visit};
@@ -10,14 +10,11 @@ use motherlode_proto::report::v1::{
 use motherlode_tables::{Column, Format, Kind, Rows, Table, TableError, Value, column};
 use std::{borrow::Cow, fmt::Write};
 
-/// Events on a page.
 const EVENTS: i32 = 50;
-/// Pages that are read for one of the console's, where none of their events is of the days that are asked for.
+/// Pages read for one page of the console if none of their events is in the interval.
 const PAGES_MAX: usize = 40;
-/// Most rows of a file.
 const ROWS_MAX: usize = 10_000;
 
-/// The kinds that can be asked for.
 const KINDS: [SignificantKind; 15] = [
     SignificantKind::LargeWin,
     SignificantKind::Void,
@@ -40,7 +37,6 @@ fn asked(visit: &Visit) -> Vec<i32> {
     visit.query.number::<i32>("kind").into_iter().filter(|kind| *kind > 0).collect()
 }
 
-/// The days that are asked for, both included, in Unix seconds; without one it's open at that end.
 struct Interval {
     from: i64,
     end: i64,
@@ -56,13 +52,12 @@ impl Interval {
         event.time.is_some_and(|time| (self.from..self.end).contains(&time.seconds))
     }
 
-    /// Whether all that comes after these, the latest first, is earlier.
+    /// Whether all further events are earlier than the interval.
     fn is_over(&self, events: &[SignificantEvent]) -> bool {
         events.last().and_then(|event| event.time).is_some_and(|time| time.seconds < self.from)
     }
 }
 
-/// Events of the days that are asked for, the latest first, and where to go on; of days that are long ago, as far as a page looks.
 async fn found(visit: &Visit, kinds: &[i32], within: &Interval) -> Result<(Vec<SignificantEvent>, String), Failure> {
     let mut page_token = visit.query.get("page").to_owned();
     for _ in 0..PAGES_MAX {
@@ -78,7 +73,6 @@ async fn found(visit: &Visit, kinds: &[i32], within: &Interval) -> Result<(Vec<S
     Ok((vec![], page_token))
 }
 
-/// The page.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let kinds = asked(&visit);
     let (events, next) = found(&visit, &kinds, &Interval::of(&visit)?).await?;
@@ -113,7 +107,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         @if visit.may("GetPoolStatement") {
             section {
                 h2 { "Reconciliation" }
-                p { "Each pool's meters by day, held against each other. " a href="/reports/reconciliation" { "Reconciliation of any interval" } }
+                p { "Each pool's meters by day, with their differences. " a href="/reports/reconciliation" { "Reconciliation of any interval" } }
             }
         }
         section {
@@ -129,18 +123,17 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     Ok(layout::page(&visit, "Reports", content).await)
 }
 
-/// Whether a file of so many rows has further ones: it's whole or refused, so that nobody takes a part for all.
+/// Whether a file has further rows. Files are complete or refused.
 pub(super) fn goes_on(rows: usize, next_page: &str) -> Result<bool, Failure> {
     match next_page.is_empty() {
         true => Ok(false),
         false if rows < ROWS_MAX => Ok(true),
         false => {
-            Err(Failure::bad("There are more than 10,000 rows. Ask for fewer, or export them by motherlode export."))
+            Err(Failure::bad("There are more than 10,000 rows. Choose a shorter interval, or use motherlode export."))
         }
     }
 }
 
-/// Significant events as a file, the latest first.
 pub(crate) async fn events(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
     let (kinds, within) = (asked(&visit), Interval::of(&visit)?);
     let (mut all, mut page_token) = (vec![], String::new());
@@ -174,7 +167,6 @@ pub(crate) async fn events(Path(form): Path<String>, visit: Visit) -> Result<Res
     })
 }
 
-/// Returns by stake as a file.
 pub(crate) async fn returns(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
     let answer = visit.api.report().list_returns(ListReturnsRequest::default()).await?.into_inner();
     table(&form, "returns", RETURNS_COLUMNS, "motherlode.report.v1.Return", &answer.returns, |of, rows| {
@@ -197,12 +189,11 @@ pub(crate) async fn returns(Path(form): Path<String>, visit: Visit) -> Result<Re
     })
 }
 
-/// A sum in minor units, which a service says as a decimal string.
 pub(super) fn minor(amount: &str) -> Result<Value<'_>, TableError> {
     amount.parse().map(Value::Int).map_err(|_| TableError::Past64Bits)
 }
 
-/// Rows as a file: CSV and Parquet by the columns, JSON Lines by the message, of which nothing is left out.
+/// Formats rows as a file: CSV and Parquet by columns, JSON Lines with complete messages.
 pub(super) fn table<M: prost::Message>(
     form: &str,
     name: &str,
@@ -223,7 +214,7 @@ pub(super) fn table<M: prost::Message>(
             let text = all.iter().fold(String::new(), line);
             return Ok(document::file("application/x-ndjson; charset=utf-8", &format!("{name}.jsonl"), text));
         }
-        _ => return Err(Failure::unknown("Reports are had as csv, jsonl and parquet.")),
+        _ => return Err(Failure::unknown("Reports are available as csv, jsonl and parquet.")),
     };
     let mut content = vec![];
     let written = (|| {
@@ -234,13 +225,13 @@ pub(super) fn table<M: prost::Message>(
     match written {
         Ok(_) => Ok(document::file(media_type, &format!("{name}.{form}"), content)),
         Err(error) => {
-            tracing::error!(%error, name, "a report can't be written");
-            Err(Failure::Said(http::StatusCode::INTERNAL_SERVER_ERROR, "The report can't be written in this form."))
+            tracing::error!(%error, name, "failed to write a report");
+            Err(Failure::Said(http::StatusCode::INTERNAL_SERVER_ERROR, "The report cannot be written in this form."))
         }
     }
 }
 
-/// A text that somebody typed. In CSV what a spreadsheet would take for a formula is told as text.
+/// Protects user input in CSV from being read as a spreadsheet formula.
 fn safe<'a>(form: &str, text: &'a str) -> Cow<'a, str> {
     match form == "csv" && text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => format!("'{text}").into(),

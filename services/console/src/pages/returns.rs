@@ -1,4 +1,4 @@
-//! The returns of games, each against its band: in sums over all stakes, and at each stake. Made of ListReturns.
+//! Returns of games with their bands, as sums and by stake.
 
 use super::{
     days,
@@ -13,20 +13,18 @@ use maud::{Markup, PreEscaped, html};
 use motherlode_proto::report::v1::{FeatureFrequency, ListReturnsRequest, Return, r#return::Weighting};
 use std::cmp::Reverse;
 
-/// Stakes that a page has room for; a report has all.
 const STAKES_MAX: usize = 40;
 
-/// Games' live returns, each against its band; those of one game at each stake too.
 pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failure> {
     if !visit.may("ListReturns") {
         return Ok(Markup::default());
     }
     let request = ListReturnsRequest { game: game.to_owned(), days: !game.is_empty(), ..Default::default() };
     let answer = visit.api.report().list_returns(request).await;
-    section("What was returned", answer, |answer| {
+    section("Returns", answer, |answer| {
         let head = ["Game", "Weighed", "Rounds", "Returned", "By mathematics", "Band", "Verdict"];
         html! {
-            @if answer.totals.is_empty() { p { "No round was settled yet." } }
+            @if answer.totals.is_empty() { p { "No round is settled yet." } }
             @else { (table("Returns", &head, answer.totals.iter().map(total).collect())) }
             @if !game.is_empty() {
                 @for total in answer.totals.iter().filter(|of| !of.features.is_empty()) { (features(total)) }
@@ -37,17 +35,15 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
     })
 }
 
-/// A sum over all stakes.
 fn total(of: &Return) -> Vec<Markup> {
     let weighed = match of.weighting() {
-        Weighting::Round => "each round the same",
+        Weighting::Round => "by round",
         _ => "by stake",
     };
     let named = [html! { (of.game) " " (of.rules_version) }, html! { (of.currency_code) ", " (weighed) }];
     named.into_iter().chain(held(of)).collect()
 }
 
-/// How often a version's features came in a currency, each beside its chance.
 fn features(total: &Return) -> Markup {
     let row = |of: &FeatureFrequency| {
         vec![
@@ -66,7 +62,6 @@ fn features(total: &Return) -> Markup {
     }
 }
 
-/// The returns at each stake: those out of their band first, then those with the most rounds.
 fn at_stakes(mut all: Vec<Return>) -> Markup {
     all.sort_by_key(|of| (!of.out_of_band, Reverse(of.rounds)));
     let row = |of: &Return| {
@@ -85,7 +80,6 @@ fn at_stakes(mut all: Vec<Return>) -> Markup {
     }
 }
 
-/// The return that is held against the band, and the verdict.
 fn held(of: &Return) -> [Markup; 5] {
     [
         html! { (count(of.rounds)) },
@@ -96,7 +90,7 @@ fn held(of: &Return) -> [Markup; 5] {
     ]
 }
 
-/// The band around the exact return, and where the live one lies in it: the middle is the exact one, the ends are the band's.
+/// Draws the live return within the band around the exact one.
 fn band(of: &Return) -> Markup {
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
     let (above, below) = (number(&of.band), number(&of.band_below));

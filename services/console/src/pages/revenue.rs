@@ -1,4 +1,4 @@
-//! Revenue by day, operator, game and currency, of any interval: on a page and as files (PL-34). Made of ListRevenue.
+//! Revenue by day, operator, game and currency, as page and files (PL-34).
 
 use super::{
     parts::wide_table,
@@ -14,9 +14,7 @@ use motherlode_proto::{
 };
 use motherlode_tables::{Column, Kind, Value, column};
 
-/// Rows on a page.
 const ROWS: i32 = 100;
-/// Rows that a file reads at once.
 const READ: i32 = 500;
 
 async fn rows(visit: &Visit, page_size: i32, page_token: &str) -> Result<ListRevenueResponse, Failure> {
@@ -32,14 +30,13 @@ async fn rows(visit: &Visit, page_size: i32, page_token: &str) -> Result<ListRev
     Ok(visit.api.report().list_revenue(request).await?.into_inner())
 }
 
-/// The page.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let answer = rows(&visit, ROWS, visit.query.get("page")).await?;
     let asked = ["from", "to", "operator", "game"].map(|name| (name, visit.query.get(name)));
     let later = [&asked[..], &[("page", &answer.next_page_token)]].concat();
     let content = html! {
-        p { "A day is one in UTC by the log's time. A win counts for the day of its settlement, a void for the day on which it was made. "
-            "Revenue is bets less refunds, less wins, plus wins taken back. Jackpots are the pools', and not in it." }
+        p { "Days are in UTC by the log's time. A win counts on the day of its settlement, a void on its own day. "
+            "Revenue is bets less refunds, less wins, plus wins taken back. Jackpots are paid by the pools and not included." }
         form.row method="get" action="/reports/revenue" {
             p { label for="from" { "First day" } input #from type="date" name="from" value=(visit.query.get("from")); }
             p { label for="to" { "Last day" } input #to type="date" name="to" value=(visit.query.get("to")); }
@@ -100,7 +97,7 @@ fn shown(rows: &[Revenue]) -> Markup {
     }
 }
 
-/// Minor units as people read them. A sum past 64 bits keeps its minor units.
+/// Formats minor units; sums beyond 64 bits stay minor units.
 fn cash(amount: &str, currency: &str) -> String {
     match amount.parse() {
         Ok(amount_minor) => figures::cash(&Money { amount_minor, currency_code: currency.to_owned() }),
@@ -108,7 +105,7 @@ fn cash(amount: &str, currency: &str) -> String {
     }
 }
 
-/// Revenue as a file: whole or refused, so that no sum of it lacks days.
+/// Files are complete or refused.
 pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
     let (mut all, mut page_token) = (vec![], String::new());
     loop {
@@ -141,7 +138,6 @@ pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Respo
     })
 }
 
-/// Those of `motherlode export --what revenue`.
 const COLUMNS: &[Column] = &[
     column("date", Kind::Text),
     column("operator", Kind::Text),

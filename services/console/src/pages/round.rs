@@ -1,5 +1,4 @@
-//! A round: its picture, step by step, with what was decided from what. Made of GetRound, GetRoundProof, VoidRound and
-//! CloseRound.
+//! A round step by step, with its actions.
 
 use super::{
     frames::{self, anchor, part},
@@ -28,10 +27,9 @@ use motherlode_proto::{
     spin::v1::CloseRoundRequest,
 };
 
-/// Bytes of drawings in letters that a page has room for beside its pictures.
+/// Longest text drawings on the page, in bytes.
 const LETTERS_MAX: usize = 20_000;
 
-/// A round's name, as the path has it.
 pub(super) type Named = Path<(String, String, String)>;
 
 pub(super) fn name(Path((operator, player, number)): Named) -> String {
@@ -43,11 +41,10 @@ async fn get(visit: &Visit, round_id: String) -> Result<Round, Failure> {
     Ok(answer.into_inner().round.unwrap_or_default())
 }
 
-/// The page.
 pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure> {
     let round = get(&visit, name(named)).await?;
     let partition = partition(&visit, &round).await;
-    // Who may see the log gets to a step's record by its position; all others read it.
+    // With access to the log, a step's position links to its record.
     let record = |told: &str| match (partition, told.parse()) {
         (Some(partition), Ok(number)) => position(&visit, partition, number),
         _ => html! { (told) },
@@ -67,7 +64,7 @@ pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure
     Ok(layout::page(&visit, &format!("Round {}", round.round_id), content).await)
 }
 
-/// One picture of the round, and the `refresh` header that loads the next one during playback.
+/// Returns a frame of the round, with the `refresh` header during playback.
 fn picture_by_picture(
     visit: &Visit,
     round: &Round,
@@ -76,19 +73,17 @@ fn picture_by_picture(
 ) -> Result<(Markup, Option<HeaderValue>), Failure> {
     let plays = visit.query.get("play") == "on";
     let shown = frames::shown(round, &picture::sections(round, false), at, plays, record);
-    let content = shown.ok_or_else(|| Failure::unknown("The round has no such picture."))?;
+    let content = shown.ok_or_else(|| Failure::unknown("The round has no such frame."))?;
     let next = frames::next(round, at).filter(|_| plays);
     Ok((content, next.and_then(|next| format!("{}; url={next}", frames::STANDS).parse().ok())))
 }
 
-/// The partition of the player's log, for who may see it.
 async fn partition(visit: &Visit, round: &Round) -> Option<u32> {
     let account = round.account.as_ref().filter(|_| visit.may("FollowLog"))?;
     let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await.ok()?.into_inner();
     Some(StreamId::player(&account.operator_id, &account.player_id).partition(status.partition_count))
 }
 
-/// Text of a jackpot's tile.
 fn award(won: &JackpotWin) -> String {
     match (won.state(), &won.amount) {
         (jackpot_win::State::Held, _) => "held".to_owned(),
@@ -134,7 +129,6 @@ fn head(visit: &Visit, round: &Round, record: Option<Markup>) -> Markup {
     }
 }
 
-/// Links to every step.
 fn steps(round: &Round, sections: &[Section]) -> Markup {
     if round.steps.len() < 2 {
         return Markup::default();
@@ -146,7 +140,6 @@ fn steps(round: &Round, sections: &[Section]) -> Markup {
     }
 }
 
-/// All sections. Drawings in letters that would fill the page are left to a page of their own.
 fn parts(round: &Round, sections: &[Section], record: &dyn Fn(&str) -> Markup) -> Markup {
     let letters: usize = sections.iter().map(|section| section.drawing.len()).sum();
     html! {
@@ -158,7 +151,6 @@ fn parts(round: &Round, sections: &[Section], record: &dyn Fn(&str) -> Markup) -
     }
 }
 
-/// The round as a terminal shows it.
 pub(crate) async fn words(named: Named, visit: Visit) -> Result<Response, Failure> {
     let round = get(&visit, name(named)).await?;
     let text = picture::text_of(&round.round_id, &picture::sections(&round, false));
@@ -175,11 +167,11 @@ fn actions(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
             section {
                 h2 { "Support" }
                 @if close {
-                    p { "To close the round finishes it for the player as the rule of its game chooses, and pays it." }
+                    p { "Closing the round finishes it for the player by the game's rule, and pays it." }
                     (act(visit, &format!("{path}/close"), "Close the round", true, &Markup::default())?)
                 }
                 @if void {
-                    p { "To void the round is for a malfunction: the bet is given back, the win is taken back. Where the round hit the jackpot, the platform must approve it." }
+                    p { "Voiding is for malfunctions: the bet is refunded, and the win is taken back. If the round hit the jackpot, the platform must approve it." }
                     (act(visit, &format!("{path}/void"), "Void the round", true, &Markup::default())?)
                 }
             }
@@ -187,14 +179,12 @@ fn actions(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
     })
 }
 
-/// The round as the service says it.
 pub(crate) async fn json(named: Named, visit: Visit) -> Result<Response, Failure> {
     let round = get(&visit, name(named)).await?;
     let text = told::pretty(&told::of("motherlode.round.v1.Round", &round));
     Ok(([(http::header::CONTENT_TYPE, "application/json; charset=utf-8")], text).into_response())
 }
 
-/// Its proof, as a file.
 pub(crate) async fn proof(named: Named, visit: Visit) -> Result<Response, Failure> {
     let round_id = name(named);
     let file = format!("{round_id}.tlog-proof");
@@ -203,7 +193,6 @@ pub(crate) async fn proof(named: Named, visit: Visit) -> Result<Response, Failur
     Ok(document::file("text/plain; charset=utf-8", &file, proof))
 }
 
-/// Voids it.
 pub(crate) async fn void(named: Named, form: Form) -> Result<Redirect, Failure> {
     let round_id = name(named);
     let back = format!("/round/{round_id}");
@@ -213,7 +202,6 @@ pub(crate) async fn void(named: Named, form: Form) -> Result<Redirect, Failure> 
     Ok(Redirect::to(&back))
 }
 
-/// Closes it.
 pub(crate) async fn close(named: Named, form: Form) -> Result<Redirect, Failure> {
     let round_id = name(named);
     let back = format!("/round/{round_id}");
@@ -230,7 +218,6 @@ mod tests {
     use motherlode_proto::round::v1::{Account, Outcome, SpinKind, SpinResult, Step, Win};
     use motherlode_slots::latest_games;
 
-    /// 60 free spins of a game, in each of which so many lines win.
     fn free_spins(game: &'static dyn motherlode_slots::Game, lines: u32) -> Round {
         let (info, symbols) = (game.info(), game.info().symbols.len());
         let cells = usize::try_from(info.reels * info.rows).unwrap();
@@ -259,7 +246,7 @@ mod tests {
 
     #[test]
     fn pl_19_a_round_of_60_free_spins_has_at_most_100_kb_whatever_it_won() {
-        // Head, navigation and forms around the steps: a test of the whole service holds pages to it.
+        // Frame and forms around the steps; a test of the whole service limits complete pages.
         let around = 6_700;
         for game in latest_games().iter().copied() {
             for lines in

@@ -1,5 +1,4 @@
-//! Switching parts of the service off and on: a choice of the part, a preview page with its effects, and the switch. Uses
-//! ListSwitches and SetSwitch.
+//! Switches of parts of the service: choice, preview of the effects, and switch.
 
 use super::parts::{act, facts, table};
 use crate::{
@@ -20,10 +19,9 @@ use motherlode_proto::{
 };
 use std::collections::BTreeSet;
 
-/// All of something, as a choice: an empty field is no choice.
+/// Choice of all; an empty field is no choice.
 const ALL: &str = "*";
 
-/// The section in which a part is chosen, for who may switch.
 pub(super) async fn choice(visit: &Visit, identity: &GetIdentityResponse) -> Result<Markup, Failure> {
     if !visit.may("SetSwitch") {
         return Ok(Markup::default());
@@ -54,10 +52,9 @@ pub(super) async fn choice(visit: &Visit, identity: &GetIdentityResponse) -> Res
     })
 }
 
-/// A choice among the existing operators.
 pub(super) async fn operators(visit: &Visit, id: &str, all: bool) -> Result<Markup, Failure> {
     let known = visit.api.ledger().list_switches(ListSwitchesRequest {}).await?.into_inner().operator_ids;
-    // An operator's own admin switches no more than its own.
+    // An operator's admin can switch its own parts only.
     let all = all && visit.sees_all();
     Ok(html! {
         label for=(id) { "Operator" }
@@ -69,7 +66,6 @@ pub(super) async fn operators(visit: &Visit, id: &str, all: bool) -> Result<Mark
     })
 }
 
-/// The chosen part.
 fn chosen(fields: &Fields) -> Result<Switch, Failure> {
     let get = |name: &str| match fields.get(name) {
         "" => Err(Failure::bad("Choose an operator and the games.")),
@@ -81,7 +77,6 @@ fn chosen(fields: &Fields) -> Result<Switch, Failure> {
     Ok(Switch { operator_id: operator.to_owned(), game: game.to_owned(), rules_version: version.to_owned() })
 }
 
-/// The confirmation page, with the affected games and players.
 pub(crate) async fn confirm(visit: Visit) -> Result<Response, Failure> {
     let switch = chosen(&visit.query)?;
     let request = SetSwitchRequest {
@@ -101,7 +96,7 @@ pub(crate) async fn confirm(visit: Visit) -> Result<Response, Failure> {
         input type="hidden" name="confirmed" value=(part(&switch));
     };
     let content = html! {
-        p.notice { "From then on no new rounds of " strong { (part(&switch)) } " are taken." }
+        p.notice { "This stops new rounds of " strong { (part(&switch)) } "." }
         (affected(&effect))
         section {
             h2 { "Confirm" }
@@ -135,7 +130,6 @@ fn affected(effect: &SetSwitchResponse) -> Markup {
     }
 }
 
-/// Switches a part off after the confirmation, or requests switching it on.
 pub(crate) async fn switch(form: Form) -> Result<Response, Failure> {
     let get = |field: &str| form.fields.get(field).to_owned();
     let switch = Switch { operator_id: get("operator"), game: get("game"), rules_version: get("version") };
@@ -143,11 +137,11 @@ pub(crate) async fn switch(form: Form) -> Result<Response, Failure> {
         "off" if form.fields.get("confirmed") == part(&switch) => State::Off,
         "off" => {
             return Err(Failure::bad(
-                "A part is switched off on the page that lists the affected games and players. Choose it on Trust.",
+                "Switching off needs a confirmation on the page with the affected games and players. Choose the part on Trust.",
             ));
         }
         "on" => State::On,
-        _ => return Err(Failure::bad("Something is switched on or off.")),
+        _ => return Err(Failure::bad("The state must be on or off.")),
     };
     let request = SetSwitchRequest {
         request_id: get("request"),

@@ -1,5 +1,4 @@
-//! Trust: what the program is, what was signed of its log, and who may stop and start what. Made of GetIdentity,
-//! GetLogStatus, GetCheckpoint, RunSelfCheck, ListSwitches, ListChanges, ApproveChange and RejectChange.
+//! Trust: identity, checkpoints, switches and changes.
 
 use super::{
     jobs,
@@ -25,18 +24,16 @@ use motherlode_proto::{
     },
 };
 
-/// The page.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     show(&visit, Markup::default()).await
 }
 
-/// Checks program and books now, and shows what was found.
 pub(crate) async fn check(form: Form) -> Result<Response, Failure> {
     let found = form.visit.api.report().run_self_check(RunSelfCheckRequest {}).await?.into_inner();
     let told = html! {
         div.notice role="status" {
             p { "Checked at " (when(found.time.as_ref())) ": "
-                @if found.failures.is_empty() { "program and books are as they must be." } @else { strong.bad { "not all is well." } } }
+                @if found.failures.is_empty() { "no faults in program and books." } @else { strong.bad { "faults found." } } }
             ul { @for failure in &found.failures { li { (failure) } } }
         }
     };
@@ -81,7 +78,6 @@ fn program(visit: &Visit, identity: &GetIdentityResponse) -> Markup {
     }
 }
 
-/// How many partitions the log has, as far as the credential may know.
 async fn partitions(visit: &Visit) -> u32 {
     let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await;
     status.map_or(1, |status| status.into_inner().partition_count.max(1))
@@ -91,25 +87,23 @@ async fn checkpoint(visit: &Visit, partition: u32) -> Result<Markup, Failure> {
     let answer = visit.api.proof().get_checkpoint(GetCheckpointRequest { partition }).await;
     section(&format!("Checkpoint of partition {partition}"), answer, |told| {
         html! {
-            p.note { "Signed over the first " (count(told.size)) " records. Keep one elsewhere: nothing before it can be rewritten unseen." }
+            p.note { "Signed over the first " (count(told.size)) " records. Keep a copy elsewhere: it reveals any later change of these records." }
             pre.code { (told.checkpoint) }
             @match cosigners(&told.checkpoint).as_slice() {
                 [] => p { "No witness has cosigned it." },
                 names => p { "Cosigned by " (names.join(", ")) "." },
             }
-            (facts(&[("Verifier key, to be compared with the one you were given", html! { code { (told.verifier_key) } })]))
+            (facts(&[("Verifier key, to compare with a copy from a trusted source", html! { code { (told.verifier_key) } })]))
         }
     })
 }
 
-/// Those besides the log itself who have signed a checkpoint: each by its name on a line of its own below the text.
 fn cosigners(checkpoint: &str) -> Vec<&str> {
     let signed = checkpoint.split_once("\n\n").map_or("", |(_, signatures)| signatures);
     let names = signed.lines().filter_map(|line| line.strip_prefix("\u{2014} ")?.split(' ').next());
     names.skip(1).collect()
 }
 
-/// Draws sealed again, and the starts that required it.
 async fn resealed(visit: &Visit) -> Result<Markup, Failure> {
     if !visit.may("ListSignificantEvents") {
         return Ok(Markup::default());
@@ -122,13 +116,12 @@ async fn resealed(visit: &Visit) -> Result<Markup, Failure> {
     let answer = visit.api.report().list_significant_events(request).await;
     section("Reseals", answer, |answer| {
         html! {
-            p.note { "A draw is sealed again in place of one whose key is gone, or when a start could not rule out a loss of records. Each is in the log, and counted by the audit." }
+            p.note { "A draw is sealed again if its key is lost, or if a start could not rule out a loss of records. The log has each of these, and the audit counts them." }
             (events(visit, &answer.events))
         }
     })
 }
 
-/// Approves a change that another actor proposed.
 pub(crate) async fn approve(Path(change_id): Path<u64>, form: Form) -> Result<Redirect, Failure> {
     let award_cost = form.fields.get("award_cost").parse().unwrap_or_default();
     let get = |field: &str| form.fields.get(field).to_owned();
@@ -138,7 +131,6 @@ pub(crate) async fn approve(Path(change_id): Path<u64>, form: Form) -> Result<Re
     Ok(Redirect::to("/trust"))
 }
 
-/// Rejects a change, or takes one back.
 pub(crate) async fn reject(Path(change_id): Path<u64>, form: Form) -> Result<Redirect, Failure> {
     let get = |field: &str| form.fields.get(field).to_owned();
     let request =

@@ -1,4 +1,4 @@
-//! The report for people.
+//! The report as text.
 
 use super::{LatencyMs, Report};
 use crate::{books::PoolCheck, readers::Reads, usage::Cost};

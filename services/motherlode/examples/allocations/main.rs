@@ -1,10 +1,8 @@
-//! Allocations a round: how often the service asks for memory, and for how much.
+//! Allocations per round of the service, by number and bytes.
 //!
 //! `cargo run --release -p motherlode --example allocations -- --rounds 10000`
 //!
-//! The service runs in a process of its own, with an allocator that counts. Two runs with the same players, one twice as long
-//! as the other, are subtracted, so that opening accounts and checking books don't count. A count doesn't depend on how
-//! busy the machine is, but for the sizes of groups.
+//! The service has a counting allocator. Subtracting a run from one twice as long leaves out the set-up.
 
 use clap::Parser;
 use motherlode_loadtest::Options;
@@ -16,11 +14,10 @@ use std::{
     process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio},
 };
 
-/// The system's allocator, counting. The service's own asks for the same.
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Counts allocations a round.
+/// Counts allocations per round.
 #[derive(Parser)]
 struct Args {
     /// Rounds of the shorter run.
@@ -29,7 +26,6 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    // The service is this same program.
     if std::env::args().nth(1).as_deref() == Some("serve") {
         std::thread::spawn(|| {
             for _ in std::io::stdin().lines() {
@@ -70,7 +66,6 @@ async fn measure(rounds: u64) -> Result<(), Box<dyn Error>> {
             ..Options::default()
         };
         let mut used = vec![];
-        // The first warms up.
         for rounds in [rounds / 5, rounds, 2 * rounds] {
             let before = service.counted()?;
             let report = motherlode_loadtest::run(&Options { rounds, ..basis.clone() }, &|_| ()).await?;
@@ -86,7 +81,6 @@ async fn measure(rounds: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The service, killed when dropped.
 struct Service {
     child: Child,
     target: String,
@@ -108,7 +102,6 @@ impl Service {
         Ok(service)
     }
 
-    /// Allocations and bytes so far.
     fn counted(&mut self) -> Result<[u64; 2], Box<dyn Error>> {
         writeln!(self.asked)?;
         let said = self.heard("counted ")?;
@@ -116,7 +109,7 @@ impl Service {
         Ok([allocations.parse()?, bytes.parse()?])
     }
 
-    /// The rest of the next line that has these words.
+    /// Returns the rest of the next line with these words.
     fn heard(&mut self, words: &str) -> Result<String, Box<dyn Error>> {
         let line = self.said.by_ref().map_while(Result::ok).find_map(|line| Some(line.split_once(words)?.1.to_owned()));
         line.ok_or_else(|| "the service has ended".into())
@@ -125,7 +118,6 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,7 +1,5 @@
-//! Appends to a plain file with fdatasync: what the disk alone can do, with the same group commit.
-//!
-//! One thread writes all that waits in one write and syncs once, as the service's writer does. The file's bytes are
-//! written beforehand, so that a sync journals nothing.
+//! Appends to a plain file with fdatasync and group commit, as the disk's bound. The file is filled beforehand, so that
+//! a sync writes no metadata.
 
 use crate::{Cell, cell, histogram, nanos};
 use hdrhistogram::Histogram;
@@ -20,21 +18,20 @@ use tokio::{
     task::JoinSet,
 };
 
-/// Size of the file; appends start again at its front when it's full.
+/// Size of the file; appends restart at its front.
 const BYTES: usize = 64 << 20;
-/// Appends in one sync, as the service's default.
 const BATCH_MAX: usize = 512;
 
 type Waiting = oneshot::Sender<()>;
 
-/// The file.
+/// Plain file.
 pub struct Plain {
     file: Arc<File>,
     record: usize,
 }
 
 impl Plain {
-    /// A file in a folder, for records of a size in bytes.
+    /// Creates the file for records of this size in bytes.
     pub fn create(folder: &Path, record: usize) -> io::Result<Self> {
         let file = File::create(folder.join("plain"))?;
         file.write_all_at(&vec![0; BYTES], 0)?;
@@ -43,7 +40,7 @@ impl Plain {
     }
 }
 
-/// Appends for a time; the second figure is the median of the bare write and sync in milliseconds.
+/// Measures appends; the second figure is the median of the bare write and sync in milliseconds.
 pub async fn measure(plain: &Plain, in_flight: usize, time: Duration) -> Result<(Cell, f64), Box<dyn Error>> {
     let (file, record) = (Arc::clone(&plain.file), plain.record);
     let (appends, inbox) = mpsc::channel(in_flight);
@@ -88,7 +85,6 @@ fn write(file: &File, record: usize, mut inbox: mpsc::Receiver<Waiting>) -> io::
         syncs.saturating_record(nanos(begun));
         at += bytes;
         for answer in waiting.drain(..) {
-            // A caller that is gone has all the time it wanted.
             let _ = answer.send(());
         }
     }

@@ -1,4 +1,4 @@
-//! TLS and a token, which `--guarded` gives the service, and TLS alone the echoes.
+//! TLS and a token for `--guarded`; the echoes use TLS only.
 
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::connect::Credentials;
@@ -16,19 +16,19 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Makes a new one for this host.
+    /// Creates an identity for this host.
     pub fn make() -> Result<Self, Box<dyn Error>> {
         let CertifiedKey { cert, signing_key } = generate_simple_self_signed(["localhost".to_owned()])?;
         Ok(Self { certificate: cert.pem(), key: signing_key.serialize_pem() })
     }
 
-    /// Reads one from its folder.
+    /// Reads the identity from a folder.
     pub fn read(folder: &Path) -> io::Result<Self> {
         let read = |name| fs::read_to_string(folder.join(name));
         Ok(Self { certificate: read(CERTIFICATE)?, key: read(KEY)? })
     }
 
-    /// Writes it into a folder; answers the part of a configuration file that serves with it, to those who have the token.
+    /// Writes the identity into a folder, and returns configuration that serves with it to holders of the token.
     pub fn write(&self, folder: &Path) -> Result<String, Box<dyn Error>> {
         fs::write(folder.join(CERTIFICATE), &self.certificate)?;
         fs::write(folder.join(KEY), &self.key)?;
@@ -40,7 +40,7 @@ impl Identity {
         Ok(section)
     }
 
-    /// The client's part.
+    /// Returns the client's credentials.
     pub fn credentials(&self) -> Credentials {
         Credentials {
             token: Some(TOKEN.to_owned()),

@@ -1,14 +1,10 @@
-//! The whole service against what bounds it, in turns: an empty gRPC echo, and a plain file with fdatasync.
+//! The whole service relative to its bounds: an empty gRPC echo, and a plain file with fdatasync.
 //!
 //! `cargo run --profile dist -p motherlode --example compare -- --seconds 1 --repeats 9`
 //!
-//! Every turn measures all ways for the same short time at the same number in flight, each turn beginning with another of them, so
-//! that a disk or a machine that changes its speed changes it for all. Printed are ratios within a turn, the median of the
-//! turns and their span, and microseconds of processor time a call, of server and client; other bare figures go to standard
-//! error, and mean nothing on another machine. Servers are processes of their own, with the runtime of `motherlode serve`; the
-//! client is one thread, the same for all. The echo's messages are empty: it reads, decides, writes and syncs nothing.
-//!
-//! Then rounds are played at constant rates, shares of the highest that was found, and timed from when each was due.
+//! Each turn measures all ways in a rotating order. Prints ratios within a turn and processor microseconds per call of
+//! server and client, as the median and range of the turns; other absolute figures go to standard error. A second part
+//! plays rounds at constant rates, as shares of the highest rate found, timed from their scheduled starts.
 
 mod echo;
 mod file;
@@ -29,14 +25,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// As the program that is measured has it; the echo and the client get it too.
+/// The allocator of the measured program; echo and client use it too.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Measures the whole service against an echo and a file.
 #[derive(Parser)]
 struct Args {
-    /// Seconds a measurement.
+    /// Seconds per measurement.
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
     /// Turns.
@@ -45,42 +41,40 @@ struct Args {
     /// Calls in flight.
     #[arg(long, value_delimiter = ',', default_value = "1,64,256")]
     in_flight: Vec<usize>,
-    /// Folder, on the disk to measure, for the log and the plain file, made where it is missing; both are removed afterwards.
+    /// Folder for the log and the plain file on the disk to measure, created if missing; both are removed afterwards.
     #[arg(long, default_value = "target")]
     folder: PathBuf,
     /// Connections.
     #[arg(long, default_value_t = 4)]
     connections: usize,
-    /// Shares of the highest rate of unary rounds, to play at constantly.
+    /// Constant rates, as shares of the highest rate of unary rounds.
     #[arg(long, value_delimiter = ',', default_value = "0.3,0.6,0.8")]
     shares: Vec<f64>,
-    /// Call the service and the echoes over TLS, and the service with an operator's token.
+    /// Use TLS for the service and the echoes, and an operator's token for the service.
     #[arg(long)]
     guarded: bool,
-    /// Keep the log on this JetStream, one replica of it: nats://host:port.
+    /// Keep the log on this JetStream with one replica: nats://host:port.
     #[arg(long)]
     store: Option<String>,
 }
 
-/// Bytes of a commit for the plain file, where the log is in no files here.
+/// Record size of the plain file if the log is not in files.
 const RECORD_BYTES: usize = 350;
 
-/// The result of one measurement: calls (or rounds) a second, and latency in milliseconds.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     rate: f64,
     p50: f64,
     p99: f64,
-    /// The server's cost for it, and the client's.
+    /// Costs of server and client.
     cost: Option<(Cost, Cost)>,
 }
 
-/// The ways that are measured.
 #[derive(Debug, Clone, Copy)]
 enum Way {
-    /// An empty call, on the service's runtime.
+    /// Empty call, on the service's runtime.
     Echo,
-    /// The same on a runtime of one thread: the least that the transport costs.
+    /// Empty call on a runtime of one thread, the least cost of the transport.
     Lean,
     /// Appends to a plain file.
     File,
@@ -88,13 +82,10 @@ enum Way {
     Stream,
 }
 
-/// All of them, as a turn holds them.
 const WAYS: [Way; 5] = [Way::Echo, Way::Lean, Way::File, Way::Unary, Way::Stream];
 
-/// One turn.
 struct Turn {
     in_flight: usize,
-    /// By [`Way`].
     cells: [Cell; WAYS.len()],
     /// Median of the file's bare fdatasync, milliseconds.
     sync_ms: f64,
@@ -107,10 +98,9 @@ impl Turn {
 }
 
 fn main() -> ExitCode {
-    // The servers are this same program, so that one build has all sides.
     match std::env::args().nth(1).as_deref() {
         Some("serve") => return motherlode::cli::main(motherlode_spin::Dealer::of),
-        // As `motherlode serve` has it by default: half of the processors.
+        // The default of `motherlode serve`: half of the processors.
         Some("echo") => {
             return ended(echo::serve(
                 std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)),
@@ -140,7 +130,7 @@ fn ended(done: Result<(), Box<dyn Error>>) -> ExitCode {
 }
 
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
-    // Not the system's folder for temporary files: where that is in memory, a sync is nothing.
+    // The system's temporary folder can be in memory, where a sync costs nothing.
     std::fs::create_dir_all(&args.folder)?;
     let data = tempfile::tempdir_in(&args.folder)?;
     let identity = if args.guarded { Some(Identity::make()?) } else { None };
@@ -156,7 +146,6 @@ async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
     std::fs::write(&file, config)?;
     let (data_path, file, keys_path) = (text(data.path()), text(&file), text(keys.path()));
     let mut words = vec!["serve", "--listen", "127.0.0.1:0", "--data", &data_path, "--config", &file];
-    // A log of its own for each run.
     let store = args.store.as_ref().map(|url| format!("{url}/compare-{}", std::process::id()));
     if let Some(store) = &store {
         words.extend(["--store", store]);
@@ -201,7 +190,6 @@ async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
     rates::measure(&service, args, &file, &table).await
 }
 
-/// Rounds played for a time, with the books checked.
 async fn played(
     service: &Process,
     args: &Args,
@@ -229,7 +217,6 @@ async fn played(
     Ok(Cell { rate, p50, p99, cost: report.cost.zip(report.client_cost) })
 }
 
-/// Average size of the log's records so far.
 fn record_bytes(data: &std::path::Path) -> Result<usize, Box<dyn Error>> {
     let (mut count, mut bytes) = (0, 0);
     for record in motherlode_log::scan(&motherlode_server::log_folder(data, 0))? {
@@ -239,7 +226,6 @@ fn record_bytes(data: &std::path::Path) -> Result<usize, Box<dyn Error>> {
     Ok(bytes / std::cmp::max(count, 1))
 }
 
-/// Latencies in nanoseconds of `count` calls in a time.
 fn cell(latencies: &Histogram<u64>, took: Duration) -> Cell {
     let ms = |quantile| Duration::from_nanos(latencies.value_at_quantile(quantile)).as_secs_f64() * 1e3;
     #[allow(clippy::cast_precision_loss, reason = "a rate for people")]
@@ -247,7 +233,6 @@ fn cell(latencies: &Histogram<u64>, took: Duration) -> Cell {
     Cell { rate, p50: ms(0.5), p99: ms(0.99), cost: None }
 }
 
-/// Nanoseconds since an instant.
 fn nanos(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }

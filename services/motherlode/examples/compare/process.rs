@@ -1,4 +1,4 @@
-//! A server in a process of its own, killed when dropped.
+//! Server in its own process, killed when dropped.
 
 use motherlode_runtime::connect::Credentials;
 use std::{
@@ -6,16 +6,16 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// A running server.
+/// Running server.
 pub struct Process {
     child: Child,
     address: String,
-    /// Shown by its callers; `None` without TLS.
+    /// Credentials of its callers; `None` without TLS.
     pub credentials: Option<Credentials>,
 }
 
 impl Process {
-    /// Starts this program with other arguments and waits until it says where it listens.
+    /// Starts this program with other arguments and waits for its address.
     pub fn start(arguments: &[&str], credentials: Option<Credentials>) -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         let mut child = command.args(arguments).env("RUST_LOG", "warn").stdout(Stdio::piped()).spawn()?;
@@ -25,17 +25,17 @@ impl Process {
             let (_, rest) = line.split_once("listens on ")?;
             Some(rest.split(',').next()?.trim().to_owned())
         });
-        // Owned before anything can fail, so that it's killed then.
+        // Owned before a check can fail, so that the drop kills it.
         let process = Self { child, address: address.unwrap_or_default(), credentials };
         if process.address.is_empty() { Err(io::Error::other("the server did not start")) } else { Ok(process) }
     }
 
-    /// Its process id.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Where it's called.
+    /// Returns the address for clients.
     pub fn target(&self) -> String {
         format!("{}://{}", if self.credentials.is_some() { "https" } else { "http" }, self.address)
     }
@@ -43,7 +43,6 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,14 +1,14 @@
-//! Latency at constant rates: what a caller waits who doesn't ask more slowly when the service answers late.
+//! Latency at constant rates, including the wait for a late service.
 
 use crate::{Args, Turn, Way, file, file::Plain, process::Process, table::median_and_span};
 use motherlode_loadtest::{LatencyMs, Options};
 use std::{error::Error, time::Duration};
 
-/// Most rounds in flight; more are late in the client.
+/// Limit of rounds in flight; further rounds are late in the client.
 const IN_FLIGHT_MAX: usize = 256;
 
-/// Plays unary rounds at shares of the highest rate that a table has, in turns, each beginning with another share, and prints
-/// the latencies as multiples of one fdatasync in the same turn.
+/// Plays unary rounds at shares of the highest rate of a table, in a rotating order, and prints latencies as multiples
+/// of one fdatasync in the same turn.
 pub async fn measure(
     service: &Process,
     args: &Args,
@@ -41,7 +41,6 @@ pub async fn measure(
     Ok(())
 }
 
-/// Plays at a rate for a turn's time.
 async fn at(service: &Process, args: &Args, rate: f64) -> Result<LatencyMs, Box<dyn Error>> {
     let options = Options {
         target: service.target(),

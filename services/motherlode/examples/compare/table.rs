@@ -1,21 +1,17 @@
-//! The printed table: ratios within a turn and processor time a call, each the median of the turns with their span.
+//! Printed table: ratios within a turn and processor time per call, as the median and range of the turns.
 
 use crate::{Cell, Turn, Way};
 
-/// A figure of each turn, by name; `None` where it says nothing.
 type Figure = (&'static str, fn(&Turn) -> Option<f64>);
 
-/// How much processor time one server needs, of another's.
 fn cpu(one: Cell, other: Cell) -> Option<f64> {
     Some(one.cost?.0.cpu_us_per_round / other.cost?.0.cpu_us_per_round)
 }
 
-/// Microseconds of processor time a call, the server's.
 fn server_us(turn: &Turn, way: Way) -> Option<f64> {
     Some(turn.of(way).cost?.0.cpu_us_per_round)
 }
 
-/// The client's.
 fn client_us(turn: &Turn, way: Way) -> Option<f64> {
     Some(turn.of(way).cost?.1.cpu_us_per_round)
 }
@@ -34,7 +30,7 @@ const FIGURES: [Figure; 19] = [
     ("unary p50 / echo p50", |turn| Some(turn.of(Way::Unary).p50 / turn.of(Way::Echo).p50)),
     ("unary p99 / echo p99", |turn| Some(turn.of(Way::Unary).p99 / turn.of(Way::Echo).p99)),
     ("unary p50 / file p50", |turn| Some(turn.of(Way::Unary).p50 / turn.of(Way::File).p50)),
-    // With more in flight a call waits for those before it, and a sync is shared.
+    // With more in flight, calls wait for earlier ones and share a sync.
     ("unary p50 / one fdatasync", |turn| (turn.in_flight == 1).then_some(turn.of(Way::Unary).p50 / turn.sync_ms)),
     ("echo: server CPU, us", |turn| server_us(turn, Way::Echo)),
     ("lean echo: server CPU, us", |turn| server_us(turn, Way::Lean)),
@@ -59,7 +55,7 @@ pub fn print(table: &[(usize, Vec<Turn>)]) {
     }
 }
 
-/// Such as `1.20 (1.10 to 1.30)`; nothing of nothing.
+/// Formats figures like `1.20 (1.10 to 1.30)`; empty without figures.
 pub fn median_and_span(figures: impl Iterator<Item = f64>) -> String {
     let mut found: Vec<f64> = figures.collect();
     found.sort_by(f64::total_cmp);

@@ -1,10 +1,10 @@
-//! Durable rounds a second by store and number of partitions, in turns: segment files, and JetStream with three replicas.
+//! Durable rounds per second by store and number of partitions, for segment files and JetStream with three replicas.
 //!
-//! `cargo run --profile dist -p motherlode --example partitions -- --seconds 1 --repeats 7` (with `tests/run nats` before it)
+//! `cargo run --profile dist -p motherlode --example partitions -- --seconds 1 --repeats 7` (with `tests/run nats`
+//! before it)
 //!
-//! Every turn measures each service for the same short time. Printed are ratios to one partition on segment files within a
-//! turn, the median of the turns and their span; bare figures go to standard error, and mean nothing on another machine.
-//! All services and the three JetStream servers share the disk and the processors, so partitions have no cores of their own.
+//! Prints ratios to one partition on segment files within a turn, as the median and range of the turns; absolute
+//! figures go to standard error. All processes share the disk and the processors.
 
 #[path = "../compare/process.rs"]
 mod process;
@@ -21,37 +21,33 @@ use std::{
     time::Duration,
 };
 
-/// As the program that is measured has it.
+/// The allocator of the measured program.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Numbers of partitions.
 const PARTITIONS: [u32; 3] = [1, 2, 4];
-/// Calls in flight, and whether over PlayStream.
 const LOADS: [(usize, bool); 2] = [(64, false), (256, true)];
 
 /// Measures services with several partitions.
 #[derive(Parser)]
 struct Args {
-    /// Seconds a measurement.
+    /// Seconds per measurement.
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
     /// Turns.
     #[arg(long, default_value_t = 7)]
     repeats: usize,
-    /// Folder, on the disk to measure, for the logs; they are removed afterwards.
+    /// Folder for the logs on the disk to measure; they are removed afterwards.
     #[arg(long, default_value = "target")]
     folder: PathBuf,
 }
 
-/// A running service, and what it is.
 struct Service {
     name: String,
     process: Process,
 }
 
 fn main() -> ExitCode {
-    // The servers are this same program.
     if std::env::args().nth(1).as_deref() == Some("serve") {
         return motherlode::cli::main(motherlode_spin::Dealer::of);
     }
@@ -67,7 +63,7 @@ fn main() -> ExitCode {
 }
 
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
-    // Not the system's folder for temporary files: where that is in memory, a sync is nothing.
+    // The system's temporary folder can be in memory, where a sync costs nothing.
     let data = tempfile::tempdir_in(&args.folder)?;
     let cluster = Cluster::start(&data.path().join("servers"));
     let services = start(data.path(), &cluster)?;
@@ -97,7 +93,6 @@ async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// One service for each store and number of partitions: all run, one is measured at a time.
 fn start(data: &Path, cluster: &Cluster) -> Result<Vec<Service>, Box<dyn Error>> {
     let mut services = vec![];
     for store in ["segment files", "JetStream, 3 replicas"] {
@@ -119,7 +114,6 @@ fn start(data: &Path, cluster: &Cluster) -> Result<Vec<Service>, Box<dyn Error>>
     Ok(services)
 }
 
-/// Rounds a second over a time, with the books checked.
 async fn played(service: &Service, in_flight: usize, stream: bool, time: Duration) -> Result<f64, Box<dyn Error>> {
     let options = Options {
         target: service.process.target(),
@@ -128,7 +122,7 @@ async fn played(service: &Service, in_flight: usize, stream: bool, time: Duratio
         connections: 4,
         players: 4 * in_flight,
         stream,
-        // What the service has used is part of what is said when a run fails.
+        // The report of a failed run includes the service's costs.
         pid: Some(service.process.id()),
         time_max: time,
         ..Options::default()

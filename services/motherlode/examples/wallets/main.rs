@@ -1,11 +1,10 @@
-//! Durable rounds a second where the operator keeps its players' money, in turns: by how long its wallet takes, against an operator
-//! whose players' money is here. Then another operator's p99 while a wallet hangs.
+//! Durable rounds per second with seamless wallets of different latencies, relative to a transfer wallet. Then an
+//! operator's p99 while another operator's wallet hangs.
 //!
 //! `cargo run --release -p motherlode --example wallets -- --seconds 1 --repeats 5`
 //!
-//! One service has all the operators, and one is measured at a time. Printed are ratios within a turn, the median of the turns and
-//! their span; bare figures go to standard error, and mean nothing on another machine. Wallets are processes of their own, which remember
-//! each transaction and write nothing: an operator's own takes longer. They share the processors with the service and the client.
+//! Prints ratios within a turn, as the median and range of the turns; absolute figures go to standard error. The
+//! wallets are processes that store nothing on disk, and share the processors with service and client.
 
 #[path = "../compare/process.rs"]
 mod process;
@@ -27,23 +26,19 @@ use std::{error::Error, fs, path::PathBuf, process::ExitCode, time::Duration};
 use tokio::task::JoinSet;
 use tonic::Request;
 
-/// As the program that is measured has it; wallets and the client get it too.
+/// The allocator of the measured program; wallets and client use it too.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The operator whose players' money is here.
 const TRANSFER: &str = "transfer";
-/// The one whose wallet answers nothing.
 const HANGING: &str = "hanging";
-/// Between a bet without an answer and the next try.
 const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(1);
-/// Calls in flight on a connection at most.
 const CALLS_A_CONNECTION: usize = 256;
 
-/// Measures rounds on operators' own wallets.
+/// Measures rounds on seamless wallets.
 #[derive(Parser)]
 struct Args {
-    /// Seconds a measurement.
+    /// Seconds per measurement.
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
     /// Turns.
@@ -52,22 +47,21 @@ struct Args {
     /// Rounds in flight.
     #[arg(long, value_delimiter = ',', default_value = "64,256,4096")]
     in_flight: Vec<usize>,
-    /// Milliseconds that the wallets take.
+    /// Latencies of the wallets in milliseconds.
     #[arg(long, value_delimiter = ',', default_value = "0,5,50")]
     wallets: Vec<u64>,
-    /// Rounds a second of the operator beside the one whose wallet hangs.
+    /// Rounds per second of the operator next to a hanging wallet.
     #[arg(long, default_value_t = 300.0)]
     rate: f64,
-    /// Bets in flight that wait for the wallet that hangs.
+    /// Bets in flight that wait for the hanging wallet.
     #[arg(long, default_value_t = 256)]
     hanging: usize,
-    /// Folder, on the disk to measure, for the log; it's removed afterwards.
+    /// Folder for the log on the disk to measure; it is removed afterwards.
     #[arg(long, default_value = "target")]
     folder: PathBuf,
 }
 
 fn main() -> ExitCode {
-    // The servers are this same program, so that one build has all sides.
     let ended = match std::env::args().nth(1).as_deref() {
         Some("serve") => return motherlode::cli::main(motherlode_spin::Dealer::of),
         Some("wallet") => wallet::serve(std::env::args().nth(2).and_then(|ms| ms.parse().ok())),
@@ -85,7 +79,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// The service, and a wallet an operator.
 struct Running {
     service: Process,
     _wallets: Vec<Process>,
@@ -97,7 +90,7 @@ fn start(args: &Args, folder: &std::path::Path) -> Result<Running, Box<dyn Error
     for ms in &args.wallets {
         let wallet = Process::start(&["wallet", &ms.to_string()], None)?;
         let url = wallet.target();
-        // Waiting is what is measured, not who is turned away.
+        // The measurement is of waiting calls, not of refused ones.
         let seamless =
             format!("wallet = \"seamless\"\nseamless = {{ url = {url:?}, bets_max = 65536, credits_max = 1024 }}\n");
         configuration += &operator(&named(*ms), &seamless);
@@ -134,7 +127,7 @@ fn credentials(operator: &str) -> Credentials {
 }
 
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
-    // Not the system's folder for temporary files: where that is in memory, a sync is nothing.
+    // The system's temporary folder can be in memory, where a sync costs nothing.
     let data = tempfile::tempdir_in(&args.folder)?;
     let running = start(args, &fs::canonicalize(data.path())?)?;
     let operators: Vec<_> = [TRANSFER.to_owned()].into_iter().chain(args.wallets.iter().map(|ms| named(*ms))).collect();
@@ -148,7 +141,6 @@ async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
         let mut rates = vec![vec![]; operators.len()];
         for turn in 0..args.repeats {
             for nth in 0..operators.len() {
-                // Each turn begins with another.
                 let which = (turn + nth) % operators.len();
                 rates[which].push(played(&running, args, &operators[which], in_flight, None).await?.0);
             }
@@ -169,14 +161,12 @@ fn columns(in_flight: &[usize]) -> String {
     in_flight.iter().map(|count| format!("{count} in flight")).collect::<Vec<_>>().join(" | ")
 }
 
-/// The median and the span.
 fn span(mut of: Vec<f64>) -> String {
     of.sort_by(f64::total_cmp);
     let at = |place: usize| of.get(place).copied().unwrap_or(f64::NAN);
     format!("{:.2} ({:.2} to {:.2})", at(of.len() / 2), at(0), at(of.len().saturating_sub(1)))
 }
 
-/// Rounds a second and their p99 in milliseconds, with the books checked.
 async fn played(
     running: &Running,
     args: &Args,
@@ -203,7 +193,7 @@ async fn played(
     if report.ok { Ok((report.rounds_per_second, p99)) } else { Err(format!("{operator}: {report}").into()) }
 }
 
-/// The p99 of an operator's rounds at a constant rate: alone, and beside bets that wait for a wallet that hangs.
+/// Measures an operator's p99 at a constant rate, alone and next to bets that wait for a hanging wallet.
 async fn beside_one_that_hangs(args: &Args, running: &Running) -> Result<(), Box<dyn Error>> {
     let mut ratios = vec![];
     for turn in 0..args.repeats {
@@ -227,7 +217,7 @@ async fn beside_one_that_hangs(args: &Args, running: &Running) -> Result<(), Box
     Ok(())
 }
 
-/// Players of the operator whose wallet hangs, each of whom bets again a little after the last bet had no answer.
+/// Starts players of the hanging wallet's operator, who retry shortly after an unanswered bet.
 async fn hang(args: &Args, running: &Running) -> Result<JoinSet<()>, Box<dyn Error>> {
     let connection = connect(&running.service.target(), &credentials(HANGING), None).await?;
     let mut run = [0; 8];
@@ -258,8 +248,8 @@ async fn hang(args: &Args, running: &Running) -> Result<JoinSet<()>, Box<dyn Err
             loop {
                 let mut request = Request::new(bet.clone());
                 request.set_timeout(Duration::from_secs(1));
-                // It's refused while the wallet is left alone, at once; a caller asks again a little later, since calls that are
-                // refused cost the processors that are measured as well.
+                // The bet is refused at once while the wallet's circuit is open. The wait keeps these refusals from
+                // using the measured processors.
                 let refused = spins.spin(request).await.is_err();
                 assert!(refused, "a wallet that hangs has confirmed a bet");
                 tokio::time::sleep(ASKED_AGAIN_AFTER).await;

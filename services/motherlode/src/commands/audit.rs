@@ -1,8 +1,5 @@
-//! `audit`: a log, or an operator's copy of one, verified from its first byte to its last, without a service and believing
-//! nothing.
-//!
-//! Exit code 0 when all holds, 1 at the first divergence, 2 when there is no log. The report goes to standard output and
-//! depends on the data alone; how long it took goes to standard error.
+//! `audit`: verifies a whole log, or an operator's copy of one. Exit code 1 at the first divergence, 2 if there is no
+//! log. The report on standard output depends on the data only.
 
 mod args;
 mod json;
@@ -20,15 +17,12 @@ use motherlode_ledger::DrawKeys;
 use motherlode_server::{LocalLog, copy_folder, log_folder};
 use std::{sync::Arc, time::Instant};
 
-/// Audits and reports.
-///
-/// # Errors
-/// There is no log, or it is not what it should be.
+/// Audits and prints the report.
 pub fn run(args: &Args) -> Result<(), Failure> {
     if copy_folder(&args.data, HOME).is_dir() && !log_folder(&args.data, HOME).is_dir() {
         return own::run(args);
     }
-    // Kept to the end: a copy of a log on JetStream is removed with it.
+    // A temporary copy of a log on JetStream is deleted when this is dropped.
     let local = args.access.local(&args.data)?;
     let mut options = parts(&local);
     signed::add(args, &mut options)?;
@@ -67,15 +61,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     #[allow(clippy::cast_precision_loss, reason = "a rate for people")]
     let rate = rounds as f64 / seconds.max(1e-9);
     eprintln!("{seconds:.2} s, {rate:.0} rounds/s");
-    // What was found has been said.
     match whole.divergence() {
-        // The report states it.
         Some(_) => Err(Failure::found(DAMAGED)),
         None => Ok(()),
     }
 }
 
-/// The parts that there are to audit of a log, a partition each.
 fn parts(local: &LocalLog) -> Vec<Options> {
     let of = |partition| Options {
         log: local.log(partition),
@@ -86,7 +77,6 @@ fn parts(local: &LocalLog) -> Vec<Options> {
     (0..local.partitions()).map(of).collect()
 }
 
-/// The digest of an operator's records in each partition.
 fn digests(args: &Args, whole: &Whole, options: &[Options], operator: &str) -> Result<Vec<Digest>, Failure> {
     let ends = whole.partitions.iter().map(|report| report.position);
     let to = ends.enumerate().map(|(at, end)| args.to.get(at).copied().unwrap_or(end));
@@ -104,7 +94,6 @@ mod tests {
     use motherlode_spin::Dealer;
     use std::{fs, path::Path};
 
-    /// The data folder of a service that ran and was stopped: its log opens the pool.
     async fn data() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let mut config =

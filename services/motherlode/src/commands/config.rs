@@ -1,16 +1,16 @@
-//! `config`: checks a configuration as `serve` would, and prints what its digest is taken over (PL-29).
+//! `config`: checks a configuration as `serve` does, and prints its digest or its canonical form (PL-29).
 
 use super::{Failure, config_file::faulty, say, serve};
 use motherlode_proto::convert::play::hex;
 use sha2::{Digest, Sha256};
 
-/// The arguments of `config`: the same as those of `serve`, since a flag counts like its key.
+/// Arguments of `config`: those of `serve`, since flags override keys of the file.
 #[derive(Debug, clap::Args)]
-// What is flattened into it has a group of the same name.
+// The flattened arguments have a group of the same name.
 #[group(skip)]
 pub struct Args {
-    /// Print the configuration in its canonical form: one line of JSON, of which `sha256sum` gives the digest that a service
-    /// of this configuration states.
+    /// Print the canonical form: one line of JSON. Its SHA-256 is the digest that a service with this configuration
+    /// reports.
     #[arg(long)]
     canonical: bool,
     #[command(flatten)]
@@ -18,12 +18,9 @@ pub struct Args {
 }
 
 /// Prints the canonical form, or its digest.
-///
-/// # Errors
-/// The configuration cannot be read, or makes no sense.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let config = args.serve.config()?;
-    // The canonical form is also for other machines, without the files.
+    // The canonical form can be printed on machines without the files that the configuration names.
     if !args.canonical {
         motherlode_server::check(&config).map_err(|error| faulty(args.serve.file(), &error))?;
     }

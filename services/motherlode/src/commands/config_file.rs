@@ -1,4 +1,4 @@
-//! The configuration file that commands are told, and logs that they are told by name.
+//! Reads configuration files, and finds logs by folder or address.
 
 use super::{Failure, NO_LOG, read_text};
 use motherlode_runtime::Config;
@@ -8,17 +8,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The configuration in a file; the default one without.
-///
-/// # Errors
-/// It cannot be read, or makes no sense.
+/// Reads a configuration file, or returns the default configuration.
 pub fn read(file: Option<&Path>) -> Result<Config, Failure> {
     let Some(file) = file else { return Ok(Config::default()) };
     let text = read_text(file, "Name a configuration file by --config; without it, the defaults are used")?;
     Config::parse(&text).map_err(|error| faulty(Some(file), &error))
 }
 
-/// The failure for a faulty configuration and its file.
+/// Failure for an invalid configuration, with its file.
 pub fn faulty(file: Option<&Path>, error: &dyn Error) -> Failure {
     let Failure { message, .. } = Failure::caused(error);
     match file {
@@ -28,21 +25,20 @@ pub fn faulty(file: Option<&Path>, error: &dyn Error) -> Failure {
     }
 }
 
-/// Where a log of a name is kept: a data folder or `nats://host:port,...`, reached as the configuration has it.
-///
-/// # Errors
-/// The address is neither.
+/// Parses the location of a log: a data folder or `nats://host:port,...`, with the configuration's settings for
+/// JetStream.
 pub fn location(name: &str, config: &Config) -> Result<LogLocation, Failure> {
     LogLocation::named(name, config).map_err(|error| Failure::unusable(error).with_step(NO_LOG))
 }
 
-/// The arguments of commands that read a log by its name.
+/// Arguments of commands that read a log.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct LogAccess {
-    /// Configuration file (TOML) as for serve: its [store] says how to reach nats://.
+    /// Configuration file (TOML) of `serve`; its [store] section has the settings for nats://.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// File with the stream key of a log at nats://. Default: [store] key_file, else keys/stream in the configured data folder.
+    /// File with the stream key of a log at nats://. Default: [store] key_file, else keys/stream in the configured data
+    /// folder.
     #[arg(long, value_name = "FILE")]
     stream_key: Option<PathBuf>,
 }
@@ -56,18 +52,13 @@ impl LogAccess {
         Ok(config)
     }
 
-    /// Where a log of a name is kept: a data folder or `nats://host:port,...`, reached as the configuration has it.
-    ///
-    /// # Errors
-    /// The configuration cannot be read, or the address is none.
+    /// Parses the location of a log: a data folder or `nats://host:port,...`, with the configuration's settings for
+    /// JetStream.
     pub fn location(&self, name: &str) -> Result<LogLocation, Failure> {
         location(name, &self.config()?)
     }
 
-    /// A log of a name on this machine; one on JetStream is copied.
-    ///
-    /// # Errors
-    /// There is none, or it cannot be copied.
+    /// Opens a log on this machine; one on JetStream is copied to a temporary folder first.
     pub fn local(&self, name: &Path) -> Result<LocalLog, Failure> {
         Ok(LocalLog::of(name, &self.config()?)?)
     }

@@ -1,9 +1,6 @@
-//! `copy`: a log from one place to another, byte for byte, see [`motherlode_server::copy`].
+//! `copy`: copies a log byte for byte, see [`motherlode_server::copy`].
 //!
-//! With `--rest` it reads the source after the target's end only, so a source with damage before that completes a backup.
-//!
-//! Followed and then cut over: copy with `--follow` while the service runs, stop the service, stop the copy, serve the target.
-//! Exit code 1 when something is not as it should be.
+//! To move a service: copy with `--follow` while it runs, stop the service, stop the copy, serve the target.
 
 use super::{Failure, config_file::LogAccess, progress::shown, say};
 use motherlode_proto::convert::play::hex;
@@ -16,22 +13,21 @@ use std::{
     time::Duration,
 };
 
-/// From one look at whether the copy is done to the next.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// The arguments of `copy`.
+/// Arguments of `copy`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// The log to copy: a data folder, or nats://host:port,...
+    /// Log to copy: a data folder, or nats://host:port,...
     #[arg(long, value_name = "PLACE")]
     from: String,
-    /// Where to: a data folder, or nats://host:port,...
+    /// Target: a data folder, or nats://host:port,...
     #[arg(long, value_name = "PLACE")]
     to: String,
-    /// Go on copying what a running service appends, until Ctrl-C or SIGTERM.
+    /// Continue to copy what a running service appends, until Ctrl-C or SIGTERM.
     #[arg(long)]
     follow: bool,
-    /// Copy only the records after the target's end, and read none before: for a damaged folder.
+    /// Copy only the records after the target's end, and read no earlier ones; for a damaged folder.
     #[arg(long, conflicts_with = "follow")]
     rest: bool,
     #[command(flatten)]
@@ -39,9 +35,6 @@ pub struct Args {
 }
 
 /// Copies and reports.
-///
-/// # Errors
-/// A log cannot be read or written, is damaged, or the target is no prefix of the source.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let (from, to) = (args.access.location(&args.from)?, args.access.location(&args.to)?);
     if let (LogLocation::Folder { data: from, .. }, LogLocation::Folder { data: to, .. }) = (&from, &to)

@@ -1,4 +1,5 @@
-//! A feed of changes: a line of JSON a record, on standard output, with the partition and the position to resume after (PL-34).
+//! Change feed on standard output: one line of JSON per record, with its partition and position to resume after
+//! (PL-34).
 
 use super::{Failure, sink::Sink, tie::Tie};
 use crate::{figures::iso, told};
@@ -10,7 +11,6 @@ use motherlode_proto::{
 use serde_json::json;
 use std::io::{self, ErrorKind, Write};
 
-/// The feed of a partition.
 pub(super) struct Feed {
     partition: u32,
     held: u64,
@@ -18,7 +18,6 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    /// A feed that goes on after a record.
     pub(super) fn new(partition: u32, after: Last) -> Self {
         let (tie, held) = Tie::after(partition, after);
         Self { partition, held, tie }
@@ -34,12 +33,15 @@ impl Sink for Feed {
         self.held
     }
 
-    /// Writes a message's lines. Where the stream breaks in the middle, those that were written are not written again.
+    /// Writes a message's records as lines. After a broken stream, lines already written are not repeated.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let mut output = io::stdout().lock();
         for stored in self.tie.told(&message)? {
             if stored.position <= self.held {
-                return Err(Failure::found(format!("position {} was sent after {}", stored.position, self.held)));
+                return Err(Failure::found(format!(
+                    "the service sent position {} after {}",
+                    stored.position, self.held
+                )));
             }
             let line = line(self.partition, stored.position, &stored.record)? + "\n";
             output.write_all(line.as_bytes()).map_err(failed)?;
@@ -55,7 +57,6 @@ impl Sink for Feed {
     }
 }
 
-/// A record's line, without its end.
 pub(super) fn line(partition: u32, position: u64, bytes: &[u8]) -> Result<String, Failure> {
     let malformed = |error| Failure::found(format!("position {position} of partition {partition}: {error}"));
     let commit = record::decode(bytes).map_err(malformed)?.commit;
@@ -72,7 +73,7 @@ pub(super) fn line(partition: u32, position: u64, bytes: &[u8]) -> Result<String
     Ok(line.to_string())
 }
 
-/// Nobody reads any more: that's the end, and said by the exit code alone.
+/// A closed pipe ends the feed with exit code 1 and no message.
 fn failed(error: io::Error) -> Failure {
     match error.kind() {
         ErrorKind::BrokenPipe => Failure { code: 1, message: String::new() },

@@ -1,9 +1,7 @@
-//! `follow`: keeps an independent copy of a service's log current, by subscription (PL-30), or tells it as a feed of changes, JSON
-//! a record (PL-34): lines on standard output, or messages on a subject of NATS.
+//! `follow`: keeps an independent copy of a service's log (PL-30), or writes a change feed (PL-34).
 //!
-//! Records of a copy are synced before they count, so the command can be killed at any moment and resumes where it was. Lines are
-//! resumed after the positions of the last whole ones, messages after what their stream has: there's neither a gap nor a record twice.
-//! When the stream breaks it's opened again, after waits that grow to a bound, for as long as it takes.
+//! Records of a copy are synced before they count, and feeds resume after the reader's last position, so there are no
+//! gaps or duplicates. A broken stream is reopened with bounded exponential backoff.
 
 use super::{
     Failure, config_file,
@@ -21,38 +19,36 @@ use motherlode_server::Backup;
 use std::{collections::BTreeMap, path::PathBuf, rc::Rc};
 use tonic::Status;
 
-/// The arguments of `follow`.
+/// Arguments of `follow`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     target: Target,
-    /// Folder of the copy, which `audit` takes as it is; or nats://host:port,.../SUBJECT, where a stream captures the subject.
+    /// Folder of the copy, which `audit` accepts; or nats://host:port,.../SUBJECT, if a stream captures the subject.
     #[arg(long = "to", value_name = "PLACE", required_unless_present = "format", conflicts_with = "format")]
     to: Option<PathBuf>,
-    /// Write a line a record to standard output instead of a copy.
+    /// Write one line per record to standard output instead of a copy.
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Begin a feed after these positions: PARTITION:POSITION,... of the last whole line of each partition; what isn't named
-    /// begins at its first record. With the line's hash, PARTITION:POSITION:SHA256, another log than the one it came from is
-    /// refused. On NATS what the stream has goes before it.
+    /// Start a feed after these positions: PARTITION:POSITION,... of the last complete line of each partition; other
+    /// partitions start at their first record. With the line's hash, PARTITION:POSITION:SHA256, the command refuses a
+    /// log that has another record there. On NATS, the stream's own messages take precedence.
     #[arg(long, value_name = "POSITIONS", value_parser = positions)]
     after: Option<BTreeMap<u32, Last>>,
-    /// Configuration file (TOML) as for serve: its [store] says how to reach nats://.
+    /// Configuration file (TOML) of `serve`; its [store] section has the settings for nats://.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// End when everything is held that the log had at the start.
+    /// End when all records are received that the log had at the start.
     #[arg(long)]
     once: bool,
 }
 
-/// How a feed is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     /// JSON Lines.
     Jsonl,
 }
 
-/// Reads `0:12,1:7`, or with hashes behind.
 fn positions(text: &str) -> Result<BTreeMap<u32, Last>, String> {
     let one = |part: &str| {
         let mut words = part.split(':');
@@ -75,15 +71,12 @@ fn positions(text: &str) -> Result<BTreeMap<u32, Last>, String> {
     Ok(found)
 }
 
-/// Bytes of the largest message: as much as an append of the log can be.
+/// Largest message in bytes; a message has at most the records of one append.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 type Ledger = LedgerServiceClient<Connection>;
 
-/// Follows until told to stop.
-///
-/// # Errors
-/// The copy or the subject is unusable, the service cannot be reached or refuses, or what it sends does not continue the copy.
+/// Follows until a signal.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     let begin = || Last { position: 0, sha256: None };
@@ -101,13 +94,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                 follow_all(args, &mut vec![], open).await
             }
             Some(_) if args.after.is_some() => {
-                Err(Failure::unusable("--after is for feeds: a copy goes on where it is")
+                Err(Failure::unusable("--after is for feeds only: a copy resumes at its own end")
                     .with_step("Leave --after out"))
             }
             Some(to) => {
-                // A mistyped address must not make a folder.
+                // A mistyped address must not create a folder.
                 config_file::location(&to.to_string_lossy(), &config_file::read(args.config.as_deref())?)?;
-                // What is held already is said, however it goes on.
+                // Opened before connecting: an unusable copy fails first, and a stop during the connection reports its state.
                 let mut copies = vec![Backup::open(to, HOME)?];
                 follow_all(args, &mut copies, |partition| Ok(Backup::open(to, partition)?)).await?;
                 copies.iter().try_for_each(Sink::told)
@@ -117,7 +110,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     })
 }
 
-/// Follows all partitions until told to stop; opens the sinks of those that are not in `sinks` yet.
+/// Follows all partitions until a signal; opens the sinks that are not in `sinks` yet.
 async fn follow_all<S: Sink>(
     args: &Args,
     sinks: &mut Vec<S>,
@@ -147,7 +140,6 @@ async fn follow_all<S: Sink>(
     }
 }
 
-/// Follows a partition, and opens the stream again when it breaks.
 async fn follow(args: &Args, mut ledger: Ledger, sink: &mut impl Sink, goal: u64) -> Result<(), Failure> {
     let mut goal = Some(goal);
     let (mut failures, mut wait) = (0, FIRST_WAIT);
@@ -161,13 +153,13 @@ async fn follow(args: &Args, mut ledger: Ledger, sink: &mut impl Sink, goal: u64
         if !client::may_pass(&broken) || (args.once && failures == FAILURES_MAX) {
             return Err(client::explain(&broken));
         }
-        eprintln!("The stream has ended ({}); again in {} ms.", broken.message(), wait.as_millis());
+        eprintln!("The stream ended ({}); retrying in {} ms.", broken.message(), wait.as_millis());
         tokio::time::sleep(wait).await;
         wait = (wait * 2).min(LAST_WAIT);
     }
 }
 
-/// Takes up one stream until it breaks: why, or none where the goal was reached and is all that's wanted.
+/// Reads one stream until it breaks, and returns the status; `None` if the goal is reached and `once` is set.
 async fn stream(
     ledger: &mut Ledger,
     sink: &mut impl Sink,
@@ -182,7 +174,7 @@ async fn stream(
     loop {
         let message = match messages.message().await {
             Ok(Some(message)) => message,
-            Ok(None) => return Ok(Some(Status::unavailable("the service ended it"))),
+            Ok(None) => return Ok(Some(Status::unavailable("the service ended the stream"))),
             Err(status) => return Ok(Some(status)),
         };
         let sent = message.sent_position;

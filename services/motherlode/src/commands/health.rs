@@ -1,4 +1,4 @@
-//! `health`: whether a service takes calls, by gRPC's own health protocol. For probes, which look at the exit code.
+//! `health`: calls the gRPC health protocol once. Probes use the exit code.
 
 use super::{Failure, say};
 use crate::{client::explain, target::Target};
@@ -6,23 +6,19 @@ use std::time::Duration;
 use tonic::{Code, Request};
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
-/// A probe that gets no answer by then is a failed one.
 const ANSWER_MAX: Duration = Duration::from_secs(3);
 
-/// The arguments of `health`.
+/// Arguments of `health`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// One service of it, such as `motherlode.spin.v1.SpinService`; without it, the process as a whole.
+    /// Check one service, such as motherlode.spin.v1.SpinService; by default the whole process.
     #[arg(long, value_name = "NAME", default_value = "")]
     service: String,
     #[command(flatten)]
     target: Target,
 }
 
-/// Asks once.
-///
-/// # Errors
-/// Nobody answers, or the service does not take calls.
+/// Checks once.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     runtime.block_on(async {
@@ -32,7 +28,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let answer = client.check(request).await;
         let answer = answer.map_err(|status| match status.code() {
             Code::NotFound => Failure::found(format!("the process has no service {}", args.service)).with_step(
-                "Name one such as motherlode.spin.v1.SpinService; without --service, the process is asked for",
+                "Name a service such as motherlode.spin.v1.SpinService; without --service, the whole process is checked",
             ),
             _ => explain(&status),
         })?;

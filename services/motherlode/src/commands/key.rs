@@ -1,11 +1,11 @@
-//! `key`: keys that checkpoints are signed with, and cosigned by a witness.
+//! `key`: keys that sign checkpoints, and keys of witnesses.
 
 use super::{Failure, NEW_FILE, say};
 use motherlode_proofs::{KeyError, load, make, of_partition};
 use motherlode_tiles::KeyKind;
 use std::path::PathBuf;
 
-/// The arguments of `key`.
+/// Arguments of `key`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -14,39 +14,36 @@ pub struct Args {
 
 #[derive(Debug, Clone, clap::Subcommand)]
 enum What {
-    /// Make a key of 256 random bits in a file that only its owner may read, and print its public half.
+    /// Create a key of 256 random bits in a file that only its owner can read, and print its public key.
     New(New),
-    /// Print the public half of a key: what those who verify are given.
+    /// Print the public key of a key file, for verifiers.
     Show(Show),
 }
 
 #[derive(Debug, Clone, clap::Args)]
 struct New {
-    /// The name of the log or of the witness, such as example.com/motherlode.
+    /// Name of the log or of the witness, such as example.com/motherlode.
     #[arg(value_name = "NAME")]
     name: String,
-    /// The file; one that exists is not replaced.
+    /// File to create; an existing file is not replaced.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// A key for `witness` instead of one for `serve`.
+    /// Create a key for `witness` instead of one for `serve`.
     #[arg(long)]
     witness: bool,
 }
 
 #[derive(Debug, Clone, clap::Args)]
 struct Show {
-    /// The file with the key.
+    /// Key file.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Of a log with so many partitions: each has a name of its own.
+    /// Number of partitions of the log; each has a public key of its own name.
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     partitions: u32,
 }
 
-/// Makes or shows a key.
-///
-/// # Errors
-/// The file cannot be made or read, or the name makes no key.
+/// Creates or shows a key.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let (key, partitions) = match &args.what {
         What::New(New { name, out, witness }) => {

@@ -1,7 +1,5 @@
-//! `loadtest`: many players at a running service at once, timed, and held to its books afterwards.
-//!
-//! Made for pipelines: JSON on request, and an exit code of 1 when a threshold is missed or the books disagree, 2 when
-//! the arguments are unusable. The progress bar is drawn on a terminal only.
+//! `loadtest`: a load test of a running service. Exit code 1 if a threshold is missed or the books disagree, 2 for
+//! unusable arguments.
 
 use super::{
     Failure, Format, say,
@@ -13,15 +11,15 @@ use motherlode_books::CoinValue;
 use motherlode_loadtest::{Options, Report, Thresholds};
 use std::{cell::Cell, time::Duration};
 
-/// The arguments of `loadtest`.
+/// Arguments of `loadtest`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     target: Target,
-    /// The operator whose players play; with a token, the token's.
+    /// Operator of the players; with a token, the token's operator.
     #[arg(long, value_name = "NAME", default_value = "loadtest")]
     operator: String,
-    /// The operator keeps its players' money, and has some for each that comes: nothing is deposited.
+    /// Deposit nothing, because the operator's seamless wallet keeps the money and has enough for each player.
     #[arg(long)]
     seamless: bool,
     /// Rounds to play.
@@ -30,45 +28,46 @@ pub struct Args {
     /// Rounds in flight.
     #[arg(long, value_name = "C", default_value_t = 64)]
     concurrency: usize,
-    /// Connections that they share.
+    /// Connections, shared by the rounds in flight.
     #[arg(long, value_name = "K", default_value_t = 4)]
     connections: usize,
     /// Players; each plays one round at a time.
     #[arg(long, value_name = "P", default_value_t = 1_000)]
     players: usize,
-    /// Play with players that are there and have played the game before, PREFIX00000000 and so on, instead of new ones.
+    /// Use existing players that have played the game before, named PREFIX00000000 and so on, instead of new ones.
     #[arg(long, value_name = "PREFIX")]
     existing: Option<String>,
-    /// Rounds begun a second, each timed from when it was due; without it, as many as the service can do.
+    /// Rounds started per second, each timed from its scheduled start; by default as many as the service can play.
     #[arg(long, value_name = "R")]
     rate: Option<f64>,
-    /// Play over PlayStream, one stream a connection.
+    /// Play over PlayStream, one stream per connection.
     #[arg(long)]
     stream: bool,
-    /// The game.
+    /// Game to play.
     #[arg(long, value_name = "GAME", default_value_t = motherlode_slots::standard().name().to_owned())]
     game: String,
     #[command(flatten)]
     stake: StakeArgs,
-    /// How many page through the players' histories meanwhile.
+    /// Number of concurrent readers that page through the players' histories.
     #[arg(long, value_name = "N", default_value_t = 0)]
     readers: usize,
-    /// Report what the process with this id has used, where the service is on this machine: processor time, switches, memory.
+    /// Process id of a service on this machine: the report includes its processor time, context switches and memory.
     #[arg(long, value_name = "PID")]
     pid: Option<u32>,
-    /// Begin no round after so many seconds.
+    /// Start no round after this many seconds.
     #[arg(long, value_name = "S", default_value_t = 300)]
     seconds_max: u64,
-    /// Fail when the 99th percentile of all calls is above this.
+    /// Fail if the p99 latency of all calls is above this.
     #[arg(long, value_name = "MS")]
     max_p99_ms: Option<f64>,
-    /// Fail when more than this share of calls fails, 0 to 1.
+    /// Fail if more than this share of calls fails, 0 to 1.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     max_error_rate: f64,
-    /// Others play at the service meanwhile: the pool must have got at least these bets' share, not exactly it.
+    /// Allow other players on the service: the pool must have received at least the share of these bets, instead of
+    /// exactly it.
     #[arg(long)]
     shared: bool,
-    /// How to print the report.
+    /// Format of the report.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -104,10 +103,7 @@ impl Args {
     }
 }
 
-/// Runs the load test and reports.
-///
-/// # Errors
-/// It could not be run, a threshold is missed, or the books disagree.
+/// Runs the load test and prints the report.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let interrupted = Cell::new(false);
     let options = args.options()?;
@@ -121,13 +117,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             Err(Failure::found(format!("interrupted: {} of {} rounds were played", report.rounds, options.rounds)))
         }
         (false, true) => Ok(()),
-        // The report states what failed.
         (false, false) => Err(Failure::found("")),
     }
 }
 
 fn play(options: &Options, target: &Target, interrupted: &Cell<bool>) -> Result<Report, Failure> {
-    // One thread: the client is to leave the service the cores, where they share a machine.
+    // One thread leaves the other cores to a service on the same machine.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     let bar = progress(options);
     // The first Ctrl-C ends the run with a report, the second ends the process.
@@ -147,12 +142,10 @@ fn play(options: &Options, target: &Target, interrupted: &Cell<bool>) -> Result<
     bar.finish_and_clear();
     played.map_err(|error| match error.is_unusable_input() {
         true => Failure::unusable(error),
-        // If the connection is at fault, connecting states how.
         false => runtime.block_on(target.connect()).err().unwrap_or_else(|| Failure::found(error)),
     })
 }
 
-/// On a terminal only: indicatif draws nothing elsewhere.
 fn progress(options: &Options) -> ProgressBar {
     let style = "{bar:40} {pos}/{len} rounds, {per_sec}";
     let bar = ProgressBar::with_draw_target(Some(options.rounds), ProgressDrawTarget::stderr());

@@ -1,6 +1,5 @@
-//! `log`: a log looked into, record by record. Whatever is shown, the chain is verified from the first record up to it.
-//!
-//! Exit code 0 when the log is sound as far as it was read, 1 when it's damaged, 2 when there is none or no such record.
+//! `log`: shows records of a log, with the chain verified up to them. Exit code 1 if the log is damaged, 2 if there is
+//! no log or no such record.
 
 use super::{Failure, config_file::LogAccess, say};
 use motherlode_books::HOME;
@@ -12,7 +11,7 @@ use motherlode_proto::convert::{
 use motherlode_server::{LogLocation, RecordsError};
 use std::{collections::VecDeque, fmt::Write};
 
-/// The arguments of `log`.
+/// Arguments of `log`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -21,51 +20,47 @@ pub struct Args {
 
 #[derive(Debug, Clone, clap::Subcommand)]
 enum What {
-    /// Show the last records, a line each.
+    /// Show the last records, one per line.
     Tail {
         #[command(flatten)]
         at: At,
-        /// How many.
+        /// Number of records.
         #[arg(long, value_name = "N", default_value_t = 10)]
         records: usize,
     },
-    /// Show one record with all that it says.
+    /// Show one record with all its events.
     Show {
         #[command(flatten)]
         at: At,
-        /// Its position.
+        /// Position of the record.
         #[arg(value_name = "POSITION", value_parser = position)]
         position: Position,
     },
-    /// Verify checksums and the hash chain from the first record to the last; `audit` verifies what they say, too.
+    /// Verify checksums and the hash chain from the first record to the last; `audit` also verifies the records'
+    /// content.
     Verify {
         #[command(flatten)]
         at: At,
     },
 }
 
-/// Parses a position.
 fn position(text: &str) -> Result<Position, String> {
     text.parse().map_err(|_| "must be a whole number from 1, such as 17".to_owned())
 }
 
-/// Which log.
 #[derive(Debug, Clone, clap::Args)]
 struct At {
-    /// A data folder, or nats://host:port,...
+    /// Data folder, or nats://host:port,...
     #[arg(value_name = "PLACE")]
     place: String,
-    /// Which partition of it; 0 without, and verify verifies all.
+    /// Partition, by default 0; `verify` verifies all by default.
     #[arg(long, value_name = "N")]
     partition: Option<u32>,
     #[command(flatten)]
     access: LogAccess,
 }
 
-/// Looks and shows.
-///
-/// # Errors
-/// There is no log, no such record, or it's damaged.
+/// Reads and prints records.
 pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.what {
         What::Tail { at, records } => tail(&at.location()?, at.one(), *records),
@@ -123,7 +118,7 @@ fn verify(log: &LogLocation, partition: Option<u32>) -> Result<(), Failure> {
             bytes += record?.bytes.len() as u64;
         }
         let (position, head) = records.verified();
-        // A service begins each partition with a record.
+        // Each partition of a service has at least one record.
         if position == 0 {
             let location = Box::new(log.clone());
             return Err(RecordsError::Missing { location, partition: Some(partition) }.into());
@@ -140,7 +135,6 @@ fn logged(record: &Record) -> Result<Logged, Failure> {
     record::decode(&record.bytes).map_err(|malformed| Failure::found(format!("position {position}: {malformed}")))
 }
 
-/// Position, time, stream, version, request id and kinds of events.
 fn line(logged: &Logged) -> String {
     let commit = &logged.commit;
     let kind = |event: &motherlode_books::Event| {

@@ -1,4 +1,4 @@
-//! One file a command.
+//! Commands, one per file.
 
 pub mod audit;
 pub mod config;
@@ -42,45 +42,40 @@ use std::{
     path::Path,
 };
 
-/// The next step if a secret cannot be written to a file.
 const NEW_FILE: &str = "Name a file by --out that does not exist yet, in a folder that this user may write";
-/// The next step if a report cannot be written to a file.
 const ANY_FILE: &str = "Name a file by --out that this user may write";
-/// The next step if the log is damaged.
 const DAMAGED: &str = "Leave the folder unchanged, and use a copy of the log that `motherlode log verify` finds sound";
-/// The next step if there is no log.
 const NO_LOG: &str = "Name the data folder of `serve`, the folder of a copy, or nats://host:port,...";
-/// The next step if the JetStream servers cannot be reached.
 const NO_STREAM: &str = "Check the address, and that a NATS server with JetStream listens there; [store] in the file of --config has its \
 credentials";
 
-/// How a command prints what it found.
+/// Format of a command's report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// Text for the terminal.
     #[default]
     Text,
-    /// For programs.
+    /// JSON for programs.
     Json,
 }
 
-/// Why a command did not end well.
+/// Failure of a command.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The process's exit code.
+    /// Exit code of the process.
     pub code: u8,
-    /// The message for standard error; empty if everything was printed before.
+    /// Message for standard error; empty if the command has already printed it.
     pub message: String,
 }
 
 impl Failure {
-    /// It ran and failed, or found something wrong: exit code 1.
+    /// A failure or a wrong finding: exit code 1.
     #[must_use]
     pub fn found(message: impl ToString) -> Self {
         Self { code: 1, message: message.to_string() }
     }
 
-    /// The same of an error, with all that caused it: "no such thing: Permission denied".
+    /// [`Failure::found`] with an error's whole chain of causes.
     #[must_use]
     pub fn caused(error: &dyn Error) -> Self {
         let mut message = error.to_string();
@@ -95,13 +90,13 @@ impl Failure {
         Self::found(message)
     }
 
-    /// The input is unusable: exit code 2, as clap's own errors.
+    /// Unusable input: exit code 2, as clap's own errors.
     #[must_use]
     pub fn unusable(message: impl ToString) -> Self {
         Self { code: 2, message: message.to_string() }
     }
 
-    /// Adds the next step, on a line of its own.
+    /// Adds the next step on its own line.
     #[must_use]
     pub fn with_step(mut self, step: &str) -> Self {
         if !step.is_empty() {
@@ -110,36 +105,29 @@ impl Failure {
         self
     }
 
-    /// A file or folder that an argument names and that cannot be read.
+    /// Failure to read a file or folder named by an argument.
     #[must_use]
     pub fn unreadable(path: &Path, error: &dyn Display, step: &str) -> Self {
         Self::unusable(format!("cannot read {}: {error}", path.display())).with_step(step)
     }
 
-    /// A file or folder that an argument names and that cannot be written.
+    /// Failure to write a file or folder named by an argument.
     #[must_use]
     pub fn unwritable(path: &Path, error: &io::Error, step: &str) -> Self {
         Self::unusable(format!("cannot write {}: {error}", path.display())).with_step(step)
     }
 }
 
-/// Reads a text file that an argument names; `step` is the next step if it cannot be read.
-///
-/// # Errors
-/// [`Failure::unreadable`].
+/// Reads a text file; `step` is the next step if that fails.
 pub fn read_text(path: &Path, step: &str) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error, step))
 }
 
 /// Parses an address to listen on.
-///
-/// # Errors
-/// It is not an IP address with a port.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "must be an IP address and a port, such as 127.0.0.1:50051".to_owned())
 }
 
-/// The next step after an error of a log's records; empty if the message states it.
 fn records_step(error: &RecordsError) -> &'static str {
     match error {
         RecordsError::Missing { .. } | RecordsError::Unlisted(_) => NO_LOG,
@@ -152,7 +140,7 @@ fn records_step(error: &RecordsError) -> &'static str {
     }
 }
 
-/// No log is unusable input, all else was found.
+/// A missing log is unusable input; all other errors are findings.
 impl From<RecordsError> for Failure {
     fn from(error: RecordsError) -> Self {
         let step = records_step(&error);
@@ -201,7 +189,6 @@ impl From<BackupError> for Failure {
     }
 }
 
-/// The next step after a log did not open for writing; empty if the message states it.
 fn log_step(error: &LogError) -> &'static str {
     match error {
         LogError::Folder { source: OpenError::Scan(ScanError::Damaged(_)), .. } => DAMAGED,
@@ -217,10 +204,7 @@ fn log_step(error: &LogError) -> &'static str {
     }
 }
 
-/// Writes to standard output. That nobody reads any more, as behind `| head`, is no failure.
-///
-/// # Errors
-/// When it cannot be written.
+/// Writes to standard output. A closed pipe, as behind `| head`, is not an error.
 pub fn say(text: &str) -> Result<(), Failure> {
     let mut output = io::stdout().lock();
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
@@ -231,10 +215,7 @@ pub fn say(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// A report as JSON, indented, with a line feed at its end.
-///
-/// # Errors
-/// When it has no form in JSON.
+/// Formats a report as indented JSON with a final line feed.
 pub fn json(report: &impl Serialize) -> Result<String, Failure> {
     Ok(serde_json::to_string_pretty(report).map_err(Failure::found)? + "\n")
 }

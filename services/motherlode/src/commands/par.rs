@@ -1,8 +1,7 @@
-//! `par`: a game's exact mathematics at a stake: for people, for programs, and as a page for a test laboratory.
+//! `par`: a game's exact mathematics at a stake.
 //!
-//! All figures are exact fractions, written with the number of places stated in [`motherlode_picture::par::report::ROUNDING`]. The parts of the return
-//! are rounded so that they add up as printed: see [`figures::parts`]. Other figures are rounded half to even. The
-//! distribution of wins is simulated.
+//! Figures are exact fractions with the decimal places of [`motherlode_picture::par::report::ROUNDING`]; the return's
+//! parts add up as printed, see [`figures::parts`]. The distribution of wins is simulated.
 
 mod cash;
 mod json;
@@ -18,46 +17,40 @@ use crate::figures;
 use motherlode_picture::par::Sheet;
 use std::{fs, path::PathBuf};
 
-/// Rounds that are simulated for a page where nobody says how many.
 const ROUNDS: u64 = 100_000_000;
-/// Number of simulated rounds for text and JSON.
 const ROUNDS_SHORT: u64 = 100_000;
 
-/// The arguments of `par`.
+/// Arguments of `par`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// The game.
+    /// Game to describe.
     #[arg(value_name = "GAME")]
     game: String,
     #[command(flatten)]
     stake: StakeArgs,
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Write it to a file instead of standard output.
+    /// Write to a file instead of standard output.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Rounds to simulate for the distribution of wins; a hundred million by default for html, else a hundred thousand.
+    /// Rounds to simulate for the distribution of wins; 100 million by default for html, else 100,000.
     #[arg(long, value_name = "N", value_parser = figures::count)]
     rounds: Option<u64>,
 }
 
-/// How the sheet is printed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// For people.
+    /// Text for the terminal.
     #[default]
     Text,
-    /// For programs.
+    /// JSON for programs.
     Json,
-    /// One self-contained page, with plots and a simulated distribution of wins.
+    /// Self-contained page with plots and a simulated distribution of wins.
     Html,
 }
 
 /// Prints the sheet.
-///
-/// # Errors
-/// There is no such game, or it does not offer the stake; or the file cannot be written.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let game = newest(&args.game)?;
     let stake = args.stake.checked(game)?;
@@ -102,7 +95,8 @@ mod tests {
         assert!(failure.message.starts_with("16 lines is outside 1 to 15\n"), "{}", failure.message);
     }
 
-    /// The same seed, the same distribution; each interval is around the return without the jackpot, as wide as its normal quantile.
+    /// The same seed gives the same distribution. Each interval lies around the return without the jackpot, as wide as
+    /// its normal quantile.
     #[test]
     fn mf_d8_text_and_json_have_the_volatility_index_intervals_and_a_distribution_of_wins() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! How far something long is, on standard error: a bar on a terminal, a line now and then where there is none.
+//! Progress of a long command on standard error: a bar on a terminal, otherwise a line every few seconds.
 
 use crate::figures::grouped;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -13,25 +13,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// From one line to the next, where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// From one look at a count to the next.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// How far something is.
+/// Progress of a count.
 pub struct Progress {
-    /// Hidden where there is no terminal.
     bar: ProgressBar,
     done: AtomicU64,
-    /// How many there will be, if it's known.
+    /// Final count, if known.
     of: Option<u64>,
     unit: &'static str,
-    /// When the next line is due; none where a bar is drawn, or nothing is said.
+    /// Time of the next line; `None` if a bar is drawn or nothing is printed.
     due: Option<Mutex<Instant>>,
 }
 
 impl Progress {
-    /// Of so many of something, or of as many as there are.
+    /// Progress towards a final count, if it is known.
     #[must_use]
     pub fn new(of: Option<u64>, unit: &'static str) -> Self {
         let (bar, style) = match of {
@@ -48,36 +45,34 @@ impl Progress {
         Self { bar, done: AtomicU64::new(0), of, unit, due }
     }
 
-    /// One that says nothing.
+    /// Progress that prints nothing.
     #[cfg(test)]
     pub fn hidden() -> Self {
         Self { bar: ProgressBar::hidden(), done: AtomicU64::new(0), of: None, unit: "", due: None }
     }
 
-    /// So many more are done.
+    /// Adds to the count.
     pub fn add(&self, more: u64) {
         self.set(self.done.fetch_add(more, Ordering::Relaxed) + more);
     }
 
     fn set(&self, done: u64) {
         self.bar.set_position(done);
-        // Who comes while another thread says a line has no need to.
         let Some(Ok(mut due)) = self.due.as_ref().map(Mutex::try_lock) else { return };
         let now = Instant::now();
         if *due <= now {
             *due = now + LINE_EVERY;
-            // Nobody is to fail because nobody reads how far it is.
             let _ = writeln!(io::stderr(), "{}", line(done, self.of, self.unit));
         }
     }
 
-    /// It's over: the bar is taken away.
+    /// Removes the bar.
     pub fn end(&self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// Works while it's shown how far the count is that the work is given to count up.
+/// Runs `work` and shows the count that it increments.
 pub fn shown<T>(unit: &'static str, work: impl FnOnce(&Arc<AtomicU64>) -> T) -> T {
     let (progress, count) = (Progress::new(None, unit), Arc::new(AtomicU64::new(0)));
     let (over, is_over) = channel::<()>();
@@ -95,7 +90,6 @@ pub fn shown<T>(unit: &'static str, work: impl FnOnce(&Arc<AtomicU64>) -> T) -> 
     })
 }
 
-/// How far it is, in a line.
 fn line(done: u64, of: Option<u64>, unit: &str) -> String {
     let told = grouped(&done.to_string());
     match of.filter(|of| *of > 0) {

@@ -1,4 +1,4 @@
-//! `proof`: a round's proof, from a running service or from a log, for `verify` and for whoever else reads c2sp.org/tlog-proof.
+//! `proof`: a round's proof from a running service or from a log, in the format of c2sp.org/tlog-proof.
 
 use super::{
     Failure, config_file,
@@ -22,22 +22,24 @@ use motherlode_runtime::Config;
 use motherlode_tiles::VerifierKey;
 use std::path::{Path, PathBuf};
 
-/// The arguments of `proof`.
+/// Arguments of `proof`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// The round: operator/player/number.
+    /// Round, as operator/player/number.
     #[arg(value_name = "ROUND")]
     round: RoundName,
-    /// The data folder of `serve`, instead of a running service: its last checkpoint and its tree are used.
+    /// Data folder of `serve` instead of a running service; its last checkpoint and its tree are used.
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
-    /// The log's public key; without it, that of the folder's proofs.key.
+    /// Public key of the log; by default that of proofs.key in the folder.
     #[arg(long, value_name = "VKEY", requires = "data")]
     log_key: Option<VerifierKey>,
-    /// Leaves out the earlier records of the player in which the round's draws were sealed: a shorter file, which shows no seals.
+    /// Leave out the player's earlier records that sealed the round's draws. The file is shorter, and does not prove
+    /// the seals.
     #[arg(long)]
     without_seals: bool,
-    /// Leaves out what follows from the rest, outcomes and seals: a shorter file, which only a program with the games' rules can verify.
+    /// Leave out outcomes and seals, which follow from the rest. The file is shorter, and only a program with the
+    /// games' rules can verify it.
     #[arg(long)]
     brief: bool,
     #[command(flatten)]
@@ -45,9 +47,6 @@ pub struct Args {
 }
 
 /// Prints the proof.
-///
-/// # Errors
-/// There is no such round, it's open, or it's not in a signed checkpoint.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let proof = match &args.data {
         Some(data) => from_log(args, data)?,
@@ -91,7 +90,7 @@ fn from_log(args: &Args, data: &Path) -> Result<String, Failure> {
         return Err(Failure::unusable(what).with_step(step));
     };
     let (mut records, mut sealing, mut over) = (vec![], vec![], false);
-    // The player's latest record that sealed a draw, if it's another round's.
+    // Latest record that sealed a draw of the player, if it belongs to another round.
     let mut sealed: Option<(u64, Record)> = None;
     for found in location.existing(partition)? {
         let found = found?;
@@ -117,7 +116,7 @@ fn from_log(args: &Args, data: &Path) -> Result<String, Failure> {
     }
     match records.last() {
         None => Err(no_round(*number, stream)),
-        Some(_) if !over => Err(Failure::found("the round is open: it's proven when it's over")),
+        Some(_) if !over => Err(Failure::found("the round is open: it can be proven once it has ended")),
         Some(last) if last.position > checkpoint.size => Err(Failure::found(format!(
             "position {} is not in the last checkpoint, of size {}",
             last.position, checkpoint.size

@@ -1,4 +1,4 @@
-//! A feed of changes on a subject of NATS: a message a record, with the text of its line (PL-34).
+//! Change feed on a NATS subject: one message per record, with the text of the feed's line (PL-34).
 
 use super::{
     Failure, NO_STREAM,
@@ -13,19 +13,18 @@ use motherlode_runtime::config::Store;
 use std::{collections::BTreeMap, rc::Rc};
 use tokio::{sync::Mutex, time::sleep};
 
-/// The feed of a partition.
 pub(super) struct Published {
     partition: u32,
     held: u64,
     tie: Tie,
-    /// All partitions have one: their messages follow one another.
+    /// Shared by all partitions, so that their messages form one sequence.
     feed: Rc<Mutex<Feed>>,
     once: bool,
 }
 
 impl Published {
-    /// Connects to `nats://host:port,.../SUBJECT`, with the rest as the configuration has it; returns the records as well after which
-    /// the partitions go on.
+    /// Connects to `nats://host:port,.../SUBJECT` with the configuration's settings, and returns the record after which
+    /// each partition resumes.
     pub(super) async fn feed(
         config: &Store,
         to: &str,
@@ -41,7 +40,6 @@ impl Published {
         Ok((Rc::new(Mutex::new(feed)), after))
     }
 
-    /// The feed of a partition that goes on after a record.
     pub(super) fn new(partition: u32, after: Last, feed: Rc<Mutex<Feed>>, once: bool) -> Self {
         let (tie, held) = Tie::after(partition, after);
         Self { partition, held, tie, feed, once }
@@ -57,7 +55,7 @@ impl Sink for Published {
         self.held
     }
 
-    /// Publishes a message's records, until the stream has them: again where it's unknown whether it does.
+    /// Publishes a message's records, and retries while the outcome is unknown.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let entry = |stored: &motherlode_proto::ledger::v1::LogRecord| {
             let payload = line(self.partition, stored.position, &stored.record)?.into();
@@ -71,7 +69,7 @@ impl Sink for Published {
             if !matches!(error, FeedError::Passing(_)) || (self.once && failures == FAILURES_MAX) {
                 return Err(failed(error));
             }
-            eprintln!("Not published ({error}); again in {} ms.", wait.as_millis());
+            eprintln!("Failed to publish ({error}); retrying in {} ms.", wait.as_millis());
             sleep(wait).await;
             wait = (wait * 2).min(LAST_WAIT);
         }

@@ -1,7 +1,5 @@
-//! `replay`: one round of a log resolved again and shown step by step (PL-06, PL-19).
-//!
-//! Exit code 0 when every step gives the very bytes that were logged, 1 when one does not or the log is damaged, 2 when
-//! there is no such round.
+//! `replay`: recomputes one round of a log (PL-06, PL-19). Exit code 1 if a step does not give the logged bytes or the
+//! log is damaged, 2 if there is no such round.
 
 mod json;
 
@@ -13,35 +11,33 @@ use motherlode_picture::round::{page_of, sections, text_of};
 use motherlode_rounds::{draws::no_key, wire};
 use std::{fmt, io::stdout, path::PathBuf, str::FromStr};
 
-/// The arguments of `replay`.
+/// Arguments of `replay`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// The data folder of `serve`, or nats://host:port,... (which is copied to a temporary folder first).
+    /// Data folder of `serve`, or nats://host:port,... (which is copied to a temporary folder first).
     #[arg(value_name = "PLACE")]
     data: PathBuf,
     #[command(flatten)]
     access: LogAccess,
-    /// The round: operator/player/number.
+    /// Round, as operator/player/number.
     #[arg(value_name = "ROUND")]
     round: RoundName,
-    /// How to show it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Picture,
 }
 
-/// How a round is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Picture {
-    /// For a terminal.
+    /// Text for the terminal.
     #[default]
     Text,
-    /// As one self-contained page, for support (PL-19).
+    /// Self-contained page, for support (PL-19).
     Html,
-    /// For programs: all of it, symbols by their names.
+    /// JSON for programs, complete, with the symbols' names.
     Json,
 }
 
-/// A round's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RoundName {
     pub(super) stream: StreamId,
@@ -67,10 +63,7 @@ impl fmt::Display for RoundName {
     }
 }
 
-/// Replays and shows.
-///
-/// # Errors
-/// There is no such round, the log is damaged, or a step gives other bytes than the logged.
+/// Replays and prints the round.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let RoundName { stream, number } = &args.round;
     let local = args.access.local(&args.data)?;
@@ -83,29 +76,26 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(no_round(*number, stream));
     };
     say(&shown(&args.round.to_string(), stream, &replayed, args.format)?)?;
-    if replayed.matches() { Ok(()) } else { Err(Failure::found("the replay gives other bytes than the log has")) }
+    if replayed.matches() { Ok(()) } else { Err(Failure::found("the replay gives other bytes than the log")) }
 }
 
-/// The failure for a round missing from the log.
 pub(super) fn no_round(number: u64, stream: &StreamId) -> Failure {
     Failure::unusable(format!("the log has no round {number} of {stream}"))
         .with_step("Rounds are named operator/player/number; `motherlode export --what rounds PLACE` lists them")
 }
 
-/// The round as `GetRound` tells it, with the verdict on each step.
+/// Formats the round as `GetRound` returns it, with the verdict on each step.
 pub(super) fn shown(name: &str, stream: &StreamId, replayed: &Replayed, format: Picture) -> Result<String, Failure> {
     let mut view = replayed.view.clone();
-    // A step that can't be resolved has its verdict; nothing is added then.
     let _ = view.complete(&no_key);
     let round = wire::round(view, stream);
     if format == Picture::Json {
         return super::json(&json::of(&round, replayed));
     }
     let mut sections = sections(&round, format == Picture::Text && draw::colour_wanted(&stdout()));
-    // The first section is the bet.
     let steps = replayed.view.steps.iter().zip(&replayed.differs).zip(1..);
     let verdicts = steps.map(|((step, differs), number)| match differs {
-        None if number > replayed.resolved => "not yet: its draw is sealed until the round is over".to_owned(),
+        None if number > replayed.resolved => "not yet: its draw is sealed until the round ends".to_owned(),
         None => format!("gives the logged {} bytes", step.logged.outcome.len()),
         Some(how) => format!("DIFFERS in {how}"),
     });

@@ -1,4 +1,4 @@
-//! `rounds`: what support does with rounds that wait for their players (PL-20): look at them, and close one.
+//! `rounds`: lists open rounds and closes one, for support (PL-20).
 
 use super::{Failure, say};
 use crate::{
@@ -12,7 +12,7 @@ use motherlode_proto::{
 };
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The arguments of `rounds`.
+/// Arguments of `rounds`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -21,18 +21,18 @@ pub struct Args {
 
 #[derive(Debug, Clone, clap::Subcommand)]
 enum What {
-    /// The rounds that wait for their players, the oldest bet first.
+    /// List open rounds, the oldest bet first.
     Open(Open),
-    /// Finish a round for its player as the rule of its game chooses, and pay it.
+    /// Finish a round for its player by the game's rule, and pay it.
     Close(Close),
 }
 
 #[derive(Debug, Clone, clap::Args)]
 struct Open {
-    /// The operator.
+    /// Operator of the players.
     #[arg(value_name = "OPERATOR")]
     operator: String,
-    /// Only this player's.
+    /// Only rounds of this player.
     #[arg(long, value_name = "NAME")]
     player: Option<String>,
     #[command(flatten)]
@@ -41,13 +41,13 @@ struct Open {
 
 #[derive(Debug, Clone, clap::Args)]
 struct Close {
-    /// The round: operator/player/number.
+    /// Round, as operator/player/number.
     #[arg(value_name = "ROUND")]
     round: String,
-    /// Why; kept in the log.
+    /// Reason, kept in the log.
     #[arg(long, value_name = "TEXT")]
     reason: String,
-    /// Who decides; kept in the log.
+    /// Name of the person who decided, kept in the log.
     #[arg(long, value_name = "NAME")]
     actor: String,
     #[command(flatten)]
@@ -55,9 +55,6 @@ struct Close {
 }
 
 /// Lists or closes.
-///
-/// # Errors
-/// The service cannot be reached, or refuses.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     runtime.block_on(async {
@@ -89,7 +86,7 @@ async fn open(args: &Open) -> Result<(), Failure> {
         request.page_token = page.next_page_token;
         if request.page_token.is_empty() {
             return match count {
-                0 => say("No round waits for its player.\n"),
+                0 => say("No round is open.\n"),
                 _ => Ok(()),
             };
         }
@@ -112,7 +109,6 @@ async fn close(args: &Close) -> Result<(), Failure> {
     say(&paid(&steps))
 }
 
-/// An open round on a line.
 fn line(open: &OpenRound, now: Duration) -> String {
     let round = open.round.clone().unwrap_or_default();
     let of = |money: &Option<Money>| money.as_ref().map(cash).unwrap_or_default();
@@ -120,9 +116,10 @@ fn line(open: &OpenRound, now: Duration) -> String {
     let seconds = |time: &prost_types::Timestamp| u64::try_from(time.seconds).unwrap_or_default();
     let waited = since.map_or(0, |since| now.as_secs().saturating_sub(seconds(&since)));
     let left = open.resolve_time.as_ref().map(|resolve| seconds(resolve).saturating_sub(now.as_secs()));
-    let left = left.map_or("until the player comes".to_owned(), |left| format!("resolved in {}", hours(left)));
+    let left =
+        left.map_or("stays open until the player chooses".to_owned(), |left| format!("resolved in {}", hours(left)));
     format!(
-        "{}  {} bet {}, won so far {}, awaits {} for {}; {left}\n",
+        "{}  {} bet {}, win {}, awaits {} for {}; {left}\n",
         round.round_id,
         round.game,
         of(&round.bet),
@@ -142,14 +139,12 @@ fn awaited(round: &Round) -> &'static str {
     }
 }
 
-/// Seconds in words: `3 h 20 min`.
 fn hours(seconds: u64) -> String {
     format!("{} h {} min", seconds / 3600, seconds / 60 % 60)
 }
 
-/// Describes the result of closing a round.
 fn paid(steps: &[Played]) -> String {
-    let Some(last) = steps.last() else { return "Nothing was left to do.\n".to_owned() };
+    let Some(last) = steps.last() else { return "The round needed no further step.\n".to_owned() };
     let of = |money: &Option<Money>| money.as_ref().map(cash).unwrap_or_default();
     format!(
         "Closed {} at log position {}: win {}, balance {}\n",
@@ -184,10 +179,9 @@ mod tests {
         };
         let mut open = OpenRound { round: Some(round), resolve_time: at(10_000 + 120 * 3600) };
         let now = Duration::from_secs(10_000 + 3 * 3600 + 20 * 60);
-        let waits =
-            "demo/alice/7  mystery-elves bet 7.00 EUR, won so far 1,234.56 EUR, awaits the gamble for 3 h 20 min; ";
+        let waits = "demo/alice/7  mystery-elves bet 7.00 EUR, win 1,234.56 EUR, awaits the gamble for 3 h 20 min; ";
         assert_eq!(line(&open, now), format!("{waits}resolved in 116 h 40 min\n"));
         open.resolve_time = None;
-        assert_eq!(line(&open, now), format!("{waits}until the player comes\n"));
+        assert_eq!(line(&open, now), format!("{waits}stays open until the player chooses\n"));
     }
 }

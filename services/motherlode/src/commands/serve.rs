@@ -18,10 +18,10 @@ use std::{
     time::Duration,
 };
 
-/// How long threads have to end once nothing is served any more.
+/// Time for threads to end after the server has stopped.
 const LEAVE: Duration = Duration::from_secs(1);
 
-/// The arguments of `serve`; the command line wins over the file.
+/// Arguments of `serve`; they override the configuration file.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Address to listen on; port 0 lets the system choose. Default 127.0.0.1:50051.
@@ -30,40 +30,43 @@ pub struct Args {
     /// Folder of the log and its index. Default ./data.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Keep the log on JetStream: nats://host:port,host:port,... The index stays in the folder.
+    /// Keep the log on JetStream: nats://host:port,host:port,... The index stays in the data folder.
     #[arg(long, value_name = "URL")]
     store: Option<String>,
-    /// Partitions of the log, 1 to 64: fixed for ever when it's made. Default 1.
+    /// Partitions of the log, 1 to 64; fixed when the log is created. Default 1.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     partitions: Option<u32>,
-    /// The role of this process: all, ledger, spin, jackpot or console. Default all.
+    /// Role of this process: all, ledger, spin, jackpot or console. Default all.
     #[arg(long, value_name = "ROLE")]
     role: Option<Role>,
-    /// The processes with the log, for the roles without: http://host:port,... Their index stays in the folder.
+    /// Processes with the log, for roles without it and for partitions that this process does not write:
+    /// http://host:port,...
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     ledger: Vec<String>,
-    /// The partitions that this process writes, of the role ledger; it has the others from those that --ledger names. Default
-    /// all.
+    /// Partitions that this process writes, for the role ledger; it reads the others from the processes of --ledger.
+    /// Default all.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     writes: Vec<u32>,
-    /// The partitions that this process holds, of the roles spin and ledger, beside partition 0 and those that it writes. Calls for
-    /// players of others are refused with PARTITION_ELSEWHERE. Default all.
+    /// Partitions that this process loads, for the roles spin and ledger, in addition to partition 0 and those that it
+    /// writes. Calls for players of other partitions are refused with PARTITION_ELSEWHERE. Default all.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     holds: Vec<u32>,
-    /// When full segments of the log are verified: behind the service, or all before it answers. Default behind.
+    /// Verify full segments of the log in the background (behind), or the whole log before the first answer (all). Default
+    /// behind.
     #[arg(long, value_name = "WHEN")]
     verify: Option<Verify>,
-    /// Address of the console, the pages for people. Default 127.0.0.1:50080 if nobody else listens there.
+    /// Address of the console (web pages). Default 127.0.0.1:50080 if the port is free.
     #[arg(long, value_name = "ADDR", value_parser = address, conflicts_with = "no_console")]
     console: Option<SocketAddr>,
     /// Serve no console.
     #[arg(long)]
     no_console: bool,
-    /// Accept a loss of acknowledged records, as after a restore from a backup: all unused seals end, and the log records
-    /// it.
+    /// Accept a loss of acknowledged records, as after a restore from a backup: unused seals are revoked, and the log
+    /// records it.
     #[arg(long)]
     restored: bool,
-    /// Accept that draw keys which the log names are lost: their draws are sealed again, open rounds on them can only be voided.
+    /// Accept the loss of draw keys that the log names: their draws are sealed again, and open rounds on them can only
+    /// be voided.
     #[arg(long)]
     draw_keys_lost: bool,
     /// Configuration file (TOML).
@@ -72,10 +75,6 @@ pub struct Args {
 }
 
 impl Args {
-    /// The configuration that the file and the flags come to.
-    ///
-    /// # Errors
-    /// It cannot be read, or makes no sense.
     pub(super) fn config(&self) -> Result<Config, Failure> {
         let mut config = config_file::read(self.config.as_deref())?;
         if let Some(url) = &self.store {
@@ -101,19 +100,17 @@ impl Args {
         config.console.listen = self.console.or(config.console.listen).filter(|_| !self.no_console);
         config.check_role().map_err(|error| faulty(self.file(), &error))?;
         if config.data.exists() && !config.data.is_dir() {
-            let what = format!("{} is a file: the data of `serve` is a folder", config.data.display());
+            let what = format!("{} is a file: --data must be a folder", config.data.display());
             return Err(Failure::unusable(what).with_step("Name a folder by --data, or one that does not exist yet"));
         }
         Ok(config)
     }
 
-    /// The configuration file.
     pub(super) fn file(&self) -> Option<&Path> {
         self.config.as_deref()
     }
 }
 
-/// A start that failed, with the next step.
 fn failed(error: &ServeError) -> Failure {
     let step = match error {
         ServeError::Log(error) => log_step(error),
@@ -130,16 +127,12 @@ fn failed(error: &ServeError) -> Failure {
 }
 
 /// Serves until a signal.
-///
-/// # Errors
-/// [`Failure`] says what could not be opened, bound or replayed.
 pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
     let (config, file) = (args.config()?, args.file());
     motherlode_server::check(&config).map_err(|error| faulty(file, &error))?;
     if config.store.url.is_none() {
         motherlode_server::check_addresses(&config).map_err(|error| failed(&error))?;
     }
-    // Calls are answered by threads of their own.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(config.threads()).enable_all().build();
     let runtime = runtime.map_err(Failure::found)?;
     let served = runtime.block_on(async {
@@ -164,7 +157,8 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
         };
         serve(&config, dealer, Box::pin(signalled), &say).await.map_err(|error| failed(&error))
     });
-    // A server that served has closed all by now. A start that the signal ended may still be reading the log, and nobody waits for that.
+    // After serving, all tasks have ended. A start ended by a signal may still be reading the log, and is not waited
+    // for.
     runtime.shutdown_timeout(LEAVE);
     served
 }

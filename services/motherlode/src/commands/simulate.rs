@@ -1,7 +1,5 @@
-//! `simulate`: whole rounds through the code that serves players, held against the exact mathematics.
-//!
-//! Rounds are played by [`motherlode_jobs::simulation`]: the result depends on seed and rounds only. Ctrl-C ends after the chunks
-//! under way, and what was played is reported.
+//! `simulate`: plays whole rounds and compares them with the exact mathematics, see [`motherlode_jobs::simulation`].
+//! Ctrl-C ends the run with a report of the rounds played.
 
 use super::{
     Failure, Format,
@@ -23,34 +21,30 @@ use std::{
     time::Instant,
 };
 
-/// Most threads.
 const THREADS_MAX: usize = 1024;
-/// The arguments of `simulate`.
+/// Arguments of `simulate`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// The game.
+    /// Game to play.
     #[arg(value_name = "GAME")]
     game: String,
     /// Rounds to play, such as 10_000_000.
     #[arg(long, value_name = "N", value_parser = figures::count)]
     rounds: u64,
-    /// Threads; one a core by default. The result does not depend on it.
+    /// Threads, by default one per core. The result does not depend on it.
     #[arg(long, value_name = "T", value_parser = threads)]
     threads: Option<usize>,
-    /// Master seed, 64 hexadecimal digits; random by default, and printed.
+    /// Master seed of 64 hexadecimal digits; by default random, and printed.
     #[arg(long, value_name = "HEX", value_parser = seed)]
     seed: Option<Seed>,
     #[command(flatten)]
     stake: StakeArgs,
-    /// How to print the result.
+    /// Format of the report.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Simulates and reports.
-///
-/// # Errors
-/// There is no such game or stake; or a figure is further from the exact one than [`Report::sigmas_max`].
+/// Simulates and prints the report.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let game = newest(&args.game)?;
     let stake = args.stake.checked(game)?;
@@ -65,7 +59,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let tally =
         play(game, &stake, args.rounds, master, threads, &stopped, &Progress::new(Some(args.rounds), "rounds"))?;
     if tally.rounds == 0 {
-        return Err(Failure::found("stopped before any rounds were played"));
+        return Err(Failure::found("stopped before any round was played"));
     }
     let report = Report::new(game, &stake, &par, &tally, master, threads, started.elapsed());
     say(&match args.format {
@@ -81,7 +75,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Plays the rounds, or as many chunks of them as are begun before the stop.
 pub(super) fn play(
     game: &'static dyn Game,
     stake: &Stake,
@@ -96,7 +89,6 @@ pub(super) fn play(
     tally.map_err(Failure::found)
 }
 
-/// A flag that the first signal sets.
 fn stop_at_signal() -> Result<Arc<AtomicBool>, Failure> {
     let stopped = Arc::new(AtomicBool::new(false));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
@@ -105,7 +97,6 @@ fn stop_at_signal() -> Result<Arc<AtomicBool>, Failure> {
         stop::signalled().map_err(Failure::found)?
     };
     let flag = Arc::clone(&stopped);
-    // It ends with the process.
     thread::spawn(move || {
         runtime.block_on(signalled);
         flag.store(true, Ordering::Relaxed);
@@ -118,7 +109,6 @@ fn threads(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|threads| (1..=THREADS_MAX).contains(threads)).ok_or_else(wanted)
 }
 
-/// A seed from 64 hexadecimal digits.
 pub(super) fn seed(text: &str) -> Result<Seed, String> {
     let wanted = || "must be 64 hexadecimal digits".to_owned();
     if text.len() != 64 || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {

@@ -1,23 +1,23 @@
-//! The stake as the commands `play`, `par` and `simulate` take it.
+//! Stake arguments of `play`, `par` and `simulate`.
 
 use super::Failure;
 use motherlode_books::{CoinValue, Currency};
 use motherlode_ledger::offer;
 use motherlode_slots::{Game, Stake, games, latest};
 
-/// The coin value that is taken where none is named and the game offers it, in millionths; else the game's smallest.
+/// Default coin value in millionths, if the game offers it; else the game's smallest.
 const COIN_MICROS: u64 = 100_000;
 
-/// The arguments of a bet.
+/// Stake of a bet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 pub struct StakeArgs {
-    /// Lines played; all that the game has by default.
+    /// Lines to play; by default all lines of the game.
     #[arg(long, value_name = "L")]
     pub lines: Option<u32>,
-    /// Coins on each line; the fewest that the game offers by default.
+    /// Coins per line; by default the fewest that the game offers.
     #[arg(long, value_name = "C")]
     pub coins: Option<u32>,
-    /// Value of a coin in the account's currency; 0.10 by default where the game offers it, else its smallest.
+    /// Value of a coin in the account's currency; by default 0.10 if the game offers it, else its smallest.
     #[arg(long, value_name = "V")]
     pub coin_value: Option<CoinValue>,
     /// Buy the game's feature instead of waiting for it.
@@ -26,7 +26,7 @@ pub struct StakeArgs {
 }
 
 impl StakeArgs {
-    /// The stake for a game; whether the game offers it is for the game to say.
+    /// Returns the stake for a game, unchecked.
     #[must_use]
     pub fn of(&self, game: &dyn Game) -> Stake {
         let limits = &game.info().limits;
@@ -40,7 +40,7 @@ impl StakeArgs {
         }
     }
 
-    /// The stake in an account's currency: without a coin value, the one that a player begins with there.
+    /// Returns the stake in an account's currency; without a coin value, with the default one of that currency.
     #[must_use]
     pub fn in_currency(&self, game: &dyn Game, currency: Currency) -> Stake {
         let stake = self.of(game);
@@ -51,10 +51,7 @@ impl StakeArgs {
         }
     }
 
-    /// The stake for a game that offers it.
-    ///
-    /// # Errors
-    /// Says what is at fault, and what the game offers.
+    /// Returns the stake if the game offers it.
     pub fn checked(&self, game: &dyn Game) -> Result<Stake, Failure> {
         let stake = self.of(game);
         game.check_stake(&stake).map_err(|refused| {
@@ -71,10 +68,7 @@ impl StakeArgs {
     }
 }
 
-/// The newest version of a game.
-///
-/// # Errors
-/// Names the games that there are.
+/// Returns the newest version of a game.
 pub fn newest(name: &str) -> Result<&'static dyn Game, Failure> {
     latest(name).ok_or_else(|| {
         let mut known: Vec<_> = games().iter().map(|game| game.name()).collect();

@@ -1,5 +1,5 @@
-//! The tie of a feed to its log: the record after which it goes on, by its hash. Positions come again when a log was restored from an
-//! older copy, records don't; so a feed never goes on after a record that its readers were not told.
+//! Check that a feed resumes in its own log: the record after which it resumes is compared by hash, because positions
+//! repeat when a log is restored from an older copy.
 
 use super::Failure;
 use motherlode_jetstream::Last;
@@ -8,16 +8,15 @@ use motherlode_proto::{
     ledger::v1::{FollowLogResponse, LogRecord},
 };
 
-/// The tie of a partition's feed.
 pub(super) struct Tie {
     partition: u32,
-    /// The record that comes first, and isn't part of what is told.
+    /// Position and hash of the first record to receive, which is checked and not passed to readers.
     to: Option<(u64, String)>,
 }
 
 impl Tie {
-    /// The tie of a feed that goes on after a record, and the position after which the log is asked for: the one before, if the
-    /// record is to be seen again.
+    /// Returns the check of a feed that resumes after a record, and the position to follow from: the one before, if the
+    /// record has to be received again.
     pub(super) fn after(partition: u32, last: Last) -> (Self, u64) {
         let Last { position, sha256 } = last;
         let to = sha256.filter(|_| position > 0).map(|sha256| (position, sha256));
@@ -25,10 +24,6 @@ impl Tie {
         (Self { partition, to }, held)
     }
 
-    /// The records of a message that are to be told.
-    ///
-    /// # Errors
-    /// The log has another record where the feed goes on, or none.
     pub(super) fn told<'a>(&mut self, message: &'a FollowLogResponse) -> Result<&'a [LogRecord], Failure> {
         let records = message.records.as_slice();
         let Some((position, had)) = self.to.as_ref().filter(|(position, _)| message.sent_position >= *position) else {
@@ -39,7 +34,7 @@ impl Tie {
             Some((first, rest)) if first.position == *position => {
                 let has = hex(&motherlode_log::hash(&first.record));
                 if has != *had {
-                    return Err(another(format!("its {of} has the SHA-256 {had}, and here it is {has}")));
+                    return Err(another(format!("its {of} has the SHA-256 {had}, this log's has {has}")));
                 }
                 self.to = None;
                 Ok(rest)
@@ -72,7 +67,7 @@ mod tests {
         let tied = |position, sha256| Tie::after(0, Last { position, sha256: Some(sha256) });
         let (mut tie, held) = tied(5, sha256(5));
         assert_eq!(held, 4, "the record itself is asked for again");
-        // What comes before anything is sent is a sign of life.
+        // A message before the first record is a heartbeat.
         assert!(tie.told(&message(&[], 4)).unwrap().is_empty());
         let (first, next) = (message(&[5, 7], 8), message(&[9], 9));
         assert_eq!(tie.told(&first).unwrap(), &first.records[1..]);

@@ -1,11 +1,11 @@
-//! `token new`: a bearer token, shown once, and what the configuration stores of it.
+//! `token new`: creates a bearer token, and prints the digest that the configuration stores.
 
 use super::{Failure, NEW_FILE, say};
 use crate::client::random;
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::access::digest;
 
-/// The arguments of `token`.
+/// Arguments of `token`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -14,21 +14,18 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Make a token: 256 random bits. It's shown once; the configuration stores its digest.
+    /// Create a token of 256 random bits. It is shown once; the configuration stores its digest.
     New(New),
 }
 
 #[derive(Debug, clap::Args)]
 struct New {
-    /// Write the token to this file, for its owner's eyes only, instead of showing it.
+    /// Write the token to this file, readable by its owner only, instead of printing it.
     #[arg(long, value_name = "FILE")]
     out: Option<std::path::PathBuf>,
 }
 
-/// Makes a token.
-///
-/// # Errors
-/// The operating system gives no random bytes, or the file cannot be written; one that exists is not replaced.
+/// Creates a token.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let What::New(New { out }) = &args.what;
     let token = format!("ml_{}", hex(&random::<32>()?));
@@ -50,7 +47,6 @@ roles = [\"play\", \"wallet\"]             # of play, wallet, support, audit, ad
     ))
 }
 
-/// Nobody but the owner can read it.
 fn write(path: &std::path::Path, token: &str) -> Result<(), Failure> {
     use std::{io::Write, os::unix::fs::OpenOptionsExt};
     let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);

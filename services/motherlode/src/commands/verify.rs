@@ -1,6 +1,4 @@
-//! `verify`: a round's proof, checked without a service and without its log: nothing is asked of anybody.
-//!
-//! Exit code 0 when all holds, 1 when something does not, 2 when the file is none.
+//! `verify`: checks a round's proof offline. Exit code 1 if a check fails, 2 if the file is not a proof.
 
 use super::{
     Failure, read_text,
@@ -13,24 +11,21 @@ use motherlode_proto::convert::play::hex;
 use motherlode_tiles::{Checkpoint, KeyKind, Policy, Proof, VerifierKey};
 use std::path::{Path, PathBuf};
 
-/// The arguments of `verify`.
+/// Arguments of `verify`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// The proof, as `proof` prints it.
+    /// Proof, as `proof` prints it.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The log's public key, from wherever you trust: not from where the proof comes from.
+    /// Public key of the log, from a source that you trust and that did not supply the proof.
     #[arg(long, value_name = "VKEY", required_unless_present = "policy")]
     key: Option<VerifierKey>,
-    /// Policy (c2sp.org/tlog-policy): which logs are believed, and which witnesses must have cosigned.
+    /// Policy (c2sp.org/tlog-policy): trusted logs, and witnesses whose cosignatures are required.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
 }
 
-/// Verifies, and shows the round with each check and what it rests on.
-///
-/// # Errors
-/// Something does not hold, or a file cannot be read.
+/// Verifies the proof, and shows the round and the basis of each check.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let (proof, policy) =
         ("Get the proof by: motherlode proof ROUND > FILE", "Name a file of c2sp.org/tlog-policy by --policy");
@@ -62,17 +57,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     say(&(shown + &checks(&proven, &key, policy.as_ref()) + &verdict))?;
     match is_proven {
         true => Ok(()),
-        // The verdict was printed.
         false => Err(Failure::found("")),
     }
 }
 
-/// The key of the policy's log that the proof is of.
 fn of_policy(policy: Option<&Policy>, proof: &Proof) -> Result<VerifierKey, Failure> {
     let claimed: Checkpoint = proof.checkpoint.text().parse().map_err(Failure::unusable)?;
     let logs = policy.map(|policy| &policy.logs[..]).unwrap_or_default();
     let known = logs.iter().find(|key| key.name() == claimed.origin);
-    known.cloned().ok_or_else(|| Failure::found(format!("the policy knows no log {}", claimed.origin)))
+    known.cloned().ok_or_else(|| Failure::found(format!("the policy does not name the log {}", claimed.origin)))
 }
 
 fn proof_name(proven: &Proven) -> String {
@@ -80,7 +73,6 @@ fn proof_name(proven: &Proven) -> String {
     format!("{}/{}", stream.trim_start_matches("player/"), proven.number)
 }
 
-/// Each check, and what it rests on.
 fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String {
     let Proven { checkpoint, cosigned, positions, named, replayed, .. } = proven;
     let mut text = String::from("\nChecked\n");
@@ -90,14 +82,14 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     say(
         "signature",
         format!("{} signed a log of {} records, root {}", key.name(), checkpoint.size, hex(&checkpoint.root)),
-        "Ed25519, and that this key is the log's: compare it with the one you were given",
+        "Ed25519, and this being the log's key: compare it with a copy from a source you trust",
     );
     match policy {
-        None => say("witnesses", "none were asked for".to_owned(), "the log alone, to show everybody the same"),
+        None => say("witnesses", "none required".to_owned(), "the log's honesty: it could show others a different log"),
         Some(policy) => {
             let each: Vec<_> = cosigned.iter().map(|(name, time)| format!("{name} at {time} s")).collect();
             let found = format!("{} of {} have cosigned: {}", each.len(), policy.witnesses.len(), each.join(", "));
-            say("witnesses", found, "that those who run them are not the log's: one of its own proves nothing");
+            say("witnesses", found, "the witnesses' independence: one run by the log's operator proves nothing");
         }
     }
     let places = |places: Vec<u64>| places.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
@@ -106,15 +98,15 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     match named[..] {
         [] => say("inclusion", in_log, "SHA-256"),
         _ => {
-            let found = format!("{in_log}; named there by their hashes: those at {}", places(named.clone()));
-            say("inclusion", found, "SHA-256; and that the log has those records at their places, audits of it");
+            let found = format!("{in_log}; proven by their hashes in later records: {}", places(named.clone()));
+            say("inclusion", found, "SHA-256; audits of the log show that it has those records at these positions");
         }
     }
     let (steps, wrong) = (replayed.differs.len(), replayed.differs.iter().flatten().count());
     let found = match wrong {
         0 if replayed.resolved < steps => {
             format!(
-                "{} of {steps} give the very bytes of their records; the draws of the others are lost",
+                "{} of {steps} give the bytes of their records; the draws of the others are lost",
                 replayed.resolved
             )
         }
@@ -124,8 +116,7 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     let model = hex(&replayed.view.started.model_hash);
     say("steps", found, &format!("the game of this program, model {model}"));
     let (is_shown, each) = seals(proven);
-    let rests =
-        "SHA-256, and that you were told the seal before you asked for the round: compare it with that answer's";
+    let rests = "SHA-256, and your having received the seal before the request: compare it with the one in that answer";
     let mut lines = each.iter();
     if let Some(first) = lines.next() {
         text.push_str(&format!("  seals      {first}\n"));
@@ -137,13 +128,12 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
         text.push_str("that each draw was sealed before its request;\n             ");
     }
     text.push_str(
-        "that nothing came later, such as a void; what a pool paid for a hit; that the figures which the player carried\n\
-         \x20            into the round are those of the rounds before, and no draw of the player's was left out (`audit` shows all)\n",
+        "later changes, such as a void; payments of a pool for a hit; whether the player's figures at the start of the round\n\
+         \x20            are those of earlier rounds, and whether a draw of the player was skipped (`audit` checks all of these)\n",
     );
     text
 }
 
-/// Whether the seals of all draws are shown, and a line each on them.
 fn seals(proven: &Proven) -> (bool, Vec<String>) {
     let steps = proven.replayed.view.steps.iter().zip(&proven.draws);
     let each = steps.filter_map(|(step, draw)| {
@@ -155,7 +145,7 @@ fn seals(proven: &Proven) -> (bool, Vec<String>) {
             ShownDraw::Sealed(sealed, position) => {
                 let again = match sealed.reason {
                     Some(SealReason::KeyLost) => ", IN PLACE OF A DRAW WHOSE KEY WAS LOST",
-                    Some(SealReason::SealsEnded) => ", IN PLACE OF A DRAW THAT ENDED UNUSED WHEN THE SERVICE STARTED",
+                    Some(SealReason::SealsEnded) => ", IN PLACE OF AN UNUSED DRAW REVOKED WHEN THE SERVICE STARTED",
                     _ => "",
                 };
                 let (number, seal) = (sealed.name.number, hex(&sealed.seal));

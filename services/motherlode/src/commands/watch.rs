@@ -1,7 +1,5 @@
-//! `watch`: the jackpots of a pool as they stand at every refresh (BW-13, BW-14).
-//!
-//! On a terminal the figures are redrawn in place, elsewhere each refresh is a line. When the stream breaks it is
-//! opened again, after waits that grow to a bound; when the service stays away, the command gives up.
+//! `watch`: the jackpots of a pool at each refresh (BW-13, BW-14). A broken stream is reopened with exponential
+//! backoff, for a bounded number of attempts.
 
 use super::Failure;
 use crate::{
@@ -18,7 +16,7 @@ use std::{
 };
 use tonic::Status;
 
-/// The arguments of `watch`.
+/// Arguments of `watch`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -27,36 +25,30 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Each coin value's jackpot, at every refresh.
+    /// Show the jackpot of each coin value at each refresh.
     Jackpots(Jackpots),
 }
 
-/// The arguments of `watch jackpots`.
 #[derive(Debug, Clone, clap::Args)]
 struct Jackpots {
     #[command(flatten)]
     target: Target,
-    /// The pool.
+    /// Pool to watch.
     #[arg(long, value_name = "NAME", default_value_t = motherlode_slots::standard_pool().to_owned())]
     pool: String,
-    /// The player's currency: the figures are in it, since a coin's exchange rate cancels.
+    /// Currency of the figures.
     #[arg(long, value_name = "CODE", default_value_t = Currency::EUR)]
     currency: Currency,
-    /// Updates after which to end; without it, at Ctrl-C.
+    /// Updates after which to end; without it, Ctrl-C ends the command.
     #[arg(long, value_name = "N", value_parser = figures::count)]
     updates: Option<u64>,
 }
 
-/// Streams that end without an update before the service is taken to be gone.
 const FAILURES_MAX: u32 = 10;
-/// The first wait before the stream is opened again; it doubles up to the last.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 const LAST_WAIT: Duration = Duration::from_secs(8);
 
-/// Watches until told to stop.
-///
-/// # Errors
-/// The service cannot be reached, has no such pool, or stays away.
+/// Watches until a signal.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let What::Jackpots(args) = &args.what;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
@@ -95,11 +87,10 @@ async fn watch<W: Write>(args: &Jackpots, view: &mut View<W>) -> Result<(), Fail
     }
 }
 
-/// How following a stream ended.
 enum Followed {
-    /// All updates asked for have come, or nobody reads them.
+    /// All requested updates were received, or the output is closed.
     Enough,
-    /// The stream broke, after updates or without one.
+    /// The stream broke; `updated` if it had sent an update.
     Broken { status: Status, updated: bool },
 }
 
@@ -135,13 +126,10 @@ async fn follow<W: Write>(
     }
 }
 
-/// Where the figures are shown.
 struct View<W> {
     output: W,
-    /// Redraws in place, in colour.
     terminal: bool,
     currency: Currency,
-    /// Lines drawn last, to be drawn over.
     drawn: usize,
 }
 
@@ -150,7 +138,6 @@ impl<W: Write> View<W> {
         Self { output, terminal, currency, drawn: 0 }
     }
 
-    /// Shows one refresh; false when nobody reads any more.
     fn update(&mut self, counters: &WatchCountersResponse) -> Result<bool, Failure> {
         let text = if self.terminal { table(counters, self.currency) } else { line(counters, self.currency) };
         let up = match self.drawn {
@@ -161,7 +148,6 @@ impl<W: Write> View<W> {
         self.write(&format!("{up}{text}"))
     }
 
-    /// Says that the stream broke and will be opened again.
     fn away(&mut self, wait: Duration) -> Result<bool, Failure> {
         let text = format!("the stream broke; opening it again in {:.2} s\n", wait.as_secs_f64());
         self.drawn += usize::from(self.terminal);
@@ -177,7 +163,6 @@ impl<W: Write> View<W> {
     }
 }
 
-/// One refresh as a line: time, log position, status, then the figure of each coin value.
 fn line(counters: &WatchCountersResponse, currency: Currency) -> String {
     let figures: Vec<_> =
         counters.counters.iter().map(|counter| format!("{}={}", counter.coin_value, counter.figure)).collect();
@@ -185,7 +170,6 @@ fn line(counters: &WatchCountersResponse, currency: Currency) -> String {
     format!("{time} {} {status} position {} {currency} {}\n", counters.pool_id, counters.position, figures.join(" "))
 }
 
-/// One refresh as a table; of each figure whole minor units stand out, what is not yet one is dim.
 fn table(counters: &WatchCountersResponse, currency: Currency) -> String {
     let (status, colour) = status(counters);
     let mut text = format!(
@@ -204,7 +188,6 @@ fn table(counters: &WatchCountersResponse, currency: Currency) -> String {
     text + &format!("\n\x1b[2mas of log position {position}, {}\x1b[0m\n", time(counters))
 }
 
-/// The pool's status, and the colour that it is shown in.
 fn status(counters: &WatchCountersResponse) -> (&'static str, u8) {
     match counters.status() {
         PoolStatus::Active => ("active", 32),
@@ -214,7 +197,6 @@ fn status(counters: &WatchCountersResponse) -> (&'static str, u8) {
     }
 }
 
-/// The refresh's time of day.
 fn time(counters: &WatchCountersResponse) -> String {
     let seconds = counters.refresh_time.as_ref().map_or(0, |time| time.seconds).rem_euclid(86_400);
     format!("{:02}:{:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60, seconds % 60)
@@ -265,7 +247,6 @@ mod tests {
         assert!(second.contains("position 1,234") && second.contains("20,000.05"), "{second}");
     }
 
-    /// Minor units have as many digits as their currency: none of the yen, three of the dinar.
     #[test]
     fn bw_13_figures_are_grouped_and_cut_by_the_digits_of_their_currency() {
         let mut counters = counters(7);
@@ -279,7 +260,7 @@ mod tests {
         }
     }
 
-    /// BW-13, BW-14: the first refresh comes at once, with the figure of each coin value of a new pool.
+    /// BW-13, BW-14: the first refresh of a new pool has the figure of each coin value.
     #[tokio::test]
     async fn bw_13_a_new_pool_shows_the_seed_of_each_coin_value() {
         let data = tempfile::tempdir().unwrap();

@@ -1,6 +1,5 @@
-//! `witness`: cosigns the checkpoints of logs that it knows, if each continues the one before (c2sp.org/tlog-witness).
-//!
-//! To be run by somebody else than the log's own people: then nobody can be shown another log than everybody.
+//! `witness`: cosigns checkpoints of known logs, each only if it continues the previous one (c2sp.org/tlog-witness).
+//! Run by another organisation, it keeps the log from showing different histories to different readers.
 
 use super::{Failure, address, say};
 use motherlode_proofs::{Witness, load};
@@ -9,30 +8,26 @@ use motherlode_tiles::{KeyKind, VerifierKey};
 use std::{net::SocketAddr, path::PathBuf};
 use tokio::net::TcpListener;
 
-/// The next step without a witness's key.
 const MAKE: &str = "Make a key by: motherlode key new NAME --witness --out FILE";
 
-/// The arguments of `witness`.
+/// Arguments of `witness`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// The address to listen on; port 0 lets the system choose.
+    /// Address to listen on; port 0 lets the system choose.
     #[arg(long, value_name = "ADDRESS", value_parser = address, default_value = "127.0.0.1:50061")]
     listen: SocketAddr,
-    /// The witness's key, as `key new --witness` makes it.
+    /// Key of the witness, from `key new --witness`.
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
-    /// The public key of a log, one for each partition.
+    /// Public key of a log, one per partition; can be repeated.
     #[arg(long = "log", value_name = "VKEY", required = true)]
     logs: Vec<VerifierKey>,
-    /// The folder that keeps what was seen last of each log. Lose it, and the witness begins anew.
+    /// Folder with the last checkpoint of each log. If it is lost, the witness starts without a history.
     #[arg(long, value_name = "FOLDER")]
     data: PathBuf,
 }
 
-/// Serves until the signal.
-///
-/// # Errors
-/// The key, the folder or the address cannot be used.
+/// Serves until a signal.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let key = load(&args.key).map_err(|error| Failure::unusable(error).with_step(MAKE))?;
     if key.verifier().kind() != KeyKind::Witness {
@@ -46,7 +41,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     runtime.block_on(async {
         let signalled = stop::signalled().map_err(Failure::found)?;
-        // Before the folder is made.
+        // A failed bind must not create the folder.
         let listener = TcpListener::bind(args.listen).await.map_err(|error| {
             Failure::found(format!("cannot listen on {}: {error}", args.listen))
                 .with_step("Name another address by --listen")

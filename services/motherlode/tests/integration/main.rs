@@ -1,4 +1,4 @@
-//! End-to-end tests of the binary: its error messages, and its printed commands.
+//! End-to-end tests of the binary: error messages, and printed commands.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 

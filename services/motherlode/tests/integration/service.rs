@@ -1,4 +1,4 @@
-//! A service of the binary.
+//! The binary as a service.
 
 use std::{
     io::{BufRead, BufReader},
@@ -6,20 +6,20 @@ use std::{
     process::{Child, Command, Output, Stdio},
 };
 
-/// The binary.
+/// Path of the binary.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_motherlode");
 
-/// A running service; killed when dropped.
+/// Running service; killed when dropped.
 pub struct Service {
     child: Child,
-    /// Where it listens.
+    /// Address of the service.
     pub address: String,
-    /// Where its console listens.
+    /// Address of the console.
     pub console: String,
 }
 
 impl Service {
-    /// Starts it in a folder, with a configuration or none.
+    /// Starts a service.
     pub fn start(data: &Path, config: Option<&Path>) -> Self {
         let mut command = Command::new(PROGRAM);
         command.args(["serve", "--listen", "127.0.0.1:0", "--console", "127.0.0.1:0", "--data"]).arg(data);
@@ -40,7 +40,7 @@ impl Service {
         Self { child, address: address.unwrap(), console: console.unwrap() }
     }
 
-    /// Stops it as Ctrl-C does, and waits for its end.
+    /// Stops it by SIGINT, and waits for its end.
     pub fn stop(mut self) {
         interrupt(&self.child);
         assert!(self.child.wait().unwrap().success());
@@ -64,7 +64,7 @@ pub fn run(words: &str) -> Output {
     Command::new(PROGRAM).args(words.split_whitespace()).stdin(Stdio::null()).output().unwrap()
 }
 
-/// The output of a run, both streams.
+/// Returns the output of both streams.
 pub fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }

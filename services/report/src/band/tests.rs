@@ -1,7 +1,7 @@
 use super::*;
 use motherlode_slots::{Draws, Seed};
 
-/// A game for these tests: wins in bets, with their chances in millionths; rare and great ones, as slots have.
+/// A game with few high wins: wins in bets, and their chances in millionths.
 #[derive(Clone)]
 struct Toy(Vec<(f64, u32)>);
 
@@ -28,12 +28,10 @@ impl Toy {
         0.0
     }
 
-    /// Every win so much higher.
     fn paying(&self, times: f64) -> Self {
         Self(self.0.iter().map(|(win, ppm)| (win * times, *ppm)).collect())
     }
 
-    /// One entry of its paytable doubled.
     fn doubled(&self, entry: usize) -> Self {
         let mut wins = self.0.clone();
         wins[entry].0 *= 2.0;
@@ -41,14 +39,13 @@ impl Toy {
     }
 }
 
-/// Rounds at several stakes: a few at the highest.
 struct Mixed {
     stakes: [(f64, u32); 4],
     wins: [Wins; 4],
 }
 
 impl Mixed {
-    /// Stakes and how often each is played, in thousandths: the highest is 5,000 times the lowest.
+    /// Stakes and their shares in thousandths; the highest is 5,000 times the lowest.
     fn new() -> Self {
         Self { stakes: [(10.0, 900), (100.0, 80), (2_000.0, 19), (50_000.0, 1)], wins: Default::default() }
     }
@@ -63,7 +60,6 @@ impl Mixed {
         }
     }
 
-    /// Verdicts as reports give them: of each level, of all by stake, of all by round.
     fn verdicts(&self, theory: Theory) -> Vec<Verdict> {
         let part = |at: usize, weight| Part { weight, wins: &self.wins[at], theory };
         let played: Vec<_> = (0..4).filter(|at| self.wins[*at].rounds > 0).collect();
@@ -81,8 +77,8 @@ fn seed(of: &str, number: u32) -> Seed {
     seed
 }
 
-/// In 60 lives of 20,000 rounds at mixed stakes, looked at after every one of the first 200 and every 500th of the others,
-/// no row of a sound game is ever out of its band: 360 rows, of which one in 10,000 may be.
+/// 60 lives of 20,000 rounds at mixed stakes, with verdicts after each of the first 200 and every 500th later round: no
+/// row of a sound game leaves its band. Of the 360 rows, 1 in 10,000 may.
 #[test]
 fn pl_23_a_sound_game_at_mixed_stakes_raises_no_false_alarm() {
     let toy = Toy::sound();
@@ -101,11 +97,11 @@ fn pl_23_a_sound_game_at_mixed_stakes_raises_no_false_alarm() {
     }
 }
 
-/// The bound itself, where it's not so far out that nothing is ever seen there: with a hundredth of the lives allowed to
-/// leave it the sound game stays within, and the worst case of the cap, all variance in one great win, too.
+/// At a chance of one in a hundred, sound games stay within it, including the cap's worst case with all variance in one
+/// high win.
 #[test]
 fn pl_23_the_false_alarm_rate_is_within_the_stated_one() {
-    // One win of 1,000 bets in 1,000 rounds and nothing else: as heavy a tail as there is with this mean and variance.
+    // One win of 1,000 bets in 1,000 rounds: the heaviest tail with this mean and variance.
     for (name, toy) in [("sound", Toy::sound()), ("heavy", Toy(vec![(1_000.0, 1_000)]))] {
         let theory = toy.theory();
         let (mut out, lives) = (0_u32, 400_u32);
@@ -132,11 +128,10 @@ fn found_after(faulty: &Toy, theory: Theory, of: &str, rounds_max: u32) -> Optio
     })
 }
 
-/// A game whose every win is a tenth too high or too low, and ones of which one entry of the paytable pays twice, are found
-/// although a few rounds are played at 5,000 times the usual stake: those weigh more than all others together.
+/// Games with all wins a tenth too high or too low, or one doubled entry, are found although a few rounds at 5,000
+/// times the usual stake outweigh all others.
 #[test]
 fn pl_23_a_faulty_game_is_found_however_large_the_stakes_that_are_mixed_in() {
-    // Without the 4,000: a standard deviation of 4.8, as most slots have.
     let sound = Toy(Toy::sound().0[1..].to_vec());
     let theory = sound.theory();
     for (name, faulty) in [
@@ -152,7 +147,7 @@ fn pl_23_a_faulty_game_is_found_however_large_the_stakes_that_are_mixed_in() {
     assert_eq!(found_after(&sound, theory, "sound", 600_000), None);
 }
 
-/// One great stake counts for nearly all of the sum by stake, so its effective rounds are few.
+/// One high stake is nearly all of the sum by stake, so its effective rounds are few.
 #[test]
 fn pl_23_the_effective_rounds_are_the_square_of_the_sum_by_the_sum_of_squares() {
     let theory = Toy::sound().theory();
@@ -168,7 +163,7 @@ fn pl_23_the_effective_rounds_are_the_square_of_the_sum_by_the_sum_of_squares() 
     assert!((of(&mixed) - 4_000_000.0 / 1_001_000.0).abs() < 1e-9);
 }
 
-/// The rule's own form: the band is so many deviations over the root of the effective rounds, at most 1.45 z.
+/// The band is a number of deviations over the root of the effective rounds, at most 1.45 z.
 #[test]
 fn pl_23_the_band_narrows_with_the_root_of_the_rounds() {
     let theory = Toy::sound().theory();
@@ -181,7 +176,7 @@ fn pl_23_the_band_narrows_with_the_root_of_the_rounds() {
     }
 }
 
-/// A win beyond everything doesn't widen the band, and doesn't leave it by itself.
+/// A single win beyond the paytable neither widens the band nor leaves it.
 #[test]
 fn pl_23_one_great_win_neither_alarms_nor_hides_anything() {
     let theory = Toy::sound().theory();
@@ -191,7 +186,6 @@ fn pl_23_one_great_win_neither_alarms_nor_hides_anything() {
     wins.add(100_000.0);
     let after = verdict(&[Part { weight: 1.0, wins: &wins, theory }], 0.0);
     assert!(after.rtp > 9.0 && !after.out_of_band && after.above <= before.above, "{after:?}");
-    // Where every tenth round wins 100 bets, it is a fault.
     (0..2_000).for_each(|_| wins.add(100.0));
     assert!(verdict(&[Part { weight: 1.0, wins: &wins, theory }], 0.0).out_of_band);
 }

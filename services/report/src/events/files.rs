@@ -1,11 +1,8 @@
-//! Significant events in files: a log of their own, in the same segments as the log and chained as it is, whose records are the
-//! events in their order.
+//! Files of significant events: a chained log in the log's segment format, derived from the log.
 //!
-//! They hold nothing that the log does not. Files that are missing, damaged, shorter than the [kept figures](crate::kept) say or of
-//! others are deleted together with these, and made anew from the log by the next start. Events that a crash has left here beyond those
-//! figures are the ones that the same fold comes to again: they stay.
-//!
-//! Cost: a write and a sync for a thousand events or more; files of [`SEGMENT`] bytes.
+//! Files that are missing, damaged, foreign or shorter than the [kept figures](crate::kept) state are deleted with
+//! these and rebuilt by the next start. Events beyond those figures, left by a crash, stay: folding gives the same
+//! ones.
 
 use bytes::Bytes;
 use motherlode_log::{AppendError, Chained, Hash, OpenError, Options, ReadError, Reader, SegmentStore, Store, hash};
@@ -22,52 +19,44 @@ use std::{
     },
 };
 
-/// The length of a file, bytes.
 const SEGMENT: u64 = 8 << 20;
-/// Bytes that are read at once.
 const READ_BYTES: usize = 1 << 20;
 
-/// A record.
 #[derive(Clone, PartialEq, Message)]
 struct Stored {
-    /// The hash of the record before it, as in every log.
     #[prost(bytes = "vec", tag = "1")]
     previous: Vec<u8>,
     #[prost(message, optional, tag = "2")]
     event: Option<SignificantEvent>,
 }
 
-/// How many events are in files, and the hash of the record of the last one: so files are known to be the right ones.
+/// Number of events in files, and the hash of the last record, which identifies the files.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Away {
     pub(crate) count: u64,
     pub(crate) head: Hash,
 }
 
-/// The files of a partition's events. They're opened when there is something to write or read.
 pub(crate) struct EventFiles {
     folder: PathBuf,
     store: Option<SegmentStore>,
-    /// Whether there may be files that should have been deleted.
+    /// Whether foreign files may still exist.
     of_others: bool,
     trust: Arc<Trust>,
 }
 
-/// Whether what is in the files is what was written, as far as anybody has seen.
 struct Trust {
-    /// The file of the figures that rest on them.
+    /// File of the figures that depend on these files.
     kept: PathBuf,
     lost: AtomicBool,
 }
 
-/// Reads the files; clones share what they found.
 #[derive(Clone)]
 pub(crate) struct EventReader {
     records: Arc<dyn Reader>,
     trust: Arc<Trust>,
 }
 
-/// Why events can't be put into files.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unwritten {
     #[error(transparent)]
@@ -76,20 +65,19 @@ pub(crate) enum Unwritten {
     Append(#[from] AppendError),
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("they end before event {0}, which was put there")]
+    #[error("the files end before event {0}, which had been written")]
     Shorter(u64),
-    #[error("files of others are in their place and cannot be deleted")]
+    #[error("foreign files are in their place and cannot be deleted")]
     OfOthers,
 }
 
-/// Why events can't be read from files.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreadable {
     #[error("{0}")]
     Read(#[from] ReadError),
     #[error("the files of significant events end before event {0}")]
     Missing(u64),
-    #[error("record {0} of the files of significant events is none")]
+    #[error("record {0} of the files of significant events is not an event")]
     Malformed(u64),
 }
 
@@ -101,7 +89,6 @@ impl From<Unreadable> for Refusal {
 }
 
 impl EventFiles {
-    /// Beside the file of the kept figures that rest on them.
     pub(crate) fn new(kept: &Path) -> Self {
         let trust = Trust { kept: kept.to_owned(), lost: AtomicBool::new(false) };
         Self { folder: kept.with_extension("events"), store: None, of_others: false, trust: Arc::new(trust) }
@@ -121,12 +108,11 @@ impl EventFiles {
         Ok(self.store.insert(store))
     }
 
-    /// Whether figures that rest on them can be kept.
+    /// Whether figures that depend on the files can be kept.
     pub(crate) fn are_sound(&self) -> bool {
         !self.trust.lost.load(Ordering::Relaxed)
     }
 
-    /// Reads the files, if they have these events.
     pub(crate) fn reader(&mut self, away: Away) -> Result<EventReader, Unwritten> {
         let (records, trust) = (self.open()?.reader(), Arc::clone(&self.trust));
         match hash_at(&*records, away.count)? {
@@ -135,7 +121,6 @@ impl EventFiles {
         }
     }
 
-    /// Deletes all, and the kept figures with it.
     pub(crate) fn delete(&mut self) -> io::Result<()> {
         self.store = None;
         let absent = |error: io::Error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) };
@@ -145,10 +130,10 @@ impl EventFiles {
         deleted
     }
 
-    /// Appends events, the first of which has this number; those that are there already are passed over.
+    /// Appends events from this number on, skipping those already in the files.
     ///
     /// # Errors
-    /// They're not all there; it may be tried again.
+    /// Not all of them are in the files; the call can be repeated.
     pub(crate) fn append(
         &mut self,
         first: u64,
@@ -170,22 +155,21 @@ impl EventFiles {
     }
 }
 
-/// The hash of the last of so many records.
 fn hash_at(records: &dyn Reader, count: u64) -> Result<Option<Hash>, ReadError> {
     let last = records.read(count, 1, 0)?;
     Ok(last.first().filter(|record| record.position == count).map(|record| hash(&record.bytes)))
 }
 
 impl EventReader {
-    /// The events from a number on up to another.
+    /// Returns the events from `first` to before `end`.
     ///
     /// # Errors
-    /// [`Unreadable`]. If they're damaged, the next start makes them anew.
+    /// [`Unreadable`]. If the files are damaged, the next start rebuilds them.
     pub(super) fn read(&self, first: u64, end: u64) -> Result<Vec<Arc<SignificantEvent>>, Unreadable> {
         self.read_all(first, end).inspect_err(|error| {
             tracing::error!(%error, "significant events cannot be read from their files");
             if !matches!(error, Unreadable::Read(ReadError::Io(_))) && !self.trust.lost.swap(true, Ordering::Relaxed) {
-                // Without figures to rest on a start makes both anew; where they can't be removed, it says so then.
+                // Without kept figures, a start rebuilds both. If they cannot be removed, the start reports that.
                 let _ = fs::remove_file(&self.trust.kept);
             }
         })

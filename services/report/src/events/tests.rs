@@ -1,4 +1,4 @@
-//! Events that are put away are read as if they had stayed.
+//! Events in files are read as events in memory.
 
 use super::{files::EventFiles, *};
 use motherlode_ledger::fields::timestamp;
@@ -6,7 +6,6 @@ use std::{fs, path::Path};
 
 const OPERATORS: [&str; 5] = ["", "acme", "bolt", "platform", "acme-2"];
 
-/// Numbers that follow from a seed (splitmix64).
 struct Chance(u64);
 
 impl Chance {
@@ -17,7 +16,6 @@ impl Chance {
     }
 }
 
-/// So many events, in the order of a log: several of a commit, and several commits in the same second.
 fn some(count: usize, chance: &mut Chance) -> Vec<SignificantEvent> {
     let (mut position, mut number, mut seconds) = (1, 0, 1_000);
     let mut next = || {
@@ -31,7 +29,7 @@ fn some(count: usize, chance: &mut Chance) -> Vec<SignificantEvent> {
             position,
             number: number.max(1),
             time: Some(timestamp(seconds * 1_000)),
-            // Some kinds and operators are rare, so that whole stretches are without them.
+            // Some kinds and operators are rare, so some stretches lack them.
             kind: if chance.below(400) == 0 { 54 } else { 1 + i32::try_from(chance.below(3)).unwrap() },
             operator_id: OPERATORS[if chance.below(300) == 0 { 4 } else { usize::try_from(chance.below(4)).unwrap() }]
                 .into(),
@@ -50,7 +48,6 @@ fn put_away(events: &mut Events, files: &mut EventFiles) {
     events.put_away(away, reader);
 }
 
-/// The events that a list has, the latest first.
 fn of_list(all: &[SignificantEvent], wanted: &Filter) -> Vec<SignificantEvent> {
     let sees = |event: &SignificantEvent| match &wanted.own {
         Some(own) => [own.as_str(), ""].contains(&event.operator_id.as_str()),
@@ -69,7 +66,6 @@ fn pl_22_events_in_files_and_in_memory_are_read_as_one_list() {
     let (mut events, mut files) = (Events::default(), EventFiles::new(&folder.path().join("0.reports")));
     for (so_far, event) in all.iter().enumerate() {
         events.push(event.clone());
-        // Not at the ends of stretches alone.
         if so_far % 700 == 699 {
             put_away(&mut events, &mut files);
         }
@@ -99,7 +95,6 @@ fn pl_22_events_in_files_and_in_memory_are_read_as_one_list() {
     let kinds: BTreeMap<_, _> = events.counts().collect();
     assert_eq!(kinds.values().sum::<u64>(), all.len() as u64);
     assert!(kinds.iter().all(|(kind, count)| all.iter().filter(|of| of.kind == *kind).count() as u64 == *count));
-    // One after the other, as a stream has them.
     let mut next = 0;
     while next < events.count() {
         let some: Vec<_> = match events.latest_from(next) {
@@ -128,7 +123,7 @@ fn pl_22_however_many_events_there_are_memory_has_few() {
     assert!(known * 10 < 20_000 * 4, "{known} bytes of 20,000 events: less than 0.4 each");
 }
 
-/// After a crash the files may have events that the kept figures don't know of: the same fold comes to them again.
+/// After a crash, the files can have events beyond the kept figures; folding gives the same ones.
 #[test]
 fn pl_22_events_that_are_there_already_are_passed_over() {
     let folder = tempfile::tempdir().unwrap();
@@ -153,7 +148,6 @@ fn pl_22_events_that_are_there_already_are_passed_over() {
 fn pl_22_while_files_cannot_be_written_events_stay_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let kept = folder.path().join("0.reports");
-    // In the place of the files' folder.
     fs::write(kept.with_extension("events"), "no folder").unwrap();
     let (mut events, mut files) = (Events::default(), EventFiles::new(&kept));
     let mut tries = 0u64;
@@ -167,7 +161,6 @@ fn pl_22_while_files_cannot_be_written_events_stay_in_memory() {
     }
     assert_eq!(tries, events.count() / LATEST_MAX as u64, "not one for each event");
     assert_eq!(events.latest.len() as u64, events.count());
-    // They might be those of others.
     assert!(files.delete().is_err());
     fs::remove_file(kept.with_extension("events")).unwrap();
     assert!(files.append(events.away.count, &events.latest).is_err());
@@ -202,7 +195,7 @@ fn pl_22_of_damaged_files_nothing_is_believed_and_a_start_makes_them_anew() {
     assert!(!kept.with_extension("events").exists());
 }
 
-/// Files of others, or shorter ones, are not those that figures rest on.
+/// Foreign or shorter files do not match the figures.
 #[test]
 fn pl_22_figures_find_their_own_files_alone() {
     let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

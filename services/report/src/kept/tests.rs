@@ -1,4 +1,4 @@
-//! Kept figures: the same as of the log alone, wherever they were kept, and never those of something else.
+//! Kept figures equal those folded from the log, at any position, and foreign files are not used.
 
 use super::*;
 use crate::{events::Filter, follower::Follower};
@@ -9,7 +9,6 @@ use motherlode_proto::convert::record::Logged;
 use motherlode_testkit::{digests, logs, shape::Shape};
 use std::{collections::BTreeMap, path::PathBuf};
 
-/// The bets of all rounds of a log; the credits before their ends are not among them.
 fn bets(log: &[Logged]) -> BTreeMap<RoundKey, Bet> {
     let of = |logged: &Logged| {
         let bets = logged.commit.events.iter().filter_map(|event| match event {
@@ -45,7 +44,6 @@ fn pl_22_pl_23_pl_24_figures_that_were_kept_anywhere_go_on_to_those_of_the_whole
     }
 }
 
-/// Folds a log; `each` sees the figures at every position.
 fn fold(log: &[Logged], mut each: impl FnMut(&Figures)) {
     let bets = bets(log);
     let mut figures = Figures::new(&Report { large_win_eur: 1, ..Report::default() });
@@ -55,7 +53,6 @@ fn fold(log: &[Logged], mut each: impl FnMut(&Figures)) {
     }
 }
 
-/// The digest of the serialized figures at every position.
 fn digest_of(log: &[Logged]) -> String {
     let mut all = vec![];
     fold(log, |figures| all.extend(postcard::to_allocvec(figures).unwrap()));
@@ -68,18 +65,18 @@ fn state_version_figures_are_those_of_their_version() {
     digests::check("figures.digests", "FIGURES_VERSION", FIGURES_VERSION, &all);
 }
 
-/// A field that is empty in all logs could be serialized otherwise without another digest.
+/// A field that is empty in all logs could change its serialization without another digest.
 #[test]
 fn state_version_every_field_of_the_figures_has_a_value_in_some_log() {
     let mut shape = Shape::default();
     logs::all().iter().for_each(|log| fold(&log.commits(), |figures| shape.note(figures)));
-    // Only thousands of events fill files; other tests check the files' number and hash.
+    // Only thousands of events fill files; other tests cover the files.
     let empty: Vec<_> =
         shape.empty().into_iter().filter(|field| !["Away.count", "Away.head", "Events.away"].contains(field)).collect();
     assert_eq!(empty, [] as [&str; 0], "add a log with a value of them to tests/kit/src/logs");
 }
 
-/// The digests can differ: each record of a log counts.
+/// Each record of a log changes the digest.
 #[test]
 fn state_version_other_figures_have_another_digest() {
     for log in logs::all() {
@@ -127,7 +124,6 @@ async fn set_rates(ledger: &Handle, rates: std::ops::Range<u32>) {
     }
 }
 
-/// The events that a follower shows, once it has all, and the position that it began at.
 async fn shown(folder: &Folder, ledger: &Handle, config: &Report) -> (u64, Vec<String>) {
     let follower = folder.follower(ledger, config);
     let began = follower.counts().positions[0];
@@ -183,7 +179,7 @@ async fn pl_22_a_start_goes_on_from_what_was_kept_of_this_very_log_and_begins_an
     another.close().await;
 }
 
-/// Events that were put away are not folded again, nor believed once their files are not those that were written.
+/// Events in files are not folded again, and foreign files are not used.
 #[tokio::test]
 async fn pl_22_a_start_finds_the_events_that_were_put_away_or_makes_them_anew() {
     let (folder, config) = (Folder::new(), Report::default());
@@ -214,7 +210,7 @@ async fn pl_22_a_start_finds_the_events_that_were_put_away_or_makes_them_anew() 
     fs::remove_dir_all(&files).unwrap();
     anew(shown(&folder, &ledger, &config).await);
     assert!(files.exists() && !folder.file().exists(), "figures rest on files that are there");
-    // Figures of other thresholds leave no events behind for these.
+    // Figures of other thresholds must not leave their events behind.
     let stricter = Report { large_win_eur: 2, ..Report::default() };
     anew(shown(&folder, &ledger, &stricter).await);
     anew(shown(&folder, &ledger, &config).await);

@@ -6,13 +6,11 @@ use motherlode_slots::{Carried, Draws, Outcome, Stake, Terms};
 use prost::Message;
 use std::borrow::Cow;
 
-/// A player of Dwarf Mine, whose rounds are counted as the follower counts them.
 struct Player {
     game: &'static dyn Game,
     carried: Carried,
     draws: Draws,
     returns: Returns,
-    /// The wins of a faulty game, in percent of the right ones.
     percent: u64,
 }
 
@@ -27,7 +25,6 @@ impl Player {
         Self { game, carried, draws: Draws::from_seed([9; 32]), returns: Returns::default(), percent }
     }
 
-    /// The start of a round at a coin value.
     fn started(&self, coin_micros: u64) -> (RoundStarted, Stake, Terms) {
         let limits = &self.game.info().limits;
         let (lines, coins_per_line) = (limits.lines.1, limits.coins_per_line.0);
@@ -51,7 +48,6 @@ impl Player {
         (started, stake, terms)
     }
 
-    /// A round at a coin value, with the choices of the game's rule.
     fn round(&mut self, coin_micros: u64) {
         let (started, stake, terms) = self.started(coin_micros);
         let mut open = OpenRound::new(Cow::Owned(started));
@@ -79,7 +75,7 @@ impl Player {
         self.returns.settled("acme", &open, 0);
     }
 
-    /// Collects at the highest coin value, and plays at a low one while any collection lacks but one crystal.
+    /// Collects at the highest coin value, and plays at a low one while any collection lacks one crystal.
     fn play(&mut self, rounds: u32) -> Found {
         let coins = &self.game.info().limits.coin_values_micros;
         let (low, high) = (*coins.iter().find(|coin| **coin >= 40_000).unwrap(), *coins.last().unwrap());
@@ -99,8 +95,8 @@ fn figure(text: &str) -> f64 {
     text.parse().unwrap()
 }
 
-/// Crystals are collected at a high stake and won at a low one: the low level returns several times its bets, and all is
-/// as it must be.
+/// Crystals are collected at a high stake and won at a low one: the low level returns several times its bets, without
+/// an alarm.
 #[test]
 fn pl_23_sound_play_at_mixed_coin_values_raises_no_false_alarm() {
     let found = Player::new(100).play(12_000);
@@ -114,13 +110,12 @@ fn pl_23_sound_play_at_mixed_coin_values_raises_no_false_alarm() {
     assert_eq!(weightings, [Weighting::Stake, Weighting::Round]);
     let rounds: u64 = found.levels.iter().map(|of| of.rounds).sum();
     assert!(found.totals.iter().all(|of| of.rounds == rounds && of.stake.is_none() && of.currency_code == "EUR"));
-    // Nearly all was staked at the high level: the low one's rounds count for next to nothing.
     let high = &found.levels[1];
     assert!((figure(&found.totals[0].effective_rounds) / high.rounds as f64 - 1.0).abs() < 0.1, "{:?}", found.totals);
     assert!((figure(&found.totals[1].effective_rounds) - rounds as f64).abs() < 1.0, "{:?}", found.totals);
 }
 
-/// The same play of a game that pays three times what is due.
+/// The same play of a game that pays three times the right amount.
 #[test]
 fn pl_23_a_fault_is_found_at_mixed_coin_values() {
     let found = Player::new(300).play(8_000);
@@ -128,7 +123,7 @@ fn pl_23_a_fault_is_found_at_mixed_coin_values() {
     assert!(found.totals.iter().all(|of| of.out_of_band), "{:?}", found.totals);
 }
 
-/// Whole rounds of each game have each feature as often as mathematics say, but for chance: one figure in 500,000 is 5 standard errors off.
+/// Each feature's number in whole rounds is within 5 standard errors of its chance, which 1 figure in 500,000 exceeds.
 #[test]
 fn pl_23_features_come_as_often_as_they_should() {
     for game in slots::latest_games() {
@@ -149,8 +144,8 @@ fn pl_23_features_come_as_often_as_they_should() {
     }
 }
 
-/// New players of every game, 40 rounds each: features come as often as expected in the players' states. The long
-/// run's chances are far off for a game that unlocks features.
+/// Features of new players, 40 rounds each, match the chances in the players' states. Long-run chances would be far off
+/// for games that unlock features.
 #[test]
 fn pl_23_mf_d6_features_of_new_players_come_as_often_as_they_should() {
     for game in slots::latest_games() {
@@ -185,8 +180,8 @@ fn pl_23_mf_d6_features_of_new_players_come_as_often_as_they_should() {
     }
 }
 
-/// The mean of the chances over the states of long play is the long run's chance. Players are independent of each other, so the spread of
-/// their means gives the standard error.
+/// The mean of the chances over the states of long play is the long-run chance. Players are independent, so the spread
+/// of their means gives the standard error.
 #[test]
 fn mf_d6_the_chances_in_states_have_the_long_runs_mean() {
     const PLAYERS: u8 = 100;
@@ -213,7 +208,6 @@ fn mf_d6_the_chances_in_states_have_the_long_runs_mean() {
             let mean = of.iter().sum::<f64>() / players;
             let variance = of.iter().map(|of| (of - mean) * (of - mean)).sum::<f64>() / (players - 1.0);
             let (off, error) = (mean - known[at], (variance / players).sqrt());
-            // Reports round to six places.
             let most = 5.0 * error + 5e-7;
             assert!(off.abs() <= most, "{} {}: {mean} is {off:+} off {}", game.name(), feature.key, known[at]);
             assert!(
@@ -227,7 +221,7 @@ fn mf_d6_the_chances_in_states_have_the_long_runs_mean() {
     }
 }
 
-/// A window of a kind that this program does not have is no collected win, nor does it end the round's own.
+/// A window of an unknown kind is no collected win, and does not end the round's own part.
 #[test]
 fn mf_d6_an_unknown_spin_kind_is_not_collected() {
     let mut player = Player::at("witch-feature", 100);

@@ -93,7 +93,7 @@ async fn pl_24_reconciliation_of_any_interval_is_a_page_and_files_for_the_platfo
     assert!(browser.get("/reports/reconciliation?to=1999-12-31").await.body.contains("No activity."));
     let refused = browser.get("/reports/reconciliation?from=%22%3E%3Cscript%3E").await;
     assert!(refused.status == 400 && !refused.body.contains("<script>"), "{}", refused.body);
-    assert_eq!(browser.get("/reports/reconciliation?from=1999-01-01").await.status, 400, "366 days at the most");
+    assert_eq!(browser.get("/reports/reconciliation?from=1999-01-01").await.status, 400, "at most 366 days");
     assert_eq!(browser.get("/reports/reconciliation.xlsx").await.status, 404);
     service.server.stop().await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! A small world whose log is written commit by commit, as services write it, and then tampered with.
+//! A small log, written commit by commit as by the services, for tampering.
 
 #![allow(dead_code, reason = "each user takes its own part")]
 
@@ -36,7 +36,7 @@ pub fn pool() -> StreamId {
     StreamId::pool(POOL)
 }
 
-/// The terms of BW-11, BW-12, BW-14, BW-17.
+/// Terms of BW-11, BW-12, BW-14, BW-17.
 pub fn terms() -> PoolTerms {
     PoolTerms {
         version: 1,
@@ -48,38 +48,38 @@ pub fn terms() -> PoolTerms {
     }
 }
 
-/// A log in the making, with the books that it makes.
+/// A log being written, with its books.
 #[derive(Clone, Default)]
 pub struct Tale {
     pub books: Books,
     pub log: Vec<Logged>,
-    /// The hash of the last record.
+    /// Hash of the last record.
     pub head: Option<RecordHash>,
     pub now_ms: i64,
     pub double: bool,
-    /// Bets are free rounds of this campaign.
+    /// Campaign that pays for the bets as free rounds.
     pub campaign: Option<String>,
     pub partition: u32,
-    /// Of the next commit.
+    /// Request id of the next commit.
     pub request_id: Option<String>,
     pub seeds: u64,
-    /// The draw key of players that are sealed; those of older logs have none.
+    /// Draw key of sealed players; older logs have none.
     pub key: Option<[u8; 32]>,
-    /// Bets are in this currency; EUR if unset.
+    /// Currency of bets, by default EUR.
     pub currency: Option<Currency>,
-    /// Bets are by this older rules version, with figures as it shared them.
+    /// Older rules version of bets, which also defines the shared figures.
     pub version: Option<&'static str>,
-    /// Outcomes are those of seeds that the forger likes, whatever was sealed.
+    /// Outcomes follow from the forger's seeds instead of the sealed draws.
     pub forged: bool,
 }
 
 impl Tale {
-    /// The pool is open, and the players have a million EUR each.
+    /// Creates a log with a pool and players with a million EUR each.
     pub fn with_players(names: &[&str]) -> Self {
         Self::with_key(names, None)
     }
 
-    /// The same with sealed draws.
+    /// Creates the same log with sealed draws.
     pub fn sealed(names: &[&str]) -> Self {
         Self::with_key(names, Some([42; 32]))
     }
@@ -91,7 +91,7 @@ impl Tale {
         tale
     }
 
-    /// Opens a player's account, with a million EUR.
+    /// Opens a player's account with a million EUR.
     pub fn join(&mut self, name: &str) {
         let currency = Currency::EUR;
         let deposit = Event::Deposited { currency, amount: Minor(100_000_000) };
@@ -110,7 +110,7 @@ impl Tale {
         self.key.map(|key| (draw::epoch(&key), draw::seal(&draw::deal(&key, stream, number))))
     }
 
-    /// Writes a commit; its position.
+    /// Writes a commit and returns its position.
     pub fn write(&mut self, stream: StreamId, events: Vec<Event>) -> u64 {
         self.write_recalling(stream, events, None)
     }
@@ -157,12 +157,12 @@ impl Tale {
         seed
     }
 
-    /// Bets 15 lines of a coin of 0.10 and spins until the outcome is as wished; the round's number.
+    /// Bets 15 lines of a coin of 0.10 with a seed for a wanted outcome, and returns the round's number.
     pub fn spin(&mut self, name: &str, wish: impl Fn(&Outcome) -> bool) -> u64 {
         self.bet(name, 15, 1, CoinValue(100_000), wish)
     }
 
-    /// Any spin that is over at once.
+    /// Plays any round that ends at once.
     pub fn plain_spin(&mut self, name: &str) -> u64 {
         self.spin(name, |outcome| outcome.awaiting == Awaiting::Nothing)
     }
@@ -179,7 +179,7 @@ impl Tale {
         self.bet_on("bewitched", name, stake, wish)
     }
 
-    /// Bets on a game, with what the player carries, and spins until the outcome is as wished; the round's number.
+    /// Bets on a game with a seed for a wanted outcome, and returns the round's number.
     pub fn bet_on(&mut self, game: &str, name: &str, stake: slots::Stake, wish: impl Fn(&Outcome) -> bool) -> u64 {
         let stream = player(name);
         let player = self.books.player(&stream).expect("a player");
@@ -221,7 +221,7 @@ impl Tale {
         number
     }
 
-    /// Makes a choice in an open round, with a seed whose outcome is as wished.
+    /// Makes a choice in an open round, with a seed for a wanted outcome.
     pub fn choose(&mut self, name: &str, number: u64, choice: Choice, wish: impl Fn(&Outcome) -> bool) -> u64 {
         let open = self.books.player(&player(name)).and_then(|player| player.open_round(number)).cloned();
         let open = open.expect("an open round");
@@ -299,7 +299,7 @@ impl Tale {
         events
     }
 
-    /// The reveal of an open round's void.
+    /// Returns the reveal for the void of an open round.
     pub fn revealed(&self, name: &str, round: u64) -> Option<Event> {
         let key = self.key?;
         let open = self.books.player(&player(name))?.open_round(round)?;
@@ -307,7 +307,7 @@ impl Tale {
         Some(Event::DrawsRevealed { round, dealt })
     }
 
-    /// Plays a round that hits the jackpot, at the highest stake; the position of the hit.
+    /// Plays a round that hits the jackpot at the highest stake, and returns the hit's position.
     pub fn hit(&mut self, name: &str, coin_value: CoinValue) -> u64 {
         let round = self.bet(name, 15, 10, coin_value, |outcome| outcome.awaiting == Awaiting::Pick);
         self.choose(name, round, Choice::Pick(slots::Picked::new(&[0, 2, 4]).expect("three vials")), |outcome| {
@@ -315,7 +315,7 @@ impl Tale {
         })
     }
 
-    /// The steward's work: everything that waits for the pool, then every award paid.
+    /// Does the steward's pending work for the pool, then pays all awards.
     pub fn tend(&mut self) {
         while let Some(events) = self.books.pool_step(POOL).expect("figures that fit") {
             self.write(pool(), events);
@@ -329,12 +329,12 @@ impl Tale {
         }
     }
 
-    /// A bit of everything: plain spins, all choices, free spins, a double, a jackpot, a void, an open round.
+    /// Creates a log with all kinds of steps, a jackpot, a void and an open round.
     pub fn of_everything() -> Self {
         Self::everything(Self::with_players(&["alice", "bob"]))
     }
 
-    /// The same with sealed draws.
+    /// Creates the same log with sealed draws.
     pub fn of_everything_sealed() -> Self {
         Self::everything(Self::sealed(&["alice", "bob"]))
     }
@@ -377,19 +377,18 @@ impl Tale {
         tale
     }
 
-    /// The place in the log of the first commit with such an event.
+    /// Returns the index of the first commit with such an event.
     pub fn find(&self, wanted: impl Fn(&Event) -> bool) -> usize {
         self.log.iter().position(|logged| logged.commit.events.iter().any(&wanted)).expect("such an event")
     }
 }
 
-/// The records of a log, chained.
+/// Returns the records of a log, chained.
 pub fn chained(log: &[Logged]) -> Vec<Bytes> {
     linked(log).into_iter().map(|(_, bytes)| bytes).collect()
 }
 
-/// Commits as they are chained, with their records: the steps among them name the records in which their draws were sealed, as those
-/// are now.
+/// Chains commits; steps name the current records of their seals.
 pub fn linked(log: &[Logged]) -> Vec<(Logged, Bytes)> {
     let mut sealed_by = BTreeMap::new();
     chaining(log, |logged, before| {
@@ -408,7 +407,7 @@ pub fn linked(log: &[Logged]) -> Vec<(Logged, Bytes)> {
     })
 }
 
-/// Commits as they are chained, with their records, whatever they name.
+/// Chains commits without changing the steps.
 pub fn chained_as_they_are(log: &[Logged]) -> Vec<(Logged, Bytes)> {
     chaining(log, |_, _| {})
 }
@@ -425,12 +424,12 @@ fn chaining(log: &[Logged], mut change: impl FnMut(&mut Logged, &RecordHash)) ->
     log.iter().map(chain).collect()
 }
 
-/// Writes records to a folder's log, some a block, in small segments.
+/// Writes records to a folder's log, several per block, in small segments.
 pub fn store(folder: &Path, records: &[Bytes]) {
     store_partition(folder, 0, records);
 }
 
-/// The same of a partition.
+/// Writes records to a partition's log.
 pub fn store_partition(folder: &Path, partition: u32, records: &[Bytes]) {
     let options = StoreOptions { segment_bytes: 16 << 10, zero_bytes: 512 };
     let mut store = SegmentStore::open(folder, partition, options).expect("a log");
@@ -443,19 +442,19 @@ pub fn options(folder: &Path) -> Options {
     Options { log: folder.to_owned(), index: None, partition: 0, ..Options::default() }
 }
 
-/// Audits a log in a folder of its own.
+/// Audits a log in a temporary folder.
 pub fn audited(log: &[Logged]) -> Report {
     let folder = tempfile::tempdir().expect("a folder");
     store(folder.path(), &chained(log));
     audit(&options(folder.path())).expect("a log that can be read")
 }
 
-/// The divergence that an audit must find.
+/// Returns the divergence, which must exist.
 pub fn divergence(log: &[Logged]) -> Divergence {
     audited(log).divergence.expect("a divergence")
 }
 
-/// Audits the log after a change to the commit at `at`, and returns the divergence.
+/// Audits the log after a change to the commit at `at`.
 pub fn found(tale: &Tale, at: usize, change: impl FnOnce(&mut Logged)) -> Divergence {
     let mut log = tale.log.clone();
     change(&mut log[at]);
@@ -466,7 +465,7 @@ pub fn found(tale: &Tale, at: usize, change: impl FnOnce(&mut Logged)) -> Diverg
     found
 }
 
-/// The segment files of a log.
+/// Returns the segment files of a log.
 pub fn segments(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<_> =
         std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file").path()).collect();
@@ -475,7 +474,7 @@ pub fn segments(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The step of a commit, to tamper with.
+/// Returns the step of a commit.
 pub fn step(logged: &mut Logged) -> &mut StepResolved {
     let steps = logged.commit.events.iter_mut();
     let mut steps = steps.filter_map(|event| match event {
@@ -485,7 +484,7 @@ pub fn step(logged: &mut Logged) -> &mut StepResolved {
     steps.next().expect("a step")
 }
 
-/// Changes the outcome that a step states.
+/// Changes the outcome of a step.
 pub fn change_outcome(step: &mut StepResolved, change: impl FnOnce(&mut v1::Outcome)) {
     let mut outcome = v1::Outcome::decode(step.outcome.as_slice()).expect("an outcome");
     change(&mut outcome);

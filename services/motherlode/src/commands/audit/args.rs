@@ -1,35 +1,35 @@
-//! The arguments of `audit`.
+//! Arguments of `audit`.
 
 use crate::commands::{Format, config_file::LogAccess};
 use motherlode_tiles::VerifierKey;
 use std::path::PathBuf;
 
-/// The arguments of `audit`.
+/// Arguments of `audit`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// The data folder of `serve`, the folder of a copy that `follow` keeps, or nats://host:port,... (which is copied to a
+    /// Data folder of `serve`, folder of a copy that `follow` keeps, or nats://host:port,... (which is copied to a
     /// temporary folder first).
     #[arg(value_name = "PLACE")]
     pub(super) data: PathBuf,
     #[command(flatten)]
     pub(super) access: LogAccess,
-    /// Print the digest of this operator's records too, to be held against the one of its copy.
+    /// Also print the digest of this operator's records, for comparison with the operator's copy.
     #[arg(long, value_name = "NAME")]
     pub(super) operator: Option<String>,
-    /// The digest's last log position: the copy's; without it, the log's end. Of several partitions one each, with commas
-    /// between them.
+    /// Last log position of the digest, from the copy's report; by default the log's end. With several partitions, one
+    /// position each, separated by commas.
     #[arg(long, value_name = "POSITION", requires = "operator", value_delimiter = ',')]
     pub(super) to: Vec<u64>,
-    /// The log's public key, for checkpoints; without it, that of the folder's proofs.key.
+    /// Public key of the log, for checkpoints; by default that of proofs.key in the folder.
     #[arg(long, value_name = "VKEY")]
     pub(super) key: Option<VerifierKey>,
-    /// A checkpoint that was kept elsewhere, to hold the log against; any number of them.
+    /// Checkpoint kept elsewhere, to compare the log with; can be repeated.
     #[arg(long = "checkpoint", value_name = "FILE")]
     pub(super) checkpoints: Vec<PathBuf>,
-    /// File of draw keys: every seal in the log is computed again. The keys reveal future draws.
+    /// Recompute each seal in the log from this file of draw keys. The keys reveal future draws.
     #[arg(long, value_name = "FILE")]
     pub(super) draw_keys: Option<PathBuf>,
-    /// How to print it.
+    /// Format of the report.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
 }

@@ -8,10 +8,8 @@ use motherlode_proto::convert::play::hex;
 use motherlode_slots::par::decimal;
 use serde_json::{Value, json};
 
-/// Places of a return.
 const PLACES: usize = 6;
 
-/// The report of all partitions: of a single one its own, of several each one's and what they come to together.
 pub(super) fn whole(whole: &Whole) -> Value {
     if let Some(divergence) = whole.divergence() {
         return json!({"ok": false, "divergence": of_divergence(divergence)});
@@ -56,7 +54,6 @@ fn draws(seals: &Seals, held: u64) -> Value {
            "seals_of_keys": seals.checked, "seals_of_unknown_keys": seals.unchecked})
 }
 
-/// A partition's own report, one of so many.
 fn of_partition(report: &Report, partitions: usize) -> Value {
     let Report { books, returns, partition, position, head, tail, .. } = report;
     let sum = |figure: fn(&Return) -> u64| returns.iter().map(figure).sum::<u64>();

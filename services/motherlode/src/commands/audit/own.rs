@@ -1,4 +1,4 @@
-//! `audit` on an operator's copy of a log (PL-30): what holds within it, and what no copy can show.
+//! `audit` of an operator's copy of a log (PL-30), with the limits of such an audit.
 
 use super::{args::Args, json::of_divergence, sums::cash};
 use crate::commands::{Failure, Format, json, say};
@@ -9,10 +9,6 @@ use motherlode_proto::convert::play::hex;
 use motherlode_server::copy_folder;
 use serde_json::{Value, json};
 
-/// Audits the copy and reports.
-///
-/// # Errors
-/// There is none, or it's not what it should be.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.operator.is_some() {
         return Err(Failure::unusable("--operator is for a whole log: this is an operator's copy"));
@@ -28,17 +24,14 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             json(&json!({"ok": ok, "partitions": reports.iter().map(value).collect::<Vec<_>>()}))?
         }
     })?;
-    // What was found has been said.
     if reports.iter().any(|report| report.divergence.is_some()) { Err(Failure::found("")) } else { Ok(()) }
 }
 
-/// The digest of an operator's records, for people.
 pub(super) fn digest_text(digest: &Digest) -> String {
     let Digest { operator, records, position, digest } = digest;
     format!("Records of {operator}: {records} up to log position {position}\n  digest  {}\n", hex(digest))
 }
 
-/// The same for programs.
 pub(super) fn digest_json(digest: &Digest) -> Value {
     let Digest { operator, records, position, digest } = digest;
     json!({"operator": operator, "records": records, "last_position": position, "digest": hex(digest)})
@@ -66,9 +59,9 @@ fn text(report: &CopyReport) -> String {
         text += &format!("  {} {}: {} rounds, bets {bets}, wins {wins}\n", of.game, of.rules_version, of.rounds);
     }
     for (currency, sum) in jackpots(report) {
-        text += &format!("  jackpots that reached players: {}\n", cash(sum, currency));
+        text += &format!("  jackpots paid to players: {}\n", cash(sum, currency));
     }
-    text += "\nNot to be seen from a copy:\n";
+    text += "\nNot checked, because a copy cannot show it:\n";
     for unchecked in NOT_CHECKED {
         text += &format!("  {unchecked}\n");
     }

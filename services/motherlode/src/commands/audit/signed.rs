@@ -1,4 +1,4 @@
-//! The checkpoints that a log is held against: the last one beside it, and those that were kept elsewhere.
+//! Checkpoints that the audit compares a log with.
 
 use super::args::Args;
 use crate::commands::{Failure, read_text};
@@ -6,10 +6,7 @@ use motherlode_audit::{Checkpoints, Options};
 use motherlode_proofs::{load, of_partition, proofs_folder};
 use motherlode_tiles::{Checkpoint, Note, VerifierKey};
 
-/// Adds them to the parts that they are of.
-///
-/// # Errors
-/// A named file cannot be read, or its checkpoint is not signed by the key. A damaged checkpoint in the data folder is a warning.
+/// Adds the checkpoints to their partitions' options. A damaged checkpoint in the data folder is only a warning.
 pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
     let Some(key) = key(args)? else {
         return match args.checkpoints.is_empty() {
@@ -21,7 +18,7 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
         let key = of_partition(&key, part.partition).map_err(Failure::unusable)?;
         match Checkpoints::beside(&proofs_folder(&args.data, part.partition), &key) {
             Ok(found) => part.checkpoints = found,
-            // The service rebuilds it from the log; the log itself is audited in any case.
+            // The service rebuilds it from the log, which is audited in any case.
             Err(error) => {
                 eprintln!("warning: partition {}: the last checkpoint is not compared: {error}", part.partition)
             }
@@ -35,7 +32,7 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
         let claimed: Checkpoint = note.text().parse().map_err(|error| unusable(format!("{error}")))?;
         let of = |part: &&mut Options| of_partition(&key, part.partition).is_ok_and(|key| key.name() == claimed.origin);
         let Some(part) = parts.iter_mut().find(of) else {
-            return Err(unusable(format!("it is of {}, which is no partition of this log", claimed.origin)));
+            return Err(unusable(format!("it is of {}, which is not a partition of this log", claimed.origin)));
         };
         let key = of_partition(&key, part.partition).map_err(Failure::unusable)?;
         let checkpoint = Checkpoint::open(&note, &key).map_err(|error| unusable(error.to_string()))?;
@@ -44,7 +41,6 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The key that was named, else the one in the folder; none where there is none.
 fn key(args: &Args) -> Result<Option<VerifierKey>, Failure> {
     let file = args.data.join("proofs.key");
     match &args.key {

@@ -1,16 +1,15 @@
-//! Sums of a report as they are printed.
+//! Sums printed by the audit's reports.
 
 use motherlode_audit::{Report, Return};
 use motherlode_books::{Currency, HOME, Minor, Nano};
 use motherlode_slots::par::Exact;
 
-/// Computes home's contributions due to a pool: bet and not pooled yet.
+/// Computes the contributions due to a pool: bet and not pooled yet.
 pub(super) fn to_be_pooled(home: &Report, pool: &str, partitions: usize) -> Nano {
     let partitions = (HOME..).take(partitions);
     Nano(partitions.map(|partition| home.books.pending_contributions(pool, partition, u64::MAX).0).sum())
 }
 
-/// A sum of cash with its currency: `1234.50 EUR`.
 pub(super) fn cash(minor: i128, currency: Currency) -> String {
     let sum = match i64::try_from(minor) {
         Ok(minor) => Minor(minor).to_decimal(currency),
@@ -19,12 +18,10 @@ pub(super) fn cash(minor: i128, currency: Currency) -> String {
     format!("{sum} {currency}")
 }
 
-/// Computes the return of bets; `None` if there were none.
 pub(super) fn returned(won: i128, bet: i128) -> Option<Exact> {
     (bet > 0).then(|| Exact::new(won.into(), bet.into()))
 }
 
-/// Sums over all games, by currency: rounds, bets, wins without jackpots, jackpots awarded.
 pub(super) fn totals(returns: &[Return]) -> impl Iterator<Item = (Currency, u64, i128, i128, i128)> {
     Currency::all().filter_map(|currency| {
         let of = || returns.iter().filter(move |of| of.currency == currency);

@@ -1,4 +1,4 @@
-//! The audit's report for people, 80 columns wide.
+//! The audit's report as text, 80 columns wide.
 
 use super::sums::{cash, returned, to_be_pooled, totals};
 use crate::figures::{grouped, percent};
@@ -7,9 +7,8 @@ use motherlode_books::{Award, Currency, Nano, PerCurrency, PoolState, PoolStatus
 use motherlode_log::Tail;
 use motherlode_proto::convert::play::hex;
 
-/// Awards, unpaid awards and open rounds shown of each kind; the JSON report has all.
+/// Limit of listed awards, unpaid awards and open rounds; the JSON report lists all.
 const SHOWN: usize = 10;
-/// Places of a return in percent.
 const PLACES: usize = 4;
 
 pub(super) fn text(whole: &Whole) -> String {
@@ -27,7 +26,7 @@ pub(super) fn text(whole: &Whole) -> String {
             }
             if partitions.len() > 1 {
                 lines.extend(section("Between the partitions"));
-                lines.push(row("every copy is its original; said on one side only so far", &eur(*in_transit)));
+                lines.push(row("all copies match; in transit between partitions", &eur(*in_transit)));
             }
             lines.extend(draws(&whole.seals(), whole.sealed()));
             lines.extend(waiting(partitions));
@@ -42,7 +41,6 @@ fn section(title: &str) -> [String; 2] {
     [String::new(), format!("── {title} {}", "─".repeat(76_usize.saturating_sub(title.chars().count())))]
 }
 
-/// A label and its figure, dotted to the same column.
 fn row(label: &str, figure: &str) -> String {
     let dots = ".".repeat(74_usize.saturating_sub(label.chars().count() + figure.chars().count()));
     format!("  {label} {dots} {figure}")
@@ -85,7 +83,7 @@ fn of_tail(tail: &Tail) -> String {
     match tail {
         Tail::Clean => "clean".to_owned(),
         Tail::Torn { file, offset, bytes } => {
-            format!("{bytes} bytes of an append never acknowledged, {} at byte {offset}", file.display())
+            format!("{bytes} bytes of an unacknowledged append, {} at byte {offset}", file.display())
         }
     }
 }
@@ -100,7 +98,7 @@ fn played(played: &[Return], voids: &PerCurrency<Voids>) -> Vec<String> {
         let of = played.iter().filter(|of| of.currency == currency);
         let (free, promoted) = of.fold((0, 0), |(rounds, bets), of| (rounds + of.free, bets + of.free_bets));
         if free > 0 {
-            lines.push(row(&format!("bets of {} free rounds among them", count(free)), &money(promoted, currency)));
+            lines.push(row(&format!("including bets of {} free rounds", count(free)), &money(promoted, currency)));
         }
         let voids = voids.get(currency).copied().unwrap_or_default();
         if voids.rounds > 0 {
@@ -108,15 +106,14 @@ fn played(played: &[Return], voids: &PerCurrency<Voids>) -> Vec<String> {
                 &format!("refunded to {} voided rounds", count(voids.rounds)),
                 &money(voids.refunds, currency),
             ));
-            lines.push(row("wins taken back from them", &money(voids.wins_taken_back, currency)));
-            lines.push(row("wins of them that were spent", &money(voids.wins_left, currency)));
+            lines.push(row("wins of voided rounds taken back", &money(voids.wins_taken_back, currency)));
+            lines.push(row("wins of voided rounds already spent", &money(voids.wins_left, currency)));
         }
         lines.extend(played.iter().filter(|of| of.currency == currency).flat_map(returns));
     }
     lines
 }
 
-/// Sealed draws, and what was done about seals apart from steps.
 fn draws(seals: &Seals, held: u64) -> Vec<String> {
     let Seals { opened, unsealed, key_lost, ended, unsure_starts, refused_starts, rounds_lost, checked, unchecked } =
         *seals;
@@ -125,26 +122,25 @@ fn draws(seals: &Seals, held: u64) -> Vec<String> {
     }
     let mut lines = section("Sealed draws").to_vec();
     lines.push(row("players with a first seal", &count(opened + unsealed)));
-    lines.push(row("draws given up, since their key was gone", &count(key_lost)));
+    lines.push(row("draws revoked because their key was lost", &count(key_lost)));
     if refused_starts > 0 {
-        lines.push(row("starts that were refused", &count(refused_starts)));
+        lines.push(row("refused starts", &count(refused_starts)));
     }
     if unsure_starts > 0 {
-        lines.push(row("starts that ended unused seals", &count(unsure_starts)));
-        lines.push(row("draws sealed again after such a start", &count(ended)));
+        lines.push(row("starts that revoked unused seals", &count(unsure_starts)));
+        lines.push(row("draws sealed again after these starts", &count(ended)));
     }
     lines.push(row("steps of open rounds, revealed and resolved when they end", &count(held)));
     if checked + unchecked > 0 {
-        lines.push(row("seals, each computed again from its draw key", &count(checked)));
+        lines.push(row("seals recomputed from their draw keys", &count(checked)));
         lines.push(row("seals of unknown keys", &count(unchecked)));
     }
     if rounds_lost > 0 {
-        lines.push(row("voided rounds that can't be revealed or resolved", &count(rounds_lost)));
+        lines.push(row("voided rounds whose draws cannot be revealed", &count(rounds_lost)));
     }
     lines
 }
 
-/// The return of one version of a game, as played: voided rounds are in it.
 fn returns(of: &Return) -> Vec<String> {
     let share = |won| returned(won, of.bets).map_or("-".to_owned(), |share| percent(&share, PLACES));
     vec![
@@ -154,7 +150,7 @@ fn returns(of: &Return) -> Vec<String> {
     ]
 }
 
-/// A pool's figures and their equation (BW-18).
+/// Formats a pool's figures and their equation (BW-18).
 fn statement(report: &Report, pool: &PoolState, partitions: usize) -> Vec<String> {
     let status = match &pool.status {
         PoolStatus::Active => "active".to_owned(),
@@ -193,8 +189,6 @@ fn award(award: &Award) -> String {
     format!("  award of the hit at {}: {} to {who}{share}", award.hit, money(award.amount.0.into(), award.currency))
 }
 
-/// Lists what the log leaves to be done: awards to be paid, rounds to be finished, transactions of operators' own wallets
-/// to be ended (PL-32), switches to be turned on.
 fn waiting(partitions: &[Report]) -> Vec<String> {
     let books = || partitions.iter().map(|report| &report.books);
     let unpaid: Vec<_> = books().flat_map(|books| books.unpaid_awards()).collect();
@@ -225,16 +219,15 @@ fn waiting(partitions: &[Report]) -> Vec<String> {
     lines.extend(last(open_lines, open.len(), "open rounds"));
     let under_way: Vec<_> = partitions.iter().flat_map(Report::under_way).collect();
     if !under_way.is_empty() {
-        lines.push(row("under way with operators' own wallets", &count(under_way.len())));
-        let under_way_lines = under_way.iter().map(|id| format!("  under way: {id}"));
-        lines.extend(last(under_way_lines, under_way.len(), "transactions under way"));
+        lines.push(row("pending with operators' wallets", &count(under_way.len())));
+        let under_way_lines = under_way.iter().map(|id| format!("  pending: {id}"));
+        lines.extend(last(under_way_lines, under_way.len(), "pending transactions"));
     }
     lines.push(row("switched off", &count(off.len())));
     lines.extend(last(off_lines, off.len(), "switches"));
     lines
 }
 
-/// The last few of many lines, and how many there are besides.
 fn last(lines: impl Iterator<Item = String>, all: usize, what: &str) -> Vec<String> {
     let left_out = all.saturating_sub(SHOWN);
     let more = (left_out > 0).then(|| format!("  ({} {what} before these)", count(left_out)));

@@ -1,4 +1,4 @@
-//! A row an event of the log, with all that it says.
+//! Table of events, one row per event with all its fields.
 
 use super::{source::Read, wanted::Wanted};
 use crate::{commands::Failure, told};
@@ -19,7 +19,7 @@ pub(super) const COLUMNS: &[Column] = &[
     column("event", Json),
 ];
 
-/// Writes the events of a commit: an operator's as it's sent them by a service.
+/// Writes the events of a commit, redacted for an operator as a service does.
 pub(super) fn take(read: &Read, wanted: &Wanted, rows: &mut dyn Rows) -> Result<(), Failure> {
     let commit = &read.logged.commit;
     if !wanted.day(commit.time_ms) || wanted.operator.as_ref().is_some_and(|operator| !commit.concerns(operator)) {

@@ -1,11 +1,10 @@
-//! Voids and jackpots, which come to rounds after their ends: found in a first reading, so that a second one can tell rows whole.
+//! Voids and jackpots that follow a round's end, collected by the first reading for the rows of the second.
 
 use super::{source::Read, wanted::Wanted};
 use crate::commands::Failure;
 use motherlode_books::{Bet, Dues, Event, Minor, RoundKey, Statement, Transaction};
 use std::collections::BTreeMap;
 
-/// A void.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Void {
     pub(super) time_ms: i64,
@@ -13,14 +12,12 @@ pub(super) struct Void {
     pub(super) win_taken_back: Minor,
 }
 
-/// The void and the jackpots of a round.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct After {
     pub(super) void: Option<Void>,
     pub(super) jackpot: i64,
 }
 
-/// By round: those that were voided or paid a jackpot, at whatever time.
 #[derive(Debug, Default)]
 pub(super) struct Later(pub(super) BTreeMap<RoundKey, After>);
 
@@ -41,7 +38,8 @@ impl Later {
                 Event::JackpotPaid { round, amount, .. } => {
                     let after = self.0.entry(of(round)).or_default();
                     let sum = after.jackpot.checked_add(amount.0);
-                    after.jackpot = sum.ok_or_else(|| Failure::found("a round's jackpots are past 64 bits"))?;
+                    after.jackpot =
+                        sum.ok_or_else(|| Failure::found("the sum of a round's jackpots exceeds 64 bits"))?;
                 }
                 _ => {}
             }
@@ -50,12 +48,10 @@ impl Later {
     }
 }
 
-/// Tells transactions in the second reading.
 pub(super) struct Told {
     statement: Statement,
     dues: Dues,
     later: Later,
-    /// The bets of rounds of `later`, as they come.
     known: BTreeMap<RoundKey, Bet>,
 }
 
@@ -64,7 +60,6 @@ impl Told {
         Self { statement: Statement::default(), dues: Dues::default(), later, known: BTreeMap::new() }
     }
 
-    /// The transactions of a commit.
     pub(super) fn take(&mut self, read: &Read) -> Result<Vec<Transaction>, Failure> {
         let commit = &read.logged.commit;
         for event in &commit.events {

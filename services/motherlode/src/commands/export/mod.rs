@@ -1,7 +1,7 @@
-//! `export`: rounds, transactions, revenue or events as a table, from a log or from a running service (PL-34).
+//! `export`: rounds, transactions, revenue or events as a table (PL-34).
 //!
-//! The log is read twice, as it ends when the command begins: first for what comes to rounds after their ends (voids and jackpots), then for
-//! the rows. Rows go out as they come. Memory grows with open rounds, with voids and jackpots, and for revenue with its rows; not with the log.
+//! The log is read twice: first for voids and jackpots that follow a round's end, then for the rows. Memory grows with
+//! open rounds, voids, jackpots and rows of revenue, not with the log.
 
 mod events;
 mod later;
@@ -20,28 +20,28 @@ use source::{Read, Source};
 use std::{path::PathBuf, sync::atomic::Ordering};
 use wanted::Wanted;
 
-/// The arguments of `export`.
+/// Arguments of `export`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// A data folder, nats://host:port,..., or a service's URL; without it the service at --target.
+    /// Data folder, nats://host:port,..., or a service's URL; by default the service at --target.
     #[arg(value_name = "PLACE")]
     place: Option<String>,
-    /// The kind of rows.
+    /// Table to export.
     #[arg(long, value_enum)]
     what: What,
-    /// How they are written.
+    /// Format of the table.
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     format: Format,
-    /// The first day, in UTC by the log's time.
+    /// First day, in UTC by the log's time.
     #[arg(long, value_name = "YYYY-MM-DD")]
     from: Option<String>,
-    /// The last day.
+    /// Last day, inclusive.
     #[arg(long, value_name = "YYYY-MM-DD")]
     to: Option<String>,
-    /// Only what is this operator's. A service sends each operator its own, whatever is asked.
+    /// Only this operator's rows. A service sends each operator only its own rows.
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
-    /// File to write, which is there when it's whole; - for standard output.
+    /// File to write, which appears when it is complete; - for standard output.
     #[arg(long, value_name = "FILE", default_value = "-")]
     out: PathBuf,
     #[command(flatten)]
@@ -50,14 +50,13 @@ pub struct Args {
     target: Target,
 }
 
-/// How a table is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// Comma-separated, with the columns' names in the first line.
+    /// Comma-separated values, with the columns' names in the first line.
     Csv,
-    /// An object a line.
+    /// JSON Lines, one object per row.
     Jsonl,
-    /// Columns of 32 and 64 bits, texts and times; not compressed.
+    /// Uncompressed Parquet with 32-bit and 64-bit integers, texts and times.
     Parquet,
 }
 
@@ -80,23 +79,19 @@ impl From<TableError> for Failure {
     }
 }
 
-/// Tables that can be exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum What {
-    /// A row a round, with all that came of it by the log's end; its day is that of its bet.
+    /// One row per round, with later voids and jackpots; its day is that of its bet.
     Rounds,
-    /// A row a change of a player's account.
+    /// One row per change of a player's account.
     Transactions,
     /// Sums by day, operator, game and currency.
     Revenue,
-    /// A row an event of the log.
+    /// One row per event of the log.
     Events,
 }
 
-/// Exports.
-///
-/// # Errors
-/// The log cannot be read, the service refuses, or the output cannot be written.
+/// Exports a table.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let wanted = Wanted::of(args.from.as_deref(), args.to.as_deref(), args.operator.clone())?;
     let mut source = match args.place.as_deref() {
@@ -149,10 +144,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     })?;
     output.end()?;
     match rows {
-        0 => eprintln!(
-            "No activity: {} records were read, and none is of what was asked for.",
-            grouped(&records.to_string())
-        ),
+        0 => {
+            eprintln!("No activity: {} records were read, and none matches the request.", grouped(&records.to_string()))
+        }
         rows => eprintln!("{} rows.", grouped(&rows.to_string())),
     }
     Ok(())

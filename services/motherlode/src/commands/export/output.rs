@@ -1,4 +1,4 @@
-//! Where an export goes: standard output, or a file that is there when it's whole.
+//! Output of an export: standard output, or a file that is renamed to its name when complete.
 
 use crate::commands::{ANY_FILE, Failure};
 use std::{
@@ -7,10 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Bytes that are written at once.
 const BUFFER: usize = 256 << 10;
 
-/// An output under way. A file that isn't ended is taken away.
+/// An open output. A file dropped before `end` is deleted.
 pub(super) struct Output(To);
 
 enum To {
@@ -19,7 +18,6 @@ enum To {
 }
 
 impl Output {
-    /// Opens standard output (-) or a file.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         if path == Path::new("-") {
             return Ok(Self(To::Stdout(BufWriter::with_capacity(BUFFER, io::stdout()))));
@@ -34,7 +32,6 @@ impl Output {
         Ok(Self(To::File { file, part, path: path.to_owned(), ended: false }))
     }
 
-    /// Makes it whole.
     pub(super) fn end(mut self) -> Result<(), Failure> {
         match &mut self.0 {
             To::Stdout(output) => output.flush(),
@@ -47,7 +44,7 @@ impl Output {
         .map_err(Self::failed)
     }
 
-    /// Why it can't be written. That nobody reads any more, as behind `| head`, is said by the exit code alone.
+    /// Failure of the output. A closed pipe, as behind `| head`, has no message.
     pub(super) fn failed(error: io::Error) -> Failure {
         match error.kind() {
             ErrorKind::BrokenPipe => Failure { code: 1, message: String::new() },
@@ -75,7 +72,6 @@ impl Write for Output {
 impl Drop for Output {
     fn drop(&mut self) {
         if let To::File { part, ended: false, .. } = &self.0 {
-            // It's of no use to anybody.
             let _ = fs::remove_file(part);
         }
     }

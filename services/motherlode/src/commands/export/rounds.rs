@@ -1,4 +1,4 @@
-//! A row a round, when it ends; those that are open at the log's end come last.
+//! Table of rounds. A row is written when its round ends; open rounds come last.
 
 use super::{
     later::{After, Later},
@@ -39,7 +39,6 @@ pub(super) const COLUMNS: &[Column] = &[
     column("position", Place),
 ];
 
-/// A round that is under way.
 struct Open {
     started: Arc<RoundStarted>,
     time_ms: i64,
@@ -49,7 +48,6 @@ struct Open {
     credited: i64,
 }
 
-/// Follows rounds to their ends.
 pub(super) struct Rounds<'a> {
     later: Later,
     wanted: &'a Wanted,
@@ -91,7 +89,7 @@ impl<'a> Rounds<'a> {
                     }
                 }
                 Event::RoundSettled { round, win } => self.ended(&key(*round), Some((commit.time_ms, *win)), rows)?,
-                // A void of a settled round finds none: its row has gone out, with the void.
+                // The row of a settled round is already written, with its later void.
                 Event::RoundVoided { round, .. } => self.ended(&key(*round), None, rows)?,
                 _ => {}
             }
@@ -99,7 +97,6 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    /// The rounds that are open.
     pub(super) fn end(mut self, rows: &mut dyn Rows) -> Result<(), Failure> {
         while let Some(key) = self.open.keys().next().cloned() {
             self.ended(&key, None, rows)?;

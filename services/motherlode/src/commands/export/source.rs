@@ -1,4 +1,4 @@
-//! Where an export reads: a log, verified on the way, or a running service, which sends what is the caller's.
+//! Source of an export: a log, verified while it is read, or a running service, which sends the caller's records.
 
 use crate::{client, commands::Failure, target::Target};
 use motherlode_proto::{
@@ -11,23 +11,20 @@ use std::{collections::BTreeMap, time::Duration};
 use tokio::runtime::Runtime;
 use tonic::Status;
 
-/// Bytes of the largest message: as much as an append of the log can be.
+/// Largest message in bytes; a message has at most the records of one append.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
-/// Streams that end without anything new before the service is taken to be gone.
 const FAILURES_MAX: u32 = 8;
-/// The first wait before a stream is opened again; it doubles.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 
-/// A record, decoded and as it's stored.
 pub(super) struct Read {
     pub(super) logged: Logged,
     pub(super) bytes: Vec<u8>,
 }
 
-/// A log, or a service's. Each reading is of the same records: up to where the first one ended.
+/// A log, or a service's log. All readings end at the same positions, so they return the same records.
 pub(super) struct Source {
     from: From,
-    /// The last position to read, by partition; none before the first reading.
+    /// Last position to read by partition; empty before the first reading of a log.
     ends: BTreeMap<u32, u64>,
     partitions: u32,
 }
@@ -37,7 +34,6 @@ enum From {
     Service { runtime: Runtime, ledger: LedgerServiceClient<Connection> },
 }
 
-/// Takes a record.
 pub(super) type Take<'a> = &'a mut dyn FnMut(&Read) -> Result<(), Failure>;
 
 impl Source {
@@ -59,7 +55,6 @@ impl Source {
         Ok(Self { from: From::Service { runtime, ledger }, ends, partitions })
     }
 
-    /// Reads all partitions, one after the other.
     pub(super) fn read(&mut self, take: Take<'_>) -> Result<(), Failure> {
         for partition in 0..self.partitions {
             let end = self.ends.get(&partition).copied();
@@ -77,7 +72,6 @@ impl Source {
     }
 }
 
-/// Reads up to an end, or to the log's own; the last position read.
 fn of_log(location: &LogLocation, partition: u32, end: Option<u64>, take: Take<'_>) -> Result<u64, Failure> {
     let mut last = 0;
     if end == Some(0) {
@@ -120,7 +114,7 @@ async fn of_service(
     Ok(())
 }
 
-/// Takes up one stream until it breaks: why, or none where the end was reached.
+/// Reads one stream until it breaks, and returns the status; `None` at the end position.
 async fn stream(
     ledger: &mut LedgerServiceClient<Connection>,
     partition: u32,
@@ -135,7 +129,7 @@ async fn stream(
     loop {
         let message = match messages.message().await {
             Ok(Some(message)) => message,
-            Ok(None) => return Ok(Some(Status::unavailable("the service ended it"))),
+            Ok(None) => return Ok(Some(Status::unavailable("the service ended the stream"))),
             Err(status) => return Ok(Some(status)),
         };
         for record in message.records.into_iter().filter(|record| record.position <= end) {

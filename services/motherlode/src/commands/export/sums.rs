@@ -1,4 +1,4 @@
-//! A row a day, operator, game and currency.
+//! Table of revenue, one row per day, operator, game and currency.
 
 use super::{
     later::{Later, Told},
@@ -32,7 +32,6 @@ pub(super) const COLUMNS: &[Column] = &[
     column("revenue_minor", Place),
 ];
 
-/// Adds revenue up.
 pub(super) struct Sums {
     told: Told,
     revenue: Revenue,
@@ -53,7 +52,6 @@ impl Sums {
         Ok(())
     }
 
-    /// Writes the sums.
     pub(super) fn end(&self, rows: &mut dyn Rows) -> Result<(), Failure> {
         for (key, of) in self.revenue.iter() {
             rows.row(&[

@@ -1,4 +1,4 @@
-//! A row a transaction.
+//! Table of transactions, one row per transaction.
 
 use super::{later::Told, source::Read, wanted::Wanted};
 use crate::commands::Failure;
@@ -27,7 +27,6 @@ pub(super) const COLUMNS: &[Column] = &[
     column("number", Count),
 ];
 
-/// Writes the transactions of a commit.
 pub(super) fn take(told: &mut Told, read: &Read, wanted: &Wanted, rows: &mut dyn Rows) -> Result<(), Failure> {
     let commit = &read.logged.commit;
     let Some((operator, player)) = wanted.player(commit) else { return Ok(()) };

@@ -1,18 +1,14 @@
-//! The part of a log that an export is of.
+//! Filter of an export.
 
 use crate::commands::Failure;
 use motherlode_books::{Commit, StreamId, date, is_name};
 
-/// The days and the operator that are wanted.
 pub(super) struct Wanted {
-    /// The first and the last day, in days since 1970.
     days: (i64, i64),
-    /// None for all.
     pub(super) operator: Option<String>,
 }
 
 impl Wanted {
-    /// Reads the arguments.
     pub(super) fn of(from: Option<&str>, to: Option<&str>, operator: Option<String>) -> Result<Self, Failure> {
         let day = |name: &str, text: Option<&str>| match text {
             None => Ok(None),
@@ -25,17 +21,15 @@ impl Wanted {
             return Err(Failure::unusable("--from is after --to"));
         }
         if let Some(operator) = operator.as_ref().filter(|operator| !is_name(operator)) {
-            return Err(Failure::unusable(format!("--operator {operator}: no operator can have that name")));
+            return Err(Failure::unusable(format!("--operator {operator}: not a valid operator name")));
         }
         Ok(Self { days, operator })
     }
 
-    /// Whether a moment is of a day that is wanted.
     pub(super) fn day(&self, time_ms: i64) -> bool {
         (self.days.0..=self.days.1).contains(&date::day_of(time_ms))
     }
 
-    /// The operator and the player of a player's commit that is wanted, whatever its day.
     pub(super) fn player<'a>(&self, commit: &'a Commit) -> Option<(&'a str, &'a str)> {
         match &commit.stream {
             StreamId::Player { operator, player } if self.operator.as_ref().is_none_or(|wanted| wanted == operator) => {

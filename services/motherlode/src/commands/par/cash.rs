@@ -1,4 +1,4 @@
-//! The return of a game in cash, by currency and coin value (DM-19), of the ladders that come with the games.
+//! Return of a game in cash, by currency and coin value (DM-19), for the games' default coin values.
 
 use motherlode_books::{CoinValue, Currency};
 use motherlode_ledger::offer;
@@ -6,7 +6,6 @@ use motherlode_picture::par::report::{CashReport, PLACES};
 use motherlode_rounds::minor_micros;
 use motherlode_slots::{CashReturn, Game, Par, cash_return, par::decimal};
 
-/// Every coin value that the game offers, currency by currency.
 pub(super) fn returns(game: &dyn Game, par: &Par) -> Vec<CashReport> {
     let ladders = offer::standard();
     let mut all = vec![];
@@ -31,7 +30,7 @@ pub(super) fn returns(game: &dyn Game, par: &Par) -> Vec<CashReport> {
     all
 }
 
-/// For people: what is the same in all coin values of a currency on one line.
+/// Formats the returns, with one line for equal returns of a currency.
 pub(super) fn lines(reports: &[CashReport]) -> Vec<(String, String)> {
     let mut lines: Vec<(String, String)> = vec![];
     for of in reports.chunk_by(|one, next| {

@@ -14,16 +14,14 @@ use motherlode_slots::{
 };
 use serde::{Serialize, Serializer};
 
-/// Places of a figure in bets.
 const BETS_PLACES: usize = 6;
 
-/// The sheet.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     game: &'static str,
     rules_version: &'static str,
     model_hash: String,
-    /// The return without the jackpot's increments; the sum of `rtp_parts` as printed.
+    /// Return without the jackpot's increments; the sum of `rtp_parts` as printed.
     rtp: String,
     rtp_parts: Named,
     hit_frequency: String,
@@ -32,43 +30,41 @@ pub(super) struct Report {
     max_win_probability: String,
     /// 1.96 standard deviations.
     volatility_index: String,
-    /// Of the mean return of sessions, the jackpot left out.
+    /// Intervals of a session's mean return without the jackpot.
     confidence_intervals: Vec<spread::Interval>,
-    /// Simulated, not exact.
     win_distribution: spread::Distribution,
     rules_date: &'static str,
     program_version: &'static str,
     stake: StakeReport,
     rtp_without_jackpot: String,
-    /// The return of the increments on top of `rtp`, at this coin value.
+    /// Return of the increments on top of `rtp`, at this coin value.
     rtp_jackpot_increments: String,
     rtp_with_jackpot_increments: String,
-    /// How often features come, and other expectations and chances of a paid spin.
+    /// Frequencies of features, and other expectations and chances of a paid spin.
     rates: Named,
-    /// Returns that hold under a condition, such as that of the bought feature.
+    /// Conditional returns, such as that of the bought feature.
     conditional_rtps: Named,
     reel_sets: Vec<ReelSetReport>,
-    /// The highest win of a round in bets, rounded down: a bound, in the words of `win_up_to_says` (WF-04).
+    /// Highest win of a round in bets, rounded down; `win_up_to_says` explains the bound (WF-04).
     win_up_to_bets: String,
-    /// A bound of the chance of a round that wins so much or more.
+    /// Upper bound of the chance of such a win.
     win_up_to_probability_at_most: String,
     win_up_to_says: &'static str,
-    /// The stake at which it is reached; empty where all have the same.
+    /// Stake that reaches it; empty if all stakes have the same.
     win_up_to_at: String,
-    /// The highest win with the gamble, at stakes in EUR; empty without a gamble.
+    /// Highest win with the gamble, at stakes in EUR; empty without a gamble.
     win_up_to_gambled_bets: String,
-    /// A bound of its chance.
+    /// Upper bound of its chance.
     win_up_to_gambled_probability_at_most: String,
-    /// The assumptions about the pool under the jackpot's share of the return; empty without a jackpot.
+    /// Assumptions about the pool for the jackpot's share of the return; empty without a jackpot.
     jackpot_assumes: String,
-    /// The return in cash by currency and coin value, of the ladders that come with the games.
+    /// Return in cash by currency and coin value, for the games' default coin values.
     cash: Vec<CashReport>,
     cash_proof: &'static str,
     exactness: &'static str,
     rounding: &'static str,
 }
 
-/// Figures by name, in their order: a JSON object.
 #[derive(Debug, PartialEq, Eq)]
 struct Named(Vec<(String, String)>);
 
@@ -83,7 +79,7 @@ struct ReelSetReport {
     title: &'static str,
     cycle: u64,
     symbol_counts: Vec<SymbolReport>,
-    /// Reel by reel, each strip's symbols in their order.
+    /// Symbols of each reel's strip, in order.
     strips: Vec<Vec<String>>,
     combinations: Vec<CombinationReport>,
 }

@@ -1,4 +1,4 @@
-//! The rounds of a sheet's simulated distribution of wins.
+//! Simulated rounds for a sheet's distribution of wins.
 
 use crate::commands::{Failure, progress::Progress, simulate};
 use motherlode_books::CoinValue;
@@ -7,10 +7,9 @@ use motherlode_proto::convert::play::hex;
 use motherlode_slots::{Game, Seed, Stake};
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool, thread};
 
-/// The seed of the simulation: the same page every time.
+/// Seed of the simulation, constant so that a page is reproducible.
 const SEED: Seed = *b"the rounds of the PAR sheet page";
 
-/// Plays the rounds, on all cores.
 pub(super) fn played(game: &'static dyn Game, stake: &Stake, rounds: u64) -> Result<Played, Failure> {
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let going_on = AtomicBool::new(false);

@@ -15,11 +15,9 @@ use motherlode_slots::{
     par::{Exact, ReelSet, decimal},
 };
 
-/// Columns of a label and its figure, and the least that is between them.
 const ROW_WIDTH: usize = 78;
 const GAP: usize = 4;
 
-/// The whole sheet.
 pub(super) fn text(game: &dyn Game, stake: &Stake, par: &Par, played: &Played) -> String {
     let mut lines = head(game, stake, par);
     lines.extend(returned(game.info(), par));
@@ -48,7 +46,6 @@ fn head(game: &dyn Game, stake: &Stake, par: &Par) -> Vec<String> {
     lines
 }
 
-/// A sentence in lines of whole words, none wider than said.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![];
     for word in text.split_whitespace() {
@@ -67,7 +64,6 @@ fn section(title: &str) -> [String; 2] {
     [String::new(), format!("── {title} {}", "─".repeat(76_usize.saturating_sub(title.chars().count())))]
 }
 
-/// A label and its figure, dotted to the same column; a label that is too long goes over several lines.
 fn row(label: &str, figure: &str) -> String {
     let room = ROW_WIDTH.saturating_sub(figure.chars().count() + GAP);
     let mut lines = wrapped(label, room);
@@ -97,7 +93,6 @@ fn returned(info: &GameInfo, par: &Par) -> Vec<String> {
     lines
 }
 
-/// The highest win of a round (WF-04), as the game's description has it.
 fn win_up_to(game: &dyn Game, stake: &Stake, par: &Par) -> Vec<String> {
     let Some(highest) = highest(game, stake, par) else { return vec![] };
     let mut lines: Vec<String> = highest.rows().iter().map(|(name, value)| row(name, value)).collect();
@@ -132,7 +127,6 @@ fn spread(par: &Par) -> Vec<String> {
     lines
 }
 
-/// The intervals of sessions and the simulated distribution of wins.
 fn sessions(par: &Par, played: &Played) -> Vec<String> {
     let [intervals, classes] = spreads::rows(par, played);
     let rows = |rows: Vec<(String, String)>| rows.into_iter().map(|(label, figure)| row(&label, &figure));

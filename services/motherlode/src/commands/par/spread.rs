@@ -1,6 +1,4 @@
-//! The spread of the return: confidence intervals of sessions, and the simulated distribution of wins, as the page has them.
-//!
-//! Floating point is at home here: all figures are estimates.
+//! Confidence intervals of sessions, and the simulated distribution of wins, in floating point.
 
 use crate::figures::grouped;
 use motherlode_picture::par::{BAND_DECADES, BANDS, Played, win_classes};
@@ -8,28 +6,23 @@ use motherlode_proto::convert::play::hex;
 use motherlode_slots::{Par, par::decimal};
 use serde::Serialize;
 
-/// The interval in which the mean return of a session lies, without jackpot and gamble: the normal approximation.
+/// Confidence interval of a session's mean return without jackpot and gamble, by the normal approximation.
 #[derive(Debug, Serialize)]
 pub(super) struct Interval {
-    /// Rounds of the session.
     rounds: u64,
-    /// Confidence in percent.
     percent: u32,
     rtp_min: String,
     rtp_max: String,
 }
 
-/// Rounds by their win, as simulated.
 #[derive(Debug, Serialize)]
 pub(super) struct Distribution {
     rounds: u64,
     seed: String,
-    /// The command that plays them again.
     command: String,
     classes: Vec<Class>,
 }
 
-/// A class of rounds by their win.
 #[derive(Debug, Serialize)]
 struct Class {
     wins: String,
@@ -37,7 +30,6 @@ struct Class {
     share: String,
 }
 
-/// The intervals of sessions of a hundred to a hundred million rounds, the narrowest first.
 pub(super) fn intervals(par: &Par) -> Vec<Interval> {
     let rtp: f64 = decimal(&par.rtp_without_jackpot, 12).parse().unwrap_or(f64::NAN);
     let decades = (BAND_DECADES.0..=BAND_DECADES.1).map(|decade| 10_u64.pow(decade));
@@ -51,7 +43,6 @@ pub(super) fn intervals(par: &Par) -> Vec<Interval> {
     decades.flat_map(of).collect()
 }
 
-/// The distribution of the wins of the rounds played.
 pub(super) fn distribution(played: &Played) -> Distribution {
     let rounds = played.tally.rounds;
     let mut classes = win_classes(&played.tally.by_win);
@@ -71,7 +62,6 @@ pub(super) fn distribution(played: &Played) -> Distribution {
     }
 }
 
-/// Both for people, as labels and figures.
 pub(super) fn rows(par: &Par, played: &Played) -> [Vec<(String, String)>; 2] {
     let interval = |of: Interval| {
         let label = format!("{} % of sessions of {} rounds", of.percent, grouped(&of.rounds.to_string()));
@@ -81,7 +71,7 @@ pub(super) fn rows(par: &Par, played: &Played) -> [Vec<(String, String)>; 2] {
     [intervals(par).into_iter().map(interval).collect(), distribution(played).classes.into_iter().map(class).collect()]
 }
 
-#[allow(clippy::cast_precision_loss)] // An estimate needs no more than 53 bits.
+#[allow(clippy::cast_precision_loss)] // An estimate needs at most 53 bits.
 fn float(count: u64) -> f64 {
     count as f64
 }

@@ -1,27 +1,27 @@
-//! The arguments of `play`.
+//! Arguments of `play`.
 
 use crate::{commands::stake::StakeArgs, figures, target::Target};
 use motherlode_books::Currency;
 use motherlode_proto::round::v1 as round;
 
-/// The arguments of `play`.
+/// Arguments of `play`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// The game.
+    /// Game to play.
     #[arg(value_name = "GAME")]
     pub(super) game: String,
     #[command(flatten)]
     pub(super) target: Target,
-    /// The operator whose player plays.
+    /// Operator of the player.
     #[arg(long, value_name = "NAME", default_value = "demo")]
     pub(super) operator: String,
-    /// The player.
+    /// Player to play as.
     #[arg(long, value_name = "NAME", default_value = "alice")]
     pub(super) player: String,
     /// Currency of the player's account.
     #[arg(long, value_name = "CODE", default_value_t = Currency::EUR)]
     pub(super) currency: Currency,
-    /// Play for play money, which the service gives (PL-17).
+    /// Play with play money, which the service provides (PL-17).
     #[arg(long, conflicts_with_all = ["currency", "campaign"])]
     pub(super) demo: bool,
     /// Rounds to play.
@@ -29,16 +29,17 @@ pub struct Args {
     pub(super) rounds: u64,
     #[command(flatten)]
     pub(super) stake: StakeArgs,
-    /// Play free rounds of this campaign, with its stake.
+    /// Play free rounds of this campaign, at its stake.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["lines", "coins", "coin_value", "buy_feature"])]
     pub(super) campaign: Option<String>,
-    /// The witch who comes along; asked for before the first spin, and remembered.
+    /// Witch to accompany the player; asked for before the first spin, and remembered.
     #[arg(long)]
     pub(super) witch: Option<Witch>,
     /// Keep the round open after a win that can be gambled.
     #[arg(long)]
     pub(super) double: bool,
-    /// Make all choices without asking: the first objects, free spins and features at once, and with --double one card.
+    /// Make all choices without asking: pick the first objects, start free spins and features at once, and with
+    /// --double guess once.
     #[arg(long)]
     pub(super) auto: bool,
 }
@@ -49,12 +50,11 @@ impl Args {
     }
 }
 
-/// The witches (BW-05).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Witch {
-    /// The white witch.
+    /// White witch.
     White,
-    /// The dark witch.
+    /// Dark witch.
     Dark,
 }
 

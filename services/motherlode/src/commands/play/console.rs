@@ -1,4 +1,4 @@
-//! The terminal of a player: lines out, answers in.
+//! Terminal of a player: output and answers.
 
 use crate::commands::Failure;
 use motherlode_proto::round::v1::{Card, PickOffer, Witch, choice};
@@ -7,7 +7,7 @@ use std::{
     io::{BufRead, ErrorKind, Write},
 };
 
-/// Where a player reads and answers.
+/// Output and input of a player.
 #[derive(Debug)]
 pub struct Console<W, R> {
     output: W,
@@ -17,7 +17,7 @@ pub struct Console<W, R> {
 }
 
 impl<W: Write, R: BufRead> Console<W, R> {
-    /// A console; with colour or without.
+    /// Creates a console, with or without colour.
     pub fn new(output: W, input: R, colour: bool) -> Self {
         Self { output, input, colour, closed: false }
     }
@@ -27,12 +27,12 @@ impl<W: Write, R: BufRead> Console<W, R> {
         self.colour
     }
 
-    /// Whether the reader of the output has gone.
+    /// Whether the output is a closed pipe.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// Writes text, which ends its own lines.
+    /// Writes text, including its line feeds.
     pub fn say(&mut self, text: &str) -> Result<(), Failure> {
         let written = self.output.write_all(text.as_bytes()).and_then(|()| self.output.flush());
         written.map_err(|error| {
@@ -41,7 +41,7 @@ impl<W: Write, R: BufRead> Console<W, R> {
         })
     }
 
-    /// Asks until the answer is understood; `None` when the input has ended.
+    /// Repeats a question until the answer is valid; `None` if the input has ended.
     fn ask<T>(&mut self, question: &str, understand: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Failure> {
         loop {
             self.say(&format!("  {question} "))?;
@@ -62,7 +62,6 @@ impl<W: Write, R: BufRead> Console<W, R> {
         }
     }
 
-    /// Asks for the witch (BW-05).
     pub(super) fn ask_witch(&mut self) -> Result<Option<Witch>, Failure> {
         self.ask("Which witch comes along: (w)hite or (d)ark?", |answer| match answer {
             "w" | "white" => Some(Witch::White),
@@ -71,7 +70,7 @@ impl<W: Write, R: BufRead> Console<W, R> {
         })
     }
 
-    /// Asks for different objects (BW-06, NP-10); `whose` is the symbol that led to them.
+    /// Asks for different objects (BW-06, NP-10); `whose` is the symbol that led to the pick.
     pub(super) fn ask_pick(&mut self, whose: &str, offer: PickOffer) -> Result<Option<choice::Kind>, Failure> {
         let PickOffer { needs, of } = offer;
         let example: Vec<_> = (1..=needs.min(of)).map(|number| number.to_string()).collect();
@@ -80,19 +79,17 @@ impl<W: Write, R: BufRead> Console<W, R> {
         Ok(numbers.map(|numbers| choice::Kind::Pick(choice::Pick { numbers })))
     }
 
-    /// Asks to start the free spins (BW-25).
     pub(super) fn ask_free_spins(&mut self) -> Result<Option<choice::Kind>, Failure> {
         let start = self.ask("Enter starts the free spins:", |_| Some(()))?;
         Ok(start.map(|()| choice::Kind::StartFreeSpins(choice::StartFreeSpins {})))
     }
 
-    /// Asks to start the feature (ME-10).
     pub(super) fn ask_feature(&mut self) -> Result<Option<choice::Kind>, Failure> {
         let start = self.ask("Enter starts the feature:", |_| Some(()))?;
         Ok(start.map(|()| choice::Kind::StartFeature(choice::StartFeature {})))
     }
 
-    /// Asks for a guess, to secure half where the game offers it, or to collect (BW-22, ME-16).
+    /// Asks for a guess, to secure half if the game offers it, or to collect (BW-22, ME-16).
     pub(super) fn ask_double(&mut self, halve: bool) -> Result<Option<choice::Kind>, Failure> {
         let offer = if halve { ", ha(l)ve," } else { "," };
         let question = format!("Double on red (h)eart or black (s)pade{offer} or (c)ollect:");
@@ -106,7 +103,6 @@ impl<W: Write, R: BufRead> Console<W, R> {
     }
 }
 
-/// As many different numbers as an offer asks for, each in its range.
 fn different(answer: &str, offer: PickOffer) -> Option<Vec<u32>> {
     let words = answer.split(|char: char| char == ',' || char.is_whitespace()).filter(|word| !word.is_empty());
     let numbers: Vec<u32> = words.map(str::parse).collect::<Result<_, _>>().ok()?;

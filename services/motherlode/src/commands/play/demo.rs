@@ -1,4 +1,4 @@
-//! Demo play (PL-17): a session that gives play money, for as long as rounds are played.
+//! Demo play (PL-17): a session with play money, kept open while rounds are played.
 
 use crate::client::{self, Client, insist};
 use crate::commands::Failure;
@@ -7,7 +7,6 @@ use motherlode_proto::{
     spin::v1::{CloseSessionRequest, OpenSessionRequest, PlayMode},
 };
 
-/// Opens a demo session; its name.
 pub(super) async fn open(client: &Client, account: &Account, game: &str) -> Result<String, Failure> {
     let request = OpenSessionRequest {
         request_id: client::request_id()?,
@@ -23,7 +22,6 @@ pub(super) async fn open(client: &Client, account: &Account, game: &str) -> Resu
     Ok(opened.await.map_err(|status| client::explain(&status))?.session_id)
 }
 
-/// Closes a session; what is left open would expire by itself.
 pub(super) async fn close(client: &Client, session_id: &str) -> Result<(), Failure> {
     let request = CloseSessionRequest { session_id: session_id.to_owned() };
     let closed = insist(&request, |request| {

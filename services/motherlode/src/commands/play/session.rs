@@ -1,4 +1,4 @@
-//! A session of rounds: bets, the remedies for what refuses them, choices, and the sum.
+//! A session of rounds: bets, remedies for refused bets, choices, and sums.
 
 use super::{args::Args, console::Console, demo};
 use crate::{
@@ -22,16 +22,14 @@ use std::{
 };
 use tonic::Status;
 
-/// Bets that one deposit covers, and whole units of the currency that it is at least.
+/// Number of bets, and whole currency units, that a deposit covers at least.
 const FUNDED_BETS: i64 = 200;
 const FUNDED_UNITS: i64 = 100;
-/// Remedies tried for one bet: the account opened, the witch picked, an open round played on, money brought in.
+/// Limit of remedies for one bet: account opened, witch picked, open round continued, money deposited.
 const REMEDIES_MAX: usize = 6;
-/// How often, and how far apart, an award that is pending is asked after.
 const AWARD_TRIES_MAX: usize = 40;
 const AWARD_WAIT: Duration = Duration::from_millis(250);
 
-/// A player at a service.
 pub(super) struct Session<'a, W, R> {
     client: Client,
     args: &'a Args,
@@ -39,15 +37,13 @@ pub(super) struct Session<'a, W, R> {
     game: &'static dyn Game,
     account: Account,
     witch: Witch,
-    /// The demo session; empty for none.
+    /// Id of the demo session; empty if none.
     session_id: String,
     sum: Sum,
 }
 
-/// The sums of this session's rounds, in minor units.
 #[derive(Clone, Copy, Default)]
 struct Sum {
-    /// Rounds shown, those left open before included.
     begun: u64,
     rounds: u64,
     bet: i64,
@@ -55,24 +51,21 @@ struct Sum {
     jackpots: i64,
 }
 
-/// The win of a finished round, in minor units.
 struct Won {
     win: i64,
     jackpots: i64,
 }
 
-/// The next move in a round.
 enum Next {
-    /// Nothing: it is settled.
+    /// None: the round is settled.
     Settled,
-    /// This choice.
     Choice(choice::Kind),
-    /// Nothing now: the player's input has ended.
+    /// None: the player's input has ended.
     LeftOpen,
 }
 
 impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
-    /// Finds the game, at the service and in this program, which must mean the same by it.
+    /// Finds the game, whose model must be the same in the service and in this program.
     pub(super) async fn start(client: Client, args: &'a Args, console: &'a mut Console<W, R>) -> Result<Self, Failure> {
         let request = GetGameRequest { game: args.game.clone(), ..GetGameRequest::default() };
         let described = insist(&request, |request| {
@@ -94,7 +87,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Ok(Self { client, args, console, game, account, witch, session_id, sum: Sum::default() })
     }
 
-    /// Plays the rounds asked for.
     pub(super) async fn play(mut self) -> Result<(), Failure> {
         let played = self.play_all().await;
         if !self.session_id.is_empty() {
@@ -117,11 +109,10 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         self.conclude()
     }
 
-    /// Bets, and mends what refuses the bet; `None` when the player's input ended over it.
     async fn spin(&mut self) -> Result<Option<Played>, Failure> {
-        // A refused bet has no effect, so the same request id serves until the bet is taken.
+        // A refused bet has no effect, so attempts share the request id.
         let request_id = client::request_id()?;
-        // The player's side of the seed, as random as the id and known to nobody before.
+        // The player's part of the seed, as random as a request id.
         let client_seed = client::request_id()?.into_bytes();
         let stake = self.args.stake.in_currency(self.game, self.args.currency());
         for _ in 0..REMEDIES_MAX {
@@ -156,13 +147,12 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
                 }
             }
         }
-        Err(Failure::found("the bet is refused again and again, whatever is done about it"))
+        Err(Failure::found("the bet is still refused after all remedies"))
     }
 
-    /// Does what a refused bet lacks; false when the player's input ended over it.
+    /// Applies the remedy for a refused bet; false if the player's input ended.
     async fn mend(&mut self, refusal: &Status) -> Result<bool, Failure> {
         match client::reason(refusal).as_str() {
-            // A new session gives new play money.
             "INSUFFICIENT_FUNDS" if self.args.demo => {
                 demo::close(&self.client, &self.session_id).await?;
                 self.session_id = demo::open(&self.client, &self.account, self.game.name()).await?;
@@ -212,12 +202,11 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         self.console.say(&format!("Deposited {}.\n", self.money(amount)))
     }
 
-    /// Goes on with a round that was left open; false when the player's input ended over it.
     async fn resume(&mut self, round_id: &str) -> Result<bool, Failure> {
         let round = self.round(round_id).await?;
         let game = known(&round.game, &round.rules_version, &round.model_hash)?;
         let Some(step) = round.steps.last() else { return Err(no_answer()) };
-        self.console.say("\nThis round was left open; it goes on where it was.\n")?;
+        self.console.say("\nContinuing an open round.\n")?;
         self.heading(round_id, round.bet.as_ref(), &round.campaign_id)?;
         let played = Played {
             round_id: round_id.to_owned(),
@@ -244,7 +233,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         found.await.map_err(|status| client::explain(&status))?.round.ok_or_else(no_answer)
     }
 
-    /// Draws a step and makes the choices that follow, to the round's end; `None` when the player's input ended.
     async fn play_on(&mut self, game: &dyn Game, mut played: Played) -> Result<Option<Won>, Failure> {
         let mut jackpots = vec![];
         loop {
@@ -263,7 +251,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
                     return Ok(Some(Won { win, jackpots: jackpots.iter().sum() }));
                 }
                 Next::LeftOpen => {
-                    let left = format!("The round {} stays open; play again to go on with it.\n", played.round_id);
+                    let left = format!("The round {} is still open; run play again to continue it.\n", played.round_id);
                     self.console.say(&left)?;
                     return Ok(None);
                 }
@@ -271,7 +259,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         }
     }
 
-    /// Shows what the player carries in the game at this bet, where the game lets him carry anything.
     async fn shelf(&mut self, game: &dyn Game, bet: Option<&round::Money>) -> Result<(), Failure> {
         if game.carries().keys.is_empty() {
             return Ok(());
@@ -305,7 +292,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         chosen.await.map_err(|status| client::explain(&status))?.played.ok_or_else(no_answer)
     }
 
-    /// Decides the next move: asks the player, or chooses by itself with `--auto`.
     fn next(&mut self, game: &dyn Game, outcome: &Outcome) -> Result<Next, Failure> {
         let asked = match outcome.awaiting() {
             Awaiting::Nothing => return Ok(Next::Settled),
@@ -323,7 +309,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Ok(asked.map_or(Next::LeftOpen, Next::Choice))
     }
 
-    /// Returns a step's jackpot in minor units, 0 while it is pending; waits, for a bounded time, for the award.
+    /// Returns a step's jackpot in minor units, 0 if it is still pending after a bounded wait.
     async fn jackpot(&mut self, played: &Played) -> Result<Option<i64>, Failure> {
         let Some(hit) = &played.jackpot else { return Ok(None) };
         let mut award = hit.clone();
@@ -336,7 +322,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
             award = round.jackpots.into_iter().find(|of| of.hit_position == hit.hit_position).unwrap_or(award);
         }
         let Some(amount) = award.amount else {
-            self.console.say("  The award is pending; it comes by itself.\n")?;
+            self.console.say("  The award is pending; the service will pay it.\n")?;
             return Ok(Some(0));
         };
         self.console.say(&format!("  The pool {} pays {}.\n", award.pool_id, cash(&amount)))?;
@@ -351,10 +337,10 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         self.console.say(&format!("\n── round {round_id} {} bet {bet} ──\n", "─".repeat(rule)))
     }
 
-    /// The round's last line: its win and the balance, in cash and in whole coins (DM-18).
+    /// Prints the round's last line: its win and the balance, in cash and in whole coins (DM-18).
     async fn close(&mut self, played: &Played, jackpot: bool) -> Result<(), Failure> {
         let balance = match played.balance.clone() {
-            // The award was paid on top of what the step's answer says.
+            // The step's answer does not include the later award.
             Some(_) if jackpot => self.balance().await?,
             Some(balance) => balance,
             None => return Err(no_answer()),
@@ -378,7 +364,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         found.await.map_err(|status| client::explain(&status))?.balance.ok_or_else(no_answer)
     }
 
-    /// The sum of several rounds.
     fn conclude(&mut self) -> Result<(), Failure> {
         let Sum { begun, rounds, bet, won, jackpots } = self.sum;
         if begun == 0 {
@@ -402,7 +387,6 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     }
 }
 
-/// Chooses as `--auto` does; `None` if it does not know the choice that is awaited.
 fn automatic(outcome: &Outcome, double: bool) -> Option<choice::Kind> {
     match outcome.awaiting() {
         Awaiting::Pick => {
@@ -418,7 +402,7 @@ fn automatic(outcome: &Outcome, double: bool) -> Option<choice::Kind> {
     }
 }
 
-/// The game as this program has it: the very model that the service plays, or the symbols would be drawn wrong.
+/// Returns this program's game if its model is the service's; other models would draw wrong symbols.
 fn known(name: &str, rules_version: &str, model_hash: &str) -> Result<&'static dyn Game, Failure> {
     let game = slots::game(name, rules_version).filter(|game| hex(&game.model_hash()) == model_hash);
     game.ok_or_else(|| {

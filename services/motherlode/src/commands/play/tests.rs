@@ -21,7 +21,7 @@ async fn serve(data: &Path) -> Server {
     Server::start(&config, Box::new(MemoryStore::new(0)), Options::default(), dealer).await.unwrap()
 }
 
-/// Plays with these words behind `play bewitched`, and with this input; what it said, and how it ended.
+/// Runs `play bewitched` with more words and an input; returns its output and result.
 async fn played(server: &Server, words: &str, input: &str) -> (String, Result<(), Failure>) {
     played_of(server, "bewitched", words, input).await
 }
@@ -52,19 +52,18 @@ async fn a_new_player_is_opened_funded_and_plays_all_rounds_alone() {
 async fn pl_17_demo_play_is_funded_by_the_service_and_begins_anew_when_it_is_lost() {
     let data = tempfile::tempdir().unwrap();
     let server = serve(data.path()).await;
-    // At 300.00 a round, 1,000.00 are soon lost.
     let (text, ended) = played(&server, "--demo --auto --coin-value 2 --coins 10 --rounds 30", "").await;
     assert_eq!(ended, Ok(()), "{text}");
     assert!(!text.contains("Opened an account") && !text.contains("Deposited"), "{text}");
     assert_eq!(text.matches("── round demo/alice/").count(), 30);
     assert!(text.contains("30 rounds: bet 9,000.00 XTS, won "), "{text}");
-    // Its session was closed: the next begins at once.
+    // The previous session was closed, so a new one opens at once.
     let (text, ended) = played(&server, "--demo --auto", "").await;
     assert_eq!(ended, Ok(()), "{text}");
     server.stop().await.unwrap();
 }
 
-/// Every game, long enough that features come, fits into 100 columns.
+/// Drawings of all games, with their features, fit into 100 columns.
 #[tokio::test]
 async fn every_game_is_played_and_drawn() {
     let data = tempfile::tempdir().unwrap();
@@ -81,14 +80,13 @@ async fn every_game_is_played_and_drawn() {
     server.stop().await.unwrap();
 }
 
-/// DM-14, DM-18: a new player's three red crystals, and the balance in coins of the round.
 #[tokio::test]
 async fn dm_14_dm_18_the_collection_and_the_coin_view_stand_with_the_round() {
     let data = tempfile::tempdir().unwrap();
     let server = serve(data.path()).await;
     let (text, ended) = played_of(&server, "dwarf-mine", "--auto --coin-value 0.004", "").await;
     assert_eq!(ended, Ok(()), "{text}");
-    // Funded with 100.00, and 25 coins of 0.004 are 0.10: what a first spin can add is at most some crystals.
+    // 25 coins of 0.004 are 0.10, a bet at which a first spin adds at most some crystals.
     let shelf = text.lines().find(|line| line.starts_with("  Crystals   Green ")).unwrap();
     assert!(shelf.ends_with("Red ●●●○○") || shelf.ends_with("Red ●●●●○"), "{text}");
     let last = text.lines().rfind(|line| line.contains("balance")).unwrap();
@@ -96,17 +94,15 @@ async fn dm_14_dm_18_the_collection_and_the_coin_view_stand_with_the_round() {
     let (cash, coins) = balance.split_once(" EUR = ").unwrap();
     let minor: u64 = cash.replace(['.', ','], "").parse().unwrap();
     let coins: u64 = coins.split_once(" coins of 0.004 ").unwrap().0.replace(',', "").parse().unwrap();
-    // A cent is two and a half such coins.
     assert_eq!(coins, minor * 5 / 2, "{last}");
     server.stop().await.unwrap();
 }
 
-/// NP-10: the player is asked which treasures to open, and sees what they held.
+/// NP-10: the player is asked which treasures to open, and sees their content.
 #[tokio::test]
 async fn np_10_a_player_picks_treasures_on_the_terminal() {
     let data = tempfile::tempdir().unwrap();
     let server = serve(data.path()).await;
-    // Whichever number is asked for, one of three lines in turn answers it.
     let input = "12 2 3\n12 2 3 4\n12 2 3 4 5\n".repeat(200);
     let (text, ended) = played_of(&server, "neptune", "--rounds 1500", &input).await;
     assert_eq!(ended, Ok(()), "{text}");
@@ -121,7 +117,6 @@ async fn np_10_a_player_picks_treasures_on_the_terminal() {
 async fn money_is_brought_in_again_when_it_runs_out() {
     let data = tempfile::tempdir().unwrap();
     let server = serve(data.path()).await;
-    // 100 EUR at first; then a bet of 1,500 EUR that it does not cover.
     let (_, ended) = played(&server, "--auto --coin-value 0.01", "").await;
     assert_eq!(ended, Ok(()));
     let (text, ended) = played(&server, "--auto --coins 10 --coin-value 10", "").await;
@@ -130,7 +125,7 @@ async fn money_is_brought_in_again_when_it_runs_out() {
     server.stop().await.unwrap();
 }
 
-/// PL-02: a round with a choice to make waits, and is continued where it was.
+/// PL-02: a round with an open choice stays open, and the next call continues it.
 #[tokio::test]
 async fn pl_02_a_round_left_open_is_played_on_by_the_next_call() {
     let data = tempfile::tempdir().unwrap();
@@ -140,12 +135,12 @@ async fn pl_02_a_round_left_open_is_played_on_by_the_next_call() {
     assert_eq!(text.matches("Which witch comes along").count(), 2, "{text}");
     let left = text.lines().last().unwrap();
     let left = if left.contains("rounds: bet") { text.lines().rev().nth(2).unwrap() } else { left };
-    assert!(left.ends_with("stays open; play again to go on with it."), "{text}");
+    assert!(left.ends_with("is still open; run play again to continue it."), "{text}");
     let round = left.split(' ').nth(2).unwrap();
 
     let (text, ended) = played(&server, "--auto", "").await;
     assert_eq!(ended, Ok(()));
-    let again = format!("\nThis round was left open; it goes on where it was.\n\n── round {round} ");
+    let again = format!("\nContinuing an open round.\n\n── round {round} ");
     assert!(text.starts_with(&again), "{text}");
     assert_eq!(text.matches("── round demo/alice/").count(), 2, "{text}");
     server.stop().await.unwrap();

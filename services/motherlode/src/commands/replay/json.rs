@@ -1,5 +1,4 @@
-//! A replayed round for programs: everything that the picture shows, symbols by their names, amounts as decimals of the
-//! round's currency, times as ISO 8601.
+//! A replayed round as JSON: symbols by name, amounts as decimals of the round's currency, times in ISO 8601.
 
 use motherlode_audit::Replayed;
 use motherlode_books::{Currency, Minor};
@@ -11,7 +10,6 @@ use motherlode_proto::{
 use motherlode_slots::GameInfo;
 use serde_json::{Value, json};
 
-/// The round, each step with what its replay came to.
 pub(super) fn of(round: &Round, replayed: &Replayed) -> Value {
     let account = round.account.clone().unwrap_or_default();
     let of = Of { info: round::info(round), currency: account.currency_code.parse().ok() };
@@ -84,7 +82,6 @@ fn void(void: &Void) -> Value {
     })
 }
 
-/// A round's game, where this program has it, and its currency.
 struct Of {
     info: Option<&'static GameInfo>,
     currency: Option<Currency>,

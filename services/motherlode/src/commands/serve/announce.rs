@@ -1,4 +1,4 @@
-//! The lines of a start: its address, and commands to try that work as printed, from any folder of this machine.
+//! Lines printed at a start: addresses, and commands to try. Failures to print are ignored.
 
 use motherlode_runtime::{
     Config,
@@ -15,18 +15,14 @@ use std::{
 };
 use webpki::EndEntityCert;
 
-/// Says where it listens, for when it takes over.
 pub(super) fn say_standing_by(listener: &TcpListener, config: &Config) {
     let (address, log) = (listener.local_addr().unwrap_or(config.listen), LogLocation::of(config));
     let mut out = std::io::stdout().lock();
-    // Nobody may be listening on standard output any more: no reason not to serve.
-    let _ = writeln!(out, "motherlode listens on {address}, stands by for log {log}");
+    let _ = writeln!(out, "motherlode listens on {address}, as a standby for log {log}");
 }
 
-/// Says where the console is, of a process that has nothing else.
 pub(super) fn say_console(address: SocketAddr, config: &Config) {
     let (scheme, of) = (if config.tls.is_some() { "https" } else { "http" }, config.ledger.targets.join(", "));
-    // As with all that is said.
     let _ = writeln!(
         std::io::stdout().lock(),
         "console for people: {scheme}://{}/, of the services at {of}",
@@ -34,8 +30,7 @@ pub(super) fn say_console(address: SocketAddr, config: &Config) {
     );
 }
 
-/// Says where it listens, and what to try next; `file` is where the configuration was read from, `scripted` whether the dealer
-/// is a test's.
+/// Prints the address and commands to try. `file` is the configuration file; `scripted` if the dealer is a test's.
 pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>, scripted: bool) {
     let address = server.address();
     let log = match config.role.has_log() {
@@ -43,7 +38,6 @@ pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>,
         false => format!("at {}", config.ledger.targets.join(", ")),
     };
     let mut out = std::io::stdout().lock();
-    // As with all that is said.
     if scripted {
         let _ = writeln!(out, "TEST BUILD: a script chooses among outcomes. Not for play.");
     }
@@ -59,7 +53,6 @@ pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>,
     let _ = write!(out, "{}", suggestions(address, config, file));
 }
 
-/// The commands to try, and what they need.
 fn suggestions(address: SocketAddr, config: &Config, file: Option<&Path>) -> String {
     let (program, mut needs) = (program(), vec![]);
     let mut target = format!("--target http://{}", reached(address));
@@ -71,15 +64,15 @@ fn suggestions(address: SocketAddr, config: &Config, file: Option<&Path>) -> Str
     if let Some((of, credential)) = player(&config.operators) {
         operator = format!(" --operator {}", quoted(&of.id));
         needs.push(format!(
-            "The commands that call the service take a token from the environment variable MOTHERLODE_TOKEN: here that of\n\
+            "The commands that call the service need a token in the environment variable MOTHERLODE_TOKEN, for example that of\n\
              operator {}, credential {credential}, with the roles play and wallet (export MOTHERLODE_TOKEN=$(cat FILE)).",
             of.id
         ));
     } else if config.operators.is_empty() {
-        needs.push("No operators are configured: whoever reaches this address may do everything.".to_owned());
+        needs.push("No operators are configured: anyone who can reach this address has all permissions.".to_owned());
     } else {
         needs.push(
-            "No operator has a token with the roles play and wallet, which playing needs: motherlode token new makes one."
+            "No operator has a token with the roles play and wallet, which these commands need: create one by motherlode token new."
                 .to_owned(),
         );
     }
@@ -101,13 +94,12 @@ fn suggestions(address: SocketAddr, config: &Config, file: Option<&Path>) -> Str
     format!("\n{}\n\nTry, in another terminal:\n{play}{watch}{audit}", needs.join("\n"))
 }
 
-/// How this program is called: by its place, or by its name where the shell has found it by that.
+/// Returns this program's path, or its name if the shell found it by its name.
 fn program() -> String {
     let called = env::args_os().next().filter(|name| Path::new(name).components().count() > 1);
     called.map_or("motherlode".to_owned(), |name| absolute(Path::new(&name)))
 }
 
-/// Where whoever is on this machine reaches what listens on an address.
 fn reached(address: SocketAddr) -> SocketAddr {
     match address {
         SocketAddr::V4(any) if any.ip().is_unspecified() => (Ipv4Addr::LOCALHOST, any.port()).into(),
@@ -116,18 +108,18 @@ fn reached(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Says which root a client must trust for the service's certificate.
+/// Returns the argument for the certificate's root, and adds requirements to `needs`.
 fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
     let chain: Vec<_> = CertificateDer::pem_file_iter(&tls.certificate).into_iter().flatten().flatten().collect();
     let Some(certificate) = chain.first().and_then(|leaf| EndEntityCert::try_from(leaf).ok()) else {
         return String::new();
     };
-    // One that vouches for itself is its own root; of others the root is at least behind the last of the chain.
+    // A self-signed certificate is its own root. Otherwise the chain's last certificate or its issuer is.
     let root = match certificate.issuer() == certificate.subject() || chain.len() > 1 {
         true => absolute(&tls.certificate),
         false => {
             needs.push(format!(
-                "ROOT.pem stands for the certificate that {} is signed with, which the service doesn't have.",
+                "ROOT.pem is the root certificate that signed {}, which the service does not have.",
                 tls.certificate.display()
             ));
             "ROOT.pem".to_owned()
@@ -141,7 +133,7 @@ fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
     format!(" --ca {root}{}", name.map(|name| format!(" --server-name {name}")).unwrap_or_default())
 }
 
-/// An operator whose token can play and move money, with the name of its credential.
+/// Returns an operator with a token for playing and moving money, and its credential's name.
 fn player(operators: &[Operator]) -> Option<(&Operator, &str)> {
     let plays = |credential: &&Credential| {
         let roles = credential.roles;
@@ -151,7 +143,6 @@ fn player(operators: &[Operator]) -> Option<(&Operator, &str)> {
     operators.find_map(|operator| Some((operator, operator.credentials.iter().find(plays)?.name.as_str())))
 }
 
-/// The log as the audit takes it.
 fn audited(config: &Config, file: Option<&Path>) -> String {
     let Some(url) = &config.store.url else { return absolute(&config.data) };
     let settings = file.map(|file| format!(" --config {}", absolute(file))).unwrap_or_default();
@@ -160,13 +151,11 @@ fn audited(config: &Config, file: Option<&Path>) -> String {
     format!("{}{settings}{key}", quoted(&format!("{url}/{}", config.store.stream)))
 }
 
-/// A path from any folder, for a shell.
 fn absolute(path: &Path) -> String {
     let from_root = path::absolute(path).or_else(|_| fs::canonicalize(path));
     quoted(&from_root.unwrap_or_else(|_| path.to_owned()).display().to_string())
 }
 
-/// A word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-~+:,=@%".contains(&byte);
     match !word.is_empty() && word.bytes().all(plain) && !word.starts_with('~') {
@@ -192,7 +181,7 @@ mod tests {
         let suggested = |listen: &str| suggestions(listen.parse().unwrap(), &Config::default(), None);
         assert!(suggested("0.0.0.0:50051").contains("--target http://127.0.0.1:50051 --auto"));
         assert!(suggested("[::]:50051").contains("--target http://[::1]:50051 --auto"));
-        assert!(suggested("127.0.0.1:1").contains("whoever reaches this address may do everything"));
+        assert!(suggested("127.0.0.1:1").contains("anyone who can reach this address has all permissions"));
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Configuration files with one mistake each, and the words that their message must have.
+//! Configuration files with one mistake each, and expected words of the message.
 
-/// The file, and the words.
+/// File content, and expected words.
 pub const FAULTY: &[(&str, &[&str])] = &[
-    // Unknown keys, and values of another type.
+    // Unknown keys, and values of a wrong type.
     ("listne = 3\n", &["unknown field `listne`", "expected one of"]),
     ("[limits]\nnonsense = 1\n", &["unknown field `nonsense`", "message_bytes_max"]),
     ("[currencies]\nEUR = 3\n", &["unknown field `EUR`", "ladders"]),
@@ -51,7 +51,7 @@ pub const FAULTY: &[(&str, &[&str])] = &[
         "[[operators]]\nid = \"a\"\n[[operators.credentials]]\nname = \"x\"\nroles = [\"fly\"]\n",
         &["unknown variant `fly`", "`support`"],
     ),
-    // Files of TLS.
+    // TLS files.
     ("[tls]\ncertificate = \"nowhere\"\nkey = \"tls.key\"\n", &["[tls] names nowhere", "No such file"]),
     ("[tls]\ncertificate = \"folder\"\nkey = \"tls.key\"\n", &["[tls] names folder", "Is a directory"]),
     (

@@ -1,4 +1,5 @@
-//! Mistakes of callers: each is answered with the failure, its cause and the next step, under the documented exit code, and changes no file.
+//! Mistakes of callers: each gets the failure, its cause and the next step, with the documented exit code, and changes
+//! no file.
 
 mod configurations;
 mod table;
@@ -7,14 +8,13 @@ mod world;
 use std::fs;
 use world::World;
 
-/// A mistake: the command, the exit code, and words of the failure, its cause and the next step.
+/// Command, exit code, and words of the failure, its cause and the next step.
 type Mistake = (&'static str, i32, [&'static str; 3]);
 
-/// Words of Rust's Debug output and of panics: no message has them.
+/// Words of Rust's Debug output and of panics, which no message may have.
 const INTERNAL: [&str; 9] =
     ["panicked", "RUST_BACKTRACE", "Some(", "Err(", "Ok(", "Error {", "kind: ", "Os {", "code: "];
 
-/// The fault of an answer, if it has one.
 fn fault(world: &World, command: &str, code: i32, words: &[&str]) -> Option<String> {
     let (ended, said) = world.run(command);
     let missing: Vec<_> = words.iter().filter(|word| !said.contains(**word)).collect();
@@ -42,7 +42,6 @@ fn at_c2_each_mistake_is_answered_with_failure_cause_and_next_step() {
     }
     assert!(faults.is_empty(), "{} of {}:\n{}", faults.len(), table::MISTAKES.len(), faults.join("\n"));
 
-    // A proof with a change anywhere within its records.
     let proof = &world.proof;
     let start = proof.find("extra ").unwrap() + 6;
     let end = start + proof[start..].find('\n').unwrap();

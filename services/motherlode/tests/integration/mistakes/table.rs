@@ -1,19 +1,15 @@
-//! The mistakes. `@NAMES` are addresses and keys, see [`super::world::World::run`]; the world makes the files.
+//! Table of mistakes. [`super::world::World::run`] replaces `@NAMES` by addresses and keys.
 
 use super::Mistake;
 
-/// The next step after an error of the arguments.
 const HELP: &str = "--help";
-/// The next step if the log is damaged.
 const RESTORE: &str = "`motherlode log verify` finds sound";
-/// The next step if there is no log.
 const NO_LOG: &str = "Name the data folder of `serve`";
-/// Where a gRPC service is.
 const LISTENS: &str = "motherlode listens on";
 
 #[rustfmt::skip]
 pub const MISTAKES: &[Mistake] = &[
-    // No service there, or another one.
+    // No service, or another service.
     ("play dwarf-mine --auto --target http://127.0.0.1:1", 1, ["no service answers", "refused", "motherlode serve --listen 127.0.0.1:1"]),
     ("watch jackpots --target http://127.0.0.1:1", 1, ["no service answers", "refused", "Check the address"]),
     ("health --target http://127.0.0.1:1", 1, ["no service answers", "refused", "Check the address"]),
@@ -96,7 +92,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("loadtest --players 0 --target @OPEN", 2, ["--players is 0", "it must be 1 to", "10000000"]),
     ("loadtest --rate 0 --target @OPEN", 2, ["--rate", "must be 0.001 to", "rounds a second"]),
     ("loadtest --max-error-rate 2 --target @OPEN", 2, ["--max-error-rate", "must be", "0 to 1"]),
-    ("loadtest --pid 4294967295 --rounds 10 --target @OPEN", 2, ["the use of process 4294967295", "No such file", "--pid must be"]),
+    ("loadtest --pid 4294967295 --rounds 10 --target @OPEN", 2, ["the resources of process 4294967295", "No such file", "--pid must be"]),
     ("loadtest --existing nobody --rounds 10 --target @OPEN", 1, ["ACCOUNT_UNKNOWN", "looking the players up", "OpenAccount"]),
     // Folders, ports and roles of `serve`.
     ("serve --listen 127.0.0.1:0 --no-console --data @DATA", 1, ["open/log/0", "in use by another process", "--data"]),
@@ -140,7 +136,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("proof demo/alice/1 --data no-proofs-key", 2, ["no-proofs-key/proofs.key", "No such file", "--log-key"]),
     ("proof demo/alice/1 --data proofs-key-garbled", 2, ["proofs-key-garbled/proofs.key", "valid UTF-8", "--log-key"]),
     ("audit proofs-key-empty", 2, ["proofs-key-empty/proofs.key", "not a signer key", "--key"]),
-    // No log there.
+    // Missing logs.
     ("audit nowhere", 2, ["nowhere", "no such folder", NO_LOG]),
     ("audit plain", 2, ["plain", "no such folder", NO_LOG]),
     ("audit no-log", 2, ["no-log", "no log there", NO_LOG]),

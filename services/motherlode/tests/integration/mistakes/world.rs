@@ -1,4 +1,4 @@
-//! The services, folders and files that mistakes are made with.
+//! Services, folders and files of the test of mistakes.
 
 use crate::service::{PROGRAM, Service, run, text};
 use rcgen::{
@@ -12,26 +12,23 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-/// Running services, and a folder of files in which the commands run.
+/// Running services, and the folder in which the commands run.
 pub struct World {
     /// Without operators; alice has a round there.
     open: Service,
     /// With operators.
     closed: Service,
-    /// With TLS.
     tls: Service,
-    /// With an expired certificate.
     expired: Service,
     /// Public keys: of the log in `stopped`, and of another log.
     keys: [String; 2],
-    /// The proof of alice's round, as `proof` prints it.
+    /// Proof of alice's round, as `proof` prints it.
     pub proof: String,
     folder: tempfile::TempDir,
 }
 
-/// The first segment of a log in a data folder.
 const SEGMENT: &str = "log/0/00000000000000000001.log";
-/// Bytes of no format: neither UTF-8 nor PEM nor TOML nor a record.
+/// Bytes that are neither UTF-8 nor PEM, TOML or a record.
 const BINARY: [u8; 64] = [0xf7; 64];
 
 impl World {
@@ -44,7 +41,6 @@ impl World {
         let target = format!("http://{}", open.address);
         assert!(run(&format!("play dwarf-mine --auto --rounds 2 --target {target}")).status.success());
 
-        // Tokens: one valid, one expired, one unknown.
         let token = |name: &str, line: &str| {
             let made = text(&run(&format!("token new --out {}", at(name).display())));
             let digest = made.split('"').find(|word| word.len() == 64).unwrap_or_else(|| panic!("{made}")).to_owned();
@@ -68,7 +64,6 @@ impl World {
         };
         let (tls, expired) = (served("tls"), served("expired"));
 
-        // A proof, its log's key and another one.
         let proof = String::from_utf8(run(&format!("proof demo/alice/1 --target {target}")).stdout).unwrap();
         let shown = |words: String| {
             let shown = text(&run(&words));
@@ -79,7 +74,7 @@ impl World {
         shown(format!("key new example.com/witness --witness --out {}", at("witness.key").display()));
         fs::write(at("proof"), &proof).unwrap();
 
-        // A stopped service's folder, and the same with one part damaged each.
+        // A stopped service's folder, and copies with one damaged part each.
         let service = Service::start(&at("stopped"), None);
         assert!(run(&format!("play dwarf-mine --auto --target http://{}", service.address)).status.success());
         service.stop();
@@ -135,7 +130,7 @@ impl World {
         Self { open, closed, tls, expired, keys: [key, other], proof, folder }
     }
 
-    /// The folder in which the commands run.
+    /// Folder in which the commands run.
     pub fn files(&self) -> PathBuf {
         self.folder.path().join("files")
     }
@@ -165,7 +160,7 @@ impl World {
         (output.status.code(), text(&output))
     }
 
-    /// All files and folders in the folder, with their content; without the note of a refused start, which `serve` makes on purpose.
+    /// Content of all files and folders, except the note of a refused start, which `serve` writes.
     pub fn content(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         let mut found = BTreeMap::new();
         let mut folders = vec![self.files()];
@@ -186,7 +181,6 @@ impl World {
     }
 }
 
-/// A root with two certificates of `localhost`, one valid and one expired; and another root.
 fn certificates(folder: &Path) {
     let key = || KeyPair::generate().unwrap();
     let root = || {
@@ -216,7 +210,6 @@ fn copy_folder(from: &Path, to: &Path) {
         let target = to.join(path.file_name().unwrap());
         match path.is_dir() {
             true => copy_folder(&path, &target),
-            // With its permissions.
             false => drop(fs::copy(&path, &target).unwrap()),
         }
     }
