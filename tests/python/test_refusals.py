@@ -129,7 +129,7 @@ def test_pl_09_a_coin_that_is_no_whole_minor_unit_is_refused(client, player):
 
 
 def test_pl_12_the_first_of_several_faults_is_named_in_the_documented_order(client, player):
-    """The order of spin.proto: fields, game, stake, request id, account, open round, witch, balance."""
+    """The order of docs/reference/refusals.md."""
     alice, poor = client.fund(player), client.fund(f"{player}.poor", amount=1)
     client.play_out(bet("used", alice))
     none = round_pb2.WITCH_UNSPECIFIED
