@@ -1,9 +1,7 @@
-//! The table of events: each event of the books once, with its number in `log.v1.Event` and those of its fields. How it's
-//! written and read follows from that and from the types of its fields ([`super::values`]). `log.proto` is the contract: a
-//! test holds the table against it.
-//!
-//! A row names all fields: one without a number doesn't compile. `3-4 status` has two numbers; `9 expires_ms as Time` is
-//! written in a way that isn't its type's own.
+//! Table of events: each event with its number in `log.v1.Event` and its fields' numbers. Field types define the
+//! encoding ([`super::values`]). A test compares the table with the contract, `log.proto`. A row names all fields, and
+//! one without a number does not compile. `3-4 status` uses two numbers; `9 expires_ms as Time` overrides the type's
+//! encoding.
 
 use super::{
     Malformed,
@@ -40,8 +38,8 @@ macro_rules! take {
     };
 }
 
-/// Parts of events that are types of their own, by the names of their messages in the package `motherlode.log.v1`. Fields
-/// that are `beside` are in the message around it; `then` sets them.
+/// Parts of events with their own types, by their messages in `motherlode.log.v1`. Fields listed under `beside` belong
+/// to the enclosing message; `then` sets them.
 macro_rules! messages {
     ($($message:literal $type:ident {
         $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*
@@ -64,13 +62,13 @@ macro_rules! messages {
             }
         })*
 
-        /// The first and the last number of each field of these messages.
+        /// First and last number of each field of these messages.
         #[cfg(test)]
         const MESSAGES: &[(&str, &[&[u8]])] = &[$(($message, &[$(&[$first $(, $last)?]),*])),*];
     };
 }
 
-/// The events, by their numbers. One that is a type of its own has its fields above.
+/// Events by number. An event with its own type has its fields in `messages`.
 macro_rules! events {
     ($($number:literal $event:ident $(($part:ident: $type:ty))? $({
         $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*
@@ -99,7 +97,7 @@ macro_rules! events {
             }
         }
 
-        /// The number of each event, and the first and the last number of each of its fields; none where they are above.
+        /// Number of each event, and first and last number of its fields, if they are listed here.
         #[cfg(test)]
         const EVENTS: &[(u8, &str, &[&[u8]])] =
             &[$(($number, stringify!($event), &[$($(&[$first $(, $last)?]),*)?])),*];
@@ -223,7 +221,7 @@ messages! {
     "DayLimits" DayLimits { 1 reality_check_ms, 2 time_ms_max, 3 loss_eur_max, 4 losses_max, 5 bets_max }
 }
 
-/// A field of bytes, which hold terms.
+/// Bytes field that has terms.
 impl Value for LoggedTerms {
     #[inline]
     fn put(&self, out: &mut Out, number: u8) {
@@ -238,7 +236,7 @@ impl Value for LoggedTerms {
     fn take(fields: &mut In, number: u8) -> Option<Self> {
         let bytes = fields.bytes(number)?;
         let terms = RoundTerms::read_whole(In::new(bytes)).or_else(|_| {
-            // Written otherwise, the terms are those of the message.
+            // Another form: converted by the message.
             RoundTerms::read_whole(In::new(&v1::RoundTerms::decode(bytes)?.encode_to_vec()))
         });
         Some(terms.map_or_else(|_| Self::Unreadable(bytes.to_owned()), Self::Terms))
@@ -271,7 +269,7 @@ impl Value for StretchEnd {
     }
 }
 
-/// The place of a hit or void is the end of the stretch: it's written once.
+/// Sets the position of a hit or void, which is the end of the stretch and is written once.
 fn placed(mut report: PartitionReported) -> PartitionReported {
     if let StretchEnd::Decision(decision) = &mut report.end {
         let (Decision::Hit(Hit { partition, position, .. })
@@ -282,7 +280,7 @@ fn placed(mut report: PartitionReported) -> PartitionReported {
     report
 }
 
-/// Whether it's suspended, and a `PoolRetired` without its actor.
+/// Encoded as the suspension, and a `PoolRetired` without its actor.
 impl Value for PoolStatus {
     fn put(&self, out: &mut Out, number: u8) {
         match self {
@@ -313,10 +311,10 @@ mod tests {
 
     const PACKAGE: &str = ".motherlode.log.v1.";
 
-    /// Pairs, whose fields are 1 and 2: [`values`](super::super::values) has them, and `StretchEnd` above.
+    /// Pairs with the fields 1 and 2, in [`values`](super::super::values), and `StretchEnd` above.
     const PAIRS: [&str; 4] = ["Balance", "CollectionChanged.Entry", "PartitionReported.Standing", "Rate"];
 
-    /// The contract's messages, by their names in the package.
+    /// The contract's messages by their names in the package.
     fn contract() -> BTreeMap<String, DescriptorProto> {
         fn note(at: &str, message: DescriptorProto, found: &mut BTreeMap<String, DescriptorProto>) {
             let name = format!("{at}{}", message.name());
@@ -333,7 +331,7 @@ mod tests {
         found
     }
 
-    /// The name of a message that a field holds.
+    /// Returns the name of the message in a field.
     fn held(of: &str) -> Option<String> {
         of.strip_prefix(PACKAGE).map(str::to_owned)
     }
@@ -362,12 +360,12 @@ mod tests {
         let contract = contract();
         let parts: BTreeMap<_, _> = MESSAGES.iter().copied().collect();
         assert_eq!(parts.len(), MESSAGES.len(), "each once");
-        // All messages within an event, from the event itself on, and the one that a field of bytes holds.
+        // All messages within an event, and the one in a bytes field.
         let (mut left, mut seen) = (vec!["Event".to_owned(), "RoundTerms".to_owned()], BTreeSet::new());
         while let Some(name) = left.pop() {
             if seen.insert(name.clone()) {
                 let held = contract[&name].field.iter().filter_map(|field| held(field.type_name()));
-                // An enum has no fields.
+                // Enums have no fields.
                 left.extend(held.filter(|name| contract.contains_key(name)));
             }
         }
