@@ -1,5 +1,5 @@
-"""An aggregator in small: plays all games for players of its own against a protected service, and then holds its books
-against the ledger to the cent. Exit code 0 only where all agrees. README.md says how to run it."""
+"""Plays all games with new players against a protected service, and reconciles its own books with the ledger to the
+cent. The exit code is 0 only if they agree. See README.md."""
 
 import argparse
 import sys
@@ -37,7 +37,7 @@ def run(args):
     def connect(to=address):
         return Service(to, ca, token, host, args.answer_s)
 
-    # The players' devices stay connected; what is lost is between the aggregator and the service.
+    # The players' connections stay; answers are lost between aggregator and service only.
     keeper, service = connect(args.target), connect()
     try:
         grpc.channel_ready_future(keeper.channel).result(timeout=10)
@@ -57,7 +57,7 @@ def run(args):
 
 
 def show(reports):
-    """One line a game, money in whole units."""
+    """Prints one line per game, money in major units."""
     titles = ["game", "rounds", "free", "autoplay", "in", "out", "bet", "won", "jackpots", "choices"]
     rows = [titles, *(report.cells() for report in reports)]
     widths = [max(len(row[place]) for row in rows) for place in range(len(titles))]

@@ -1,4 +1,4 @@
-"""The client's stubs, made from the protos alone at each start, so that they cannot drift from the contract."""
+"""Generates the client's stubs from the protos at each start."""
 
 import sys
 from pathlib import Path

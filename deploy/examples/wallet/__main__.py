@@ -1,4 +1,4 @@
-"""A reference wallet: what an operator that keeps its players' money implements, over SQLite or PostgreSQL."""
+"""A reference wallet for an operator that keeps its players' money, over SQLite or PostgreSQL."""
 
 import argparse
 import hmac
@@ -47,7 +47,7 @@ class Wallet(wallet_pb2_grpc.WalletServiceServicer):
         return wallet_pb2.Result(outcome=outcome, balance_minor=balance, reason=reason)
 
     def admit(self, context):
-        """Only who shows the token moves money."""
+        """Refuses callers without the token."""
         shown = dict(context.invocation_metadata()).get("authorization", "")
         if self.token and not hmac.compare_digest(shown, f"Bearer {self.token}"):
             context.abort(grpc.StatusCode.UNAUTHENTICATED, "the token is another")
