@@ -44,7 +44,7 @@ class Series:
             finally:
                 # Ending the stream stops the series.
                 answers.cancel()
-        raise TimeoutError("the series is lost again and again")
+        raise TimeoutError("the series keeps losing its connection")
 
     def take(self, answer):
         """Records an answer, and finishes a waiting round so that the series continues."""

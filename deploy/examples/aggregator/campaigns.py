@@ -18,7 +18,7 @@ def free_rounds(player, session, stake, **more):
             refused(player, played, "CAMPAIGN_BEGUN")
     try:
         player.bet(session, None, campaign_id=played, **more)
-        raise AssertionError("a round more than was granted")
+        raise AssertionError("more rounds were played than granted")
     except Refused as over:
         assert over.reason == "CAMPAIGN_USED_UP", over
     taken_back = grant(player, session.game, stake)

@@ -48,7 +48,7 @@ class Books:
             known = account.known(transaction)
             if known and known[:2] != (player, currency):
                 # A rollback cannot be refused, and this one must not be applied: the wallet's operator has to act.
-                raise ValueError(f"a rollback of {transaction} that is of another account")
+                raise ValueError(f"the rollback of {transaction} names another account")
             if known and known[3] == "rolled back":
                 return DONE_BEFORE, account.balance, ""
             if known and known[3] == "applied":

@@ -17,7 +17,7 @@ class Signatures:
 
     def __init__(self, books, key):
         if len(key) < 32:
-            raise SystemExit("a key has 32 characters or more")
+            raise SystemExit("a key must have at least 32 characters")
         self.books, self.key = books, key
 
     def check(self, method, path, headers, body):
@@ -27,9 +27,9 @@ class Signatures:
         right = hmac.new(self.key, text.encode(), hashlib.sha256).hexdigest()
         # Constant time, so that it reveals nothing about a partial match.
         if not hmac.compare_digest(right.encode(), signature.encode()):
-            raise Unsigned("the signature is another")
+            raise Unsigned("the signature does not match")
         now = time.time_ns() // 1_000_000
         if not moment.isdecimal() or abs(now - int(moment)) > WINDOW_MS:
-            raise Unsigned("too old, or ahead of its time")
+            raise Unsigned("the timestamp is too old, or in the future")
         if not self.books.is_first(nonce, now, now - 2 * WINDOW_MS):
-            raise Unsigned("it came before")
+            raise Unsigned("the nonce was used before")

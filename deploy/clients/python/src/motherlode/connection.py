@@ -31,9 +31,9 @@ class Target:
 
     def __post_init__(self) -> None:
         if self.plain and not is_loopback(self.address):
-            raise ValueError(f"{self.address} is no address of this machine: it's called with TLS")
+            raise ValueError(f"{self.address} is not a loopback address: use TLS")
         if not self.token.isascii() or any(character.isspace() for character in self.token):
-            raise ValueError("a token is one word in ASCII")
+            raise ValueError("the token has whitespace or non-ASCII characters")
 
     def credentials(self) -> grpc.ChannelCredentials:
         return grpc.ssl_channel_credentials(self.ca)

@@ -55,7 +55,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         if min(self.total_s, self.attempt_s, self.first_wait_s, self.wait_s_max) <= 0 or self.attempts_max < 1:
-            raise ValueError("a policy's times are above 0, and there is a try")
+            raise ValueError("a policy's times must be above 0, and attempts_max at least 1")
 
 
 class Asking:
