@@ -282,8 +282,8 @@ def check(stage, work, program):
 
 def main():
     parser = argparse.ArgumentParser(description="Executes the Dockerfile's steps in plain roots.")
-    parser.add_argument("--binary", type=Path, help="a program to take for what cargo would build")
-    parser.add_argument("--keep", type=Path, help="work in this folder, and leave it")
+    parser.add_argument("--binary", type=Path, help="program that replaces cargo's result")
+    parser.add_argument("--keep", type=Path, help="work in this folder and keep it")
     arguments = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("it makes roots and namespaces: run it as root")

@@ -19,12 +19,12 @@ from tour import GAMES, tour  # noqa: E402
 def arguments():
     parser = argparse.ArgumentParser(prog="aggregator", description=__doc__)
     parser.add_argument("--target", default="127.0.0.1:50051", help="host:port of the service")
-    parser.add_argument("--ca", type=Path, default="cert.pem", help="the root of the service's certificate, PEM")
-    parser.add_argument("--token-file", type=Path, default="token", help="a token with the roles play and wallet")
-    parser.add_argument("--operator", default="demo", help="whose token it is")
-    parser.add_argument("--rounds", type=int, default=20, help="least rounds of each game")
-    parser.add_argument("--lose", type=int, metavar="N", help="lose an answer about every N, on a bad connection")
-    parser.add_argument("--answer-s", type=float, default=5.0, help="seconds to wait for an answer before asking again")
+    parser.add_argument("--ca", type=Path, default="cert.pem", help="root of the service's certificate (PEM)")
+    parser.add_argument("--token-file", type=Path, default="token", help="file with a token of the roles play and wallet")
+    parser.add_argument("--operator", default="demo", help="operator of the token")
+    parser.add_argument("--rounds", type=int, default=20, help="minimum rounds per game")
+    parser.add_argument("--lose", type=int, metavar="N", help="lose about one answer in N")
+    parser.add_argument("--answer-s", type=float, default=5.0, help="seconds to wait for an answer before a retry")
     return parser.parse_args()
 
 
