@@ -1,6 +1,6 @@
-//! A partition's log audited from a program: verified from its first byte, every step resolved again, the books rebuilt.
+//! Audits a partition's log from a program: verifies all bytes, resolves every step again, rebuilds the books.
 //!
-//! `cargo run --example audit -- FOLDER`, where FOLDER holds the segments: `data/log/0` of a service that is stopped
+//! `cargo run --example audit -- FOLDER`, with the folder of the segments: `data/log/0` of a stopped service.
 
 use motherlode_audit::{Options, audit};
 use std::error::Error;

@@ -170,7 +170,7 @@ def draws(round_id, records, sealing):
             if one(event, 44, 1) == number:
                 dealt += parts(event, 44, 2)
             lost = lost or one(event, 45, 1) == number
-    # A round that was settled has revealed its draws, whatever came later.
+    # A settled round has revealed its draws, also if it was voided later.
     check(lost and not settled or len(dealt) == len(used), "a dealt value is not revealed")
     found = []
     for (draw, step, client_seed, position, sealed_by), value in zip(used, dealt):
@@ -204,7 +204,7 @@ def proven(proof, vkey):
     for some in found:
         positions = [position for position, _, _ in some]
         check(positions == sorted(set(positions)), "the records are not in the log's order")
-    # The last record is what the file itself proves; what it names by the hash needs no path, nor what that names.
+    # The file's own proof covers the last record; a record named by its hash needs no path.
     last = int(index.removeprefix("index ")) + 1
     check(records and records[-1][0] == last and not records[-1][2], "the index is another record's")
     check(all(position < last for position, _, _ in sealing), "the index is another record's")
