@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Verifies a round's proof with Python's standard library and one package for Ed25519, and shows what was proven.
+"""Verifies a round's proof with Python's standard library and one package for Ed25519, and prints its facts.
 
     verify_round.py FILE VKEY
 
-FILE is what `motherlode proof` prints, VKEY the log's public key, from wherever you trust. Written from the specifications
-alone (c2sp.org/signed-note, tlog-checkpoint and tlog-proof, RFC 6962, proof.proto and log.proto): take it as a beginning of your own.
-Each draw is held against the seal that stood in the log before. It does not resolve the steps again: that needs the games
-(`motherlode verify`).
+FILE is the output of `motherlode proof`, VKEY the log's public key from a trusted source. Written from the
+specifications alone (c2sp.org/signed-note, tlog-checkpoint and tlog-proof, RFC 6962, proof.proto and log.proto), as a
+base for own programs. Each draw is compared with its seal in the log. Steps are not resolved again: that needs the
+games (`motherlode verify`).
 """
 
 import base64
@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 
 class Unproven(Exception):
-    """What does not hold."""
+    """The failed check."""
 
 
 def check(holds, what):
@@ -35,7 +35,7 @@ def decode(text):
 
 
 def checkpoint(note, vkey):
-    """The size and the root of a checkpoint that the key has signed."""
+    """Returns the size and the root of a checkpoint signed with the key."""
     name, key_id, key = vkey.split("+", 2)
     key = decode(key)
     check(len(key) == 33 and key[0] == 1, "not the key of a log")
@@ -59,7 +59,7 @@ def checkpoint(note, vkey):
 
 
 def root_of(entry, index, size, path):
-    """The root that an entry and its path lead to (RFC 9162, section 2.1.3.2)."""
+    """Returns the root computed from an entry and its path (RFC 9162, section 2.1.3.2)."""
     check(0 <= index < size, "the entry is not in a tree of this size")
     last, reached = size - 1, sha256(b"\x00", entry)
     for sibling in path:
@@ -76,7 +76,7 @@ def root_of(entry, index, size, path):
 
 
 def varint(message, at):
-    """A number of protobuf's, and where it ends."""
+    """Returns a protobuf varint and its end."""
     value = shift = 0
     while True:
         byte = message[at]
@@ -86,7 +86,7 @@ def varint(message, at):
 
 
 def fields(message):
-    """Numbers and values of a protobuf message's fields."""
+    """Yields numbers and values of a protobuf message's fields."""
     at = 0
     while at < len(message):
         tag, at = varint(message, at)
@@ -102,7 +102,7 @@ def fields(message):
 
 
 def parts(message, *path):
-    """The messages, or values, that a path of field numbers leads to."""
+    """Yields the messages or values at a path of field numbers."""
     for number, value in fields(message):
         if number == path[0]:
             yield from parts(value, *path[1:]) if path[1:] else (value,)
@@ -113,7 +113,8 @@ def one(message, *path):
 
 
 def records_of(extra, *kinds):
-    """Position, bytes and path of the records in each of these fields, put together from what they repeat: see ProvenRecord.copied."""
+    """Returns position, bytes and path of the records in each of these fields, restored as ProvenRecord.copied defines.
+    """
     text, found = b"", []
     for kind in kinds:
         found.append([])
@@ -137,9 +138,9 @@ def records_of(extra, *kinds):
 
 
 def whole(number, records):
-    """The records must tell the round whole: its bet, each step, its end. Only so are they that round's, whatever the proof calls itself.
+    """Checks that the records have the whole round: its bet, each step, its end. Otherwise the proof could omit some.
 
-    Gives whether it was settled.
+    Returns whether the round was settled.
     """
     events = [event for _, record in records for event in parts(record, 10)]
     steps = [one(event, 6, 2) for event in events if one(event, 6, 1) == number]
@@ -151,7 +152,8 @@ def whole(number, records):
 
 
 def draws(round_id, records, sealing):
-    """For each sealed step of the round: number of its draw, its seed, and where it was sealed; None where that isn't shown."""
+    """Returns draw number, seed and position of the seal for each sealed step of the round; None for a seal that is not
+    in the proof."""
     number, seals, used, dealt, lost = int(round_id.rpartition("/")[2]), {}, [], [], False
     settled = whole(number, records)
     for position, record in sealing + records:
@@ -185,7 +187,7 @@ def draws(round_id, records, sealing):
 
 
 def verify(proof, vkey):
-    """The round that a proof is of, the log's size, the records' positions and bytes, oldest first, and the draws."""
+    """Returns the proven round, the log's size, the records' positions and bytes, oldest first, and the draws."""
     try:
         return proven(proof, vkey)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
