@@ -66,7 +66,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Call with its own trait and codec, in `src/play_stream.rs`.
 const PLAY_STREAM: &str = "PlayStream";
 
-/// Generates services as tonic does, except [`PLAY_STREAM`].
 struct Served(Box<dyn ServiceGenerator>);
 
 impl ServiceGenerator for Served {
@@ -89,7 +88,6 @@ struct Method {
     name: String,
     /// Number of the request's field `request_id`; 0 if it has none.
     request_id: i32,
-    /// Paths of the request's and the answer's types in this crate.
     request: String,
     answer: String,
 }
@@ -130,7 +128,6 @@ impl Contract {
         Self(services.collect())
     }
 
-    /// Lists the services and their calls for the macro in `src/calls.rs`.
     fn calls(&self) -> Result<String, fmt::Error> {
         let mut list = String::new();
         for Service { package, name, methods } in &self.0 {
@@ -149,7 +146,6 @@ impl Contract {
         Ok(list)
     }
 
-    /// Lists the calls' messages for the macro in `src/wire.rs`.
     fn messages(&self) -> String {
         let methods = self.0.iter().flat_map(|service| &service.methods);
         let mut messages = BTreeMap::new();
@@ -163,7 +159,6 @@ impl Contract {
 }
 
 impl Service {
-    /// Lists the service's calls for the macro in `src/clients.rs`.
     fn client(&self) -> Result<String, fmt::Error> {
         let Self { package, name, methods } = self;
         let mut client = format!("pub mod {}_client {{\n    crate::clients::called! {{\n", snake(name));

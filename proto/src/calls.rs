@@ -1,6 +1,6 @@
-//! Server side of the services: one copy of tonic's calls for bytes, and per call only the code that decodes its
-//! request and encodes its answer. tonic's generated servers compile framing, deadlines and trailers again for every
-//! method. Calls with a stream of requests keep their types throughout; PlayStream has its own codec.
+//! Server side of the services: one copy of tonic's calls for bytes, and typed code per call only for decoding and
+//! encoding; tonic's servers compile the rest again for every method. Calls with a stream of requests keep their types,
+//! and PlayStream has its own codec.
 
 use std::{
     convert::Infallible,
@@ -33,7 +33,6 @@ use tonic_prost::ProstCodec;
 type Answer = BoxFuture<http::Response<Body>, Infallible>;
 type BoxStream = Pin<Box<dyn Stream<Item = Result<Bytes, Status>> + Send>>;
 
-/// Handler of a stream of requests.
 type Streamed<T, M, F> = fn(Arc<T>, Request<Streaming<M>>) -> F;
 
 /// Implementation of a service, and the longest accepted request in bytes.
@@ -132,7 +131,6 @@ fn unimplemented() -> Answer {
     Box::pin(async { Ok(Status::new(Code::Unimplemented, "").into_http()) })
 }
 
-/// Typed part of a call.
 struct Call<M, A>(Box<dyn FnMut(Request<M>) -> BoxFuture<A, Status> + Send>);
 
 impl<M, A> Call<M, A> {

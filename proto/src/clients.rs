@@ -1,6 +1,5 @@
-//! Client side of the services: one copy of tonic's client for bytes, and per call only the code that encodes its
-//! request and decodes its answer. tonic's generated clients are compiled again for every method in every calling
-//! crate. Calls with a stream of requests keep their types throughout, as in [`calls`](crate::calls).
+//! Client side of the services: one copy of tonic's client for bytes, and typed code per call only for encoding and
+//! decoding. Calls with a stream of requests keep their types, as in [`calls`](crate::calls).
 
 use crate::{calls::Encoded, wire::Wire};
 use bytes::Bytes;
@@ -116,7 +115,6 @@ fn read<R: Wire>(bytes: &[u8]) -> Result<R, Status> {
     R::read(bytes).map_err(|error| Status::internal(error.to_string()))
 }
 
-/// Codec of a call whose request is already encoded.
 struct Answers<R>(PhantomData<fn() -> R>);
 
 impl<R: Wire> Codec for Answers<R> {

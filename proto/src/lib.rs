@@ -1,5 +1,5 @@
-//! Wire and log messages, generated from the `.proto` files at build time, and their conversion to the engine's types.
-//! Wire types only parse; [`convert`] validates every value that it converts, and errors name the field at fault.
+//! Wire and log messages, generated from the `.proto` files, and their conversion to the engine's types. Wire types
+//! only parse; [`convert`] validates, and its errors name the field at fault.
 
 pub mod calls;
 pub mod clients;

@@ -81,7 +81,6 @@ impl Decoder for PlayStreamCodec {
     type Error = Status;
 
     fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<PlayStreamRequest>, Status> {
-        // The buffer is contiguous.
         let message = buffer.chunk();
         let (read, length) = (read_call(message), message.len());
         buffer.advance(length);

@@ -1,5 +1,4 @@
-//! Encoding and decoding of calls' messages, compiled in this crate. Generic functions would compile prost's code again
-//! in every crate that calls them.
+//! Encoding and decoding of calls' messages, compiled once here instead of in every crate that calls them.
 
 use bytes::{Buf as _, Bytes};
 use prost::{
@@ -44,8 +43,8 @@ macro_rules! wire {
 
 include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 
-/// Request of a call, for the log line of its refusal. A layer puts it into the request's extensions; a call with one
-/// message sets it before the service is called.
+/// Request of a call, for the log line of its refusal: put into the request's extensions by a layer, set by a call with
+/// one message.
 #[derive(Debug, Clone, Default)]
 pub struct RequestOf(Arc<OnceLock<(Bytes, u32)>>);
 
@@ -58,7 +57,6 @@ impl RequestOf {
         request
     }
 
-    /// Stores a message.
     pub(crate) fn set<M: Wire>(&self, bytes: Bytes) {
         let _ = self.0.set((bytes, M::REQUEST_ID));
     }

@@ -1,5 +1,4 @@
-//! Decodes bets. Nearly all are in the plain form, which takes a third of the time; others are decoded as messages,
-//! with the same result.
+//! Decodes bets, nearly all of them in the plain form in a third of the time; others as messages.
 
 use super::{plain::In, values::Value};
 use crate::{
@@ -24,7 +23,6 @@ pub fn read_call(bytes: &[u8]) -> Result<PlayStreamRequest, DecodeError> {
     call(In::new(bytes)).map_or_else(|| PlayStreamRequest::decode(bytes), Ok)
 }
 
-/// Reads a call that is a bet.
 fn call(mut fields: In) -> Option<PlayStreamRequest> {
     let (tag, spin) = (fields.varint(1)?, spin(fields.nested(2)??)?);
     fields.end()?;
@@ -33,7 +31,6 @@ fn call(mut fields: In) -> Option<PlayStreamRequest> {
 
 fn spin(mut fields: In) -> Option<SpinRequest> {
     let it = &mut fields;
-    // Fields in the order of their numbers.
     let request = SpinRequest {
         request_id: Value::take(it, 1)?,
         account: part(it, 2, account)?,
@@ -68,7 +65,6 @@ fn stake(it: &mut In) -> Option<Stake> {
     })
 }
 
-/// Reads an optional nested message.
 fn part<T>(fields: &mut In, number: u8, read: fn(&mut In) -> Option<T>) -> Option<Option<T>> {
     let Some(mut part) = fields.nested(number)? else { return Some(None) };
     let read = read(&mut part)?;
@@ -108,7 +104,6 @@ mod tests {
     }
 
     proptest! {
-        /// Bets with bytes changed, inserted or removed.
         #[test]
         fn what_is_read_is_what_the_message_says(at in 0_usize..200, change in prop::option::of(any::<u8>()), twice in any::<bool>()) {
             let mut bytes = PlayStreamRequest { tag: 300, call: Some(Call::Spin(bet())) }.encode_to_vec();

@@ -49,7 +49,6 @@ fn automatic_from_wire(message: Automated) -> Result<Automatic> {
     }
 }
 
-/// Rare, so written and read as a message.
 impl values::Message for Automatic {
     fn write(&self, out: &mut Out) {
         out.0.extend(automatic_to_wire(self).encode_to_vec());

@@ -1,6 +1,5 @@
-//! Writes outcomes directly as bytes, since each played and each audited step needs one. The message has the whole
-//! outcome, except `part_coins` (for simulations) and the carried state, which the log has as a change of the
-//! collection. The generated code reads it.
+//! Writes outcomes directly as bytes, for each played and audited step. `part_coins` (for simulations) and the carried
+//! state (a change of the collection) are not part of the message.
 
 use super::plain::Out;
 use crate::round::v1;
@@ -78,7 +77,6 @@ fn write_spin(out: &mut Out, outcome: &slots::Outcome, spin: &slots::Spin, ways:
         out.nested(10, |out| write_mark(out, mark));
     }
     out.varint(11, spin.win_minor);
-    // DM-01: all reels have as many rows.
     out.varint(12, if ways { u64::from(spin.rows).pow(spin.reels.into()) } else { 0 });
     out.varint(13, collection_symbol.into());
 }
@@ -133,7 +131,6 @@ fn awaiting(awaiting: slots::Awaiting) -> v1::Awaiting {
     }
 }
 
-/// Returns the kind and the symbol of a Collection Free Spin.
 fn spin_kind(kind: SpinKind) -> (v1::SpinKind, u32) {
     let plain = match kind {
         SpinKind::Base => v1::SpinKind::Base,

@@ -1,13 +1,12 @@
-//! Plain form of messages: each field at most once, in the order of numbers, without default values. All messages are
-//! written in it, and nearly all received ones have it; reading it costs a third of decoding. The reader returns `None`
-//! for other forms.
+//! Plain form of messages: each field at most once, in the order of numbers, without defaults. Everything is written in
+//! it, and nearly everything received has it; reading costs a third of decoding. The reader returns `None` for other
+//! forms.
 
 const VARINT: u8 = 0;
 const LENGTH: u8 = 2;
 /// Deepest nesting that is read; bounds the stack, and is above that of all our messages.
 const DEPTH_MAX: u8 = 32;
 
-/// Message being written.
 pub(super) struct Out<'a>(pub(super) &'a mut Vec<u8>);
 
 impl Out<'_> {
@@ -33,7 +32,6 @@ impl Out<'_> {
         self.packed(value);
     }
 
-    /// Writes a varint of a packed field.
     #[inline]
     pub(super) fn packed(&mut self, value: u64) {
         match u8::try_from(value) {
@@ -57,8 +55,7 @@ impl Out<'_> {
         self.0.extend_from_slice(value);
     }
 
-    /// Writes a message, also if it is empty. Its length is known only afterwards, so the content is then moved if the
-    /// length needs more bytes.
+    /// Writes a message, also if it is empty; moves its content if the length needs more bytes.
     pub(super) fn nested(&mut self, number: u8, write: impl FnOnce(&mut Out)) {
         self.key(number, LENGTH);
         let start = self.0.len();
@@ -81,7 +78,6 @@ impl Out<'_> {
 /// Unread fields of a message. `None` means that they are not in the plain form.
 pub(super) struct In<'a> {
     bytes: &'a [u8],
-    /// Remaining nesting.
     depth: u8,
 }
 
@@ -96,7 +92,6 @@ impl<'a> In<'a> {
         self.bytes.split_first().filter(|(key, _)| **key == (number << 3) | wire_type).map(|(_, rest)| rest)
     }
 
-    /// Reads bytes with a length prefix.
     #[inline]
     fn run(&mut self, mut rest: &'a [u8]) -> Option<&'a [u8]> {
         let length = usize::try_from(read_varint(&mut rest)?).ok()?;
@@ -133,7 +128,6 @@ impl<'a> In<'a> {
         Some(Some(In { bytes: self.run(rest)?, depth }))
     }
 
-    /// Reads the number and the message of the only field.
     #[inline]
     pub(super) fn only(&mut self) -> Option<(u8, In<'a>)> {
         let mut rest = self.bytes;
@@ -154,7 +148,6 @@ impl<'a> In<'a> {
     }
 }
 
-/// Reads a varint of at most 64 bits.
 #[inline]
 pub(super) fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;

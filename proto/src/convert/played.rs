@@ -41,7 +41,6 @@ impl Played<'_> {
     /// Encodes the message.
     #[must_use]
     pub fn written(&self) -> Vec<u8> {
-        // Space for two names and a seal, in addition to outcome and dealt values.
         let mut bytes = Vec::with_capacity(self.outcome.len() + 34 * self.dealt.len() + 192);
         let out = &mut Out(&mut bytes);
         out.bytes(1, self.round_id.as_bytes());

@@ -1,5 +1,5 @@
-//! A commit of the books as a record of the log. Encoding is deterministic, in the plain form, but nothing depends on
-//! it: the hash covers the stored bytes, and records in other forms are first converted to the plain one.
+//! A commit of the books as a record of the log. Encoding is in the plain form, but nothing depends on it: the hash
+//! covers the stored bytes, and other forms are first converted to the plain one.
 
 use super::{
     Malformed,
@@ -19,8 +19,7 @@ pub struct Logged {
     pub commit: Commit,
     /// The player's balances in every currency after the commit; the books must reach the same.
     pub balances_after: Vec<(Currency, Minor)>,
-    /// Unpaid credits due to a seamless wallet after the commit, by currency, zeros included (PL-31). Empty for other
-    /// players, and in older records.
+    /// Unpaid credits due to a seamless wallet after the commit, by currency (PL-31); empty in older records.
     pub due_after: Vec<(Currency, Minor)>,
     /// Proposing process; `None` for the writer's own.
     pub proposer: Option<Arc<Proposer>>,
@@ -125,7 +124,7 @@ fn take<T: Value>(fields: &mut In, number: u8, name: &'static str) -> Result<T, 
     needed(T::take(fields, number), name)
 }
 
-/// Returns the name of a record's stream without decoding the record, if its first fields are in the plain form.
+/// Returns the name of a record's stream without decoding, if its first fields are in the plain form.
 #[must_use]
 pub fn stream_name(bytes: &[u8]) -> Option<&[u8]> {
     let mut fields = In::new(bytes);
@@ -153,7 +152,6 @@ pub fn request(bytes: &[u8]) -> Result<(StreamId, String), Malformed> {
     Ok((stream.parse().map_err(|_| Malformed::Field("stream"))?, request_id))
 }
 
-/// `log.v1.Commit` without the other fields.
 #[derive(Clone, PartialEq, Message)]
 struct Streamed {
     #[prost(string, tag = "4")]

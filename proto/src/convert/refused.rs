@@ -1,12 +1,11 @@
-//! Refusals of the books as messages between processes; never stored. Each reason has a permanent number, followed by
-//! its arguments in order. A reason without a line here does not compile; an unknown number is [`Malformed`].
+//! Refusals of the books as messages between processes, never stored: a permanent number per reason, then its
+//! arguments. A reason without a line here does not compile; an unknown number is [`Malformed`].
 
 use super::{Malformed, plain::In, values::Message};
 use crate::log::v1;
 use motherlode_books::{Award, CampaignOver, Currency, Minor, MoneyError, Nano, PoolStatus, Refused, SmolStr, Switch};
 use std::str::FromStr;
 
-/// Argument of a reason, encoded separately.
 trait Argument: Sized {
     fn put(&self) -> Vec<u8>;
     fn take(bytes: &[u8]) -> Option<Self>;
@@ -164,7 +163,6 @@ fn text<T: FromStr>(bytes: &[u8]) -> Option<T> {
     std::str::from_utf8(bytes).ok()?.parse().ok()
 }
 
-/// Finds the choice with these bytes.
 fn choice<T: Argument, const COUNT: usize>(bytes: &[u8], choices: [T; COUNT]) -> Option<T> {
     choices.into_iter().find(|choice| choice.put() == bytes)
 }

@@ -1,7 +1,6 @@
-//! Table of events: each event with its number in `log.v1.Event` and its fields' numbers. Field types define the
-//! encoding ([`super::values`]). A test compares the table with the contract, `log.proto`. A row names all fields, and
-//! one without a number does not compile. `3-4 status` uses two numbers; `9 expires_ms as Time` overrides the type's
-//! encoding.
+//! Table of events with their numbers in `log.v1.Event` and those of their fields; types define the encoding
+//! ([`super::values`]). A test compares it with `log.proto`. A row without a field's number does not compile. `3-4
+//! status` uses two numbers; `9 expires_ms as Time` overrides the type's encoding.
 
 use super::{
     Malformed,
@@ -38,8 +37,8 @@ macro_rules! take {
     };
 }
 
-/// Parts of events with their own types, by their messages in `motherlode.log.v1`. Fields listed under `beside` belong
-/// to the enclosing message; `then` sets them.
+/// Parts of events with their own types and messages. Fields under `beside` belong to the enclosing message; `then`
+/// sets them.
 macro_rules! messages {
     ($($message:literal $type:ident {
         $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*
@@ -62,7 +61,6 @@ macro_rules! messages {
             }
         })*
 
-        /// First and last number of each field of these messages.
         #[cfg(test)]
         const MESSAGES: &[(&str, &[&[u8]])] = &[$(($message, &[$(&[$first $(, $last)?]),*])),*];
     };
@@ -97,7 +95,6 @@ macro_rules! events {
             }
         }
 
-        /// Number of each event, and first and last number of its fields, if they are listed here.
         #[cfg(test)]
         const EVENTS: &[(u8, &str, &[&[u8]])] =
             &[$(($number, stringify!($event), &[$($(&[$first $(, $last)?]),*)?])),*];
@@ -221,7 +218,6 @@ messages! {
     "DayLimits" DayLimits { 1 reality_check_ms, 2 time_ms_max, 3 loss_eur_max, 4 losses_max, 5 bets_max }
 }
 
-/// Bytes field that has terms.
 impl Value for LoggedTerms {
     #[inline]
     fn put(&self, out: &mut Out, number: u8) {
@@ -235,10 +231,8 @@ impl Value for LoggedTerms {
     #[inline]
     fn take(fields: &mut In, number: u8) -> Option<Self> {
         let bytes = fields.bytes(number)?;
-        let terms = RoundTerms::read_whole(In::new(bytes)).or_else(|_| {
-            // Another form: converted by the message.
-            RoundTerms::read_whole(In::new(&v1::RoundTerms::decode(bytes)?.encode_to_vec()))
-        });
+        let terms = RoundTerms::read_whole(In::new(bytes))
+            .or_else(|_| RoundTerms::read_whole(In::new(&v1::RoundTerms::decode(bytes)?.encode_to_vec())));
         Some(terms.map_or_else(|_| Self::Unreadable(bytes.to_owned()), Self::Terms))
     }
 }
@@ -314,7 +308,6 @@ mod tests {
     /// Pairs with the fields 1 and 2, in [`values`](super::super::values), and `StretchEnd` above.
     const PAIRS: [&str; 4] = ["Balance", "CollectionChanged.Entry", "PartitionReported.Standing", "Rate"];
 
-    /// The contract's messages by their names in the package.
     fn contract() -> BTreeMap<String, DescriptorProto> {
         fn note(at: &str, message: DescriptorProto, found: &mut BTreeMap<String, DescriptorProto>) {
             let name = format!("{at}{}", message.name());
@@ -331,7 +324,6 @@ mod tests {
         found
     }
 
-    /// Returns the name of the message in a field.
     fn held(of: &str) -> Option<String> {
         of.strip_prefix(PACKAGE).map(str::to_owned)
     }
@@ -360,12 +352,10 @@ mod tests {
         let contract = contract();
         let parts: BTreeMap<_, _> = MESSAGES.iter().copied().collect();
         assert_eq!(parts.len(), MESSAGES.len(), "each once");
-        // All messages within an event, and the one in a bytes field.
         let (mut left, mut seen) = (vec!["Event".to_owned(), "RoundTerms".to_owned()], BTreeSet::new());
         while let Some(name) = left.pop() {
             if seen.insert(name.clone()) {
                 let held = contract[&name].field.iter().filter_map(|field| held(field.type_name()));
-                // Enums have no fields.
                 left.extend(held.filter(|name| contract.contains_key(name)));
             }
         }

@@ -22,7 +22,6 @@ pub(super) fn needed<T>(field: Option<T>, name: &'static str) -> Result<T> {
 }
 
 impl In<'_> {
-    /// Checks that no fields are left.
     #[inline]
     pub(super) fn ended(&self, name: &'static str) -> Result<()> {
         needed(self.end(), name)
@@ -37,11 +36,9 @@ pub(super) trait Value: Sized {
     fn take(fields: &mut In, number: u8) -> Option<Self>;
 }
 
-/// Type of the books that is a message.
 pub(super) trait Message: Sized {
     fn write(&self, out: &mut Out);
 
-    /// Reads the fields, and leaves unknown ones to the caller.
     fn read(fields: &mut In) -> Result<Self>;
 
     fn bytes(&self) -> Vec<u8> {
@@ -50,7 +47,6 @@ pub(super) trait Message: Sized {
         bytes
     }
 
-    /// Reads a message without other fields.
     #[inline]
     fn read_whole(mut fields: In) -> Result<Self> {
         let read = Self::read(&mut fields)?;
@@ -59,7 +55,6 @@ pub(super) trait Message: Sized {
     }
 }
 
-/// Encoding other than the type's own.
 pub(super) trait As<T> {
     fn put(value: &T, out: &mut Out, number: u8);
     fn take(fields: &mut In, number: u8) -> Option<T>;
@@ -263,7 +258,6 @@ impl Value for Option<[u8; 32]> {
     }
 }
 
-/// Concatenated byte strings of one length.
 impl<const LENGTH: usize> Value for Vec<[u8; LENGTH]> {
     fn put(&self, out: &mut Out, number: u8) {
         self.iter().for_each(|bytes| out.bytes(number, bytes));
@@ -280,7 +274,6 @@ impl<const LENGTH: usize> Value for Vec<[u8; LENGTH]> {
     }
 }
 
-/// Names, all non-empty.
 impl Value for Vec<SmolStr> {
     fn put(&self, out: &mut Out, number: u8) {
         self.iter().for_each(|name| name.put(out, number));
@@ -410,7 +403,6 @@ impl<T: Message> Value for Vec<T> {
     }
 }
 
-/// Pair of a key and a value, or of a currency and an amount.
 impl<A: Value, B: Value> Message for (A, B) {
     #[inline]
     fn write(&self, out: &mut Out) {
@@ -438,7 +430,6 @@ impl<A: Value, B: Value, C: Value> Message for (A, B, C) {
     }
 }
 
-/// `log.v1.Rate`.
 impl Message for FxRate {
     #[inline]
     fn write(&self, out: &mut Out) {

@@ -10,7 +10,6 @@ use motherlode_slots::{
 use prost::Message;
 use std::collections::BTreeSet;
 
-/// Plays rounds of each game with gambles, and compares every step.
 #[test]
 fn pl_06_an_outcome_is_written_as_its_message_is() {
     let mut seen = BTreeSet::new();
@@ -46,7 +45,6 @@ fn pl_06_an_outcome_is_written_as_its_message_is() {
     assert!(missing.is_empty(), "never seen, so not proven: {missing:?}");
 }
 
-/// Returns the largest stake of a game.
 fn stake(game: &dyn Game, coin_value_micros: u64, buy_feature: bool) -> Stake {
     let limits = &game.info().limits;
     Stake { coin_value_micros, lines: limits.lines.1, coins_per_line: limits.coins_per_line.1, buy_feature }
@@ -70,7 +68,6 @@ fn choice(before: &Outcome, awaiting: Awaiting, number: u64) -> Option<Choice> {
     })
 }
 
-/// Records which of the rarer fields occurred.
 fn note(message: &v1::Outcome, seen: &mut BTreeSet<&'static str>) {
     let spin = |is: fn(&v1::SpinResult) -> bool| message.spins.iter().any(is);
     let fields = [
@@ -88,9 +85,6 @@ fn note(message: &v1::Outcome, seen: &mut BTreeSet<&'static str>) {
     seen.extend(fields.into_iter().filter(|(_, is)| *is).map(|(field, _)| field));
 }
 
-// The same by messages, as the reference.
-
-/// Converts an outcome to a message.
 fn outcome_to_wire(game: &dyn Game, outcome: &slots::Outcome) -> v1::Outcome {
     let ways = game.info().ways;
     v1::Outcome {
@@ -153,13 +147,11 @@ fn spin_result(outcome: &slots::Outcome, spin: &slots::Spin, ways: bool) -> v1::
         bonus: spin.bonus,
         marks: outcome.marks_of(spin).iter().map(mark).collect(),
         win_minor: spin.win_minor,
-        // DM-01: all reels have as many rows.
         ways: if ways { u64::from(spin.rows).pow(spin.reels.into()) } else { 0 },
         collection_symbol,
     }
 }
 
-/// Returns the kind and the symbol of a Collection Free Spin.
 fn spin_kind(kind: SpinKind) -> (v1::SpinKind, u32) {
     let plain = match kind {
         SpinKind::Base => v1::SpinKind::Base,

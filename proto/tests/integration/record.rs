@@ -20,7 +20,6 @@ use motherlode_proto::{
 use proptest::{collection::vec, prelude::*, sample::Index};
 use prost::Message;
 
-/// Returns one event of every kind that uses every field.
 fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
     let mut events = events_apart_from_voids(amount, nano, text);
     events.extend(events_of_voids(amount, Nano(nano), text));
@@ -270,7 +269,6 @@ fn events_apart_from_voids(amount: i64, nano: i128, text: &str) -> Vec<Event> {
     ]
 }
 
-/// Reservation with its players, or without, as in older logs.
 fn reserved(players: &[&str]) -> Event {
     Event::LiabilityReserved(LiabilityReserved {
         operator: "acme".into(),
@@ -311,7 +309,6 @@ pub fn sealed_step(client_seed: Vec<u8>, sealed_by: Option<RecordHash>, generati
     )
 }
 
-/// Terms of a bet from the bytes of their message.
 fn terms(stake: Vec<u8>) -> LoggedTerms {
     let rate = Some(v1::Rate { mantissa: 1, exponent: 0 });
     let (model_hash, currency) = (vec![0; 32], "EUR".to_owned());
@@ -356,7 +353,6 @@ pub fn mirrored(collision_share: CollisionShare, nano: Nano, status: PoolStatus)
     )
 }
 
-/// Step chosen by the game's rule.
 fn automatic(automatic: Automatic) -> Event {
     Event::StepResolved(
         StepResolved {
@@ -373,7 +369,6 @@ fn automatic(automatic: Automatic) -> Event {
     )
 }
 
-/// Converts a commit to a message of the contract.
 fn message(previous: &[u8; 32], logged: &Logged) -> v1::Commit {
     let Logged { commit, balances_after, due_after, proposer } = logged;
     v1::Commit {
@@ -394,7 +389,6 @@ fn message(previous: &[u8; 32], logged: &Logged) -> v1::Commit {
     }
 }
 
-/// Decodes a record only by the contract's messages.
 fn by_message(bytes: &[u8]) -> Option<Logged> {
     let message = v1::Commit::decode(bytes).ok()?;
     let commit = Commit {
@@ -414,7 +408,6 @@ fn by_message(bytes: &[u8]) -> Option<Logged> {
     Some(Logged { commit, balances_after, due_after, proposer })
 }
 
-/// Commits of rounds with figures and texts of any size, defaults included.
 fn rounds() -> impl Strategy<Value = Logged> {
     let figures = (any::<[u64; 6]>(), any::<[i64; 6]>(), any::<[u32; 3]>(), 0..3_usize, 0..4_usize);
     let bytes = (vec(any::<u8>(), 0..400), vec(any::<u8>(), 0..9), "[a-z/]{0,200}", any::<Option<i128>>(), -6..6_i8);
@@ -494,8 +487,8 @@ fn logged(events: Vec<Event>) -> Logged {
     Logged { commit, balances_after, due_after: vec![], proposer: None }
 }
 
-/// Golden bytes of format version 1, which must stay readable. New events are added at the end; a changed line makes
-/// existing logs unreadable.
+/// Golden bytes of format version 1, which must stay readable. Append new events; a changed line makes existing logs
+/// unreadable.
 #[test]
 fn pl_01_records_of_format_1_are_written_and_read_as_ever() {
     let golden = include_str!("../golden/events-v1.hex");
@@ -529,7 +522,6 @@ fn pl_01_the_terms_of_a_bet_are_read_however_they_are_written_and_bytes_that_are
     let read = v1::RoundTerms { lines, coins_per_line, jackpot, double, buy_feature, gamble_max_minor, carried, witch };
     assert_eq!(read, message);
     assert_eq!(terms(vec![]), LoggedTerms::Terms(RoundTerms::default()));
-    // Fields in another order, with an explicit zero and an unknown field.
     let odd = vec![0x10, 2, 0x08, 15, 0x18, 0, 0x78, 1];
     let plain = RoundTerms { lines: 15, coins_per_line: 2, ..Default::default() };
     assert_eq!(terms(odd), LoggedTerms::Terms(plain));

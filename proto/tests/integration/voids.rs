@@ -50,7 +50,6 @@ pub fn events_of_voids(amount: i64, nano: Nano, text: &str) -> Vec<Event> {
     ]
 }
 
-/// Report that ends with a reversal and has voids.
 fn with_voids(nano: Nano) -> Event {
     let reversal = Reversal { partition: 2, position: 12, operator: "acme".into(), amount: nano, to_house: nano };
     let Event::PartitionReported(mut report) = reported(nano, StretchEnd::Decision(Decision::Reversal(reversal)))
@@ -71,7 +70,6 @@ fn with_voids(nano: Nano) -> Event {
     Event::PartitionReported(report)
 }
 
-/// Mirror with a return of contributions, and an award with a seed paid by the house.
 fn with_returns(nano: Nano) -> Event {
     let Event::PoolMirrored(mut mirror) = mirrored(CollisionShare::Full, nano, PoolStatus::Active) else {
         unreachable!()
