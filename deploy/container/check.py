@@ -3,10 +3,10 @@
 
     deploy/container/check.py [--binary FILE] [--keep FOLDER]
 
-Runs as root on Debian 12, with debootstrap and a network for its packages. The build stage executes the RUN line with
-this machine's Rust toolchain; --binary replaces the result of `cargo build`. The image runs in its own namespaces as
-its USER, on a read-only root with loopback only. The check reads its health from within, plays rounds with a token over
-TLS, restarts it on its volume, and audits the log. Base images, layers and caches are not covered.
+Runs as root on Debian 12 with debootstrap and a network. The build stage uses this machine's Rust toolchain, or
+--binary. The image runs in its own namespaces as its USER, on a read-only root with loopback only: the check reads its
+health, plays rounds over TLS, restarts it on its volume, and audits the log. Base images, layers and caches are not
+covered.
 """
 
 import argparse
@@ -54,7 +54,6 @@ def say(text):
 
 
 def instructions():
-    """Returns keyword and rest of each instruction, with continued lines joined."""
     joined = ""
     for line in DOCKERFILE.read_text().splitlines():
         if not line.strip() or line.lstrip().startswith("#"):
@@ -67,7 +66,6 @@ def instructions():
 
 
 def base(image, root):
-    """Creates the replacement of a base image."""
     if image.startswith(RUST):
         run("debootstrap", "--variant=minbase", f"--include={RUST_PACKAGES}", SUITE, root, stdout=subprocess.DEVNULL)
         return
@@ -154,7 +152,6 @@ def copy(stage, stages, rest):
 
 
 def build(work, binary):
-    """Executes the Dockerfile and returns its last stage."""
     stages, stage = {}, None
     for keyword, rest in instructions():
         if keyword == "FROM":
@@ -185,7 +182,6 @@ def build(work, binary):
 
 
 def configure(folder, program):
-    """Writes a certificate, a token and a configuration, like deploy/motherlode.toml."""
     folder.mkdir()
     asked = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=motherlode -addext subjectAltName=DNS:motherlode"
     asked = [*asked.split(), "-addext", "basicConstraints=critical,CA:FALSE"]
@@ -242,7 +238,6 @@ class Container:
         return {key: value.split() for key, value in (line.split(":", 1) for line in lines)}
 
     def stop(self):
-        """Sends STOPSIGNAL and returns the exit code."""
         os.kill(self.id, getattr(signal, self.stage.told["STOPSIGNAL"]))
         return self.outer.wait(timeout=30)
 

@@ -29,7 +29,6 @@ class Round:
         return Round(round.bet.amount_minor, round.win.amount_minor, credited, jackpots, is_open, round.campaign_id)
 
     def paid(self):
-        """Returns the amount that the player paid."""
         return 0 if self.campaign else self.bet
 
     def net(self):
@@ -39,8 +38,6 @@ class Round:
 
 @dataclass
 class Books:
-    """Money of one player."""
-
     deposits: dict = field(default_factory=dict)
     withdrawals: dict = field(default_factory=dict)
     rounds: dict = field(default_factory=dict)
@@ -63,12 +60,10 @@ class Books:
         self.rounds[played.round_id] = Round.of(played, credited, jackpot)
 
     def read(self, round):
-        """Records a round of the history."""
         self.rounds[round.round_id] = Round.of(round, credited(round), jackpots(round))
         self.pending.discard(round.round_id)
 
     def balance(self):
-        """Returns the balance that the player should have."""
         moved = sum(self.deposits.values()) - sum(self.withdrawals.values())
         return moved + sum(round.net() for round in self.rounds.values())
 
@@ -84,7 +79,6 @@ def jackpots(round):
 
 
 def history(service, account):
-    """Yields all of a player's rounds in the ledger, the latest first, page by page."""
     token = ""
     while True:
         request = ledger_pb2.ListRoundsRequest(account=account, page_size=PAGE_SIZE, page_token=token)

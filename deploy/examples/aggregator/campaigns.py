@@ -32,7 +32,6 @@ def free_rounds(player, session, stake, **more):
 
 
 def grant(player, game, stake):
-    """Grants rounds at a stake until tomorrow, under the operator's own reference."""
     name = player.request_id("campaign")
     request = campaign_pb2.GrantCampaignRequest(
         request_id=name,
@@ -48,7 +47,6 @@ def grant(player, game, stake):
 
 
 def cancel(player, name):
-    """Cancels a campaign without begun rounds."""
     request = campaign_pb2.CancelCampaignRequest(
         request_id=player.request_id("cancel"),
         account=player.account,
@@ -70,6 +68,5 @@ def refused(player, name, reason):
 
 
 def listed(player):
-    """Returns all campaigns of a player."""
     request = campaign_pb2.ListCampaignsRequest(account=player.account, page_size=100)
     return player.service.ask(player.service.spins.ListCampaigns, request).campaigns

@@ -4,7 +4,6 @@ import hashlib
 
 
 def sha256(*lines):
-    """Hashes lines of text, each with a line feed; bytes as lower-case hexadecimal."""
     text = "".join(f"{line.hex() if isinstance(line, bytes) else line}\n" for line in lines)
     return hashlib.sha256(text.encode()).digest()
 

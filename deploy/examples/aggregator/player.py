@@ -35,7 +35,6 @@ class Player:
         self.seal = service.ask(service.ledger.OpenAccount, open_account).seal
 
     def request_id(self, word):
-        """Returns a new request id of this player."""
         return f"{word}-{next(self.numbers)}"
 
     def deposit(self, amount=DEPOSIT):
@@ -93,7 +92,6 @@ class Player:
             self.position, self.seal = played.position, played.seal
 
     def finish(self, round_id, outcome, session_id=""):
-        """Makes a round's choices until it is settled."""
         before = None
         while choice := self.choice(outcome, before):
             request = spin_pb2.ChooseRequest(

@@ -47,7 +47,6 @@ class Refused(Exception):
                 self.retry_s = retry.retry_delay.ToMilliseconds() / 1000
 
     def may_pass(self):
-        """Whether a retry can have another answer."""
         return self.retry_s is not None or self.code in LOST or self.code == grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
@@ -98,5 +97,4 @@ class Service:
 
 
 def waits():
-    """Yields the delay after each attempt."""
     return [min(FIRST_WAIT_S * 2**number, WAIT_MAX_S) for number in range(TRIES_MAX)]

@@ -12,7 +12,6 @@ GENERATED = HERE / "gen"
 
 
 def generate():
-    """Compiles the protos and makes the stubs importable."""
     GENERATED.mkdir(exist_ok=True)
     files = sorted((PROTOS / "motherlode").rglob("*.proto"))
     includes = [f"-I{PROTOS}", f"-I{Path(grpc_tools.__file__).parent / '_proto'}"]

@@ -9,7 +9,6 @@ from motherlode.round.v1 import round_pb2
 from motherlode.spin.v1 import spin_pb2
 from player import Player, Session
 
-# Choices of each game.
 GAMES = {
     "bewitched": {"pick", "start_free_spins", "double", "collect"},
     "dwarf-mine": {"start_free_spins"},
@@ -24,8 +23,6 @@ ROUNDS_MAX = 20_000
 
 @dataclass
 class Report:
-    """Result of one game."""
-
     game: str
     books: Books
     free: int

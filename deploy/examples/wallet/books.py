@@ -12,7 +12,6 @@ class Books:
         self.database = database
 
     def give(self, player, currency, minor):
-        """Deposits money from outside."""
         with self.database.transaction(player) as execute:
             Account(execute, player, currency).move(minor)
 
@@ -64,8 +63,6 @@ class Books:
 
 
 class Account:
-    """A player's money in a currency, within a transaction."""
-
     def __init__(self, execute, player, currency):
         self.execute, self.player, self.currency = execute, player, currency
         query = "SELECT minor FROM balances WHERE player = ? AND currency = ?"

@@ -22,13 +22,10 @@ TABLES = [
 
 
 def open_database(name):
-    """Opens PostgreSQL if the name is a `postgresql://` URL, otherwise a file."""
     return Postgres(name) if name.startswith(("postgresql://", "postgres://")) else Sqlite(name)
 
 
 class Sqlite:
-    """One connection with one transaction at a time."""
-
     def __init__(self, file):
         self.connection = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
         self.lock = threading.Lock()
@@ -50,8 +47,6 @@ class Sqlite:
 
 
 class Postgres:
-    """A pool of connections with one transaction each. Broken ones are replaced."""
-
     CONNECTIONS = 8
 
     def __init__(self, url):

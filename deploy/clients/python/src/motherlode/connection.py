@@ -39,7 +39,6 @@ class Target:
         return grpc.ssl_channel_credentials(self.ca)
 
     def metadata(self, given: Sequence[tuple[str, str | bytes]] | None) -> list[tuple[str, str | bytes]]:
-        """Returns a call's metadata with the token."""
         shown: list[tuple[str, str | bytes]] = [("authorization", f"Bearer {self.token}")] if self.token else []
         return [*(given or ()), *shown]
 
