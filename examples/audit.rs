@@ -6,7 +6,7 @@ use motherlode_audit::{Options, audit};
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let log = std::env::args().nth(1).ok_or("the folder of a partition's log")?.into();
+    let log = std::env::args().nth(1).ok_or("usage: audit FOLDER, with the segments of a partition")?.into();
     let report = audit(&Options { log, index: None, partition: 0, ..Options::default() })?;
     if let Some(divergence) = report.divergence {
         return Err(divergence.to_string().into());

@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let game = arguments.next().unwrap_or_else(|| "dwarf-mine".to_owned());
     let number: u64 = arguments.next().map_or(Ok(1), |text| text.parse())?;
-    let game = latest(&game).ok_or("no game of that name")?;
+    let game = latest(&game).ok_or("unknown game")?;
     let info = game.info();
 
     // The service derives a random seed for each step; the example's is reproducible.

@@ -39,7 +39,7 @@ def checkpoint(note, vkey):
     name, key_id, key = vkey.split("+", 2)
     key = decode(key)
     check(len(key) == 33 and key[0] == 1, "not the key of a log")
-    check(sha256(name.encode(), b"\n", key)[:4].hex() == key_id, "the key's id is not its own")
+    check(sha256(name.encode(), b"\n", key)[:4].hex() == key_id, "the key has the wrong id")
     text, _, lines = note.rpartition("\n\n")
     text += "\n"
     signed = False
@@ -54,7 +54,7 @@ def checkpoint(note, vkey):
             signed = True
     check(signed, "the key has not signed it")
     origin, size, root = text.splitlines()[:3]
-    check(origin == name, "the checkpoint is of another log")
+    check(origin == name, "the checkpoint belongs to another log")
     return int(size), decode(root)
 
 
@@ -128,11 +128,11 @@ def records_of(extra, *kinds):
             check(len(runs) % 3 == 0 and sum(runs[2::3]) <= 4096, "too much is copied")
             for more, start, length in zip(runs[::3], runs[1::3], runs[2::3]):
                 text, own = text + own[:more], own[more:]
-                check(start + length <= len(text), "what is copied is not there")
+                check(start + length <= len(text), "a copied range is out of bounds")
                 text += text[start : start + length]
             record = text[begun:] + own
             position, text = one(record, 2), sha256(record) + record
-            check(one(message, 1) in (None, position), f"position {position}: the record names another one")
+            check(one(message, 1) in (None, position), f"position {position}: the record has another position")
             found[-1].append((position, record, list(parts(message, 3))))
     return found
 
@@ -178,8 +178,8 @@ def draws(round_id, records, sealing):
     for (draw, step, client_seed, position, sealed_by), value in zip(used, dealt):
         where, seal, entry = seals.get(draw, (position, None, None))
         shown = where < position
-        check(not shown or sealed_by in (None, entry), f"draw {draw}: sealed in another record than the step names")
-        check(not shown or sha256(f"motherlode/seal/v1\n{value.hex()}\n".encode()) == seal, f"draw {draw}: not as sealed")
+        check(not shown or sealed_by in (None, entry), f"draw {draw}: not sealed in the record that the step names")
+        check(not shown or sha256(f"motherlode/seal/v1\n{value.hex()}\n".encode()) == seal, f"draw {draw}: the dealt value does not match the seal")
         lines = ("motherlode/seed/v1", value.hex(), client_seed.hex(), round_id, step)
         seed = sha256("".join(f"{line}\n" for line in lines).encode())
         found.append((draw, seed, where if shown else None))
@@ -191,7 +191,7 @@ def verify(proof, vkey):
     try:
         return proven(proof, vkey)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise Unproven(f"something in it is not of its format: {error!r}") from None
+        raise Unproven(f"malformed: {error!r}") from None
 
 
 def proven(proof, vkey):
@@ -208,17 +208,17 @@ def proven(proof, vkey):
         check(positions == sorted(set(positions)), "the records are not in the log's order")
     # The file's own proof covers the last record; a record named by its hash needs no path.
     last = int(index.removeprefix("index ")) + 1
-    check(records and records[-1][0] == last and not records[-1][2], "the index is another record's")
-    check(all(position < last for position, _, _ in sealing), "the index is another record's")
+    check(records and records[-1][0] == last and not records[-1][2], "the index belongs to another record")
+    check(all(position < last for position, _, _ in sealing), "the index belongs to another record")
     stream = one(records[-1][1], 4).decode()
     round_id = (one(extra, 2) or b"").decode() or f"{stream.removeprefix('player/')}/{one(extra, 4)}"
-    check(f"player/{round_id}".rpartition("/")[0] == stream, "the round is another player's")
+    check(f"player/{round_id}".rpartition("/")[0] == stream, "the round belongs to another player")
     named = set()
     for position, record, own in sorted(sealing + records, reverse=True):
         entry, own = sha256(record), own if position < last else [decode(hash) for hash in path]
         if own or entry not in named:
             check(root_of(entry, position - 1, size, own) == root, f"position {position}: not in the log")
-        check(one(record, 4).decode() == stream, f"position {position}: another player's")
+        check(one(record, 4).decode() == stream, f"position {position}: belongs to another player")
         named.update(parts(record, 10, 6, 8, 6))
     sealing, records = ([(position, record) for position, record, _ in some] for some in found)
     return round_id, size, records, draws(round_id, records, sealing)
