@@ -179,7 +179,7 @@ def draws(round_id, records, sealing):
         where, seal, entry = seals.get(draw, (position, None, None))
         shown = where < position
         check(not shown or sealed_by in (None, entry), f"draw {draw}: not sealed in the record that the step names")
-        check(not shown or sha256(f"motherlode/seal/v1\n{value.hex()}\n".encode()) == seal, f"draw {draw}: the dealt value does not match the seal")
+        check(not shown or sha256(f"motherlode/seal/v1\n{value.hex()}\n".encode()) == seal, f"draw {draw}: does not match its seal")
         lines = ("motherlode/seed/v1", value.hex(), client_seed.hex(), round_id, step)
         seed = sha256("".join(f"{line}\n" for line in lines).encode())
         found.append((draw, seed, where if shown else None))
